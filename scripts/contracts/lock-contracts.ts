@@ -7,10 +7,10 @@ import { decideLock } from './decide-lock.ts';
 import { findUnserved } from './find-unserved.ts';
 
 // Checks two records of the contracts, and updates them with --write: the snapshots of all promises (libs/contracts/snapshots, a file
-// per service), and the list of methods without a handler (burn-down.ts).
+// per service), and the list of methods without a handler (unserved-methods.ts).
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const snapshots = `${root}libs/contracts/snapshots/`;
-const burnDownFile = `${root}libs/contracts/src/burn-down.ts`;
+const unservedFile = `${root}libs/contracts/src/catalog/unserved-methods.ts`;
 const writing = process.argv.includes('--write');
 
 lockPromises();
@@ -52,13 +52,13 @@ function lockUnserved(names: readonly string[]): void {
     return refuse(
       `The list of methods without a handler is out of date:\n${changes.map((change) => `  ${change}`).join('\n')}\nUpdate it: make lock`,
     );
-  writeFileSync(burnDownFile, burnDown(names));
-  execFileSync(`${root}node_modules/.bin/oxfmt`, [burnDownFile]);
+  writeFileSync(unservedFile, burnDown(names));
+  execFileSync(`${root}node_modules/.bin/oxfmt`, [unservedFile]);
   for (const change of changes) console.log(change);
 }
 
 function burnDown(names: readonly string[]): string {
-  return `import type { MethodName } from '../registry.ts';
+  return `import type { MethodName } from './contracts.ts';
 
 /**
  * Methods that are declared, routed and documented but have no handler yet. They answer UNAVAILABLE with the name of their service.

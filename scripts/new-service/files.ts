@@ -99,7 +99,7 @@ function firstMethod(service: string, names: ServiceNames): Record<string, strin
 }
 
 function contractFile({ name, code }: ServiceNames): string {
-  return `import { defineContract } from '../define.ts';
+  return `import { defineContract } from '../definition/define.ts';
 import { ${code}Methods } from './${name}.ts';
 
 export const ${code} = defineContract({
@@ -113,8 +113,8 @@ export const ${code} = defineContract({
 
 function methodsFile({ code }: ServiceNames): string {
   return `import { z } from 'zod';
-import { Timestamp } from '../common.ts';
-import { defineMethods } from '../define.ts';
+import { Timestamp } from '../values/common.ts';
+import { defineMethods } from '../definition/define.ts';
 import { MAX } from '../sizes.ts';
 
 const Name = z.string().min(1).max(MAX.name);

@@ -22,9 +22,9 @@ export function registered(names: ServiceNames, root: string): Record<string, st
   };
   if (!declared) {
     insertions['.github/CODEOWNERS']?.push([`${owned(`/${CONTRACTS}/${name}/`, name)}\n`, `/${CONTRACTS}/observability/`]);
-    insertions[`${CONTRACTS}/define.ts`] = [[`  '${name}',\n`, '] as const;\nexport type ServiceName']];
-    insertions[`${CONTRACTS}/registry.ts`] = [
-      [`import { ${code} } from './${name}/contract.ts';\n`, "import { observability } from './observability/contract.ts';"],
+    insertions[`${CONTRACTS}/definition/define.ts`] = [[`  '${name}',\n`, '] as const;\nexport type ServiceName']];
+    insertions[`${CONTRACTS}/catalog/contracts.ts`] = [
+      [`import { ${code} } from '../${name}/contract.ts';\n`, "import { observability } from '../observability/contract.ts';"],
       [`  ${key},\n`, '};\n\ntype Contracts'],
     ];
     insertions[`${CONTRACTS}/index.ts`] = [

@@ -7,7 +7,7 @@ import { READERS } from './setting-readers.ts';
 
 // The list of settings that nothing reads yet. A test compares it with the code; this writes it.
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const file = `${root}libs/contracts/src/config/burn-down.ts`;
+const file = `${root}libs/contracts/src/config/unread-settings.ts`;
 
 const { unread } = findUnread(root, READERS);
 const changes = [

@@ -1,16 +1,16 @@
-export * from './define.ts';
-export * from './errors.ts';
-export * from './principal.ts';
-export * from './blob-ref.ts';
-export { mostKeys } from './most-keys.ts';
-export { MAX } from './sizes.ts';
-export * from './subjects.ts';
-export { isOauthTokenName, oauthTokenName } from './oauth-token.ts';
-export { toolName } from './tool-name.ts';
-export * from './validation.ts';
-export { LogModule } from './log-module.ts';
-export * from './projections.ts';
-export * from './registry.ts';
+export * from './definition/define.ts';
+export * from './definition/errors.ts';
+export * from './values/principal.ts';
+export * from './values/blob-ref.ts';
+export { mostKeys } from './values/max-keys.ts';
+export { MAX } from './values/sizes.ts';
+export * from './definition/subjects.ts';
+export { isOauthTokenName, oauthTokenName } from './values/oauth-token.ts';
+export { toolName } from './definition/tool-name.ts';
+export * from './definition/validation.ts';
+export { LogModule } from './definition/log-module.ts';
+export * from './catalog/projections.ts';
+export * from './catalog/contracts.ts';
 export {
   AgentId,
   CallerId,
@@ -24,7 +24,7 @@ export {
   SessionsOf,
   TokenId,
   TokensUsed,
-} from './common.ts';
+} from './values/common.ts';
 export * from './sessions/turns.ts';
 export type { AbortReason, FilteredReason } from './sessions/events.ts';
 export { TurnEvidence, type Screened, type StepEvidence, type ToolEvidence } from './sessions/evidence.ts';
@@ -38,9 +38,9 @@ export { LogLevel, REDACTED, SecretRef } from './config/kinds.ts';
 export { McpClient } from './config/mcp-client.ts';
 export { SpendLimits } from './config/spend-limits.ts';
 export { CapabilityClass, ProviderEntry } from './config/models.ts';
-export { UNREAD_SETTINGS } from './config/burn-down.ts';
-export { isUnread, notInForce } from './config/not-in-force.ts';
-export { isServed, methodsOf, ownerOf, remainingSettings, SETTING_OWNERS, type Owner } from './config/owners.ts';
+export { UNREAD_SETTINGS } from './config/unread-settings.ts';
+export { isUnread, notInForce } from './catalog/unused-settings.ts';
+export { isServed, methodsOf, ownerOf, remainingSettings, SETTING_OWNERS, type Owner } from './catalog/setting-owners.ts';
 export { patchOf, type DeepPartial } from './config/patch.ts';
 export {
   IMMUTABLE_PATHS,
@@ -52,8 +52,8 @@ export {
   NEVER_BY_RPC,
   writtenPaths,
 } from './config/immutable.ts';
-export * from './notifications.ts';
-export * from './burn-down.ts';
+export * from './catalog/notifications.ts';
+export * from './catalog/unserved-methods.ts';
 export {
   EndpointUse,
   isBuilt,
@@ -63,8 +63,15 @@ export {
   servicePresence,
   ServicePresence,
   type ServiceState,
-} from './discovery.ts';
-export { DISCOVER, openRpcDocument, openRpcSteps, type ContentDescriptor, type OpenRpcDocument, type OpenRpcMethod } from './openrpc.ts';
+} from './catalog/discovery.ts';
+export {
+  DISCOVER,
+  openRpcDocument,
+  openRpcSteps,
+  type ContentDescriptor,
+  type OpenRpcDocument,
+  type OpenRpcMethod,
+} from './catalog/openrpc.ts';
 export {
   contractsLock,
   mergeLocks,
@@ -74,10 +81,10 @@ export {
   staleLock,
   type ContractsLock,
   type LockEntry,
-} from './compatibility.ts';
-export { inputSchema, outputSchema, type JsonSchema } from './json-schema.ts';
-export { DATA_NOTE, parseRunFile, type RunFile, type RunningProcess } from './run-file.ts';
-export { EMBEDDED_FLAGS, RESTART_CODE, SERVER_FLAGS } from './server-flags.ts';
+} from './catalog/compatibility.ts';
+export { inputSchema, outputSchema, type JsonSchema } from './definition/json-schema.ts';
+export { DATA_NOTE, parseRunFile, type RunFile, type RunningProcess } from './process/run-file.ts';
+export { EMBEDDED_FLAGS, RESTART_CODE, SERVER_FLAGS } from './process/server-flags.ts';
 export { gateway } from './gateway/contract.ts';
 export { observability } from './observability/contract.ts';
 export { registry } from './registry/contract.ts';

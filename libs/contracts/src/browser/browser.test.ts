@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseParams } from '../validation.ts';
+import { parseParams } from '../definition/validation.ts';
 import { browserMethods } from './browser.ts';
 
 test('how long a snapshot may be is left to the setting where the call does not say', () => {

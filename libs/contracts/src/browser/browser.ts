@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { Count, NoParams, Timestamp } from '../common.ts';
-import { defineMethods } from '../define.ts';
-import { mostKeys } from '../most-keys.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { Count, NoParams, Timestamp } from '../values/common.ts';
+import { defineMethods } from '../definition/define.ts';
+import { mostKeys } from '../values/max-keys.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 
 export const BrowserStatus = z.object({
   running: z.boolean(),

@@ -1,4 +1,4 @@
-import { defineContract } from '../define.ts';
+import { defineContract } from '../definition/define.ts';
 import { browserMethods } from './browser.ts';
 
 export const browser = defineContract({

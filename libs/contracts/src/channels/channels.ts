@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { Count, DurationMs, NoParams, Timestamp } from '../common.ts';
-import { defineMethods } from '../define.ts';
+import { Count, DurationMs, NoParams, Timestamp } from '../values/common.ts';
+import { defineMethods } from '../definition/define.ts';
 import { ChannelFeatures } from './events.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 
 export const ChannelType = z
   .string()

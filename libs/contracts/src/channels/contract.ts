@@ -1,4 +1,4 @@
-import { defineContract } from '../define.ts';
+import { defineContract } from '../definition/define.ts';
 import { channelsMethods } from './channels.ts';
 import { deliveryMethods } from './delivery.ts';
 import { channelsEvents } from './events.ts';

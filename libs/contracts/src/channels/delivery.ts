@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { Count } from '../common.ts';
-import { defineMethods } from '../define.ts';
+import { Count } from '../values/common.ts';
+import { defineMethods } from '../definition/define.ts';
 import { ChannelType } from './channels.ts';
 
 /** How many deliveries are in each state. */

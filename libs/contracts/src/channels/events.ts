@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { Timestamp } from '../common.ts';
-import { defineEvents } from '../define.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { Timestamp } from '../values/common.ts';
+import { defineEvents } from '../definition/define.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 
 /** What a platform can do; `channels.capabilities` answers this block alone. */
 export const ChannelFeatures = z.object({

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { IdempotencyKey, JsonObject, pageSize, Timestamp } from '../common.ts';
-import { defineMethods } from '../define.ts';
+import { IdempotencyKey, JsonObject, pageSize, Timestamp } from '../values/common.ts';
+import { defineMethods } from '../definition/define.ts';
 import { ChannelType } from './channels.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 
 /** A button, a card, an effect as the platform knows it: passed on as it is, and shown as far as the platform can. */
 export const PlatformObject = JsonObject;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { defineMethods } from '../define.ts';
+import { defineMethods } from '../definition/define.ts';
 import { ChannelType } from './channels.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 
 /** Whether it was put into the delivery queue, or why not. */
 export const NotificationResult = z.object({

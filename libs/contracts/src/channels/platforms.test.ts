@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { z } from 'zod';
-import { parseParams } from '../validation.ts';
+import { parseParams } from '../definition/validation.ts';
 import { DiscordAction, platformMethods, SlackAction, TelegramAction, WhatsAppAction } from './platforms.ts';
 
 const supported = {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { defineMethods } from '../define.ts';
-import { mostKeys } from '../most-keys.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { defineMethods } from '../definition/define.ts';
+import { mostKeys } from '../values/max-keys.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 
 const Id = z.string().min(1).max(256);
 const Text = z.string().min(1).max(MAX.text);

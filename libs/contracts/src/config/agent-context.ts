@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { between, count, flag, percent, positive, ratio, text, texts } from './kinds.ts';
-import { mostKeys } from '../most-keys.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { mostKeys } from '../values/max-keys.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 
 export const contextGuard = z
   .strictObject({

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { flag, positive, count, texts } from './kinds.ts';
-import { mostKeys } from '../most-keys.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { mostKeys } from '../values/max-keys.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 
 const dollars = z.number().positive().max(1_000_000_000).optional();
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { between, count, flag, positive, ratio, text, texts, timezone } from './kinds.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 
 const ResetMode = z.enum(['daily', 'idle', 'hybrid', 'none']);
 

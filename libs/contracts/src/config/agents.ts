@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import { AgentId } from '../common.ts';
+import { AgentId } from '../values/common.ts';
 import { contextEngine, contextGuard, contextPruning } from './agent-context.ts';
 import * as model from './agent-model.ts';
 import { scheduler, session } from './agent-session.ts';
 import { skills } from './agent-skills.ts';
 import { between, count, flag, positive, ratio, text, texts } from './kinds.ts';
 import { patchOf } from './patch.ts';
-import { mostKeys } from '../most-keys.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { mostKeys } from '../values/max-keys.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 
 const BroadcastGroup = z.strictObject({
   id: upTo(MAX.id),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { count, flag, port, positive, SecretRef, text, texts } from './kinds.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 
 const mediaProcessing = z
   .strictObject({

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { cronLimits } from './agent-session.ts';
 import { between, count, flag, LogLevel, percent, positive, ratio, SecretRef, text, texts, timezone } from './kinds.ts';
-import { mostKeys } from '../most-keys.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { mostKeys } from '../values/max-keys.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 
 const FileSize = (preset: string) =>
   z

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { count, Delivery, flag, positive, text, texts } from './kinds.ts';
-import { mostKeys } from '../most-keys.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { mostKeys } from '../values/max-keys.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 
 /** The pace between the blocks of an answer. */
 export const deliveryTiming = z

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { HeldToAgents, Scopes, SessionsOf, TokenId } from '../common.ts';
+import { HeldToAgents, Scopes, SessionsOf, TokenId } from '../values/common.ts';
 import { address, count, flag, LongSecretRef, port, positive, text, texts } from './kinds.ts';
 import { McpClient } from './mcp-client.ts';
 import { SpendLimits } from './spend-limits.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 
 const GatewayToken = z
   .strictObject({

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { count, flag, positive, SecretRef, text } from './kinds.ts';
-import { mostKeys } from '../most-keys.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { mostKeys } from '../values/max-keys.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 
 const McpServer = z.strictObject({
   name: z.string().min(1).max(MAX.name),

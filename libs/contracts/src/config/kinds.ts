@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { MAX, upTo } from '../sizes.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 
 // Hundreds of settings are of these kinds: of each there is one schema, and only the default is a setting's own.
 const Flag = z.boolean();

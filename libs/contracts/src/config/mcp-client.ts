@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { texts } from './kinds.ts';
-import { mostKeys } from '../most-keys.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { mostKeys } from '../values/max-keys.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 
 /** What a token of the scope `mcp-client` opens at `/mcp`: nothing that is not named here. */
 export const McpClient = z.strictObject({

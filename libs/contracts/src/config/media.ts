@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { count, Delivery, flag, positive, SpeechMode, text } from './kinds.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 
 const Transcriber = z.enum(['openai', 'groq', 'deepgram']);
 const VisionProvider = z.enum(['openai', 'anthropic', 'google']);

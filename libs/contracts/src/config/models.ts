@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { address, count, flag, positive, text, texts } from './kinds.ts';
-import { mostKeys } from '../most-keys.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { mostKeys } from '../values/max-keys.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 
 /** Which models are known and which is meant when none is named. */
 export const models = z

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { count, flag, positive, text } from './kinds.ts';
-import { mostKeys } from '../most-keys.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { mostKeys } from '../values/max-keys.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 
 const QueueMode = z
   .enum(['followup', 'collect', 'steer', 'steer+followup'])

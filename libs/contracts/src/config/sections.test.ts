@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { z } from 'zod';
-import { parseParams } from '../validation.ts';
+import { parseParams } from '../definition/validation.ts';
 import { AgentConfig, AgentPatch } from './agents.ts';
 import { patchOf } from './patch.ts';
 import { Configuration, ConfigurationPatch, OBJECT_SECTIONS, SECTION_NAMES, sections, topLevel, type SectionName } from './sections.ts';

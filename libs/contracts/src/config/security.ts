@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { between, count, flag, positive, text, texts, ToolProfile } from './kinds.ts';
-import { MAX } from '../sizes.ts';
+import { MAX } from '../values/sizes.ts';
 
 const subagentContext = z
   .strictObject({

@@ -1,4 +1,4 @@
-import { defineContract } from '../define.ts';
+import { defineContract } from '../definition/define.ts';
 import { systemMethods } from './system.ts';
 
 export const gateway = defineContract({

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { NoParams, Timestamp } from '../common.ts';
-import { defineMethods } from '../define.ts';
+import { NoParams, Timestamp } from '../values/common.ts';
+import { defineMethods } from '../definition/define.ts';
 
 export const systemMethods = defineMethods({
   'system.ping': {

@@ -1,4 +1,4 @@
-import { defineContract } from '../define.ts';
+import { defineContract } from '../definition/define.ts';
 import { graphEvents } from './events.ts';
 import { graphMethods } from './graph.ts';
 

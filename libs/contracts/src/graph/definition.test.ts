@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseParams } from '../validation.ts';
+import { parseParams } from '../definition/validation.ts';
 import { GraphDefinition, GraphNodeInput } from './definition.ts';
 import { expectedConfig, nodeTypeConfigs, NodeType } from './node-types.ts';
 

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { JsonObject, Worker } from '../common.ts';
-import { foldSpellings } from '../spellings.ts';
+import { JsonObject, Worker } from '../values/common.ts';
+import { foldSpellings } from '../values/field-aliases.ts';
 import { NodeType } from './node-types.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 
 export const NodeId = upTo(MAX.id)
   .regex(/^[A-Za-z0-9_-]{1,128}$/)

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { IdempotencyKey, JsonObject, NoParams, pageSize } from '../common.ts';
-import { defineMethods, TURN_DEADLINE_MS } from '../define.ts';
+import { IdempotencyKey, JsonObject, NoParams, pageSize } from '../values/common.ts';
+import { defineMethods, TURN_DEADLINE_MS } from '../definition/define.ts';
 import { GraphDefinition } from './definition.ts';
 import {
   GraphCancelled,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { AgentId } from '../common.ts';
-import { inputSchema, type JsonSchema } from '../json-schema.ts';
-import { MAX } from '../sizes.ts';
+import { AgentId } from '../values/common.ts';
+import { inputSchema, type JsonSchema } from '../definition/json-schema.ts';
+import { MAX } from '../values/sizes.ts';
 
 const Agents = z.array(AgentId).min(2).max(MAX.few);
 const Text = z.string().min(1).max(MAX.text);

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { Count, DurationMs, Timestamp } from '../common.ts';
+import { Count, DurationMs, Timestamp } from '../values/common.ts';
 import { GraphStatus, NodeStatus } from './events.ts';
-import { mostKeys } from '../most-keys.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { mostKeys } from '../values/max-keys.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 
 const graphId = upTo(MAX.id);
 const runId = upTo(MAX.id);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { DurationMs } from '../common.ts';
-import { defineMethods } from '../define.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { DurationMs } from '../values/common.ts';
+import { defineMethods } from '../definition/define.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 
 export const Language = z.string().min(2).max(35).describe('language tag, for example en or pt-BR; detected by default');
 

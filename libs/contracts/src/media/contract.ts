@@ -1,4 +1,4 @@
-import { defineContract } from '../define.ts';
+import { defineContract } from '../definition/define.ts';
 import { audioMethods } from './audio.ts';
 import { imageMethods } from './image.ts';
 import { linkMethods } from './link.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { defineMethods } from '../define.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { defineMethods } from '../definition/define.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 
 /** An image, sent to the caller's channel or given inline; or why there is none. */
 export const GeneratedImage = z.discriminatedUnion('success', [

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { Count } from '../common.ts';
-import { defineMethods } from '../define.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { Count } from '../values/common.ts';
+import { defineMethods } from '../definition/define.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 
 /** The text with what its links say appended; a link that failed leaves it as it was. */
 export const EnrichedText = z.object({

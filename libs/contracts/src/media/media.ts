@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { Base64, Count, DurationMs, NoParams } from '../common.ts';
-import { defineMethods } from '../define.ts';
+import { Base64, Count, DurationMs, NoParams } from '../values/common.ts';
+import { defineMethods } from '../definition/define.ts';
 import { Language, Transcript, TRANSCRIBE_DEADLINE_MS } from './audio.ts';
 import { IMAGE_DEADLINE_MS, VisualDescription } from './image.ts';
 import { EnrichedText, LINK_DEADLINE_MS } from './link.ts';
 import { TTS_DEADLINE_MS, Voice } from './tts.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 
 /** The text of a document, as far as it goes. */
 export const DocumentText = z.object({

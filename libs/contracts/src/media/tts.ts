@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { Count } from '../common.ts';
+import { Count } from '../values/common.ts';
 import { SpeechMode } from '../config/kinds.ts';
-import { defineMethods } from '../define.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { defineMethods } from '../definition/define.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 
 /** A spoken text, as a file of the agent's workspace that is removed after an hour. */
 export const SpokenFile = z.object({ filePath: upTo(MAX.path), mimeType: upTo(MAX.name), sizeBytes: Count });

@@ -1,4 +1,4 @@
-import { defineContract } from '../define.ts';
+import { defineContract } from '../definition/define.ts';
 import { memoryEvents } from './events.ts';
 import { memoryMethods } from './memory.ts';
 import { memoryOperations } from './operations.ts';

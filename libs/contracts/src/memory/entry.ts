@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { AgentId, JsonObject, Rate, SessionKey, Timestamp } from '../common.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { AgentId, JsonObject, Rate, SessionKey, Timestamp } from '../values/common.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 
 export const MemoryType = z.enum(['working', 'episodic', 'semantic', 'procedural']);
 export const TrustLevel = z.enum(['system', 'learned', 'external']);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { AgentId, Count, DurationMs, Timestamp } from '../common.ts';
-import { defineEvents } from '../define.ts';
+import { AgentId, Count, DurationMs, Timestamp } from '../values/common.ts';
+import { defineEvents } from '../definition/define.ts';
 
 const took = { timestamp: Timestamp, agentId: AgentId, durationMs: DurationMs };
 

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { AgentId, Count, JsonObject, NoParams, pageSize, Rate, Timestamp } from '../common.ts';
-import { defineMethods } from '../define.ts';
-import { mostKeys } from '../most-keys.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { AgentId, Count, JsonObject, NoParams, pageSize, Rate, Timestamp } from '../values/common.ts';
+import { defineMethods } from '../definition/define.ts';
+import { mostKeys } from '../values/max-keys.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 import { MemoryEntry, MemoryType, TrustLevel } from './entry.ts';
 
 export const MemorySearchResult = z.object({ results: z.array(MemoryEntry).max(MAX.all).describe('best first') });

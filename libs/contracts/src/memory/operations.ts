@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { AgentId, Count, Rate, SessionKey, Timestamp } from '../common.ts';
-import { defineOperations } from '../define.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { AgentId, Count, Rate, SessionKey, Timestamp } from '../values/common.ts';
+import { defineOperations } from '../definition/define.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 import { MemoryType, TrustLevel } from './entry.ts';
 
 const CALLERS = ['sessions'] as const;

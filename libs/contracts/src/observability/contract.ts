@@ -1,4 +1,4 @@
-import { defineContract } from '../define.ts';
+import { defineContract } from '../definition/define.ts';
 import { observabilityEvents } from './events.ts';
 import { obsMethods } from './obs.ts';
 

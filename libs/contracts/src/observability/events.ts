@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { AgentId, Count, DurationMs, JsonObject, SessionKey, Timestamp, Usd } from '../common.ts';
-import { defineEvents } from '../define.ts';
+import { AgentId, Count, DurationMs, JsonObject, SessionKey, Timestamp, Usd } from '../values/common.ts';
+import { defineEvents } from '../definition/define.ts';
 import { ChannelActivity, channelActivityExample, OBSERVATION_TABLES, RowsDeleted } from './records.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 
 const timestamp = Timestamp;
 

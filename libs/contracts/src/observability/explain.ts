@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { AgentId, Count, DurationMs, Rate, SessionKey, Usd } from '../common.ts';
-import { mostKeys } from '../most-keys.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { AgentId, Count, DurationMs, Rate, SessionKey, Usd } from '../values/common.ts';
+import { mostKeys } from '../values/max-keys.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 
 /** How often a tool did well and badly. */
 export const ToolCounts = z.object({ ok: Count, failed: Count });

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { Count, Rate, Usd } from '../common.ts';
+import { Count, Rate, Usd } from '../values/common.ts';
 import { RootCause, ToolStats, Truncation } from './explain.ts';
-import { mostKeys } from '../most-keys.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { mostKeys } from '../values/max-keys.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 
 const Finding = z.object({
   code: upTo(MAX.name),

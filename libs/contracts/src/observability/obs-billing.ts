@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { AgentId, Count, NoParams, Rate, SessionKey, Usd } from '../common.ts';
-import { defineMethods } from '../define.ts';
+import { AgentId, Count, NoParams, Rate, SessionKey, Usd } from '../values/common.ts';
+import { defineMethods } from '../definition/define.ts';
 import { SinceMs } from './records.ts';
-import { mostKeys } from '../most-keys.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { mostKeys } from '../values/max-keys.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 
 export const BillingTotal = z.object({ totalCost: Usd, totalTokens: Count, callCount: Count, totalCacheSaved: Usd });
 

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { AgentId, Count, DurationMs, SessionKey, Timestamp } from '../common.ts';
-import { defineMethods } from '../define.ts';
-import { mostKeys } from '../most-keys.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { AgentId, Count, DurationMs, SessionKey, Timestamp } from '../values/common.ts';
+import { defineMethods } from '../definition/define.ts';
+import { mostKeys } from '../values/max-keys.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 
 const PipelineSnapshot = z.object({
   agentId: AgentId,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { Count, DurationMs, NoParams, pageSize } from '../common.ts';
-import { defineMethods } from '../define.ts';
+import { Count, DurationMs, NoParams, pageSize } from '../values/common.ts';
+import { defineMethods } from '../definition/define.ts';
 import {
   ChannelActivity,
   channelActivityExample,
@@ -10,8 +10,8 @@ import {
   RowsDeleted,
   SinceMs,
 } from './records.ts';
-import { mostKeys } from '../most-keys.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { mostKeys } from '../values/max-keys.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 
 const ChannelId = z.string().min(1).max(256);
 

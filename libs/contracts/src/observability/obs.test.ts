@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { MethodSpec } from '../define.ts';
-import { publicMethods } from '../registry.ts';
+import type { MethodSpec } from '../definition/define.ts';
+import { publicMethods } from '../catalog/contracts.ts';
 
 function specOf(name: string): MethodSpec {
   return publicMethods.get(name)?.spec as MethodSpec;

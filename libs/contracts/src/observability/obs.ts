@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { JsonObject, pageSize, SessionKey } from '../common.ts';
-import { defineMethods } from '../define.ts';
+import { JsonObject, pageSize, SessionKey } from '../values/common.ts';
+import { defineMethods } from '../definition/define.ts';
 import { IncidentReport, incidentExample } from './explain.ts';
 import { FleetHealthReport, fleetExample } from './fleet.ts';
 import { obsBillingMethods } from './obs-billing.ts';
 import { obsContextMethods } from './obs-context.ts';
 import { obsTrafficMethods } from './obs-traffic.ts';
-import { MAX } from '../sizes.ts';
+import { MAX } from '../values/sizes.ts';
 
 const Id = z.string().min(1).max(256);
 

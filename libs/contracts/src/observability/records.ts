@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { AgentId, Count, DurationMs, JsonObject, SessionKey, Timestamp, Usd } from '../common.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { AgentId, Count, DurationMs, JsonObject, SessionKey, Timestamp, Usd } from '../values/common.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 
 /** How busy one channel is. */
 export const ChannelActivity = z.object({

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { AgentId, JsonObject, NoParams } from '../common.ts';
+import { AgentId, JsonObject, NoParams } from '../values/common.ts';
 import { AgentConfig } from '../config/agents.ts';
 import { patchOf, type DeepPartial } from '../config/patch.ts';
-import { defineMethods } from '../define.ts';
-import { safeKeys } from '../safe-keys.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { defineMethods } from '../definition/define.ts';
+import { safeKeys } from '../values/safe-keys.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 
 const Name = z.string().min(1).max(200);
 const ProviderName = z.string().min(1).max(128);

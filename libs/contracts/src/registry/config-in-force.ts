@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { Count } from '../common.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { Count } from '../values/common.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 
 /** Which version every replica is to run, and those that do not. */
 export const ConfigInForce = z.object({

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseParams } from '../validation.ts';
+import { parseParams } from '../definition/validation.ts';
 import { configMethods } from './config.ts';
 
 test('an empty configuration is never applied, and the refusal says how to go back', () => {

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { IsoTime, JsonObject, pageSize } from '../common.ts';
+import { IsoTime, JsonObject, pageSize } from '../values/common.ts';
 import { patchOf } from '../config/patch.ts';
 import { sections } from '../config/sections.ts';
-import { defineMethods } from '../define.ts';
-import { mostKeys } from '../most-keys.ts';
-import { safeKeys } from '../safe-keys.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { defineMethods } from '../definition/define.ts';
+import { mostKeys } from '../values/max-keys.ts';
+import { safeKeys } from '../values/safe-keys.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 import { ConfigInForce } from './config-in-force.ts';
 
 const Section = z.string().min(1).max(128);

@@ -1,4 +1,4 @@
-import { defineContract } from '../define.ts';
+import { defineContract } from '../definition/define.ts';
 import { agentsMethods } from './agents.ts';
 import { configMethods } from './config.ts';
 import { daemonMethods } from './daemon.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { LogLevel } from '../config/kinds.ts';
-import { defineMethods } from '../define.ts';
-import { LogModule } from '../log-module.ts';
+import { defineMethods } from '../definition/define.ts';
+import { LogModule } from '../definition/log-module.ts';
 
 export const daemonMethods = defineMethods({
   'daemon.setLogLevel': {

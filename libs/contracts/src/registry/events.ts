@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { AgentId, Count, DurationMs, Timestamp } from '../common.ts';
-import { defineEvents } from '../define.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { AgentId, Count, DurationMs, Timestamp } from '../values/common.ts';
+import { defineEvents } from '../definition/define.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 
 const timestamp = Timestamp;
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { Count, NoParams, Timestamp } from '../common.ts';
-import { defineMethods } from '../define.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { Count, NoParams, Timestamp } from '../values/common.ts';
+import { defineMethods } from '../definition/define.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 import { ConfigInForce } from './config-in-force.ts';
 
 /** The restart that `gateway.restart` began last, by the names of replicas. */

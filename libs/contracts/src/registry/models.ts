@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { CapabilityClass } from '../config/models.ts';
-import { Count, DurationMs, NoParams, Timestamp, Usd } from '../common.ts';
-import { defineMethods } from '../define.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { Count, DurationMs, NoParams, Timestamp, Usd } from '../values/common.ts';
+import { defineMethods } from '../definition/define.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 
 const UsdPerMillion = Usd.nonnegative().describe('US dollars per million tokens');
 

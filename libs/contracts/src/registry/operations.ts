@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { AgentId } from '../common.ts';
+import { AgentId } from '../values/common.ts';
 import { MODEL_EVENTS } from '../sessions/turn-events.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 
 /** One entry of `/v1/models`: something a client may name as its model. */
 export const VisibleModel = z.object({

@@ -1,4 +1,4 @@
-import { defineContract } from '../define.ts';
+import { defineContract } from '../definition/define.ts';
 import { cronMethods } from './cron.ts';
 import { schedulerEvents } from './events.ts';
 import { heartbeatMethods } from './heartbeat.ts';

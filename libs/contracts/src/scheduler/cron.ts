@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { AgentId, CallerId, Count, DurationMs, pageSize, Timestamp, Usd, Worker } from '../common.ts';
-import { defineMethods } from '../define.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { AgentId, CallerId, Count, DurationMs, pageSize, Timestamp, Usd, Worker } from '../values/common.ts';
+import { defineMethods } from '../definition/define.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 
 export const JobName = CallerId.describe('unique per agent; 1 to 128 letters, digits and . _ : @ -');
 

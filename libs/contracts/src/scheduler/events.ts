@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { AgentId, Count, DurationMs, Timestamp } from '../common.ts';
-import { defineEvents } from '../define.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { AgentId, Count, DurationMs, Timestamp } from '../values/common.ts';
+import { defineEvents } from '../definition/define.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 
 const job = { jobId: upTo(MAX.id), jobName: upTo(MAX.name), agentId: AgentId };
 const jobExample = { jobId: 'job_4fT0mUq2Zs8KxY1bNcVdGh', jobName: 'nightly-report', agentId: 'default' };

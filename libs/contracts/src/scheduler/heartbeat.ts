@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { AgentId, Count, DurationMs, JsonObject, NoParams, Timestamp } from '../common.ts';
+import { AgentId, Count, DurationMs, JsonObject, NoParams, Timestamp } from '../values/common.ts';
 import { heartbeatSettings, heartbeatTarget } from '../config/agent-session.ts';
-import { defineMethods } from '../define.ts';
-import { MAX } from '../sizes.ts';
+import { defineMethods } from '../definition/define.ts';
+import { MAX } from '../values/sizes.ts';
 
 /** How one agent's heart stands. What has not happened yet is null. */
 export const HeartbeatState = z.object({

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { defineMethods } from '../define.ts';
+import { defineMethods } from '../definition/define.ts';
 
 const Source = z.string().min(1).max(128).describe('free label of the trigger');
 

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { Count, Timestamp } from '../common.ts';
-import { AUDIT_KINDS, defineOperations, SERVICES } from '../define.ts';
-import { mostKeys } from '../most-keys.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { Count, Timestamp } from '../values/common.ts';
+import { AUDIT_KINDS, defineOperations, SERVICES } from '../definition/define.ts';
+import { mostKeys } from '../values/max-keys.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 
 /** What a call is on record as, before it is made. Whose it is says the principal. */
 const Act = z.strictObject({

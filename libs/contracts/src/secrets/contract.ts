@@ -1,4 +1,4 @@
-import { defineContract } from '../define.ts';
+import { defineContract } from '../definition/define.ts';
 import { auditOperations } from './audit.ts';
 import { envMethods } from './env.ts';
 import { secretsEvents } from './events.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { Count, pageSize, Timestamp } from '../common.ts';
-import { defineMethods } from '../define.ts';
+import { Count, pageSize, Timestamp } from '../values/common.ts';
+import { defineMethods } from '../definition/define.ts';
 import { SecretName } from './operations.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 
 export const SecretStorage = z.enum(['encrypted', 'envfile']);
 

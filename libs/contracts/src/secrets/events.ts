@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { AgentId, Timestamp } from '../common.ts';
-import { defineEvents } from '../define.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { AgentId, Timestamp } from '../values/common.ts';
+import { defineEvents } from '../definition/define.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 
 /** Names of secrets, never values. */
 export const secretsEvents = defineEvents({

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { Timestamp } from '../common.ts';
-import { MAX, upTo } from '../sizes.ts';
-import { defineOperations, SERVICES } from '../define.ts';
+import { Timestamp } from '../values/common.ts';
+import { MAX, upTo } from '../values/sizes.ts';
+import { defineOperations, SERVICES } from '../definition/define.ts';
 
 export const SecretName = upTo(MAX.name).regex(/^[A-Z][A-Z0-9_]{0,255}$/);
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { MethodSpec } from '../define.ts';
-import { callables } from '../registry.ts';
+import type { MethodSpec } from '../definition/define.ts';
+import { callables } from '../catalog/contracts.ts';
 import { sessionsEvents } from '../sessions/events.ts';
-import { parseParams } from '../validation.ts';
+import { parseParams } from '../definition/validation.ts';
 import { envMethods } from './env.ts';
 import { secretsEvents } from './events.ts';
 import { SEALING_KEY } from './operations.ts';

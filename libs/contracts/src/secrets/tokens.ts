@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { HeldToAgents, IsoTime, Scopes, SessionsOf, TokenId, TokenTenant } from '../common.ts';
-import { defineMethods } from '../define.ts';
+import { HeldToAgents, IsoTime, Scopes, SessionsOf, TokenId, TokenTenant } from '../values/common.ts';
+import { defineMethods } from '../definition/define.ts';
 import { McpClient } from '../config/mcp-client.ts';
 import { SpendLimits } from '../config/spend-limits.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 
 /** A bearer token as it may be shown: never its secret. */
 export const GatewayToken = z.object({

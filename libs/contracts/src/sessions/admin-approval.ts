@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { AgentId, Count, DurationMs, JsonObject, NoParams, SessionKey, Timestamp } from '../common.ts';
-import { defineMethods } from '../define.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { AgentId, Count, DurationMs, JsonObject, NoParams, SessionKey, Timestamp } from '../values/common.ts';
+import { defineMethods } from '../definition/define.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 
 /** An agent's tool call that waits for a human. */
 export const ApprovalRequest = z.object({

@@ -1,9 +1,21 @@
 import { z } from 'zod';
-import { AgentId, Count, DurationMs, IdempotencyKey, Rate, SavingsRate, Scopes, SessionKey, SessionParts, Usd, Worker } from '../common.ts';
-import { defineMethods, TURN_DEADLINE_MS } from '../define.ts';
+import {
+  AgentId,
+  Count,
+  DurationMs,
+  IdempotencyKey,
+  Rate,
+  SavingsRate,
+  Scopes,
+  SessionKey,
+  SessionParts,
+  Usd,
+  Worker,
+} from '../values/common.ts';
+import { defineMethods, TURN_DEADLINE_MS } from '../definition/define.ts';
 import { TURN_EVENTS } from './turn-events.ts';
 import { SessionAddress, TurnAccepted, TurnId, TurnResult, TurnState } from './turns.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 
 const ExecuteParams = z.strictObject({
   message: z.string().min(1).max(MAX.text),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { AgentId, Count } from '../common.ts';
-import { defineOperations } from '../define.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { AgentId, Count } from '../values/common.ts';
+import { defineOperations } from '../definition/define.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 
 const used = z.object({ tokens: Count, costUsd: z.number().nonnegative() });
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { Count, Timestamp, TokensUsed } from '../common.ts';
-import { defineOperations } from '../define.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { Count, Timestamp, TokensUsed } from '../values/common.ts';
+import { defineOperations } from '../definition/define.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 
 const CALLERS = ['sessions'] as const;
 /** As long as an agent may set `contextEngine.recallTimeoutMs`. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { AgentId, Count, IsoTime, pageSize, SessionKey, Timestamp } from '../common.ts';
-import { defineMethods } from '../define.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { AgentId, Count, IsoTime, pageSize, SessionKey, Timestamp } from '../values/common.ts';
+import { defineMethods } from '../definition/define.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 import { EvidentTurn } from './evidence.ts';
 
 /** A conversation as its durable history knows it. */

@@ -1,4 +1,4 @@
-import { defineContract } from '../define.ts';
+import { defineContract } from '../definition/define.ts';
 import { adminApprovalMethods } from './admin-approval.ts';
 import { agentMethods } from './agent.ts';
 import { budgetOperations } from './budgets.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { JsonObject } from '../common.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { JsonObject } from '../values/common.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 
 const text = upTo(MAX.text);
 const name = z.string().min(1).max(MAX.name);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { Count } from '../common.ts';
-import { defineOperations } from '../define.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { Count } from '../values/common.ts';
+import { defineOperations } from '../definition/define.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 
 const CALLERS = ['sessions'] as const;
 /** Short, so that a tool that is too slow can be seen to be. */

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { AgentId, Count, JsonObject, ResolvedSession, SessionKey, Timestamp } from '../common.ts';
-import { defineEvents } from '../define.ts';
+import { AgentId, Count, JsonObject, ResolvedSession, SessionKey, Timestamp } from '../values/common.ts';
+import { defineEvents } from '../definition/define.ts';
 import { ApprovalRequest, ApprovalResolution, approvalExample } from './admin-approval.ts';
 import { sessionLifeEvents } from './session-events.ts';
 import { TurnId } from './turns.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 
 /** A message as it comes in, whichever platform it came from. */
 export const InboundMessage = z.object({

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { Count, Timestamp } from '../common.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { Count, Timestamp } from '../values/common.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 import { TurnId } from './turns.ts';
 
 /** The beginning of a SHA-256, in hexadecimal: the same of the same text, and nothing that was said. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { JsonObject } from '../common.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { JsonObject } from '../values/common.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 import { TurnMessage } from './conversation.ts';
 import { StatelessResult, TurnFailure, TurnId, TurnState } from './turns.ts';
 

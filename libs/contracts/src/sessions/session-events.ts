@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { AgentId, Count, DurationMs, ResolvedSession, SessionKey, Timestamp, Usd } from '../common.ts';
-import { defineEvents } from '../define.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { AgentId, Count, DurationMs, ResolvedSession, SessionKey, Timestamp, Usd } from '../values/common.ts';
+import { defineEvents } from '../definition/define.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 
 const timestamp = Timestamp;
 const runId = upTo(MAX.id);

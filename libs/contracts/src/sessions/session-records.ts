@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { AgentId, Count, JsonObject, SessionKey, Timestamp, TokensUsed } from '../common.ts';
+import { AgentId, Count, JsonObject, SessionKey, Timestamp, TokensUsed } from '../values/common.ts';
 import { TurnId, TurnResult } from './turns.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 
 export const SessionMessage = z.object({
   role: upTo(MAX.name),

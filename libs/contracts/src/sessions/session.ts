@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { Count, IdempotencyKey, NoParams, pageSize, SessionKey, Worker } from '../common.ts';
-import { defineMethods, TURN_DEADLINE_MS } from '../define.ts';
+import { Count, IdempotencyKey, NoParams, pageSize, SessionKey, Worker } from '../values/common.ts';
+import { defineMethods, TURN_DEADLINE_MS } from '../definition/define.ts';
 import {
   CompactionResult,
   ConversationReset,
@@ -15,7 +15,7 @@ import {
   SubAgentRun,
   SubAgentSpawned,
 } from './session-records.ts';
-import { MAX } from '../sizes.ts';
+import { MAX } from '../values/sizes.ts';
 import { MODEL_EVENTS, TURN_EVENTS } from './turn-events.ts';
 
 const KEY = 'default:alice:gateway';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { Count } from '../common.ts';
-import { defineMethods } from '../define.ts';
+import { Count } from '../values/common.ts';
+import { defineMethods } from '../definition/define.ts';
 import { SubAgentRow } from './session-records.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 
 const Target = z.string().min(1).max(128).describe('the id of the run');
 const RUN = 'run_4fT0mUq2Zs8KxY1bNcVdGh';

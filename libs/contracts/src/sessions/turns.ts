@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { FinishReason, AgentId, IdempotencyKey, JsonObject, SessionKey, SessionParts, TokensUsed, Scopes } from '../common.ts';
-import { ERROR_CODES } from '../errors.ts';
-import { TURN_DEADLINE_MS } from '../define.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { FinishReason, AgentId, IdempotencyKey, JsonObject, SessionKey, SessionParts, TokensUsed, Scopes } from '../values/common.ts';
+import { ERROR_CODES } from '../definition/errors.ts';
+import { TURN_DEADLINE_MS } from '../definition/define.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 import { CallerToolCall, CallerTools, JsonFormat, TurnMessage } from './conversation.ts';
 import { TURN_EVENTS } from './turn-events.ts';
 

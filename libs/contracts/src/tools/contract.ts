@@ -1,4 +1,4 @@
-import { defineContract } from '../define.ts';
+import { defineContract } from '../definition/define.ts';
 import { toolsEvents } from './events.ts';
 import { mcpMethods } from './mcp.ts';
 import { skillsMethods } from './skills.ts';

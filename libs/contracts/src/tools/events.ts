@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { Count, DurationMs, Timestamp } from '../common.ts';
-import { defineEvents } from '../define.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { Count, DurationMs, Timestamp } from '../values/common.ts';
+import { defineEvents } from '../definition/define.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 
 /** What happens to skills. */
 export const toolsEvents = defineEvents({

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { z } from 'zod';
-import { parseParams } from '../validation.ts';
+import { parseParams } from '../definition/validation.ts';
 import { mcpMethods } from './mcp.ts';
 
 const status = mcpMethods['mcp.status'].params;

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { Count, JsonObject, NoParams, Timestamp } from '../common.ts';
-import { defineMethods } from '../define.ts';
-import { foldSpellings } from '../spellings.ts';
-import { mostKeys } from '../most-keys.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { Count, JsonObject, NoParams, Timestamp } from '../values/common.ts';
+import { defineMethods } from '../definition/define.ts';
+import { foldSpellings } from '../values/field-aliases.ts';
+import { mostKeys } from '../values/max-keys.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 
 export const McpServerName = z
   .string()

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { AgentId, Count } from '../common.ts';
-import { defineMethods } from '../define.ts';
-import { MAX, upTo } from '../sizes.ts';
+import { AgentId, Count } from '../values/common.ts';
+import { defineMethods } from '../definition/define.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 
 export const SkillName = z
   .string()

@@ -1,4 +1,4 @@
-import { defineContract } from '../define.ts';
+import { defineContract } from '../definition/define.ts';
 import { workspaceMethods } from './workspace.ts';
 
 export const workspace = defineContract({

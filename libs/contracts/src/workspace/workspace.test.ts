@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseParams } from '../validation.ts';
+import { parseParams } from '../definition/validation.ts';
 import { workspaceMethods } from './workspace.ts';
 
 const { params } = workspaceMethods['workspace.writeFile'];

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { z } from 'zod';
-import { ConfigurationPatch, sections } from './config/sections.ts';
+import { ConfigurationPatch, sections } from '../config/sections.ts';
 import { inputSchema, outputSchema, type JsonSchema } from './json-schema.ts';
-import { mostKeys } from './most-keys.ts';
-import { openRpcDocument } from './openrpc.ts';
-import { callables } from './registry.ts';
+import { mostKeys } from '../values/max-keys.ts';
+import { openRpcDocument } from '../catalog/openrpc.ts';
+import { callables } from '../catalog/contracts.ts';
 
 const DRAFT_7 = new Set(
   'date-time date time email idn-email hostname idn-hostname ipv4 ipv6 uri uri-reference iri iri-reference uri-template json-pointer relative-json-pointer regex'.split(

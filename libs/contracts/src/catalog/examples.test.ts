@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { unserved } from './burn-down.ts';
-import type { EventSpec, MethodSpec } from './define.ts';
+import { unserved } from './unserved-methods.ts';
+import type { EventSpec, MethodSpec } from '../definition/define.ts';
 import { notifications } from './notifications.ts';
-import { callables, contracts, publicMethods } from './registry.ts';
-import { parseParams } from './validation.ts';
+import { callables, contracts, publicMethods } from './contracts.ts';
+import { parseParams } from '../definition/validation.ts';
 
 /** These take keys that depend on another one: the action, the type of a channel. */
 const OPEN: ReadonlySet<string> = new Set(['discord.action', 'slack.action', 'telegram.action', 'whatsapp.action']);

@@ -1,4 +1,4 @@
-import type { JsonSchema } from './json-schema.ts';
+import type { JsonSchema } from '../definition/json-schema.ts';
 
 /**
  * How two schemas are compared. `params`: all that was accepted must still be. `result`: all that is given now must be

@@ -1,9 +1,9 @@
-import { unserved } from '../burn-down.ts';
-import type { ServiceName } from '../define.ts';
-import { publicMethods, type MethodName } from '../registry.ts';
-import { UNREAD_SETTINGS } from './burn-down.ts';
-import { covers } from './immutable.ts';
-import type { SectionName } from './sections.ts';
+import { unserved } from './unserved-methods.ts';
+import type { ServiceName } from '../definition/define.ts';
+import { publicMethods, type MethodName } from './contracts.ts';
+import { UNREAD_SETTINGS } from '../config/unread-settings.ts';
+import { covers } from '../config/immutable.ts';
+import type { SectionName } from '../config/sections.ts';
 
 /** A service, or what comes to it with methods of its own: those whose names begin so. */
 export type Owner = ServiceName | `${ServiceName}/${string}`;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { z } from 'zod';
 import { ServiceError } from './errors.ts';
-import { mostKeys } from './most-keys.ts';
+import { mostKeys } from '../values/max-keys.ts';
 import { describeIssues, invalidParams, parseParams } from './validation.ts';
 
 function refusal(schema: z.ZodType, value: unknown): ServiceError {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { UNREAD_SETTINGS } from './burn-down.ts';
-import { isUnread, notInForce } from './not-in-force.ts';
+import { UNREAD_SETTINGS } from '../config/unread-settings.ts';
+import { isUnread, notInForce } from './unused-settings.ts';
 
 test('what stands below an unread key is unread too, what stands beside it is not', () => {
   assert.ok(UNREAD_SETTINGS.includes('autoReplyEngine') && UNREAD_SETTINGS.includes('agents.*.notification'));

@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import type { MethodSpec } from './define.ts';
 import { errorData, jsonRpcCode, ServiceError } from './errors.ts';
 import { inputSchema } from './json-schema.ts';
-import { publicMethods } from './registry.ts';
+import { publicMethods } from '../catalog/contracts.ts';
 
 test('a rate that was exceeded is -32000, a place that is full is -32603, and both say whether and when to try again', () => {
   const rate = new ServiceError('RESOURCE_EXHAUSTED', 'At most 5 writes a minute.', { details: { rate: true, retryAfterMs: 9_000 } });

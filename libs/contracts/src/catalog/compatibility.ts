@@ -1,7 +1,7 @@
-import type { Contract } from './define.ts';
+import type { Contract } from '../definition/define.ts';
 import { breaks, type Direction } from './compatibility-schema.ts';
-import { inputSchema, outputSchema, type JsonSchema } from './json-schema.ts';
-import { callables, contracts, type Callable } from './registry.ts';
+import { inputSchema, outputSchema, type JsonSchema } from '../definition/json-schema.ts';
+import { callables, contracts, type Callable } from './contracts.ts';
 
 /** What is promised under one name, without its words of explanation. */
 export interface LockEntry {

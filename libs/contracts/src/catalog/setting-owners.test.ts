@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { UNREAD_SETTINGS } from './burn-down.ts';
-import { isServed, methodsOf, ownerOf, remainingSettings, SETTING_OWNERS } from './owners.ts';
+import { UNREAD_SETTINGS } from '../config/unread-settings.ts';
+import { isServed, methodsOf, ownerOf, remainingSettings, SETTING_OWNERS } from './setting-owners.ts';
 
 test('whose a setting is says the nearest part that somebody has, and a section says it for all of itself', () => {
   assert.deepEqual(

@@ -3,10 +3,10 @@ import { createRequire } from 'node:module';
 import { test } from 'node:test';
 import { Ajv } from 'ajv';
 import { z } from 'zod';
-import { unserved } from './burn-down.ts';
-import { inputSchema } from './json-schema.ts';
+import { unserved } from './unserved-methods.ts';
+import { inputSchema } from '../definition/json-schema.ts';
 import { DISCOVER, hoist, openRpcDocument } from './openrpc.ts';
-import { eventServices, publicMethods, type MethodName } from './registry.ts';
+import { eventServices, publicMethods, type MethodName } from './contracts.ts';
 
 const document = openRpcDocument({ url: 'http://127.0.0.1:4766/rpc', version: '0.1.0' });
 

@@ -1,8 +1,8 @@
-import { unserved } from './burn-down.ts';
-import { jsonRpcCode, type ErrorCode } from './errors.ts';
-import type { Example, MethodSpec } from './define.ts';
-import { inputSchema, outputSchema, type JsonSchema } from './json-schema.ts';
-import { publicMethods, type Callable, type MethodName } from './registry.ts';
+import { unserved } from './unserved-methods.ts';
+import { jsonRpcCode, type ErrorCode } from '../definition/errors.ts';
+import type { Example, MethodSpec } from '../definition/define.ts';
+import { inputSchema, outputSchema, type JsonSchema } from '../definition/json-schema.ts';
+import { publicMethods, type Callable, type MethodName } from './contracts.ts';
 
 export interface ContentDescriptor {
   name: string;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { mostKeysOf } from './most-keys.ts';
+import { mostKeysOf } from '../values/max-keys.ts';
 
 /** OpenRPC builds on draft 7, OpenAPI 3.1 on draft 2020-12. */
 type Target = 'draft-7' | 'draft-2020-12';

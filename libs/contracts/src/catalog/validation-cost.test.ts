@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { z } from 'zod';
-import { mostKeys } from './most-keys.ts';
-import { callables } from './registry.ts';
-import { validate } from './validation.ts';
+import { mostKeys } from '../values/max-keys.ts';
+import { callables } from './contracts.ts';
+import { validate } from '../definition/validation.ts';
 
 const RUNS = 5;
 /** So many where other work gets in between: what is truly dear stays dear in each of them. */

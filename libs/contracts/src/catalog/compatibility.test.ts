@@ -4,8 +4,8 @@ import { test } from 'node:test';
 import { z } from 'zod';
 import { breaks } from './compatibility-schema.ts';
 import { contractsLock, mergeLocks, narrowings, serializeLock, splitByService, staleLock, type ContractsLock } from './compatibility.ts';
-import { inputSchema, outputSchema } from './json-schema.ts';
-import { mostKeys } from './most-keys.ts';
+import { inputSchema, outputSchema } from '../definition/json-schema.ts';
+import { mostKeys } from '../values/max-keys.ts';
 
 const params = (before: z.ZodType, after: z.ZodType) => breaks(inputSchema(before), inputSchema(after), 'params');
 const result = (before: z.ZodType, after: z.ZodType) => breaks(outputSchema(before), outputSchema(after), 'result');
@@ -142,7 +142,7 @@ test('a stale lock says what to do', () => {
 });
 
 test('the snapshots are the present contracts', async () => {
-  const folder = new URL('../snapshots/', import.meta.url);
+  const folder = new URL('../../snapshots/', import.meta.url);
   const texts = (await readdir(folder)).map((name) => readFile(new URL(name, folder), 'utf8'));
   const kept = mergeLocks((await Promise.all(texts)).map((text) => JSON.parse(text) as ContractsLock));
   const advice = staleLock(kept, contractsLock());

@@ -1,18 +1,18 @@
 import type { z } from 'zod';
-import { gateway } from './gateway/contract.ts';
-import { sessions } from './sessions/contract.ts';
-import { registry } from './registry/contract.ts';
-import { secrets } from './secrets/contract.ts';
-import { memory } from './memory/contract.ts';
-import { scheduler } from './scheduler/contract.ts';
-import { graph } from './graph/contract.ts';
-import { browser } from './browser/contract.ts';
-import { media } from './media/contract.ts';
-import { channels } from './channels/contract.ts';
-import { workspace } from './workspace/contract.ts';
-import { tools } from './tools/contract.ts';
-import { observability } from './observability/contract.ts';
-import { IDEMPOTENCY_KEY } from './common.ts';
+import { gateway } from '../gateway/contract.ts';
+import { sessions } from '../sessions/contract.ts';
+import { registry } from '../registry/contract.ts';
+import { secrets } from '../secrets/contract.ts';
+import { memory } from '../memory/contract.ts';
+import { scheduler } from '../scheduler/contract.ts';
+import { graph } from '../graph/contract.ts';
+import { browser } from '../browser/contract.ts';
+import { media } from '../media/contract.ts';
+import { channels } from '../channels/contract.ts';
+import { workspace } from '../workspace/contract.ts';
+import { tools } from '../tools/contract.ts';
+import { observability } from '../observability/contract.ts';
+import { IDEMPOTENCY_KEY } from '../values/common.ts';
 import {
   type AuditKind,
   DEFAULT_DEADLINE_MS,
@@ -21,8 +21,8 @@ import {
   type MethodSpec,
   type OperationSpec,
   type ServiceName,
-} from './define.ts';
-import { subjects } from './subjects.ts';
+} from '../definition/define.ts';
+import { subjects } from '../definition/subjects.ts';
 
 export const contracts = {
   gateway,

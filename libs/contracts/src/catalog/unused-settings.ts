@@ -1,5 +1,5 @@
-import { UNREAD_SETTINGS } from './burn-down.ts';
-import { covers, writtenPaths } from './immutable.ts';
+import { UNREAD_SETTINGS } from '../config/unread-settings.ts';
+import { covers, writtenPaths } from '../config/immutable.ts';
 
 /**
  * What a part of the configuration says that nothing reads yet: it is accepted and kept, and has no effect. `prefix` is where the

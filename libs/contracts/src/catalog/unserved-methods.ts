@@ -1,4 +1,4 @@
-import type { MethodName } from './registry.ts';
+import type { MethodName } from './contracts.ts';
 
 /**
  * Methods that are declared, routed and documented but have no handler yet. They answer UNAVAILABLE with the name of their service.

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { z } from 'zod';
 import { safeKeys } from './safe-keys.ts';
-import { parseParams } from './validation.ts';
+import { parseParams } from '../definition/validation.ts';
 
 const schema = z.strictObject({ agents: z.record(z.string(), z.unknown()), list: z.array(z.unknown()).optional() }).check(safeKeys());
 

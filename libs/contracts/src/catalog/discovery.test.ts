@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { SERVICES } from './define.ts';
+import { SERVICES } from '../definition/define.ts';
 import { servicePresence, type Replica } from './discovery.ts';
 
 const replica = (service: string, id: string): Replica => ({

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { unbounded } from '@switchyard/testkit';
 import type { z } from 'zod';
-import type { Contract } from './define.ts';
-import { notifications } from './notifications.ts';
-import * as projections from './projections.ts';
-import { callables, contracts } from './registry.ts';
-import { ConfigurationPatch, sections } from './config/sections.ts';
-import { nodeTypeConfigs } from './graph/node-types.ts';
+import type { Contract } from '../definition/define.ts';
+import { notifications } from '../catalog/notifications.ts';
+import * as projections from '../catalog/projections.ts';
+import { callables, contracts } from '../catalog/contracts.ts';
+import { ConfigurationPatch, sections } from '../config/sections.ts';
+import { nodeTypeConfigs } from '../graph/node-types.ts';
 
 type Named = readonly [name: string, schema: z.ZodType];
 

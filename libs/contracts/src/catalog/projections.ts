@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { AgentId, Count, HeldToAgents, Scopes, SessionsOf, Timestamp, TokenId } from './common.ts';
-import { LogLevel } from './config/kinds.ts';
-import { LogModule } from './log-module.ts';
-import { McpClient } from './config/mcp-client.ts';
-import { SpendLimits } from './config/spend-limits.ts';
-import { mostKeys } from './most-keys.ts';
-import { MAX, upTo } from './sizes.ts';
+import { AgentId, Count, HeldToAgents, Scopes, SessionsOf, Timestamp, TokenId } from '../values/common.ts';
+import { LogLevel } from '../config/kinds.ts';
+import { LogModule } from '../definition/log-module.ts';
+import { McpClient } from '../config/mcp-client.ts';
+import { SpendLimits } from '../config/spend-limits.ts';
+import { mostKeys } from '../values/max-keys.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 
 /** A live token as the edge sees it, in the bucket `tokens` under its tenant and id. Never the secret. */
 export const TokenProjection = z.object({

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { unserved } from './burn-down.ts';
-import { Timestamp } from './common.ts';
-import { SERVICES, type Contract, type ServiceName } from './define.ts';
-import { mostKeys } from './most-keys.ts';
-import { contracts, type MethodName } from './registry.ts';
-import { MAX, upTo } from './sizes.ts';
+import { unserved } from './unserved-methods.ts';
+import { Timestamp } from '../values/common.ts';
+import { SERVICES, type Contract, type ServiceName } from '../definition/define.ts';
+import { mostKeys } from '../values/max-keys.ts';
+import { contracts, type MethodName } from './contracts.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 
 /** What a replica says of itself: whether it can do work, and what it lacks if not. */
 export const ReplicaReadiness = z.object({

@@ -3,8 +3,8 @@ import { describe, test } from 'node:test';
 import { largestFields } from '@switchyard/testkit';
 import type { z } from 'zod';
 import { INLINE_BYTES } from './blob-ref.ts';
-import { unserved } from './burn-down.ts';
-import { callables, type MethodName } from './registry.ts';
+import { unserved } from '../catalog/unserved-methods.ts';
+import { callables, type MethodName } from '../catalog/contracts.ts';
 
 const ALL = '*';
 const served = [...callables.values()].filter(({ name }) => !unserved.has(name as MethodName));

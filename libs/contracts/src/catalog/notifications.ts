@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { SessionKey, Timestamp } from './common.ts';
-import type { ServiceName } from './define.ts';
-import { TurnId, TurnProgress } from './sessions/turns.ts';
-import { MAX, upTo } from './sizes.ts';
+import { SessionKey, Timestamp } from '../values/common.ts';
+import type { ServiceName } from '../definition/define.ts';
+import { TurnId, TurnProgress } from '../sessions/turns.ts';
+import { MAX, upTo } from '../values/sizes.ts';
 
 /** A message a WebSocket client gets without having asked; it carries no id and is never answered. */
 export interface NotificationSpec {
