@@ -1,8 +1,15 @@
-export { collection, type AnyCollectionSpec, type CollectionSpec, type Document, type DocumentOf, type IndexSpec } from './collection.ts';
+export {
+  collection,
+  type AnyCollectionSpec,
+  type CollectionSpec,
+  type Document,
+  type DocumentOf,
+  type IndexSpec,
+} from './port/collection.ts';
 export type { Bucket, BucketFile, BucketKey, BucketUpload } from './gridfs/bucket.ts';
 export { openBucket } from './open-bucket.ts';
-export { inserted } from './inserted.ts';
-export { json } from './json.ts';
+export { inserted } from './insert-if-absent.ts';
+export { json } from './port/json-field.ts';
 export { lockDirectory, type DirectoryLock } from './lock-directory.ts';
 export { openStore } from './open-store.ts';
 export { openSearchIndex } from './search/open-search-index.ts';
@@ -30,4 +37,4 @@ export type {
   Store,
   StoreLog,
   StoreOptions,
-} from './store.ts';
+} from './port/store.ts';

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { ServiceError } from '@switchyard/contracts';
 import { openSqliteStore } from './sqlite/sqlite-store.ts';
-import type { Store, StoreOptions } from './store.ts';
+import type { Store, StoreOptions } from './port/store.ts';
 
 /** Opens one service's documents behind a URL: `sqlite:DIR`, or `mongodb://…` for a server that is there. */
 export async function openStore(url: string, options: StoreOptions): Promise<Store> {

@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test';
 import { GridFSBucket, MongoClient, type Db } from 'mongodb';
 import { startMongo, type MongoServer } from '@switchyard/testkit';
 import { openBucket } from '../index.ts';
-import { databaseName, readAddress } from '../mongodb/address.ts';
+import { databaseName, readAddress } from '../mongodb/connection/store-url.ts';
 import type { Bucket } from './bucket.ts';
 
 const CHUNK_BYTES = 261_120;

@@ -1,10 +1,10 @@
 import { buffer } from 'node:stream/consumers';
 import { GridFSBucket, type Db, type GridFSFile } from 'mongodb';
 import { ServiceError } from '@switchyard/contracts';
-import { databaseName, readAddress } from '../mongodb/address.ts';
-import { connect } from '../mongodb/connect.ts';
-import { explain } from '../mongodb/errors.ts';
-import { createOperations, type Operations } from '../mongodb/session.ts';
+import { databaseName, readAddress } from '../mongodb/connection/store-url.ts';
+import { connect } from '../mongodb/connection/connect.ts';
+import { explain } from '../mongodb/connection/errors.ts';
+import { createOperations, type Operations } from '../mongodb/connection/operations.ts';
 import type { Bucket, BucketKey } from './bucket.ts';
 import { deleteFile, NAME, toBucketFile, type GridfsCollections, type PendingFile } from './gridfs-files.ts';
 import { openUpload } from './gridfs-upload.ts';

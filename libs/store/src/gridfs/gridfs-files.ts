@@ -1,5 +1,5 @@
 import type { Collection, GridFSBucket, GridFSFile, ObjectId } from 'mongodb';
-import type { Operations } from '../mongodb/session.ts';
+import type { Operations } from '../mongodb/connection/operations.ts';
 import type { BucketFile, BucketFileOptions } from './bucket.ts';
 
 /** Used in error messages. */

@@ -1,6 +1,6 @@
 import { ObjectId, type GridFSBucketWriteStream, type GridFSFile } from 'mongodb';
 import { ServiceError } from '@switchyard/contracts';
-import { isDuplicateKey } from '../mongodb/errors.ts';
+import { isDuplicateKey } from '../mongodb/connection/errors.ts';
 import type { BucketFileOptions, BucketKey, BucketUpload } from './bucket.ts';
 import { deleteFile, NAME, toBucketFile, type FileMetadata, type GridfsCollections } from './gridfs-files.ts';
 

@@ -1,17 +1,17 @@
-import { requireAcross } from '../across.ts';
-import type { Document } from '../collection.ts';
-import { decodeCursor, encodeCursor } from '../cursor.ts';
-import { misuse } from '../misuse.ts';
-import { fromStored } from '../shape.ts';
-import type { Documents, Filter, FindOptions, Page } from '../store.ts';
-import { changeFirst } from './change-first.ts';
-import { idOf, type Kept, type KeptCollection } from './kept.ts';
-import { after, orderOf, positionOf, type Sort } from './order.ts';
-import { insertDocument, replaceDocument } from './put.ts';
+import { requireAcross } from '../port/cross-tenant-query.ts';
+import type { Document } from '../port/collection.ts';
+import { decodeCursor, encodeCursor } from '../port/cursor.ts';
+import { misuse } from '../port/store-misuse.ts';
+import { fromStored } from '../port/collection-shape.ts';
+import type { Documents, Filter, FindOptions, Page } from '../port/store.ts';
+import { changeFirst } from './update-document.ts';
+import { idOf, type Kept, type KeptCollection } from './stored-document.ts';
+import { after, orderOf, positionOf, type Sort } from './sort-order.ts';
+import { insertDocument, replaceDocument } from './put-document.ts';
 import { pointOf, where, type Query, type Scope } from './query.ts';
-import { removeMatching } from './remove.ts';
+import { removeMatching } from './remove-documents.ts';
 import type { Session } from './session.ts';
-import { IN_TIME } from './time.ts';
+import { IN_TIME } from './connection/timeouts.ts';
 
 const DEFAULT_LIMIT = 100;
 

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { ServiceError } from '@switchyard/contracts';
 import { startOwnMongo } from '@switchyard/testkit';
-import { a, items, newItem } from '../fixture.contract.ts';
+import { a, items, newItem } from '../contract/fixture.contract.ts';
 import { openStore } from '../index.ts';
 
 const PAUSE_MS = 30_000;

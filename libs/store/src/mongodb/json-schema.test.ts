@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { z } from 'zod';
-import { collection } from '../collection.ts';
-import { json } from '../json.ts';
-import { shapeOf } from '../shape.ts';
+import { collection } from '../port/collection.ts';
+import { json } from '../port/json-field.ts';
+import { shapeOf } from '../port/collection-shape.ts';
 import { validatorOf } from './json-schema.ts';
 
 test('the database holds documents against the types of their fields, and against nothing that a later version may widen', () => {

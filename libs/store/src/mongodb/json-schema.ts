@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Shape } from '../shape.ts';
+import type { Shape } from '../port/collection-shape.ts';
 
 type Schema = Record<string, unknown>;
 

@@ -1,10 +1,10 @@
 import type { Filter as MongoFilter } from 'mongodb';
 import { z } from 'zod';
-import { isScalar, type Scalar } from '../cursor.ts';
-import { unwrapped } from '../json.ts';
-import { misuse } from '../misuse.ts';
-import { requireComparable, requireField } from '../shape.ts';
-import { idOf, uniqueText, type Kept, type KeptCollection } from './kept.ts';
+import { isScalar, type Scalar } from '../port/cursor.ts';
+import { unwrapped } from '../port/json-field.ts';
+import { misuse } from '../port/store-misuse.ts';
+import { requireComparable, requireField } from '../port/collection-shape.ts';
+import { idOf, uniqueText, type Kept, type KeptCollection } from './stored-document.ts';
 
 /** Whose documents: one tenant's, or everybody's. */
 export type Scope = string | null;

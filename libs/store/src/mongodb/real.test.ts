@@ -5,10 +5,10 @@ import { after, before, test, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { MongoClient, MongoServerError } from 'mongodb';
 import { startMongoSet, type MongoSet } from '@switchyard/testkit';
-import { a, items, newItem } from '../fixture.contract.ts';
+import { a, items, newItem } from '../contract/fixture.contract.ts';
 import { openStore } from '../index.ts';
-import type { Documents } from '../store.ts';
-import type { Kept } from './kept.ts';
+import type { Documents } from '../port/store.ts';
+import type { Kept } from './stored-document.ts';
 
 let servers: MongoSet | undefined;
 let missing = '';

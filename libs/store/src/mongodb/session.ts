@@ -1,65 +1,9 @@
-import { ServiceError } from '@switchyard/contracts';
-import type { MongoLedger } from './ledger.ts';
-import { explain } from './errors.ts';
-import { createLanes } from './lanes.ts';
-import { OPERATION_MS } from './time.ts';
+import type { Operations } from './connection/operations.ts';
+import type { MongoLedger } from './outbox-storage.ts';
 
 /** What the documents of one database share. */
-export interface Session {
+export interface Session extends Pick<Operations, 'run' | 'inLane'> {
   ledger: MongoLedger;
   /** Refuses queries that no index serves. */
   strict: boolean;
-  /** Runs within the time for an operation, and tells failures in our words. */
-  run<T>(name: string, work: () => Promise<T>): Promise<T>;
-  /** As run, once what was asked for before on this document has ended. */
-  inLane<T>(lane: Lane, work: () => Promise<T>): Promise<T>;
-}
-
-/** Of a document: the name of its collection, and its id; without an id there is nothing to wait for. */
-export interface Lane {
-  name: string;
-  id: string | undefined;
-}
-
-export interface Operations extends Pick<Session, 'run' | 'inLane'> {
-  /** Takes no more, and waits for what runs. */
-  end(): Promise<void>;
-  /** How many run, or wait for their turn. */
-  readonly size: number;
-}
-
-export function createOperations(): Operations {
-  const lanes = createLanes();
-  const running = new Set<Promise<unknown>>();
-  let closed = false;
-
-  function run<T>(name: string, work: () => Promise<T>): Promise<T> {
-    if (closed) return Promise.reject(new ServiceError('UNAVAILABLE', 'the store is closed'));
-    const done = inTime(work().catch((error: unknown) => Promise.reject(explain(name, error))));
-    running.add(done);
-    const leave = (): void => void running.delete(done);
-    done.then(leave, leave);
-    return done;
-  }
-
-  return {
-    run,
-    inLane: ({ name, id }, work) => run(name, () => (id === undefined ? work() : lanes.run(`${name}\n${id}`, work))),
-    async end() {
-      closed = true;
-      await Promise.allSettled(running);
-    },
-    get size() {
-      return running.size;
-    },
-  };
-}
-
-/** The driver bounds each step of its own; their sum, with repeating, is bounded here. What is late may still have been done. */
-function inTime<T>(work: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const late = (): void => reject(new ServiceError('DEADLINE_EXCEEDED', 'the database did not answer in time'));
-    const timer = setTimeout(late, OPERATION_MS);
-    work.then(resolve, reject).finally(() => clearTimeout(timer));
-  });
 }

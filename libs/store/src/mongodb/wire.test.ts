@@ -4,7 +4,7 @@ import { connect as dial, createServer, type AddressInfo } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { BSON } from 'mongodb';
 import { startMongo } from '@switchyard/testkit';
-import { a, items, newItem } from '../fixture.contract.ts';
+import { a, items, newItem } from '../contract/fixture.contract.ts';
 import { openStore } from '../index.ts';
 
 const OP_MSG = 2013;

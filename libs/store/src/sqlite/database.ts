@@ -2,7 +2,7 @@ import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { ServiceError } from '@switchyard/contracts';
-import { DATABASE_WAITS } from './disk.ts';
+import { DATABASE_WAITS } from './wal-sync.ts';
 
 export interface Database {
   db: DatabaseSync;

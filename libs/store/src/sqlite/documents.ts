@@ -1,18 +1,18 @@
 import { ServiceError } from '@switchyard/contracts';
-import { compileChange } from '../change.ts';
-import type { Document } from '../collection.ts';
-import { decodeCursor, encodeCursor, isScalar, type Scalar } from '../cursor.ts';
-import { requireAcross } from '../across.ts';
-import { misuse } from '../misuse.ts';
-import { completeDocument, fromStored, requireSize } from '../shape.ts';
-import type { Owed } from '../publisher.ts';
-import type { Change, Documents, Filter, FindOptions, OutboxEvent, Page } from '../store.ts';
+import { compileChange } from '../port/compile-change.ts';
+import type { Document } from '../port/collection.ts';
+import { decodeCursor, encodeCursor, isScalar, type Scalar } from '../port/cursor.ts';
+import { requireAcross } from '../port/cross-tenant-query.ts';
+import { misuse } from '../port/store-misuse.ts';
+import { completeDocument, fromStored, requireSize } from '../port/collection-shape.ts';
+import type { Owed } from '../outbox/outbox-publisher.ts';
+import type { Change, Documents, Filter, FindOptions, OutboxEvent, Page } from '../port/store.ts';
 import type { Database } from './database.ts';
-import type { SqliteLedger } from './ledger.ts';
-import { matcher } from './match.ts';
-import { after, orderOf, type Order, type Search } from './order.ts';
+import type { SqliteLedger } from './outbox-storage.ts';
+import { matcher } from './document-matcher.ts';
+import { after, orderOf, type Order, type Search } from './sort-order.ts';
 import { joined, where, type Scope, type Sql } from './query.ts';
-import type { Queue } from './queue.ts';
+import type { Queue } from './write-queue.ts';
 import { columnSql, columnValue, type Table } from './table.ts';
 
 /** What the documents of one database share. */

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { items } from '../fixture.contract.ts';
-import { shapeOf } from '../shape.ts';
-import { orderOf, type Search } from './order.ts';
+import { items } from '../contract/fixture.contract.ts';
+import { shapeOf } from '../port/collection-shape.ts';
+import { orderOf, type Search } from './sort-order.ts';
 import { where, type Scope } from './query.ts';
 import { prepareTable } from './table.ts';
 

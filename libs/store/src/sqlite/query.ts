@@ -1,7 +1,7 @@
 import type { SQLInputValue } from 'node:sqlite';
-import { isScalar, type Scalar } from '../cursor.ts';
-import { misuse } from '../misuse.ts';
-import { requireComparable, requireField } from '../shape.ts';
+import { isScalar, type Scalar } from '../port/cursor.ts';
+import { misuse } from '../port/store-misuse.ts';
+import { requireComparable, requireField } from '../port/collection-shape.ts';
 import { columnSql, typeSql, type Table } from './table.ts';
 
 /** A piece of a statement. Its text is made of our own words and declared field names; every value is a parameter. */

@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { z } from 'zod';
-import { a, items, newItem } from '../fixture.contract.ts';
+import { a, items, newItem } from '../contract/fixture.contract.ts';
 import { collection, json, openStore } from '../index.ts';
-import { storeContract } from '../store.contract.ts';
+import { storeContract } from '../contract/store.contract.ts';
 import { openDatabase } from './database.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'store-'));

@@ -1,6 +1,6 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
-import type { Document } from '../collection.ts';
-import type { Shape } from '../shape.ts';
+import type { Document } from '../port/collection.ts';
+import type { Shape } from '../port/collection-shape.ts';
 
 /**
  * A collection as a table: the document as JSON, beside what names it and what its indexes are made of. Those fields stand in columns of

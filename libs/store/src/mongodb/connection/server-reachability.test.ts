@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startOwnMongo } from '@switchyard/testkit';
+import { openStore } from '../../index.ts';
+
+/** The driver says nothing to us when it notices; it must be true within the test's time. */
+async function eventually(isTrue: () => boolean): Promise<void> {
+  while (!isTrue()) await new Promise((resolve) => setTimeout(resolve, 50));
+}
+
+test('a store says whether its database can be reached, before anybody asks it for a document', { timeout: 60_000 }, async () => {
+  const server = await startOwnMongo();
+  const store = await openStore(server.url, { service: 'reachable' });
+  try {
+    assert.equal(store.connected?.(), true);
+    await server.kill();
+    await eventually(() => store.connected?.() === false);
+    await server.restart();
+    await eventually(() => store.connected?.() === true);
+  } finally {
+    await store.close();
+    await server.stop();
+  }
+});

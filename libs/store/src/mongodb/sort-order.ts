@@ -1,0 +1,75 @@
+import type { Document } from '../port/collection.ts';
+import { isScalar, type Scalar } from '../port/cursor.ts';
+import { misuse } from '../port/store-misuse.ts';
+import { requireComparable } from '../port/collection-shape.ts';
+import { idOf, type KeptCollection } from './stored-document.ts';
+import { columnOf, type Query, type Scope } from './query.ts';
+
+export type Sort = readonly (readonly [field: string, direction: 'asc' | 'desc'])[];
+
+interface Term {
+  field: string;
+  path: string;
+  descending: boolean;
+  /** Values of several types may stand there. */
+  mixed: boolean;
+}
+
+/** A total order: what was asked for, then the id, so that a page has one place to go on from. */
+export interface Order {
+  terms: readonly Term[];
+  sort: Record<string, 1 | -1>;
+  /** Names the order in a cursor. */
+  signature: string;
+}
+
+export function orderOf(kept: KeptCollection, scope: Scope, sort: Sort): Order {
+  for (const [field] of sort) if (field !== 'tenant' || scope !== null) requireComparable(kept, field);
+  const asked = sort.map(([field, direction]) => {
+    const { path, list, mixed } = columnOf(kept, scope, field);
+    if (list) throw misuse(kept.spec.name, `cannot sort by ${field}`);
+    return { field, path, descending: direction === 'desc', mixed };
+  });
+  // In the direction of the last field, so that an index is read straight through.
+  const tie = { field: kept.spec.key, path: '_id', descending: asked.at(-1)?.descending ?? false, mixed: false };
+  const terms = asked.some(({ path }) => path === '_id') ? asked : [...asked, tie];
+  return {
+    terms,
+    sort: Object.fromEntries(terms.map(({ path, descending }) => [path, descending ? -1 : 1])),
+    signature: terms.map(({ path, descending }) => (descending ? `-${path}` : path)).join(' '),
+  };
+}
+
+/** Where a document stands in an order; what was read across tenants says whose it is. */
+export function positionOf({ spec }: KeptCollection, { terms }: Order, document: Document): Scalar[] {
+  return terms.map(({ field, path }) => {
+    const value = document[field] ?? null;
+    if (!isScalar(value)) throw misuse(spec.name, `cannot sort by ${field}`);
+    return path === '_id' && typeof document['tenant'] === 'string' ? idOf(document['tenant'], String(value)) : value;
+  });
+}
+
+/** The documents after a position: beyond it in one term and level with it in all terms before. Null sorts first. */
+export function after({ terms }: Order, scope: Scope, position: readonly Scalar[]): Query {
+  const values = terms.map(({ path }, n) => {
+    const value = position[n] ?? null;
+    return path === '_id' && scope !== null ? idOf(scope, String(value)) : value;
+  });
+  const alternatives = terms.flatMap((term, n) => {
+    const level = terms.slice(0, n).map(({ path }, i) => ({ [path]: values[i] }));
+    return beyond(term, values[n] ?? null).map((one) => ({ $and: [...level, one] }));
+  });
+  return alternatives.length === 0 ? { _id: { $in: [] } } : { $or: alternatives };
+}
+
+/** MongoDB orders null before numbers before text before booleans, and compares values of one type alone. */
+const TYPES = ['number', 'string', 'boolean'];
+const BSON_TYPES = ['number', 'string', 'bool'];
+
+function beyond({ path, descending, mixed }: Term, value: Scalar): Query[] {
+  if (value === null) return descending ? [] : [{ [path]: { $ne: null } }];
+  const rank = TYPES.indexOf(typeof value);
+  const others = !mixed ? [] : descending ? BSON_TYPES.slice(0, rank) : BSON_TYPES.slice(rank + 1);
+  const further = [{ [descending ? '$lt' : '$gt']: value }, ...others.map(($type) => ({ $type })), ...(descending ? [null] : [])];
+  return further.map((one) => ({ [path]: one }));
+}

@@ -1,0 +1,91 @@
+import type { Document } from './collection.ts';
+import { isScalar } from './cursor.ts';
+import { misuse } from './store-misuse.ts';
+import { requireField, requireValue, toJsonValue, toStored, type Shape } from './collection-shape.ts';
+import type { Change } from './store.ts';
+
+type Entries = readonly (readonly [field: string, value: unknown])[];
+
+/** A change as it is stored. */
+export interface CompiledChange {
+  /** Undefined for what goes. */
+  sets: Entries;
+  unset: readonly string[];
+  increments: readonly (readonly [field: string, by: number])[];
+  pushes: Entries;
+  pulls: Entries;
+  /** Alters one stored document in place. */
+  apply: (document: Document) => void;
+}
+
+/** Reads a change once, before anything is queued. Most change a few fields, so it is read field by field, with nothing made in between. */
+export function compileChange(shape: Shape, change: Change<Document>): CompiledChange {
+  const { name } = shape.spec;
+  const names: string[] = [];
+  const sets: [field: string, value: unknown][] = [];
+  const increments: [field: string, by: number][] = [];
+  const entries: [field: string, value: unknown][] = [];
+  const pulls: [field: string, value: unknown][] = [];
+  const { set, inc, push, pull, unset = [] } = change;
+  for (const field in set) {
+    requireChangeable(shape, field, names);
+    requireValue(shape, field, set[field]);
+    sets.push([field, toStored(shape, field, set[field])]);
+  }
+  for (const field in inc) {
+    requireChangeable(shape, field, names);
+    increments.push([field, requireNumber(shape, field, inc[field])]);
+  }
+  for (const field in push) {
+    requireChangeable(shape, field, names);
+    entries.push([field, entryOf(shape, field, push[field])]);
+  }
+  for (const field in pull) {
+    requireChangeable(shape, field, names);
+    const value = toJsonValue(pull[field]);
+    if (!isScalar(value) || shape.json.has(field)) throw misuse(name, `cannot pull that from ${field}`);
+    pulls.push([field, value]);
+  }
+  for (const field of unset) requireChangeable(shape, field, names);
+
+  const apply = (document: Document): void => {
+    for (const [field, value] of sets) {
+      if (value === undefined) delete document[field];
+      else document[field] = value;
+    }
+    for (const field of unset) delete document[field];
+    for (const [field, by] of increments) document[field] = requireNumber(shape, field, document[field] ?? 0) + by;
+    for (const [field, value] of entries) document[field] = [...listAt(shape, document, field), value];
+    for (const [field, value] of pulls) {
+      const list = listAt(shape, document, field);
+      if (list.includes(value)) document[field] = list.filter((entry) => entry !== value);
+    }
+  };
+  return { sets, unset, increments, pushes: entries, pulls, apply };
+}
+
+/** Entries are stored one by one, whatever stands around them. */
+function entryOf(shape: Shape, field: string, value: unknown): unknown {
+  if (value === undefined || shape.json.get(field) === 'field') throw misuse(shape.spec.name, `cannot push to ${field}`);
+  if (!shape.json.has(field)) return toStored(shape, field, value);
+  return (toStored(shape, field, [value]) as unknown[])[0];
+}
+
+function listAt(shape: Shape, document: Document, field: string): unknown[] {
+  const list = document[field] ?? [];
+  if (!Array.isArray(list)) throw misuse(shape.spec.name, `${field} is not a list`);
+  return list;
+}
+
+function requireNumber(shape: Shape, field: string, value: unknown): number {
+  if (typeof value !== 'number' || !Number.isFinite(value)) throw misuse(shape.spec.name, `cannot increase ${field}`);
+  return value;
+}
+
+/** Adds the field to those that are changed, unless it may not be, or is one of them already. */
+function requireChangeable(shape: Shape, field: string, names: string[]): void {
+  requireField(shape, field);
+  if (field === shape.spec.key) throw misuse(shape.spec.name, `the key ${field} cannot change`);
+  if (names.includes(field)) throw misuse(shape.spec.name, `${field} is changed twice`);
+  names.push(field);
+}

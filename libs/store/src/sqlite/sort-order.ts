@@ -1,0 +1,62 @@
+import type { Scalar } from '../port/cursor.ts';
+import { requireComparable } from '../port/collection-shape.ts';
+import { bound, columnOf, joined, type Scope, type Sql } from './query.ts';
+import type { Table } from './table.ts';
+
+/** A total order: what was asked for, then the key, so that a page has one place to go on from. */
+export interface Order {
+  terms: { field: string; column: string; descending: boolean }[];
+  text: string;
+  /** Names the order in a cursor. */
+  signature: string;
+}
+
+export interface Search {
+  filter: Record<string, unknown>;
+  sort: readonly (readonly [field: string, direction: 'asc' | 'desc'])[];
+}
+
+export function orderOf(table: Table, scope: Scope, { filter, sort }: Search): Order {
+  // In the direction of the last field, so that an index is read straight through.
+  const last = sort.at(-1)?.[1] ?? 'asc';
+  const ties = (scope === null ? ['tenant', table.spec.key] : [table.spec.key]).filter((tie) => !sort.some(([field]) => field === tie));
+  for (const [field] of sort) if (field !== 'tenant' || scope !== null) requireComparable(table, field);
+  const terms = [...sort, ...ties.map((tie) => [tie, last] as const)].map(([field, direction]) => ({
+    field,
+    column: columnOf(table, scope, field).value,
+    descending: direction === 'desc',
+  }));
+  // SQLite would rather scan a whole tenant in key order than sort the few rows an index finds. The + hides the key order from it.
+  const hidden = sort.length === 0 && isIndexed(table, scope, filter) ? '+' : '';
+  return {
+    terms,
+    text: terms.map(({ column, descending }) => `${hidden}${column}${descending ? ' DESC' : ''}`).join(', '),
+    signature: terms.map(({ field, descending }) => (descending ? `-${field}` : field)).join(' '),
+  };
+}
+
+function isIndexed({ spec }: Table, scope: Scope, filter: Record<string, unknown>): boolean {
+  const indexes = (spec.indexes ?? []).filter(({ across }) => (across === true) === (scope === null));
+  const unique = scope === null ? [] : (spec.unique ?? []);
+  const leading = [...indexes.map(({ fields }) => fields[0]), ...unique.map(([first]) => first)];
+  return leading.some((field) => field !== undefined && Object.hasOwn(filter, field));
+}
+
+/** The rows after a position: greater in one term and equal in all terms before it. Null sorts first. */
+export function after({ terms }: Order, position: readonly Scalar[]): Sql {
+  const alternatives = terms.map(({ column, descending }, n) => {
+    const level = terms.slice(0, n).map((term, i) => levelWith(term.column, position[i] ?? null));
+    return joined([...level, beyond(column, descending, position[n] ?? null)], ' AND ');
+  });
+  return joined(alternatives, ' OR ');
+}
+
+function beyond(column: string, descending: boolean, value: Scalar): Sql {
+  if (value === null) return { text: descending ? '0' : `${column} IS NOT NULL`, values: [] };
+  const values = [bound(value)];
+  return descending ? { text: `(${column} < ? OR ${column} IS NULL)`, values } : { text: `${column} > ?`, values };
+}
+
+function levelWith(column: string, value: Scalar): Sql {
+  return value === null ? { text: `${column} IS NULL`, values: [] } : { text: `${column} = ?`, values: [bound(value)] };
+}
