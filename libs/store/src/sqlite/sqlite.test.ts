@@ -53,7 +53,7 @@ test('every write that was acknowledged before kill -9 is there, each with its e
   const url = `sqlite:${join(root, 'killed')}`;
   const program = `
     const { openStore } = await import(${JSON.stringify(import.meta.resolve('../index.ts'))});
-    const { a, items, newItem } = await import(${JSON.stringify(import.meta.resolve('../fixture.contract.ts'))});
+    const { a, items, newItem } = await import(${JSON.stringify(import.meta.resolve('../contract/fixture.contract.ts'))});
     const store = await openStore(${JSON.stringify(url)}, { service: 'sessions' });
     const mine = (await store.open({ items })).items.for(a);
     await store.publishTo(({ id }) => {
