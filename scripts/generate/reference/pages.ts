@@ -1,6 +1,7 @@
 import { eventsPage } from './events.ts';
 import { limitsPage } from './limits.ts';
 import { methodPages } from './methods.ts';
+import { notImplementedPage } from './not-implemented.ts';
 import { routesPage } from './routes.ts';
 
 /** Renders the reference pages that derive from the contracts, keyed by file. */
@@ -9,6 +10,7 @@ export async function referencePages(): Promise<Record<string, string>> {
     ...methodPages(),
     'docs/reference/events.md': eventsPage(),
     'docs/reference/limits.md': limitsPage(),
+    'docs/reference/not-implemented.md': notImplementedPage(),
     'docs/reference/routes.md': await routesPage(),
   };
 }
