@@ -16,7 +16,7 @@ const OUTER = frame('run', 'services/sessions/src/worker.ts');
 const INNER = frame('write', 'libs/store/src/queue.ts');
 const PACKAGE = frame('parse', 'node_modules/zod/core.js');
 
-test('time is counted for the outermost function of ours, and for nobody while nothing is done', () => {
+test('timeByOutermost counts time for the outermost repository function and skips idle time', () => {
   const frames = timeByOutermost({
     nodes: [
       { id: 1, callFrame: ROOT, children: [2, 5, 6] },
@@ -41,7 +41,7 @@ test('time is counted for the outermost function of ours, and for nobody while n
   );
 });
 
-test('bytes are counted for the innermost function of ours', () => {
+test('bytesByInnermost counts bytes for the innermost repository function', () => {
   type Node = HeapProfiler.SamplingHeapProfileNode;
   const of = (callFrame: Runtime.CallFrame, selfSize: number, children: Node[] = []): Node => ({ callFrame, selfSize, children });
   const head = of(ROOT, 0, [of(OUTER, 5, [of(INNER, 10, [of(PACKAGE, 100)])]), of(PACKAGE, 1)]);
@@ -53,7 +53,7 @@ test('bytes are counted for the innermost function of ours', () => {
   });
 });
 
-test('a table has a column for each phase, of one turn, with what weighs most in the last one first', () => {
+test('framesText prints one column per phase, per turn, sorted by the last phase', () => {
   const phases = [
     { name: 'few', turns: 2, frames: new Map([['a', 4]]) },
     {

@@ -1,29 +1,29 @@
 import type { HeapProfiler, Profiler, Runtime } from 'node:inspector';
-import { place } from './profile.ts';
+import { formatPosition } from './profile.ts';
 
-/** Microseconds, or bytes, by the frame they are counted for. */
+/** Microseconds or bytes for each stack frame. */
 export type Frames = Map<string, number>;
 
 const OURS = /^(?:libs|services)\//;
 const IDLE = '(idle)';
 
-interface Named {
+interface NamedFrame {
   name: string;
   ours: boolean;
 }
 
-function named({ functionName, url, lineNumber }: Runtime.CallFrame): Named {
-  const where = place(url, lineNumber);
+function describeFrame({ functionName, url, lineNumber }: Runtime.CallFrame): NamedFrame {
+  const where = formatPosition(url, lineNumber);
   return { name: `${functionName || '(anonymous)'}  ${where}`, ours: OURS.test(where) };
 }
 
 /**
- * Time by our outermost function: what an event, or a step of an async function, set off. Where none of ours is on the stack it is
- * counted for the function itself, in Node or in a package.
+ * Sums time by the outermost function of this repository on the stack: the handler of an event or a step of an async function. A stack
+ * without such a function counts for its top frame, in Node or in a package.
  */
 export function timeByOutermost({ nodes, samples = [], timeDeltas = [] }: Profiler.Profile): Frames {
   const parents = new Map(nodes.flatMap(({ id, children = [] }) => children.map((child) => [child, id] as const)));
-  const byId = new Map(nodes.map((node) => [node.id, named(node.callFrame)]));
+  const byId = new Map(nodes.map((node) => [node.id, describeFrame(node.callFrame)]));
   const frames: Frames = new Map();
   const outermost = (id: number): string | undefined => {
     let found = byId.get(id)?.name;
@@ -35,17 +35,17 @@ export function timeByOutermost({ nodes, samples = [], timeDeltas = [] }: Profil
   };
   for (const [index, id] of samples.entries()) {
     const name = outermost(id);
-    // A sample stands for the time until the next one.
+    // A sample covers the time until the next sample.
     if (name !== undefined && !name.startsWith(IDLE)) frames.set(name, (frames.get(name) ?? 0) + (timeDeltas[index + 1] ?? 0));
   }
   return frames;
 }
 
-/** Bytes by our innermost function: the one that could allocate less. */
+/** Sums allocated bytes by the innermost function of this repository on the stack, which is the one that could allocate less. */
 export function bytesByInnermost({ head }: HeapProfiler.SamplingHeapProfile): Frames {
   const frames: Frames = new Map();
   const walk = ({ callFrame, selfSize, children }: HeapProfiler.SamplingHeapProfileNode, above: string | undefined): void => {
-    const own = named(callFrame);
+    const own = describeFrame(callFrame);
     const name = own.ours ? own.name : above;
     if (selfSize > 0) frames.set(name ?? own.name, (frames.get(name ?? own.name) ?? 0) + selfSize);
     for (const child of children) walk(child, name);
@@ -54,14 +54,14 @@ export function bytesByInnermost({ head }: HeapProfiler.SamplingHeapProfile): Fr
   return frames;
 }
 
-/** What was counted while so much was done. */
+/** The frames of a measured phase, and the number of turns in it. */
 export interface Phase {
   name: string;
   frames: Frames;
   turns: number;
 }
 
-/** A column for each phase, all of one turn; heaviest first in the last phase. */
+/** Formats a table with one column per phase, per turn, sorted by the last phase. */
 export function framesText(title: string, phases: readonly Phase[], top: number): string {
   const names = [...new Set(phases.flatMap(({ frames }) => [...frames.keys()]))];
   const perTurn = names.map((name) => ({ name, values: phases.map(({ frames, turns }) => (frames.get(name) ?? 0) / turns) }));

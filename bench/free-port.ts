@@ -1,6 +1,6 @@
 import { createServer, type AddressInfo } from 'node:net';
 
-/** One that was free a moment ago, for who cannot say which port it took. */
+/** Returns a port that was free a moment ago, for servers that do not report the port they chose. */
 export async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));

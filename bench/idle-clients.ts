@@ -1,4 +1,4 @@
-// Holds WebSockets open and does nothing with them: node bench/idle-clients.ts URL COUNT, the headers as JSON in HEADERS.
+// Holds idle WebSockets open: node bench/idle-clients.ts URL COUNT, with the headers as JSON in HEADERS.
 import { openSocket } from './load-client.ts';
 
 const AT_ONCE = 32;

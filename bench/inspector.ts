@@ -6,11 +6,11 @@ import { WebSocket } from 'ws';
 const CPU_INTERVAL_US = 200;
 const ALLOCATION_INTERVAL = 8_192;
 
-/** Watches a process that was started with `--inspect`, while something is done. */
+/** Profiles a process that was started with `--inspect`. */
 export interface Inspector extends Disposable {
-  /** Where its time goes. */
+  /** Takes a CPU profile while `work` runs. */
   time(work: () => Promise<void>): Promise<Profiler.Profile>;
-  /** Who allocates what, also of what is garbage by the end. */
+  /** Takes an allocation profile while `work` runs, including objects that are garbage at its end. */
   allocations(work: () => Promise<void>): Promise<HeapProfiler.SamplingHeapProfile>;
 }
 
@@ -20,7 +20,7 @@ export async function inspect(process: StartedProcess): Promise<Inspector> {
   await once(socket, 'open');
   let asked = 0;
 
-  /** The answer as the protocol of the inspector has it. */
+  /** A response of the inspector protocol. */
   async function ask(method: string, params: object = {}): Promise<unknown> {
     const id = ++asked;
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();

@@ -10,7 +10,7 @@ export interface Manifest {
   overrides?: Readonly<Record<string, string>>;
 }
 
-/** Packages as npm has them, under `.tools/` and so outside of our own; installed when they are first needed. Returns where they are. */
+/** Installs npm packages below `.tools/`, apart from the packages of this repository, on first use. Returns the folder. */
 export async function installOutside(name: string, manifest: Manifest): Promise<string> {
   const directory = join(root, '.tools', name);
   const [first = ''] = Object.keys(manifest.dependencies);

@@ -1,9 +1,9 @@
 import { connect, type Socket } from 'node:net';
 import { WebSocket } from 'ws';
 import type { LoadPlan } from './load-plan.ts';
-import { inSessions } from './load-sessions.ts';
+import { createSessionRequests } from './load-sessions.ts';
 
-/** `firstAt` is when the first byte of the body came, where that was before the answer was whole. */
+/** `firstAt` is the time of the first byte of the body, set when it arrived before the rest. */
 export type OnAnswer = (slot: number, good: boolean, firstAt?: number) => void;
 
 export interface Client {
@@ -16,7 +16,7 @@ export function openClient(plan: LoadPlan, onAnswer: OnAnswer): Promise<Client> 
   return plan.kind === 'http' ? Promise.resolve(openHttp(plan, onAnswer)) : openSockets(plan, onAnswer);
 }
 
-/** Where `"result"` begins in an answer with the members in their usual order. */
+/** Offset of `"result"` in a response with its members in the usual order. */
 const RESULT_AT = Buffer.from('{"jsonrpc":"2.0","').length;
 const LETTER_M = 0x6d;
 const LETTER_R = 0x72;
@@ -25,33 +25,33 @@ function isResult(answer: Uint8Array): boolean {
   return answer[RESULT_AT] === LETTER_R;
 }
 
-/** A heartbeat answers nothing. What a baseline echoes has its method further back. */
+/** A heartbeat is a notification and no response. An echoed request has its method at a higher offset. */
 function isNotification(message: Uint8Array): boolean {
   return message[RESULT_AT] === LETTER_M;
 }
 
 const OK_AT = '{"type":"res",'.length;
-/** How far into an answer `ok` stands: behind a short id. */
+/** `ok` follows a short id within this number of bytes. */
 const OK_WITHIN = 32;
 
 function isOk(answer: Buffer): boolean {
   return answer.subarray(OK_AT, OK_AT + OK_WITHIN).includes('"ok":true');
 }
 
-/** What OpenClaw says unasked begins so. */
+/** Start of the events that OpenClaw sends without a request. */
 const EVENT = '{"type":"event",';
 
 function isEvent(message: Buffer): boolean {
   return message.toString('latin1', 0, EVENT.length) === EVENT;
 }
 
-/** What the client costs, the measured server cannot have on this machine: so it knows one request, and of an answer what it must. */
+/** A minimal HTTP client that sends one fixed request: it shares the processor with the measured server, so its own cost must be low. */
 function openHttp({ url, path, headers, body, connections, expect }: LoadPlan, onAnswer: OnAnswer): Client {
   const { host, hostname, port } = new URL(url);
   const open = (): Socket => connect({ host: hostname, port: Number(port), noDelay: true });
   const asking = Array.from({ length: connections }, (_, slot) => {
-    const request = inSessions([path, body], slot, ([path = '', body = '']) => requestOf({ host, path, headers, body }));
-    return keepAsking({ open, request, good: GOOD[expect] }, (good, firstAt) => onAnswer(slot, good, firstAt));
+    const request = createSessionRequests([path, body], slot, ([path = '', body = '']) => formatRequest({ host, path, headers, body }));
+    return openConnection({ open, request, good: CHECKS[expect] }, (good, firstAt) => onAnswer(slot, good, firstAt));
   });
   return {
     ask: (slot) => asking[slot]?.ask(),
@@ -61,7 +61,7 @@ function openHttp({ url, path, headers, body, connections, expect }: LoadPlan, o
   };
 }
 
-function requestOf({ host, path, headers, body }: Pick<LoadPlan, 'path' | 'headers' | 'body'> & { host: string }): Buffer {
+function formatRequest({ host, path, headers, body }: Pick<LoadPlan, 'path' | 'headers' | 'body'> & { host: string }): Buffer {
   const fields = { host, 'content-type': 'application/json', ...headers, 'content-length': Buffer.byteLength(body) };
   const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}`);
   return Buffer.from([`POST ${path} HTTP/1.1`, ...lines, '', body].join('\r\n'));
@@ -69,8 +69,8 @@ function requestOf({ host, path, headers, body }: Pick<LoadPlan, 'path' | 'heade
 
 type IsGood = (body: Buffer) => boolean;
 
-/** What an answer is told by, at no more cost than must be. */
-const GOOD: Readonly<Record<LoadPlan['expect'], IsGood>> = {
+/** Cheap checks that a response is the expected one. */
+const CHECKS: Readonly<Record<LoadPlan['expect'], IsGood>> = {
   result: isResult,
   completion: (body) => body.includes('"chat.completion"'),
   chunks: (body) => body.includes('"finish_reason":"stop"') && body.includes('data: [DONE]', -64),
@@ -78,16 +78,16 @@ const GOOD: Readonly<Record<LoadPlan['expect'], IsGood>> = {
   anything: () => true,
 };
 
-interface Asking {
+interface ConnectionOptions {
   open: () => Socket;
-  /** The bytes of the next one. */
+  /** Returns the bytes of the next request. */
   request: () => Buffer;
   good: IsGood;
 }
 
-/** One connection after another, each until the server says that it was the last answer there. */
-function keepAsking(
-  { open, request, good: isGood }: Asking,
+/** Keeps one connection open, and replaces it when the server answers with "connection: close" or closes it. */
+function openConnection(
+  { open, request, good: isGood }: ConnectionOptions,
   onRead: (good: boolean, firstAt?: number) => void,
 ): { ask(): void; end(): void } {
   let socket = use(open());
@@ -102,7 +102,7 @@ function keepAsking(
     const next = (good: boolean, firstAt?: number): void => {
       opened.removeAllListeners('close').destroy();
       socket = use(open());
-      if (asked) answered(good, firstAt); // one that was idle may be closed at any time
+      if (asked) answered(good, firstAt); // The server may close an idle connection at any time.
     };
     const read = answerReader(isGood, (good, isLast, firstAt) => (isLast ? next(good, firstAt) : answered(good, firstAt)));
     return opened
@@ -128,13 +128,13 @@ const LAST = /\r\nconnection: close/i;
 const CHUNKED = /\r\ntransfer-encoding: chunked/i;
 const LAST_CHUNK = Buffer.from('0\r\n\r\n');
 
-/** Takes the bytes of a connection. An answer says how long it is, or that a last chunk ends it. */
+/** Reads the responses of a connection: each has a Content-Length or ends with the last chunk. */
 function answerReader(isGood: IsGood, onRead: (good: boolean, isLast: boolean, firstAt?: number) => void): (chunk: Buffer) => void {
-  let came: Buffer[] = [];
+  let chunks: Buffer[] = [];
   let firstAt: number | undefined;
   return (chunk) => {
-    came.push(chunk);
-    const answer = came.length === 1 ? chunk : Buffer.concat(came);
+    chunks.push(chunk);
+    const answer = chunks.length === 1 ? chunk : Buffer.concat(chunks);
     const headLength = answer.indexOf(HEAD_END);
     if (headLength === -1) return;
     const head = answer.toString('latin1', 0, headLength);
@@ -144,7 +144,7 @@ function answerReader(isGood: IsGood, onRead: (good: boolean, isLast: boolean, f
     if (chunked ? !endsWith(answer, LAST_CHUNK) : answer.length < from + Number(LENGTH.exec(head)?.[1])) return;
     const good = head.startsWith(OK) && isGood(answer.subarray(from));
     const at = firstAt;
-    came = [];
+    chunks = [];
     firstAt = undefined;
     onRead(good, LAST.test(head), at);
   };
@@ -156,8 +156,10 @@ function endsWith(bytes: Buffer, end: Buffer): boolean {
 
 async function openSockets(plan: LoadPlan, onAnswer: OnAnswer): Promise<Client> {
   const { url, path, headers, body, connections, expect, greeting } = plan;
-  const [isGood, isAside] = [GOOD[expect], expect === 'ok' ? isEvent : isNotification];
-  const messages = Array.from({ length: connections }, (_, slot) => inSessions([body], slot, ([text = '']) => Buffer.from(text)));
+  const [isGood, isAside] = [CHECKS[expect], expect === 'ok' ? isEvent : isNotification];
+  const messages = Array.from({ length: connections }, (_, slot) =>
+    createSessionRequests([body], slot, ([text = '']) => Buffer.from(text)),
+  );
   const opening = Array.from({ length: connections }, async (_, slot) => {
     const socket = await openSocket(url + path, headers);
     if (greeting !== undefined) await greet(socket, greeting, isAside);
@@ -188,7 +190,7 @@ function greet(socket: WebSocket, greeting: string, isAside: (message: Buffer) =
   });
 }
 
-/** A WebSocket that is open; `url` begins with http. */
+/** Opens a WebSocket; `url` begins with http. */
 export function openSocket(url: string, headers: Record<string, string>): Promise<WebSocket> {
   const socket = new WebSocket(url.replace(/^http/, 'ws'), { headers, perMessageDeflate: false });
   return new Promise((resolve, reject) => {

@@ -1,8 +1,8 @@
-/** Stands in a path or a body for the session that the connection speaks in: after so many requests it is a new one, never one that was. */
+/** Placeholder in a path or a body. It is replaced by a session id, which changes after `TURNS_PER_SESSION` requests. */
 export const SESSION = '%session%';
-export const TURNS_IN_A_SESSION = 20;
+export const TURNS_PER_SESSION = 20;
 
-/** One measurement, as the load generator is told to make it. */
+/** One measurement of the load generator. */
 export interface LoadPlan {
   kind: 'http' | 'ws';
   /** `http://127.0.0.1:port`. */
@@ -10,44 +10,44 @@ export interface LoadPlan {
   path: string;
   headers: Record<string, string>;
   body: string;
-  /** Over a WebSocket: said first, and answered before anything else is asked. */
+  /** First message on a WebSocket; the load starts after its response. */
   greeting?: string | undefined;
-  /** What every answer must be: a JSON-RPC result, a completion, the chunks of one up to its end, `ok`. Only an echo is excused. */
+  /** Kind of response that counts as a success: a JSON-RPC result, a completion, all chunks of a completion, `ok`, or anything (an echo). */
   expect: 'result' | 'completion' | 'chunks' | 'ok' | 'anything';
-  /** One request in flight on each. */
+  /** Number of connections, with one request in flight on each. */
   connections: number;
-  /** Requests come so often a second, whether the last ones are answered or not. Without, each follows an answer: a closed loop. */
+  /** Requests per second of an open loop, which does not wait for responses. Unset: a closed loop, where each request follows a response. */
   perSecond?: number | undefined;
   warmMs: number;
-  /** It goes on being warmed until so many were answered, for as long as may be waited for that. */
+  /** Warm-up continues until this number of responses, for at most `MAX_WARM_MS`. */
   warmRequests?: number | undefined;
   ms: number;
-  /** Whose processor time is read, at both ends of the measurement. */
+  /** Processes whose CPU time is read before and after the measurement. */
   pids: number[];
-  /** Who works along and is no stranger, such as the upstream of everybody. */
-  beside?: readonly number[];
+  /** Further processes that belong to the measurement, such as the shared upstream; their CPU time is not foreign load. */
+  excludedPids?: readonly number[];
 }
 
 export interface LoadResult {
   requests: number;
-  /** Answered before that. */
+  /** Responses during warm-up. */
   warmed: number;
   failures: number;
   seconds: number;
   p50Ms: number;
   p99Ms: number;
-  /** Until the first byte of an answer's body; that of its end where it comes in one piece. */
+  /** Time to the first byte of the body; equal to the time to the end when the response arrives in one piece. */
   firstMs: number;
-  /** Of requests that come by the clock: how late the load generator itself was with them, at p99. */
+  /** Open loop: delay of the load generator itself, at p99. */
   lateMs: number;
   /** Processor seconds by pid. */
   cpu: Record<number, number>;
-  /** Cores that worked for somebody else meanwhile. */
-  strangers: number;
-  /** When, in microseconds of the monotonic clock: what a profile is cut by. */
+  /** Cores used by foreign processes during the measurement. */
+  foreignCores: number;
+  /** Start in microseconds of the monotonic clock. A profile is cut at `from` and `to`. */
   from: number;
   to: number;
 }
 
-/** What the process says: first `ready`, then a result for each plan. */
+/** Messages of the load process: first `ready`, then one result per plan. */
 export type LoadReport = { ready: true } | { result: LoadResult } | { failed: string };

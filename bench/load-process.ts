@@ -2,7 +2,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import type { LoadPlan, LoadReport, LoadResult } from './load-plan.ts';
 
-/** The load generator, in its own process; it makes one measurement at a time. */
+/** The load generator in its own process. It runs one measurement at a time. */
 export interface Load extends Disposable {
   measure(plan: LoadPlan): Promise<LoadResult>;
 }
@@ -10,7 +10,7 @@ export interface Load extends Disposable {
 export async function startLoad(): Promise<Load> {
   const child = fork(new URL('load.ts', import.meta.url));
   const gone = once(child, 'exit').then(() => Promise.reject(new Error('the load generator is gone')));
-  gone.catch(() => undefined); // it is killed in the end, when nobody asks it any more
+  gone.catch(() => undefined); // The process is killed at disposal, which is no failure.
   await next();
 
   async function next(): Promise<LoadReport> {

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { SESSION, TURNS_IN_A_SESSION } from './load-plan.ts';
+import { SESSION, TURNS_PER_SESSION } from './load-plan.ts';
 
 /**
- * What a connection asks next: `make` of the texts, in which its session is named. A session that went on as long as it is measured
- * would make turns dearer the longer that takes, and who keeps the whole conversation dearer than who forgets it. Connections begin
- * new ones at different times. Where no session is named, everything asked is the same bytes.
+ * Returns a function that makes the next request of a connection with its session id in the texts. A session ends after
+ * `TURNS_PER_SESSION` turns, because the cost of a turn grows with its conversation. Connections start new sessions at different
+ * times. Texts without the placeholder give the same request each time.
  */
-export function inSessions<T>(texts: readonly string[], connection: number, make: (texts: readonly string[]) => T): () => T {
+export function createSessionRequests<T>(texts: readonly string[], connection: number, make: (texts: readonly string[]) => T): () => T {
   if (!texts.some((text) => text.includes(SESSION))) {
     const always = make(texts);
     return () => always;
@@ -15,11 +15,11 @@ export function inSessions<T>(texts: readonly string[], connection: number, make
     const session = `${connection}-${randomUUID()}`;
     return make(texts.map((text) => text.replaceAll(SESSION, session)));
   };
-  let left = TURNS_IN_A_SESSION - (connection % TURNS_IN_A_SESSION);
+  let left = TURNS_PER_SESSION - (connection % TURNS_PER_SESSION);
   let current = began();
   return () => {
     if (left-- > 0) return current;
-    left = TURNS_IN_A_SESSION - 1;
+    left = TURNS_PER_SESSION - 1;
     return (current = began());
   };
 }

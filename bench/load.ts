@@ -1,4 +1,4 @@
-// The load generator: a process of its own, so that its work is not in the numbers of what it measures.
+// The load generator. It is a separate process, so that its CPU time is not counted for the measured server.
 import { cpuSeconds, machineSeconds } from './proc.ts';
 import type { LoadPlan, LoadReport, LoadResult } from './load-plan.ts';
 import { startLoop, type Loop } from './loops.ts';
@@ -9,22 +9,22 @@ function report(message: LoadReport): void {
 }
 
 async function run(plan: LoadPlan): Promise<LoadResult> {
-  const { pids, ms, beside = [] } = plan;
-  const known = [...pids, ...beside];
+  const { pids, ms, excludedPids = [] } = plan;
+  const known = [...pids, ...excludedPids];
   const loop = await startLoop(plan);
   const warmed = await warm(loop, plan);
   const before = pids.map(cpuSeconds);
-  const strangersBefore = strangerSeconds(known);
+  const foreignBefore = foreignCpuSeconds(known);
   const from = microseconds();
   loop.begin();
   await after(ms);
   const to = microseconds();
   const taking = loop.take();
-  const strangers = (strangerSeconds(known) - strangersBefore) / ((to - from) / 1e6);
+  const foreignCores = (foreignCpuSeconds(known) - foreignBefore) / ((to - from) / 1e6);
   const used = pids.map((pid, at) => [pid, cpuSeconds(pid) - (before[at] as number)]);
   const { latencies, firsts, failures, lates } = await taking;
   await loop.end();
-  if (latencies.length === 0) throw new Error(`not one good answer from ${plan.url}${plan.path}, ${failures} bad ones`);
+  if (latencies.length === 0) throw new Error(`no successful response from ${plan.url}${plan.path}, ${failures} failures`);
   return {
     requests: latencies.length,
     warmed,
@@ -35,26 +35,26 @@ async function run(plan: LoadPlan): Promise<LoadResult> {
     firstMs: quantile(firsts, 0.5),
     lateMs: lates.length === 0 ? 0 : quantile(lates, 0.99),
     cpu: Object.fromEntries(used) as Record<number, number>,
-    strangers: Math.max(0, strangers),
+    foreignCores: Math.max(0, foreignCores),
     from,
     to,
   };
 }
 
-/** How long may be waited for the requests that warm a slow one. */
-const MOST_WARM_MS = 20_000;
-const LOOK_MS = 50;
+/** Maximum warm-up of a slow subject. */
+const MAX_WARM_MS = 20_000;
+const POLL_INTERVAL_MS = 50;
 
-/** Returns how many were answered meanwhile. */
+/** Warms the subject up and returns the number of responses. */
 async function warm(loop: Loop, { warmMs, warmRequests = 0 }: LoadPlan): Promise<number> {
-  const until = performance.now() + MOST_WARM_MS;
+  const until = performance.now() + MAX_WARM_MS;
   await after(warmMs);
-  while (loop.answered() < warmRequests && performance.now() < until) await after(LOOK_MS);
+  while (loop.answered() < warmRequests && performance.now() < until) await after(POLL_INTERVAL_MS);
   return loop.answered();
 }
 
-/** What neither the measured processes nor this one spent. */
-function strangerSeconds(pids: readonly number[]): number {
+/** CPU seconds of all processes except the given ones and this one. */
+function foreignCpuSeconds(pids: readonly number[]): number {
   return [process.pid, ...pids].reduce((left, pid) => left - cpuSeconds(pid), machineSeconds());
 }
 

@@ -11,7 +11,7 @@ const STALL_MS = 400;
 const CONNECTIONS = 4;
 const PER_SECOND = 200;
 
-/** A server that says nothing for a while, then all it owes: what a long collection of garbage looks like from outside. */
+/** A server that stops responding for a while and then sends all pending responses, like a long garbage collection. */
 async function stallingServer() {
   let owed: ServerResponse[] | undefined;
   const answer = (response: ServerResponse): void => void response.end('{"jsonrpc":"2.0","result":{},"id":1}');
@@ -51,14 +51,14 @@ async function measureStall(perSecond?: number): Promise<Samples> {
 
 const slow = ({ latencies }: Samples): number => latencies.filter((ms) => ms > STALL_MS / 4).length;
 
-test('requests that come by the clock all wait through a stall, also those that found no connection', async () => {
+test('an open loop counts a stall for all requests of its time, also those without a free connection', async () => {
   const samples = await measureStall(PER_SECOND);
   const due = (PER_SECOND * STALL_MS * 0.75) / 1_000;
   assert.ok(slow(samples) > due / 2, `${slow(samples)} of some ${due} were slow`);
   assert.equal(samples.failures, 0);
 });
 
-test('a closed loop asks no more while it waits, and so hardly sees the stall', async () => {
+test('a closed loop sends nothing during a stall and hardly measures it', async () => {
   const samples = await measureStall();
   assert.ok(slow(samples) <= CONNECTIONS, `${slow(samples)} were slow`);
 });

@@ -2,25 +2,25 @@ import type { LoadPlan } from './load-plan.ts';
 import { openClient, type OnAnswer } from './load-client.ts';
 import { createRandom } from './placement/random.ts';
 
-/** What was answered, in milliseconds. */
+/** Latencies of the responses, in milliseconds. */
 export interface Samples {
   latencies: number[];
-  /** Until the first byte of the answer's body. */
+  /** Times to the first byte of the body. */
   firsts: number[];
   failures: number;
-  /** How long after its time a request was made by a client that was free to make it: what this process was kept from its work. */
+  /** Open loop: delays of requests whose connection was free, caused by this process. */
   lates: number[];
 }
 
-/** Requests that go on being made. */
+/** A running load. */
 export interface Loop {
-  /** How many were answered since the last `begin` or `take`. */
+  /** Number of responses since the last `begin` or `take`. */
   answered(): number;
-  /** What came before no longer counts. */
+  /** Discards the samples so far. */
   begin(): void;
-  /** What counts since then. An open loop waits for what was due until now. */
+  /** Returns the samples since `begin`. An open loop first waits for the requests that are due. */
   take(): Promise<Samples>;
-  /** Waits for what is under way. */
+  /** Waits for the requests in flight. */
   end(): Promise<void>;
 }
 
@@ -28,9 +28,9 @@ export function startLoop(plan: LoadPlan): Promise<Loop> {
   return plan.perSecond === undefined ? closedLoop(plan) : openLoop(plan, plan.perSecond);
 }
 
-const none = (): Samples => ({ latencies: [], firsts: [], failures: 0, lates: [] });
+const createSamples = (): Samples => ({ latencies: [], firsts: [], failures: 0, lates: [] });
 
-function note(samples: Samples, since: number, { good, firstAt }: { good: boolean; firstAt: number | undefined }): void {
+function addSample(samples: Samples, since: number, { good, firstAt }: { good: boolean; firstAt: number | undefined }): void {
   const now = performance.now();
   if (good) {
     samples.latencies.push(now - since);
@@ -38,16 +38,16 @@ function note(samples: Samples, since: number, { good, firstAt }: { good: boolea
   } else samples.failures++;
 }
 
-/** Each connection asks again as soon as it has its answer. */
+/** A closed loop: each connection sends its next request when it has its response. */
 async function closedLoop(plan: LoadPlan): Promise<Loop> {
   const startedAt = new Float64Array(plan.connections);
   const idle = Promise.withResolvers<void>();
-  let samples = none();
+  let samples = createSamples();
   let stopping = false;
   let inFlight = plan.connections;
 
   const onAnswer: OnAnswer = (slot, good, firstAt) => {
-    note(samples, startedAt[slot] as number, { good, firstAt });
+    addSample(samples, startedAt[slot] as number, { good, firstAt });
     if (stopping) {
       if (--inFlight === 0) idle.resolve();
       return;
@@ -61,10 +61,10 @@ async function closedLoop(plan: LoadPlan): Promise<Loop> {
 
   return {
     answered: () => samples.latencies.length,
-    begin: () => (samples = none()),
+    begin: () => (samples = createSamples()),
     async take() {
       const taken = samples;
-      samples = none();
+      samples = createSamples();
       return taken;
     },
     async end() {
@@ -75,36 +75,36 @@ async function closedLoop(plan: LoadPlan): Promise<Loop> {
   };
 }
 
-/** The same arrivals for everybody who is measured. */
+/** All subjects get the same arrival times. */
 const SEED = 15;
 
-/** How late a timer may be on a machine that is not busy. */
-const TIMER_MS = 3;
+/** Normal delay of a timer on an idle machine. */
+const TIMER_DELAY_MS = 3;
 
-/** A request and the samples of the time it was due in. */
+/** A request that is due, and the samples of its time window. */
 interface Due {
   at: number;
   samples: Samples;
 }
 
 /**
- * Requests come when they are due, as from many clients who know nothing of each other, whether the last ones are answered or not. A
- * latency counts from then: what waits for a connection because the server is behind has begun to wait already. Between arrivals the
- * loop spins where they are near, because a timer of Node is as late as an answer takes.
+ * An open loop: requests are sent at their arrival times, as by independent clients, without waiting for earlier responses. A latency
+ * counts from the arrival time, so it includes the wait for a free connection. Before a near arrival the loop spins, because a timer of
+ * Node is late by about the duration of a request.
  */
 async function openLoop(plan: LoadPlan, perSecond: number): Promise<Loop> {
   const random = createRandom(SEED);
   const asked: (Due | undefined)[] = Array.from({ length: plan.connections });
   const free = asked.map((_, slot) => slot);
   const waiting: Due[] = [];
-  let samples = none();
+  let samples = createSamples();
   let next = performance.now();
   let stopping = false;
   let whenIdle: (() => void) | undefined;
 
   const onAnswer: OnAnswer = (slot, good, firstAt) => {
     const due = asked[slot] as Due;
-    note(due.samples, due.at, { good, firstAt });
+    addSample(due.samples, due.at, { good, firstAt });
     asked[slot] = undefined;
     const overdue = waiting.shift();
     if (overdue !== undefined) return ask(slot, overdue);
@@ -128,12 +128,12 @@ async function openLoop(plan: LoadPlan, perSecond: number): Promise<Loop> {
     }
     if (stopping) return;
     const left = next - performance.now();
-    if (left > TIMER_MS) setTimeout(arrive, left - TIMER_MS);
+    if (left > TIMER_DELAY_MS) setTimeout(arrive, left - TIMER_DELAY_MS);
     else setImmediate(arrive);
   }
   arrive();
 
-  /** Whatever is due has an answer, while more may come. */
+  /** Waits until all requests that are due have responses; further requests may arrive meanwhile. */
   async function answered(of: Samples): Promise<void> {
     while (waiting.some((due) => due.samples === of) || asked.some((due) => due?.samples === of))
       await new Promise<void>((resolve) => void setImmediate(resolve));
@@ -141,10 +141,10 @@ async function openLoop(plan: LoadPlan, perSecond: number): Promise<Loop> {
 
   return {
     answered: () => samples.latencies.length,
-    begin: () => (samples = none()),
+    begin: () => (samples = createSamples()),
     async take() {
       const taken = samples;
-      samples = none();
+      samples = createSamples();
       await answered(taken);
       return taken;
     },

@@ -2,51 +2,51 @@ import type { LoadResult } from './load-plan.ts';
 import type { Load } from './load-process.ts';
 import { cases, type Group, type Metric, type Row } from './rows.ts';
 import { pairedDifferences, pairedRatios, type Target } from './statistics.ts';
-import { routeOf, type Subject } from './subject.ts';
+import { buildRoute, type Subject } from './subject.ts';
 import type { SubjectName } from './subject-name.ts';
 
 const WARM_MS = 400;
 /**
- * A fresh process measures its compiler: until it was asked so often, a request of ours costs twice to five times what it costs
- * afterwards. Calls are counted and not seconds, as the optimiser does: the faster one would be the warmer one.
+ * Warm-up requests per process. Until then the JIT compiler makes a request two to five times as expensive. Requests are counted
+ * instead of seconds, so that a fast subject is not warmer than a slow one.
  */
 export const WARM_REQUESTS = 20_000;
-/** How many each has answered in its life. */
+/** Responses of each subject since its start. */
 const answered = new WeakMap<Subject, number>();
 
 export interface Measured extends LoadResult {
-  /** Seconds of processor time of the edge alone. */
+  /** CPU seconds of the gateway process alone. */
   edgeCpu: number;
 }
 
-/** One line of the table. */
+/** One line of the result table. */
 export interface Outcome {
   row: number;
   ours: 'nats' | 'embedded';
   what: string;
-  /** One for each round. */
+  /** One value per round. */
   values: number[];
-  /** `x` is a ratio. */
+  /** `x` stands for a ratio. */
   unit: 'x' | '%' | '/s' | 's' | 'ms' | 'KiB' | 'MiB';
   target: Target;
 }
 
-/** What each subject did, round by round, over all starts. */
+/** Results of each subject by round, over all starts. */
 export type Rounds = Map<SubjectName, Measured[]>;
 
 export interface MeasureOptions {
   load: Load;
   rounds: number;
   seconds: number;
-  /** As in a plan. */
-  beside: readonly number[];
-  /** Called before each measurement, because a long run without a word looks dead. */
+  /** Same as in `LoadPlan`. */
+  excludedPids: readonly number[];
+  /** Called before each measurement to show progress. */
   onProgress: (what: string) => void;
 }
 
 /**
- * Adds to `results` the rounds of one start: one subject after another, never two at once; every second round in reverse order,
- * so that no place in the order is an advantage.
+ * Adds the rounds of one start to `results`. Subjects are measured one at a time, in reverse order in every second round, so that the
+ * position in the order gives no advantage.
  */
 export async function measureGroup(
   { of, connections, perSecond }: Group,
@@ -54,21 +54,21 @@ export async function measureGroup(
   results: Rounds,
   options: MeasureOptions,
 ): Promise<void> {
-  const { load, rounds, seconds, beside, onProgress } = options;
+  const { load, rounds, seconds, excludedPids, onProgress } = options;
   for (const { name } of subjects) if (!results.has(name)) results.set(name, []);
   for (let round = 0; round < rounds; round++) {
     for (const subject of round % 2 === 0 ? subjects : subjects.toReversed()) {
-      onProgress(`${cases[of].what}, ${paceOf({ connections, perSecond })}, round ${round + 1} of ${rounds}: ${subject.name}`);
+      onProgress(`${cases[of].what}, ${describeLoad({ connections, perSecond })}, round ${round + 1} of ${rounds}: ${subject.name}`);
       const before = answered.get(subject) ?? 0;
       const warming = { warmMs: WARM_MS, warmRequests: WARM_REQUESTS - before };
       const result = await load.measure({
-        ...routeOf(subject, cases[of]),
+        ...buildRoute(subject, cases[of]),
         ...warming,
         connections,
         perSecond,
         ms: seconds * 1_000,
         pids: subject.pids,
-        beside: beside.filter((pid) => !subject.pids.includes(pid)),
+        excludedPids: excludedPids.filter((pid) => !subject.pids.includes(pid)),
       });
       answered.set(subject, before + result.warmed + result.requests);
       results.get(subject.name)?.push({ ...result, edgeCpu: result.cpu[subject.edge.pid] ?? Number.NaN });
@@ -76,7 +76,7 @@ export async function measureGroup(
   }
 }
 
-/** In units that fit a table: requests a second, or microseconds; what is added to a baseline, in milliseconds. */
+/** Values in the units of the table: requests per second, microseconds, or milliseconds added to a baseline. */
 const READERS: Readonly<Record<Metric, (result: Measured) => number>> = {
   rate: ({ requests, seconds }) => requests / seconds,
   p50: ({ p50Ms }) => p50Ms * 1_000,
@@ -86,7 +86,7 @@ const READERS: Readonly<Record<Metric, (result: Measured) => number>> = {
   'added-first': ({ firstMs }) => firstMs,
 };
 
-export function metricOf(metric: Metric, result: Measured): number {
+export function readMetric(metric: Metric, result: Measured): number {
   return READERS[metric](result);
 }
 
@@ -99,20 +99,23 @@ const METRICS: Readonly<Record<Metric, string>> = {
   'added-first': 'first byte',
 };
 
-/** How much is asked. */
-export function paceOf({ connections, perSecond }: Pick<Group, 'connections' | 'perSecond'>): string {
+/** Describes the load: connections, and requests per second of an open loop. */
+export function describeLoad({ connections, perSecond }: Pick<Group, 'connections' | 'perSecond'>): string {
   return perSecond === undefined ? `c=${connections}` : `${perSecond} a second`;
 }
 
-/** A row's ratio for each transport of ours. Most targets are set for the product as a cluster; what the edge answers alone is the same in both. */
-export function outcomesOf({ row, of, baseline, connections, perSecond, metric, target, embedded = {} }: Row, rounds: Rounds): Outcome[] {
-  const series = (name: SubjectName): number[] => (rounds.get(name) ?? []).map((result) => metricOf(metric, result));
+/** The ratios of a row for each profile of the product. Most targets apply to the cluster; requests answered by the gateway alone cost the same in both. */
+export function computeOutcomes(
+  { row, of, baseline, connections, perSecond, metric, target, embedded = {} }: Row,
+  rounds: Rounds,
+): Outcome[] {
+  const series = (name: SubjectName): number[] => (rounds.get(name) ?? []).map((result) => readMetric(metric, result));
   const transports = metric === 'edge-cpu' ? (['nats'] as const) : (['nats', 'embedded'] as const);
   const added = metric === 'added-first';
   return transports.map((ours) => ({
     row,
     ours,
-    what: `${cases[of].what} ${added ? '−' : '÷'} ${baseline}, ${METRICS[metric]}, ${paceOf({ connections, perSecond })}`,
+    what: `${cases[of].what} ${added ? '−' : '÷'} ${baseline}, ${METRICS[metric]}, ${describeLoad({ connections, perSecond })}`,
     values: (added ? pairedDifferences : pairedRatios)(series(ours), series(baseline)),
     unit: added ? 'ms' : 'x',
     target: ours === 'nats' || of === 'edge-answer' ? target : embedded,

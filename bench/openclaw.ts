@@ -19,18 +19,18 @@ const GREETING = {
     scopes: ['operator.read'],
   },
 };
-/** Its cheapest read: what it says is in its memory, and nobody is asked. */
+/** The cheapest read of OpenClaw: it answers from memory. */
 const READ = { type: 'req', id: '1', method: 'system-presence', params: {} };
 
-/** `openclaw` as npm has it, on a new directory and with nothing configured; installed when it is first measured. It asks nobody who he is. */
+/** Starts `openclaw` from npm with default settings, without authentication, on a new directory. It is installed on first use. */
 export async function startOpenclaw(stack: AsyncDisposableStack): Promise<Subject> {
   await installOutside('openclaw', MANIFEST);
   const { path } = stack.use(await tempDir());
   const port = await freePort();
   const args = ['gateway', 'run', `--port=${port}`, '--bind=loopback', '--auth=none', '--allow-unconfigured'];
-  // Started anew by itself, for a cache of its own, it would outlive the process that is known here.
+  // OpenClaw re-executes itself for its compile cache, and that process would outlive the one known here.
   const env = { HOME: path, OPENCLAW_STATE_DIR: path, NO_COLOR: '1', OPENCLAW_PACKAGED_COMPILE_CACHE_RESPAWNED: '1' };
   const edge = stack.use(await startNode(START, { env, ready: /\[gateway\] ready/, args }));
-  const speaks = { path: '/', greeting: JSON.stringify(GREETING), body: JSON.stringify(READ), expect: 'ok' } as const;
-  return { name: 'openclaw', url: `http://127.0.0.1:${port}`, headers: {}, edge, pids: [edge.pid], speaks };
+  const protocol = { path: '/', greeting: JSON.stringify(GREETING), body: JSON.stringify(READ), expect: 'ok' } as const;
+  return { name: 'openclaw', url: `http://127.0.0.1:${port}`, headers: {}, edge, pids: [edge.pid], protocol };
 }

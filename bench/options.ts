@@ -4,14 +4,14 @@ export const USAGE = `node bench/main.ts [--quick] [--rows 1,5,13] [--starts 3] 
 
 export interface Options {
   rows: ReadonlySet<number>;
-  /** How often everything is started anew. */
+  /** Number of fresh starts of all subjects. */
   starts: number;
-  /** After each start. */
+  /** Rounds per start. */
   rounds: number;
   seconds: number;
   /** WebSockets of rows 12 and 21. */
   connections: number;
-  /** Turns that row 18 keeps, and that row 17 lets wait; 100,000 is what is claimed of. */
+  /** Turns that row 18 stores and that row 17 queues. The claims are made for 100,000. */
   turns: number;
   json: boolean;
   profile: boolean;
@@ -19,7 +19,7 @@ export interface Options {
 
 const ALL_ROWS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 21];
 
-/** Throws a sentence about what cannot be understood. */
+/** Parses the command line. Throws a TypeError that names the invalid option. */
 export function readOptions(args: readonly string[]): Options {
   const { values } = parseArgs({
     args: [...args],

@@ -3,10 +3,10 @@ import { installOutside } from './install-outside.ts';
 import { startNode, type Subject } from './subject.ts';
 
 const START = '.tools/portkey/node_modules/@portkey-ai/gateway/build/start-server.js';
-/** Newer releases of its HTTP server give it headers that it cannot change, and its streams fail. */
+/** Newer releases of @hono/node-server pass immutable headers, and the streams of Portkey fail. */
 const MANIFEST = { dependencies: { '@portkey-ai/gateway': '1.15.2' }, overrides: { '@hono/node-server': '1.13.8' } };
 
-/** `@portkey-ai/gateway` as npm has it, outside of our own packages; installed when it is first measured. */
+/** Starts `@portkey-ai/gateway` from npm with default settings. It is installed on first use. */
 export async function startPortkey(upstream: string, stack: AsyncDisposableStack): Promise<Subject> {
   await installOutside('portkey', MANIFEST);
   const port = await freePort();

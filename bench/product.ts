@@ -4,51 +4,51 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { EMBEDDED_FLAGS, SERVER_FLAGS } from '@switchyard/contracts';
 import { findNatsServer, startProcess, tempDir, type StartedProcess } from '@switchyard/testkit';
-import { callOf } from './rows.ts';
+import { buildCall } from './rows.ts';
 import { startNode, type Subject } from './subject.ts';
 
 const READY_MS = 30_000;
-const MANY = '1000000000';
-const MANY_TOKENS = '1000000000000000';
+const UNLIMITED = '1000000000';
+const UNLIMITED_TOKENS = '1000000000000000';
 
-/** Everything is on; only what would refuse a load generator is raised. */
+/** Limits raised so that they do not reject the load generator. All other features are on. */
 const LIMITS = {
   SWITCHYARD_CONFIG: ':',
   SWITCHYARD_PORT: '0',
-  SWITCHYARD_GATEWAY__RATE_LIMIT__MAX_REQUESTS: MANY,
-  SWITCHYARD_GATEWAY__WS_MESSAGE_RATE_LIMIT__MAX_MESSAGES: MANY,
-  SWITCHYARD_GATEWAY__MAX_CONNECTIONS_PER_TOKEN: MANY,
-  SWITCHYARD_GATEWAY__MAX_CONNECTIONS_PER_ADDRESS: MANY,
-  SWITCHYARD_GATEWAY__MAX_HTTP_CONNECTIONS_PER_ADDRESS: MANY,
-  SWITCHYARD_AGENTS__DEFAULT__BUDGETS__PER_HOUR: MANY_TOKENS,
-  SWITCHYARD_AGENTS__DEFAULT__BUDGETS__PER_DAY: MANY_TOKENS,
+  SWITCHYARD_GATEWAY__RATE_LIMIT__MAX_REQUESTS: UNLIMITED,
+  SWITCHYARD_GATEWAY__WS_MESSAGE_RATE_LIMIT__MAX_MESSAGES: UNLIMITED,
+  SWITCHYARD_GATEWAY__MAX_CONNECTIONS_PER_TOKEN: UNLIMITED,
+  SWITCHYARD_GATEWAY__MAX_CONNECTIONS_PER_ADDRESS: UNLIMITED,
+  SWITCHYARD_GATEWAY__MAX_HTTP_CONNECTIONS_PER_ADDRESS: UNLIMITED,
+  SWITCHYARD_AGENTS__DEFAULT__BUDGETS__PER_HOUR: UNLIMITED_TOKENS,
+  SWITCHYARD_AGENTS__DEFAULT__BUDGETS__PER_DAY: UNLIMITED_TOKENS,
 };
 
-/** A nats-server. */
+/** A running nats-server. */
 interface Broker {
   url: string;
   pid: number;
 }
 
 export interface ProductOptions {
-  /** Where the profiles of its processes are written; without, it is not profiled. */
+  /** Folder for CPU profiles. Unset: no profiling. */
   profiles?: string;
-  /** They can be asked what they do, at an address each of them says. */
+  /** Starts the processes with `--inspect` on a free port. */
   inspect?: boolean;
-  /** Where its models are. */
+  /** URL of the model upstream. */
   upstream?: Subject | undefined;
-  /** Where its data is; without, a directory of its own. */
+  /** Data directory. Unset: a temporary directory. */
   data?: string;
-  /** Settings besides. */
+  /** Further environment variables. */
   env?: Readonly<Record<string, string>>;
 }
 
-/** A token as an operator would set it. */
+/** Generates an access token in the format that operators configure. */
 export function mintBenchToken(): string {
   return `bench-${randomBytes(24).toString('hex')}`;
 }
 
-function flagsOf(service: string, { profiles, inspect = false }: ProductOptions): string[] {
+function buildFlags(service: string, { profiles, inspect = false }: ProductOptions): string[] {
   const usual = service === 'embedded' ? EMBEDDED_FLAGS : SERVER_FLAGS;
   const flags = inspect ? [...usual, '--inspect=127.0.0.1:0'] : [...usual];
   if (profiles === undefined) return flags;
@@ -59,48 +59,48 @@ export function productEnvironment(data: string, token: string): Record<string, 
   return { ...LIMITS, HOME: data, SWITCHYARD_DATA: data, SWITCHYARD_TOKEN: token };
 }
 
-/** As an operator would name a server of models. */
-function modelsAt({ upstream }: ProductOptions): Record<string, string> {
+/** Environment that points the product to the upstream. */
+function buildModelEnvironment({ upstream }: ProductOptions): Record<string, string> {
   return upstream === undefined ? {} : { OPENAI_BASE_URL: `${upstream.url}/v1` };
 }
 
-/** All services in one process, as `make start` runs them. */
+/** Starts all services in one process, like `make start`. */
 export async function startEmbedded(stack: AsyncDisposableStack, options: ProductOptions = {}): Promise<Subject> {
   const token = mintBenchToken();
   const data = options.data ?? stack.use(await tempDir()).path;
   const edge = await startNode('services/embedded/src/main.ts', {
-    env: { ...productEnvironment(data, token), ...modelsAt(options), ...options.env },
+    env: { ...productEnvironment(data, token), ...buildModelEnvironment(options), ...options.env },
     ready: /(http:\/\/[\d.:]+)[^]*^Try:/m,
-    flags: flagsOf('embedded', options),
+    flags: buildFlags('embedded', options),
   });
   stack.defer(async () => void (await edge.end()));
-  return whenReady({ name: 'embedded', url: edge.ready[1] ?? '', headers: bearer(token), edge, pids: [edge.pid] });
+  return waitUntilReady({ name: 'embedded', url: edge.ready[1] ?? '', headers: bearer(token), edge, pids: [edge.pid] });
 }
 
-/** One process per service and a broker between them. */
+/** Starts one process per service on a broker. */
 export async function startCluster(broker: Broker, stack: AsyncDisposableStack, options: ProductOptions = {}): Promise<Subject> {
   const token = mintBenchToken();
   const data = stack.use(await tempDir()).path;
   const pids = [broker.pid];
 
-  const crew: Crew = { broker, data, token, options, stack };
+  const crew: ClusterOptions = { broker, data, token, options, stack };
   for (const service of ['secrets', 'registry', 'sessions']) pids.push((await startService(crew, service, /"msg":"serving"/)).pid);
   const edge = await startService(crew, 'gateway', EDGE_READY);
   pids.push(edge.pid);
-  return whenReady({ name: 'nats', url: edge.ready[1] ?? '', headers: bearer(token), edge, pids });
+  return waitUntilReady({ name: 'nats', url: edge.ready[1] ?? '', headers: bearer(token), edge, pids });
 }
 
 const EDGE_READY = /"url":"(http:[^"]+)"[^]*"msg":"serving"/;
 
-/** One more gateway of the cluster that is on this broker. */
+/** Starts one more gateway of the cluster on this broker. */
 export async function startEdge(broker: Broker, stack: AsyncDisposableStack): Promise<StartedProcess & { url: string }> {
   const data = stack.use(await tempDir()).path;
   const edge = await startService({ broker, data, token: mintBenchToken(), options: {}, stack }, 'gateway', EDGE_READY);
   return { ...edge, url: edge.ready[1] ?? '' };
 }
 
-/** What processes of one cluster share. */
-interface Crew {
+/** Shared by the processes of one cluster. */
+interface ClusterOptions {
   broker: Broker;
   data: string;
   token: string;
@@ -108,11 +108,15 @@ interface Crew {
   stack: AsyncDisposableStack;
 }
 
-async function startService({ broker, data, token, options, stack }: Crew, service: string, ready: RegExp): Promise<StartedProcess> {
+async function startService(
+  { broker, data, token, options, stack }: ClusterOptions,
+  service: string,
+  ready: RegExp,
+): Promise<StartedProcess> {
   const own = join(data, service);
   await mkdir(own);
-  const env = { ...productEnvironment(own, token), ...modelsAt(options), ...options.env, SWITCHYARD_BUS: broker.url };
-  const child = await startNode(`services/${service}/src/main.ts`, { env, ready, flags: flagsOf(service, options) });
+  const env = { ...productEnvironment(own, token), ...buildModelEnvironment(options), ...options.env, SWITCHYARD_BUS: broker.url };
+  const child = await startNode(`services/${service}/src/main.ts`, { env, ready, flags: buildFlags(service, options) });
   stack.defer(async () => void (await child.end()));
   return child;
 }
@@ -121,23 +125,23 @@ function bearer(token: string): Record<string, string> {
   return { authorization: `Bearer ${token}` };
 }
 
-async function whenReady(subject: Subject): Promise<Subject> {
+async function waitUntilReady(subject: Subject): Promise<Subject> {
   const deadline = Date.now() + READY_MS;
-  let said = '';
+  let body = '';
   while (Date.now() < deadline) {
     const response = await fetch(`${subject.url}/rpc`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...subject.headers },
-      body: callOf('gateway.status'),
+      body: buildCall('gateway.status'),
     });
-    said = await response.text();
-    if (said.includes('"result"')) return subject;
+    body = await response.text();
+    if (body.includes('"result"')) return subject;
     await delay(50);
   }
-  throw new Error(`${subject.name} did not become ready: ${said}`);
+  throw new Error(`${subject.name} did not become ready: ${body}`);
 }
 
-/** A nats-server whose process is known, because its work counts too. */
+/** Starts a nats-server and returns its pid, because its CPU time counts too. */
 export async function startBroker(stack: AsyncDisposableStack): Promise<Broker> {
   const data = stack.use(await tempDir()).path;
   const config = join(data, 'nats.conf');

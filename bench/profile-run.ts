@@ -7,14 +7,14 @@ import type { Options } from './options.ts';
 import { startBroker, startCluster, startEmbedded } from './product.ts';
 import { hotSpots, hotSpotText } from './profile.ts';
 import { cases, rows, type CaseName } from './rows.ts';
-import { routeOf, startUpstream, type Subject } from './subject.ts';
+import { buildRoute, startUpstream, type Subject } from './subject.ts';
 import { profileTurns } from './turns/profile-turns.ts';
 
 const CONNECTIONS = 32;
 const WARM_MS = 2_000;
 const TOP = 20;
 
-/** Which processes of ours work on a case. */
+/** The processes that take part in a case. */
 const WORKING: Readonly<Record<CaseName, readonly string[]>> = {
   call: ['gateway', 'registry', 'embedded'],
   'ws-call': ['gateway', 'registry', 'embedded'],
@@ -30,7 +30,7 @@ interface Measured {
   result: LoadResult;
 }
 
-/** Loads ours alone, and says which functions it spent its time in. Profiling slows it: these runs give no ratios. */
+/** Loads the product alone and prints its hot functions. Profiling slows it down, so these runs give no ratios. */
 export async function printProfiles(options: Options, onProgress: (what: string) => void): Promise<void> {
   await using directory = await tempDir();
   for (const row of [17, 18] as const) if (options.rows.has(row)) console.log(await profileTurns(row, options.seconds, onProgress));
@@ -44,22 +44,22 @@ export async function printProfiles(options: Options, onProgress: (what: string)
   }
 }
 
-/** The profiles are written when the processes end, which is before this returns. */
+/** Loads the product. Its processes write their profiles when they exit, before this function returns. */
 async function loadOurs(profiles: string, options: Options, onProgress: (what: string) => void): Promise<Measured[]> {
   await using stack = new AsyncDisposableStack();
-  const asked = new Set(rows.filter(({ row }) => options.rows.has(row)).map((row) => row.of));
-  if (asked.size === 0) return [];
+  const caseNames = new Set(rows.filter(({ row }) => options.rows.has(row)).map((row) => row.of));
+  if (caseNames.size === 0) return [];
   const broker = await startBroker(stack);
-  const upstream = [...asked].some((of) => cases[of].completion) ? await startUpstream(stack) : undefined;
+  const upstream = [...caseNames].some((of) => cases[of].completion) ? await startUpstream(stack) : undefined;
   const given = { profiles, upstream };
   const subjects = [await startCluster(broker, stack, given), await startEmbedded(stack, given)];
   using load = await startLoad();
   const measured: Measured[] = [];
-  for (const of of asked) {
+  for (const of of caseNames) {
     for (const subject of subjects) {
       onProgress(`profiling ${cases[of].what}: ${subject.name}`);
       const plan = {
-        ...routeOf(subject, cases[of]),
+        ...buildRoute(subject, cases[of]),
         connections: CONNECTIONS,
         warmMs: WARM_MS,
         warmRequests: WARM_REQUESTS,

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { LoadResult } from './load-plan.ts';
 import { root } from './subject.ts';
 
-/** What `--cpu-prof` writes, as far as it is read here. */
+/** The fields of a `--cpu-prof` file that are read here. */
 interface CpuProfile {
   nodes: { id: number; callFrame: { functionName: string; url: string; lineNumber: number } }[];
   startTime: number;
@@ -15,15 +15,15 @@ interface CpuProfile {
 export interface HotSpot {
   name: string;
   where: string;
-  /** Of one request. */
+  /** Microseconds of one request. */
   selfUs: number;
-  /** Of the time the process was not idle. */
+  /** Share of the time in which the process was not idle. */
   share: number;
 }
 
 const IDLE = '(idle)';
 
-/** Where a process spent its own time while it was measured, heaviest first. */
+/** Lists the functions of a profile by self time within the measured window, heaviest first. */
 export function hotSpots(file: string, { from, to, requests }: Pick<LoadResult, 'from' | 'to' | 'requests'>): HotSpot[] {
   const { nodes, startTime, samples, timeDeltas } = JSON.parse(readFileSync(file, 'utf8')) as CpuProfile;
   const frames = new Map(nodes.map(({ id, callFrame }) => [id, callFrame]));
@@ -34,10 +34,10 @@ export function hotSpots(file: string, { from, to, requests }: Pick<LoadResult, 
     at += timeDeltas[index] ?? 0;
     const frame = frames.get(id);
     if (at < from || at > to || frame === undefined || frame.functionName === IDLE) continue;
-    // A sample stands for the time until the next one.
+    // A sample covers the time until the next sample.
     const us = timeDeltas[index + 1] ?? 0;
     busy += us;
-    const where = place(frame.url, frame.lineNumber);
+    const where = formatPosition(frame.url, frame.lineNumber);
     const key = `${frame.functionName} ${where}`;
     const known = self.get(key);
     if (known === undefined) self.set(key, { name: frame.functionName || '(anonymous)', where, us });
@@ -48,14 +48,14 @@ export function hotSpots(file: string, { from, to, requests }: Pick<LoadResult, 
     .map(({ name, where, us }) => ({ name, where, selfUs: us / requests, share: us / busy }));
 }
 
-/** Where code stands: a file of ours, of a package or of Node. */
-export function place(url: string, line: number): string {
+/** Formats a source position: a file of this repository, of a package or of Node. */
+export function formatPosition(url: string, line: number): string {
   if (url === '') return 'native';
   return `${url.startsWith('file:') ? relative(root, fileURLToPath(url)) : url}:${line + 1}`;
 }
 
-/** Whose code it is: a package of ours, one we depend on, or Node. */
-function areaOf(where: string): string {
+/** Returns the owner of the code: a package of this repository, a dependency, or Node. */
+function classifyOwner(where: string): string {
   const dependency = /(?:^|\/)node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(where)?.[1];
   if (dependency !== undefined) return dependency;
   if (where.startsWith('node:')) return 'node';
@@ -64,12 +64,12 @@ function areaOf(where: string): string {
 
 function areasText(spots: readonly HotSpot[]): string {
   const areas = new Map<string, number>();
-  for (const { where, selfUs } of spots) areas.set(areaOf(where), (areas.get(areaOf(where)) ?? 0) + selfUs);
+  for (const { where, selfUs } of spots) areas.set(classifyOwner(where), (areas.get(classifyOwner(where)) ?? 0) + selfUs);
   const heaviest = [...areas].sort((a, b) => b[1] - a[1]).slice(0, 12);
   return heaviest.map(([area, us]) => `${area} ${us.toFixed(1)}`).join(' · ');
 }
 
-/** The areas, then what weighs most of everything, then of our own code, which is what we can mend. */
+/** Formats the areas, then the hottest functions of all code, then those of this repository. */
 export function hotSpotText(title: string, spots: readonly HotSpot[], top: number): string {
   const total = spots.reduce((sum, { selfUs }) => sum + selfUs, 0);
   const own = spots.filter(({ where }) => /^(?:libs|services)\//.test(where));

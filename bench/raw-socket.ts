@@ -4,15 +4,15 @@ import { connect, type Socket } from 'node:net';
 const HEAD_END = '\r\n\r\n';
 const FINAL_TEXT = 0x81;
 const MASKED = 0x80;
-/** How long a server may take to answer a handshake. */
-const PATIENCE_MS = 10_000;
+/** Limit for the WebSocket handshake. */
+const HANDSHAKE_TIMEOUT_MS = 10_000;
 
-/** Told of each frame: it begins at `at`, behind its head. */
+/** Called for each frame; its payload begins at `at`. */
 export type OnFrame = (bytes: Buffer, at: number) => void;
 
 /**
- * A WebSocket of a client, by hand: thousands of them in one process of a library of clients would cost more than the server that is
- * measured. Resolves when the server has agreed. Frames of up to 64 KiB are read.
+ * A minimal WebSocket client on a TCP socket. Thousands of clients of a library would cost more than the measured server. Resolves after
+ * the handshake. Reads frames of up to 64 KiB.
  */
 export function openRawSocket(url: string, headers: Record<string, string>, onFrame: OnFrame): Promise<Socket> {
   const { hostname, port, host, pathname } = new URL(url);
@@ -22,7 +22,7 @@ export function openRawSocket(url: string, headers: Record<string, string>, onFr
   const lines = Object.entries({ ...fields, 'sec-websocket-key': key }).map(([name, value]) => `${name}: ${value}`);
   socket.write([`GET ${pathname} HTTP/1.1`, ...lines, '', ''].join('\r\n'));
   return new Promise((resolve, reject) => {
-    socket.setTimeout(PATIENCE_MS, () => socket.destroy(new Error('no answer to the handshake')));
+    socket.setTimeout(HANDSHAKE_TIMEOUT_MS, () => socket.destroy(new Error('no answer to the handshake')));
     socket.on('error', reject).once('close', () => reject(new Error('closed during the handshake')));
     socket.once('data', (answer: Buffer) => {
       if (!answer.toString('latin1', 0, 12).endsWith('101')) {
@@ -37,7 +37,7 @@ export function openRawSocket(url: string, headers: Record<string, string>, onFr
   });
 }
 
-/** Server frames have no mask; what is cut between two reads waits for its rest. */
+/** Reads unmasked server frames. A frame that is split between two reads is kept until its rest arrives. */
 function frameReader(onFrame: OnFrame): (chunk: Buffer) => void {
   let rest: Buffer | undefined;
   return (chunk) => {
@@ -55,7 +55,7 @@ function frameReader(onFrame: OnFrame): (chunk: Buffer) => void {
   };
 }
 
-/** A short text as a client sends it. The mask is there, as it must be, and changes nothing. */
+/** Encodes a short text frame of a client. Its mask is zero, which is valid and changes no byte. */
 export function clientFrame(text: string): Buffer {
   const body = Buffer.from(text);
   if (body.length > 125) throw new RangeError('only short texts');

@@ -1,8 +1,8 @@
-import { metricOf, paceOf, type Measured, type Outcome, type Rounds } from './measure.ts';
+import { readMetric, describeLoad, type Measured, type Outcome, type Rounds } from './measure.ts';
 import { cases, type Group } from './rows.ts';
 import { quantile, reaches, summarize, type Target } from './statistics.ts';
 
-/** What one subject did in absolute numbers, which hold for this machine and this hour alone. */
+/** Absolute figures of one subject. They are valid for this machine and this run only. */
 export interface Absolute {
   what: string;
   pace: string;
@@ -14,26 +14,26 @@ export interface Absolute {
   cpuUs: number;
   edgeCpuUs: number;
   failures: number;
-  /** Cores that worked for somebody else meanwhile. */
-  strangers: number;
+  /** Cores used by foreign processes during the measurement. */
+  foreignCores: number;
 }
 
-export function absolutesOf({ of, ...group }: Group, rounds: Rounds): Absolute[] {
+export function computeAbsolutes({ of, ...group }: Group, rounds: Rounds): Absolute[] {
   return [...rounds].map(([name, results]) => {
     const middle = (read: (result: Measured) => number): number => Math.round(quantile(results.map(read), 0.5));
     return {
       what: cases[of].what,
-      pace: paceOf(group),
+      pace: describeLoad(group),
       subject: name,
-      requestsPerSecond: middle((result) => metricOf('rate', result)),
-      p50Us: middle((result) => metricOf('p50', result)),
+      requestsPerSecond: middle((result) => readMetric('rate', result)),
+      p50Us: middle((result) => readMetric('p50', result)),
       p99Us: middle(({ p99Ms }) => p99Ms * 1_000),
       firstUs: middle(({ firstMs }) => firstMs * 1_000),
-      cpuUs: middle((result) => metricOf('cpu', result)),
-      edgeCpuUs: middle((result) => metricOf('edge-cpu', result)),
+      cpuUs: middle((result) => readMetric('cpu', result)),
+      edgeCpuUs: middle((result) => readMetric('edge-cpu', result)),
       failures: results.reduce((sum, { failures }) => sum + failures, 0),
-      strangers: quantile(
-        results.map(({ strangers }) => strangers),
+      foreignCores: quantile(
+        results.map(({ foreignCores }) => foreignCores),
         0.5,
       ),
     };
@@ -55,7 +55,7 @@ export function absoluteTable(absolutes: readonly Absolute[]): string {
     one.pace,
     one.subject,
     ...[one.requestsPerSecond, one.p50Us, one.p99Us, one.firstUs, one.cpuUs, one.edgeCpuUs, one.failures].map(String),
-    one.strangers.toFixed(2),
+    one.foreignCores.toFixed(2),
   ]);
   return table(['what', 'pace', 'subject', 'req/s', 'p50 µs', 'p99 µs', 'first µs', 'CPU µs', 'edge CPU µs', 'failed', 'others'], lines);
 }
@@ -74,7 +74,7 @@ function show(value: number): string {
   return value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0);
 }
 
-/** Markdown, so that it can be pasted. */
+/** Formats a Markdown table. */
 function table(head: readonly string[], lines: readonly string[][]): string {
   const widths = head.map((title, column) => Math.max(title.length, ...lines.map((line) => (line[column] ?? '').length)));
   const print = (cells: readonly string[]): string => `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`;

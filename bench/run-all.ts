@@ -2,21 +2,21 @@ import { measureBus } from './bus/measure-bus.ts';
 import { measureFanOut } from './fan-out/measure-fan-out.ts';
 import { measureIdle } from './idle.ts';
 import { startLoad } from './load-process.ts';
-import { measureGroup, outcomesOf, paceOf, type Outcome, type Rounds } from './measure.ts';
+import { measureGroup, computeOutcomes, describeLoad, type Outcome, type Rounds } from './measure.ts';
 import type { Options } from './options.ts';
 import { measureOverload } from './overload.ts';
 import { startBroker, startCluster, startEmbedded } from './product.ts';
-import { absolutesOf, type Absolute } from './report.ts';
+import { computeAbsolutes, type Absolute } from './report.ts';
 import { startOpenclaw } from './openclaw.ts';
 import { startPortkey } from './portkey.ts';
-import { cases, groupsOf, keyOf, rows, type Group } from './rows.ts';
+import { cases, groupRows, groupKey, rows, type Group } from './rows.ts';
 import { measureStart } from './startup.ts';
 import { quantile } from './statistics.ts';
 import { measureStorm } from './storm/measure-storm.ts';
-import { measureKept } from './turns/kept-turns.ts';
+import { measureStoredTurns } from './turns/stored-turns.ts';
 import { measureQueue } from './turns/queued-turns.ts';
 import { measureTurns } from './turns/measure-turns.ts';
-import { startBaseline, startUpstream, type Ground, type Subject } from './subject.ts';
+import { startBaseline, startUpstream, type BaselineServers, type Subject } from './subject.ts';
 import type { SubjectName } from './subject-name.ts';
 
 export interface Results {
@@ -25,12 +25,12 @@ export interface Results {
   notes: string[];
 }
 
-/** Cores; a machine with nothing else to do stays below. */
+/** Foreign load in cores below which the machine counts as quiet. */
 const QUIET = 0.15;
 
 const LOADED_ROWS = new Set(rows.map(({ row }) => row));
 
-/** Each part starts what it needs and ends it, so that nothing idles beside a measurement that is not part of it. */
+/** Runs all parts. Each part starts and stops its own processes, so that no other process runs beside a measurement. */
 export async function runAll(options: Options, onProgress: (what: string) => void): Promise<Results> {
   const results: Results = { outcomes: [], absolutes: [], notes: [] };
   if (options.rows.intersection(LOADED_ROWS).size > 0) await measureRows(options, onProgress, results);
@@ -44,7 +44,7 @@ export async function runAll(options: Options, onProgress: (what: string) => voi
   if (options.rows.has(13)) add(results, await measureStart(options.starts * options.rounds, onProgress));
   if (options.rows.has(17) || options.rows.has(18)) add(results, await measureTurns(options, onProgress));
   if (options.rows.has(17)) add(results, await measureQueue(options.turns, onProgress));
-  if (options.rows.has(18)) add(results, await measureKept(options.turns, onProgress));
+  if (options.rows.has(18)) add(results, await measureStoredTurns(options.turns, onProgress));
   if (options.rows.has(19)) results.outcomes.push(...(await measureOverload(options, onProgress)));
   return results;
 }
@@ -56,38 +56,40 @@ function add(results: Results, { outcomes, notes }: Pick<Results, 'outcomes' | '
 
 async function measureRows(options: Options, onProgress: (what: string) => void, results: Results): Promise<void> {
   const wanted = rows.filter(({ row }) => options.rows.has(row));
-  const groups = groupsOf(wanted).map((group) => ({ group, rounds: new Map() as Rounds }));
+  const groups = groupRows(wanted).map((group) => ({ group, rounds: new Map() as Rounds }));
   for (let start = 1; start <= options.starts; start++)
     await measureStarted(groups, options, (what) => onProgress(`start ${start}: ${what}`));
   for (const { group, rounds } of groups) {
-    const claims = wanted.filter((row) => keyOf(row) === keyOf(group));
-    results.outcomes.push(...claims.flatMap((row) => outcomesOf(row, rounds)));
-    results.absolutes.push(...absolutesOf(group, rounds));
+    const claims = wanted.filter((row) => groupKey(row) === groupKey(group));
+    results.outcomes.push(...claims.flatMap((row) => computeOutcomes(row, rounds)));
+    results.absolutes.push(...computeAbsolutes(group, rounds));
     if (group.perSecond !== undefined) results.notes.push(lateness(group, rounds));
   }
-  const strangers = Math.max(...results.absolutes.map((one) => one.strangers));
-  if (strangers > QUIET)
-    results.notes.push(`Up to ${strangers.toFixed(2)} cores worked for somebody else while this was measured: do not trust it.`);
+  const foreignCores = Math.max(...results.absolutes.map((one) => one.foreignCores));
+  if (foreignCores > QUIET)
+    results.notes.push(
+      `Foreign processes used up to ${foreignCores.toFixed(2)} cores during the measurement, so the figures are unreliable.`,
+    );
   results.outcomes.sort((a, b) => a.row - b.row);
 }
 
-/** A latency from the time that a request was due contains what the load generator slept through. */
+/** Notes the delay of the load generator, which is part of open-loop latencies. */
 function lateness(group: Group, rounds: Rounds): string {
   const late = [...rounds].map(([name, results]) => {
     const lates = results.map(({ lateMs }) => lateMs);
     return `${quantile(lates, 0.5).toFixed(2)} ms before ${name}`;
   });
-  return `At ${paceOf(group)} the load generator itself was late, at p99, by ${late.join(', ')}.`;
+  return `At ${describeLoad(group)} the load generator itself was late, at p99, by ${late.join(', ')}.`;
 }
 
-/** What a first start compiles, and the compiler it loads for that, stays in its memory: 20 MiB that no later start has. */
+/** Fills the compile cache: a first start keeps 20 MiB of compiler memory that later starts do not have. */
 async function fillCompileCache(): Promise<void> {
   await using stack = new AsyncDisposableStack();
   await startCluster(await startBroker(stack), stack);
   await startEmbedded(stack);
 }
 
-/** One start of everything. A process is compiled a little differently each time, and keeps that for its life. */
+/** Measures one start of all subjects. JIT compilation differs between starts, so there are several. */
 async function measureStarted(
   groups: readonly { group: Group; rounds: Rounds }[],
   { rounds, seconds }: Options,
@@ -105,11 +107,11 @@ async function measureStarted(
   using load = await startLoad();
   for (const { group, rounds: results } of groups) {
     const subjects = [...ours, ...group.baselines.flatMap((name) => baselines.get(name) ?? [])];
-    await measureGroup(group, subjects, results, { load, rounds, seconds, beside: upstream?.pids ?? [], onProgress });
+    await measureGroup(group, subjects, results, { load, rounds, seconds, excludedPids: upstream?.pids ?? [], onProgress });
   }
 }
 
-async function startOther(name: SubjectName, ground: Ground, stack: AsyncDisposableStack): Promise<Subject> {
+async function startOther(name: SubjectName, ground: BaselineServers, stack: AsyncDisposableStack): Promise<Subject> {
   const { upstream } = ground;
   if (upstream !== undefined && name === 'upstream') return upstream;
   if (name === 'openclaw') return startOpenclaw(stack);

@@ -6,11 +6,11 @@ import { mintBenchToken, productEnvironment } from './product.ts';
 import { residentKib } from './proc.ts';
 import type { Outcome } from './measure.ts';
 import { pairedRatios } from './statistics.ts';
-import { callOf } from './rows.ts';
+import { buildCall } from './rows.ts';
 import { startNode } from './subject.ts';
 
 const POLL_MS = 5;
-const PATIENCE_MS = 30_000;
+const START_TIMEOUT_MS = 30_000;
 const IDLE_MS = 2_000;
 
 interface Started {
@@ -18,7 +18,7 @@ interface Started {
   mib: number;
 }
 
-/** Row 13: from spawning the process to its first answer that came from a service, on an empty data directory. */
+/** Row 13: time from spawning the process to the first response of a service, on an empty data directory. */
 export async function measureStart(rounds: number, onProgress: (what: string) => void): Promise<{ outcomes: Outcome[]; notes: string[] }> {
   const ours: Started[] = [];
   const bare: Started[] = [];
@@ -72,19 +72,19 @@ async function startBare(): Promise<Started> {
   return await time('bench/baselines/bare.ts', { env: { PORT: port }, port, headers: {} });
 }
 
-interface Given {
+interface StartOptions {
   env: Record<string, string>;
   port: string;
   headers: Record<string, string>;
   flags?: readonly string[];
 }
 
-async function time(script: string, { env, port, headers, flags = [] }: Given): Promise<Started> {
+async function time(script: string, { env, port, headers, flags = [] }: StartOptions): Promise<Started> {
   const url = `http://127.0.0.1:${port}/rpc`;
   const spawned = performance.now();
   await using child = await startNode(script, { env, flags });
   while (!(await answers(url, headers))) {
-    if (performance.now() - spawned > PATIENCE_MS) throw new Error(`${script} did not answer; it wrote:\n${child.output()}`);
+    if (performance.now() - spawned > START_TIMEOUT_MS) throw new Error(`${script} did not answer; it wrote:\n${child.output()}`);
     await delay(POLL_MS);
   }
   const seconds = (performance.now() - spawned) / 1_000;
@@ -96,10 +96,10 @@ async function time(script: string, { env, port, headers, flags = [] }: Given): 
 
 async function answers(url: string, headers: Record<string, string>): Promise<boolean> {
   try {
-    const init = { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: callOf('gateway.status') };
+    const init = { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: buildCall('gateway.status') };
     return (await (await fetch(url, init)).text()).includes('"result"');
   } catch {
-    // Nobody listens yet.
+    // The server is not listening yet.
     return false;
   }
 }

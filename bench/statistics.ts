@@ -1,11 +1,11 @@
-/** What several rounds say together: the middle, and how far they spread. */
+/** Median and range of several rounds. */
 export interface Summary {
   median: number;
   min: number;
   max: number;
 }
 
-/** The value below which the given share lies, between the two nearest where it falls between. */
+/** The quantile of the values, interpolated linearly between neighbours. */
 export function quantile(values: readonly number[], share: number): number {
   if (values.length === 0) throw new RangeError('no values');
   const sorted = [...values].sort((a, b) => a - b);
@@ -19,7 +19,7 @@ export function summarize(values: readonly number[]): Summary {
   return { median: quantile(values, 0.5), min: quantile(values, 0), max: quantile(values, 1) };
 }
 
-/** Round by round, because both sides of one round met the same machine. */
+/** Ratios by round, because both sides of a round ran under the same conditions. */
 export function pairedRatios(ours: readonly number[], theirs: readonly number[]): number[] {
   return paired(ours, theirs).map(([mine, other]) => mine / other);
 }

@@ -1,4 +1,4 @@
-/** What can be measured: ours over both transports, and the baselines. */
+/** The measurable subjects: the product in both profiles, and the baselines. */
 export type SubjectName =
   | 'nats'
   | 'embedded'

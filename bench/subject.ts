@@ -4,16 +4,16 @@ import type { LoadPlan } from './load-plan.ts';
 import type { Case } from './rows.ts';
 import type { SubjectName } from './subject-name.ts';
 
-/** Something that answers, and the processes it takes to do so. */
+/** A running server and its processes. */
 export interface Subject {
   name: SubjectName;
   url: string;
   headers: Record<string, string>;
   edge: StartedProcess;
-  /** All of them, the edge and the broker included. */
+  /** Pids of all processes, including the gateway and the broker. */
   pids: number[];
-  /** Where it speaks otherwise than ours. */
-  speaks?: Partial<Route>;
+  /** Overrides for a protocol that differs from ours. */
+  protocol?: Partial<Route>;
 }
 
 export const root = join(import.meta.dirname, '..');
@@ -21,17 +21,17 @@ const LISTENING = /listening on (http:\S+)/;
 
 export type Route = Pick<LoadPlan, 'kind' | 'url' | 'path' | 'headers' | 'body' | 'expect' | 'greeting'>;
 
-/** What is asked of a subject, and where. A baseline has only one route. */
-export function routeOf({ name, url, headers, speaks }: Subject, { kind, body, expect, completion }: Case): Route {
+/** The request and URL for a subject. A baseline has a single route. */
+export function buildRoute({ name, url, headers, protocol }: Subject, { kind, body, expect, completion }: Case): Route {
   const isOurs = name === 'nats' || name === 'embedded';
   const path = completion ? '/v1/chat/completions' : kind === 'http' ? '/rpc' : isOurs ? '/ws' : '/';
-  return { kind, url, path, headers, body, expect: name === 'bare-ws' ? 'anything' : expect, ...speaks };
+  return { kind, url, path, headers, body, expect: name === 'bare-ws' ? 'anything' : expect, ...protocol };
 }
 
-/** As `bin/switchyard` has it: what was compiled once is not compiled again. */
+/** The same compile cache as `bin/switchyard`. */
 const COMPILE_CACHE = { NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/node') };
 
-/** A process of this Node with nothing of our environment. */
+/** Starts a Node process without the inherited environment. */
 export function startNode(script: string, { flags = [], args = [], env, ...rest }: NodeOptions): Promise<StartedProcess> {
   const command = [process.execPath, '--disable-warning=ExperimentalWarning', ...flags, join(root, script), ...args];
   return startProcess(command, { ...rest, env: { ...COMPILE_CACHE, ...env } });
@@ -40,7 +40,7 @@ export function startNode(script: string, { flags = [], args = [], env, ...rest 
 interface NodeOptions {
   env: Record<string, string>;
   ready?: RegExp;
-  /** Of Node itself. */
+  /** Flags of Node. */
   flags?: readonly string[];
   args?: readonly string[];
 }
@@ -57,21 +57,25 @@ const RESPONDERS: Partial<Record<SubjectName, string>> = {
   'floor-v1': 'floor-v1-responder',
 };
 
-/** What baselines stand on. */
-export interface Ground {
+/** Servers that the baselines use. */
+export interface BaselineServers {
   broker: Broker;
-  /** Where the models are; absent while nothing asks one. */
+  /** The model upstream, if a case needs it. */
   upstream?: Subject | undefined;
 }
 
-/** The models that all completions end at. Its work is nobody's, so its process is not counted with anybody's. */
+/** Starts the model upstream of all completions. Its CPU time is not counted for any subject. */
 export async function startUpstream(stack: AsyncDisposableStack): Promise<Subject> {
   const edge = stack.use(await startNode('bench/baselines/upstream.ts', { env: {}, ready: LISTENING }));
   return { name: 'upstream', url: edge.ready[1] ?? '', headers: {}, edge, pids: [edge.pid] };
 }
 
-export async function startBaseline(name: SubjectName, { broker, upstream }: Ground, stack: AsyncDisposableStack): Promise<Subject> {
-  const env = { NATS_URL: broker.url, SUBJECT: `bench.${name}`, UPSTREAM_URL: upstream?.url ?? '' }; // each has a responder of its own
+export async function startBaseline(
+  name: SubjectName,
+  { broker, upstream }: BaselineServers,
+  stack: AsyncDisposableStack,
+): Promise<Subject> {
+  const env = { NATS_URL: broker.url, SUBJECT: `bench.${name}`, UPSTREAM_URL: upstream?.url ?? '' }; // Each baseline has its own responder.
   const responder = RESPONDERS[name];
   const pids: number[] = [];
   if (responder !== undefined) {

@@ -10,7 +10,7 @@ export function upstreamUrl(): string {
   return url;
 }
 
-/** Bodies stay text: nobody here looks into them. */
+/** Keeps bodies as text, because the baselines do not parse them. */
 export function readRaw(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => done(null, body));
@@ -23,7 +23,7 @@ const request = (body: string): Dispatcher.DispatchOptions => ({
   body,
 });
 
-/** What the upstream answers, as it comes. */
+/** Pipes the response of the upstream to the client. */
 export function relay(upstream: Pool, body: string, response: ServerResponse): void {
   upstream.dispatch(request(body), {
     onRequestStart: () => undefined,
@@ -37,7 +37,7 @@ export function relay(upstream: Pool, body: string, response: ServerResponse): v
   });
 }
 
-/** What the upstream answers, piece by piece. */
+/** Streams the response of the upstream to `onPiece`. */
 export function follow(upstream: Pool, body: string, onPiece: (piece: Buffer) => void, onEnd: () => void): void {
   upstream.dispatch(request(body), {
     onRequestStart: () => undefined,
@@ -48,12 +48,12 @@ export function follow(upstream: Pool, body: string, onPiece: (piece: Buffer) =>
   });
 }
 
-/** Whether an answer is to come in pieces: one place in the text is all that these baselines look at. */
+/** Whether the request asks for a stream. The baselines look for one substring only. */
 export function isStreamed(body: string): boolean {
   return body.includes('"stream":true');
 }
 
-/** What the upstream answers, once it is whole. */
+/** Passes the complete response of the upstream to `onAnswer`. */
 export function ask(upstream: Pool, body: string, onAnswer: (answer: string) => void): void {
   const parts: Buffer[] = [];
   upstream.dispatch(request(body), {

@@ -1,4 +1,4 @@
-import { connectHop, createPublish, replyOf } from './hop.ts';
+import { connectHop, createPublish, readReply } from './hop.ts';
 import { subjectName } from './http.ts';
 import { statusJson } from './status.ts';
 
@@ -8,7 +8,7 @@ connection.subscribe(subjectName(), {
   queue: 'bench',
   callback(_error, message) {
     JSON.parse(message.string());
-    publish(replyOf(message), '', statusJson());
+    publish(readReply(message), '', statusJson());
   },
 });
 await connection.flush();

@@ -1,6 +1,6 @@
 import { Pool } from 'undici';
 import { ask, follow, isStreamed, upstreamUrl } from './completions.ts';
-import { connectHop, createPublish, replyOf } from './hop.ts';
+import { connectHop, createPublish, readReply } from './hop.ts';
 import { subjectName } from './http.ts';
 
 const upstream = new Pool(upstreamUrl(), { connections: 256 });
@@ -9,9 +9,9 @@ const publish = createPublish(connection);
 connection.subscribe(subjectName(), {
   queue: 'bench',
   callback(_error, message) {
-    const reply = replyOf(message);
+    const reply = readReply(message);
     const body = message.string();
-    // A piece is a message, and an empty one is the end.
+    // Each piece is a message; an empty message ends the stream.
     if (isStreamed(body))
       follow(
         upstream,

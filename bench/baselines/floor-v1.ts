@@ -3,7 +3,7 @@ import { completionPath, isStreamed, readRaw } from './completions.ts';
 import { connectHop, createFollow, createRequest } from './hop.ts';
 import { subjectName } from './http.ts';
 
-// The least that a gateway can do whose models are asked by a service behind NATS.
+// The minimal gateway whose models are called by a service behind NATS.
 const connection = await connectHop();
 const ask = createRequest(connection);
 const follow = createFollow(connection);

@@ -1,7 +1,7 @@
 import { connectHop, createRequest, splice } from './hop.ts';
 import { servePost, subjectName } from './http.ts';
 
-// The least a gateway in front of NATS can do: no authentication, validation, ids, deadlines or errors.
+// The minimal gateway in front of NATS: no authentication, validation, ids, deadlines or errors.
 const request = createRequest(await connectHop());
 
 const subject = subjectName();

@@ -9,7 +9,7 @@ export async function connectHop(): Promise<NatsConnection> {
   return connect({ servers: natsUrl(), noAsyncTraces: true });
 }
 
-/** All that is published in one turn of the event loop leaves in one write. */
+/** Collects the messages of one event loop iteration into one write. */
 export function createPublish(connection: NatsConnection): Publish {
   const { protocol } = connection as NatsConnectionImpl;
   let waiting = '';
@@ -25,12 +25,12 @@ export function createPublish(connection: NatsConnection): Publish {
 
 type Ask = (subject: string, payload: string, onReply: (bytes: Uint8Array) => void) => void;
 
-/** One wildcard inbox and a map of callbacks: no promise, timer or error object for a request. */
+/** Requests with one wildcard inbox and a map of callbacks, without a promise, timer or error object per request. */
 export function createRequest(connection: NatsConnection): Ask {
   return createAsk(connection, '_INBOX_bench.', () => true);
 }
 
-/** The same, for an answer in pieces up to an empty one. */
+/** Same as `createRequest` for streamed replies; an empty message ends the stream. */
 export function createFollow(connection: NatsConnection): Ask {
   return createAsk(connection, '_INBOX_pieces.', (bytes) => bytes.length === 0);
 }
@@ -41,7 +41,7 @@ function createAsk(connection: NatsConnection, inbox: string, isLast: (bytes: Ui
   let last = 0;
   connection.subscribe(`${inbox}*`, {
     callback(_error, message) {
-      const id = subjectOf(message).slice(inbox.length);
+      const id = readSubject(message).slice(inbox.length);
       const bytes = (message as MsgImpl)._rdata;
       const onReply = waiting.get(id);
       if (isLast(bytes)) waiting.delete(id);
@@ -57,7 +57,7 @@ function createAsk(connection: NatsConnection, inbox: string, isLast: (bytes: Ui
 
 const HEAD = Buffer.from('{"jsonrpc":"2.0","result":');
 
-/** The reply's bytes in their envelope, unparsed. */
+/** Puts the bytes of a reply into a JSON-RPC envelope without parsing them. */
 export function splice(result: Uint8Array, id: unknown): Buffer {
   const tail = `,"id":${JSON.stringify(id)}}`;
   const envelope = Buffer.allocUnsafe(HEAD.length + result.length + Buffer.byteLength(tail));
@@ -67,15 +67,15 @@ export function splice(result: Uint8Array, id: unknown): Buffer {
   return envelope;
 }
 
-export function replyOf(message: Msg): string {
+export function readReply(message: Msg): string {
   return ascii((message as MsgImpl)._msg.reply ?? new Uint8Array());
 }
 
-export function subjectOf(message: Msg): string {
+export function readSubject(message: Msg): string {
   return ascii((message as MsgImpl)._msg.subject);
 }
 
-/** The client decodes both with TextDecoder, which costs more. */
+/** Decodes ASCII. The client uses TextDecoder, which is slower. */
 function ascii(bytes: Uint8Array): string {
   return (Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes)).toString('latin1');
 }

@@ -5,7 +5,7 @@ export interface Call {
   params?: unknown;
 }
 
-/** `POST /rpc` with the least that Fastify can do; says where it listens on standard output. */
+/** Serves `POST /rpc` with a minimal Fastify app and prints its URL. */
 export async function servePost(answer: (call: Call, reply: FastifyReply) => void): Promise<void> {
   const app = fastify({ logger: false, exposeHeadRoutes: false, forceCloseConnections: true });
   app.removeAllContentTypeParsers();
@@ -23,12 +23,12 @@ export async function servePost(answer: (call: Call, reply: FastifyReply) => voi
   console.log(`listening on ${await app.listen({ host: '127.0.0.1', port: Number(process.env['PORT'] ?? 0) })}`);
 }
 
-export const natsUrl = (): string => given('NATS_URL');
+export const natsUrl = (): string => readVariable('NATS_URL');
 
-/** Where the baseline's own responder listens. */
-export const subjectName = (): string => given('SUBJECT');
+/** Subject of the baseline's responder. */
+export const subjectName = (): string => readVariable('SUBJECT');
 
-function given(name: string): string {
+function readVariable(name: string): string {
   const value = process.env[name];
   if (value === undefined) throw new Error(`${name} is not set`);
   return value;

@@ -1,7 +1,7 @@
 import { connect } from '@nats-io/transport-node';
 import { natsUrl, servePost, subjectName } from './http.ts';
 
-// As one would write it from the client's own manual: a promise, a timer and a trace per request.
+// Written like the client's manual: a promise, a timer and a stack trace per request.
 const connection = await connect({ servers: natsUrl() });
 
 const subject = subjectName();

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import type { Call } from './http.ts';
 
-// As little as an HTTP answer can be without a framework: Node alone, for a body that came whole with its headers.
+// The minimal HTTP response with Node alone, for a body that arrives together with its headers.
 function answer(request: IncomingMessage, response: ServerResponse): void {
   const body = request.read() as Buffer;
   const { id } = JSON.parse(body.toString('utf8')) as Call;

@@ -2,7 +2,7 @@ import { fastify } from 'fastify';
 import { Pool } from 'undici';
 import { completionPath, readRaw, relay, upstreamUrl } from './completions.ts';
 
-// A proxy in one process: Fastify in front, undici behind, bytes between. No key, scope, limit, validation, id or log.
+// A proxy in one process: Fastify in front, undici behind, bytes forwarded. No keys, scopes, limits, validation, ids or logs.
 const upstream = new Pool(upstreamUrl(), { connections: 256 });
 const app = fastify({ logger: false, exposeHeadRoutes: false, forceCloseConnections: true });
 readRaw(app);

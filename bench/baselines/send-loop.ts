@@ -3,7 +3,7 @@ import { WebSocketServer, type WebSocket } from 'ws';
 import { connectHop } from './hop.ts';
 import { subjectName } from './http.ts';
 
-// What one would write: each message to each client, one after the other.
+// The obvious implementation: sends each message to each client in a loop.
 const clients = new Set<WebSocket>();
 const connection = await connectHop();
 connection.subscribe(subjectName(), {

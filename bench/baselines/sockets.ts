@@ -3,7 +3,7 @@ import { WebSocketServer } from 'ws';
 
 export type Send = (data: Uint8Array) => void;
 
-/** A WebSocket server with the least that `ws` can do; says where it listens on standard output. */
+/** Serves WebSockets with a minimal `ws` server and prints its URL. */
 export function serveSockets(answer: (message: Buffer, send: Send) => void): void {
   const server = new WebSocketServer({ host: '127.0.0.1', port: 0, perMessageDeflate: false, clientTracking: false });
   server.on('connection', (socket) => {

@@ -7,7 +7,7 @@ const FRESH_MS = 1_000;
 let resident = 0;
 let readAt = Number.NEGATIVE_INFINITY;
 
-/** The bytes of a `gateway.status`. The memory is read from the kernel once a second, because that costs more than the hop. */
+/** The JSON of a `gateway.status` result. Memory is read once a second, because reading it costs more than the NATS hop. */
 export function statusJson(): string {
   const now = performance.now();
   if (now - readAt > FRESH_MS) {

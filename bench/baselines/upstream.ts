@@ -1,4 +1,4 @@
-// A model upstream in a process of its own: chat completions, 20 pieces when they are streamed, at once when they are not.
+// A model upstream for chat completions: 20 pieces when streamed, one response otherwise.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -34,7 +34,7 @@ const server = createServer((request, response) => {
     }
     response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
     let next = 0;
-    // A piece in each turn of the event loop: as they would come from a model that is as fast as can be.
+    // One piece per event loop iteration, like a very fast model.
     const send = (): void => {
       if (response.destroyed) return;
       const frame = FRAMES[next++];

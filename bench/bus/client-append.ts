@@ -5,7 +5,7 @@ import { connectHop } from '../baselines/hop.ts';
 import { drive } from './drive.ts';
 import { EVENT, STREAM } from './event.ts';
 
-// As its manual has it.
+// Written like the manual of the client.
 const connection = await connectHop();
 const manager = await jetstreamManager(connection);
 await manager.streams.add({ name: 'THEIRS', subjects: ['theirs.event'], storage: StorageType.File, max_age: nanos(STREAM.maxAgeMs) });

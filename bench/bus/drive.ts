@@ -1,18 +1,18 @@
-// What is measured drives itself: between two processes on a bus there is no place for a load generator that costs nothing.
+// The measured process generates its own load, because a separate load generator on the bus would cost as much as the call.
 
 export interface DrivePlan {
-  /** How many are under way at once. */
+  /** Calls in flight. */
   inFlight: number;
   warmMs: number;
   ms: number;
 }
 
 export interface Driven {
-  /** How many were answered, a second. */
+  /** Replies per second. */
   rate: number;
 }
 
-/** Measures whenever the parent process says so: as soon as one is answered, the next is asked. */
+/** Runs a closed loop for each plan that the parent process sends, and reports the result. */
 export function drive(ask: () => Promise<unknown>): void {
   process.on('message', (plan) => {
     void run(ask, plan as DrivePlan).then((driven) => process.send?.(driven));

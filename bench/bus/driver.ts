@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { root } from '../subject.ts';
 import type { Driven, DrivePlan } from './drive.ts';
 
-/** A process that measures itself, one measurement at a time. */
+/** A process that runs one closed-loop measurement at a time. */
 export interface Driver extends Disposable {
   measure(plan: DrivePlan): Promise<Driven>;
 }
@@ -17,12 +17,12 @@ export async function startDriver(script: string, env: Record<string, string>): 
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
   const gone = once(child, 'exit').then(() => Promise.reject(new Error(`${script} is gone`)));
-  gone.catch(() => undefined); // it is killed in the end, when nobody asks it any more
-  const said = async (): Promise<unknown> => ((await Promise.race([once(child, 'message'), gone])) as unknown[])[0];
-  await said();
+  gone.catch(() => undefined); // The process is killed at disposal, which is no failure.
+  const nextMessage = async (): Promise<unknown> => ((await Promise.race([once(child, 'message'), gone])) as unknown[])[0];
+  await nextMessage();
   return {
     async measure(plan) {
-      const answer = said();
+      const answer = nextMessage();
       child.send(plan);
       return (await answer) as Driven;
     },

@@ -8,7 +8,7 @@ import { installPeers } from './peers.ts';
 const FIRST_WARM_MS = 1_500;
 const WARM_MS = 400;
 
-/** Two that do the same on one broker, and what is claimed of the first. */
+/** Two programs for the same work on one broker, and the claim about the first. */
 interface Contest {
   row: number;
   what: string;
@@ -41,7 +41,7 @@ export interface BusOptions {
   seconds: number;
 }
 
-/** Rows 6 and 16: what one process does with the bus, without an edge before it. */
+/** Rows 6 and 16: calls and events on the bus, without a gateway. */
 export async function measureBus(options: BusOptions, onProgress: (what: string) => void): Promise<Outcome[]> {
   const contests = CONTESTS.filter(({ row }) => options.rows.has(row));
   if (options.rows.has(6)) await installPeers();

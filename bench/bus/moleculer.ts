@@ -8,7 +8,7 @@ interface ServiceBroker {
   call(action: string, params: unknown): Promise<unknown>;
 }
 
-/** A node of Moleculer on the bus. */
+/** Creates a Moleculer node on the bus. */
 export function createBroker(nodeID: string): ServiceBroker {
   const { ServiceBroker } = requirePeer('moleculer') as { ServiceBroker: new (options: object) => ServiceBroker };
   return new ServiceBroker({ nodeID, transporter: natsUrl(), logger: false });

@@ -19,7 +19,7 @@ const { NestFactory } = requirePeer('@nestjs/core') as {
   NestFactory: { createMicroservice(module: unknown, options: object): Promise<{ listen(): Promise<unknown> }> };
 };
 
-/** By name, as the package exports it. */
+/** `Transport.NATS` of @nestjs/microservices. */
 const NATS = 2;
 const OPTIONS = { transport: NATS, options: { servers: [natsUrl()] } };
 
@@ -30,7 +30,7 @@ export async function startResponder(): Promise<void> {
     }
   }
   const App = class extends Object {};
-  // Decorators are functions, and Node runs no syntax for them.
+  // Node does not run decorator syntax, so decorators are called as functions.
   MessagePattern('resolve')(Secrets.prototype, 'resolve', Object.getOwnPropertyDescriptor(Secrets.prototype, 'resolve'));
   Controller()(Secrets);
   Module({ controllers: [Secrets] })(App);

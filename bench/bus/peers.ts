@@ -14,12 +14,12 @@ const DEPENDENCIES = {
   rxjs: '7.8.2',
 };
 
-/** Frameworks that call services over NATS too, as npm has them, outside of our own packages; installed when they are first measured. */
+/** Installs the other frameworks that call services over NATS, on first use. */
 export async function installPeers(): Promise<void> {
   await installOutside('bus-peers', { dependencies: DEPENDENCIES });
 }
 
-/** One of them, as it is used without its types. */
+/** Loads one of them without types. */
 export function requirePeer(name: keyof typeof DEPENDENCIES): unknown {
   return createRequire(join(DIRECTORY, 'package.json'))(name);
 }

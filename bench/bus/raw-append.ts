@@ -2,11 +2,11 @@ import { jetstreamManager, StorageType } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/nats-core';
 import type { NatsConnectionImpl } from '@nats-io/nats-core/internal';
 import { mintId } from '@switchyard/security';
-import { connectHop, subjectOf } from '../baselines/hop.ts';
+import { connectHop, readSubject } from '../baselines/hop.ts';
 import { drive } from './drive.ts';
 import { EVENT, STREAM } from './event.ts';
 
-// The least that appending under ids can be: the same bytes, handed to the socket in parts of a turn, and acknowledgements that nobody reads.
+// The minimal append with message ids: the same bytes, written in batches, and acknowledgements that are not parsed.
 const TOGETHER = 64;
 const INBOX = '_INBOX_raw.';
 
@@ -29,7 +29,7 @@ function flush(): void {
 
 connection.subscribe(`${INBOX}*`, {
   callback(_error, message) {
-    const at = Number(subjectOf(message).slice(INBOX.length));
+    const at = Number(readSubject(message).slice(INBOX.length));
     free.push(at);
     waiting[at]?.();
   },

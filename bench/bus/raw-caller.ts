@@ -1,6 +1,6 @@
 import { connectHop, createRequest } from '../baselines/hop.ts';
 import { drive } from './drive.ts';
 
-// The least that a request over NATS can be: bytes there and bytes back, for nobody, with no deadline and no errors.
+// The minimal request over NATS: bytes in both directions, without principal, deadline or errors.
 const request = createRequest(await connectHop());
 drive(() => new Promise((resolve) => request('bench.raw', '{"name":"NAME"}', resolve)));

@@ -1,10 +1,10 @@
-import { connectHop, createPublish, replyOf } from '../baselines/hop.ts';
+import { connectHop, createPublish, readReply } from '../baselines/hop.ts';
 
 const connection = await connectHop();
 const publish = createPublish(connection);
 connection.subscribe('bench.raw', {
   callback(_error, message) {
-    publish(replyOf(message), '', '{"value":"NAME"}');
+    publish(readReply(message), '', '{"value":"NAME"}');
   },
 });
 await connection.flush();

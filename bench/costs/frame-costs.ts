@@ -6,7 +6,7 @@ import { startBroker } from '../product.ts';
 
 const WARM_MS = 500;
 const TURNS = Array.from({ length: 256 }, (_, n) => subjects.turn(`turn_${String(n).padStart(22, '0')}`));
-/** What a piece of text of a few words is as a frame. */
+/** A frame with a few words of text. */
 const FRAME = Buffer.from(JSON.stringify({ n: 1_234, fence: 1_790_000_000_000, type: 'delta', text: ' and what is said next' }));
 const MICROSECONDS = 1e6;
 
@@ -16,7 +16,7 @@ interface Measured {
   speakerUs: number;
 }
 
-/** Says frames of many turns as fast as the broker takes them, to one who hears all. */
+/** Publishes frames of many turns at full speed to one subscriber. */
 async function measure(seconds: number, streams: number, passing: boolean): Promise<Measured> {
   await using own = new AsyncDisposableStack();
   const broker = await startBroker(own);
@@ -48,7 +48,7 @@ async function measure(seconds: number, streams: number, passing: boolean): Prom
   };
 }
 
-/** What a frame of a turn costs the broker: kept in one stream or in several, or only passed on to who listens. */
+/** Measures the CPU time of the broker per turn frame: stored in one stream, in several streams, or only delivered. */
 export async function frameCosts(seconds: number): Promise<string> {
   const lines = [
     '| frames kept | a second | CPU of the broker, µs each | CPU of who says and who hears it, µs |',

@@ -2,15 +2,15 @@ import { cpuSeconds } from '../proc.ts';
 import { startBroker, startCluster, startEmbedded } from '../product.ts';
 import type { Subject } from '../subject.ts';
 
-/** As many as run at once for one agent, as shipped: nothing waits for room. */
+/** The default number of slots of an agent, so that no turn waits. */
 const AT_ONCE = 4;
 const WARM_MS = 1_500;
 const WORDS = 20;
 const MICROSECONDS = 1e6;
-/** In the order in which the parts of the cluster were started. */
+/** The processes of the cluster in start order. */
 const PARTS = ['broker', 'secrets', 'registry', 'sessions', 'gateway'];
 
-/** What a durable turn costs each part: written, run by `dev/echo` without tools, streamed in pieces and answered, in a session of its own. */
+/** Measures the CPU time of each process for a durable turn: stored, run by `dev/echo` without tools, streamed and answered, in a new session. */
 export async function turnCosts(seconds: number): Promise<string> {
   await using own = new AsyncDisposableStack();
   const subjects = [await startCluster(await startBroker(own), own), await startEmbedded(own)];

@@ -1,15 +1,15 @@
-// Listens on many WebSockets and says how much was heard, and how late: node bench/fan-out/audience.ts URL COUNT, the headers as JSON
-// in HEADERS.
+// Receives on many WebSockets and reports the number of messages and their delay: node bench/fan-out/audience.ts URL COUNT, with the
+// headers as JSON in HEADERS.
 import type { Socket } from 'node:net';
 import { openRawSocket } from '../raw-socket.ts';
 import { quantile } from '../statistics.ts';
-import { isMessage, now, sentAtOf } from './message.ts';
+import { isMessage, now, readSentAt } from './message.ts';
 
 const AT_ONCE = 32;
-/** Of all messages, the time of every so manieth is read. */
+/** The delay of every n-th message is sampled. */
 const SAMPLED = 16;
 
-export interface Heard {
+export interface Received {
   messages: number;
   p50Ms: number;
   p99Ms: number;
@@ -23,7 +23,7 @@ let delays: number[] = [];
 
 function onFrame(bytes: Buffer, at: number): void {
   if (!isMessage(bytes, at)) return;
-  if (messages++ % SAMPLED === 0) delays.push((now() - sentAtOf(bytes, at)) / 1_000);
+  if (messages++ % SAMPLED === 0) delays.push((now() - readSentAt(bytes, at)) / 1_000);
 }
 
 let left = Number(count);
@@ -32,10 +32,10 @@ const opening = Array.from({ length: AT_ONCE }, async () => {
 });
 await Promise.all(opening);
 
-/** Stops reading on so many of them, or tells what was heard since it was asked last. */
+/** Stops reading on a number of sockets, or reports the messages since the last report. */
 process.on('message', ({ stall }: { stall?: number }) => {
   if (stall !== undefined) for (const socket of sockets.slice(0, stall)) socket.pause();
-  const heard: Heard = { messages, p50Ms: delays.length ? quantile(delays, 0.5) : 0, p99Ms: delays.length ? quantile(delays, 0.99) : 0 };
+  const heard: Received = { messages, p50Ms: delays.length ? quantile(delays, 0.5) : 0, p99Ms: delays.length ? quantile(delays, 0.99) : 0 };
   [messages, delays] = [0, []];
   process.send?.(heard);
 });

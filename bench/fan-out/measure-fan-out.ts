@@ -7,25 +7,25 @@ import type { Outcome } from '../measure.ts';
 import { residentKib } from '../proc.ts';
 import { startBroker, startCluster } from '../product.ts';
 import { cases } from '../rows.ts';
-import { root, routeOf, startBaseline, type Subject } from '../subject.ts';
-import type { Heard } from './audience.ts';
-import type { Saying } from './publisher.ts';
+import { root, buildRoute, startBaseline, type Subject } from '../subject.ts';
+import type { Received } from './audience.ts';
+import type { PublishOptions } from './publisher.ts';
 
 const PER_SECOND = 1_000;
-const SPEAK_MS = 5_000;
-/** What a server is behind with, it may still deliver. */
-const LATER_MS = 2_000;
+const PUBLISH_MS = 5_000;
+/** Time for a server to deliver its backlog. */
+const BACKLOG_TIMEOUT_MS = 2_000;
 const STALLED = 200;
 const TENANT = 'default';
 
-interface Told extends Heard {
-  /** Of all that should have been heard. */
+interface Delivery extends Received {
+  /** Share of the expected messages. */
   share: number;
-  /** Heard a second, over all clients, until the last of it was due. */
+  /** Messages per second over all clients, until the last was due. */
   rate: number;
 }
 
-/** Rows 10 and 11: a message to everybody, and clients that do not read. */
+/** Rows 10 and 11: broadcast to all clients, and clients that do not read. */
 export async function measureFanOut(onProgress: (what: string) => void): Promise<Outcome[]> {
   await using stack = new AsyncDisposableStack();
   const broker = await startBroker(stack);
@@ -35,14 +35,14 @@ export async function measureFanOut(onProgress: (what: string) => void): Promise
   const toLoop = await startChild('publisher.ts', ['bench.send-loop'], { NATS_URL: broker.url }, stack);
 
   onProgress('1,000 messages a second to 1,000 clients');
-  const one = await tell(ours, { publisher: toOurs, clients: 1_000 });
+  const one = await measureDelivery(ours, { publisher: toOurs, clients: 1_000 });
   onProgress('to 2,000 clients');
-  const two = await tell(ours, { publisher: toOurs, clients: 2_000 });
+  const two = await measureDelivery(ours, { publisher: toOurs, clients: 2_000 });
   onProgress('the same: a send loop');
-  const theirs = await tell(loop, { publisher: toLoop, clients: 2_000 });
+  const theirs = await measureDelivery(loop, { publisher: toLoop, clients: 2_000 });
   onProgress(`to 1,000 clients, ${STALLED} of which do not read`);
   const before = residentKib(ours.edge.pid);
-  const beside = await tell(ours, { publisher: toOurs, clients: 1_000, stalled: STALLED });
+  const withStalled = await measureDelivery(ours, { publisher: toOurs, clients: 1_000, stalled: STALLED });
   const grown = (residentKib(ours.edge.pid) - before) / 1_024;
 
   const line = { ours: 'nats' as const };
@@ -86,31 +86,35 @@ export async function measureFanOut(onProgress: (what: string) => void): Promise
       ...line,
       row: 11,
       what: 'the same, p99 of the others ÷ without them',
-      values: [beside.p99Ms / one.p99Ms],
+      values: [withStalled.p99Ms / one.p99Ms],
       unit: 'x',
       target: { most: 2 },
     },
   ];
 }
 
-interface Telling {
+interface FanOutLoad {
   publisher: ChildProcess;
   clients: number;
   stalled?: number;
 }
 
-async function tell(subject: Subject, { publisher, clients, stalled = 0 }: Telling): Promise<Told> {
-  const { url, path, headers } = routeOf(subject, cases['ws-call']);
+async function measureDelivery(subject: Subject, { publisher, clients, stalled = 0 }: FanOutLoad): Promise<Delivery> {
+  const { url, path, headers } = buildRoute(subject, cases['ws-call']);
   await using stack = new AsyncDisposableStack();
   const audience = await startChild('audience.ts', [url + path, String(clients)], { HEADERS: JSON.stringify(headers) }, stack);
-  await ask<Heard>(audience, { stall: stalled });
-  await ask<number>(publisher, { perSecond: 50, ms: 500 } satisfies Saying);
-  await delay(LATER_MS);
-  await ask<Heard>(audience, {});
-  const said = await ask<number>(publisher, { perSecond: PER_SECOND, ms: SPEAK_MS } satisfies Saying);
-  await delay(LATER_MS);
-  const heard = await ask<Heard>(audience, {});
-  return { ...heard, share: heard.messages / (said * (clients - stalled)), rate: heard.messages / ((SPEAK_MS + LATER_MS) / 1_000) };
+  await ask<Received>(audience, { stall: stalled });
+  await ask<number>(publisher, { perSecond: 50, ms: 500 } satisfies PublishOptions);
+  await delay(BACKLOG_TIMEOUT_MS);
+  await ask<Received>(audience, {});
+  const said = await ask<number>(publisher, { perSecond: PER_SECOND, ms: PUBLISH_MS } satisfies PublishOptions);
+  await delay(BACKLOG_TIMEOUT_MS);
+  const heard = await ask<Received>(audience, {});
+  return {
+    ...heard,
+    share: heard.messages / (said * (clients - stalled)),
+    rate: heard.messages / ((PUBLISH_MS + BACKLOG_TIMEOUT_MS) / 1_000),
+  };
 }
 
 async function startChild(script: string, args: string[], env: Record<string, string>, stack: AsyncDisposableStack): Promise<ChildProcess> {

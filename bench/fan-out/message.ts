@@ -1,4 +1,4 @@
-/** The time of sending, to be read at a fixed place: microseconds of a clock that all processes of the machine share. */
+/** The send time is at a fixed offset, in microseconds of the system clock that all processes share. */
 const HEAD = '{"jsonrpc":"2.0","method":"notification.message","params":{"timestamp":';
 const DIGITS = 16;
 const TAIL = `,"text":"${'n'.repeat(120)}"}}`;
@@ -7,13 +7,13 @@ export function now(): number {
   return Number(process.hrtime.bigint() / 1_000n);
 }
 
-export function messageOf(sentAt: number): string {
-  // A number may not begin with zeros, and the clock of a machine that has run for years has as many digits as this adds.
+export function formatMessage(sentAt: number): string {
+  // A JSON number must not begin with zeros, so an offset keeps the number of digits constant.
   return HEAD + (sentAt + 10 ** (DIGITS - 1)) + TAIL;
 }
 
-/** When a message was sent that stands in `bytes` from `at` on. */
-export function sentAtOf(bytes: Buffer, at: number): number {
+/** Reads the send time of the message at offset `at`. */
+export function readSentAt(bytes: Buffer, at: number): number {
   return Number(bytes.toString('latin1', at + HEAD.length, at + HEAD.length + DIGITS)) - 10 ** (DIGITS - 1);
 }
 

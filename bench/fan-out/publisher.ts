@@ -1,10 +1,10 @@
-// Says something to everybody, so often a second: node bench/fan-out/publisher.ts SUBJECT.
+// Broadcasts messages at a fixed rate: node bench/fan-out/publisher.ts SUBJECT.
 import { connectHop } from '../baselines/hop.ts';
-import { messageOf, now } from './message.ts';
+import { formatMessage, now } from './message.ts';
 
 const TICK_MS = 2;
 
-export interface Saying {
+export interface PublishOptions {
   perSecond: number;
   ms: number;
 }
@@ -12,14 +12,14 @@ export interface Saying {
 const [subject = ''] = process.argv.slice(2);
 const connection = await connectHop();
 
-/** How many were published. */
-async function say({ perSecond, ms }: Saying): Promise<number> {
+/** Publishes at the given rate and returns the number of messages. */
+async function publishAtRate({ perSecond, ms }: PublishOptions): Promise<number> {
   const startedAt = now();
   let said = 0;
   await new Promise<void>((resolve) => {
     const timer = setInterval(() => {
       const elapsedMs = Math.min((now() - startedAt) / 1_000, ms);
-      for (const due = Math.floor((elapsedMs * perSecond) / 1_000); said < due; said++) connection.publish(subject, messageOf(now()));
+      for (const due = Math.floor((elapsedMs * perSecond) / 1_000); said < due; said++) connection.publish(subject, formatMessage(now()));
       if (elapsedMs < ms) return;
       clearInterval(timer);
       resolve();
@@ -29,6 +29,6 @@ async function say({ perSecond, ms }: Saying): Promise<number> {
   return said;
 }
 
-process.on('message', (saying) => void say(saying as Saying).then((said) => process.send?.(said)));
+process.on('message', (saying) => void publishAtRate(saying as PublishOptions).then((said) => process.send?.(said)));
 process.on('disconnect', () => process.exit());
 process.send?.('ready');

@@ -1,4 +1,4 @@
-/** What is to happen, earliest first; what is due at the same moment, in the order in which it was put down. */
+/** A queue of simulated events by time. Events of the same time keep their insertion order. */
 export interface Agenda<T> {
   add(at: number, what: T): void;
   next(): { at: number; what: T } | undefined;

@@ -23,7 +23,7 @@ const SMALL: Scenario = {
 
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
-test('an agenda gives what is due first, and of two at once the one put down first', () => {
+test('an agenda returns events by time, and in insertion order at the same time', () => {
   const agenda = createAgenda<string>();
   for (const [at, what] of [
     [3, 'c'],
@@ -38,7 +38,7 @@ test('an agenda gives what is due first, and of two at once the one put down fir
   assert.deepEqual(order, ['first', 'a', 'b1', 'b2', 'c']);
 });
 
-test('of the lines whose first one may go, the one with the lowest rank gives its oldest', () => {
+test('take removes the head of the allowed queue with the lowest rank', () => {
   const lines = createWaitingLines<string>();
   for (const [key, item] of [
     [5, 'x1'],
@@ -62,7 +62,7 @@ test('of the lines whose first one may go, the one with the lowest rank gives it
   );
 });
 
-test('the formulas give what the books give', () => {
+test('the formulas match published values', () => {
   assert.ok(Math.abs(erlangWait({ servers: 1, load: 0.5, meanMs: 10 }) - 10) < 1e-9, 'one server: load ÷ (1 − load) of a turn');
   assert.ok(Math.abs(erlangWait({ servers: 2, load: 0.75, meanMs: 1 }) - 9 / 7) < 1e-9);
   assert.deepEqual(fairShares([8, 1, 3], 9), [5, 1, 3]);
@@ -71,7 +71,7 @@ test('the formulas give what the books give', () => {
   assert.ok(Math.abs(turnWait({ lines: 10, startsPerMs: 2 }, 0.99) - 23.03) < 0.01);
 });
 
-test('a run is its seed’s, and with one server it waits as the formula says', () => {
+test('a run is determined by its seed, and matches the formula with one server', () => {
   const one = { ...SMALL, replicas: 1, slots: 1, slotsOfTenant: 1, tenants: 1, load: 0.7, lengthMs: 20_000_000, depth: 1e6 };
   const waits = simulate(one).tenants[0]!.waits;
   assert.deepEqual(simulate(one).tenants[0]!.waits, waits);
@@ -79,7 +79,7 @@ test('a run is its seed’s, and with one server it waits as the formula says', 
   assert.ok(Math.abs(mean(waits) / theory - 1) < 0.1, `${mean(waits)} where theory says ${theory}`);
 });
 
-test('twice as much as there is room for: nobody small waits longer than its turn takes to come, and all get their share', () => {
+test('at twice the capacity small tenants wait at most one round, and all tenants get their fair share', () => {
   const { tenants, linesSeen, busy } = simulate(SMALL);
   const startsPerMs = (SMALL.replicas * SMALL.slots) / SMALL.meanMs;
   assert.ok(busy > 0.98, `${busy} of the slots worked`);
@@ -91,12 +91,12 @@ test('twice as much as there is room for: nobody small waits longer than its tur
   );
   for (const [index, { waits }] of tenants.entries()) {
     const share = fair[index]! * SMALL.lengthMs;
-    // Arrivals are random: how many there are strays by the square root.
+    // Arrivals are random: their number varies by its square root.
     assert.ok(waits.length > 0.9 * share - 3 * Math.sqrt(share), `tenant ${index} got ${waits.length} of ${share}`);
   }
 });
 
-test('first come, first served starves whoever asks little', () => {
+test('oldest-first starves tenants with little load', () => {
   const slow = simulate({ ...SMALL, order: 'oldest-first' })
     .tenants.slice(25)
     .flatMap(({ waits }) => waits);

@@ -1,9 +1,9 @@
-/** Numbers that look random and are the same for the same seed. */
+/** A seeded pseudo-random number generator. */
 export interface Random {
-  /** From 0 up to, not including, 1. */
+  /** Uniform in [0, 1). */
   next(): number;
   below(n: number): number;
-  /** Times between independent events of a steady rate have this distribution. */
+  /** Exponentially distributed with the given mean, like the time between independent events. */
   exponential(mean: number): number;
 }
 

@@ -2,52 +2,52 @@ import { createAgenda } from './agenda.ts';
 import { createRandom, type Random } from './random.ts';
 import { createWaitingLines } from './waiting-lines.ts';
 
-/** A cluster and what is asked of it. Times are milliseconds. */
+/** A cluster and its load. Times are in milliseconds. */
 export interface Scenario {
   seed: number;
   replicas: number;
-  /** How many turns a replica runs at once, in all and of one tenant. */
+  /** Slots of a replica, in total and per tenant. */
   slots: number;
   slotsOfTenant: number;
   tenants: number;
-  /** How unequal they are: the n-th asks n^-skew times as often as the first. */
+  /** Skew of the load: the n-th tenant has n^-skew times the rate of the first. */
   skew: number;
-  /** What is asked for, as a share of what all slots can do. */
+  /** Offered load as a share of the total capacity. */
   load: number;
   meanMs: number;
-  /** How long until one replica hears that there is work, and how often each looks for itself. */
+  /** Delay until a replica is notified of work, and polling interval of each replica. */
   wakeMs: number;
   sweepMs: number;
-  /** How many turns of a tenant may wait; more are refused. */
+  /** Maximum number of queued turns per tenant; further turns are rejected. */
   depth: number;
   order: Order;
   lengthMs: number;
 }
 
 /**
- * Who is next on a replica that has room. `longest-ago`, as the product does it: the tenant that it served longest ago. `circle`: all
- * replicas go round the tenants in the same order. `oldest-first`: the turn that came first, whoever's it is.
+ * How a replica with a free slot picks the next turn. `longest-ago` (the product): from the tenant that it served least recently.
+ * `circle`: all replicas visit the tenants in the same order. `oldest-first`: the oldest turn of all tenants.
  */
 export type Order = 'longest-ago' | 'circle' | 'oldest-first';
 
 export interface Outcome {
-  /** By tenant, the one that asks most first. */
+  /** By tenant, in descending order of load. */
   tenants: readonly TenantOutcome[];
-  /** How many lines had somebody in them, on average over those who came. */
+  /** Mean number of tenants with queued turns, as seen by arriving turns. */
   linesSeen: number;
-  /** What share of all slots worked, on average. */
+  /** Mean share of busy slots. */
   busy: number;
 }
 
 export interface TenantOutcome {
-  /** How many turns it asks for in a millisecond, in the mean. */
+  /** Mean arrival rate in turns per millisecond. */
   demand: number;
   refused: number;
-  /** How long each turn waited that began, in milliseconds. */
+  /** Wait of each started turn, in milliseconds. */
   waits: number[];
 }
 
-type Happening =
+type SimulatedEvent =
   | { kind: 'arrives' }
   | { kind: 'ends'; replica: number; tenant: number }
   | { kind: 'looks'; replica: number; again: boolean };
@@ -55,7 +55,7 @@ type Happening =
 interface Replica {
   running: number;
   readonly ofTenant: Map<number, number>;
-  /** When it served each line last, and which one it served last of all. */
+  /** Time of the last service per tenant, and the tenant served last. */
   readonly servedAt: Float64Array;
   last: number;
 }
@@ -65,11 +65,11 @@ interface Turn {
   cameAt: number;
 }
 
-/** Plays one run; the same scenario gives the same outcome. */
+/** Simulates one run. The same scenario gives the same outcome. */
 export function simulate(scenario: Scenario): Outcome {
   const { replicas, slots, slotsOfTenant, lengthMs, meanMs, wakeMs, sweepMs } = scenario;
   const random = createRandom(scenario.seed);
-  const agenda = createAgenda<Happening>();
+  const agenda = createAgenda<SimulatedEvent>();
   const waiting = createWaitingLines<Turn>();
   const lineOf = scenario.order === 'oldest-first' ? () => 0 : (tenant: number) => tenant;
   const { tenants, pick, everyMs } = createTenants(scenario, random);
@@ -83,7 +83,7 @@ export function simulate(scenario: Scenario): Outcome {
     running < slots && (ofTenant.get(tenant) ?? 0) < slotsOfTenant;
 
   function start(replica: number, { tenant, cameAt }: Turn): void {
-    const { ofTenant } = take(cluster[replica]!, 1);
+    const { ofTenant } = changeBusySlots(cluster[replica]!, 1);
     ofTenant.set(tenant, (ofTenant.get(tenant) ?? 0) + 1);
     tenants[tenant]!.waits.push(now - cameAt);
     const workMs = random.exponential(meanMs);
@@ -93,7 +93,7 @@ export function simulate(scenario: Scenario): Outcome {
 
   function look(replica: number): void {
     const one = cluster[replica]!;
-    const rank = rankOf(scenario.order, one);
+    const rank = rankBy(scenario.order, one);
     while (one.running < slots) {
       const next = waiting.take(rank, ({ tenant }) => hasRoom(one, tenant));
       if (next === undefined) return;
@@ -103,7 +103,7 @@ export function simulate(scenario: Scenario): Outcome {
     }
   }
 
-  /** A turn is accepted by whichever replica the bus chooses. It begins there, unless somebody of its tenant waits already. */
+  /** A random replica accepts the turn. It starts there, unless turns of its tenant are already queued. */
   function arrive(): void {
     const turn = { tenant: pick(), cameAt: now };
     const replica = random.below(replicas);
@@ -116,13 +116,13 @@ export function simulate(scenario: Scenario): Outcome {
     agenda.add(now + wakeMs, { kind: 'looks', replica: random.below(replicas), again: false });
   }
 
-  function happen(what: Happening): void {
+  function happen(what: SimulatedEvent): void {
     if (what.kind === 'arrives') {
       arrive();
       return agenda.add(now + random.exponential(everyMs), what);
     }
     if (what.kind === 'ends') {
-      const { ofTenant } = take(cluster[what.replica]!, -1);
+      const { ofTenant } = changeBusySlots(cluster[what.replica]!, -1);
       ofTenant.set(what.tenant, ofTenant.get(what.tenant)! - 1);
     }
     look(what.replica);
@@ -138,13 +138,13 @@ export function simulate(scenario: Scenario): Outcome {
   return { tenants, linesSeen: linesSeen / came, busy: busyMs / (lengthMs * replicas * slots) };
 }
 
-function take(replica: Replica, slots: 1 | -1): Replica {
+function changeBusySlots(replica: Replica, slots: 1 | -1): Replica {
   replica.running += slots;
   return replica;
 }
 
 function createReplica(tenants: number, random: Random): Replica {
-  // Before it has served anybody, all are equal, and each replica has an order of its own.
+  // Initially all tenants are equal, and each replica has a random order.
   return {
     running: 0,
     ofTenant: new Map(),
@@ -153,13 +153,13 @@ function createReplica(tenants: number, random: Random): Replica {
   };
 }
 
-function rankOf(order: Order, replica: Replica): (line: number) => number {
+function rankBy(order: Order, replica: Replica): (line: number) => number {
   const { servedAt } = replica;
   if (order !== 'circle') return (line) => servedAt[line]!;
   return (line) => (line > replica.last ? line : line + servedAt.length);
 }
 
-/** How often each asks, and who asks next. */
+/** Creates the tenants with their rates, and a sampler for the tenant of the next arrival. */
 function createTenants(
   { tenants: count, skew, load, replicas, slots, meanMs }: Scenario,
   random: Random,

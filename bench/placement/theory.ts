@@ -1,7 +1,7 @@
 /** The mean wait of a queue in front of `servers` equal servers, for arrivals and work without memory (Erlang's C formula). */
 export function erlangWait({ servers, load, meanMs }: { servers: number; load: number; meanMs: number }): number {
   const offered = load * servers;
-  // Erlang's B by its recursion, which does not overflow as the factorials would.
+  // The recursion of Erlang B does not overflow, unlike its factorials.
   let blocked = 1;
   for (let n = 1; n <= servers; n++) blocked = (offered * blocked) / (n + offered * blocked);
   const waits = blocked / (1 - load * (1 - blocked));
@@ -9,8 +9,7 @@ export function erlangWait({ servers, load, meanMs }: { servers: number; load: n
 }
 
 /**
- * What each gets of a capacity that is too small for all: nobody gets more than it asks for, and what some leave is shared evenly by
- * the others (max-min fairness).
+ * Max-min fair shares of a capacity: no tenant gets more than its demand, and unused shares are split evenly among the others.
  */
 export function fairShares(demands: readonly number[], capacity: number): number[] {
   const shares = demands.map(() => 0);
@@ -25,8 +24,8 @@ export function fairShares(demands: readonly number[], capacity: number): number
 }
 
 /**
- * How long the first in a line waits where `lines` lines are served in turn, one of each round: by the mean, and by the share of waits
- * that are shorter. Replicas keep their turns each for itself, so the line is met at random moments, once a round on average.
+ * Wait of the first turn of a tenant when `lines` tenants are served round-robin: the mean, or the quantile `share`. Replicas keep
+ * independent orders, so a tenant is visited at random times, once per round on average.
  */
 export function turnWait({ lines, startsPerMs }: { lines: number; startsPerMs: number }, share?: number): number {
   const round = lines / startsPerMs;

@@ -1,10 +1,10 @@
-/** Who waits: a line for each key. */
+/** Queues by key. */
 export interface WaitingLines<T> {
-  /** How many lines have somebody in them. */
+  /** Number of non-empty queues. */
   readonly lines: number;
   length(key: number): number;
   push(key: number, item: T): void;
-  /** The first of the line with the lowest rank, of those whose first one `may` go. */
+  /** Removes the head of the queue with the lowest rank among those whose head passes `may`. */
   take(rank: (key: number) => number, may: (first: T) => boolean): { key: number; item: T } | undefined;
 }
 

@@ -1,42 +1,42 @@
-// Many clients, each with a token of its own, who come back when they are cut off, as libs/client does. Told by messages what to do.
+// Many clients with one token each, which reconnect like libs/client. The parent process controls them by messages.
 import type { Socket } from 'node:net';
 import { isMessage } from '../fan-out/message.ts';
 import { clientFrame, openRawSocket } from '../raw-socket.ts';
-import { callOf } from '../rows.ts';
+import { buildCall } from '../rows.ts';
 
 export type Order =
-  /** A client for each token, connected to `url`; who is cut off comes to `returnTo`. */
+  /** Connects one client per token to `url`; a disconnected client reconnects to `returnTo`. */
   | { tokens: string[]; url: string; returnTo: string }
-  /** To say so when everybody who was cut off is back, or the time is over. */
+  /** Reports when all disconnected clients have reconnected, or after the timeout. */
   | { withinMs: number }
-  /** To say how many heard exactly one message since they were asked last. */
+  /** Reports the number of clients with exactly one message since the last report. */
   | { heard: true };
 
-/** What an order leads to. */
-export type Told = { done: unknown } | { failed: string };
+/** Response to an order. */
+export type OrderReply = { done: unknown } | { failed: string };
 
 export interface Returned {
-  /** From the cut to the first answer to a call, for each client who is back. */
+  /** Time from the disconnect to the first response of a call, per reconnected client. */
   ms: number[];
-  /** Connections that were tried. */
+  /** Connection attempts. */
   attempts: number;
 }
 
 const AT_ONCE = 32;
 const FIRST_MS = 250;
 const CAP_MS = 10_000;
-/** The first letter behind `{"jsonrpc":"2.0","` of an answer that is a result. */
+/** Offset of the first letter after `{"jsonrpc":"2.0","`, which is "r" for a result. */
 const RESULT_AT = 18;
 const LETTER_R = 0x72;
 
-const CALL = clientFrame(callOf('gateway.status'));
+const CALL = clientFrame(buildCall('gateway.status'));
 
 let returnTo = '';
 let attempts = 0;
 let returned = 0;
 const back = Promise.withResolvers<void>();
 
-/** As every client of ours waits: doubled, and between half and all of it, so that many do not come at once. */
+/** Same backoff as libs/client: exponential with jitter between half and the full delay. */
 function backoff(attempt: number): number {
   return Math.min(CAP_MS, FIRST_MS * 2 ** attempt) * (0.5 + Math.random() / 2);
 }
@@ -51,7 +51,7 @@ class Client {
     this.#headers = { authorization: `Bearer ${token}` };
   }
 
-  /** Connected is who was let in and has an answer from a service. */
+  /** A client counts as connected when it has the response of a service. */
   async connect(url: string): Promise<void> {
     const socket = await openRawSocket(url, this.#headers, (bytes, at) => this.#onFrame(bytes, at));
     await this.#call(socket);
@@ -81,7 +81,7 @@ class Client {
         await this.connect(returnTo);
         break;
       } catch {
-        // It is tried again, later.
+        // The next attempt follows later.
       }
     }
     this.backMs = performance.now() - lostAt;
@@ -91,7 +91,7 @@ class Client {
 
 const clients: Client[] = [];
 
-async function hold(tokens: readonly string[], url: string): Promise<void> {
+async function connectClients(tokens: readonly string[], url: string): Promise<void> {
   const left = tokens.values();
   const opening = Array.from({ length: AT_ONCE }, async () => {
     for (const token of left) {
@@ -103,10 +103,10 @@ async function hold(tokens: readonly string[], url: string): Promise<void> {
   await Promise.all(opening);
 }
 
-async function obey(order: Order): Promise<unknown> {
+async function execute(order: Order): Promise<unknown> {
   if ('tokens' in order) {
     ({ returnTo } = order);
-    return hold(order.tokens, order.url);
+    return connectClients(order.tokens, order.url);
   }
   if ('heard' in order) {
     const once = clients.filter(({ heard }) => heard === 1).length;
@@ -120,9 +120,9 @@ async function obey(order: Order): Promise<unknown> {
 }
 
 process.on('message', (order) => {
-  obey(order as Order).then(
-    (done) => process.send?.({ done } satisfies Told),
-    (error: unknown) => process.send?.({ failed: String(error) } satisfies Told),
+  execute(order as Order).then(
+    (done) => process.send?.({ done } satisfies OrderReply),
+    (error: unknown) => process.send?.({ failed: String(error) } satisfies OrderReply),
   );
 });
 process.on('disconnect', () => process.exit());

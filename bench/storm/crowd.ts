@@ -1,34 +1,34 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import type { Order, Returned, Told } from './clients.ts';
+import type { Order, Returned, OrderReply } from './clients.ts';
 
 const PROCESSES = 2;
 
 /** Many clients in a few processes. */
-export interface Crowd {
-  /** Resolves when everybody who was cut off is back, or the time is over. */
+export interface ClientPool {
+  /** Resolves when all disconnected clients have reconnected, or after the timeout. */
   back(withinMs: number): Promise<Returned>;
-  /** How many heard exactly one message since they were asked last. */
+  /** Number of clients with exactly one message since the last call. */
   heard(): Promise<number>;
 }
 
-/** A client for each token, at `from`, who will come to `to` when it is cut off. */
-export async function startCrowd(
+/** Connects one client per token to `from`; disconnected clients reconnect to `to`. */
+export async function startClientPool(
   tokens: readonly string[],
   { from, to }: { from: string; to: string },
   stack: AsyncDisposableStack,
-): Promise<Crowd> {
+): Promise<ClientPool> {
   const share = Math.ceil(tokens.length / PROCESSES);
   const parts = await Promise.all(
     Array.from({ length: PROCESSES }, async (_, index) => {
       const child = fork(new URL('clients.ts', import.meta.url), { execArgv: ['--disable-warning=ExperimentalWarning'] });
       stack.defer(() => void child.kill('SIGKILL'));
       await once(child, 'message');
-      await tell(child, { tokens: tokens.slice(index * share, (index + 1) * share), url: `${from}/ws`, returnTo: `${to}/ws` });
+      await sendOrder(child, { tokens: tokens.slice(index * share, (index + 1) * share), url: `${from}/ws`, returnTo: `${to}/ws` });
       return child;
     }),
   );
-  const tellAll = <T>(order: Order): Promise<T[]> => Promise.all(parts.map((child) => tell<T>(child, order)));
+  const tellAll = <T>(order: Order): Promise<T[]> => Promise.all(parts.map((child) => sendOrder<T>(child, order)));
   return {
     async back(withinMs) {
       const all = await tellAll<Returned>({ withinMs });
@@ -38,10 +38,10 @@ export async function startCrowd(
   };
 }
 
-async function tell<T>(child: ChildProcess, order: Order): Promise<T> {
+async function sendOrder<T>(child: ChildProcess, order: Order): Promise<T> {
   const answer = once(child, 'message');
   child.send(order);
-  const [told] = (await answer) as [Told];
+  const [told] = (await answer) as [OrderReply];
   if ('failed' in told) throw new Error(told.failed);
   return told.done as T;
 }

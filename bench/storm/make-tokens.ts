@@ -1,9 +1,9 @@
 import type { Subject } from '../subject.ts';
 
-/** Each waits until every gateway knows the token. */
+/** Concurrent requests; each waits until all gateways know its token. */
 const AT_ONCE = 128;
 
-/** So many tokens, as an operator makes them: the name of the client, and its secret. */
+/** Creates tokens over the API and returns their secrets by client name. */
 export async function makeTokens({ url, headers }: Subject, count: number): Promise<Map<string, string>> {
   const tokens = new Map<string, string>();
   const ids = Array.from({ length: count }, (_, n) => `storm-${n}`).values();

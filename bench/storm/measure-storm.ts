@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { connectBus } from '@switchyard/bus';
 import { subjects } from '@switchyard/contracts';
 import { silentLogger } from '@switchyard/telemetry';
-import { messageOf, now } from '../fan-out/message.ts';
+import { formatMessage, now } from '../fan-out/message.ts';
 import type { LoadResult } from '../load-plan.ts';
 import { startLoad } from '../load-process.ts';
 import type { Outcome } from '../measure.ts';
@@ -10,29 +10,29 @@ import { peakResidentKib } from '../proc.ts';
 import { startBroker, startCluster, startEdge } from '../product.ts';
 import { cases } from '../rows.ts';
 import { quantile } from '../statistics.ts';
-import { routeOf } from '../subject.ts';
+import { buildRoute } from '../subject.ts';
 import type { Returned } from './clients.ts';
-import { startCrowd, type Crowd } from './crowd.ts';
+import { startClientPool, type ClientPool } from './crowd.ts';
 import { makeTokens } from './make-tokens.ts';
 
-const WITHIN_MS = 30_000;
-/** What others ask of the neighbour meanwhile. */
-const BYSTANDERS = { connections: 16, perSecond: 50, warmMs: 2_000, ms: WITHIN_MS };
-const HEAR_MS = 3_000;
+const RECONNECT_TIMEOUT_MS = 30_000;
+/** Load of other clients on the remaining gateway. */
+const BYSTANDERS = { connections: 16, perSecond: 50, warmMs: 2_000, ms: RECONNECT_TIMEOUT_MS };
+const DELIVERY_TIMEOUT_MS = 3_000;
 const TENANT = 'default';
-/** Each has so many connections, as somebody with many devices; and what they hear, they hear on each. */
+/** Connections per client, like a user with many devices. Each connection receives the messages. */
 const PER_CLIENT = 10;
 
-interface Stormed {
+interface StormResult {
   wanted: number;
   returned: Returned;
-  /** How many heard the one message that was for them. */
+  /** Number of clients that received their message. */
   heard: number;
   others: LoadResult;
   peakMib: number;
 }
 
-/** Row 21: a gateway is killed, and everybody who was there comes to its neighbour at once, while others work there. */
+/** Row 21: a gateway is killed and its clients reconnect to the remaining gateway, which is under load. */
 export async function measureStorm(wanted: number, onProgress: (what: string) => void): Promise<Outcome[]> {
   await using stack = new AsyncDisposableStack();
   const broker = await startBroker(stack);
@@ -44,31 +44,31 @@ export async function measureStorm(wanted: number, onProgress: (what: string) =>
   onProgress(`${wanted} WebSockets of ${clients} clients`);
   const secrets = [...tokens.values()];
   const sockets = Array.from({ length: wanted }, (_, n) => secrets[n % clients] as string);
-  const crowd = await startCrowd(sockets, { from: dying.url, to: neighbour.url }, stack);
+  const crowd = await startClientPool(sockets, { from: dying.url, to: neighbour.url }, stack);
 
   onProgress('killing their gateway');
   using load = await startLoad();
-  const measuring = load.measure({ ...routeOf(neighbour, cases.call), ...BYSTANDERS, pids: neighbour.pids });
+  const measuring = load.measure({ ...buildRoute(neighbour, cases.call), ...BYSTANDERS, pids: neighbour.pids });
   await delay(BYSTANDERS.warmMs);
   await dying.end('SIGKILL');
-  const returned = await crowd.back(WITHIN_MS);
+  const returned = await crowd.back(RECONNECT_TIMEOUT_MS);
   onProgress(`${returned.ms.length} are back; telling each of them something`);
-  const heard = await tellEach([...tokens.keys()], broker.url, crowd);
+  const heard = await countDelivered([...tokens.keys()], broker.url, crowd);
   const peakMib = peakResidentKib(neighbour.edge.pid) / 1_024;
-  return outcomesOf({ wanted, returned, heard, others: await measuring, peakMib });
+  return computeOutcomes({ wanted, returned, heard, others: await measuring, peakMib });
 }
 
-/** One message for each client, which only who is subscribed again can hear. */
-async function tellEach(clients: readonly string[], url: string, crowd: Crowd): Promise<number> {
+/** Sends one message to each client. A client receives it only if its subscription is restored. */
+async function countDelivered(clients: readonly string[], url: string, crowd: ClientPool): Promise<number> {
   const bus = await connectBus(url, { log: silentLogger() });
   await crowd.heard();
-  for (const client of clients) bus.publish(subjects.notifyClient(TENANT, client), Buffer.from(messageOf(now())));
+  for (const client of clients) bus.publish(subjects.notifyClient(TENANT, client), Buffer.from(formatMessage(now())));
   await bus.drain();
-  await delay(HEAR_MS);
+  await delay(DELIVERY_TIMEOUT_MS);
   return crowd.heard();
 }
 
-function outcomesOf({ wanted, returned, heard, others, peakMib }: Stormed): Outcome[] {
+function computeOutcomes({ wanted, returned, heard, others, peakMib }: StormResult): Outcome[] {
   const { ms, attempts } = returned;
   const line = { row: 21, ours: 'nats' as const };
   const percent = (count: number): number => (count / wanted) * 100;
@@ -94,6 +94,6 @@ function outcomesOf({ wanted, returned, heard, others, peakMib }: Stormed): Outc
     },
     { ...line, what: 'the same, p50', values: [others.p50Ms], unit: 'ms', target: {} },
     { ...line, what: 'the same, p99', values: [others.p99Ms], unit: 'ms', target: { most: 1_000 } },
-    { ...line, what: 'of it the load generator itself was late, p99', values: [others.lateMs], unit: 'ms', target: {} },
+    { ...line, what: 'delay of the load generator itself, p99', values: [others.lateMs], unit: 'ms', target: {} },
   ];
 }

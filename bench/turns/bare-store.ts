@@ -1,4 +1,4 @@
-// The least that a durable turn can be: Fastify, and four documents one after the other, each on the disk before the next is written.
+// The minimal durable turn: Fastify and four sequential document writes, each flushed before the next.
 import { collection, openStore } from '@switchyard/store';
 import { z } from 'zod';
 import { servePost } from '../baselines/http.ts';

@@ -1,4 +1,4 @@
-/** What the development model of ours says. */
+/** The response of the development model `dev/echo`. */
 export function echo(message: string): string {
   return `I am dev/echo, the development model. You said: ${message}`;
 }

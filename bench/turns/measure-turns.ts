@@ -1,13 +1,13 @@
 import type { Load } from '../load-process.ts';
 import { startLoad } from '../load-process.ts';
-import { metricOf, WARM_REQUESTS, type Measured, type Outcome } from '../measure.ts';
+import { readMetric, WARM_REQUESTS, type Measured, type Outcome } from '../measure.ts';
 import { pairedRatios, quantile, type Target } from '../statistics.ts';
 import type { Subject } from '../subject.ts';
 import { startTurnSubject, turnRoute, type TurnSubject } from './turn-subjects.ts';
 
 const WARM_MS = 400;
 
-/** Who is measured with how many clients: one after the other, in reverse order every second round. */
+/** Subjects and client counts. They are measured one at a time, in reverse order in every second round. */
 interface Contest {
   rows: readonly number[];
   connections: number;
@@ -23,17 +23,17 @@ const CONTESTS: readonly Contest[] = [
   { rows: [18], connections: 32, subjects: ['embedded-upstream'] },
 ];
 
-/** How many turns each has run in its life. */
+/** Turns of each subject since its start. */
 const answered = new WeakMap<Subject, number>();
 
 type Read = (result: Measured) => number;
 
-const rate: Read = (result) => metricOf('rate', result);
+const rate: Read = (result) => readMetric('rate', result);
 const p50: Read = ({ p50Ms }) => p50Ms;
-const cpu: Read = (result) => metricOf('cpu', result) / 1_000;
+const cpu: Read = (result) => readMetric('cpu', result) / 1_000;
 const tail: Read = ({ p99Ms, p50Ms }) => p99Ms / p50Ms;
 
-/** One measurement of a subject, or the ratio of two that were made in the same round. */
+/** A measurement of one subject, or the ratio of two subjects in the same round. */
 interface Claim {
   row: number;
   what: string;
@@ -100,10 +100,10 @@ export interface TurnOptions {
   seconds: number;
 }
 
-/** By subject and number of connections, over all starts. */
+/** Results by subject and number of connections, over all starts. */
 type Results = Map<string, Measured[]>;
 
-/** Rows 17 and 18: turns that are written before they are accepted, and on the disk before they are answered. */
+/** Rows 17 and 18: durable turns, which are flushed to disk before they are accepted and before they are answered. */
 export async function measureTurns(
   options: TurnOptions,
   onProgress: (what: string) => void,
@@ -120,10 +120,10 @@ export async function measureTurns(
       await measureContest({ contest, subjects, load, results }, options, (what) => onProgress(`start ${start}: ${what}`));
   }
   const claims = CLAIMS.filter(({ row }) => options.rows.has(row));
-  return { outcomes: claims.map((claim) => outcomeOf(claim, results)), notes: [absolutes(results)] };
+  return { outcomes: claims.map((claim) => computeOutcome(claim, results)), notes: [absolutes(results)] };
 }
 
-interface Given {
+interface ContestOptions {
   contest: Contest;
   subjects: ReadonlyMap<TurnSubject, Subject>;
   load: Load;
@@ -131,7 +131,7 @@ interface Given {
 }
 
 async function measureContest(
-  { contest, subjects, load, results }: Given,
+  { contest, subjects, load, results }: ContestOptions,
   { rounds, seconds }: TurnOptions,
   onProgress: (what: string) => void,
 ): Promise<void> {
@@ -145,28 +145,28 @@ async function measureContest(
       const warming = { warmMs: WARM_MS, warmRequests: WARM_REQUESTS - before };
       const result = await load.measure({ ...turnRoute(subject), ...warming, connections, ms: seconds * 1_000, pids: subject.pids });
       answered.set(subject, before + result.warmed + result.requests);
-      const key = keyOf([name, connections]);
+      const key = resultKey([name, connections]);
       results.set(key, [...(results.get(key) ?? []), { ...result, edgeCpu: result.cpu[subject.edge.pid] ?? Number.NaN }]);
     }
 }
 
-function keyOf([subject, connections]: Claim['of']): string {
+function resultKey([subject, connections]: Claim['of']): string {
   return `${subject}, c=${connections}`;
 }
 
-function outcomeOf({ row, what, of, by, read, unit, target }: Claim, results: Results): Outcome {
-  const series = (which: Claim['of']): number[] => (results.get(keyOf(which)) ?? []).map(read);
+function computeOutcome({ row, what, of, by, read, unit, target }: Claim, results: Results): Outcome {
+  const series = (which: Claim['of']): number[] => (results.get(resultKey(which)) ?? []).map(read);
   const ours = of[0].startsWith('nats') ? ('nats' as const) : ('embedded' as const);
   return { row, ours, what, values: by ? pairedRatios(series(of), series(by)) : series(of), unit, target };
 }
 
-/** What each did in absolute numbers, for this machine and this hour. */
+/** Formats the absolute figures, which are valid for this machine and this run only. */
 function absolutes(results: Results): string {
   const lines = [...results].map(([name, measured]) => {
     const middle = (value: Read): number => quantile(measured.map(value), 0.5);
-    const strangers = middle((one) => one.strangers);
+    const foreignCores = middle((one) => one.foreignCores);
     const failed = measured.reduce((sum, { failures }) => sum + failures, 0);
-    return `- ${name}: ${failed === 0 ? '' : `${failed} failed, `}${middle(rate).toFixed(0)}/s, p50 ${middle(p50).toFixed(2)} ms, p99 ${middle(({ p99Ms }) => p99Ms).toFixed(1)} ms, CPU ${middle(cpu).toFixed(2)} ms, others ${strangers.toFixed(2)} cores`;
+    return `- ${name}: ${failed === 0 ? '' : `${failed} failed, `}${middle(rate).toFixed(0)}/s, p50 ${middle(p50).toFixed(2)} ms, p99 ${middle(({ p99Ms }) => p99Ms).toFixed(1)} ms, CPU ${middle(cpu).toFixed(2)} ms, others ${foreignCores.toFixed(2)} cores`;
   });
   return ['Turns, medians:', ...lines].join('\n');
 }

@@ -1,20 +1,20 @@
 import { bytesByInnermost, framesText, timeByOutermost, type Phase } from '../frames.ts';
 import { inspect } from '../inspector.ts';
-import { BOUNDED_QUEUE, openTurnLoad, TIMES, type TurnLoad } from '../overload.ts';
+import { BOUNDED_QUEUE, openTurnLoad, OVERLOAD_FACTOR, type TurnLoad } from '../overload.ts';
 import { startEmbedded } from '../product.ts';
 import { startUpstream } from '../subject.ts';
 import { slots } from './turn-subjects.ts';
 
 const TOP = 40;
-/** As many as run at once, less than the clients that ask. */
+/** Slots of the agent, fewer than the clients. */
 const SLOTS = 16;
 
-/** Whose models answer: ours for development in row 17, another process in row 18. */
+/** Row 17 uses the development model, row 18 the model upstream. */
 export type ProfiledRow = 17 | 18;
 
 /**
- * What a durable turn costs, in phases: as many as can be answered, and three times as many asked. Printed are the microseconds of one
- * turn that was answered, by the outermost function of ours, and the bytes it allocates, by the innermost.
+ * Profiles durable turns in two phases: at capacity and at three times the capacity. Prints the microseconds of an answered turn by
+ * outermost function and its allocated bytes by innermost function of this repository.
  */
 export async function profileTurns(row: ProfiledRow, seconds: number, onProgress: (what: string) => void): Promise<string> {
   await using stack = new AsyncDisposableStack();
@@ -27,7 +27,7 @@ export async function profileTurns(row: ProfiledRow, seconds: number, onProgress
   const capacity = await load.peak(seconds);
   const phases: Record<string, () => Promise<unknown>> = {
     capacity: () => load.peak(seconds),
-    [`${TIMES} times`]: () => load.offer(capacity * TIMES, seconds),
+    [`${OVERLOAD_FACTOR} times`]: () => load.offer(capacity * OVERLOAD_FACTOR, seconds),
   };
   const [time, bytes]: [Phase[], Phase[]] = [[], []];
   for (const [name, run] of Object.entries(phases)) {

@@ -7,12 +7,12 @@ import { startEmbedded } from '../product.ts';
 import type { Subject } from '../subject.ts';
 import { slots } from './turn-subjects.ts';
 
-/** Who accepts what waits; more connections than that are not needed for it. */
+/** Connections that enqueue the turns. */
 const CALLERS = 32;
-/** Turns of one session may wait behind each other, as many as are taken without being asked for. */
+/** Queued turns per session, within the default queue depth. */
 const IN_A_SESSION = 10;
 const SAMPLE_MS = 200;
-/** As long as a script may wait. */
+/** Maximum wait of a script of the development model. */
 const BLOCKED_MS = 600_000;
 
 const SETTINGS = {
@@ -23,8 +23,8 @@ const SETTINGS = {
 };
 
 /**
- * Row 17, the queue: so many turns wait for an agent whose slots are taken. The process is killed, and another one with room finds all
- * of them. Nobody overtakes, so a turn that comes then is answered when all are done.
+ * Row 17, the queue: `count` turns wait for an agent without free slots. The process is killed, and a new process runs all of them.
+ * Turns run in order, so a turn that is added last is answered when all others are done.
  */
 export async function measureQueue(count: number, onProgress: (what: string) => void): Promise<{ outcomes: Outcome[]; notes: string[] }> {
   await using data = await tempDir();
@@ -35,7 +35,7 @@ export async function measureQueue(count: number, onProgress: (what: string) => 
   const growth = watchGrowth(subject);
   onProgress(`a queue of ${count} turns: draining it`);
   const from = performance.now();
-  await accepted(subject, { session: 'last', script: [{ text: 'done' }], until: 'event: done' });
+  await startAndLeave(subject, { session: 'last', script: [{ text: 'done' }], until: 'event: done' });
   const seconds = (performance.now() - from) / 1_000;
   const drainedMib = growth.stop();
   const line = { row: 17, ours: 'embedded' as const, what: `a queue of ${count} turns drains` };
@@ -49,7 +49,7 @@ export async function measureQueue(count: number, onProgress: (what: string) => 
   };
 }
 
-/** By how many mebibytes the memory of a process grows at most, from now on until it is stopped. */
+/** Samples the maximum growth of a process in MiB until it is stopped. */
 function watchGrowth({ edge: { pid } }: Subject): { stop(): number } {
   const before = residentKib(pid);
   let most = before;
@@ -64,16 +64,16 @@ function watchGrowth({ edge: { pid } }: Subject): { stop(): number } {
   };
 }
 
-/** Everything waits behind turns that have all the slots. By how much the process grew. */
+/** Enqueues turns behind turns that hold all slots. Returns the growth of the process in MiB. */
 async function fill(data: string, count: number): Promise<number> {
   await using stack = new AsyncDisposableStack();
   const subject = await startEmbedded(stack, { data, env: { ...SETTINGS, ...slots(1) } });
-  await accepted(subject, { session: 'blocker', script: [{ wait: BLOCKED_MS }, { text: 'late' }] });
+  await startAndLeave(subject, { session: 'blocker', script: [{ wait: BLOCKED_MS }, { text: 'late' }] });
   const growth = watchGrowth(subject);
   let asked = 0;
   const callers = Array.from({ length: CALLERS }, async () => {
     for (let at = asked++; at < count; at = asked++) {
-      await accepted(subject, { session: `queued${Math.floor(at / IN_A_SESSION)}`, script: [{ text: 'done' }] });
+      await startAndLeave(subject, { session: `queued${Math.floor(at / IN_A_SESSION)}`, script: [{ text: 'done' }] });
     }
   });
   await Promise.all(callers);
@@ -82,15 +82,15 @@ async function fill(data: string, count: number): Promise<number> {
   return grown;
 }
 
-interface Wanted {
+interface TurnOptions {
   session: string;
   script: unknown;
-  /** What the stream is left after; its first line, unless said, which it says once the turn is accepted. */
+  /** The client leaves the stream after this text. The default is its first line, which is sent when the turn is accepted. */
   until?: string;
 }
 
-/** Starts a turn, and leaves its stream when it says so; leaving ends no turn. */
-async function accepted({ url, headers }: Subject, { session, script, until = 'retry: ' }: Wanted): Promise<void> {
+/** Starts a turn and leaves its stream after `until`. The turn continues. */
+async function startAndLeave({ url, headers }: Subject, { session, script, until = 'retry: ' }: TurnOptions): Promise<void> {
   const query = new URLSearchParams({ message: JSON.stringify(script), sessionKey: session });
   const request = get(`${url}/api/chat/stream?${query.toString()}`, { headers, agent: false });
   const [response] = (await once(request, 'response')) as [NodeJS.ReadableStream & { statusCode?: number }];

@@ -1,4 +1,4 @@
-// The same turn as ours, as Restate's own manual writes it: history in the state of a virtual object, the model's answer a step.
+// The same turn written like Restate's manual: the history is the state of a virtual object, the model call is a step.
 import { createRequire } from 'node:module';
 import { createServer } from 'node:http2';
 import type { AddressInfo } from 'node:net';
@@ -6,13 +6,13 @@ import { join } from 'node:path';
 import { root } from '../subject.ts';
 import { echo } from './echo.ts';
 
-interface Said {
+interface StoredMessage {
   message: string;
   answer: string;
 }
 interface Ctx {
-  get(name: string): Promise<Said[] | null>;
-  set(name: string, value: Said[]): void;
+  get(name: string): Promise<StoredMessage[] | null>;
+  set(name: string, value: StoredMessage[]): void;
   run(name: string, step: () => string): Promise<string>;
 }
 interface Sdk {
@@ -20,7 +20,7 @@ interface Sdk {
   createEndpointHandler(options: { services: unknown[] }): Parameters<typeof createServer>[1];
 }
 
-/** As many earlier turns as an agent of ours has in its prompt. */
+/** Number of earlier turns in the prompt, equal to the default of our agents. */
 const HISTORY = 15;
 
 const { object, createEndpointHandler } = createRequire(join(root, '.tools/restate/package.json'))('@restatedev/restate-sdk') as Sdk;

@@ -10,8 +10,8 @@ const MANIFEST = { dependencies: { '@restatedev/restate-sdk': '1.17.2', '@restat
 const BINARY = 'node_modules/@restatedev/restate-server-linux-x64/bin/restate-server';
 
 /**
- * Restate as npm has it, on a disk of its own: a durable execution engine, and a service in a process of its own. Sessions are its
- * virtual objects, one for each key. It flushes what it accepts, as it comes.
+ * Starts Restate from npm, a durable execution engine, with a service in a separate process. Sessions are virtual objects. Restate
+ * flushes each accepted request to disk.
  */
 export async function startRestate(stack: AsyncDisposableStack): Promise<Subject> {
   const directory = await installOutside('restate', MANIFEST);
@@ -37,7 +37,7 @@ export async function startRestate(stack: AsyncDisposableStack): Promise<Subject
   return { name: 'restate', url: `http://127.0.0.1:${ingress}`, headers: {}, edge, pids: [edge.pid, service.pid] };
 }
 
-/** It takes its administrators' calls a moment after it said so. */
+/** Registers the service. The admin API accepts calls shortly after the server reports that it is ready. */
 async function register(admin: string, uri: string): Promise<void> {
   const deadline = Date.now() + READY_MS;
   for (;;) {

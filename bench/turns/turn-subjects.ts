@@ -4,13 +4,13 @@ import { startBroker, startCluster, startEmbedded } from '../product.ts';
 import { startNode, startUpstream, type Route, type Subject } from '../subject.ts';
 import { startRestate } from './restate.ts';
 
-/** What can run turns. Ours with as many slots as clients, or as it is shipped: four for an agent. */
+/** Subjects that run turns: the product with as many slots as clients or with its default of four, and the baselines. */
 export type TurnSubject = 'embedded-32' | 'embedded-128' | 'embedded-shipped' | 'embedded-upstream' | 'nats-32' | 'restate' | 'bare-store';
 
 const LISTENING = /listening on (http:\S+)/;
 const MESSAGE = 'tell me about the sea';
 
-/** Room for so many turns at once. */
+/** Settings for the given number of slots. */
 export function slots(count: number): Record<string, string> {
   return {
     SWITCHYARD_AGENTS__DEFAULT__CONCURRENCY__MAX_CONCURRENT_RUNS: String(count),
@@ -38,7 +38,7 @@ async function startBareStore(stack: AsyncDisposableStack): Promise<Subject> {
   return { name: 'bare-store', url: edge.ready[1] ?? '', headers: {}, edge, pids: [edge.pid] };
 }
 
-/** Each connection speaks in sessions of its own, one after the other. */
+/** The request for a turn. Each connection uses its own sequence of sessions. */
 export function turnRoute({ name, url, headers }: Subject): Route {
   const common: Pick<LoadPlan, 'kind' | 'url' | 'headers'> = { kind: 'http', url, headers };
   if (name === 'restate') {

@@ -2,12 +2,12 @@ import { spawnSync } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 
 /**
- * Gives the first processor to a process, with all of its threads, and the others to this one, which makes the load, until it is
- * disposed of: a load that is made of more requests takes nothing from what it measures. Throws a sentence where that cannot be.
+ * Pins a process with all its threads to the first CPU and this process, which generates the load, to the others, until disposal. The
+ * load then takes no CPU time from the measured process. Throws an Error if `taskset` or a second CPU is missing.
  */
-export function keepApart(pid: number): Disposable {
+export function pinToFirstCpu(pid: number): Disposable {
   const count = availableParallelism();
-  if (count < 2) throw new Error('a load beside what it measures needs two processors');
+  if (count < 2) throw new Error('pinning the measured process apart from the load needs two CPUs');
   pin(pid, '0');
   pin(process.pid, `1-${count - 1}`);
   return { [Symbol.dispose]: () => pin(process.pid, `0-${count - 1}`) };

@@ -1,19 +1,22 @@
 import { residentKib } from '../proc.ts';
 import type { LoadPlan } from '../load-plan.ts';
 import { startLoad, type Load } from '../load-process.ts';
-import { metricOf, WARM_REQUESTS, type Outcome } from '../measure.ts';
+import { readMetric, WARM_REQUESTS, type Outcome } from '../measure.ts';
 import type { Subject } from '../subject.ts';
 import { startTurnSubject, turnRoute } from './turn-subjects.ts';
 
 const CONNECTIONS = 32;
 const WARM_MS = 400;
-/** The rate before and after is taken over so long. */
+/** Duration of the rate measurements before and after. */
 const MEASURED_MS = 4_000;
-/** Turns are added in portions of so long. */
+/** Duration of one portion of added turns. */
 const PORTION_MS = 5_000;
 
-/** Row 18, the long part: what `count` more turns change. Their number is `--turns`; the claim is made of 100,000. */
-export async function measureKept(count: number, onProgress: (what: string) => void): Promise<{ outcomes: Outcome[]; notes: string[] }> {
+/** Row 18, stored turns: the effect of `count` stored turns on rate and memory. The claim is made for 100,000. */
+export async function measureStoredTurns(
+  count: number,
+  onProgress: (what: string) => void,
+): Promise<{ outcomes: Outcome[]; notes: string[] }> {
   await using stack = new AsyncDisposableStack();
   const subject = await startTurnSubject('embedded-upstream', stack);
   using load = await startLoad();
@@ -30,21 +33,27 @@ export async function measureKept(count: number, onProgress: (what: string) => v
   const after = await ask(load, subject, { warmMs: WARM_MS, ms: MEASURED_MS });
   const residentAfter = residentKib(subject.edge.pid);
   const grown = (residentAfter - residentBefore) / 1_024;
-  // By then the logs of an embedded bus hold what they may.
+  // After this portion the logs of the embedded bus have reached their limits.
   const grownSinceHalf = (residentAfter - residentHalfway) / 1_024;
   const line = { row: 18, ours: 'embedded' as const };
   return {
     outcomes: [
-      { ...line, what: `${added} turns kept: rate ÷ before`, values: [rateOf(after) / rateOf(before)], unit: 'x', target: { least: 0.9 } },
+      {
+        ...line,
+        what: `${added} turns kept: rate ÷ before`,
+        values: [readRate(after) / readRate(before)],
+        unit: 'x',
+        target: { least: 0.9 },
+      },
       {
         ...line,
         what: `${added} turns kept: CPU ÷ before`,
-        values: [metricOf('cpu', after) / metricOf('cpu', before)],
+        values: [readMetric('cpu', after) / readMetric('cpu', before)],
         unit: 'x',
         target: {},
       },
       { ...line, what: `${added} turns kept: RSS grows`, values: [grown], unit: 'MiB', target: { most: 50 } },
-      { ...line, what: 'of it with the second half of them', values: [grownSinceHalf], unit: 'MiB', target: { most: 20 } },
+      { ...line, what: 'share of the growth in the second half', values: [grownSinceHalf], unit: 'MiB', target: { most: 20 } },
     ],
     notes: [],
   };
@@ -56,6 +65,6 @@ async function ask(load: Load, subject: Subject, pace: Pick<LoadPlan, 'warmMs' |
   return { ...result, edgeCpu: result.cpu[subject.edge.pid] ?? Number.NaN };
 }
 
-function rateOf(result: Parameters<typeof metricOf>[1]): number {
-  return metricOf('rate', result);
+function readRate(result: Parameters<typeof readMetric>[1]): number {
+  return readMetric('rate', result);
 }

@@ -1,7 +1,7 @@
 import type { Params } from '@switchyard/contracts';
 
-/** What both sides are asked, again and again. */
-export const ASKED: Params<'secrets.resolve'> = {
+/** The request of the benchmark, equal for all frameworks. */
+export const REQUEST: Params<'secrets.resolve'> = {
   name: 'NAME',
   to: { service: 'sessions', key: 'A'.repeat(43), nonce: 'n'.repeat(22) },
 };
