@@ -14,16 +14,16 @@ import { EMPTY } from './wire/encoding.ts';
 import { call, type Caller } from './client/call.ts';
 import { discover } from './client/discovery.ts';
 import { emit, eventLog, on, record } from './client/events.ts';
-import { abandoned, busUnreachable, tooLarge } from './wire/errors.ts';
+import { callerShutdownError, busUnreachableError, payloadTooLargeError } from './wire/errors.ts';
 import type { LargePayloads } from './payloads/large-payloads.ts';
 import { createMux } from './wire/reply-mux.ts';
 import { encodePrincipal } from './wire/principal-header.ts';
-import { follow, stream } from './client/stream-call.ts';
-import { ask } from './client/sealed-request.ts';
-import { whenRestored } from './client/restore-listener.ts';
+import { streamToSink, stream } from './client/stream-call.ts';
+import { sendRequest } from './client/sealed-request.ts';
+import { runAfterRestore } from './client/restore-listener.ts';
 import { serve } from './server/service-registration.ts';
 import type { Bucket, Log, Message, Subscription, Transport } from './wire/transport.ts';
-import { CALL_LIMITS, STREAM_LIMITS, type CallLimits, type StreamLimits, type Wire } from './client/bus-context.ts';
+import { CALL_LIMITS, STREAM_LIMITS, type CallLimits, type StreamTimeouts, type BusContext } from './client/bus-context.ts';
 
 const DRAIN_GRACE_MS = 10_000;
 
@@ -36,7 +36,7 @@ export interface BusOptions {
   replica?: string;
   /** For tests and development: what handlers answer and emit must keep the contract, or the call fails loudly. */
   checkResults?: boolean;
-  streams?: Partial<StreamLimits>;
+  streams?: Partial<StreamTimeouts>;
   calls?: Partial<CallLimits>;
   /** Carries what is too large for a message; without it nothing above `maxPayload` can be carried. */
   large?: LargePayloads;
@@ -47,7 +47,7 @@ export interface BusOptions {
 /** The five verbs over any transport. Draining it closes the transport. */
 export function createBus(transport: Transport, options: BusOptions): Bus {
   const { log, service, principal = servicePrincipal(service ?? 'bus'), replica = mintId('rep') } = options;
-  const wire: Wire = {
+  const context: BusContext = {
     transport,
     mux: createMux(transport),
     log: log.child({ module: 'bus' }),
@@ -60,21 +60,21 @@ export function createBus(transport: Transport, options: BusOptions): Bus {
     large: options.large,
     inlineBytes: options.inlineBytes ?? transport.inlineBytes,
   };
-  const unobserve = observeBus(wire);
+  const unobserve = observeBus(context);
   void transport.closed.then(() => {
     unobserve();
-    wire.mux.end();
+    context.mux.shutDown();
   });
-  transport.follow({ unreachable: () => wire.mux.lose(busUnreachable()) });
-  return speakFor(createShared(wire), principal);
+  transport.addConnectionListener({ unreachable: () => context.mux.failAll(busUnreachableError()) });
+  return speakFor(createShared(context), principal);
 }
 
 /** A process with several services has a connection of its own besides theirs. */
-function observeBus({ mux, transport, service: owner }: Wire): () => void {
+function observeBus({ mux, transport, service: owner }: BusContext): () => void {
   const service = owner ?? 'bus';
   const ends = [
     observe('switchyard.bus.pending', { service }, () => mux.size),
-    observe('switchyard.bus.held', { service }, () => transport.heldBytes()),
+    observe('switchyard.bus.held', { service }, () => transport.bufferedBytes()),
     observe('switchyard.bus.connected', { service }, () => Number(transport.connected())),
   ];
   return () => {
@@ -84,26 +84,26 @@ function observeBus({ mux, transport, service: owner }: Wire): () => void {
 
 /** What is the same for every principal. */
 interface Shared {
-  wire: Wire;
+  context: BusContext;
   served: Set<Served>;
   log(definition: LogDefinition): Promise<Log>;
   kv(definition: BucketDefinition): Promise<Bucket>;
   drain(): Promise<void>;
 }
 
-function createShared(wire: Wire): Shared {
-  const { transport, mux } = wire;
+function createShared(context: BusContext): Shared {
+  const { transport, mux } = context;
   const served = new Set<Served>();
   let drained: Promise<void> | undefined;
 
   async function drain(): Promise<void> {
     await Promise.all([...served].map((one) => one.drain(DRAIN_GRACE_MS)));
-    mux.end();
+    mux.shutDown();
     await transport.drain();
   }
 
   return {
-    wire,
+    context,
     served,
     log: once((definition) => transport.log(definition)),
     kv: once((definition) => transport.kv(definition)),
@@ -131,8 +131,8 @@ function once<D extends { name: string }, T>(open: (definition: D) => Promise<T>
 }
 
 function speakFor(shared: Shared, principal: Principal): Bus {
-  const { wire, served } = shared;
-  const { transport } = wire;
+  const { context, served } = shared;
+  const { transport } = context;
   const encoded = encodePrincipal(principal);
   const caller: Caller = { principal: encoded };
 
@@ -140,44 +140,44 @@ function speakFor(shared: Shared, principal: Principal): Bus {
     maxPayload: transport.maxPayload,
     closed: transport.closed,
     as: (other) => speakFor(shared, other),
-    call: (name, params, options: CallOptions = {}) => call(wire, caller, name, { params, options }),
-    stream: (name, params, options: CallOptions = {}) => stream(wire, caller, name, { params, options }),
-    emit: (name, payload) => emit(wire, encoded, name, payload),
-    record: async (event) => record(wire, await shared.log(eventLog), event),
-    on: (name, onEvent, options = {}) => on(wire, name, onEvent, options),
+    call: (name, params, options: CallOptions = {}) => call(context, caller, name, { params, options }),
+    stream: (name, params, options: CallOptions = {}) => stream(context, caller, name, { params, options }),
+    emit: (name, payload) => emit(context, encoded, name, payload),
+    record: async (event) => record(context, await shared.log(eventLog), event),
+    on: (name, onEvent, options = {}) => on(context, name, onEvent, options),
     async serve(contract, handlers, options) {
-      const one = await serve(wire, contract, handlers, options);
+      const one = await serve(context, contract, handlers, options);
       served.add(one);
       return one;
     },
-    forward: (callable, params, head, onReply) => ask(wire, { callable, params, head }, onReply),
-    forwardStream: (callable, params, head, sink) => follow(wire, { callable, params, head }, sink),
-    publish(subject, data, { passing = false } = {}) {
-      checkSize(wire, subject, data);
-      transport.publish(passing ? { subject, data, passing } : { subject, data });
+    forward: (callable, params, head, onReply) => sendRequest(context, { callable, params, head }, onReply),
+    forwardStream: (callable, params, head, sink) => streamToSink(context, { callable, params, head }, sink),
+    publish(subject, data, { ephemeral = false } = {}) {
+      checkSize(context, subject, data);
+      transport.publish(ephemeral ? { subject, data, ephemeral } : { subject, data });
     },
-    subscribe: (subject, onMessage) => transport.subscribe(subject, guarded(wire, onMessage)),
+    subscribe: (subject, onMessage) => transport.subscribe(subject, guarded(context, onMessage)),
     log: (definition) => shared.log(definition),
     kv: (definition) => shared.kv(definition),
     wake: (service) => void transport.publish({ subject: subjects.wake(service), data: EMPTY }),
-    onWake: (service, onWake): Subscription => transport.subscribe(subjects.wake(service), guarded(wire, onWake), service),
-    discover: (options) => discover(wire, options),
+    onWake: (service, onWake): Subscription => transport.subscribe(subjects.wake(service), guarded(context, onWake), service),
+    discover: (options) => discover(context, options),
     flush: () => transport.flush(),
     connected: () => transport.connected(),
-    onRestored: (restore) => whenRestored(wire, restore),
-    abandon: () => wire.mux.lose(abandoned(wire.service)),
+    onRestored: (restore) => runAfterRestore(context, restore),
+    abandon: () => context.mux.failAll(callerShutdownError(context.service)),
     drain: () => shared.drain(),
   };
 }
 
 /** What is published as it is goes nowhere but over the bus: tests and development hold it to what fits a message. */
-function checkSize({ checkResults, transport }: Wire, subject: string, { length }: Uint8Array): void {
+function checkSize({ checkResults, transport }: BusContext, subject: string, { length }: Uint8Array): void {
   const limit = checkResults ? INLINE_BYTES : transport.maxPayload;
-  if (length > limit) throw tooLarge(subject, length, limit);
+  if (length > limit) throw payloadTooLargeError(subject, length, limit);
 }
 
 /** A listener that throws must not take the connection with it. */
-function guarded({ log }: Wire, listen: (message: Message) => void): (message: Message) => void {
+function guarded({ log }: BusContext, listen: (message: Message) => void): (message: Message) => void {
   return (message) => {
     try {
       listen(message);

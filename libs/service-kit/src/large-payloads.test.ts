@@ -71,7 +71,7 @@ test('who dies before it fetched an answer leaves a blob that expires', async ()
   await until(async () => (await house.files()).length === 0);
   await assert.rejects(
     async () => {
-      for await (const piece of answer?.pieces(new AbortController().signal) ?? []) assert.ok(piece);
+      for await (const piece of answer?.chunks(new AbortController().signal) ?? []) assert.ok(piece);
     },
     { code: 'UNAVAILABLE', details: { reason: 'PAYLOAD_LOST', retryable: false, mayHaveRun: true } },
   );

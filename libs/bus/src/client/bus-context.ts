@@ -5,7 +5,7 @@ import type { LargePayloads } from '../payloads/large-payloads.ts';
 import type { Mux } from '../wire/reply-mux.ts';
 import type { Transport } from '../wire/transport.ts';
 
-export interface StreamLimits {
+export interface StreamTimeouts {
   /** How often a stream with nothing to say says that it lives. */
   aliveMs: number;
   /** How long a reader waits for any frame. */
@@ -14,7 +14,7 @@ export interface StreamLimits {
   maxBehind: number;
 }
 
-export const STREAM_LIMITS: StreamLimits = { aliveMs: 10_000, silenceMs: 30_000, maxBehind: 1_024 };
+export const STREAM_LIMITS: StreamTimeouts = { aliveMs: 10_000, silenceMs: 30_000, maxBehind: 1_024 };
 
 export interface CallLimits {
   /** How often a service says of a call which takes longer than this that it works on it. */
@@ -27,14 +27,14 @@ export interface CallLimits {
 export const CALL_LIMITS: CallLimits = { aliveMs: 3_000, silenceMs: 10_000 };
 
 /** What calls, streams, events and servers of one bus share. */
-export interface Wire {
+export interface BusContext {
   readonly transport: Transport;
   readonly mux: Mux;
   readonly log: Logger;
   /** Whose bus it is; undefined in tools and tests that act for nobody in particular. */
   readonly service: ServiceName | undefined;
   readonly replica: string;
-  readonly streams: StreamLimits;
+  readonly streams: StreamTimeouts;
   readonly calls: CallLimits;
   /** Where payloads of more than `inlineBytes` go; without it a message carries whatever it can. */
   readonly large: LargePayloads | undefined;

@@ -19,9 +19,9 @@ import type {
   UnaryName,
 } from '@switchyard/contracts';
 import type { Logger } from '@switchyard/telemetry';
-import type { Encoded } from '../wire/encoding.ts';
+import type { EncodedJson } from '../wire/encoding.ts';
 import type { CallHead } from '../wire/headers.ts';
-import type { LargeAnswer } from '../payloads/large-payloads.ts';
+import type { LargePayload } from '../payloads/large-payloads.ts';
 import type { ParamsDecryption } from '../payloads/sealed-payloads.ts';
 import type { Bucket, Log, Message, Subscription } from '../wire/transport.ts';
 
@@ -65,7 +65,7 @@ export interface StreamCtx<N extends StreamName> extends Ctx {
 /** Answers one method or operation. Params are validated already. A streaming one is an async generator. */
 export type Handler<N extends CallName> = N extends StreamName
   ? (params: Input<N>, ctx: StreamCtx<N>) => AsyncGenerator<Chunk<N>, Result<N>, void>
-  : (params: Input<N>, ctx: Ctx) => Promise<Result<N>> | Result<N> | Encoded<Result<N>>;
+  : (params: Input<N>, ctx: Ctx) => Promise<Result<N>> | Result<N> | EncodedJson<Result<N>>;
 
 /** What a service answers. A declared method without a handler is not served: callers get UNAVAILABLE. */
 export type Handlers<C extends Contract> = {
@@ -92,13 +92,13 @@ export interface Served {
 
 export interface PublishOptions {
   /** Heard by those who listen now, and kept by no log. */
-  passing?: boolean;
+  ephemeral?: boolean;
 }
 
 /** The answer as it came: bytes of final JSON, those bytes to be fetched, or the error. */
 export type Reply =
   | { data: Uint8Array; large?: undefined; error?: undefined }
-  | { data?: undefined; large: LargeAnswer; error?: undefined }
+  | { data?: undefined; large: LargePayload; error?: undefined }
   | { data?: undefined; large?: undefined; error: ServiceError };
 
 /** Hears a stream as it comes. Nothing is told after its end. */
@@ -122,9 +122,9 @@ export interface OnOptions {
 
 export interface DiscoverOptions {
   /** With what each says of its readiness, and what each of its methods was asked. */
-  closely?: boolean;
+  includeStats?: boolean;
   /** Ends as soon as somebody of each of these services has answered. */
-  until?: readonly ServiceName[];
+  requiredServices?: readonly ServiceName[];
 }
 
 /** Typed calls, streams and events. The five verbs are call, stream, emit, on, serve. */

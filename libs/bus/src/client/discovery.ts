@@ -1,28 +1,28 @@
 import { EndpointUse, Replica, ReplicaReadiness } from '@switchyard/contracts';
-import { DISCOVERY, PING, PING_TYPE, STATS, STATS_TYPE } from '../wire/service-announcement.ts';
+import { DISCOVERY_RESPONDER, PING_SUBJECT, PING_TYPE, STATS_SUBJECT, STATS_TYPE } from '../wire/service-announcement.ts';
 import type { DiscoverOptions } from './bus.ts';
 import { EMPTY, decodeText } from '../wire/encoding.ts';
-import { busUnreachable } from '../wire/errors.ts';
+import { busUnreachableError } from '../wire/errors.ts';
 import type { Message } from '../wire/transport.ts';
-import type { Wire } from './bus-context.ts';
+import type { BusContext } from './bus-context.ts';
 
 /** How long answers are waited for: nobody knows how many there will be. */
-const WINDOW_MS = 250;
+const RESPONSE_WINDOW_MS = 250;
 /** Somebody else on the bus may answer without end. */
-const MOST_ANSWERS = 1_000;
+const MAX_RESPONSES = 1_000;
 const NO_RESPONDERS = 503;
-const LONGEST_ERROR = 500;
+const MAX_ERROR_LENGTH = 500;
 const NANOS_PER_MS = 1_000_000;
 
 /** What is asked, and what an answer is. */
-interface Question {
+interface DiscoveryQuery {
   subject: string;
   type: string;
   /** In bytes. A longer answer is none of ours. */
-  longest: number;
+  maxBytes: number;
 }
-const WHO: Question = { subject: PING, type: PING_TYPE, longest: 4_096 };
-const HOW: Question = { subject: STATS, type: STATS_TYPE, longest: 131_072 };
+const PING_QUERY: DiscoveryQuery = { subject: PING_SUBJECT, type: PING_TYPE, maxBytes: 4_096 };
+const STATS_QUERY: DiscoveryQuery = { subject: STATS_SUBJECT, type: STATS_TYPE, maxBytes: 131_072 };
 
 /** As a replica of ours announces itself; whatever it is, it is checked. */
 interface Answer {
@@ -35,8 +35,11 @@ interface Answer {
 }
 
 /** Asks all at once, and gathers who answers in time, each replica once, in the order of their names. */
-export function discover({ transport, mux }: Wire, { closely = false, until }: DiscoverOptions = {}): Promise<Replica[]> {
-  const question = closely ? HOW : WHO;
+export function discover(
+  { transport, mux }: BusContext,
+  { includeStats: closely = false, requiredServices: until }: DiscoverOptions = {},
+): Promise<Replica[]> {
+  const question = closely ? STATS_QUERY : PING_QUERY;
   const { promise, resolve, reject } = Promise.withResolvers<Replica[]>();
   const found = new Map<string, Replica>();
   const wanted = new Set<string>(until);
@@ -48,7 +51,7 @@ export function discover({ transport, mux }: Wire, { closely = false, until }: D
         const replica = readAnswer(message, question);
         if (replica) found.set(`${replica.service}.${replica.replica}`, replica);
         if (replica) wanted.delete(replica.service);
-        const enough = (until !== undefined && wanted.size === 0) || found.size >= MOST_ANSWERS;
+        const enough = (until !== undefined && wanted.size === 0) || found.size >= MAX_RESPONSES;
         if (message.status !== NO_RESPONDERS && !enough) return;
         mux.close(id);
         finish();
@@ -56,16 +59,18 @@ export function discover({ transport, mux }: Wire, { closely = false, until }: D
       onDeadline: finish,
       onLost: reject,
     },
-    WINDOW_MS,
-    DISCOVERY,
+    RESPONSE_WINDOW_MS,
+    DISCOVERY_RESPONDER,
   );
-  const asked = transport.connected() && transport.publish({ subject: question.subject, data: EMPTY, reply: mux.address(id, DISCOVERY) });
-  if (!asked && mux.close(id)) reject(busUnreachable());
+  const asked =
+    transport.connected() &&
+    transport.publish({ subject: question.subject, data: EMPTY, reply: mux.formatReplySubject(id, DISCOVERY_RESPONDER) });
+  if (!asked && mux.close(id)) reject(busUnreachableError());
   return promise;
 }
 
 /** Others may share the bus: what is not one of our replicas is passed over. */
-function readAnswer({ data, status }: Message, { type, longest }: Question): Replica | undefined {
+function readAnswer({ data, status }: Message, { type, maxBytes: longest }: DiscoveryQuery): Replica | undefined {
   if (status !== undefined || data.length > longest) return undefined;
   try {
     const answer = JSON.parse(decodeText(data)) as Answer;
@@ -94,7 +99,7 @@ function readEndpoint(endpoint: Record<string, unknown>): EndpointUse | undefine
     method: String(endpoint['subject']).split('.').slice(2).join('.'),
     requests: endpoint['num_requests'],
     errors: endpoint['num_errors'],
-    lastError: String(endpoint['last_error']).slice(0, LONGEST_ERROR),
+    lastError: String(endpoint['last_error']).slice(0, MAX_ERROR_LENGTH),
     averageMs: Number(endpoint['average_processing_time']) / NANOS_PER_MS,
   }).data;
 }

@@ -13,7 +13,7 @@ const calls = new AsyncLocalStorage<EmittingCall>();
 const breaches = new WeakMap<EmittingCall, TypeError>();
 
 /** Runs a handler so that the events it causes are known to be its own. */
-export function attributed(call: EmittingCall, handle: () => void): void {
+export function trackEmits(call: EmittingCall, handle: () => void): void {
   calls.run(call, handle);
 }
 
@@ -32,7 +32,7 @@ export function checkEmits(event: string): void {
 }
 
 /** Throws what `checkEmits` threw, so that a handler which caught it does not answer all the same. */
-export function checkBreach(call: EmittingCall): void {
+export function throwEmitBreach(call: EmittingCall): void {
   const breach = breaches.get(call);
   if (breach !== undefined) throw breach;
 }

@@ -15,39 +15,44 @@ import { LRUCache } from 'lru-cache';
 import { checkEmits } from './emit-check.ts';
 import type { BusEvent, OnOptions } from './bus.ts';
 import { decodeJson, encodeJson } from '../wire/encoding.ts';
-import { tooLarge } from '../wire/errors.ts';
+import { payloadTooLargeError } from '../wire/errors.ts';
 import { PRINCIPAL, type HeaderLines } from '../wire/headers.ts';
 import { decodePrincipal, encodePrincipal } from '../wire/principal-header.ts';
 import type { Log, LogEntry, Message, Outgoing, Subscription } from '../wire/transport.ts';
-import type { Wire } from './bus-context.ts';
+import type { BusContext } from './bus-context.ts';
 
-export function emit<N extends EventName>(wire: Wire, principal: HeaderLines, name: N, payload: EventPayload<N>): void {
-  if (wire.checkResults) {
+export function emit<N extends EventName>(context: BusContext, principal: HeaderLines, name: N, payload: EventPayload<N>): void {
+  if (context.checkResults) {
     checkEmits(name);
     checkPayload(name, payload);
   }
-  wire.transport.publish(eventMessage(name, payload, principal));
+  context.transport.publish(eventMessage(name, payload, principal));
 }
 
 /** As `emit`, but kept before it resolves. The same id is kept once. */
 export async function record(
-  wire: Wire,
+  context: BusContext,
   events: Log,
   event: { id: string; name: string; payload: unknown; tenant: string },
 ): Promise<void> {
-  if (wire.checkResults) checkPayload(event.name, event.payload);
-  const message = eventMessage(event.name, event.payload, speaker(wire, event.tenant));
+  if (context.checkResults) checkPayload(event.name, event.payload);
+  const message = eventMessage(event.name, event.payload, encodeServicePrincipal(context, event.tenant));
   await events.append(message, event.id);
 }
 
-export function on<N extends EventName>(wire: Wire, name: N, onEvent: (event: BusEvent<N>) => void, options: OnOptions): Subscription {
-  return wire.transport.subscribe(
+export function on<N extends EventName>(
+  context: BusContext,
+  name: N,
+  onEvent: (event: BusEvent<N>) => void,
+  options: OnOptions,
+): Subscription {
+  return context.transport.subscribe(
     eventSubject(name),
     (message) => {
       try {
-        onEvent({ name, payload: decodeJson(message.data) as EventPayload<N>, tenant: tenantOf(message) });
+        onEvent({ name, payload: decodeJson(message.data) as EventPayload<N>, tenant: readTenant(message) });
       } catch (err) {
-        wire.log.error({ err, event: name }, 'an event was not handled');
+        context.log.error({ err, event: name }, 'an event was not handled');
       }
     },
     options.queue,
@@ -55,20 +60,20 @@ export function on<N extends EventName>(wire: Wire, name: N, onEvent: (event: Bu
 }
 
 /** An event as the log keeps it: its payload stays bytes. Undefined for what is none. */
-export function readEvent({ subject, data, header }: Pick<LogEntry, 'subject' | 'data' | 'header'>): KeptEvent | undefined {
-  const name = names.get(subject);
+export function readEvent({ subject, data, header }: Pick<LogEntry, 'subject' | 'data' | 'header'>): StoredEvent | undefined {
+  const name = eventNames.get(subject);
   const principal = decodePrincipal(header(PRINCIPAL) ?? '');
   return name === undefined || principal === undefined ? undefined : { name, tenant: principal.tenant, payload: data };
 }
 
-export interface KeptEvent {
+export interface StoredEvent {
   name: string;
   tenant: string;
   /** JSON. */
   payload: Uint8Array;
 }
 
-const names: ReadonlyMap<string, string> = new Map([...eventServices.keys()].map((name) => [eventSubject(name), name]));
+const eventNames: ReadonlyMap<string, string> = new Map([...eventServices.keys()].map((name) => [eventSubject(name), name]));
 
 export const eventLog = EVENTS_LOG;
 
@@ -83,27 +88,27 @@ export function eventSubject(name: string): string {
 }
 
 /** Only services publish, and all of them say for whom; a message without it is somebody's mistake. */
-function tenantOf(message: Message): string {
+function readTenant(message: Message): string {
   const principal = decodePrincipal(message.header(PRINCIPAL) ?? '');
   if (principal === undefined) throw new TypeError('the event says nothing about whose it is');
   return principal.tenant;
 }
 
-const MAX_SPEAKERS = 2_048;
-const speakers = new LRUCache<string, Principal>({ max: MAX_SPEAKERS });
+const MAX_SERVICE_PRINCIPALS = 2_048;
+const servicePrincipals = new LRUCache<string, Principal>({ max: MAX_SERVICE_PRINCIPALS });
 
 /** One object per service and tenant, because the encoding is remembered by object. */
-function speaker({ service }: Wire, tenant: string): HeaderLines {
+function encodeServicePrincipal({ service }: BusContext, tenant: string): HeaderLines {
   const key = `${service ?? 'bus'} ${tenant}`;
-  let principal = speakers.get(key);
-  if (principal === undefined) speakers.set(key, (principal = servicePrincipal(service ?? 'bus', tenant)));
+  let principal = servicePrincipals.get(key);
+  if (principal === undefined) servicePrincipals.set(key, (principal = servicePrincipal(service ?? 'bus', tenant)));
   return encodePrincipal(principal);
 }
 
 /** For tests and development: an event keeps its contract, and fits a message. */
 function checkPayload(name: string, payload: unknown): void {
   const { length } = encodeJson(payload);
-  if (length > INLINE_BYTES) throw tooLarge(name, length, INLINE_BYTES);
+  if (length > INLINE_BYTES) throw payloadTooLargeError(name, length, INLINE_BYTES);
   const service = eventServices.get(name);
   const spec = service === undefined ? undefined : (contracts[service] as Contract).events[name];
   const parsed = spec?.payload.safeParse(payload, { reportInput: true });

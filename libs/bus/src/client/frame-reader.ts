@@ -1,6 +1,6 @@
 import { ServiceError } from '@switchyard/contracts';
 import { decodeJson } from '../wire/encoding.ts';
-import { internal } from '../wire/errors.ts';
+import { internalError } from '../wire/errors.ts';
 
 /** Chunks are moved to a new array when so many of the old one were read. */
 const COMPACT_AT = 256;
@@ -9,15 +9,15 @@ const COMPACT_AT = 256;
 export interface FrameInbox {
   chunk(data: Uint8Array): void;
   /** How many chunks wait. */
-  behind(): number;
+  backlog(): number;
   /** Forgets what waits. */
-  drop(): void;
+  clear(): void;
   /** With the bytes of the result, or with an error; told after the chunks that wait. Only the first end counts. */
   end(end: Uint8Array | ServiceError): void;
 }
 
 interface State<C, R> {
-  readonly asking: { resolve(result: IteratorResult<C, R>): void; reject(error: Error): void }[];
+  readonly readers: { resolve(result: IteratorResult<C, R>): void; reject(error: Error): void }[];
   chunks: Uint8Array[];
   /** How many of them were read. */
   read: number;
@@ -31,7 +31,7 @@ interface State<C, R> {
  * an async generator function waits for the `next()` before it: who leaves would wait for one more chunk.
  */
 export function createFrameReader<C, R>(open: (inbox: FrameInbox) => () => void): AsyncGenerator<C, R, void> {
-  const state: State<C, R> = { asking: [], chunks: [], read: 0, end: undefined, over: false };
+  const state: State<C, R> = { readers: [], chunks: [], read: 0, end: undefined, over: false };
   const inbox = createInbox(state);
   let leave: (() => void) | undefined;
 
@@ -46,17 +46,17 @@ export function createFrameReader<C, R>(open: (inbox: FrameInbox) => () => void)
 
   function close(): void {
     state.over = true;
-    inbox.drop();
+    inbox.clear();
     leave?.();
-    settle(state);
+    deliver(state);
   }
 
   const reader: AsyncGenerator<C, R, void> = {
     next() {
       const { promise, ...asking } = Promise.withResolvers<IteratorResult<C, R>>();
-      state.asking.push(asking);
+      state.readers.push(asking);
       if (leave === undefined && !state.over) begin();
-      settle(state);
+      deliver(state);
       return promise;
     },
     async return(value) {
@@ -80,36 +80,36 @@ function createInbox<C, R>(state: State<C, R>): FrameInbox {
     chunk(data) {
       if (state.over || state.end !== undefined) return;
       state.chunks.push(data);
-      settle(state);
+      deliver(state);
     },
-    behind: () => state.chunks.length - state.read,
-    drop() {
+    backlog: () => state.chunks.length - state.read,
+    clear() {
       state.chunks = [];
       state.read = 0;
     },
     end(end) {
       state.end ??= end;
-      settle(state);
+      deliver(state);
     },
   };
 }
 
 /** Answers as many `next()` as there is something for. */
-function settle<C, R>(state: State<C, R>): void {
-  const { asking } = state;
+function deliver<C, R>(state: State<C, R>): void {
+  const { readers: asking } = state;
   for (let first = asking[0]; first !== undefined; first = asking[0]) {
-    const data = take(state);
+    const data = takeChunk(state);
     if (data === undefined && state.end === undefined && !state.over) return;
     asking.shift();
     try {
-      first.resolve(data === undefined ? { done: true, value: last(state) } : { done: false, value: decodeJson(data) as C });
+      first.resolve(data === undefined ? { done: true, value: takeEnd(state) } : { done: false, value: decodeJson(data) as C });
     } catch (error) {
-      first.reject(error instanceof ServiceError ? error : internal(error));
+      first.reject(error instanceof ServiceError ? error : internalError(error));
     }
   }
 }
 
-function take<C, R>(state: State<C, R>): Uint8Array | undefined {
+function takeChunk<C, R>(state: State<C, R>): Uint8Array | undefined {
   const data = state.chunks[state.read];
   if (data === undefined) return undefined;
   state.read++;
@@ -121,7 +121,7 @@ function take<C, R>(state: State<C, R>): Uint8Array | undefined {
 }
 
 /** The result or the error is told once; after that the generator is only done. */
-function last<C, R>(state: State<C, R>): R {
+function takeEnd<C, R>(state: State<C, R>): R {
   const end = state.over ? undefined : state.end;
   state.over = true;
   if (end === undefined) return undefined as R;

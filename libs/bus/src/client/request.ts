@@ -2,25 +2,32 @@ import { INLINE_BYTES, ServiceError, callables, subjects, type Callable } from '
 import type { Reply } from './bus.ts';
 import { EMPTY, encodeText } from '../wire/encoding.ts';
 import {
-  busClosed,
-  busUnreachable,
-  callSilent,
-  cancelled,
+  busClosedError,
+  busUnreachableError,
+  callSilentError,
+  cancelledError,
   decodeError,
-  internal,
-  isAlive,
+  internalError,
+  isHeartbeat,
   isErrorFrame,
-  noResponders,
-  paramsTooLarge,
-  timedOut,
-  tooLarge,
+  noRespondersError,
+  paramsTooLargeError,
+  deadlineExceededError,
+  payloadTooLargeError,
 } from '../wire/errors.ts';
-import { headerBytes, joinLines, requestLines, type CallHead } from '../wire/headers.ts';
-import { openLarge, putParams, refLines, refOf, tenantOf, type Aside } from '../payloads/large-payloads.ts';
-import { mayHaveRun } from './retry-safety.ts';
-import type { Waiting } from '../wire/reply-mux.ts';
+import { measureHeaders, joinHeaders, formatRequestHeaders, type CallHead } from '../wire/headers.ts';
+import {
+  openPayload,
+  storeParams,
+  formatPayloadHeader,
+  readPayloadRef,
+  readTenant,
+  type PayloadSource,
+} from '../payloads/large-payloads.ts';
+import { markOutcomeUnknown } from './retry-safety.ts';
+import type { PendingReply } from '../wire/reply-mux.ts';
 import type { Message } from '../wire/transport.ts';
-import type { Wire } from './bus-context.ts';
+import type { BusContext } from './bus-context.ts';
 
 /** A call before it is sent. */
 export interface Request {
@@ -30,11 +37,11 @@ export interface Request {
 }
 
 /** The declaration behind a name, if this service may call it. */
-export function resolveCallable(wire: Wire, name: string): Callable {
+export function resolveCallable(context: BusContext, name: string): Callable {
   const callable = callables.get(name);
   if (callable === undefined) throw new ServiceError('UNIMPLEMENTED', `There is no ${name}.`);
-  if (callable.kind === 'operation' && wire.service !== undefined && !callable.callers.includes(wire.service)) {
-    throw new ServiceError('PERMISSION_DENIED', `The ${wire.service} service may not call ${name}.`);
+  if (callable.kind === 'operation' && context.service !== undefined && !callable.callers.includes(context.service)) {
+    throw new ServiceError('PERMISSION_DENIED', `The ${context.service} service may not call ${name}.`);
   }
   return callable;
 }
@@ -43,42 +50,52 @@ export function resolveCallable(wire: Wire, name: string): Callable {
  * Sends a request whose replies come to `id`. A failure is returned, not reported:
  * the caller's callback must never run before the call has returned to it.
  */
-export function submit(wire: Wire, id: number, { callable, params, head }: Request, blob?: string): ServiceError | undefined {
-  const { transport, mux } = wire;
-  if (params.length > INLINE_BYTES && !callable.large.params && head.seal === undefined) return paramsTooLarge(params.length);
-  const lines = requestLines(head, callable.deadlineMs);
-  const bytes = params.length + headerBytes(lines);
-  if (bytes > transport.maxPayload) return tooLarge(`The request to ${callable.name}`, bytes, transport.maxPayload);
-  const headers = blob === undefined ? lines : joinLines(lines, refLines(blob, params.length));
+export function publishRequest(
+  context: BusContext,
+  id: number,
+  { callable, params, head }: Request,
+  blob?: string,
+): ServiceError | undefined {
+  const { transport, mux } = context;
+  if (params.length > INLINE_BYTES && !callable.large.params && head.seal === undefined) return paramsTooLargeError(params.length);
+  const lines = formatRequestHeaders(head, callable.deadlineMs);
+  const bytes = params.length + measureHeaders(lines);
+  if (bytes > transport.maxPayload) return payloadTooLargeError(`The request to ${callable.name}`, bytes, transport.maxPayload);
+  const headers = blob === undefined ? lines : joinHeaders(lines, formatPayloadHeader(blob, params.length));
   const data = blob === undefined ? params : EMPTY;
   const expires = performance.now() + head.timeoutMs;
   try {
-    if (transport.publish({ subject: callable.subject, data, reply: mux.address(id, callable.service), headers, expires }))
+    if (transport.publish({ subject: callable.subject, data, reply: mux.formatReplySubject(id, callable.service), headers, expires }))
       return undefined;
-    return mux.ended() ? busClosed() : busUnreachable();
+    return mux.isShutDown() ? busClosedError() : busUnreachableError();
   } catch (error) {
-    return internal(error);
+    return internalError(error);
   }
 }
 
 /** As `submit`, for params that go beside the bus. Gives nothing to send to once `signal` has aborted: then nobody waits any more. */
-export async function submitLarge(wire: Wire, id: number, made: Request, signal: AbortSignal): Promise<ServiceError | undefined> {
-  const { transport, large } = wire;
-  const { callable, params, head } = made;
-  if (large === undefined || !callable.large.params || params.length > transport.maxPayload) return submit(wire, id, made);
-  const tenant = tenantOf(head.principal);
+export async function publishLargeRequest(
+  context: BusContext,
+  id: number,
+  request: Request,
+  signal: AbortSignal,
+): Promise<ServiceError | undefined> {
+  const { transport, large } = context;
+  const { callable, params, head } = request;
+  if (large === undefined || !callable.large.params || params.length > transport.maxPayload) return publishRequest(context, id, request);
+  const tenant = readTenant(head.principal);
   try {
-    const blob = await putParams(large, tenant, { params, timeoutMs: head.timeoutMs, signal });
-    const failure = signal.aborted ? cancelled(callable) : submit(wire, id, made, blob);
+    const blob = await storeParams(large, tenant, { params, timeoutMs: head.timeoutMs, signal });
+    const failure = signal.aborted ? cancelledError(callable) : publishRequest(context, id, request, blob);
     if (failure !== undefined) large.forget(tenant, blob);
     return failure;
   } catch (error) {
-    return error instanceof ServiceError ? error : internal(error);
+    return error instanceof ServiceError ? error : internalError(error);
   }
 }
 
 /** Whether params are too large for a message. */
-export function isLarge({ large, inlineBytes }: Wire, bytes: Uint8Array): boolean {
+export function exceedsInlineLimit({ large, inlineBytes }: BusContext, bytes: Uint8Array): boolean {
   return bytes.length > inlineBytes && large !== undefined;
 }
 
@@ -87,110 +104,110 @@ export function isLarge({ large, inlineBytes }: Wire, bytes: Uint8Array): boolea
  * more. A service that takes long sends signs of life; a call without one fails long before its deadline, because nobody tells that
  * the process which had it is dead.
  */
-export function request(wire: Wire, made: Request, onReply: (reply: Reply) => void): () => void {
-  const call = new Call(wire, made, onReply);
+export function sendPlainRequest(context: BusContext, request: Request, onReply: (reply: Reply) => void): () => void {
+  const call = new PendingRequest(context, request, onReply);
   call.send();
   return () => call.cancel();
 }
 
 /** A class, because one is made for every call. */
-class Call implements Waiting {
-  readonly #wire: Wire;
-  readonly #made: Request;
+class PendingRequest implements PendingReply {
+  readonly #context: BusContext;
+  readonly #request: Request;
   readonly #onReply: (reply: Reply) => void;
-  readonly #madeAt = performance.now();
-  #heardAt = this.#madeAt;
+  readonly #startedAt = performance.now();
+  #lastReplyAt = this.#startedAt;
   #id = 0;
   /** Made where params are on their way beside the bus. */
-  #leaving: AbortController | undefined;
+  #upload: AbortController | undefined;
 
-  constructor(wire: Wire, made: Request, onReply: (reply: Reply) => void) {
-    this.#wire = wire;
-    this.#made = made;
+  constructor(context: BusContext, request: Request, onReply: (reply: Reply) => void) {
+    this.#context = context;
+    this.#request = request;
     this.#onReply = onReply;
   }
 
   send(): void {
-    const { mux, calls } = this.#wire;
-    const { head, callable } = this.#made;
+    const { mux, calls } = this.#context;
+    const { head, callable } = this.#request;
     this.#id = mux.open(this, Math.min(head.timeoutMs, calls.silenceMs), callable.service);
-    if (isLarge(this.#wire, this.#made.params)) return this.#sendLarge();
-    const failure = submit(this.#wire, this.#id, this.#made);
+    if (exceedsInlineLimit(this.#context, this.#request.params)) return this.#sendLarge();
+    const failure = publishRequest(this.#context, this.#id, this.#request);
     if (failure !== undefined) setImmediate(() => mux.close(this.#id) && this.#onReply({ error: failure }));
   }
 
   #sendLarge(): void {
-    const { mux } = this.#wire;
-    this.#leaving = new AbortController();
-    this.#heardAt = Infinity; // nobody has it yet who could be silent
-    void submitLarge(this.#wire, this.#id, this.#made, this.#leaving.signal).then((failure) => {
-      this.#heardAt = performance.now();
+    const { mux } = this.#context;
+    this.#upload = new AbortController();
+    this.#lastReplyAt = Infinity; // nobody has it yet who could be silent
+    void publishLargeRequest(this.#context, this.#id, this.#request, this.#upload.signal).then((failure) => {
+      this.#lastReplyAt = performance.now();
       if (failure !== undefined && mux.close(this.#id)) this.#onReply({ error: failure });
     });
   }
 
   cancel(): void {
-    if (this.#wire.mux.close(this.#id)) this.#tellOtherSide();
+    if (this.#context.mux.close(this.#id)) this.#cancelRemotely();
   }
 
   onMessage(message: Message): void {
-    const { callable } = this.#made;
-    if (isAlive(message)) {
-      this.#heardAt = performance.now();
+    const { callable } = this.#request;
+    if (isHeartbeat(message)) {
+      this.#lastReplyAt = performance.now();
       return;
     }
-    this.#wire.mux.done(this.#id);
-    const error = readFailure(callable, message);
+    this.#context.mux.complete(this.#id);
+    const error = readError(callable, message);
     if (error !== undefined) return this.#onReply({ error });
-    const ref = refOf(message);
+    const ref = readPayloadRef(message);
     if (ref === undefined) this.#onReply({ data: message.data });
-    else this.#onReply({ large: openLarge(asideOf(this.#wire, this.#made), ref) });
+    else this.#onReply({ large: openPayload(getPayloadSource(this.#context, this.#request), ref) });
   }
 
-  moreMs(): number {
-    const { silenceMs } = this.#wire.calls;
-    return Math.min(this.#heardAt + silenceMs - performance.now(), silenceMs, this.#left());
+  extendMs(): number {
+    const { silenceMs } = this.#context.calls;
+    return Math.min(this.#lastReplyAt + silenceMs - performance.now(), silenceMs, this.#left());
   }
 
   onDeadline(): void {
-    const { callable } = this.#made;
-    if (this.#left() <= 0) return this.#unanswered(timedOut(callable));
-    this.#tellOtherSide();
-    this.#unanswered(callSilent(callable));
+    const { callable } = this.#request;
+    if (this.#left() <= 0) return this.#failUnanswered(deadlineExceededError(callable));
+    this.#cancelRemotely();
+    this.#failUnanswered(callSilentError(callable));
   }
 
   onLost(error: ServiceError): void {
-    this.#tellOtherSide();
-    this.#unanswered(error);
+    this.#cancelRemotely();
+    this.#failUnanswered(error);
   }
 
-  #unanswered(error: ServiceError): void {
-    this.#leaving?.abort();
-    this.#onReply({ error: mayHaveRun(error, this.#made) });
+  #failUnanswered(error: ServiceError): void {
+    this.#upload?.abort();
+    this.#onReply({ error: markOutcomeUnknown(error, this.#request) });
   }
 
   #left(): number {
-    return this.#madeAt + this.#made.head.timeoutMs - performance.now();
+    return this.#startedAt + this.#request.head.timeoutMs - performance.now();
   }
 
-  #tellOtherSide(): void {
-    this.#leaving?.abort();
-    sendCancel(this.#wire, this.#made.callable, this.#id);
+  #cancelRemotely(): void {
+    this.#upload?.abort();
+    sendCancel(this.#context, this.#request.callable, this.#id);
   }
 }
 
 /** Where the answer of a request is kept that did not ride the bus. If it is lost, what was asked for may have been done. */
-export function asideOf({ large }: Wire, made: Request): Aside {
-  return { large, tenant: tenantOf(made.head.principal), failed: (error) => mayHaveRun(error, made) };
+export function getPayloadSource({ large }: BusContext, request: Request): PayloadSource {
+  return { large, tenant: readTenant(request.head.principal), failed: (error) => markOutcomeUnknown(error, request) };
 }
 
 /** Sent to every replica of the service: the caller does not know which of them has the call. */
-export function sendCancel({ transport, mux }: Wire, { service }: Callable, id: number): void {
-  transport.publish({ subject: subjects.cancel(service), data: encodeText(mux.address(id, service)) });
+export function sendCancel({ transport, mux }: BusContext, { service }: Callable, id: number): void {
+  transport.publish({ subject: subjects.cancel(service), data: encodeText(mux.formatReplySubject(id, service)) });
 }
 
 /** What went wrong, if something did: nobody serves it, or whoever does says so. */
-export function readFailure(callable: Callable, message: Message): ServiceError | undefined {
-  if (message.status === 503) return noResponders(callable);
+export function readError(callable: Callable, message: Message): ServiceError | undefined {
+  if (message.status === 503) return noRespondersError(callable);
   return isErrorFrame(message) ? decodeError(message.data) : undefined;
 }

@@ -1,9 +1,9 @@
-import type { Wire } from './bus-context.ts';
+import type { BusContext } from './bus-context.ts';
 
-const AGAIN_MS = 500;
+const RETRY_INTERVAL_MS = 500;
 
 /** Runs `restore` after each outage, and again until it succeeds; another outage begins it anew. Returns what stops it. */
-export function whenRestored({ transport, log }: Wire, restore: () => Promise<void> | void): () => void {
+export function runAfterRestore({ transport, log }: BusContext, restore: () => Promise<void> | void): () => void {
   let current = 0;
   let timer: NodeJS.Timeout | undefined;
 
@@ -13,11 +13,11 @@ export function whenRestored({ transport, log }: Wire, restore: () => Promise<vo
     } catch (err) {
       if (outage !== current) return;
       log.warn({ err }, 'what the bus held could not be written anew yet');
-      timer = setTimeout(() => void attempt(outage), AGAIN_MS).unref();
+      timer = setTimeout(() => void attempt(outage), RETRY_INTERVAL_MS).unref();
     }
   }
 
-  const leave = transport.follow({
+  const leave = transport.addConnectionListener({
     restored() {
       clearTimeout(timer);
       void attempt(++current);

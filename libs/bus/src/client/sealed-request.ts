@@ -3,9 +3,9 @@ import { encryptTo, mintId } from '@switchyard/security';
 import { hideValue } from '@switchyard/telemetry';
 import type { Reply } from './bus.ts';
 import { decodeJson, EMPTY, encodeText } from '../wire/encoding.ts';
-import { internal, noResponders, paramsTooLarge } from '../wire/errors.ts';
+import { internalError, noRespondersError, paramsTooLargeError } from '../wire/errors.ts';
 import { findHeader, PRINCIPAL } from '../wire/headers.ts';
-import { request, type Request } from './request.ts';
+import { sendPlainRequest, type Request } from './request.ts';
 import {
   bindParams,
   bindResult,
@@ -16,19 +16,19 @@ import {
   resultNotDecrypted,
   type Seal,
 } from '../payloads/sealed-payloads.ts';
-import type { Wire } from './bus-context.ts';
+import type { BusContext } from './bus-context.ts';
 
 type OnReply = (reply: Reply) => void;
 type Cancel = () => void;
 
 /** Same as `request`. Members that the contract declares as sealed cross the bus encrypted; caller and handler see clear text. */
-export function ask(wire: Wire, made: Request, onReply: OnReply): Cancel {
+export function sendRequest(context: BusContext, made: Request, onReply: OnReply): Cancel {
   const { sealed } = made.callable;
-  return sealed === undefined ? request(wire, made, onReply) : requestSealed(wire, made, sealed, onReply);
+  return sealed === undefined ? sendPlainRequest(context, made, onReply) : requestSealed(context, made, sealed, onReply);
 }
 
-function requestSealed(wire: Wire, { callable, params, head }: Request, sealed: SealedParts, onReply: OnReply): Cancel {
-  const caller = { replyKey: wire.replyKey().publicKey, nonce: mintId('seal') };
+function requestSealed(context: BusContext, { callable, params, head }: Request, sealed: SealedParts, onReply: OnReply): Cancel {
+  const caller = { replyKey: context.replyKey().publicKey, nonce: mintId('seal') };
   const startedAt = performance.now();
   let cancelled = false;
   let cancelRequest: Cancel;
@@ -39,9 +39,9 @@ function requestSealed(wire: Wire, { callable, params, head }: Request, sealed: 
 
   function send(body: Uint8Array, seal: Seal): Cancel {
     const timeoutMs = Math.max(head.timeoutMs - (performance.now() - startedAt), 1);
-    return request(wire, { callable, params: body, head: { ...head, timeoutMs, seal: formatSeal(seal) } }, (reply) => {
+    return sendPlainRequest(context, { callable, params: body, head: { ...head, timeoutMs, seal: formatSeal(seal) } }, (reply) => {
       if (sealed.result.length === 0 || reply.error !== undefined) report(reply);
-      else void openReply(wire, callable, seal, reply).then(report);
+      else void openReply(context, callable, seal, reply).then(report);
     });
   }
 
@@ -52,7 +52,7 @@ function requestSealed(wire: Wire, { callable, params, head }: Request, sealed: 
       const body = await sealParams({ callable, params, head }, sealed.params, { seal, key });
       if (!cancelled) cancelRequest = send(body, seal);
     } catch (error) {
-      report({ error: error instanceof ServiceError ? error : internal(error) });
+      report({ error: error instanceof ServiceError ? error : internalError(error) });
     }
   }
 
@@ -60,7 +60,7 @@ function requestSealed(wire: Wire, { callable, params, head }: Request, sealed: 
     cancelRequest = send(params, { ...caller, keyIssuedAt: 0 });
   } else {
     const { key: _idempotencyKey, ...keyHead } = head;
-    cancelRequest = request(wire, { callable: keyOperation(), params: EMPTY, head: keyHead }, ({ data, error }) => {
+    cancelRequest = sendPlainRequest(context, { callable: keyOperation(), params: EMPTY, head: keyHead }, ({ data, error }) => {
       if (data !== undefined) void encryptAndSend(data);
       else report({ error: error === undefined ? paramsNotDecrypted(callable.name) : withCallable(callable, error) });
     });
@@ -77,7 +77,7 @@ async function sealParams(
   secretNames: readonly string[],
   { seal, key }: { seal: Seal; key: string },
 ): Promise<Uint8Array> {
-  if (params.length > INLINE_BYTES) throw paramsTooLarge(params.length);
+  if (params.length > INLINE_BYTES) throw paramsTooLargeError(params.length);
   const body = decodeJson(params);
   for (const [name, value] of Object.entries(body ?? {})) if (secretNames.includes(name) && typeof value === 'string') hideValue(value);
   const principal = findHeader(head.principal, PRINCIPAL) ?? '';
@@ -87,10 +87,10 @@ async function sealParams(
 }
 
 /** Decrypts a result. A result in clear text, or for another call, becomes an error. */
-async function openReply(wire: Wire, { name }: Callable, seal: Seal, { data, large }: Reply): Promise<Reply> {
-  large?.leave();
+async function openReply(context: BusContext, { name }: Callable, seal: Seal, { data, large }: Reply): Promise<Reply> {
+  large?.discard();
   const jwe = data && readSealed(parse(data));
-  const plaintext = jwe === undefined ? undefined : await wire.replyKey().decrypt(jwe, bindResult(name, seal));
+  const plaintext = jwe === undefined ? undefined : await context.replyKey().decrypt(jwe, bindResult(name, seal));
   return plaintext === undefined ? { error: resultNotDecrypted(name) } : { data: plaintext };
 }
 
@@ -110,5 +110,5 @@ function keyOperation(): Callable {
 
 /** The caller has not called the key operation, so a missing service is reported for the method that it called. */
 function withCallable(callable: Callable, error: ServiceError): ServiceError {
-  return error.details.reason === 'NO_RESPONDERS' ? noResponders(callable) : error;
+  return error.details.reason === 'NO_RESPONDERS' ? noRespondersError(callable) : error;
 }

@@ -1,30 +1,45 @@
 import type { Chunk, Params, Result, ServiceError, StreamName } from '@switchyard/contracts';
 import type { CallOptions, StreamSink } from './bus.ts';
-import { prepare, signalOf, type Caller } from './call.ts';
-import { cancelled, internal, slowReader, streamGap, streamSilent, timedOut } from '../wire/errors.ts';
+import { prepareRequest, combineSignals, type Caller } from './call.ts';
+import {
+  cancelledError,
+  internalError,
+  slowReaderError,
+  streamGapError,
+  streamSilentError,
+  deadlineExceededError,
+} from '../wire/errors.ts';
 import { createFrameReader, type FrameInbox } from './frame-reader.ts';
 import { FRAME, SEQ } from '../wire/headers.ts';
-import { collectLarge, openLarge, refOf } from '../payloads/large-payloads.ts';
-import { mayHaveRun } from './retry-safety.ts';
-import { asideOf, isLarge, readFailure, sendCancel, submit, submitLarge, type Request } from './request.ts';
+import { collectPayload, openPayload, readPayloadRef } from '../payloads/large-payloads.ts';
+import { markOutcomeUnknown } from './retry-safety.ts';
+import {
+  getPayloadSource,
+  exceedsInlineLimit,
+  readError,
+  sendCancel,
+  publishRequest,
+  publishLargeRequest,
+  type Request,
+} from './request.ts';
 import type { Message } from '../wire/transport.ts';
-import type { Wire } from './bus-context.ts';
+import type { BusContext } from './bus-context.ts';
 
 /** Nothing is sent before the first chunk is asked for. */
 export function stream<N extends StreamName>(
-  wire: Wire,
+  context: BusContext,
   caller: Caller,
   name: N,
-  given: { params: Params<N>; options: CallOptions },
+  input: { params: Params<N>; options: CallOptions },
 ): AsyncGenerator<Chunk<N>, Result<N>, void> {
   return createFrameReader<Chunk<N>, Result<N>>((inbox) => {
-    const signal = signalOf(caller, given.options);
-    return receive(wire, { made: prepare(wire, caller, name, given), inbox, signal });
+    const signal = combineSignals(caller, input.options);
+    return startStream(context, { request: prepareRequest(context, caller, name, input), inbox, signal });
   });
 }
 
 /** The same for who takes each frame as it comes, as bytes. Returns what leaves it; nothing is called back after that. */
-export function follow(wire: Wire, made: Request, sink: StreamSink): () => void {
+export function streamToSink(context: BusContext, request: Request, sink: StreamSink): () => void {
   let over = false;
   const end = (how: Uint8Array | ServiceError): void => {
     if (over) return;
@@ -38,145 +53,147 @@ export function follow(wire: Wire, made: Request, sink: StreamSink): () => void 
         sink.chunk(data);
       } catch (thrown) {
         leave();
-        sink.end(internal(thrown));
+        sink.end(internalError(thrown));
       }
     },
-    behind: () => 0,
-    drop: () => void (over = true),
+    backlog: () => 0,
+    clear: () => void (over = true),
     // What fails at once is told when the call has returned.
     end: (how) => void (begun ? end(how) : setImmediate(end, how)),
   };
   let begun = false;
-  const leave = receive(wire, { made, inbox, signal: undefined });
+  const leave = startStream(context, { request, inbox, signal: undefined });
   begun = true;
   return leave;
 }
 
-interface Reception {
-  made: Request;
+interface StreamRequest {
+  request: Request;
   inbox: FrameInbox;
   signal: AbortSignal | undefined;
 }
 
 /** The frames of one call on their way to whoever reads them. */
-interface Receiving extends Reception {
-  wire: Wire;
+interface StreamState extends StreamRequest {
+  context: BusContext;
   id: number;
   nextSeq: number;
-  heardAt: number;
+  lastFrameAt: number;
   /** Looks now and then whether anything was heard. */
-  silence: NodeJS.Timeout | undefined;
+  silenceTimer: NodeJS.Timeout | undefined;
   /** Ends what goes or comes beside the bus. Made where something does: aborting one costs as much as several frames. */
   over: AbortController | undefined;
   /** A look at how far the reader is behind is on its way. */
-  looking: boolean;
+  lagCheckScheduled: boolean;
   leave: () => void;
 }
 
 /** Sends the request and watches over what comes back. Returns what leaves the stream. */
-function receive(wire: Wire, reception: Reception): () => void {
-  const { made, inbox, signal } = reception;
-  const { callable, head } = made;
-  if (signal?.aborted === true) throw cancelled(callable);
+function startStream(context: BusContext, options: StreamRequest): () => void {
+  const { request, inbox, signal } = options;
+  const { callable, head } = request;
+  if (signal?.aborted === true) throw cancelledError(callable);
   const leave = () => {
-    inbox.drop();
-    stop(receiving, cancelled(callable));
+    inbox.clear();
+    cancelStream(state, cancelledError(callable));
   };
-  const receiving: Receiving = {
-    ...reception,
-    wire,
+  const state: StreamState = {
+    ...options,
+    context,
     id: 0,
     nextSeq: 0,
-    heardAt: performance.now(),
-    silence: undefined,
+    lastFrameAt: performance.now(),
+    silenceTimer: undefined,
     over: undefined,
-    looking: false,
+    lagCheckScheduled: false,
     leave,
   };
-  receiving.id = wire.mux.open(
+  state.id = context.mux.open(
     {
-      onMessage: (message) => onMessage(receiving, message),
-      onDeadline: () => void finish(receiving, mayHaveRun(timedOut(callable), made)),
+      onMessage: (message) => onMessage(state, message),
+      onDeadline: () => void finishStream(state, markOutcomeUnknown(deadlineExceededError(callable), request)),
       onLost(error) {
-        finish(receiving, mayHaveRun(error, made));
-        sendCancel(wire, callable, receiving.id);
+        finishStream(state, markOutcomeUnknown(error, request));
+        sendCancel(context, callable, state.id);
       },
     },
     head.timeoutMs,
     callable.service,
   );
   signal?.addEventListener('abort', leave, { once: true });
-  listen(receiving);
-  if (isLarge(wire, made.params)) {
-    void submitLarge(wire, receiving.id, made, besideOf(receiving)).then((refused) => refused && finish(receiving, refused));
+  watchSilence(state);
+  if (exceedsInlineLimit(context, request.params)) {
+    void publishLargeRequest(context, state.id, request, getPayloadSignal(state)).then(
+      (refused) => refused && finishStream(state, refused),
+    );
     return leave;
   }
-  const refused = submit(wire, receiving.id, made);
-  if (refused !== undefined) finish(receiving, refused);
+  const refused = publishRequest(context, state.id, request);
+  if (refused !== undefined) finishStream(state, refused);
   return leave;
 }
 
-function onMessage(receiving: Receiving, message: Message): void {
-  const { callable } = receiving.made;
-  receiving.heardAt = performance.now();
-  const error = readFailure(callable, message);
+function onMessage(state: StreamState, message: Message): void {
+  const { callable } = state.request;
+  state.lastFrameAt = performance.now();
+  const error = readError(callable, message);
   const seq = message.header(SEQ);
   // What failed before the stream began, or was ended from outside, carries no number.
-  const inOrder = seq === undefined ? error !== undefined : Number(seq) === receiving.nextSeq++;
-  if (!inOrder) return stop(receiving, streamGap(callable));
-  if (error !== undefined) return void finish(receiving, error);
+  const inOrder = seq === undefined ? error !== undefined : Number(seq) === state.nextSeq++;
+  if (!inOrder) return cancelStream(state, streamGapError(callable));
+  if (error !== undefined) return void finishStream(state, error);
   const kind = message.header(FRAME);
-  if (kind === 'chunk') accept(receiving, message.data);
-  else if (kind === 'result') receiveResult(receiving, message);
+  if (kind === 'chunk') acceptChunk(state, message.data);
+  else if (kind === 'result') receiveResult(state, message);
 }
 
-function receiveResult(receiving: Receiving, message: Message): void {
-  const { wire, made } = receiving;
-  const ref = refOf(message);
-  if (ref === undefined) return void finish(receiving, message.data);
-  const large = openLarge(asideOf(wire, made), ref);
-  collectLarge(`The answer of ${made.callable.name}`, large, wire.transport.maxPayload, besideOf(receiving)).then(
-    (data) => finish(receiving, data),
-    (error: unknown) => finish(receiving, error as ServiceError),
+function receiveResult(state: StreamState, message: Message): void {
+  const { context, request } = state;
+  const ref = readPayloadRef(message);
+  if (ref === undefined) return void finishStream(state, message.data);
+  const large = openPayload(getPayloadSource(context, request), ref);
+  collectPayload(`The answer of ${request.callable.name}`, large, context.transport.maxPayload, getPayloadSignal(state)).then(
+    (data) => finishStream(state, data),
+    (error: unknown) => finishStream(state, error as ServiceError),
   );
 }
 
-function besideOf(receiving: Receiving): AbortSignal {
-  receiving.over ??= new AbortController();
-  return receiving.over.signal;
+function getPayloadSignal(state: StreamState): AbortSignal {
+  state.over ??= new AbortController();
+  return state.over.signal;
 }
 
 /** A burst arrives before the reader gets a turn; only who is still behind after one is slow. */
-function accept(receiving: Receiving, data: Uint8Array): void {
-  const { inbox, wire, made } = receiving;
-  const { maxBehind } = wire.streams;
+function acceptChunk(state: StreamState, data: Uint8Array): void {
+  const { inbox, context, request } = state;
+  const { maxBehind } = context.streams;
   inbox.chunk(data);
-  if (receiving.looking || inbox.behind() <= maxBehind) return;
-  receiving.looking = true;
+  if (state.lagCheckScheduled || inbox.backlog() <= maxBehind) return;
+  state.lagCheckScheduled = true;
   setImmediate(() => {
-    receiving.looking = false;
-    if (inbox.behind() <= maxBehind) return;
-    inbox.drop();
-    stop(receiving, slowReader(made.callable, maxBehind));
+    state.lagCheckScheduled = false;
+    if (inbox.backlog() <= maxBehind) return;
+    inbox.clear();
+    cancelStream(state, slowReaderError(request.callable, maxBehind));
   });
 }
 
-function listen(receiving: Receiving): void {
-  const left = receiving.heardAt + receiving.wire.streams.silenceMs - performance.now();
-  if (left > 0) receiving.silence = setTimeout(listen, left, receiving);
-  else stop(receiving, streamSilent(receiving.made.callable));
+function watchSilence(state: StreamState): void {
+  const left = state.lastFrameAt + state.context.streams.silenceMs - performance.now();
+  if (left > 0) state.silenceTimer = setTimeout(watchSilence, left, state);
+  else cancelStream(state, streamSilentError(state.request.callable));
 }
 
 /** Ends it here, and tells the other side that nobody reads any more. */
-function stop(receiving: Receiving, error: ServiceError): void {
-  if (finish(receiving, mayHaveRun(error, receiving.made))) sendCancel(receiving.wire, receiving.made.callable, receiving.id);
+function cancelStream(state: StreamState, error: ServiceError): void {
+  if (finishStream(state, markOutcomeUnknown(error, state.request))) sendCancel(state.context, state.request.callable, state.id);
 }
 
 /** Whether it was still going on. */
-function finish({ wire, id, inbox, signal, silence, over, leave }: Receiving, end: Uint8Array | ServiceError): boolean {
+function finishStream({ context, id, inbox, signal, silenceTimer, over, leave }: StreamState, end: Uint8Array | ServiceError): boolean {
   over?.abort();
-  clearTimeout(silence);
+  clearTimeout(silenceTimer);
   signal?.removeEventListener('abort', leave);
   inbox.end(end);
-  return wire.mux.close(id);
+  return context.mux.close(id);
 }

@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { ServiceError, contracts, refusal, type Params } from '@switchyard/contracts';
 import { createLogger, hideValue } from '@switchyard/telemetry';
 import type { Ctx } from '../client/bus.ts';
-import { createEncoder } from '../wire/encoding.ts';
-import { headerLines } from '../wire/headers.ts';
+import { createResultEncoder } from '../wire/encoding.ts';
+import { formatHeaders } from '../wire/headers.ts';
 import { alice, forward, result, to, version, type BusFixture } from './bus-fixture.contract.ts';
 
 /** One request, one answer, or one typed error. */
@@ -169,7 +169,7 @@ export function callContract({ withBuses, withSecrets }: BusFixture): void {
       () => assert.fail('ran for nobody'),
       async (caller) => {
         const { error } = await forward(caller, 'secrets.resolve', JSON.stringify({ name: 'A', to }), {
-          principal: headerLines(['Sy-Principal', 'not one']),
+          principal: formatHeaders(['Sy-Principal', 'not one']),
         });
         assert.equal(error?.code, 'UNAUTHENTICATED');
       },
@@ -178,7 +178,7 @@ export function callContract({ withBuses, withSecrets }: BusFixture): void {
 
   test('an answer that breaks its contract fails loudly where results are checked, also one that is JSON already', async () => {
     const wrong = () => JSON.parse('{"value":7}') as { value: string };
-    const written = () => createEncoder({})({ value: 7 as unknown as string });
+    const written = () => createResultEncoder({})({ value: 7 as unknown as string });
     for (const handler of [wrong, written])
       await withSecrets(handler, async (caller) => {
         await assert.rejects(caller.call('secrets.resolve', { name: 'A', to }), {
@@ -189,12 +189,12 @@ export function callContract({ withBuses, withSecrets }: BusFixture): void {
   });
 
   test('an answer whose unchanging part was written before is whole', async () => {
-    const encode = createEncoder({});
+    const encode = createResultEncoder({});
     await withSecrets(
       ({ name }) => encode({ value: name }),
       async (caller) => assert.deepEqual(await caller.call('secrets.resolve', { name: 'A', to }), { value: 'A' }),
     );
-    const { json } = createEncoder({ same: ['"', 1], also: { deep: null } })({ value: 'x', n: 2 });
+    const { json } = createResultEncoder({ same: ['"', 1], also: { deep: null } })({ value: 'x', n: 2 });
     assert.deepEqual(JSON.parse(json), { value: 'x', n: 2, same: ['"', 1], also: { deep: null } });
   });
 

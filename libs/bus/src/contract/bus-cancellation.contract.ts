@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { contracts, ServiceError } from '@switchyard/contracts';
 import type { Ctx } from '../client/bus.ts';
-import { isAlive } from '../wire/errors.ts';
+import { isHeartbeat } from '../wire/errors.ts';
 import { alice, callable, REPEATABLE, untilAborted, to, version, type BusFixture } from './bus-fixture.contract.ts';
 
 /** Deadlines, cancellation and drain, on both sides. */
@@ -88,7 +88,7 @@ export function leavingContract({ withBuses, withSecrets }: BusFixture): void {
     await withBuses(async (join, raw) => {
       const tap = await raw();
       let signs = 0;
-      tap.subscribe('>', (message) => void (signs += Number(isAlive(message))));
+      tap.subscribe('>', (message) => void (signs += Number(isHeartbeat(message))));
       await tap.flush();
       const owner = await join({ service: 'secrets', calls });
       const resolve = () => new Promise<{ value: string }>((done) => setTimeout(done, 20, { value: 'soon' }));

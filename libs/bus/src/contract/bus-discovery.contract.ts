@@ -42,7 +42,7 @@ export function discoveryContract({ withBuses }: BusFixture): void {
       await caller.call('secrets.resolve', { name: 'GOOD', to });
       await assert.rejects(caller.call('secrets.resolve', { name: 'BAD', to }), { code: 'INTERNAL' });
       const asker = await join({ service: 'gateway' });
-      const [found] = await asker.discover({ closely: true });
+      const [found] = await asker.discover({ includeStats: true });
       assert.deepEqual(found?.readiness, readiness);
       const [{ averageMs, ...use } = { averageMs: 0 }] = found?.endpoints ?? [];
       assert.deepEqual(use, { method: 'secrets.resolve', requests: 2, errors: 1, lastError: 'INTERNAL: Internal error' });
@@ -56,9 +56,9 @@ export function discoveryContract({ withBuses }: BusFixture): void {
       const owner = await join({ service: 'secrets' });
       await owner.serve(contracts.secrets, {}, { version, replica: 'a' });
       const asker = await join({ service: 'gateway' });
-      await asker.discover({ until: ['secrets'] });
+      await asker.discover({ requiredServices: ['secrets'] });
       const asked = performance.now();
-      const found = await asker.discover({ until: ['secrets'] });
+      const found = await asker.discover({ requiredServices: ['secrets'] });
       assert.ok(performance.now() - asked < 200, 'it is over as soon as the answer is there');
       assert.deepEqual(
         found.map(({ replica }) => replica),

@@ -18,8 +18,8 @@ import {
   version,
   type BusFixture,
 } from './bus-fixture.contract.ts';
-import { joinLines } from '../wire/headers.ts';
-import { collectLarge, refLines, type LargeAnswer } from '../payloads/large-payloads.ts';
+import { joinHeaders } from '../wire/headers.ts';
+import { collectPayload, formatPayloadHeader, type LargePayload } from '../payloads/large-payloads.ts';
 import { createShelf, type Shelf } from './large-payloads.fixture.ts';
 import { encodePrincipal } from '../wire/principal-header.ts';
 
@@ -103,7 +103,7 @@ export function largeContract({ withBuses }: BusFixture): void {
       const { large } = await forward(caller, 'session.export', EXPORT);
       assert.equal(large?.size, JSON.stringify(whole).length);
       const pieces: Uint8Array[] = [];
-      for await (const piece of large.pieces(new AbortController().signal)) pieces.push(piece);
+      for await (const piece of large.chunks(new AbortController().signal)) pieces.push(piece);
       assert.ok(pieces.length > 100);
       assert.deepEqual(JSON.parse(Buffer.concat(pieces).toString()), whole);
       await assert.rejects(caller.call('session.export', { session_key: whole.sessionKey }), {
@@ -119,10 +119,10 @@ export function largeContract({ withBuses }: BusFixture): void {
   test('who leaves a large answer, before or in the middle, leaves nothing behind', async () => {
     await withSessions({ 'session.export': () => exported(LONG) }, async ({ caller, shelf }) => {
       const { large } = await forward(caller, 'session.export', EXPORT);
-      large?.leave();
+      large?.discard();
       assert.equal(shelf.kept.size, 0);
-      const again = (await forward(caller, 'session.export', EXPORT)).large as LargeAnswer;
-      for await (const piece of again.pieces(new AbortController().signal)) {
+      const again = (await forward(caller, 'session.export', EXPORT)).large as LargePayload;
+      for await (const piece of again.chunks(new AbortController().signal)) {
         assert.ok(piece.length > 0);
         break;
       }
@@ -133,10 +133,10 @@ export function largeContract({ withBuses }: BusFixture): void {
   test('an answer that is lost on its way may have been done, and says so; lost params were not', async () => {
     const handlers: Sessions = { 'session.export': () => exported(LONG), 'agent.execute': () => answered(LONG) };
     await withSessions(handlers, async ({ caller, shelf }) => {
-      const lose = (large: LargeAnswer | undefined): Promise<unknown> => {
+      const lose = (large: LargePayload | undefined): Promise<unknown> => {
         shelf.kept.clear();
         const signal = new AbortController().signal;
-        return collectLarge('It', large as LargeAnswer, MiB, signal).catch((error: unknown) => error);
+        return collectPayload('It', large as LargePayload, MiB, signal).catch((error: unknown) => error);
       };
       const lost = (await lose((await forward(caller, 'session.export', EXPORT)).large)) as ServiceError;
       assert.deepEqual([lost.code, lost.details], ['UNAVAILABLE', { reason: 'PAYLOAD_LOST', ...REPEATABLE }]);
@@ -227,7 +227,7 @@ export function largeContract({ withBuses }: BusFixture): void {
       const heard = Promise.withResolvers<string>();
       wire.subscribe(`${wire.inbox}.one`, ({ data }) => heard.resolve(Buffer.from(data).toString()));
       await wire.flush();
-      const headers = joinLines(encodePrincipal({ ...alice, tenant: 'other' }), refLines(id, bytes.length));
+      const headers = joinHeaders(encodePrincipal({ ...alice, tenant: 'other' }), formatPayloadHeader(id, bytes.length));
       wire.publish({ subject, data: EMPTY, reply: `${wire.inbox}.one`, headers });
       assert.match(await heard.promise, /"PAYLOAD_LOST"/);
       assert.equal(shelf.kept.size, 1, 'it is there, for those whose it is');

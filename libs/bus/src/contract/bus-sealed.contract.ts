@@ -4,7 +4,7 @@ import { contracts, SEALING_KEY } from '@switchyard/contracts';
 import { createDecryptionKey, encryptTo } from '@switchyard/security';
 import type { Bus, Handlers } from '../client/bus.ts';
 import { callable, forward, version, type BusFixture, type Join } from './bus-fixture.contract.ts';
-import { headerLines, PRINCIPAL, SEAL } from '../wire/headers.ts';
+import { formatHeaders, PRINCIPAL, SEAL } from '../wire/headers.ts';
 import { encodePrincipal } from '../wire/principal-header.ts';
 import type { Message, Outgoing, Transport } from '../wire/transport.ts';
 
@@ -212,7 +212,7 @@ async function send(transport: Transport, message: Pick<Outgoing, 'subject' | 'd
     transport.subscribe(reply, ({ data }) => resolve(Buffer.from(data).toString()));
   });
   await transport.flush();
-  transport.publish({ ...message, reply, headers: headerLines([PRINCIPAL, principal], [SEAL, seal]) });
+  transport.publish({ ...message, reply, headers: formatHeaders([PRINCIPAL, principal], [SEAL, seal]) });
   return answer;
 }
 

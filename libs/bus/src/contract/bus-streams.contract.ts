@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError, subjects, type Chunk } from '@switchyard/contracts';
-import { headerLines } from '../wire/headers.ts';
+import { formatHeaders } from '../wire/headers.ts';
 import { aborted, callable, delta, endless, FINAL, heard, result, turn, type BusFixture } from './bus-fixture.contract.ts';
 
 /** Ordered frames, and every way a stream ends. */
@@ -181,7 +181,7 @@ export function streamContract({ withBuses, withTurns }: BusFixture): void {
         server.publish({
           subject,
           data: Buffer.from(JSON.stringify(delta(seq))),
-          headers: headerLines(['Sy-Seq', String(seq)], ['Sy-Frame', 'chunk']),
+          headers: formatHeaders(['Sy-Seq', String(seq)], ['Sy-Frame', 'chunk']),
         });
       server.subscribe(callable('turns.run').subject, ({ reply = '' }) => [0, 1, 3].forEach((seq) => send(reply, seq)));
       await server.flush();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bytes, fresh, text } from './message-collector.contract.ts';
-import { headerLines } from '../wire/headers.ts';
+import { formatHeaders } from '../wire/headers.ts';
 import type { BucketEntry, Transport } from '../wire/transport.ts';
 
 /** What a transport keeps: logs and buckets. */
@@ -11,7 +11,7 @@ export function keepingContract(connect: () => Promise<Transport>): void {
     const subject = fresh('log');
     const log = await a.log({ name: subject, subjects: [`${subject}.*`], maxAgeMs: 60_000, storage: 'memory' });
 
-    const first = await log.append({ subject: `${subject}.a`, data: bytes('1'), headers: headerLines(['Sy-Seq', '0']) }, 'id-1');
+    const first = await log.append({ subject: `${subject}.a`, data: bytes('1'), headers: formatHeaders(['Sy-Seq', '0']) }, 'id-1');
     const again = await log.append({ subject: `${subject}.a`, data: bytes('1') }, 'id-1');
     a.publish({ subject: `${subject}.a`, data: bytes('2') });
     await a.flush();
@@ -109,8 +109,8 @@ export function keepingContract(connect: () => Promise<Transport>): void {
     const heard: (string | undefined)[] = [];
     a.subscribe(subject, ({ data }) => void heard.push(text(data)));
     for (const said of ['kept', 'passing', 'kept too'])
-      a.publish(said === 'passing' ? { subject, data: bytes(said), passing: true } : { subject, data: bytes(said) });
-    a.publish({ subject, data: bytes('with headers'), headers: headerLines(['Sy-Seq', '3']), passing: true });
+      a.publish(said === 'passing' ? { subject, data: bytes(said), ephemeral: true } : { subject, data: bytes(said) });
+    a.publish({ subject, data: bytes('with headers'), headers: formatHeaders(['Sy-Seq', '3']), ephemeral: true });
     await a.flush();
     const last = await log.append({ subject, data: bytes('last') });
     await a.flush();

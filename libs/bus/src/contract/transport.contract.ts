@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { bytes, collector, fresh, text } from './message-collector.contract.ts';
-import { headerBytes, headerLines } from '../wire/headers.ts';
+import { measureHeaders, formatHeaders } from '../wire/headers.ts';
 import { keepingContract } from './transport-storage.contract.ts';
 import { largeValuesContract } from './transport-large-values.contract.ts';
 import type { Transport } from '../wire/transport.ts';
@@ -85,10 +85,10 @@ export function transportContract(name: string, open: () => Promise<Network>): v
       a.publish({
         subject,
         data: bytes('1'),
-        headers: headerLines(['Sy-Request', 'req_1'], ['traceparent', '00-a b:c']),
+        headers: formatHeaders(['Sy-Request', 'req_1'], ['traceparent', '00-a b:c']),
       });
       a.publish({ subject, data: bytes('2') });
-      a.publish({ subject, data: bytes(''), headers: headerLines(['Sy-Seq', '7']) });
+      a.publish({ subject, data: bytes(''), headers: formatHeaders(['Sy-Seq', '7']) });
       await got.until(3);
 
       const read = got.messages.map((one) => ['Sy-Request', 'traceparent', 'Sy-Seq', 'Sy'].map((name) => one.header(name)));
@@ -160,8 +160,8 @@ export function transportContract(name: string, open: () => Promise<Network>): v
       const got = collector();
       a.subscribe(subject, got.onMessage);
       await a.flush();
-      const headers = headerLines(['Sy-Request', 'req_1']);
-      const largest = Buffer.alloc(a.maxPayload - headerBytes(headers), 'x');
+      const headers = formatHeaders(['Sy-Request', 'req_1']);
+      const largest = Buffer.alloc(a.maxPayload - measureHeaders(headers), 'x');
 
       a.publish({ subject, data: largest, headers });
       await got.until(1);

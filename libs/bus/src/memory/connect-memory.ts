@@ -1,7 +1,15 @@
 import { checkMessage } from '../wire/validation.ts';
-import { busClosed } from '../wire/errors.ts';
-import { announce, drainTogether } from '../wire/service-announcement.ts';
-import { MAX_PAYLOAD, refuseFrom, type Bucket, type Log, type Outgoing, type Subscription, type Transport } from '../wire/transport.ts';
+import { busClosedError } from '../wire/errors.ts';
+import { announce, combineSubscriptions } from '../wire/service-announcement.ts';
+import {
+  MAX_PAYLOAD,
+  assertSingleStream,
+  type Bucket,
+  type Log,
+  type Outgoing,
+  type Subscription,
+  type Transport,
+} from '../wire/transport.ts';
 import type { Listener, MemoryHub } from './memory-hub.ts';
 import { MAX_BYTES, MESSAGE_BYTES } from './memory-log.ts';
 
@@ -32,20 +40,20 @@ export function connectMemory(hub: MemoryHub): Transport {
     subscribe,
     async serve(info, endpoints) {
       const serving = endpoints.map(({ subject, onMessage }) => subscribe(subject, onMessage, info.name));
-      return drainTogether([...serving, ...announce({ publish, subscribe }, info, endpoints)]);
+      return combineSubscriptions([...serving, ...announce({ publish, subscribe }, info, endpoints)]);
     },
     log: async (definition) => openLog(connection, definition),
     kv: async (definition) => openBucket(connection, definition),
-    flush: () => new Promise((resolve) => hub.later(resolve)),
+    flush: () => new Promise((resolve) => hub.defer(resolve)),
     async drain() {
       await Promise.all([...connection.subscriptions].map((subscription) => subscription.drain()));
       connection.open = false;
       closed.resolve();
     },
     connected: () => connection.open,
-    heldBytes: () => 0,
+    bufferedBytes: () => 0,
     // Nothing can come between two connections of one process.
-    follow: () => () => undefined,
+    addConnectionListener: () => () => undefined,
   };
 }
 
@@ -56,7 +64,7 @@ interface Listening {
 }
 
 function listen({ hub, subscriptions, open }: Connection, { subject, onMessage, queue }: Listening): Subscription {
-  if (!open) throw busClosed();
+  if (!open) throw busClosedError();
   const listener: Listener = { open: true, onMessage };
   hub.listeners.add(subject, listener, queue);
   const subscription: Subscription = {
@@ -68,7 +76,7 @@ function listen({ hub, subscriptions, open }: Connection, { subject, onMessage, 
     drain() {
       hub.listeners.remove(subject, listener, queue);
       return new Promise((resolve) => {
-        hub.later(() => {
+        hub.defer(() => {
           subscription.unsubscribe();
           resolve();
         });
@@ -80,20 +88,20 @@ function listen({ hub, subscriptions, open }: Connection, { subject, onMessage, 
 }
 
 function openLog({ hub, open }: Connection, definition: Parameters<Transport['log']>[0]): Log {
-  if (!open) throw busClosed();
+  if (!open) throw busClosedError();
   const log = hub.log(definition);
   return {
     maxBytes: MAX_BYTES,
     messageBytes: MESSAGE_BYTES,
     async append(message: Outgoing, id) {
       checkMessage(message, MAX_PAYLOAD);
-      if (!log.holds(message.subject)) throw new TypeError(`${definition.name} does not keep ${message.subject}`);
-      const kept = log.keep(message, id);
+      if (!log.matches(message.subject)) throw new TypeError(`${definition.name} does not keep ${message.subject}`);
+      const kept = log.append(message, id);
       hub.publish(message, log);
       return kept;
     },
     async read(subject, fromSeq) {
-      refuseFrom(definition, fromSeq);
+      assertSingleStream(definition, fromSeq);
       return log.read(subject, fromSeq);
     },
     page: async (subject, fromSeq, most) => log.read(subject, fromSeq).slice(0, most),
@@ -102,7 +110,7 @@ function openLog({ hub, open }: Connection, definition: Parameters<Transport['lo
 }
 
 function openBucket(connection: Connection, definition: Parameters<Transport['kv']>[0]): Bucket {
-  if (!connection.open) throw busClosed();
+  if (!connection.open) throw busClosedError();
   const bucket = connection.hub.bucket(definition);
   return {
     get: async (key) => bucket.get(key),
@@ -124,7 +132,7 @@ function watch(
 ): ReturnType<Bucket['watch']> {
   let stoppedAt: number | undefined;
   const tell: typeof onEntry = (entry) => {
-    hub.later(() => {
+    hub.defer(() => {
       if (stoppedAt === undefined) onEntry(entry);
     });
   };
@@ -140,6 +148,6 @@ function watch(
   subscriptions.add(subscription);
   bucket.entries().forEach(tell);
   return new Promise((resolve) => {
-    hub.later(() => resolve({ lostSince: () => stoppedAt, stop: () => subscription.unsubscribe() }));
+    hub.defer(() => resolve({ lostSince: () => stoppedAt, stop: () => subscription.unsubscribe() }));
   });
 }

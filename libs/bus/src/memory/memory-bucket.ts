@@ -15,14 +15,14 @@ export interface MemoryBucket {
   watch(onEntry: (entry: BucketEntry) => void): () => void;
 }
 
-interface Kept {
+interface StoredValue {
   value: Uint8Array;
   revision: number;
   expiresAt: number;
 }
 
 export function createMemoryBucket(ttlMs = Infinity): MemoryBucket {
-  const kept = new Map<string, Kept>();
+  const values = new Map<string, StoredValue>();
   const watchers = new Set<(entry: BucketEntry) => void>();
   let lastRevision = 0;
   let timer: NodeJS.Timeout | undefined;
@@ -30,9 +30,9 @@ export function createMemoryBucket(ttlMs = Infinity): MemoryBucket {
   function change(key: string, value: Uint8Array | undefined): number {
     checkKey(key);
     const revision = ++lastRevision;
-    kept.delete(key);
+    values.delete(key);
     if (value !== undefined) {
-      kept.set(key, { value, revision, expiresAt: Date.now() + ttlMs });
+      values.set(key, { value, revision, expiresAt: Date.now() + ttlMs });
       if (ttlMs !== Infinity) timer ??= setTimeout(expire, Math.min(ttlMs, MAX_DELAY_MS)).unref();
     }
     for (const watcher of watchers) watcher({ key, value, revision });
@@ -42,7 +42,7 @@ export function createMemoryBucket(ttlMs = Infinity): MemoryBucket {
   /** All entries live equally long, and one that is rewritten moves to the end, so the first is always the next to expire. */
   function expire(): void {
     timer = undefined;
-    for (const [key, { expiresAt }] of kept) {
+    for (const [key, { expiresAt }] of values) {
       const left = expiresAt - Date.now();
       if (left <= 0) {
         change(key, undefined);
@@ -56,12 +56,12 @@ export function createMemoryBucket(ttlMs = Infinity): MemoryBucket {
   return {
     get(key) {
       checkKey(key);
-      const found = kept.get(key);
+      const found = values.get(key);
       return found === undefined || found.expiresAt <= Date.now() ? undefined : { key, value: found.value, revision: found.revision };
     },
-    entries: () => [...kept].map(([key, { value, revision }]) => ({ key, value, revision })),
+    entries: () => [...values].map(([key, { value, revision }]) => ({ key, value, revision })),
     put: (key, value) => change(key, new Uint8Array(value)),
-    update: (key, value, revision) => ((kept.get(key)?.revision ?? 0) === revision ? change(key, new Uint8Array(value)) : undefined),
+    update: (key, value, revision) => ((values.get(key)?.revision ?? 0) === revision ? change(key, new Uint8Array(value)) : undefined),
     remove: (key) => change(key, undefined),
     watch(onEntry) {
       watchers.add(onEntry);

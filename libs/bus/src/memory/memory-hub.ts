@@ -18,7 +18,7 @@ export interface MemoryHub {
   /** On its way to whoever listens now, and into the logs unless `kept` says that it is there already. */
   publish(message: Outgoing, kept?: MemoryLog): void;
   /** Runs after everything that is on its way. */
-  later(run: () => void): void;
+  defer(run: () => void): void;
   nextConnection(): number;
   log(definition: { name: string; subjects: readonly string[]; maxAgeMs: number; maxPerSubject?: number }): MemoryLog;
   bucket(definition: { name: string; ttlMs?: number }): MemoryBucket;
@@ -53,12 +53,12 @@ export function createMemoryHub(): MemoryHub {
   function publish(message: Outgoing, kept?: MemoryLog): void {
     let heard = kept !== undefined;
     for (const log of logs.values()) {
-      if (message.passing === true || !log.holds(message.subject)) continue;
+      if (message.ephemeral === true || !log.matches(message.subject)) continue;
       heard = true;
-      if (log !== kept) log.keep(message);
+      if (log !== kept) log.append(message);
     }
-    heard = send(incoming(message)) || heard;
-    if (!heard && message.reply !== undefined) send(nobody(message.reply));
+    heard = send(toMessage(message)) || heard;
+    if (!heard && message.reply !== undefined) send(createNoRespondersMessage(message.reply));
   }
 
   return {
@@ -66,20 +66,20 @@ export function createMemoryHub(): MemoryHub {
     logs,
     buckets,
     publish,
-    later,
+    defer: later,
     nextConnection: () => ++connections,
-    log: (definition) => ensure(logs, definition.name, () => createMemoryLog(definition)),
-    bucket: (definition) => ensure(buckets, definition.name, () => createMemoryBucket(definition.ttlMs)),
+    log: (definition) => getOrCreate(logs, definition.name, () => createMemoryLog(definition)),
+    bucket: (definition) => getOrCreate(buckets, definition.name, () => createMemoryBucket(definition.ttlMs)),
   };
 }
 
-function ensure<T>(map: Map<string, T>, key: string, create: () => T): T {
+function getOrCreate<T>(map: Map<string, T>, key: string, create: () => T): T {
   let value = map.get(key);
   if (value === undefined) map.set(key, (value = create()));
   return value;
 }
 
-function incoming({ subject, data, reply, headers }: Outgoing): Message & { headers: HeaderLines | undefined } {
+function toMessage({ subject, data, reply, headers }: Outgoing): Message & { headers: HeaderLines | undefined } {
   return { subject, data, reply, status: undefined, headers, header: readHeader };
 }
 
@@ -87,6 +87,6 @@ function readHeader(this: { headers: HeaderLines | undefined }, name: string): s
   return findHeader(this.headers, name);
 }
 
-function nobody(subject: string): Message {
+function createNoRespondersMessage(subject: string): Message {
   return { subject, data: EMPTY, reply: undefined, status: 503, header: () => undefined };
 }

@@ -8,7 +8,7 @@ import { createMemoryLog, MAX_BYTES } from './memory-log.ts';
 test('a log is a ring: when it is full the oldest go', () => {
   const log = createMemoryLog({ subjects: ['turn.*'], maxAgeMs: 60_000 });
   const mebibyte = Buffer.alloc(1024 * 1024);
-  for (let n = 0; n < 100; n++) log.keep({ subject: 'turn.a', data: mebibyte });
+  for (let n = 0; n < 100; n++) log.append({ subject: 'turn.a', data: mebibyte });
   const kept = log.read('turn.a');
   assert.ok(kept.length >= 15 && kept.length <= 16, String(kept.length));
   assert.equal(kept.at(-1)?.seq, 100);
@@ -18,7 +18,7 @@ test('a log is a ring: when it is full the oldest go', () => {
 test('many small messages come and go without losing order', () => {
   const log = createMemoryLog({ subjects: ['turn.>'], maxAgeMs: 60_000 });
   const block = Buffer.alloc(8 * 1024);
-  for (let n = 1; n <= 20_000; n++) log.keep({ subject: `turn.${n % 2}`, data: block });
+  for (let n = 1; n <= 20_000; n++) log.append({ subject: `turn.${n % 2}`, data: block });
   const kept = log.read('turn.1');
   assert.ok(kept.every(({ seq }, at) => at === 0 || seq === (kept[at - 1]?.seq ?? 0) + 2));
   assert.equal(kept.at(-1)?.seq, 19_999);
@@ -31,7 +31,7 @@ test('many small messages come and go without losing order', () => {
 test('many small messages take no more memory than a log may hold, each alone on its subject and known by an id', async () => {
   const before = await usedBytes();
   const log = createMemoryLog({ subjects: ['turn.>'], maxAgeMs: 60_000 });
-  for (let n = 0; n < 300_000; n++) log.keep({ subject: `turn.${n % 16}.turn_${n}`, data: Buffer.from(`{"n":${n}}`) }, `evt_${n}`);
+  for (let n = 0; n < 300_000; n++) log.append({ subject: `turn.${n % 16}.turn_${n}`, data: Buffer.from(`{"n":${n}}`) }, `evt_${n}`);
   const taken = (await usedBytes()) - before;
   assert.ok(taken > MAX_BYTES / 2 && taken < MAX_BYTES * 1.25, `${Math.round(taken / 1024)} KiB`);
   assert.ok(log.read('turn.>').length > 30_000);
@@ -40,7 +40,7 @@ test('many small messages take no more memory than a log may hold, each alone on
 test('a message keeps nothing of what it was sent in', async () => {
   const before = await usedBytes();
   const log = createMemoryLog({ subjects: ['turn.>'], maxAgeMs: 60_000 });
-  for (let n = 0; n < 1_000; n++) log.keep({ subject: 'turn.a', data: Buffer.alloc(65_536, 'x').subarray(0, 10) });
+  for (let n = 0; n < 1_000; n++) log.append({ subject: 'turn.a', data: Buffer.alloc(65_536, 'x').subarray(0, 10) });
   const taken = (await usedBytes()) - before;
   assert.ok(taken < 1_000_000, `${Math.round(taken / 1024)} KiB`);
   assert.equal(Buffer.from(log.read('turn.a')[999]?.data ?? []).toString(), 'xxxxxxxxxx');
@@ -49,23 +49,23 @@ test('a message keeps nothing of what it was sent in', async () => {
 test('any bytes come back as they went', () => {
   const log = createMemoryLog({ subjects: ['turn.a'], maxAgeMs: 60_000 });
   const bytes = Uint8Array.from({ length: 256 }, (_, n) => n);
-  log.keep({ subject: 'turn.a', data: bytes.subarray(1) });
+  log.append({ subject: 'turn.a', data: bytes.subarray(1) });
   assert.deepEqual([...(log.read('turn.a')[0]?.data ?? [])], [...bytes.subarray(1)]);
 });
 
 test('an id is known for as long as its message is held', () => {
   const log = createMemoryLog({ subjects: ['turn.*'], maxAgeMs: 60_000 });
-  const { seq } = log.keep({ subject: 'turn.a', data: Buffer.from('one') }, 'one');
-  assert.deepEqual(log.keep({ subject: 'turn.a', data: Buffer.from('one') }, 'one'), { seq, duplicate: true });
-  for (let n = 0; n < 40; n++) log.keep({ subject: 'turn.b', data: Buffer.alloc(1024 * 1024) });
-  assert.equal(log.keep({ subject: 'turn.a', data: Buffer.from('one') }, 'one').duplicate, false);
+  const { seq } = log.append({ subject: 'turn.a', data: Buffer.from('one') }, 'one');
+  assert.deepEqual(log.append({ subject: 'turn.a', data: Buffer.from('one') }, 'one'), { seq, duplicate: true });
+  for (let n = 0; n < 40; n++) log.append({ subject: 'turn.b', data: Buffer.alloc(1024 * 1024) });
+  assert.equal(log.append({ subject: 'turn.a', data: Buffer.from('one') }, 'one').duplicate, false);
 });
 
 test('a subject that talks without end leaves what others said, and takes no more than it may', async () => {
   const before = await usedBytes();
   const log = createMemoryLog({ subjects: ['turn.*'], maxAgeMs: 60_000, maxPerSubject: 100 });
-  log.keep({ subject: 'turn.quiet', data: Buffer.from('first') });
-  for (let n = 0; n < 300_000; n++) log.keep({ subject: 'turn.loud', data: Buffer.from('again') });
+  log.append({ subject: 'turn.quiet', data: Buffer.from('first') });
+  for (let n = 0; n < 300_000; n++) log.append({ subject: 'turn.loud', data: Buffer.from('again') });
   const taken = (await usedBytes()) - before;
   assert.ok(taken < 1_000_000, `${Math.round(taken / 1024)} KiB`);
   assert.deepEqual(

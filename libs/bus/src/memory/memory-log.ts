@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { findHeader, type HeaderLines } from '../wire/headers.ts';
 import type { LogEntry, LogPosition, Outgoing } from '../wire/transport.ts';
-import { isWildcard, subjectMatcher } from './subject-index.ts';
+import { isWildcard, createSubjectMatcher } from './subject-index.ts';
 
 /** How much a log holds. What is in use V8 lets grow to several times its size before it collects: this is most of it. */
 export const MAX_BYTES = 16 * 1024 * 1024;
@@ -9,7 +9,7 @@ export const MAX_BYTES = 16 * 1024 * 1024;
 export const MESSAGE_BYTES = 384;
 
 /** A message that is held. It stands between its neighbours in the ring, and before the next one of its subject. */
-interface Place {
+interface LogNode {
   readonly seq: number;
   readonly subject: string;
   readonly at: number;
@@ -17,22 +17,22 @@ interface Place {
   readonly headers: HeaderLines | undefined;
   /** A character for each byte: alone, bytes take several times their number, and a part of a pool keeps all of the pool. */
   readonly data: string;
-  older: Place | undefined;
-  newer: Place | undefined;
-  next: Place | undefined;
+  older: LogNode | undefined;
+  newer: LogNode | undefined;
+  next: LogNode | undefined;
 }
 
 /** The messages of one subject. */
-interface Lane {
-  oldest: Place;
-  newest: Place;
+interface SubjectQueue {
+  oldest: LogNode;
+  newest: LogNode;
   length: number;
 }
 
 /** A ring of messages, bounded by age, by size, and for each subject by number. */
 export interface MemoryLog {
-  holds(subject: string): boolean;
-  keep(message: Outgoing, id?: string): { seq: number; duplicate: boolean };
+  matches(subject: string): boolean;
+  append(message: Outgoing, id?: string): { seq: number; duplicate: boolean };
   /** Of a subject without wildcards only its own messages are looked at, however many others there are. */
   read(subject: string, fromSeq?: number): LogEntry[];
   position(): LogPosition;
@@ -45,44 +45,44 @@ interface Definition {
 }
 
 export function createMemoryLog({ subjects, maxAgeMs, maxPerSubject = Infinity }: Definition): MemoryLog {
-  const matchers = subjects.map(subjectMatcher);
+  const matchers = subjects.map(createSubjectMatcher);
   /** Known for as long as their messages are held, which is longer than JetStream knows them. */
-  const ids = new Map<string, Place>();
-  const lanes = new Map<string, Lane>();
-  const ring: { oldest: Place | undefined; newest: Place | undefined } = { oldest: undefined, newest: undefined };
+  const ids = new Map<string, LogNode>();
+  const queues = new Map<string, SubjectQueue>();
+  const ring: { oldest: LogNode | undefined; newest: LogNode | undefined } = { oldest: undefined, newest: undefined };
   let bytes = 0;
   let lastSeq = 0;
 
   /** The oldest of its subject is what goes first, whether the whole log is full or the subject has too many. */
-  function forgetOldest(lane: Lane): void {
+  function removeOldest(lane: SubjectQueue): void {
     const { oldest } = lane;
-    if (oldest.next === undefined) lanes.delete(oldest.subject);
+    if (oldest.next === undefined) queues.delete(oldest.subject);
     else Object.assign(lane, { oldest: oldest.next, length: lane.length - 1 });
     if (oldest.older === undefined) ring.oldest = oldest.newer;
     else oldest.older.newer = oldest.newer;
     if (oldest.newer === undefined) ring.newest = oldest.older;
     else oldest.newer.older = oldest.older;
     if (oldest.id !== undefined) ids.delete(oldest.id);
-    bytes -= sizeOf(oldest);
+    bytes -= measureNode(oldest);
   }
 
   function prune(now: number): void {
     while (ring.oldest !== undefined && (ring.oldest.at <= now - maxAgeMs || bytes > MAX_BYTES))
-      forgetOldest(lanes.get(ring.oldest.subject) as Lane);
+      removeOldest(queues.get(ring.oldest.subject) as SubjectQueue);
   }
 
-  function add(place: Place): void {
+  function add(place: LogNode): void {
     if (ring.newest === undefined) ring.oldest = place;
     else ring.newest.newer = place;
     ring.newest = place;
     if (place.id !== undefined) ids.set(place.id, place);
-    bytes += sizeOf(place);
-    const lane = lanes.get(place.subject);
-    if (lane === undefined) return void lanes.set(place.subject, { oldest: place, newest: place, length: 1 });
+    bytes += measureNode(place);
+    const lane = queues.get(place.subject);
+    if (lane === undefined) return void queues.set(place.subject, { oldest: place, newest: place, length: 1 });
     lane.newest.next = place;
     lane.newest = place;
     lane.length += 1;
-    if (lane.length > maxPerSubject) forgetOldest(lane);
+    if (lane.length > maxPerSubject) removeOldest(lane);
   }
 
   // It is as old as its process: who comes back after a restart comes to another log.
@@ -90,39 +90,39 @@ export function createMemoryLog({ subjects, maxAgeMs, maxPerSubject = Infinity }
 
   return {
     position: () => ({ name, seq: lastSeq }),
-    holds: (subject) => matchers.some((matches) => matches(subject)),
-    keep({ subject, data, headers }, id) {
+    matches: (subject) => matchers.some((matches) => matches(subject)),
+    append({ subject, data, headers }, id) {
       const now = Date.now();
       prune(now);
       const known = id === undefined ? undefined : ids.get(id);
       if (known !== undefined) return { seq: known.seq, duplicate: true };
       const seq = ++lastSeq;
       const { newest: older } = ring;
-      add({ seq, subject, at: now, id, headers, data: toText(data), older, newer: undefined, next: undefined });
+      add({ seq, subject, at: now, id, headers, data: toLatin1(data), older, newer: undefined, next: undefined });
       return { seq, duplicate: false };
     },
     read(subject, fromSeq = 0) {
       prune(Date.now());
       const entries: LogEntry[] = [];
       if (isWildcard(subject)) {
-        const matches = subjectMatcher(subject);
-        for (let at = ring.oldest; at; at = at.newer) if (at.seq >= fromSeq && matches(at.subject)) entries.push(entryOf(at));
+        const matches = createSubjectMatcher(subject);
+        for (let at = ring.oldest; at; at = at.newer) if (at.seq >= fromSeq && matches(at.subject)) entries.push(toEntry(at));
       } else {
-        for (let at = lanes.get(subject)?.oldest; at; at = at.next) if (at.seq >= fromSeq) entries.push(entryOf(at));
+        for (let at = queues.get(subject)?.oldest; at; at = at.next) if (at.seq >= fromSeq) entries.push(toEntry(at));
       }
       return entries;
     },
   };
 }
 
-function sizeOf({ subject, headers, data }: Place): number {
+function measureNode({ subject, headers, data }: LogNode): number {
   return subject.length + (headers?.length ?? 0) + data.length + MESSAGE_BYTES;
 }
 
-function toText(data: Uint8Array): string {
+function toLatin1(data: Uint8Array): string {
   return Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('latin1');
 }
 
-function entryOf({ seq, at, subject, headers, data }: Place): LogEntry {
+function toEntry({ seq, at, subject, headers, data }: LogNode): LogEntry {
   return { seq, at, subject, data: Buffer.from(data, 'latin1'), header: (name) => findHeader(headers, name) };
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { createSubjectIndex, subjectMatcher } from './subject-index.ts';
+import { createSubjectIndex, createSubjectMatcher } from './subject-index.ts';
 
 /** The rule itself, token by token. */
 function falls(subject: string, pattern: string): boolean {
@@ -21,7 +21,7 @@ test('whatever the form of a pattern, it matches as its tokens do', () => {
   fc.assert(
     fc.property(tokens, patterns, (subject, pattern) => {
       const [text, form] = [subject.join('.'), pattern.join('.')];
-      assert.equal(subjectMatcher(form)(text), falls(text, form), `${text} against ${form}`);
+      assert.equal(createSubjectMatcher(form)(text), falls(text, form), `${text} against ${form}`);
     }),
     { numRuns: 2_000 },
   );

@@ -1,14 +1,14 @@
 import { LRUCache } from 'lru-cache';
 
 /** Whether a subject falls under a pattern: `*` is one token, a last `>` is one or more. */
-export function subjectMatcher(pattern: string): (subject: string) => boolean {
+export function createSubjectMatcher(pattern: string): (subject: string) => boolean {
   if (!isWildcard(pattern)) return (subject) => subject === pattern;
   const wanted = pattern.split('.');
   const open = wanted.at(-1) === '>';
   if (open) wanted.pop();
-  if (!wanted.includes('*')) return startsWith(prefixOf(wanted));
-  if (!open && wanted.indexOf('*') === wanted.length - 1) return endsInOneToken(prefixOf(wanted.slice(0, -1)));
-  const beginning = prefixOf(wanted.slice(0, wanted.indexOf('*')));
+  if (!wanted.includes('*')) return matchPrefix(joinPrefix(wanted));
+  if (!open && wanted.indexOf('*') === wanted.length - 1) return matchOneToken(joinPrefix(wanted.slice(0, -1)));
+  const beginning = joinPrefix(wanted.slice(0, wanted.indexOf('*')));
   return (subject) => {
     if (!subject.startsWith(beginning)) return false; // most are told apart without being taken apart
     const tokens = subject.split('.');
@@ -17,17 +17,17 @@ export function subjectMatcher(pattern: string): (subject: string) => boolean {
   };
 }
 
-function prefixOf(tokens: readonly string[]): string {
+function joinPrefix(tokens: readonly string[]): string {
   return tokens.map((token) => `${token}.`).join('');
 }
 
 /** `a.b.>`, without taking the subject apart. */
-function startsWith(prefix: string): (subject: string) => boolean {
+function matchPrefix(prefix: string): (subject: string) => boolean {
   return (subject) => subject.length > prefix.length && subject.startsWith(prefix);
 }
 
 /** `a.b.*`, the form of every inbox. */
-function endsInOneToken(prefix: string): (subject: string) => boolean {
+function matchOneToken(prefix: string): (subject: string) => boolean {
   return (subject) => subject.length > prefix.length && subject.startsWith(prefix) && !subject.includes('.', prefix.length);
 }
 
@@ -51,23 +51,23 @@ export interface SubjectIndex<L> {
 }
 
 /** Subjects begin in a few ways, by kind and by service or connection: this is far more than there are. */
-const MAX_BEGINNINGS = 1_024;
+const MAX_CACHED_PREFIXES = 1_024;
 
 /** Exact subjects are found in one look-up; of the patterns those are tried that begin as the subject does. */
 export function createSubjectIndex<L>(): SubjectIndex<L> {
   const exact = new Map<string, Topic<L>>();
   const patterns = new Map<string, Topic<L>>();
   /** The patterns that may match, by how subjects begin. */
-  const near = new LRUCache<string, readonly Topic<L>[]>({ max: MAX_BEGINNINGS });
+  const patternCache = new LRUCache<string, readonly Topic<L>[]>({ max: MAX_CACHED_PREFIXES });
   const indexOf = (subject: string) => (isWildcard(subject) ? patterns : exact);
 
-  function patternsNear(subject: string): readonly Topic<L>[] {
-    const beginning = beginningOf(subject);
-    let found = near.get(beginning);
+  function findPatterns(subject: string): readonly Topic<L>[] {
+    const beginning = getPrefix(subject);
+    let found = patternCache.get(beginning);
     if (found === undefined) {
       const tokens = beginning.split('.');
-      found = [...patterns.values()].filter((pattern) => mayBegin(pattern.tokens, tokens));
-      near.set(beginning, found);
+      found = [...patterns.values()].filter((pattern) => mayMatchPrefix(pattern.tokens, tokens));
+      patternCache.set(beginning, found);
     }
     return found;
   }
@@ -77,39 +77,39 @@ export function createSubjectIndex<L>(): SubjectIndex<L> {
       const index = indexOf(subject);
       let topic = index.get(subject);
       if (topic === undefined) {
-        topic = { tokens: subject.split('.'), matches: subjectMatcher(subject), plain: [], groups: new Map() };
+        topic = { tokens: subject.split('.'), matches: createSubjectMatcher(subject), plain: [], groups: new Map() };
         index.set(subject, topic);
-        if (index === patterns) near.clear();
+        if (index === patterns) patternCache.clear();
       }
       if (queue === undefined) topic.plain.push(listener);
-      else join(topic, queue, listener);
+      else addToGroup(topic, queue, listener);
     },
     remove(subject, listener, queue) {
       const index = indexOf(subject);
       const topic = index.get(subject);
       if (topic === undefined) return;
-      leave(topic, listener, queue);
+      removeListener(topic, listener, queue);
       if (topic.plain.length > 0 || topic.groups.size > 0) return;
       index.delete(subject);
-      if (index === patterns) near.clear();
+      if (index === patterns) patternCache.clear();
     },
     route(subject, to) {
       const topic = exact.get(subject);
-      let heard = topic !== undefined && hand(topic, to);
-      for (const pattern of patternsNear(subject)) if (pattern.matches(subject)) heard = hand(pattern, to) || heard;
+      let heard = topic !== undefined && deliver(topic, to);
+      for (const pattern of findPatterns(subject)) if (pattern.matches(subject)) heard = deliver(pattern, to) || heard;
       return heard;
     },
   };
 }
 
 /** The first two tokens, or all where there are no more. */
-function beginningOf(subject: string): string {
+function getPrefix(subject: string): string {
   const end = subject.indexOf('.', subject.indexOf('.') + 1);
   return end === -1 ? subject : subject.slice(0, end);
 }
 
 /** Whether what begins with these tokens may fall under a pattern. */
-function mayBegin(pattern: readonly string[], tokens: readonly string[]): boolean {
+function mayMatchPrefix(pattern: readonly string[], tokens: readonly string[]): boolean {
   for (const [at, token] of tokens.entries()) {
     const wanted = pattern[at];
     if (wanted === '>') return true;
@@ -118,13 +118,13 @@ function mayBegin(pattern: readonly string[], tokens: readonly string[]): boolea
   return true;
 }
 
-function join<L>(topic: Topic<L>, queue: string, listener: L): void {
+function addToGroup<L>(topic: Topic<L>, queue: string, listener: L): void {
   const group = topic.groups.get(queue);
   if (group === undefined) topic.groups.set(queue, { members: [listener], next: 0 });
   else group.members.push(listener);
 }
 
-function leave<L>(topic: Topic<L>, listener: L, queue: string | undefined): void {
+function removeListener<L>(topic: Topic<L>, listener: L, queue: string | undefined): void {
   const group = queue === undefined ? undefined : topic.groups.get(queue);
   const among = group?.members ?? topic.plain;
   const at = among.indexOf(listener);
@@ -132,7 +132,7 @@ function leave<L>(topic: Topic<L>, listener: L, queue: string | undefined): void
   if (queue !== undefined && group?.members.length === 0) topic.groups.delete(queue);
 }
 
-function hand<L>(topic: Topic<L>, to: (listener: L) => void): boolean {
+function deliver<L>(topic: Topic<L>, to: (listener: L) => void): boolean {
   for (const listener of topic.plain) to(listener);
   for (const group of topic.groups.values()) {
     const turn = group.next++ % group.members.length;

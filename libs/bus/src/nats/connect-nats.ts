@@ -4,13 +4,13 @@ import { mintId, randomBase62 } from '@switchyard/security';
 import type { Logger } from '@switchyard/telemetry';
 import type { BusCredentials } from './bus-credentials.ts';
 import { createMux } from '../wire/reply-mux.ts';
-import { announce, drainTogether } from '../wire/service-announcement.ts';
+import { announce, combineSubscriptions } from '../wire/service-announcement.ts';
 import type { ConnectionListener, Transport } from '../wire/transport.ts';
 import { ensureBucket, openBucket } from './nats-bucket.ts';
 import { dial, dialOptions } from './nats-dialer.ts';
-import { typed } from './nats-errors.ts';
-import { natsInbox } from './nats-inbox.ts';
-import { createLink, type NatsLink } from './nats-connection.ts';
+import { mapNatsErrors } from './nats-errors.ts';
+import { formatInbox } from './nats-inbox.ts';
+import { createBusConnection, type BusConnection } from './nats-connection.ts';
 import { openLog } from './nats-log.ts';
 import { ensureStreams } from './nats-streams.ts';
 
@@ -26,7 +26,7 @@ export interface NatsOptions {
   /** Who we are, where the address does not say it. */
   credentials?: BusCredentials;
   /** For how long messages are held for a server that cannot be reached; five seconds unless said. */
-  holdMs?: number;
+  bufferTimeoutMs?: number;
 }
 
 /**
@@ -34,8 +34,8 @@ export interface NatsOptions {
  * waiting: UNAUTHENTICATED.
  */
 export async function connectNats(url: string, options: NatsOptions): Promise<Transport> {
-  const { log, service = 'bus', replica = mintId('rep'), credentials, holdMs } = options;
-  const inbox = natsInbox(service);
+  const { log, service = 'bus', replica = mintId('rep'), credentials, bufferTimeoutMs: holdMs } = options;
+  const inbox = formatInbox(service);
   const connection = await dial(
     {
       ...dialOptions(url, credentials),
@@ -50,7 +50,7 @@ export async function connectNats(url: string, options: NatsOptions): Promise<Tr
     },
     log,
   );
-  const link = createLink(connection, {
+  const link = createBusConnection(connection, {
     inbox: `${inbox}.${randomBase62(CONNECTION_DIGITS)}`,
     log,
     ...(holdMs === undefined ? {} : { holdMs }),
@@ -58,7 +58,7 @@ export async function connectNats(url: string, options: NatsOptions): Promise<Tr
   return createTransport(link, await jetstreamManager(connection, { checkAPI: false }));
 }
 
-function createTransport(link: NatsLink, manager: JetStreamManager): Transport {
+function createTransport(link: BusConnection, manager: JetStreamManager): Transport {
   const acks = createMux(link, 'a');
   const kept = { link, manager, acks };
   const ensured = new Map<string, () => Promise<unknown>>();
@@ -67,7 +67,7 @@ function createTransport(link: NatsLink, manager: JetStreamManager): Transport {
   link.follow({
     closed() {
       reconnects++;
-      acks.end();
+      acks.shutDown();
     },
     reconnected: () => void restore(++reconnects),
     unreachable: () => listeners.forEach((listener) => listener.unreachable?.()),
@@ -99,25 +99,25 @@ function createTransport(link: NatsLink, manager: JetStreamManager): Transport {
     ...link,
     inlineBytes: INLINE_BYTES,
     async serve(info, endpoints) {
-      const serving = endpoints.map((endpoint) => link.answer(endpoint, info.name));
-      const subscription = drainTogether([...serving, ...announce(link, info, endpoints)]);
+      const serving = endpoints.map((endpoint) => link.subscribeEndpoint(endpoint, info.name));
+      const subscription = combineSubscriptions([...serving, ...announce(link, info, endpoints)]);
       // Without a server now, the client subscribes again when there is one.
       await link.flush().catch((err: unknown) => link.log.warn({ err, service: info.name }, 'served before NATS knew'));
       return subscription;
     },
     async log(definition) {
-      await typed(() => keep(definition.name, () => ensureStreams(manager, definition)));
+      await mapNatsErrors(() => keep(definition.name, () => ensureStreams(manager, definition)));
       return openLog(kept, definition);
     },
     async kv(definition) {
-      await typed(() => keep(`KV_${definition.name}`, () => ensureBucket(manager, definition)));
+      await mapNatsErrors(() => keep(`KV_${definition.name}`, () => ensureBucket(manager, definition)));
       return openBucket(kept, definition);
     },
     async drain() {
-      acks.end();
+      acks.shutDown();
       await link.drain();
     },
-    follow(listener) {
+    addConnectionListener(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },

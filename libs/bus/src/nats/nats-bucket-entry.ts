@@ -1,9 +1,9 @@
-import { headerLines } from '../wire/headers.ts';
+import { formatHeaders } from '../wire/headers.ts';
 
 const OPERATION = 'KV-Operation';
 const MARKER = 'Nats-Marker-Reason';
 
-export const DELETE_HEADERS = headerLines([OPERATION, 'DEL']);
+export const DELETE_HEADERS = formatHeaders([OPERATION, 'DEL']);
 
 /** The subject of a key, as in the KV buckets of other NATS clients. */
 export function keySubject(bucket: string, key: string): string {

@@ -112,7 +112,7 @@ test('a watch delivers values that are written after the server lost its store',
   const entries: BucketEntry[] = [];
   const watch = await bucket.watch((entry) => entries.push(entry));
   const restored = Promise.withResolvers<void>();
-  transport.follow({ restored: () => restored.resolve() });
+  transport.addConnectionListener({ restored: () => restored.resolve() });
   await server.restart({ empty: true });
   await restored.promise;
   const revision = await bucket.put('k', valueOf(MiB - 9, 'new'));

@@ -2,14 +2,14 @@ import { DiscardPolicy, JetStreamApiCodes, RetentionPolicy, StorageType, type Je
 import { nanos } from '@nats-io/nats-core';
 import type { BucketDefinition } from '@switchyard/contracts';
 import { decodeJson, EMPTY } from '../wire/encoding.ts';
-import { busUnreachable } from '../wire/errors.ts';
-import { headerLines } from '../wire/headers.ts';
+import { busUnreachableError } from '../wire/errors.ts';
+import { formatHeaders } from '../wire/headers.ts';
 import { checkKey } from '../wire/validation.ts';
 import type { Bucket, BucketEntry, Outgoing } from '../wire/transport.ts';
-import { ask, type NatsAsker } from './nats-request.ts';
+import { requestMany, type NatsRequester } from './nats-request.ts';
 import { DELETE_HEADERS, isDeletion, keySubject } from './nats-bucket-entry.ts';
-import { typed } from './nats-errors.ts';
-import { copiesOf, ensureStream } from './nats-streams.ts';
+import { mapNatsErrors } from './nats-errors.ts';
+import { formatReplicaConfig, ensureStream } from './nats-streams.ts';
 import { openWatch } from './nats-watch.ts';
 
 /** How long watchers that were away can still learn that a key ran out. */
@@ -41,13 +41,13 @@ export async function ensureBucket(manager: JetStreamManager, { name, ttlMs, cop
     // Read and written at the leader, so that a writer reads what it wrote.
     allow_direct: false,
     ...runsOut,
-    ...copiesOf(copies),
+    ...formatReplicaConfig(copies),
     // A bucket that is made anew after a loss begins past every revision of the lost one: nobody writes each millisecond.
     first_seq: Date.now(),
   });
 }
 
-export interface NatsBuckets extends NatsAsker {
+export interface NatsBuckets extends NatsRequester {
   manager: JetStreamManager;
 }
 
@@ -55,12 +55,12 @@ export function openBucket(buckets: NatsBuckets, { name }: BucketDefinition): Bu
   const bucket = { ...buckets, name };
   const subject = (key: string): string => keySubject(name, checked(key));
   return {
-    get: (key) => typed(() => read(bucket, checked(key))),
+    get: (key) => mapNatsErrors(() => read(bucket, checked(key))),
     // The values are copied, because the caller may change them before they are sent.
-    put: (key, value) => typed(() => storeAlways(bucket, { subject: subject(key), data: new Uint8Array(value) })),
-    update: (key, value, revision) => typed(() => update(bucket, checked(key), new Uint8Array(value), revision)),
-    remove: (key) => typed(() => storeAlways(bucket, { subject: subject(key), data: EMPTY, headers: DELETE_HEADERS })),
-    keys: () => typed(() => listKeys(bucket)),
+    put: (key, value) => mapNatsErrors(() => storeAlways(bucket, { subject: subject(key), data: new Uint8Array(value) })),
+    update: (key, value, revision) => mapNatsErrors(() => update(bucket, checked(key), new Uint8Array(value), revision)),
+    remove: (key) => mapNatsErrors(() => storeAlways(bucket, { subject: subject(key), data: EMPTY, headers: DELETE_HEADERS })),
+    keys: () => mapNatsErrors(() => listKeys(bucket)),
     watch: (onEntry) => openWatch(bucket, name, onEntry),
   };
 }
@@ -98,7 +98,7 @@ async function findEntry({ manager, name }: OpenBucket, key: string): Promise<St
 async function update(bucket: OpenBucket, key: string, value: Uint8Array, revision: number): Promise<number | undefined> {
   const subject = keySubject(bucket.name, key);
   for (let expected = revision; ;) {
-    const headers = headerLines([EXPECTED_REVISION, String(expected)]);
+    const headers = formatHeaders([EXPECTED_REVISION, String(expected)]);
     const written = await store(bucket, { subject, data: value, headers });
     if (written !== undefined || revision !== 0) return written;
     // A deleted or expired key has a marker in the stream, whose revision the server expects instead of 0.
@@ -110,7 +110,7 @@ async function update(bucket: OpenBucket, key: string, value: Uint8Array, revisi
 
 async function storeAlways(bucket: OpenBucket, message: Outgoing): Promise<number> {
   const revision = await store(bucket, message);
-  if (revision === undefined) throw busUnreachable(new Error('the server rejected a write without an expected revision'));
+  if (revision === undefined) throw busUnreachableError(new Error('the server rejected a write without an expected revision'));
   return revision;
 }
 
@@ -121,12 +121,12 @@ interface PublishAck {
 
 /** Returns the new revision, or undefined if the key does not have the expected revision. */
 async function store(bucket: OpenBucket, message: Outgoing): Promise<number | undefined> {
-  const [answer] = await ask(bucket, message, () => true);
-  if (answer === undefined || answer.status === 503) throw busUnreachable();
+  const [answer] = await requestMany(bucket, message, () => true);
+  if (answer === undefined || answer.status === 503) throw busUnreachableError();
   const { seq, error } = decodeJson(answer.data) as PublishAck;
   if (error === undefined) return seq;
   if (isWrongRevision(error.err_code)) return undefined;
-  throw busUnreachable(new Error(error.description));
+  throw busUnreachableError(new Error(error.description));
 }
 
 function isWrongRevision(code: number): boolean {

@@ -1,15 +1,15 @@
 import { errors, type NatsConnection, type Status } from '@nats-io/nats-core';
 import type { NatsConnectionImpl } from '@nats-io/nats-core/internal';
 import type { Logger } from '@switchyard/telemetry';
-import { busClosed, busUnreachable } from '../wire/errors.ts';
-import { headerLines, withLine } from '../wire/headers.ts';
+import { busClosedError, busUnreachableError } from '../wire/errors.ts';
+import { formatHeaders, addHeaders } from '../wire/headers.ts';
 import { MAX_PAYLOAD, type Endpoint, type Message, type Outgoing, type Subscription } from '../wire/transport.ts';
 import { readMessage } from './nats-message.ts';
-import { createOutbound, HOLD_MS } from './nats-outbound.ts';
+import { createOutbound, BUFFER_TIMEOUT_MS } from './nats-outbound.ts';
 import { createLogThrottle, type LogThrottle } from './log-throttle.ts';
 
 /** What changes for those who hold something on the server. */
-export interface LinkListener {
+export interface BusConnectionListener {
   reconnected?(): void;
   /** It has been gone for longer than anything is held for it. */
   unreachable?(): void;
@@ -17,53 +17,56 @@ export interface LinkListener {
 }
 
 /** The connection, as the parts of this adapter use it. */
-export interface NatsLink {
+export interface BusConnection {
   readonly inbox: string;
   readonly log: Logger;
   /** For what fails again and again while the connection is the same one. */
   readonly throttle: LogThrottle;
   readonly maxPayload: number;
   /** How long what was lost may take to come back. */
-  readonly holdMs: number;
+  readonly bufferTimeoutMs: number;
   readonly closed: Promise<void>;
   publish(message: Outgoing): boolean;
   subscribe(subject: string, onMessage: (message: Message) => void, queue?: string): Subscription;
   /** As `subscribe`, for the one subject of an endpoint. */
-  answer(endpoint: Endpoint, queue: string): Subscription;
+  subscribeEndpoint(endpoint: Endpoint, queue: string): Subscription;
   connected(): boolean;
-  heldBytes(): number;
+  bufferedBytes(): number;
   flush(): Promise<void>;
   drain(): Promise<void>;
   /** Returns what stops listening. */
-  follow(listener: LinkListener): () => void;
+  follow(listener: BusConnectionListener): () => void;
 }
 
-export interface LinkOptions {
+export interface BusConnectionOptions {
   inbox: string;
   log: Logger;
   holdMs?: number;
 }
 
-export function createLink(connection: NatsConnection, { inbox, log, holdMs = HOLD_MS }: LinkOptions): NatsLink {
+export function createBusConnection(
+  connection: NatsConnection,
+  { inbox, log, holdMs = BUFFER_TIMEOUT_MS }: BusConnectionOptions,
+): BusConnection {
   // The client's own publish and message view cost more than the rest of a call; see nats-outbound.ts and nats-message.ts.
   const client = connection as NatsConnectionImpl;
   const { protocol } = client;
-  const maxPayload = agreeOnPayload(connection, log);
+  const maxPayload = negotiateMaxPayload(connection, log);
   const outbound = createOutbound(client, maxPayload, holdMs);
-  const listeners = new Set<LinkListener>();
-  const tell = (change: keyof LinkListener) => listeners.forEach((listener) => listener[change]?.());
+  const listeners = new Set<BusConnectionListener>();
+  const tell = (change: keyof BusConnectionListener) => listeners.forEach((listener) => listener[change]?.());
   const throttle = createLogThrottle();
   const isOpen = () => !connection.isClosed() && !connection.isDraining();
 
   let outage: NodeJS.Timeout | undefined;
 
   function giveUp(): void {
-    outbound.giveUp();
+    outbound.rejectMessages();
     tell('unreachable');
   }
 
-  void followStatus(connection, (status) => {
-    report(status, { log, throttle });
+  void watchStatus(connection, (status) => {
+    logStatus(status, { log, throttle });
     if (status.type === 'disconnect') outage ??= setTimeout(giveUp, holdMs).unref();
     if (status.type !== 'reconnect') return;
     clearTimeout(outage);
@@ -77,24 +80,28 @@ export function createLink(connection: NatsConnection, { inbox, log, holdMs = HO
     log,
     throttle,
     maxPayload,
-    holdMs,
+    bufferTimeoutMs: holdMs,
     closed: connection.closed().then((err) => {
       if (err !== undefined) log.error({ err }, 'the connection to NATS is gone for good');
       clearTimeout(outage);
       tell('closed');
     }),
-    publish: (message) => isOpen() && outbound.publish(message.passing === true ? forNoStream(message) : message),
+    publish: (message) => isOpen() && outbound.publish(message.ephemeral === true ? addNoStreamHeader(message) : message),
     subscribe: (subject, onMessage, queue) =>
-      listen(connection, log, { subject, onMessage: subject.startsWith(`${inbox}.`) ? onMessage : fromServices(onMessage), queue }),
-    answer: ({ subject, onMessage }, queue) =>
-      listen(connection, log, { subject, onMessage: fromServices(onMessage), queue, exact: subject }),
+      subscribe(connection, log, {
+        subject,
+        onMessage: subject.startsWith(`${inbox}.`) ? onMessage : dropStoredMessages(onMessage),
+        queue,
+      }),
+    subscribeEndpoint: ({ subject, onMessage }, queue) =>
+      subscribe(connection, log, { subject, onMessage: dropStoredMessages(onMessage), queue, exact: subject }),
     connected: () => protocol.connected && !connection.isClosed(),
-    heldBytes: () => outbound.heldBytes(),
+    bufferedBytes: () => outbound.bufferedBytes(),
     async flush() {
       outbound.flush();
-      if (connection.isClosed()) throw busClosed();
+      if (connection.isClosed()) throw busClosedError();
       await connection.flush().catch((error: unknown) => {
-        throw busUnreachable(error);
+        throw busUnreachableError(error);
       });
     },
     async drain() {
@@ -110,13 +117,13 @@ export function createLink(connection: NatsConnection, { inbox, log, holdMs = HO
 }
 
 /** A stream keeps nothing that is meant for another one; whoever listens gets it all the same. */
-const NO_STREAM = headerLines(['Nats-Expected-Stream', '-']);
+const NO_STREAM = formatHeaders(['Nats-Expected-Stream', '-']);
 
-function forNoStream(message: Outgoing): Outgoing {
-  return { ...message, headers: withLine(message.headers, NO_STREAM) };
+function addNoStreamHeader(message: Outgoing): Outgoing {
+  return { ...message, headers: addHeaders(message.headers, NO_STREAM) };
 }
 
-function agreeOnPayload({ info }: NatsConnection, log: Logger): number {
+function negotiateMaxPayload({ info }: NatsConnection, log: Logger): number {
   const offered = info?.max_payload ?? MAX_PAYLOAD;
   if (offered < MAX_PAYLOAD)
     log.warn({ offered, wanted: MAX_PAYLOAD }, 'the NATS server takes smaller messages than it should: set its max_payload to 8MB');
@@ -128,18 +135,18 @@ function agreeOnPayload({ info }: NatsConnection, log: Logger): number {
  * it delivers a kept message to the subject that a reader of the stream names: a service could make it say on another's subject
  * what it may not say there itself.
  */
-function fromServices(onMessage: (message: Message) => void): (message: Message) => void {
+function dropStoredMessages(onMessage: (message: Message) => void): (message: Message) => void {
   return (message) => {
-    if (!isKept(message)) onMessage(message);
+    if (!isStoredMessage(message)) onMessage(message);
   };
 }
 
 /** A delivery asks for its acknowledgement, an answer to a direct get names its stream. */
-function isKept(message: Message): boolean {
+function isStoredMessage(message: Message): boolean {
   return message.reply?.startsWith('$') === true || message.header('Nats-Stream') !== undefined;
 }
 
-interface Listening {
+interface SubscribeOptions {
   subject: string;
   onMessage: (message: Message) => void;
   queue: string | undefined;
@@ -147,8 +154,8 @@ interface Listening {
   exact?: string;
 }
 
-function listen(connection: NatsConnection, log: Logger, { subject, onMessage, queue, exact }: Listening): Subscription {
-  if (connection.isClosed() || connection.isDraining()) throw busClosed();
+function subscribe(connection: NatsConnection, log: Logger, { subject, onMessage, queue, exact }: SubscribeOptions): Subscription {
+  if (connection.isClosed() || connection.isDraining()) throw busClosedError();
   let open = true;
   const subscription = connection.subscribe(subject, {
     ...(queue === undefined ? {} : { queue }),
@@ -169,11 +176,11 @@ function listen(connection: NatsConnection, log: Logger, { subject, onMessage, q
 }
 
 /** Ends with the connection. */
-async function followStatus(connection: NatsConnection, onStatus: (status: Status) => void): Promise<void> {
+async function watchStatus(connection: NatsConnection, onStatus: (status: Status) => void): Promise<void> {
   for await (const status of connection.status()) onStatus(status);
 }
 
-function report(status: Status, { log, throttle }: Pick<NatsLink, 'log' | 'throttle'>): void {
+function logStatus(status: Status, { log, throttle }: Pick<BusConnection, 'log' | 'throttle'>): void {
   switch (status.type) {
     case 'disconnect':
       throttle.reset();
@@ -181,7 +188,7 @@ function report(status: Status, { log, throttle }: Pick<NatsLink, 'log' | 'throt
     case 'reconnect':
       return log.info({ server: status.server }, 'connected to NATS again');
     case 'error':
-      return reportError(status.error, { log, throttle });
+      return logError(status.error, { log, throttle });
     case 'ldm':
       return log.warn({ server: status.server }, 'the NATS server is about to stop');
     default:
@@ -189,11 +196,11 @@ function report(status: Status, { log, throttle }: Pick<NatsLink, 'log' | 'throt
 }
 
 /** Whoever tries to make a stream and may not says itself which job makes it. */
-const MAKING = /^\$JS\.API\.STREAM\.CREATE\./;
+const STREAM_CREATE_SUBJECT = /^\$JS\.API\.STREAM\.CREATE\./;
 
-function reportError(err: Error, { log, throttle }: Pick<NatsLink, 'log' | 'throttle'>): void {
+function logError(err: Error, { log, throttle }: Pick<BusConnection, 'log' | 'throttle'>): void {
   if (!(err instanceof errors.PermissionViolationError)) return log.error({ err }, 'NATS reports an error');
   const { operation, subject } = err;
-  if (MAKING.test(subject)) return;
+  if (STREAM_CREATE_SUBJECT.test(subject)) return;
   throttle.log(`${operation} ${subject}`, () => log.error({ operation, subject }, 'NATS does not let this service do that'));
 }

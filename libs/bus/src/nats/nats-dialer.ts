@@ -3,18 +3,18 @@ import { credsAuthenticator, errors, type Authenticator, type ConnectionOptions,
 import { connect } from '@nats-io/transport-node';
 import type { Logger } from '@switchyard/telemetry';
 import type { BusCredentials } from './bus-credentials.ts';
-import { busRefused, certificateRefused, notCredentials } from '../wire/errors.ts';
-import { certificateRefusal } from './nats-tls-probe.ts';
+import { credentialsRejectedError, certificateRejectedError, invalidCredentialsError } from '../wire/errors.ts';
+import { probeCertificateRejection } from './nats-tls-probe.ts';
 
-const RETRY_MS = 250;
+const RETRY_INTERVAL_MS = 250;
 /** A server that wants a certificate hangs up after the handshake, which the client learns from silence alone. */
-const ANSWER_MS = 5_000;
-const WARN_EVERY_MS = 5_000;
+const CONNECT_TIMEOUT_MS = 5_000;
+const WARN_INTERVAL_MS = 5_000;
 
 /** What a server says of our certificate, or that there is none. */
-const OURS_REFUSED = /_ALERT_(?!PROTOCOL_VERSION)/;
+const CLIENT_CERTIFICATE_ALERT = /_ALERT_(?!PROTOCOL_VERSION)/;
 /** What Node says of a certificate, ours or theirs, that the other side does not take: waiting mends none of it. */
-const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ERR_SSL|ERR_TLS|ERR_OSSL/;
+const CERTIFICATE_ERROR_CODE = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ERR_SSL|ERR_TLS|ERR_OSSL/;
 
 /** Where the servers are and who we are. What stands in the address counts as well as what is given beside it. */
 export function dialOptions(url: string, { user, password, token, credentials, tls }: BusCredentials = {}): ConnectionOptions {
@@ -22,13 +22,13 @@ export function dialOptions(url: string, { user, password, token, credentials, t
   const { username, password: secret, protocol } = addresses[0] as URL;
   return {
     servers: addresses.map(({ host }) => host),
-    ...identity({ user: user ?? decodeURIComponent(username), password: password ?? decodeURIComponent(secret), token, credentials }),
+    ...readIdentity({ user: user ?? decodeURIComponent(username), password: password ?? decodeURIComponent(secret), token, credentials }),
     ...(tls !== undefined || protocol === 'tls:' ? { tls: tls ?? {} } : {}),
   };
 }
 
 /** A name without a password is a token, as in the addresses of other NATS tools. */
-function identity({ user = '', password = '', token, credentials }: BusCredentials): ConnectionOptions {
+function readIdentity({ user = '', password = '', token, credentials }: BusCredentials): ConnectionOptions {
   if (credentials !== undefined) return { authenticator: readCredentials(credentials) };
   if (token !== undefined) return { token };
   if (user === '') return {};
@@ -42,7 +42,7 @@ function readCredentials(text: string): Authenticator {
     authenticator('nonce');
     return authenticator;
   } catch (cause) {
-    throw notCredentials(cause);
+    throw invalidCredentialsError(cause);
   }
 }
 
@@ -52,17 +52,17 @@ export async function dial(options: ConnectionOptions, log: Logger): Promise<Nat
   let warnedAt = performance.now();
   for (;;) {
     try {
-      return await connect({ ...options, timeout: ANSWER_MS });
+      return await connect({ ...options, timeout: CONNECT_TIMEOUT_MS });
     } catch (err) {
-      if (isCertificateRefusal(err)) throw certificateRefused(servers.join(','), err);
-      if (isRefusal(err)) throw busRefused(servers.join(','), err);
+      if (isCertificateRejection(err)) throw certificateRejectedError(servers.join(','), err);
+      if (isCredentialsRejection(err)) throw credentialsRejectedError(servers.join(','), err);
       await explainSilence(err, options);
-      if (performance.now() - warnedAt >= WARN_EVERY_MS) {
+      if (performance.now() - warnedAt >= WARN_INTERVAL_MS) {
         warnedAt = performance.now();
         log.warn({ servers, err }, 'waiting for NATS');
       }
     }
-    await delay(RETRY_MS * (1 + Math.random()));
+    await delay(RETRY_INTERVAL_MS * (1 + Math.random()));
   }
 }
 
@@ -70,20 +70,20 @@ export async function dial(options: ConnectionOptions, log: Logger): Promise<Nat
 async function explainSilence(error: unknown, { servers, tls }: ConnectionOptions): Promise<void> {
   if (!(error instanceof errors.TimeoutError)) return;
   for (const server of [servers ?? []].flat()) {
-    const refusal = await certificateRefusal(server, tls ?? undefined);
-    if (refusal !== undefined && isCertificateRefusal(refusal)) throw certificateRefused(server, refusal);
+    const refusal = await probeCertificateRejection(server, tls ?? undefined);
+    if (refusal !== undefined && isCertificateRejection(refusal)) throw certificateRejectedError(server, refusal);
   }
 }
 
-function isCertificateRefusal(error: unknown): error is Error {
+function isCertificateRejection(error: unknown): error is Error {
   if (!(error instanceof Error)) return false;
-  return OURS_REFUSED.test(String((error as NodeJS.ErrnoException).code)) || isCertificateRefusal(error.cause);
+  return CLIENT_CERTIFICATE_ALERT.test(String((error as NodeJS.ErrnoException).code)) || isCertificateRejection(error.cause);
 }
 
-function isRefusal(error: unknown): boolean {
+function isCredentialsRejection(error: unknown): boolean {
   if (error instanceof errors.AuthorizationError || error instanceof errors.UserAuthenticationExpiredError) return true;
   if (!(error instanceof Error)) return false;
   if (/does not support 'tls'/.test(error.message)) return true;
   const { code } = error as NodeJS.ErrnoException;
-  return CERTIFICATE.test(code ?? '') || (error.cause !== undefined && isRefusal(error.cause));
+  return CERTIFICATE_ERROR_CODE.test(code ?? '') || (error.cause !== undefined && isCredentialsRejection(error.cause));
 }

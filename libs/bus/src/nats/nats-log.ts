@@ -1,18 +1,18 @@
 import { type JetStreamManager } from '@nats-io/jetstream';
 import { streamsOf, type LogDefinition } from '@switchyard/contracts';
 import { decodeJson, encodeJson } from '../wire/encoding.ts';
-import { busUnreachable } from '../wire/errors.ts';
-import { headerLines, withLine, type HeaderLines } from '../wire/headers.ts';
-import { refuseFrom, type Log, type LogEntry, type Message, type Outgoing } from '../wire/transport.ts';
-import { ask, type NatsAsker } from './nats-request.ts';
-import { typed } from './nats-errors.ts';
+import { busUnreachableError } from '../wire/errors.ts';
+import { formatHeaders, addHeaders, type HeaderLines } from '../wire/headers.ts';
+import { assertSingleStream, type Log, type LogEntry, type Message, type Outgoing } from '../wire/transport.ts';
+import { requestMany, type NatsRequester } from './nats-request.ts';
+import { mapNatsErrors } from './nats-errors.ts';
 import { ensureStreams, MAX_BYTES } from './nats-streams.ts';
 
 const READ_BATCH = 500;
 /** What JetStream counts of a message besides its subject, its headers and its data. */
 const MESSAGE_BYTES = 16;
 
-export interface NatsLogs extends NatsAsker {
+export interface NatsLogs extends NatsRequester {
   manager: JetStreamManager;
 }
 
@@ -27,25 +27,25 @@ export function openLog(logs: NatsLogs, definition: LogDefinition): Log {
       if (ack !== 'nobody') return ack;
       await ensureStreams(logs.manager, definition);
       const second = await requestAck(logs, sent);
-      if (second === 'nobody') throw busUnreachable();
+      if (second === 'nobody') throw busUnreachableError();
       return second;
     },
     async page(subject, fromSeq, most) {
-      refuseFrom(definition, fromSeq);
+      assertSingleStream(definition, fromSeq);
       const page = await readBatch(logs, definition.name, { seq: Math.max(fromSeq, 1), next_by_subj: subject, batch: most });
-      if (page === undefined) throw busUnreachable();
+      if (page === undefined) throw busUnreachableError();
       return page.entries;
     },
     async position() {
-      refuseFrom(definition, 1);
-      const { created, state } = await typed(() => logs.manager.streams.info(definition.name));
+      assertSingleStream(definition, 1);
+      const { created, state } = await mapNatsErrors(() => logs.manager.streams.info(definition.name));
       return { name: created.replaceAll(/\W/g, '').toLowerCase(), seq: state.last_seq };
     },
     async read(subject, fromSeq) {
-      refuseFrom(definition, fromSeq);
+      assertSingleStream(definition, fromSeq);
       // A part that was moved left behind what it held, so each stream may have something. One that is not there says so at once.
       const held = await Promise.all(streams.map((stream) => readStream(logs, stream, { seq: fromSeq ?? 1, next_by_subj: subject })));
-      if (held.every((entries) => entries === undefined)) throw busUnreachable();
+      if (held.every((entries) => entries === undefined)) throw busUnreachableError();
       return held.flatMap((entries) => entries ?? []);
     },
   };
@@ -70,23 +70,23 @@ async function readStream(logs: NatsLogs, stream: string, from: From): Promise<L
 }
 
 function withId({ headers }: Outgoing, id: string): HeaderLines {
-  return withLine(headers, headerLines(['Nats-Msg-Id', id]));
+  return addHeaders(headers, formatHeaders(['Nats-Msg-Id', id]));
 }
 
 type Ack = { seq: number; duplicate: boolean };
 
 async function requestAck(logs: NatsLogs, message: Outgoing): Promise<Ack | 'nobody'> {
-  const [answer] = await ask(logs, message, () => true);
+  const [answer] = await requestMany(logs, message, () => true);
   if (answer === undefined || answer.status === 503) return 'nobody';
   const ack = decodeJson(answer.data) as { seq?: number; duplicate?: boolean; error?: { description: string } };
-  if (ack.seq === undefined) throw busUnreachable(new Error(ack.error?.description ?? 'not an acknowledgement'));
+  if (ack.seq === undefined) throw busUnreachableError(new Error(ack.error?.description ?? 'not an acknowledgement'));
   return { seq: ack.seq, duplicate: ack.duplicate ?? false };
 }
 
 /** Part of what is there, and where the rest begins. Asked of the stream directly: a consumer would have to be made and removed. */
 async function readBatch(logs: NatsLogs, stream: string, from: From): Promise<{ entries: LogEntry[]; more: boolean } | undefined> {
   const query = { subject: `$JS.API.DIRECT.GET.${stream}`, data: encodeJson({ batch: READ_BATCH, ...from }) };
-  const answers = await ask(logs, query, ({ status }) => status !== undefined);
+  const answers = await requestMany(logs, query, ({ status }) => status !== undefined);
   const end = answers.pop();
   if (end?.status === 503) return undefined;
   return { entries: answers.map(readEntry), more: Number(answers.at(-1)?.header('Nats-Num-Pending') ?? 0) > 0 };

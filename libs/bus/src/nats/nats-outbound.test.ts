@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
-import { headerLines } from '../wire/headers.ts';
+import { formatHeaders } from '../wire/headers.ts';
 import { createOutbound } from './nats-outbound.ts';
 
 /** A client connection that records the commands it is asked to send. */
@@ -31,7 +31,7 @@ test('what is published in one turn of the event loop is one write', async () =>
     subject: 'c',
     data: Buffer.from(''),
     reply: 'r',
-    headers: headerLines(['Sy-Seq', '1'], ['Sy-Frame', 'chunk']),
+    headers: formatHeaders(['Sy-Seq', '1'], ['Sy-Frame', 'chunk']),
   });
   assert.equal(to.writes.length, 0);
   await nextTurn();
@@ -84,7 +84,7 @@ test('requests that were given up are not sent, and the next outage is held from
   const outbound = createOutbound(to, 1_000_000);
   to.protocol.connected = false;
   outbound.publish({ subject: 'request', data: Buffer.from(''), expires: performance.now() + 60_000 });
-  outbound.giveUp();
+  outbound.rejectMessages();
   assert.equal(outbound.publish({ subject: 'event', data: Buffer.from('') }), false);
   to.protocol.connected = true;
   outbound.flush();
@@ -100,17 +100,17 @@ test('it says how much it holds: nothing while all goes out, and nothing of what
   const to = recordingConnection();
   const outbound = createOutbound(to, 1_000_000);
   outbound.publish({ subject: 'a', data: Buffer.from('at once') });
-  assert.equal(outbound.heldBytes(), 0);
+  assert.equal(outbound.bufferedBytes(), 0);
   await nextTurn();
   to.protocol.connected = false;
   outbound.publish({ subject: 'request', data: Buffer.from('12345'), expires: performance.now() + 60_000 });
   outbound.publish({ subject: 'event', data: Buffer.from('123') });
-  assert.equal(outbound.heldBytes(), 8);
-  outbound.giveUp();
-  assert.equal(outbound.heldBytes(), 3);
+  assert.equal(outbound.bufferedBytes(), 8);
+  outbound.rejectMessages();
+  assert.equal(outbound.bufferedBytes(), 3);
   to.protocol.connected = true;
   outbound.flush();
-  assert.equal(outbound.heldBytes(), 0);
+  assert.equal(outbound.bufferedBytes(), 0);
 });
 
 test('what nobody waits for any more is not sent late', async () => {

@@ -1,18 +1,18 @@
 import type { ProtocolHandler } from '@nats-io/nats-core/internal';
 import { checkMessage } from '../wire/validation.ts';
-import { headerBytes } from '../wire/headers.ts';
+import { measureHeaders } from '../wire/headers.ts';
 import type { Outgoing } from '../wire/transport.ts';
 
 /** For how long, and how much, is kept for a server that cannot be reached. What comes later is refused. */
-export const HOLD_MS = 5_000;
-const HOLD_BYTES = 16 * 1024 * 1024;
+export const BUFFER_TIMEOUT_MS = 5_000;
+const MAX_BUFFERED_BYTES = 16 * 1024 * 1024;
 /**
  * So many do not wait for the end of the turn: the server and whoever they are for begin with them while the rest are made. Else many
  * calls would go round all together, and everybody but one would stand still at any time.
  */
-const MOST_WAITING = 64;
+const FLUSH_BATCH_SIZE = 64;
 /** Larger payloads are handed over as they are; smaller ones share one buffer. */
-const COPY_BYTES = 16 * 1024;
+const MAX_COPIED_BYTES = 16 * 1024;
 
 const [CR, LF] = [0x0d, 0x0a] as const;
 const LINE_END = Buffer.of(CR, LF);
@@ -32,31 +32,31 @@ export interface Outbound {
   /** Hands over all that waits now, if the server can be reached. */
   flush(): void;
   /** Drops the requests that wait, because those who made them are told that they failed, and refuses all else until a flush. */
-  giveUp(): void;
+  rejectMessages(): void;
   /** How much waits for a server that cannot be reached. */
-  heldBytes(): number;
+  bufferedBytes(): number;
 }
 
 /** What is published in one turn of the event loop goes to the server as one write, or as few. */
-export function createOutbound(connection: SendingConnection, maxPayload: number, holdMs = HOLD_MS): Outbound {
+export function createOutbound(connection: SendingConnection, maxPayload: number, holdMs = BUFFER_TIMEOUT_MS): Outbound {
   const { protocol } = connection;
   let queue: Outgoing[] = [];
   let scheduled = false;
-  let heldBytes = 0;
-  let downSince = 0;
-  let givenUp = false;
+  let bufferedBytes = 0;
+  let disconnectedAt = 0;
+  let rejecting = false;
 
   function flush(): void {
     scheduled = false;
     if (!protocol.connected) {
-      if (queue.length > 0 && downSince === 0) downSince = Date.now(); // they too are held from now on
+      if (queue.length > 0 && disconnectedAt === 0) disconnectedAt = Date.now(); // they too are held from now on
       return;
     }
-    const messages = downSince === 0 ? queue : queue.filter(isWanted);
+    const messages = disconnectedAt === 0 ? queue : queue.filter(isWanted);
     queue = [];
-    heldBytes = 0;
-    downSince = 0;
-    givenUp = false;
+    bufferedBytes = 0;
+    disconnectedAt = 0;
+    rejecting = false;
     send(protocol, messages);
   }
 
@@ -68,10 +68,10 @@ export function createOutbound(connection: SendingConnection, maxPayload: number
 
   function hold(message: Outgoing): boolean {
     const now = Date.now();
-    if (downSince === 0) downSince = now;
-    const bytes = heldBytes + message.data.length;
-    if (givenUp || now - downSince > holdMs || bytes > HOLD_BYTES) return false;
-    heldBytes = bytes;
+    if (disconnectedAt === 0) disconnectedAt = now;
+    const bytes = bufferedBytes + message.data.length;
+    if (rejecting || now - disconnectedAt > holdMs || bytes > MAX_BUFFERED_BYTES) return false;
+    bufferedBytes = bytes;
     queue.push(message);
     return true;
   }
@@ -80,7 +80,7 @@ export function createOutbound(connection: SendingConnection, maxPayload: number
     publish(message) {
       checkMessage(message, maxPayload);
       if (!protocol.connected) return hold(message);
-      if (queue.push(message) >= MOST_WAITING) writeNow();
+      if (queue.push(message) >= FLUSH_BATCH_SIZE) writeNow();
       if (!scheduled) {
         scheduled = true;
         setImmediate(flush);
@@ -88,11 +88,11 @@ export function createOutbound(connection: SendingConnection, maxPayload: number
       return true;
     },
     flush,
-    giveUp() {
-      givenUp = true;
+    rejectMessages() {
+      rejecting = true;
       queue = queue.filter(({ expires }) => expires === undefined);
     },
-    heldBytes: () => (protocol.connected ? 0 : queue.reduce((bytes, { data }) => bytes + data.length, 0)),
+    bufferedBytes: () => (protocol.connected ? 0 : queue.reduce((bytes, { data }) => bytes + data.length, 0)),
   };
 }
 
@@ -105,20 +105,20 @@ function send(protocol: Protocol, messages: readonly Outgoing[]): void {
   let from = 0;
   for (let at = 0; at < messages.length; at++) {
     const message = messages[at] as Outgoing;
-    if (message.data.length <= COPY_BYTES) continue;
-    sendTogether(protocol, messages.slice(from, at));
-    protocol.sendCommand(head(message), message.data, LINE_END);
+    if (message.data.length <= MAX_COPIED_BYTES) continue;
+    sendBatch(protocol, messages.slice(from, at));
+    protocol.sendCommand(formatCommand(message), message.data, LINE_END);
     from = at + 1;
   }
-  sendTogether(protocol, from === 0 ? messages : messages.slice(from));
+  sendBatch(protocol, from === 0 ? messages : messages.slice(from));
 }
 
-function sendTogether(protocol: Protocol, messages: readonly Outgoing[]): void {
+function sendBatch(protocol: Protocol, messages: readonly Outgoing[]): void {
   if (messages.length === 0) return;
   const heads: string[] = [];
   let size = 0;
   for (const message of messages) {
-    const text = head(message);
+    const text = formatCommand(message);
     heads.push(text);
     size += text.length + message.data.length + LINE_END.length;
   }
@@ -136,9 +136,9 @@ function sendTogether(protocol: Protocol, messages: readonly Outgoing[]): void {
 }
 
 /** All before the payload: ASCII, so its length is its size. */
-function head({ subject, reply, headers, data }: Outgoing): string {
+function formatCommand({ subject, reply, headers, data }: Outgoing): string {
   const to = reply === undefined ? subject : `${subject} ${reply}`;
   if (headers === undefined) return `PUB ${to} ${data.length}\r\n`;
-  const bytes = headerBytes(headers);
+  const bytes = measureHeaders(headers);
   return `HPUB ${to} ${bytes} ${bytes + data.length}\r\nNATS/1.0${headers}\r\n\r\n`;
 }

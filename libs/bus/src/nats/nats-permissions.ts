@@ -13,9 +13,9 @@ import {
   type Callable,
   type ServiceName,
 } from '@switchyard/contracts';
-import { DISCOVERY, PING, STATS } from '../wire/service-announcement.ts';
+import { DISCOVERY_RESPONDER, PING_SUBJECT, STATS_SUBJECT } from '../wire/service-announcement.ts';
 import { eventSubject } from '../client/events.ts';
-import { natsInbox, repliesTo } from './nats-inbox.ts';
+import { formatInbox, formatReplyPattern } from './nats-inbox.ts';
 
 /** What one user of NATS may do; everything else is refused. */
 export interface NatsUser {
@@ -25,85 +25,87 @@ export interface NatsUser {
 }
 
 /** The one that clients talk to: it passes on every public method, and asks who is there. */
-const EDGE: ServiceName = 'gateway';
+const GATEWAY: ServiceName = 'gateway';
 /** The one whose agents use methods as tools. */
-const AGENTS: ServiceName = 'sessions';
+const SESSIONS: ServiceName = 'sessions';
 /** For `nats micro ls` and other tools: `nats --user operator --inbox-prefix _INBOX_operator`. */
 const OPERATOR = 'operator';
 /** The inbox of a bus that belongs to no service. */
-const NOBODY = 'bus';
+const BUS_WITHOUT_SERVICE = 'bus';
 
 /** Everybody who may come in, read from the contracts: the services, the job that makes what the bus keeps, and the operator. */
-export function natsUsers(): NatsUser[] {
-  return [...SERVICES.map(serviceUser), provisioner(), operator()];
+export function listNatsUsers(): NatsUser[] {
+  return [...SERVICES.map(createServiceUser), createProvisionerUser(), createOperatorUser()];
 }
 
-function serviceUser(service: ServiceName): NatsUser {
-  const called = calledBy(service);
-  const isEdge = service === EDGE;
+function createServiceUser(service: ServiceName): NatsUser {
+  const called = listCallables(service);
+  const isEdge = service === GATEWAY;
   const publish = [
     ...called.map(({ subject }) => subject),
     ...called.map((callable) => subjects.cancel(callable.service)),
-    ...askersOf(service).map((asker) => repliesTo(asker, service)),
-    repliesTo(EDGE, DISCOVERY),
-    `${natsInbox(OPERATOR)}.>`,
+    ...listCallers(service).map((asker) => formatReplyPattern(asker, service)),
+    formatReplyPattern(GATEWAY, DISCOVERY_RESPONDER),
+    `${formatInbox(OPERATOR)}.>`,
     subjects.wake(service),
-    ...notificationsOf(service),
-    ...LOGS.filter(({ writers }) => writers.includes(service)).flatMap((log) => (log === EVENTS_LOG ? eventsOf(service) : log.subjects)),
-    ...keptFor(service),
-    ...(isEdge ? [PING, STATS, subjects.counted] : []),
-    ...(service === AGENTS ? [subjects.turnEnded] : []),
+    ...listNotificationSubjects(service),
+    ...LOGS.filter(({ writers }) => writers.includes(service)).flatMap((log) =>
+      log === EVENTS_LOG ? listEventSubjects(service) : log.subjects,
+    ),
+    ...listJetStreamSubjects(service),
+    ...(isEdge ? [PING_SUBJECT, STATS_SUBJECT, subjects.counted] : []),
+    ...(service === SESSIONS ? [subjects.turnEnded] : []),
   ];
   const subscribe = [
-    `${natsInbox(service)}.>`,
-    ...served(service),
+    `${formatInbox(service)}.>`,
+    ...listServedSubjects(service),
     subjects.cancel(service),
     subjects.wake(service),
     ...['PING', 'INFO', 'STATS'].flatMap((verb) => [`$SRV.${verb}`, `$SRV.${verb}.${service}`, `$SRV.${verb}.${service}.*`]),
     ...LOGS.filter(({ readers }) => readers.includes(service)).flatMap((log) => log.subjects),
     ...(isEdge ? [subjects.notifyClients, subjects.notifyEverybody, subjects.counted] : []),
-    ...(service === AGENTS ? [subjects.turnEnded] : []),
+    ...(service === SESSIONS ? [subjects.turnEnded] : []),
   ];
-  return { name: service, publish: sorted(publish), subscribe: sorted(subscribe) };
+  return { name: service, publish: sortUnique(publish), subscribe: sortUnique(subscribe) };
 }
 
 /** Clients call methods through the edge, agents those that are tools; an operation says itself who calls it. */
-function calledBy(service: ServiceName): Callable[] {
-  const isTool = (callable: Callable): boolean => service === AGENTS && callable.tool;
+function listCallables(service: ServiceName): Callable[] {
+  const isTool = (callable: Callable): boolean => service === SESSIONS && callable.tool;
   return [...callables.values()].filter((callable) =>
-    publicMethods.has(callable.name) ? service === EDGE || isTool(callable) : callable.callers.includes(service),
+    publicMethods.has(callable.name) ? service === GATEWAY || isTool(callable) : callable.callers.includes(service),
   );
 }
 
-function askersOf(service: ServiceName): ServiceName[] {
-  return SERVICES.filter((asker) => calledBy(asker).some((callable) => callable.service === service));
+function listCallers(service: ServiceName): ServiceName[] {
+  return SERVICES.filter((asker) => listCallables(asker).some((callable) => callable.service === service));
 }
 
-function served(service: ServiceName): string[] {
+function listServedSubjects(service: ServiceName): string[] {
   return [...callables.values()].filter((callable) => callable.service === service).map(({ subject }) => subject);
 }
 
 /** Its own, and those of others that its methods say they cause, such as what a turn used. */
-function eventsOf(service: ServiceName): string[] {
+function listEventSubjects(service: ServiceName): string[] {
   const caused = [...callables.values()].filter((callable) => callable.service === service).flatMap(({ emits }) => emits);
   return [subjects.eventsOf(service), ...caused.filter((event) => eventServices.get(event) !== service).map(eventSubject)];
 }
 
-function notificationsOf(service: ServiceName): string[] {
-  const all = Object.values(notifications).filter(({ from }) => (from as readonly ServiceName[]).includes(service) && service !== EDGE);
+function listNotificationSubjects(service: ServiceName): string[] {
+  const all = Object.values(notifications).filter(({ from }) => (from as readonly ServiceName[]).includes(service) && service !== GATEWAY);
   return all.map(({ audience }) => (audience === 'all' ? subjects.notifyEverybody : subjects.notifyClients));
 }
 
 /** Of JetStream's own subjects no more than the bus uses: nothing is made, changed, emptied or removed with them. */
-function keptFor(service: ServiceName): string[] {
+function listJetStreamSubjects(service: ServiceName): string[] {
   const logs = LOGS.flatMap(({ writers, readers, ...log }) => [
     ...(writers.includes(service) || readers.includes(service) ? [`$JS.API.STREAM.INFO.${streamsOf(log)[0]}`] : []),
     ...(readers.includes(service) ? streamsOf(log).map((stream) => `$JS.API.DIRECT.GET.${stream}`) : []),
   ]);
-  return [...logs, ...BUCKETS.flatMap((bucket) => bucketFor(service, bucket))];
+  return [...logs, ...BUCKETS.flatMap((bucket) => listBucketSubjects(service, bucket))];
 }
 
-function bucketFor(service: ServiceName, bucket: (typeof BUCKETS)[number]): string[] {
+function listBucketSubjects(service: ServiceName, bucket: (typeof BUCKETS)[number]): string[] {
   const { name, writers, readers } = bucket;
   const writes = writers.includes(service);
   if (!writes && !readers.includes(service)) return [];
@@ -112,16 +114,16 @@ function bucketFor(service: ServiceName, bucket: (typeof BUCKETS)[number]): stri
   return writes ? [...watch, `$JS.API.STREAM.MSG.GET.KV_${name}`, `$KV.${name}.${keys}`] : watch;
 }
 
-function provisioner(): NatsUser {
+function createProvisionerUser(): NatsUser {
   const streams = [...LOGS.flatMap(streamsOf), ...BUCKETS.map(({ name }) => `KV_${name}`)];
   const publish = streams.flatMap((name) => ['INFO', 'CREATE', 'UPDATE'].map((verb) => `$JS.API.STREAM.${verb}.${name}`));
-  return { name: 'provisioner', publish: sorted(publish), subscribe: [`${natsInbox(NOBODY)}.>`] };
+  return { name: 'provisioner', publish: sortUnique(publish), subscribe: [`${formatInbox(BUS_WITHOUT_SERVICE)}.>`] };
 }
 
-function operator(): NatsUser {
-  return { name: OPERATOR, publish: ['$SRV.>'], subscribe: [`${natsInbox(OPERATOR)}.>`] };
+function createOperatorUser(): NatsUser {
+  return { name: OPERATOR, publish: ['$SRV.>'], subscribe: [`${formatInbox(OPERATOR)}.>`] };
 }
 
-function sorted(all: readonly string[]): string[] {
+function sortUnique(all: readonly string[]): string[] {
   return [...new Set(all)].toSorted();
 }

@@ -10,7 +10,7 @@ import {
 } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/nats-core';
 import { streamsOf, type LogDefinition } from '@switchyard/contracts';
-import { notProvisioned, tooFewServers } from '../wire/errors.ts';
+import { notProvisionedError, tooFewServersError } from '../wire/errors.ts';
 import { isForbidden } from './nats-errors.ts';
 
 const DEDUPE_MS = 120_000;
@@ -18,10 +18,10 @@ const MEBIBYTE = 1024 * 1024;
 /** How much one stream holds. */
 export const MAX_BYTES = { memory: 64 * MEBIBYTE, file: 512 * MEBIBYTE };
 
-type Wanted = Partial<StreamConfig> & { name: string };
+type StreamSpec = Partial<StreamConfig> & { name: string };
 
 /** A stream, and what it keeps. */
-interface Share {
+interface StreamParts {
   name: string;
   subjects: readonly string[];
 }
@@ -29,20 +29,20 @@ interface Share {
 /** Creates the streams of a log, or brings those there to its definition, where we may. */
 export async function ensureStreams(manager: JetStreamManager, definition: LogDefinition): Promise<void> {
   const { name, subjects, parts, streams } = definition;
-  if (parts === undefined) return ensureShare(manager, definition, { name, subjects });
+  if (parts === undefined) return ensurePartStream(manager, definition, { name, subjects });
   if (streams !== undefined) return share(manager, definition, streams);
   // How many there are is not ours to say: the first is always there, and keeps what it keeps.
   const [first = name] = streamsOf(definition);
   const present = await findStream(manager, first);
-  return ensureShare(manager, definition, { name: first, subjects: present?.subjects ?? parts });
+  return ensurePartStream(manager, definition, { name: first, subjects: present?.subjects ?? parts });
 }
 
-function ensureShare(manager: JetStreamManager, definition: LogDefinition, share: Share): Promise<void> {
-  return ensureStream(manager, `stream ${share.name}`, configOf(definition, share));
+function ensurePartStream(manager: JetStreamManager, definition: LogDefinition, distributeParts: StreamParts): Promise<void> {
+  return ensureStream(manager, `stream ${distributeParts.name}`, buildStreamConfig(definition, distributeParts));
 }
 
 /** Creates it, or brings the one that is there to what is wanted, where we may. `what` is what it is called where it is missing. */
-export async function ensureStream(manager: JetStreamManager, what: string, wanted: Wanted): Promise<void> {
+export async function ensureStream(manager: JetStreamManager, what: string, wanted: StreamSpec): Promise<void> {
   const present = await findStream(manager, wanted.name);
   const { first_seq: _, ...changeable } = wanted; // what it counts from is settled when it is created
   try {
@@ -50,20 +50,20 @@ export async function ensureStream(manager: JetStreamManager, what: string, want
     else if (!isDeepStrictEqual(present, { ...present, ...changeable })) await manager.streams.update(wanted.name, changeable);
   } catch (error) {
     // Several create it at once, and each would count from another number: the first one does.
-    const isThereNow = present === undefined && isTaken(error) && (await findStream(manager, wanted.name)) !== undefined;
+    const isThereNow = present === undefined && isNameTaken(error) && (await findStream(manager, wanted.name)) !== undefined;
     if (isThereNow) return ensureStream(manager, what, wanted);
-    if (isTooFewServers(error)) throw tooFewServers(what, wanted.num_replicas ?? 1, error);
+    if (isTooFewServers(error)) throw tooFewServersError(what, wanted.num_replicas ?? 1, error);
     if (!isForbidden(error)) throw error;
-    if (present === undefined) throw notProvisioned(what, error);
+    if (present === undefined) throw notProvisionedError(what, error);
   }
 }
 
 /** Nothing where nobody says it: a new stream has one copy then, and one that is there keeps those it has. */
-export function copiesOf(copies: number | undefined): Partial<StreamConfig> {
+export function formatReplicaConfig(copies: number | undefined): Partial<StreamConfig> {
   return copies === undefined ? {} : { num_replicas: copies };
 }
 
-function configOf({ maxAgeMs, maxPerSubject, storage, copies }: LogDefinition, { name, subjects }: Share) {
+function buildStreamConfig({ maxAgeMs, maxPerSubject, storage, copies }: LogDefinition, { name, subjects }: StreamParts) {
   return {
     name,
     subjects: [...subjects],
@@ -75,7 +75,7 @@ function configOf({ maxAgeMs, maxPerSubject, storage, copies }: LogDefinition, {
     max_msgs_per_subject: maxPerSubject ?? -1,
     duplicate_window: nanos(Math.min(DEDUPE_MS, maxAgeMs)),
     allow_direct: true,
-    ...copiesOf(copies),
+    ...formatReplicaConfig(copies),
   };
 }
 
@@ -89,7 +89,7 @@ function isTooFewServers(error: unknown): boolean {
 /** There is one of this name, with another configuration. The client has no word for it. */
 const NAME_TAKEN = 10_058;
 
-function isTaken(error: unknown): boolean {
+function isNameTaken(error: unknown): boolean {
   return error instanceof JetStreamApiError && error.code === NAME_TAKEN;
 }
 
@@ -113,31 +113,31 @@ async function share(manager: JetStreamManager, definition: LogDefinition, count
   const put = (name: string, of: readonly string[]): Promise<void> => {
     keeps.set(name, of);
     // A stream keeps something always: one that has no part left keeps its own name, which nobody says anything on.
-    return ensureShare(manager, definition, { name, subjects: of.length === 0 ? [name] : of });
+    return ensurePartStream(manager, definition, { name, subjects: of.length === 0 ? [name] : of });
   };
   for (const name of streams) {
     const present = await findStream(manager, name);
-    if (present) keeps.set(name, partsIn(parts, present.subjects));
+    if (present) keeps.set(name, selectParts(parts, present.subjects));
   }
   const kept = [...keeps.values()].flat();
   const wanted = streams.slice(0, count).map((name, at) => ({ name, of: parts.filter((_, part) => part % count === at) }));
   // Those that are new come first: where there is no room for one, nothing has moved.
   for (const { name, of } of wanted) {
-    if (!keeps.has(name)) await put(name, without(of, kept));
+    if (!keeps.has(name)) await put(name, excludeParts(of, kept));
   }
   for (const { name, of } of wanted) {
     const mine = keeps.get(name) ?? [];
-    const taken = without(of, mine);
+    const taken = excludeParts(of, mine);
     // Two streams cannot keep one subject, so one lets go before the other takes it. What is said between is kept by none.
-    for (const [giver, has] of keeps) if (giver !== name && partsIn(taken, has).length > 0) await put(giver, without(has, taken));
+    for (const [giver, has] of keeps) if (giver !== name && selectParts(taken, has).length > 0) await put(giver, excludeParts(has, taken));
     await put(name, [...mine, ...taken]);
   }
 }
 
-function partsIn(parts: readonly string[], subjects: readonly string[]): readonly string[] {
+function selectParts(parts: readonly string[], subjects: readonly string[]): readonly string[] {
   return parts.filter((part) => subjects.includes(part));
 }
 
-function without(parts: readonly string[], gone: readonly string[]): readonly string[] {
+function excludeParts(parts: readonly string[], gone: readonly string[]): readonly string[] {
   return parts.filter((part) => !gone.includes(part));
 }

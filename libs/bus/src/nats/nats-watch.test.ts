@@ -7,7 +7,7 @@ import { silentLogger } from '@switchyard/telemetry';
 import { startNatsServer, type NatsServer } from '@switchyard/testkit';
 import type { Watch } from '../wire/transport.ts';
 import { ensureBucket } from './nats-bucket.ts';
-import { createLink, type NatsLink } from './nats-connection.ts';
+import { createBusConnection, type BusConnection } from './nats-connection.ts';
 import { openWatch } from './nats-watch.ts';
 
 const OFF = process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off';
@@ -15,7 +15,7 @@ const BUCKET = 'guard';
 
 interface Scene {
   server: NatsServer;
-  link: NatsLink;
+  link: BusConnection;
   manager: JetStreamManager;
   watch(manager?: JetStreamManager): Promise<Watch>;
   /** How many subscriptions the connection has, which it makes again whenever it is made again. */
@@ -32,7 +32,7 @@ async function scene(t: TestContext): Promise<Scene> {
   stack.defer(() => server.stop());
   const connection = await connect({ servers: server.url, maxReconnectAttempts: -1, reconnectTimeWait: 20 });
   stack.defer(() => connection.close());
-  const link = createLink(connection, { inbox: '_INBOX_test', log: silentLogger() });
+  const link = createBusConnection(connection, { inbox: '_INBOX_test', log: silentLogger() });
   const manager = await jetstreamManager(connection);
   await ensureBucket(manager, { name: BUCKET });
   const { protocol } = connection as NatsConnectionImpl;

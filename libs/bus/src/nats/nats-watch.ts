@@ -2,21 +2,21 @@ import { AckPolicy, DeliverPolicy, ReplayPolicy, type ConsumerConfig, type JetSt
 import { nanos } from '@nats-io/nats-core';
 import { mintId } from '@switchyard/security';
 import { EMPTY } from '../wire/encoding.ts';
-import { busClosed } from '../wire/errors.ts';
+import { busClosedError } from '../wire/errors.ts';
 import type { BucketEntry, Message, Subscription, Watch } from '../wire/transport.ts';
 import { isDeletion, keySubject } from './nats-bucket-entry.ts';
-import type { NatsLink } from './nats-connection.ts';
+import type { BusConnection } from './nats-connection.ts';
 
-const HEARTBEAT_MS = 1_000;
+const HEARTBEAT_INTERVAL_MS = 1_000;
 /** Two heartbeats missed, and a little. */
-const SILENCE_MS = 2_500;
-const RETRY_MS = 250;
+const SILENCE_TIMEOUT_MS = 2_500;
+const RETRY_INTERVAL_MS = 250;
 /** The server forgets a consumer nobody listens to after this. A watch that was cut off makes a new one anyway. */
-const INACTIVE_MS = 1_000;
+const INACTIVE_TIMEOUT_MS = 1_000;
 const CONTROL_STATUS = 100;
 
 export interface WatchSource {
-  link: NatsLink;
+  link: BusConnection;
   manager: JetStreamManager;
 }
 
@@ -38,12 +38,12 @@ interface Consumer {
   /** The keys there are. */
   readonly keys: Set<string>;
   /** Keys that were read from a stream that is lost, and not yet from its successor. */
-  readonly carried: Set<string>;
+  readonly staleKeys: Set<string>;
   /** How many messages there were to deliver when this consumer was made, and how many there still were behind the last one. */
-  toCome: number;
+  expected: number;
   pending: number;
   heardAt: number;
-  sound: boolean;
+  complete: boolean;
   creating: boolean;
   stopped: boolean;
 }
@@ -65,17 +65,17 @@ export async function openWatch(source: WatchSource, bucket: string, onEntry: (e
     lastSeq: 0,
     stream: undefined,
     keys: new Set(),
-    carried: new Set(),
-    toCome: Infinity,
+    staleKeys: new Set(),
+    expected: Infinity,
     pending: Infinity,
     heardAt: Date.now(),
-    sound: false,
+    complete: false,
     creating: false,
     stopped: false,
   };
   const watchdog = setInterval(() => {
     if (link.connected() && isSilent(consumer)) recreate(consumer);
-  }, HEARTBEAT_MS).unref();
+  }, HEARTBEAT_INTERVAL_MS).unref();
   const unfollow = link.follow({ reconnected: () => recreate(consumer), closed: stop });
 
   function stop(): void {
@@ -83,23 +83,23 @@ export async function openWatch(source: WatchSource, bucket: string, onEntry: (e
     clearInterval(watchdog);
     unfollow();
     consumer.subscription?.unsubscribe();
-    consumer.loaded.reject(busClosed());
+    consumer.loaded.reject(busClosedError());
   }
 
   recreate(consumer);
   await consumer.loaded.promise;
   return {
-    lostSince: () => (consumer.sound && !consumer.stopped && link.connected() && !isSilent(consumer) ? undefined : consumer.heardAt),
+    lostSince: () => (consumer.complete && !consumer.stopped && link.connected() && !isSilent(consumer) ? undefined : consumer.heardAt),
     stop,
   };
 }
 
 function isSilent({ heardAt }: Consumer): boolean {
-  return Date.now() - heardAt > SILENCE_MS;
+  return Date.now() - heardAt > SILENCE_TIMEOUT_MS;
 }
 
 function recreate(consumer: Consumer): void {
-  consumer.sound = false;
+  consumer.complete = false;
   if (consumer.creating || consumer.stopped) return;
   consumer.creating = true;
   create(consumer).then(
@@ -113,7 +113,7 @@ function recreate(consumer: Consumer): void {
       setTimeout(() => {
         consumer.creating = false;
         recreate(consumer);
-      }, RETRY_MS).unref();
+      }, RETRY_INTERVAL_MS).unref();
     },
   );
 }
@@ -124,39 +124,39 @@ async function create(consumer: Consumer): Promise<void> {
   consumer.subscription?.unsubscribe();
   consumer.name = mintId('w');
   consumer.delivered = 0;
-  await recognise(consumer, stream);
+  await detectStreamLoss(consumer, stream);
   if (consumer.stopped) return;
-  const config = configOf(consumer);
+  const config = buildConsumerConfig(consumer);
   consumer.subscription = source.link.subscribe(String(config.deliver_subject), (message) => onMessage(consumer, message));
   const info = await source.manager.consumers.add(stream, config);
-  vouch(consumer);
-  consumer.toCome = info.num_pending + info.delivered.consumer_seq;
+  markComplete(consumer);
+  consumer.expected = info.num_pending + info.delivered.consumer_seq;
   if (consumer.delivered === 0) consumer.pending = info.num_pending;
   checkLoaded(consumer);
 }
 
 /** A server that lost its store begins to count again; so does the watch, and what it knows must be said again. */
-async function recognise(consumer: Consumer, stream: string): Promise<void> {
+async function detectStreamLoss(consumer: Consumer, stream: string): Promise<void> {
   const { created, state } = await consumer.source.manager.streams.info(stream);
   const same = consumer.stream === undefined || consumer.stream === created;
   consumer.stream = created;
   if (same && state.last_seq >= consumer.lastSeq) return;
   consumer.lastSeq = 0;
-  for (const key of consumer.keys) consumer.carried.add(key);
-  setTimeout(dropCarried, consumer.source.link.holdMs, consumer).unref();
+  for (const key of consumer.keys) consumer.staleKeys.add(key);
+  setTimeout(expireStaleKeys, consumer.source.link.bufferTimeoutMs, consumer).unref();
 }
 
 /** Nobody wrote them anew in time, so they are gone: a removal that went down with the old store must not be forgotten. */
-function dropCarried(consumer: Consumer): void {
+function expireStaleKeys(consumer: Consumer): void {
   if (consumer.stopped) return;
-  for (const key of consumer.carried) {
+  for (const key of consumer.staleKeys) {
     consumer.keys.delete(key);
     consumer.onEntry({ key, value: undefined, revision: consumer.lastSeq });
   }
-  consumer.carried.clear();
+  consumer.staleKeys.clear();
 }
 
-function configOf({ source, bucket, name, lastSeq }: Consumer): Partial<ConsumerConfig> {
+function buildConsumerConfig({ source, bucket, name, lastSeq }: Consumer): Partial<ConsumerConfig> {
   return {
     name,
     deliver_subject: `${source.link.inbox}.w.${name}`,
@@ -167,8 +167,8 @@ function configOf({ source, bucket, name, lastSeq }: Consumer): Partial<Consumer
     mem_storage: true,
     num_replicas: 1,
     flow_control: true,
-    idle_heartbeat: nanos(HEARTBEAT_MS),
-    inactive_threshold: nanos(INACTIVE_MS),
+    idle_heartbeat: nanos(HEARTBEAT_INTERVAL_MS),
+    inactive_threshold: nanos(INACTIVE_TIMEOUT_MS),
     ...(lastSeq === 0
       ? { deliver_policy: DeliverPolicy.LastPerSubject }
       : { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: lastSeq + 1 }),
@@ -184,7 +184,7 @@ function onMessage(consumer: Consumer, message: Message): void {
   consumer.delivered = position.consumerSeq;
   consumer.lastSeq = position.streamSeq;
   consumer.pending = position.pending;
-  vouch(consumer);
+  markComplete(consumer);
   onEntryMessage(consumer, message, position.streamSeq);
   checkLoaded(consumer);
 }
@@ -192,7 +192,7 @@ function onMessage(consumer: Consumer, message: Message): void {
 function onEntryMessage(consumer: Consumer, message: Message, revision: number): void {
   const key = message.subject.slice(keySubject(consumer.bucket, '').length);
   const value = isDeletion((name) => message.header(name)) ? undefined : new Uint8Array(message.data);
-  consumer.carried.delete(key);
+  consumer.staleKeys.delete(key);
   if (value === undefined) consumer.keys.delete(key);
   else consumer.keys.add(key);
   consumer.onEntry({ key, value, revision });
@@ -206,18 +206,18 @@ function onControl(consumer: Consumer, message: Message): void {
   const sent = message.header('Nats-Last-Consumer');
   if (sent === undefined) return;
   if (Number(sent) !== consumer.delivered) return recreate(consumer);
-  vouch(consumer);
+  markComplete(consumer);
   // It beats while there is nothing to say, unless it waits for us.
   if (answerTo === undefined) consumer.loaded.resolve();
 }
 
-function vouch(consumer: Consumer): void {
+function markComplete(consumer: Consumer): void {
   consumer.heardAt = Date.now();
-  consumer.sound = true;
+  consumer.complete = true;
 }
 
 /** A value that is replaced during the start is delivered later, and for a moment the server does not count it as pending. */
-function checkLoaded({ loaded, delivered, toCome, pending }: Consumer): void {
+function checkLoaded({ loaded, delivered, expected: toCome, pending }: Consumer): void {
   if (pending === 0 && delivered >= toCome) loaded.resolve();
 }
 

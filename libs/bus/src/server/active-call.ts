@@ -1,13 +1,13 @@
 import type { Callable, Principal, ServiceError, StreamName } from '@switchyard/contracts';
 import type { Histogram, Logger, Span } from '@switchyard/telemetry';
 import type { StreamCtx } from '../client/bus.ts';
-import { timedOut } from '../wire/errors.ts';
+import { deadlineExceededError } from '../wire/errors.ts';
 import { TIMEOUT } from '../wire/headers.ts';
 import type { ParamsDecryption } from '../payloads/sealed-payloads.ts';
 import type { EndpointStats, Message } from '../wire/transport.ts';
 
 /** One method being served. */
-export interface Method {
+export interface ServedMethod {
   readonly callable: Callable;
   readonly handler: (params: unknown, ctx: StreamCtx<StreamName>) => unknown;
   readonly stats: EndpointStats;
@@ -19,8 +19,8 @@ export interface Method {
 }
 
 /** One call being answered. */
-export interface Running {
-  readonly method: Method;
+export interface ActiveCall {
+  readonly method: ServedMethod;
   readonly reply: string;
   readonly principal: Principal;
   readonly message: Message;
@@ -35,16 +35,16 @@ export interface Running {
   controller: AbortController | undefined;
   timer: NodeJS.Timeout | undefined;
   /** Why it was told to stop; nothing is answered after that. */
-  stopped: ServiceError | undefined;
+  stopReason: ServiceError | undefined;
   /** Sends a chunk of a call that streams. Nothing goes out any more once it has ended. */
   send: ((chunk: unknown) => void) | undefined;
   /** It takes longer than a turn of the event loop. */
-  goesOn: boolean;
+  tracked: boolean;
   ended: boolean;
 }
 
 /** Read from the headers when first needed: most handlers finish long before it matters. */
-export function deadlineOf(running: Running): number {
+export function getDeadline(running: ActiveCall): number {
   if (running.deadline === 0) {
     const timeoutMs = Number(running.message.header(TIMEOUT));
     const longest = running.method.callable.deadlineMs;
@@ -55,24 +55,24 @@ export function deadlineOf(running: Running): number {
 }
 
 /** Whoever looks at the signal is also stopped by the clock; for the others no timer runs. */
-export function signalOf(running: Running): AbortSignal {
+export function getSignal(running: ActiveCall): AbortSignal {
   if (running.controller === undefined) {
     running.controller = new AbortController();
-    if (running.stopped === undefined) watchDeadline(running);
-    else running.controller.abort(running.stopped);
+    if (running.stopReason === undefined) watchDeadline(running);
+    else running.controller.abort(running.stopReason);
   }
   return running.controller.signal;
 }
 
-function watchDeadline(running: Running): void {
-  const left = Math.max(deadlineOf(running) - Date.now(), 0);
-  running.timer = setTimeout(() => stop(running, timedOut(running.method.callable)), left);
+function watchDeadline(running: ActiveCall): void {
+  const left = Math.max(getDeadline(running) - Date.now(), 0);
+  running.timer = setTimeout(() => stopCall(running, deadlineExceededError(running.method.callable)), left);
 }
 
 /** Nobody waits any more: the handler is told, and what it still answers goes nowhere. */
-export function stop(running: Running, reason: ServiceError): void {
-  if (running.stopped !== undefined) return;
-  running.stopped = reason;
+export function stopCall(running: ActiveCall, reason: ServiceError): void {
+  if (running.stopReason !== undefined) return;
+  running.stopReason = reason;
   clearTimeout(running.timer);
   running.controller?.abort(reason);
 }

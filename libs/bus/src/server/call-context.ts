@@ -6,20 +6,20 @@ import { emit } from '../client/events.ts';
 import { KEY, REQUEST, TRACEPARENT } from '../wire/headers.ts';
 import { stream } from '../client/stream-call.ts';
 import { encodePrincipal } from '../wire/principal-header.ts';
-import { deadlineOf, signalOf, type Running } from './active-call.ts';
-import type { Wire } from '../client/bus-context.ts';
+import { getDeadline, getSignal, type ActiveCall } from './active-call.ts';
+import type { BusContext } from '../client/bus-context.ts';
 
 /**
  * What a handler sees of its call. A class because one is made for every call: getters on a prototype cost nothing until they
  * are read. The verbs are getters too, so that they can be taken out of it like the rest.
  */
 export class CallContext implements StreamCtx<StreamName> {
-  readonly #wire: Wire;
-  readonly #running: Running;
+  readonly #context: BusContext;
+  readonly #running: ActiveCall;
   #log: Logger | undefined;
 
-  constructor(wire: Wire, running: Running) {
-    this.#wire = wire;
+  constructor(context: BusContext, running: ActiveCall) {
+    this.#context = context;
     this.#running = running;
   }
 
@@ -41,11 +41,11 @@ export class CallContext implements StreamCtx<StreamName> {
   }
 
   get deadline() {
-    return deadlineOf(this.#running);
+    return getDeadline(this.#running);
   }
 
   get signal() {
-    return signalOf(this.#running);
+    return getSignal(this.#running);
   }
 
   get log() {
@@ -53,15 +53,15 @@ export class CallContext implements StreamCtx<StreamName> {
   }
 
   get call(): Ctx['call'] {
-    return (name, params, options = {}) => call(this.#wire, this.#caller(), name, { params, options });
+    return (name, params, options = {}) => call(this.#context, this.#caller(), name, { params, options });
   }
 
   get stream(): Ctx['stream'] {
-    return (name, params, options = {}) => stream(this.#wire, this.#caller(), name, { params, options });
+    return (name, params, options = {}) => stream(this.#context, this.#caller(), name, { params, options });
   }
 
   get emit(): Ctx['emit'] {
-    return (name, payload) => emit(this.#wire, encodePrincipal(this.principal), name, payload);
+    return (name, payload) => emit(this.#context, encodePrincipal(this.principal), name, payload);
   }
 
   get send() {

@@ -1,102 +1,123 @@
 import { INLINE_BYTES, ServiceError, describeIssues, parseParams } from '@switchyard/contracts';
 import { histogram, startSpan, tracing, type Flood, type Histogram } from '@switchyard/telemetry';
-import { attributed, checkBreach } from '../client/emit-check.ts';
+import { trackEmits, throwEmitBreach } from '../client/emit-check.ts';
 import { EMPTY, decodeJson, encodeJson } from '../wire/encoding.ts';
 import { CallContext } from './call-context.ts';
-import { ALIVE_HEADERS, cancelled, encodeError, errorHeaders, internal, shuttingDown, tooLarge } from '../wire/errors.ts';
+import {
+  HEARTBEAT_HEADERS,
+  cancelledError,
+  encodeError,
+  errorHeaders,
+  internalError,
+  serverShutdownError,
+  payloadTooLargeError,
+} from '../wire/errors.ts';
 import { PRINCIPAL, TRACEPARENT } from '../wire/headers.ts';
-import { collectLarge, openLarge, putAnswer, refLines, refOf, type LargeAnswer, type LargePayloads } from '../payloads/large-payloads.ts';
+import {
+  collectPayload,
+  openPayload,
+  storeResult,
+  formatPayloadHeader,
+  readPayloadRef,
+  type LargePayload,
+  type LargePayloads,
+} from '../payloads/large-payloads.ts';
 import { logFailure, type FailedCall } from './failed-call-log.ts';
-import { mayHaveRun } from '../client/retry-safety.ts';
+import { markOutcomeUnknown } from '../client/retry-safety.ts';
 import { decodePrincipal } from '../wire/principal-header.ts';
-import { isLarge } from '../client/request.ts';
+import { exceedsInlineLimit } from '../client/request.ts';
 import { openParams, sealResult } from './sealed-call.ts';
-import { signalOf, stop, type Method, type Running } from './active-call.ts';
+import { getSignal, stopCall, type ServedMethod, type ActiveCall } from './active-call.ts';
 import type { Message } from '../wire/transport.ts';
-import type { Wire } from '../client/bus-context.ts';
+import type { BusContext } from '../client/bus-context.ts';
 import { writeStream } from './stream-writer.ts';
 
 /** An error must always fit; one that carries too much loses its details. */
 const MAX_ERROR_BYTES = 64 * 1024;
 
 /** The calls that a service is answering, by their reply subject. Calls answered in one turn of the event loop are never here. */
-export interface Desk {
-  readonly wire: Wire;
-  readonly running: Map<string, Running>;
+export interface CallServer {
+  readonly context: BusContext;
+  readonly running: Map<string, ActiveCall>;
   /** What was refused, on its way to the log. */
-  readonly refusals: Flood<FailedCall>;
+  readonly rejectionLog: Flood<FailedCall>;
   /** Sends signs of life, while there is anything to answer. */
-  alive: NodeJS.Timeout | undefined;
-  whenEmpty: (() => void) | undefined;
+  heartbeatTimer: NodeJS.Timeout | undefined;
+  onIdle: (() => void) | undefined;
 }
 
 /** Answers one call. Nothing a caller sends and nothing a handler does makes it throw. */
-export function answer(desk: Desk, method: Method, message: Message): void {
-  const call = begin(desk, method, message);
+export function answerCall(server: CallServer, method: ServedMethod, message: Message): void {
+  const call = acceptCall(server, method, message);
   if (call === undefined) return;
-  const ref = refOf(message);
-  if (ref === undefined) begun(desk, call);
+  const ref = readPayloadRef(message);
+  if (ref === undefined) dispatchCall(server, call);
   else
-    fetchParams(desk, call, openLarge({ large: desk.wire.large, tenant: call.principal.tenant }, ref)).catch((error: unknown) =>
-      fail(desk, call, error),
+    fetchParams(server, call, openPayload({ large: server.context.large, tenant: call.principal.tenant }, ref)).catch((error: unknown) =>
+      failCall(server, call, error),
     );
 }
 
 /** Params that did not ride the bus are fetched before anything looks at them: no more than a message could have been. */
-async function fetchParams(desk: Desk, call: Running, large: LargeAnswer): Promise<void> {
-  goOn(desk, call);
-  call.params = await collectLarge(`The request to ${call.method.callable.name}`, large, desk.wire.transport.maxPayload, signalOf(call));
-  if (call.stopped === undefined) begun(desk, call);
-  else end(desk, call, call.stopped);
+async function fetchParams(server: CallServer, call: ActiveCall, large: LargePayload): Promise<void> {
+  trackCall(server, call);
+  call.params = await collectPayload(
+    `The request to ${call.method.callable.name}`,
+    large,
+    server.context.transport.maxPayload,
+    getSignal(call),
+  );
+  if (call.stopReason === undefined) dispatchCall(server, call);
+  else endCall(server, call, call.stopReason);
 }
 
-function begun(desk: Desk, call: Running): void {
-  if (desk.wire.checkResults) attributed(call, () => handle(desk, call));
-  else handle(desk, call);
+function dispatchCall(server: CallServer, call: ActiveCall): void {
+  if (server.context.checkResults) trackEmits(call, () => parseAndRun(server, call));
+  else parseAndRun(server, call);
 }
 
-function handle(desk: Desk, call: Running): void {
+function parseAndRun(server: CallServer, call: ActiveCall): void {
   try {
     const body = parseJson(call.params);
-    if (call.method.callable.sealed === undefined) run(desk, call, body);
-    else runSealed(desk, call, body).catch((error: unknown) => fail(desk, call, error));
+    if (call.method.callable.sealed === undefined) runHandler(server, call, body);
+    else runSealed(server, call, body).catch((error: unknown) => failCall(server, call, error));
   } catch (error) {
-    fail(desk, call, error);
+    failCall(server, call, error);
   }
 }
 
-async function runSealed(desk: Desk, call: Running, body: unknown): Promise<void> {
-  goOn(desk, call);
+async function runSealed(server: CallServer, call: ActiveCall, body: unknown): Promise<void> {
+  trackCall(server, call);
   const opened = await openParams(call, body);
-  if (call.stopped === undefined) run(desk, call, opened);
-  else end(desk, call, call.stopped);
+  if (call.stopReason === undefined) runHandler(server, call, opened);
+  else endCall(server, call, call.stopReason);
 }
 
-function run(desk: Desk, call: Running, body: unknown): void {
+function runHandler(server: CallServer, call: ActiveCall, body: unknown): void {
   const { method } = call;
   try {
     const params = parseParams(method.callable.spec.params, body);
-    const result = method.handler(params, new CallContext(desk.wire, call));
-    if (!method.callable.streams && !isPromise(result)) return succeed(desk, call, result);
-    goOn(desk, call);
+    const result = method.handler(params, new CallContext(server.context, call));
+    if (!method.callable.streams && !isPromise(result)) return sendResult(server, call, result);
+    trackCall(server, call);
     if (isPromise(result))
       result.then(
-        (value) => succeed(desk, call, value),
-        (error: unknown) => fail(desk, call, error),
+        (value) => sendResult(server, call, value),
+        (error: unknown) => failCall(server, call, error),
       );
-    else answerStream(desk, call, result);
+    else answerStream(server, call, result);
   } catch (error) {
-    fail(desk, call, error);
+    failCall(server, call, error);
   }
 }
 
 /** Default deny: without a principal nothing runs. */
-function begin(desk: Desk, method: Method, message: Message): Running | undefined {
+function acceptCall(server: CallServer, method: ServedMethod, message: Message): ActiveCall | undefined {
   const { reply } = message;
   if (reply === undefined) return undefined;
   const principal = decodePrincipal(message.header(PRINCIPAL) ?? '');
   if (principal === undefined) {
-    sendError(desk.wire, reply, new ServiceError('UNAUTHENTICATED', 'The call does not say who makes it.'));
+    sendError(server.context, reply, new ServiceError('UNAUTHENTICATED', 'The call does not say who makes it.'));
     return undefined;
   }
   return {
@@ -110,112 +131,119 @@ function begin(desk: Desk, method: Method, message: Message): Running | undefine
     deadline: 0,
     controller: undefined,
     timer: undefined,
-    stopped: undefined,
+    stopReason: undefined,
     send: undefined,
-    goesOn: false,
+    tracked: false,
     ended: false,
   };
 }
 
 /** Only a call that outlasts this turn of the event loop is kept: no other can be cancelled, or has to be waited for. */
-function goOn(desk: Desk, call: Running): void {
-  desk.running.set(call.reply, call);
-  call.goesOn = true;
-  desk.alive ??= setInterval(sayAlive, desk.wire.calls.aliveMs, desk).unref();
+function trackCall(server: CallServer, call: ActiveCall): void {
+  server.running.set(call.reply, call);
+  call.tracked = true;
+  server.heartbeatTimer ??= setInterval(sendHeartbeats, server.context.calls.aliveMs, server).unref();
 }
 
 /** Of what is answered soon nothing is said, and a stream says it itself. Ends with the first look that finds nothing to answer. */
-function sayAlive(desk: Desk): void {
-  const { wire, running } = desk;
-  if (running.size === 0) return stopAlive(desk);
-  const before = performance.now() - wire.calls.aliveMs;
-  for (const { reply, method, stopped, startedAt } of running.values()) {
+function sendHeartbeats(server: CallServer): void {
+  const { context, running } = server;
+  if (running.size === 0) return stopHeartbeats(server);
+  const before = performance.now() - context.calls.aliveMs;
+  for (const { reply, method, stopReason: stopped, startedAt } of running.values()) {
     if (stopped !== undefined || method.callable.streams || startedAt > before) continue;
-    wire.transport.publish({ subject: reply, data: EMPTY, headers: ALIVE_HEADERS });
+    context.transport.publish({ subject: reply, data: EMPTY, headers: HEARTBEAT_HEADERS });
   }
 }
 
-function stopAlive(desk: Desk): void {
-  clearInterval(desk.alive);
-  desk.alive = undefined;
+function stopHeartbeats(server: CallServer): void {
+  clearInterval(server.heartbeatTimer);
+  server.heartbeatTimer = undefined;
 }
 
-function answerStream(desk: Desk, call: Running, generator: unknown): void {
+function answerStream(server: CallServer, call: ActiveCall, generator: unknown): void {
   const outcome = {
-    onError: (thrown: unknown) => toServiceError(desk, call, thrown),
-    check: (value: unknown, kind: 'chunk' | 'result') => check(desk.wire, call, { value, kind }),
+    onError: (thrown: unknown) => toServiceError(server, call, thrown),
+    check: (value: unknown, kind: 'chunk' | 'result') => checkContract(server.context, call, { value, kind }),
   };
-  writeStream(desk.wire, call, generator as AsyncGenerator<unknown, unknown, void>, outcome).then(
-    (error) => end(desk, call, error),
-    (error: unknown) => fail(desk, call, error),
+  writeStream(server.context, call, generator as AsyncGenerator<unknown, unknown, void>, outcome).then(
+    (error) => endCall(server, call, error),
+    (error: unknown) => failCall(server, call, error),
   );
 }
 
-function succeed(desk: Desk, call: Running, value: unknown): void {
-  if (call.stopped !== undefined) return end(desk, call, call.stopped);
-  const { transport } = desk.wire;
+function sendResult(server: CallServer, call: ActiveCall, value: unknown): void {
+  if (call.stopReason !== undefined) return endCall(server, call, call.stopReason);
+  const { transport } = server.context;
   try {
-    check(desk.wire, call, { value, kind: 'result' });
+    checkContract(server.context, call, { value, kind: 'result' });
     const data = encodeJson(value);
-    if (data.length > INLINE_BYTES) checkLarge(call.method, data.length);
+    if (data.length > INLINE_BYTES) checkLargeAllowed(call.method, data.length);
     if (call.method.callable.sealed?.result.length)
-      return void succeedSealed(desk, call, data).catch((error: unknown) => fail(desk, call, error));
-    if (isLarge(desk.wire, data)) return void succeedLarge(desk, call, data).catch((error: unknown) => fail(desk, call, error));
-    if (data.length > transport.maxPayload) throw tooLarge(`The answer of ${call.method.callable.name}`, data.length, transport.maxPayload);
+      return void sendSealedResult(server, call, data).catch((error: unknown) => failCall(server, call, error));
+    if (exceedsInlineLimit(server.context, data))
+      return void sendLargeResult(server, call, data).catch((error: unknown) => failCall(server, call, error));
+    if (data.length > transport.maxPayload)
+      throw payloadTooLargeError(`The answer of ${call.method.callable.name}`, data.length, transport.maxPayload);
     transport.publish({ subject: call.reply, data });
   } catch (error) {
-    return fail(desk, call, error);
+    return failCall(server, call, error);
   }
-  end(desk, call, undefined);
+  endCall(server, call, undefined);
 }
 
-async function succeedSealed(desk: Desk, call: Running, data: Uint8Array): Promise<void> {
+async function sendSealedResult(server: CallServer, call: ActiveCall, data: Uint8Array): Promise<void> {
   const sealed = await sealResult(call, data);
-  if (call.stopped === undefined) desk.wire.transport.publish({ subject: call.reply, data: sealed });
-  end(desk, call, call.stopped);
+  if (call.stopReason === undefined) server.context.transport.publish({ subject: call.reply, data: sealed });
+  endCall(server, call, call.stopReason);
 }
 
 /** Only what a contract names is ever put aside: a secret, say, is not written to a disk because it is long. */
-function checkLarge({ callable }: Method, bytes: number): void {
-  if (!callable.large.result) throw tooLarge(`The answer of ${callable.name}`, bytes, INLINE_BYTES);
+function checkLargeAllowed({ callable }: ServedMethod, bytes: number): void {
+  if (!callable.large.result) throw payloadTooLargeError(`The answer of ${callable.name}`, bytes, INLINE_BYTES);
 }
 
 /** The answer goes beside the bus, and a message says where it is. Nobody is told of one that nobody waits for. */
-async function succeedLarge(desk: Desk, call: Running, data: Uint8Array): Promise<void> {
-  const { transport, large } = desk.wire;
+async function sendLargeResult(server: CallServer, call: ActiveCall, data: Uint8Array): Promise<void> {
+  const { transport, large } = server.context;
   const { tenant } = call.principal;
-  if (!call.goesOn) goOn(desk, call);
-  const blob = await putAnswer(large as LargePayloads, tenant, { data, signal: signalOf(call) });
-  if (call.stopped === undefined) transport.publish({ subject: call.reply, data: EMPTY, headers: refLines(blob, data.length) });
+  if (!call.tracked) trackCall(server, call);
+  const blob = await storeResult(large as LargePayloads, tenant, { data, signal: getSignal(call) });
+  if (call.stopReason === undefined)
+    transport.publish({ subject: call.reply, data: EMPTY, headers: formatPayloadHeader(blob, data.length) });
   else large?.forget(tenant, blob);
-  end(desk, call, call.stopped);
+  endCall(server, call, call.stopReason);
 }
 
-function fail(desk: Desk, call: Running, thrown: unknown): void {
-  const error = toServiceError(desk, call, thrown);
-  if (call.stopped === undefined) sendError(desk.wire, call.reply, error);
-  end(desk, call, error);
+function failCall(server: CallServer, call: ActiveCall, thrown: unknown): void {
+  const error = toServiceError(server, call, thrown);
+  if (call.stopReason === undefined) sendError(server.context, call.reply, error);
+  endCall(server, call, error);
 }
 
-function sendError({ transport }: Wire, reply: string, error: ServiceError): void {
+function sendError({ transport }: BusContext, reply: string, error: ServiceError): void {
   const data = encodeError(error);
   const bare = () => encodeError(new ServiceError(error.code, error.message.slice(0, 1_000)));
   transport.publish({ subject: reply, data: data.length <= MAX_ERROR_BYTES ? data : bare(), headers: errorHeaders(error) });
 }
 
 /** Ours crosses as it is; anything else as nothing but INTERNAL. What stood behind it stays here, in the log. */
-function toServiceError({ refusals }: Desk, call: Running, thrown: unknown): ServiceError {
+function toServiceError({ rejectionLog: refusals }: CallServer, call: ActiveCall, thrown: unknown): ServiceError {
   // What a handler throws because it was told to stop is not news.
-  if (call.stopped !== undefined) return thrown instanceof ServiceError ? thrown : call.stopped;
-  const error = thrown instanceof ServiceError ? thrown : internal(thrown);
+  if (call.stopReason !== undefined) return thrown instanceof ServiceError ? thrown : call.stopReason;
+  const error = thrown instanceof ServiceError ? thrown : internalError(thrown);
   logFailure(refusals, { call, error, thrown });
   return error;
 }
 
 /** For tests and development: an answer that breaks its contract fails, and says where. */
-function check({ checkResults }: Wire, call: Running, { value, kind }: { value: unknown; kind: 'chunk' | 'result' }): void {
+function checkContract(
+  { checkResults }: BusContext,
+  call: ActiveCall,
+  { value, kind }: { value: unknown; kind: 'chunk' | 'result' },
+): void {
   if (!checkResults) return;
-  checkBreach(call);
+  throwEmitBreach(call);
   const { name, spec } = call.method.callable;
   const parsed = spec[kind]?.safeParse(decodeJson(encodeJson(value)), { reportInput: true });
   if (parsed?.success !== false) return;
@@ -224,7 +252,7 @@ function check({ checkResults }: Wire, call: Running, { value, kind }: { value: 
   throw new ServiceError('INTERNAL', `The ${kind} of ${name} breaks its contract: ${text}`, { details: { issues } });
 }
 
-function end(desk: Desk, call: Running, error: ServiceError | undefined): void {
+function endCall(server: CallServer, call: ActiveCall, error: ServiceError | undefined): void {
   const { stats } = call.method;
   const ms = performance.now() - call.startedAt;
   call.ended = true;
@@ -232,17 +260,17 @@ function end(desk: Desk, call: Running, error: ServiceError | undefined): void {
   call.span?.end(error);
   stats.requests++;
   stats.processingMs += ms;
-  durationsOf(call.method, error?.code ?? 'OK').record(ms / 1_000);
+  getDurationHistogram(call.method, error?.code ?? 'OK').record(ms / 1_000);
   if (error !== undefined) {
     stats.errors++;
     stats.lastError = `${error.code}: ${error.message}`;
   }
-  if (!call.goesOn) return;
-  desk.running.delete(call.reply);
-  if (desk.running.size === 0) desk.whenEmpty?.();
+  if (!call.tracked) return;
+  server.running.delete(call.reply);
+  if (server.running.size === 0) server.onIdle?.();
 }
 
-function durationsOf({ callable, durations }: Method, code: string): Histogram {
+function getDurationHistogram({ callable, durations }: ServedMethod, code: string): Histogram {
   let known = durations.get(code);
   if (known === undefined) {
     known = histogram('switchyard.method.duration', { service: callable.service, method: callable.name, code });
@@ -252,26 +280,26 @@ function durationsOf({ callable, durations }: Method, code: string): Histogram {
 }
 
 /** The caller left; its handler learns it from its signal. */
-export function cancel({ running }: Desk, reply: string): void {
+export function cancelCall({ running }: CallServer, reply: string): void {
   const call = running.get(reply);
-  if (call !== undefined) stop(call, cancelled(call.method.callable));
+  if (call !== undefined) stopCall(call, cancelledError(call.method.callable));
 }
 
 /** Resolves when nothing runs any more; what still runs after `graceMs` is stopped, and its callers are told. */
-export async function finish(desk: Desk, graceMs: number): Promise<void> {
-  desk.refusals[Symbol.dispose]();
-  if (desk.running.size === 0) return stopAlive(desk);
+export async function drainCalls(server: CallServer, graceMs: number): Promise<void> {
+  server.rejectionLog[Symbol.dispose]();
+  if (server.running.size === 0) return stopHeartbeats(server);
   const done = Promise.withResolvers<void>();
-  desk.whenEmpty = done.resolve;
+  server.onIdle = done.resolve;
   const grace = setTimeout(done.resolve, graceMs);
   await done.promise;
   clearTimeout(grace);
-  stopAlive(desk);
-  for (const call of desk.running.values()) {
+  stopHeartbeats(server);
+  for (const call of server.running.values()) {
     const { callable } = call.method;
-    const reason = mayHaveRun(shuttingDown(callable), { callable, params: call.params });
-    if (call.stopped === undefined) sendError(desk.wire, call.reply, reason);
-    stop(call, reason);
+    const reason = markOutcomeUnknown(serverShutdownError(callable), { callable, params: call.params });
+    if (call.stopReason === undefined) sendError(server.context, call.reply, reason);
+    stopCall(call, reason);
   }
 }
 

@@ -1,16 +1,16 @@
 import type { ErrorCode, ServiceError } from '@switchyard/contracts';
 import { createFlood, parseTraceparent, type Flood, type Together } from '@switchyard/telemetry';
 import { REQUEST, TRACEPARENT } from '../wire/headers.ts';
-import type { Running } from './active-call.ts';
+import type { ActiveCall } from './active-call.ts';
 
 const MAX_TEXT = 500;
 
 /** Defects. Everything else was said to the caller as it is. */
-const OURS: ReadonlySet<ErrorCode> = new Set(['INTERNAL', 'UNKNOWN', 'DATA_LOSS']);
+const DEFECTS: ReadonlySet<ErrorCode> = new Set(['INTERNAL', 'UNKNOWN', 'DATA_LOSS']);
 
 /** A call that was answered with an error. */
 export interface FailedCall {
-  call: Running;
+  call: ActiveCall;
   error: ServiceError;
   thrown: unknown;
 }
@@ -19,8 +19,8 @@ export interface FailedCall {
  * Writes a line for each call that a service answers with an error, under the ids that its client is shown. What is refused because
  * there is too much of it comes in floods, and shares lines: refusing must cost less than doing.
  */
-export function createRefusals(): Flood<FailedCall> {
-  return createFlood({ kindOf, write });
+export function createRejectionLog(): Flood<FailedCall> {
+  return createFlood({ kindOf: describeKind, write });
 }
 
 export function logFailure(refusals: Flood<FailedCall>, failed: FailedCall): void {
@@ -32,10 +32,10 @@ export function logFailure(refusals: Flood<FailedCall>, failed: FailedCall): voi
 }
 
 function levelOf({ code }: ServiceError): 'error' | 'info' {
-  return OURS.has(code) ? 'error' : 'info';
+  return DEFECTS.has(code) ? 'error' : 'info';
 }
 
-function kindOf({ call: { method, principal }, error }: FailedCall): string {
+function describeKind({ call: { method, principal }, error }: FailedCall): string {
   return [method.callable.name, error.details.reason, error.message, principal.tenant, principal.client].join(' ');
 }
 

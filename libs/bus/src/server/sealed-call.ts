@@ -2,7 +2,7 @@ import { ServiceError } from '@switchyard/contracts';
 import { encryptTo } from '@switchyard/security';
 import { EMPTY, decodeJson } from '../wire/encoding.ts';
 import { PRINCIPAL, SEAL } from '../wire/headers.ts';
-import type { Running } from './active-call.ts';
+import type { ActiveCall } from './active-call.ts';
 import {
   bindParams,
   bindResult,
@@ -18,7 +18,7 @@ import {
  * The params of a call with sealed members. Throws before the handler runs if the params are not encrypted to this service, or if
  * the result could not be encrypted to the caller.
  */
-export async function openParams(call: Running, body: unknown): Promise<unknown> {
+export async function openParams(call: ActiveCall, body: unknown): Promise<unknown> {
   const { callable, paramsDecryption } = call.method;
   const seal = readSeal(call);
   if (callable.sealed?.result.length && (await encryptResult(call, seal, EMPTY)) === undefined) throw notSealed(callable.name);
@@ -32,17 +32,17 @@ export async function openParams(call: Running, body: unknown): Promise<unknown>
 }
 
 /** Encrypts a result to the calling process. */
-export async function sealResult(call: Running, data: Uint8Array): Promise<Uint8Array> {
+export async function sealResult(call: ActiveCall, data: Uint8Array): Promise<Uint8Array> {
   const jwe = await encryptResult(call, readSeal(call), data);
   if (jwe === undefined) throw new ServiceError('INTERNAL', 'The result cannot be encrypted.'); // `openParams` has checked the key
   return encodeSealed(jwe);
 }
 
-function encryptResult({ method }: Running, seal: Seal, data: Uint8Array): Promise<string | undefined> {
+function encryptResult({ method }: ActiveCall, seal: Seal, data: Uint8Array): Promise<string | undefined> {
   return encryptTo(seal.replyKey, data, bindResult(method.callable.name, seal));
 }
 
-function readSeal({ method, message }: Running): Seal {
+function readSeal({ method, message }: ActiveCall): Seal {
   const seal = parseSeal(message.header(SEAL));
   if (seal === undefined) throw notSealed(method.callable.name);
   return seal;

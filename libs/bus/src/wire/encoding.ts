@@ -20,7 +20,7 @@ export function decodeText(bytes: Uint8Array): string {
 
 /** `undefined` becomes `null`, so that there is always an answer to parse. */
 export function encodeJson(value: unknown): Uint8Array {
-  return Buffer.from(value instanceof Encoded ? value.json : (JSON.stringify(value) ?? 'null'));
+  return Buffer.from(value instanceof EncodedJson ? value.json : (JSON.stringify(value) ?? 'null'));
 }
 
 /** An empty payload means `{}`. So does the text `{}`, which is what most calls send: it is recognised without being parsed. */
@@ -33,7 +33,7 @@ function isEmptyObject(bytes: Uint8Array): boolean {
 }
 
 /** A result that is JSON already. What it is made of, `T`, holds its handler to the contract. */
-export class Encoded<T> {
+export class EncodedJson<T> {
   /** Never there: it carries the type alone. */
   declare readonly of: T;
   readonly json: string;
@@ -47,10 +47,10 @@ export class Encoded<T> {
  * For answers of which a part never changes: that part is written once, and not for each call. What is given for a call must have
  * members, and others than the part.
  */
-export function createEncoder<F extends object>(unchanging: F): <R extends object>(rest: R) => Encoded<F & R> {
+export function createResultEncoder<F extends object>(unchanging: F): <R extends object>(rest: R) => EncodedJson<F & R> {
   const text = JSON.stringify(unchanging).slice(1);
   const end = text === '}' ? text : `,${text}`;
-  return (rest) => new Encoded(JSON.stringify(rest).slice(0, -1) + end);
+  return (rest) => new EncodedJson(JSON.stringify(rest).slice(0, -1) + end);
 }
 
 /** A subject token for any text: itself if it is one already, else a hash of it. */

@@ -11,13 +11,13 @@ import {
 } from '@switchyard/contracts';
 import { withoutHidden } from '@switchyard/telemetry';
 import { decodeText } from './encoding.ts';
-import { FRAME, headerLines, type FrameKind, type HeaderLines } from './headers.ts';
+import { FRAME, formatHeaders, type FrameKind, type HeaderLines } from './headers.ts';
 import type { Message } from './transport.ts';
 
-type Named = Pick<Callable, 'name' | 'service'>;
+type NamedCallable = Pick<Callable, 'name' | 'service'>;
 
 /** Nobody got it. What no service is able to answer yet is not going to be answered a moment later either. */
-export function noResponders({ name, service }: Named): ServiceError {
+export function noRespondersError({ name, service }: NamedCallable): ServiceError {
   const details: ErrorDetails = { reason: 'NO_RESPONDERS', ...(isUnserved(name) ? { retryable: false } : {}) };
   return new ServiceError('UNAVAILABLE', `The ${service} service does not answer ${name}.`, { details });
 }
@@ -26,53 +26,53 @@ function isUnserved(name: string): boolean {
   return (unserved as ReadonlySet<string>).has(name);
 }
 
-export function timedOut({ name, service }: Named): ServiceError {
+export function deadlineExceededError({ name, service }: NamedCallable): ServiceError {
   return new ServiceError('DEADLINE_EXCEEDED', `The ${service} service did not answer ${name} in time.`);
 }
 
-export function cancelled({ name }: Named): ServiceError {
+export function cancelledError({ name }: NamedCallable): ServiceError {
   return new ServiceError('CANCELLED', `${name} was cancelled by its caller.`);
 }
 
-export function tooLarge(what: string, bytes: number, limit: number): ServiceError {
-  return failure('FAILED_PRECONDITION', `${what} is too large: ${bytes} bytes, at most ${limit} can be carried.`, 'PAYLOAD_TOO_LARGE');
+export function payloadTooLargeError(what: string, bytes: number, limit: number): ServiceError {
+  return createError('FAILED_PRECONDITION', `${what} is too large: ${bytes} bytes, at most ${limit} can be carried.`, 'PAYLOAD_TOO_LARGE');
 }
 
 /** What can be carried, but not held by whoever asked: only `POST /rpc` gives an answer away piece by piece. */
-export function tooLargeHere(what: string, bytes: number, limit: number): ServiceError {
+export function payloadTooLargeHereError(what: string, bytes: number, limit: number): ServiceError {
   const message = `${what} is too large here: ${bytes} bytes, at most ${limit}. POST /rpc with this call alone has no such limit.`;
-  return failure('FAILED_PRECONDITION', message, 'PAYLOAD_TOO_LARGE');
+  return createError('FAILED_PRECONDITION', message, 'PAYLOAD_TOO_LARGE');
 }
 
 /** The store has not what the message names, or cannot be used. */
-export function payloadLost(what: string, cause: unknown): ServiceError {
+export function payloadLostError(what: string, cause: unknown): ServiceError {
   const message = `${what} could not be carried: it was too large for a message, and is not where it was kept.`;
   return new ServiceError('UNAVAILABLE', message, { details: { reason: 'PAYLOAD_LOST' }, cause });
 }
 
 /** As the schema would say it, which has no room for so much: nobody has to look at them. */
-export function paramsTooLarge(bytes: number): ServiceError {
+export function paramsTooLargeError(bytes: number): ServiceError {
   const [expected, received] = [`at most ${INLINE_BYTES} bytes`, `${bytes} bytes`];
   return invalidParams([{ path: 'params', expected, received, message: `params: expected ${expected}, got ${received}` }]);
 }
 
-export function chunkTooLarge({ name }: Named, bytes: number, limit: number): ServiceError {
-  return failure(
+export function chunkTooLargeError({ name }: NamedCallable, bytes: number, limit: number): ServiceError {
+  return createError(
     'FAILED_PRECONDITION',
     `A part of the answer of ${name} is too large: ${bytes} bytes, at most ${limit}.`,
     'PAYLOAD_TOO_LARGE',
   );
 }
 
-export function busClosed(): ServiceError {
-  return failure('UNAVAILABLE', 'The bus is closed.', 'BUS_CLOSED');
+export function busClosedError(): ServiceError {
+  return createError('UNAVAILABLE', 'The bus is closed.', 'BUS_CLOSED');
 }
 
-export function busUnreachable(cause?: unknown): ServiceError {
+export function busUnreachableError(cause?: unknown): ServiceError {
   return new ServiceError('UNAVAILABLE', 'The bus cannot be reached.', { details: { reason: 'BUS_UNREACHABLE' }, cause });
 }
 
-export function busRefused(servers: string, cause: unknown): ServiceError {
+export function credentialsRejectedError(servers: string, cause: unknown): ServiceError {
   const why = cause instanceof Error ? cause.message : String(cause);
   return new ServiceError('UNAUTHENTICATED', `NATS at ${servers} does not let us in (${why}).`, {
     details: { reason: 'BUS_REFUSED' },
@@ -80,60 +80,60 @@ export function busRefused(servers: string, cause: unknown): ServiceError {
   });
 }
 
-export const CERTIFICATE_REFUSED = 'BUS_CERTIFICATE';
+export const CERTIFICATE_REJECTED = 'BUS_CERTIFICATE';
 
 /** The server asks for a certificate and does not take ours, or there is none. */
-export function certificateRefused(servers: string, cause: Error): ServiceError {
+export function certificateRejectedError(servers: string, cause: Error): ServiceError {
   return new ServiceError(
     'UNAUTHENTICATED',
     `NATS at ${servers} does not let us in without a certificate that it trusts (${cause.message}).`,
     {
-      details: { reason: CERTIFICATE_REFUSED },
+      details: { reason: CERTIFICATE_REJECTED },
       cause,
     },
   );
 }
 
-export function notCredentials(cause: unknown): ServiceError {
+export function invalidCredentialsError(cause: unknown): ServiceError {
   const message = 'The text is no credentials file of NATS: a user JWT and the seed of its key are expected.';
   return new ServiceError('UNAUTHENTICATED', message, { details: { reason: 'BUS_REFUSED' }, cause });
 }
 
-export function notProvisioned(what: string, cause: unknown): ServiceError {
+export function notProvisionedError(what: string, cause: unknown): ServiceError {
   const message = `The bus has no ${what} yet, and this service may not make it: run deploy/nats/provision.ts.`;
   return new ServiceError('UNAVAILABLE', message, { details: { reason: 'NOT_PROVISIONED' }, cause });
 }
 
-export function tooFewServers(what: string, copies: number, cause: unknown): ServiceError {
+export function tooFewServersError(what: string, copies: number, cause: unknown): ServiceError {
   const message = `The bus cannot keep ${copies} copies of the ${what}: it has too few servers that are up and have room.`;
   return new ServiceError('FAILED_PRECONDITION', message, { details: { reason: 'TOO_FEW_SERVERS' }, cause });
 }
 
-export function abandoned(by = 'calling'): ServiceError {
-  return failure('UNAVAILABLE', `The ${by} service is shutting down and could not wait for the answer.`, 'SHUTTING_DOWN');
+export function callerShutdownError(by = 'calling'): ServiceError {
+  return createError('UNAVAILABLE', `The ${by} service is shutting down and could not wait for the answer.`, 'SHUTTING_DOWN');
 }
 
-export function shuttingDown({ name, service }: Named): ServiceError {
-  return failure('UNAVAILABLE', `The ${service} service is shutting down and could not finish ${name}.`, 'SHUTTING_DOWN');
+export function serverShutdownError({ name, service }: NamedCallable): ServiceError {
+  return createError('UNAVAILABLE', `The ${service} service is shutting down and could not finish ${name}.`, 'SHUTTING_DOWN');
 }
 
-export function streamGap({ name }: Named): ServiceError {
-  return failure('DATA_LOSS', `A part of the answer of ${name} was lost.`, 'STREAM_GAP');
+export function streamGapError({ name }: NamedCallable): ServiceError {
+  return createError('DATA_LOSS', `A part of the answer of ${name} was lost.`, 'STREAM_GAP');
 }
 
-export function streamSilent({ name, service }: Named): ServiceError {
-  return failure('UNAVAILABLE', `The ${service} service fell silent while answering ${name}.`, 'STREAM_SILENT');
+export function streamSilentError({ name, service }: NamedCallable): ServiceError {
+  return createError('UNAVAILABLE', `The ${service} service fell silent while answering ${name}.`, 'STREAM_SILENT');
 }
 
-export function callSilent({ name, service }: Named): ServiceError {
-  return failure('UNAVAILABLE', `The ${service} service fell silent while working on ${name}.`, 'CALL_SILENT');
+export function callSilentError({ name, service }: NamedCallable): ServiceError {
+  return createError('UNAVAILABLE', `The ${service} service fell silent while working on ${name}.`, 'CALL_SILENT');
 }
 
-export function slowReader({ name }: Named, limit: number): ServiceError {
-  return failure('RESOURCE_EXHAUSTED', `The reader of ${name} is more than ${limit} frames behind.`, 'SLOW_READER');
+export function slowReaderError({ name }: NamedCallable, limit: number): ServiceError {
+  return createError('RESOURCE_EXHAUSTED', `The reader of ${name} is more than ${limit} frames behind.`, 'SLOW_READER');
 }
 
-export function internal(cause?: unknown): ServiceError {
+export function internalError(cause?: unknown): ServiceError {
   return new ServiceError('INTERNAL', 'Internal error', { cause });
 }
 
@@ -143,10 +143,10 @@ export function decodeError(data: Uint8Array): ServiceError {
   try {
     body = JSON.parse(decodeText(data)) as typeof body;
   } catch (error) {
-    return internal(error);
+    return internalError(error);
   }
   const { code, message, details } = body;
-  if (!isErrorCode(code) || typeof message !== 'string') return internal();
+  if (!isErrorCode(code) || typeof message !== 'string') return internalError();
   // Where it is read says nothing.
   return refusal(code, message, { details: isRecord(details) ? details : {} });
 }
@@ -154,9 +154,9 @@ export function decodeError(data: Uint8Array): ServiceError {
 /** Details that are no JSON (a handler may put anything there) are left out, so that the error itself always arrives. */
 export function encodeError({ code, message, details }: ServiceError): Uint8Array {
   try {
-    return Buffer.from(JSON.stringify({ code, message, details }, asShown));
+    return Buffer.from(JSON.stringify({ code, message, details }, redactValue));
   } catch {
-    return Buffer.from(JSON.stringify({ code, message }, asShown));
+    return Buffer.from(JSON.stringify({ code, message }, redactValue));
   }
 }
 
@@ -165,7 +165,7 @@ const ALIVE: FrameKind = 'alive';
 
 /** The two last are those of the NATS services protocol: its tools show them. */
 export function errorHeaders({ code, message }: ServiceError): HeaderLines {
-  return headerLines([FRAME, ERROR], ['Nats-Service-Error-Code', code], ['Nats-Service-Error', oneLine(shown(message))]);
+  return formatHeaders([FRAME, ERROR], ['Nats-Service-Error-Code', code], ['Nats-Service-Error', toHeaderText(redactSecrets(message))]);
 }
 
 export function isErrorFrame(message: Message): boolean {
@@ -173,13 +173,13 @@ export function isErrorFrame(message: Message): boolean {
 }
 
 /** Whether the message is a sign of life: the call is still being worked on. */
-export function isAlive(message: Message): boolean {
+export function isHeartbeat(message: Message): boolean {
   return message.header(FRAME) === ALIVE;
 }
 
-export const ALIVE_HEADERS: HeaderLines = headerLines([FRAME, ALIVE]);
+export const HEARTBEAT_HEADERS: HeaderLines = formatHeaders([FRAME, ALIVE]);
 
-function failure(code: ErrorCode, message: string, reason: string): ServiceError {
+function createError(code: ErrorCode, message: string, reason: string): ServiceError {
   return new ServiceError(code, message, { details: { reason } });
 }
 
@@ -191,16 +191,16 @@ function isRecord(value: unknown): value is ErrorDetails {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function asShown(_key: string, value: unknown): unknown {
+function redactValue(_key: string, value: unknown): unknown {
   if (typeof value === 'bigint') return value.toString();
-  return typeof value === 'string' ? shown(value) : value;
+  return typeof value === 'string' ? redactSecrets(value) : value;
 }
 
 /** Whoever asks hears what went wrong, and no secret that this process has read. */
-function shown(text: string): string {
+function redactSecrets(text: string): string {
   return withoutHidden(text, '[REDACTED]');
 }
 
-function oneLine(text: string): string {
+function toHeaderText(text: string): string {
   return text.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 200);
 }

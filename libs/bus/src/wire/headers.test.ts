@@ -1,37 +1,37 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { findHeader, headerBytes, headerLines, joinLines, requestLines } from './headers.ts';
+import { findHeader, measureHeaders, formatHeaders, joinHeaders, formatRequestHeaders } from './headers.ts';
 
-const principal = headerLines(['Sy-Principal', '["t","c","*",0,0]']);
+const principal = formatHeaders(['Sy-Principal', '["t","c","*",0,0]']);
 
 test('what would break out of a header is refused', () => {
   for (const value of ['a\r\nSy-Principal: x', 'a\nb', 'a\rb', 'ö', '\u0000']) {
-    assert.throws(() => headerLines(['Sy-Request', 'fine'], ['Sy-Seq', value]), TypeError, JSON.stringify(value));
+    assert.throws(() => formatHeaders(['Sy-Request', 'fine'], ['Sy-Seq', value]), TypeError, JSON.stringify(value));
   }
 });
 
 test('a header is found by its whole name, in its lines and in the block as it came', () => {
-  const lines = joinLines(headerLines(['Sy-Sequel', '1'], ['Sy-Seq', '2: 3']), headerLines(['Sy-Frame', '']));
+  const lines = joinHeaders(formatHeaders(['Sy-Sequel', '1'], ['Sy-Seq', '2: 3']), formatHeaders(['Sy-Frame', '']));
   for (const text of [lines, `NATS/1.0${lines}\r\n\r\n`]) {
     assert.deepEqual(
       ['Sy-Seq', 'Sy-Sequel', 'Sy-Frame', 'Seq', 'Sy'].map((name) => findHeader(text, name)),
       ['2: 3', '1', '', undefined, undefined],
     );
   }
-  assert.equal(headerBytes(lines), `NATS/1.0${lines}\r\n\r\n`.length);
-  assert.equal(headerBytes(undefined), 0);
+  assert.equal(measureHeaders(lines), `NATS/1.0${lines}\r\n\r\n`.length);
+  assert.equal(measureHeaders(undefined), 0);
   assert.equal(findHeader(undefined, 'Sy-Seq'), undefined);
 });
 
 test('ids that cannot be header values are left out of a request', () => {
   const head = { principal, timeoutMs: 1.2, requestId: 'req_1', traceparent: '00-1-2-01' };
-  const lines = requestLines(head, 2);
+  const lines = formatRequestHeaders(head, 2);
   assert.deepEqual(
     ['Sy-Principal', 'Sy-Timeout', 'Sy-Request', 'traceparent'].map((name) => findHeader(lines, name)),
     ['["t","c","*",0,0]', '2', 'req_1', '00-1-2-01'],
   );
-  assert.equal(findHeader(requestLines(head, 1.2), 'Sy-Timeout'), undefined, 'the method has no more anyway');
+  assert.equal(findHeader(formatRequestHeaders(head, 1.2), 'Sy-Timeout'), undefined, 'the method has no more anyway');
   for (const bad of ['a\r\nSy-Principal: ["t","c","*",0,0]', 'x'.repeat(257), 'ö']) {
-    assert.equal(requestLines({ ...head, requestId: bad, traceparent: bad }, 1), principal);
+    assert.equal(formatRequestHeaders({ ...head, requestId: bad, traceparent: bad }, 1), principal);
   }
 });

@@ -30,12 +30,12 @@ export function isHeaderValue(value: string): boolean {
 }
 
 /** Text from outside as a header value, or nothing where it cannot be one. */
-export function headerValue(value: string | undefined): string | undefined {
+export function toHeaderValue(value: string | undefined): string | undefined {
   return value !== undefined && value.length <= 256 && isHeaderValue(value) ? value : undefined;
 }
 
 /** Throws for a value that is no header value. Names are ours. */
-export function headerLines(...headers: readonly (readonly [name: string, value: string])[]): HeaderLines {
+export function formatHeaders(...headers: readonly (readonly [name: string, value: string])[]): HeaderLines {
   let lines = '';
   for (const [name, value] of headers) {
     if (!PRINTABLE.test(value)) throw new TypeError(`${name}: a header value is one line of printable ASCII`);
@@ -45,17 +45,17 @@ export function headerLines(...headers: readonly (readonly [name: string, value:
 }
 
 /** What goes with every frame of a stream. */
-export function frameLines(seq: number, kind: FrameKind): HeaderLines {
+export function formatFrameHeaders(seq: number, kind: FrameKind): HeaderLines {
   return `\r\n${SEQ}: ${seq}\r\n${FRAME}: ${kind}` as HeaderLines;
 }
 
-export function joinLines(first: HeaderLines, second: HeaderLines): HeaderLines {
+export function joinHeaders(first: HeaderLines, second: HeaderLines): HeaderLines {
   return (first + second) as HeaderLines;
 }
 
 /** The lines there are, if any, and one more. */
-export function withLine(lines: HeaderLines | undefined, line: HeaderLines): HeaderLines {
-  return lines === undefined ? line : joinLines(lines, line);
+export function addHeaders(lines: HeaderLines | undefined, line: HeaderLines): HeaderLines {
+  return lines === undefined ? line : joinHeaders(lines, line);
 }
 
 /** What the edge sends along, encoded once per token rather than once per call. */
@@ -74,36 +74,39 @@ export interface CallHead {
  * What goes with every request. `deadlineMs` is what the method has anyway: the time is told if it is shorter. The ids come from
  * outside: what cannot be a header value is left out.
  */
-export function requestLines({ principal, timeoutMs, requestId, traceparent, key, seal }: CallHead, deadlineMs: number): HeaderLines {
-  const id = headerValue(requestId);
-  const trace = headerValue(traceparent);
+export function formatRequestHeaders(
+  { principal, timeoutMs, requestId, traceparent, key, seal }: CallHead,
+  deadlineMs: number,
+): HeaderLines {
+  const id = toHeaderValue(requestId);
+  const trace = toHeaderValue(traceparent);
   let lines: string = principal;
   if (timeoutMs < deadlineMs) lines += `\r\n${TIMEOUT}: ${Math.ceil(timeoutMs)}`;
   if (id !== undefined) lines += `\r\n${REQUEST}: ${id}`;
   if (trace !== undefined) lines += `\r\n${TRACEPARENT}: ${trace}`;
-  if (key !== undefined) lines += headerLines([KEY, key]);
-  if (seal !== undefined) lines += headerLines([SEAL, seal]);
+  if (key !== undefined) lines += formatHeaders([KEY, key]);
+  if (seal !== undefined) lines += formatHeaders([SEAL, seal]);
   return lines as HeaderLines;
 }
 
 /** Bytes the headers take on the wire, counted alike by every adapter. */
-export function headerBytes(lines: HeaderLines | undefined): number {
+export function measureHeaders(lines: HeaderLines | undefined): number {
   return lines === undefined ? 0 : FRAMING_BYTES + lines.length;
 }
 
-const lineStarts = new Map<string, string>();
+const linePrefixes = new Map<string, string>();
 
 /** There are a few names, all of them ours or of NATS. */
-function lineStart(name: string): string {
-  let start = lineStarts.get(name);
-  if (start === undefined) lineStarts.set(name, (start = `\r\n${name}: `));
+function getLinePrefix(name: string): string {
+  let start = linePrefixes.get(name);
+  if (start === undefined) linePrefixes.set(name, (start = `\r\n${name}: `));
   return start;
 }
 
 /** Looks a header up in its lines, or in the whole block as it came. */
 export function findHeader(lines: string | undefined, name: string): string | undefined {
   if (lines === undefined) return undefined;
-  const line = lineStart(name);
+  const line = getLinePrefix(name);
   const at = lines.indexOf(line);
   if (at === -1) return undefined;
   const from = at + line.length;

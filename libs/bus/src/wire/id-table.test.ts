@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { createSlots } from './id-table.ts';
+import { createIdTable } from './id-table.ts';
 
 describe('slots', () => {
   test('hold what a Map under the same numbers holds, whatever is added and removed', () => {
     const step = fc.oneof(fc.constant('add'), fc.record({ remove: fc.nat() }), fc.record({ get: fc.nat() }));
     fc.assert(
       fc.property(fc.array(step, { maxLength: 600 }), (steps) => {
-        const slots = createSlots<{ n: number }>();
+        const slots = createIdTable<{ n: number }>();
         const model = new Map<number, { n: number }>();
         let last = 0;
         for (const [n, one] of steps.entries()) {
@@ -36,7 +36,7 @@ describe('slots', () => {
   });
 
   test('those that stay long keep their numbers while thousands come and go', () => {
-    const slots = createSlots<{ n: number }>();
+    const slots = createIdTable<{ n: number }>();
     const staying = Array.from({ length: 1_000 }, (_, n) => slots.add({ n }));
     for (let n = 0; n < 10_000; n++) slots.remove(slots.add({ n: -1 }));
     assert.deepEqual(

@@ -1,11 +1,11 @@
-const SMALLEST = 64;
+const MIN_CAPACITY = 64;
 
 /**
  * Items under numbers that are given out here, rising, never the same twice. Instead of a Map, which is a trap for what comes and
  * goes thousands of times a second: each time it makes itself a new table, the old one points to the new one, so an old one that
  * the collector has not reached yet keeps alive all that was in the later ones.
  */
-export interface Slots<T extends object> {
+export interface IdTable<T extends object> {
   /** Returns the item's number, 1 or higher. */
   add(item: T): number;
   get(id: number): T | undefined;
@@ -17,10 +17,10 @@ export interface Slots<T extends object> {
 }
 
 /** An item stands at the low bits of its number. A number whose place is taken is never given out. */
-export function createSlots<T extends object>(): Slots<T> {
-  let ids = emptyIds(SMALLEST);
-  let items = emptyItems<T>(SMALLEST);
-  let mask = SMALLEST - 1;
+export function createIdTable<T extends object>(): IdTable<T> {
+  let ids = emptyIds(MIN_CAPACITY);
+  let items = emptyItems<T>(MIN_CAPACITY);
+  let mask = MIN_CAPACITY - 1;
   let size = 0;
   let last = 0;
 

@@ -1,33 +1,33 @@
 import { TOKEN_SCOPES, type Principal, type Spend, type TokenScope } from '@switchyard/contracts';
 import { LRUCache } from 'lru-cache';
-import { PRINCIPAL, headerLines, isHeaderValue, type HeaderLines } from './headers.ts';
+import { PRINCIPAL, formatHeaders, isHeaderValue, type HeaderLines } from './headers.ts';
 
 const MAX_CACHED_PRINCIPALS = 2_048;
 
-const encoded = new WeakMap<Principal, HeaderLines>();
-const decoded = new LRUCache<string, Principal>({ max: MAX_CACHED_PRINCIPALS });
+const headerCache = new WeakMap<Principal, HeaderLines>();
+const principalCache = new LRUCache<string, Principal>({ max: MAX_CACHED_PRINCIPALS });
 
 /** The header that says who it is. Encoded once per object, so keep the object as long as the token lives. */
 export function encodePrincipal(principal: Principal): HeaderLines {
-  let line = encoded.get(principal);
+  let line = headerCache.get(principal);
   if (line === undefined) {
     const { tenant, client, scopes, agent, session, sessions, budgets, agents } = principal;
     const limits = agents === undefined ? (budgets === undefined ? [] : [budgets]) : [budgets ?? 0, agents];
     const fields = [tenant, client, scopes.join(' '), agent ?? 0, session ?? 0, sessions ?? 0, ...limits];
-    line = headerLines([PRINCIPAL, ascii(JSON.stringify(fields))]);
-    encoded.set(principal, line);
+    line = formatHeaders([PRINCIPAL, escapeNonAscii(JSON.stringify(fields))]);
+    headerCache.set(principal, line);
   }
   return line;
 }
 
 /** Reads the header's value. The same text gives the same frozen object while it is cached. Undefined for what no `encodePrincipal` wrote. */
 export function decodePrincipal(text: string): Principal | undefined {
-  const known = decoded.get(text);
+  const known = principalCache.get(text);
   if (known !== undefined) return known;
   const principal = parse(text);
   if (principal === undefined) return undefined;
-  decoded.set(text, principal);
-  encoded.set(principal, headerLines([PRINCIPAL, text])); // as it came, for calls made on the way
+  principalCache.set(text, principal);
+  headerCache.set(principal, formatHeaders([PRINCIPAL, text])); // as it came, for calls made on the way
   return principal;
 }
 
@@ -43,7 +43,7 @@ function parse(text: string): Principal | undefined {
   const [tenant, client, scopes, agent, session, sessions, limits, agents] = fields as unknown[];
   const budgets = limits === 0 && agents !== undefined ? undefined : limits;
   if (budgets !== undefined && !isLimits(budgets)) return undefined;
-  if (agents !== undefined && !isWords(agents)) return undefined;
+  if (agents !== undefined && !isStringArray(agents)) return undefined;
   if (typeof tenant !== 'string' || tenant === '' || typeof client !== 'string' || typeof scopes !== 'string') return undefined;
   return Object.freeze({
     tenant,
@@ -61,7 +61,7 @@ function isLimits(value: unknown): value is Spend {
   return typeof value === 'object' && value !== null && Object.values(value).every((limit) => typeof limit === 'number');
 }
 
-function isWords(value: unknown): value is string[] {
+function isStringArray(value: unknown): value is string[] {
   return Array.isArray(value) && value.every((word) => typeof word === 'string');
 }
 
@@ -69,6 +69,6 @@ function isScope(word: string): word is TokenScope {
   return (TOKEN_SCOPES as readonly string[]).includes(word);
 }
 
-function ascii(json: string): string {
+function escapeNonAscii(json: string): string {
   return json.replaceAll(/[^\x20-\x7e]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

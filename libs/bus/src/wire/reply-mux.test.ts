@@ -58,10 +58,10 @@ function clock(t: TestContext): (ms: number) => void {
 test('an address is used again when its call had its last answer, and never after one that may still get some', () => {
   const { mux, open } = start();
   const [first] = open();
-  assert.ok(mux.done(first));
+  assert.ok(mux.complete(first));
   assert.equal(open()[0], first);
   const gone = new Set<number>();
-  for (const forget of [(id: number) => mux.close(id), () => mux.lose(new ServiceError('UNAVAILABLE', 'gone'))]) {
+  for (const forget of [(id: number) => mux.close(id), () => mux.failAll(new ServiceError('UNAVAILABLE', 'gone'))]) {
     const [id] = open();
     gone.add(id);
     forget(id);
@@ -81,19 +81,19 @@ test('an address whose time was up is not used again', (t) => {
 test('only who was asked is heard', () => {
   const { mux, arrive, open } = start();
   const [id, heard] = open(1_000, { answerer: 'sessions' });
-  arrive(mux.address(id, 'secrets'));
-  arrive(mux.address(id));
-  arrive(`${mux.address(id, 'sessions')}.x`);
+  arrive(mux.formatReplySubject(id, 'secrets'));
+  arrive(mux.formatReplySubject(id));
+  arrive(`${mux.formatReplySubject(id, 'sessions')}.x`);
   arrive(`_INBOX.me.r.0${id.toString(36)}.sessions`);
   assert.equal(heard.messages, 0);
-  arrive(mux.address(id, 'sessions'));
+  arrive(mux.formatReplySubject(id, 'sessions'));
   assert.equal(heard.messages, 1);
-  mux.done(id);
+  mux.complete(id);
   const [again, next] = open(1_000, { answerer: 'secrets' });
   assert.equal(again, id);
-  arrive(mux.address(id, 'sessions'));
+  arrive(mux.formatReplySubject(id, 'sessions'));
   assert.equal(next.messages, 0);
-  arrive(mux.address(id, 'secrets'));
+  arrive(mux.formatReplySubject(id, 'secrets'));
   assert.equal(next.messages, 1);
 });
 
@@ -101,7 +101,7 @@ test('whoever waits is told in time and not before, whoever waited at the same a
   const pass = clock(t);
   const { mux, open } = start();
   const [first] = open(500);
-  mux.done(first);
+  mux.complete(first);
   pass(400);
   const [second, later] = open(1_000);
   assert.equal(second, first);
@@ -111,7 +111,7 @@ test('whoever waits is told in time and not before, whoever waited at the same a
   assert.equal(later.ended, 'deadline');
 
   const [third] = open(5_000);
-  mux.done(third);
+  mux.complete(third);
   const [fourth, sooner] = open(100);
   assert.equal(fourth, third);
   pass(140);
@@ -134,7 +134,7 @@ test('a call is looked at for its own sake alone, not for those who waited there
   const pass = clock(t);
   const { mux, open } = start();
   const [id] = open(5_000);
-  mux.done(id);
+  mux.complete(id);
   let looks = 0;
   const moreMs = (): number => {
     looks++;
@@ -149,7 +149,7 @@ test('deadlines are kept after a time in which nobody waited', (t) => {
   const pass = clock(t);
   const { mux, open } = start();
   const [id] = open(100_000);
-  mux.done(id);
+  mux.complete(id);
   pass(100);
   const [, heard] = open(200);
   pass(240);
@@ -171,7 +171,7 @@ test('whatever comes and goes, each call hears its own answers, ends once and in
       const waiting = new Map<number, { heard: Heard; until: number }>();
       for (const one of steps) {
         if (one === 'lose') {
-          mux.lose(new ServiceError('UNAVAILABLE', 'gone'));
+          mux.failAll(new ServiceError('UNAVAILABLE', 'gone'));
           for (const { heard } of waiting.values()) assert.equal(heard.ended, 'lost');
           waiting.clear();
         } else if ('open' in one) {
@@ -188,15 +188,15 @@ test('whatever comes and goes, each call hears its own answers, ends once and in
         } else {
           const [id, call] = [...waiting][('answer' in one ? one.answer : one.close) % Math.max(waiting.size, 1)] ?? [];
           if (id === undefined || call === undefined) continue;
-          arrive(mux.address(id, 'sessions'));
+          arrive(mux.formatReplySubject(id, 'sessions'));
           assert.equal(call.heard.messages, 1);
-          assert.ok('answer' in one ? mux.done(id) : mux.close(id));
-          assert.ok(!mux.done(id) && !mux.close(id));
+          assert.ok('answer' in one ? mux.complete(id) : mux.close(id));
+          assert.ok(!mux.complete(id) && !mux.close(id));
           waiting.delete(id);
         }
         assert.equal(mux.size, waiting.size);
       }
-      mux.end();
+      mux.shutDown();
     }),
     { numRuns: 500 },
   );

@@ -1,21 +1,21 @@
 import type { ServiceError } from '@switchyard/contracts';
-import { busClosed } from './errors.ts';
-import { createSlots } from './id-table.ts';
+import { busClosedError } from './errors.ts';
+import { createIdTable } from './id-table.ts';
 import type { Message, Transport } from './transport.ts';
 
 /** How late a deadline may be noticed. One timer serves all of them. */
-const TICK_MS = 20;
+const SWEEP_INTERVAL_MS = 20;
 /** So many addresses are kept to be used again: a broker finds who listens to one it has seen in a third of the time. */
-const MOST_FREE = 256;
+const MAX_FREE_SLOTS = 256;
 
 /** The part of the inbox that answers come to. */
-export const REPLIES = 'r';
+export const REPLY_TOKEN = 'r';
 
 /** One call that waits. No promise, signal or error exists until it is needed. */
-export interface Waiting {
+export interface PendingReply {
   onMessage(message: Message): void;
   /** Called when the time is up. More than 0 prolongs the wait by so many milliseconds. */
-  moreMs?(): number;
+  extendMs?(): number;
   /** The time is up. The call is forgotten already. */
   onDeadline(): void;
   /** The bus closes, is closed already, or lost the other side. The call is forgotten already. */
@@ -27,28 +27,28 @@ export interface Mux {
    * Begins to wait; the id is what `address` turns into the reply subject. What comes on another subject is not heard: an address ends
    * in the name of who is asked, so that the network lets nobody else answer.
    */
-  open(waiting: Waiting, timeoutMs: number, answerer?: string): number;
-  address(id: number, answerer?: string): string;
+  open(waiting: PendingReply, timeoutMs: number, answerer?: string): number;
+  formatReplySubject(id: number, answerer?: string): string;
   /** Forgets a call; what still arrives for it is dropped, however late. False if it was forgotten before. */
   close(id: number): boolean;
   /** Forgets a call whose last answer came, so that nothing more can arrive for it: its address may be another call's now. */
-  done(id: number): boolean;
+  complete(id: number): boolean;
   /** Ends everything that waits; what comes later waits again. */
-  lose(error: ServiceError): void;
+  failAll(error: ServiceError): void;
   /** Ends everything that waits, and the sweep. */
-  end(): void;
-  ended(): boolean;
+  shutDown(): void;
+  isShutDown(): boolean;
   /** How many calls wait. */
   readonly size: number;
 }
 
 /** Where calls wait, one after another. */
-interface Seat {
+interface Slot {
   id: number;
   answerer: string | undefined;
   address: string;
   /** Nobody, while it is free. */
-  waiting: Waiting | undefined;
+  waiting: PendingReply | undefined;
   /** By `performance.now()`. */
   until: number;
   /** When it is looked at next, in ticks; 0 for never. */
@@ -56,11 +56,11 @@ interface Seat {
 }
 
 /** Matches replies to calls: one wildcard inbox, one table, one sweep for all deadlines. */
-export function createMux(transport: Pick<Transport, 'inbox' | 'subscribe'>, name = REPLIES): Mux {
+export function createMux(transport: Pick<Transport, 'inbox' | 'subscribe'>, name = REPLY_TOKEN): Mux {
   const prefix = `${transport.inbox}.${name}.`;
-  const seats = createSlots<Seat>();
+  const seats = createIdTable<Slot>();
   const sweep = createSweep(expire, () => taken === 0);
-  let free: Seat[] = [];
+  let free: Slot[] = [];
   let taken = 0;
   let over = false;
 
@@ -72,27 +72,27 @@ export function createMux(transport: Pick<Transport, 'inbox' | 'subscribe'>, nam
   const addressOf = (id: number, answerer: string | undefined): string =>
     answerer === undefined ? prefix + id.toString(36) : `${prefix}${id.toString(36)}.${answerer}`;
 
-  function newSeat(): Seat {
-    const seat: Seat = { id: 0, answerer: undefined, address: '', waiting: undefined, until: 0, due: 0 };
+  function createSlot(): Slot {
+    const seat: Slot = { id: 0, answerer: undefined, address: '', waiting: undefined, until: 0, due: 0 };
     seat.id = seats.add(seat);
     return seat;
   }
 
   /** Who waited there; undefined if nobody did. */
-  function leave(seat: Seat | undefined, reuse: boolean): Waiting | undefined {
+  function leave(seat: Slot | undefined, reuse: boolean): PendingReply | undefined {
     const waiting = seat?.waiting;
     if (seat === undefined || waiting === undefined) return undefined;
     seat.waiting = undefined;
     taken--;
-    if (reuse && free.length < MOST_FREE) free.push(seat);
+    if (reuse && free.length < MAX_FREE_SLOTS) free.push(seat);
     else seats.remove(seat.id);
     return waiting;
   }
 
-  function expire(seat: Seat): void {
+  function expire(seat: Slot): void {
     if (seat.waiting === undefined) return;
     const left = seat.until - performance.now();
-    const moreMs = left > 0 ? left : (seat.waiting.moreMs?.() ?? 0);
+    const moreMs = left > 0 ? left : (seat.waiting.extendMs?.() ?? 0);
     if (moreMs > 0) return sweep.add(seat, performance.now() + moreMs);
     leave(seat, false)?.onDeadline();
   }
@@ -105,7 +105,7 @@ export function createMux(transport: Pick<Transport, 'inbox' | 'subscribe'>, nam
 
   return {
     open(waiting, timeoutMs, answerer) {
-      const seat = free.pop() ?? newSeat();
+      const seat = free.pop() ?? createSlot();
       if (seat.address === '' || seat.answerer !== answerer) {
         seat.answerer = answerer;
         seat.address = addressOf(seat.id, answerer);
@@ -116,20 +116,20 @@ export function createMux(transport: Pick<Transport, 'inbox' | 'subscribe'>, nam
       sweep.add(seat, seat.until);
       return seat.id;
     },
-    address(id, answerer) {
+    formatReplySubject(id, answerer) {
       const seat = seats.get(id);
       return seat?.answerer === answerer && seat !== undefined ? seat.address : addressOf(id, answerer);
     },
     close: (id) => leave(seats.get(id), false) !== undefined,
-    done: (id) => leave(seats.get(id), true) !== undefined,
-    lose,
-    end() {
+    complete: (id) => leave(seats.get(id), true) !== undefined,
+    failAll: lose,
+    shutDown() {
       over = true;
       sweep.stop();
       inbox.unsubscribe();
-      lose(busClosed());
+      lose(busClosedError());
     },
-    ended: () => over,
+    isShutDown: () => over,
     get size() {
       return taken;
     },
@@ -138,13 +138,13 @@ export function createMux(transport: Pick<Transport, 'inbox' | 'subscribe'>, nam
 
 interface Sweep {
   /** Looks at a seat once `until` is over, by `performance.now()`, or before that. */
-  add(seat: Seat, until: number): void;
+  add(seat: Slot, until: number): void;
   stop(): void;
 }
 
 /** A seat is looked at no more than once for all who waited there meanwhile; one that is free stays until it is due. */
-function createSweep(onDue: (seat: Seat) => void, isIdle: () => boolean): Sweep {
-  const buckets = new Map<number, Seat[]>();
+function createSweep(onDue: (seat: Slot) => void, isIdle: () => boolean): Sweep {
+  const buckets = new Map<number, Slot[]>();
   let timer: NodeJS.Timeout | undefined;
   let swept = 0;
 
@@ -159,7 +159,7 @@ function createSweep(onDue: (seat: Seat) => void, isIdle: () => boolean): Sweep 
     if (isIdle()) stop();
   }
 
-  function look(seat: Seat, tick: number): void {
+  function look(seat: Slot, tick: number): void {
     if (seat.due !== tick) return; // it was looked at earlier
     seat.due = 0;
     onDue(seat);
@@ -176,7 +176,7 @@ function createSweep(onDue: (seat: Seat) => void, isIdle: () => boolean): Sweep 
     add(seat, until) {
       if (timer === undefined) {
         swept = tickOf(performance.now());
-        timer = setInterval(sweep, TICK_MS);
+        timer = setInterval(sweep, SWEEP_INTERVAL_MS);
       }
       const tick = tickOf(until) + 1;
       if (seat.due !== 0 && seat.due <= tick) return;
@@ -190,5 +190,5 @@ function createSweep(onDue: (seat: Seat) => void, isIdle: () => boolean): Sweep 
 }
 
 function tickOf(ms: number): number {
-  return Math.floor(ms / TICK_MS);
+  return Math.floor(ms / SWEEP_INTERVAL_MS);
 }

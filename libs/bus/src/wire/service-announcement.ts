@@ -5,11 +5,11 @@ const NANOS_PER_MS = 1_000_000;
 const TYPE = 'io.nats.micro.v1';
 
 /** Asks every replica of every service who it is. */
-export const PING = '$SRV.PING';
+export const PING_SUBJECT = '$SRV.PING';
 /** The same, with its numbers. */
-export const STATS = '$SRV.STATS';
+export const STATS_SUBJECT = '$SRV.STATS';
 /** Where answers to those come from: whoever is there. */
-export const DISCOVERY = 'discovery';
+export const DISCOVERY_RESPONDER = 'discovery';
 export const PING_TYPE = `${TYPE}.ping_response`;
 export const STATS_TYPE = `${TYPE}.stats_response`;
 
@@ -28,8 +28,13 @@ export function announce(
   const identity = { name, id, version, metadata: { ...metadata, replica, started } };
   const answers = {
     PING: () => ({ type: PING_TYPE, ...identity }),
-    INFO: () => ({ type: `${TYPE}.info_response`, ...identity, description, endpoints: endpoints.map((one) => describe(one, name)) }),
-    STATS: () => ({ type: STATS_TYPE, ...identity, started, endpoints: endpoints.map((one) => count(one, name)), data: data?.() }),
+    INFO: () => ({
+      type: `${TYPE}.info_response`,
+      ...identity,
+      description,
+      endpoints: endpoints.map((one) => describeEndpoint(one, name)),
+    }),
+    STATS: () => ({ type: STATS_TYPE, ...identity, started, endpoints: endpoints.map((one) => formatStats(one, name)), data: data?.() }),
   };
   return Object.entries(answers).flatMap(([verb, answer]) =>
     [`$SRV.${verb}`, `$SRV.${verb}.${name}`, `$SRV.${verb}.${name}.${id}`].map((subject) =>
@@ -40,11 +45,11 @@ export function announce(
   );
 }
 
-function describe({ name, subject, metadata = {} }: Endpoint, queue: string) {
+function describeEndpoint({ name, subject, metadata = {} }: Endpoint, queue: string) {
   return { name, subject, queue_group: queue, metadata };
 }
 
-function count({ name, subject, stats }: Endpoint, queue: string) {
+function formatStats({ name, subject, stats }: Endpoint, queue: string) {
   const { requests = 0, errors = 0, lastError = '', processingMs = 0 } = stats?.() ?? {};
   const nanos = processingMs * NANOS_PER_MS;
   return {
@@ -60,7 +65,7 @@ function count({ name, subject, stats }: Endpoint, queue: string) {
 }
 
 /** Several as one. */
-export function drainTogether(subscriptions: readonly Subscription[]): Subscription {
+export function combineSubscriptions(subscriptions: readonly Subscription[]): Subscription {
   return {
     unsubscribe: () => subscriptions.forEach((subscription) => subscription.unsubscribe()),
     drain: async () => void (await Promise.all(subscriptions.map((subscription) => subscription.drain()))),

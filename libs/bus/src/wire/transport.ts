@@ -23,7 +23,7 @@ export interface Outgoing {
   /** By `performance.now()`. A message that could not be sent by then is dropped, not sent late after a reconnect. */
   expires?: number;
   /** Heard by those who listen now, and kept by no log. */
-  passing?: boolean;
+  ephemeral?: boolean;
 }
 
 export interface Subscription {
@@ -87,7 +87,7 @@ export interface Log {
    */
   read(subject: string, fromSeq?: number): Promise<LogEntry[]>;
   /** The same, no more than `most` of it: for what may be long. */
-  page(subject: string, fromSeq: number, most: number): Promise<LogEntry[]>;
+  page(subject: string, fromSeq: number, limit: number): Promise<LogEntry[]>;
   /** How far it is. A log that was lost and made anew has another name, and counts from the beginning. */
   position(): Promise<LogPosition>;
 }
@@ -100,7 +100,7 @@ export interface LogPosition {
 }
 
 /** Throws for a place to read from in a log that has none. */
-export function refuseFrom({ name, parts }: LogDefinition, fromSeq: number | undefined): void {
+export function assertSingleStream({ name, parts }: LogDefinition, fromSeq: number | undefined): void {
   if (parts !== undefined && fromSeq !== undefined) throw new TypeError(`${name} may be in several streams: it has no number to read from`);
 }
 
@@ -164,7 +164,7 @@ export interface Transport {
   /** Whether the other side can be reached now. */
   connected(): boolean;
   /** How much of what was published waits until the other side can be reached again. */
-  heldBytes(): number;
+  bufferedBytes(): number;
   /** Returns what stops listening. */
-  follow(listener: ConnectionListener): () => void;
+  addConnectionListener(listener: ConnectionListener): () => void;
 }

@@ -1,23 +1,23 @@
 import { LRUCache } from 'lru-cache';
 import { MAX_TTL_MS, type Rate } from '../port/cache.ts';
-import { newWindow, take, type Window } from '../port/sliding-window.ts';
+import { createWindow, take, type Window } from '../port/sliding-window.ts';
 
 const MAX_WINDOWS = 50_000;
 const MAX_COUNTERS = 50_000;
 
 /** Windows and counters of this process, by the names of their entries. */
-export interface Local {
+export interface LocalCounters {
   take(name: string, rate: Rate, amount: number): number;
   add(name: string, amount: number, ttlMs: number): number;
   count(name: string): number;
 }
 
-export function createLocal(): Local {
+export function createLocalCounters(): LocalCounters {
   const windows = new LRUCache<string, Window>({ max: MAX_WINDOWS, ttl: MAX_TTL_MS });
   const counters = new LRUCache<string, number>({ max: MAX_COUNTERS, ttl: MAX_TTL_MS });
   return {
     take(name, rate, amount) {
-      const window = windows.get(name) ?? newWindow();
+      const window = windows.get(name) ?? createWindow();
       const wait = take(window, rate, performance.now(), amount);
       if (wait === 0) windows.set(name, window, { ttl: rate.windowMs });
       return wait;

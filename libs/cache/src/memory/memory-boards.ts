@@ -5,7 +5,7 @@ import { checkNote } from '../port/validation.ts';
 /** Boards are named by the code that uses them, so there are few. */
 const MAX_BOARDS = 1_000;
 
-interface Left {
+interface StoredNote {
   seq: number;
   by: symbol;
   at: number;
@@ -14,10 +14,10 @@ interface Left {
 
 /** The boards of this process, by the names of their entries. */
 export function createBoards(): { open(name: string, keepMs: number): Board } {
-  const boards = new LRUCache<string, Left[]>({ max: MAX_BOARDS, ttl: MAX_TTL_MS });
+  const boards = new LRUCache<string, StoredNote[]>({ max: MAX_BOARDS, ttl: MAX_TTL_MS });
   let seq = 0;
 
-  function leave(name: string, note: Omit<Left, 'seq'>, keepMs: number): void {
+  function leave(name: string, note: Omit<StoredNote, 'seq'>, keepMs: number): void {
     const kept = [...(boards.get(name) ?? []), { ...note, seq: ++seq }].slice(-MAX_NOTES);
     boards.set(name, kept, { ttl: keepMs });
   }

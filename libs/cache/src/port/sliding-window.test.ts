@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { newWindow, take } from './sliding-window.ts';
+import { createWindow, take } from './sliding-window.ts';
 
 describe('a sliding window', () => {
   test('accepts as many as the rate says, then says how long to wait', () => {
-    const window = newWindow();
+    const window = createWindow();
     const rate = { max: 3, windowMs: 1_000 };
     assert.deepEqual(
       [0, 100, 200].map((now) => take(window, rate, now)),
@@ -18,7 +18,7 @@ describe('a sliding window', () => {
   });
 
   test('takes several at once, all or none, and says when there is room for them', () => {
-    const window = newWindow();
+    const window = createWindow();
     const rate = { max: 4, windowMs: 1_000 };
     assert.equal(take(window, rate, 0, 2), 0);
     assert.equal(take(window, rate, 500, 2), 0);
@@ -29,7 +29,7 @@ describe('a sliding window', () => {
   });
 
   test('is empty again one window after a burst', () => {
-    const window = newWindow();
+    const window = createWindow();
     const rate = { max: 5, windowMs: 200 };
     for (let i = 0; i < 5; i++) assert.equal(take(window, rate, 10), 0);
     assert.ok(take(window, rate, 209) > 0);
@@ -37,7 +37,7 @@ describe('a sliding window', () => {
   });
 
   test('stays small at a high rate', () => {
-    const window = newWindow();
+    const window = createWindow();
     const rate = { max: 1_000_000, windowMs: 60_000 };
     for (let now = 0; now < 120_000; now++) take(window, rate, now);
     assert.ok(window.counts.length <= 66, `${window.counts.length} runs`);
@@ -45,7 +45,7 @@ describe('a sliding window', () => {
   });
 
   test('follows a rate that changes', () => {
-    const window = newWindow();
+    const window = createWindow();
     for (let i = 0; i < 5; i++) take(window, { max: 5, windowMs: 1_000 }, 0);
     assert.ok(take(window, { max: 5, windowMs: 1_000 }, 1) > 0);
     assert.equal(take(window, { max: 6, windowMs: 1_000 }, 1), 0);
@@ -55,7 +55,7 @@ describe('a sliding window', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 400 }), { maxLength: 200 }), fc.integer({ min: 1, max: 10 }), (steps, max) => {
         const rate = { max, windowMs: 1_000 };
-        const window = newWindow();
+        const window = createWindow();
         const accepted: number[] = [];
         let now = 0;
         for (const step of steps) {
@@ -71,7 +71,7 @@ describe('a sliding window', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 100 }), { minLength: 20, maxLength: 100 }), (steps) => {
         const rate = { max: 5, windowMs: 1_000 };
-        const window = newWindow();
+        const window = createWindow();
         let now = 0;
         for (const step of steps) {
           now += step;

@@ -9,9 +9,9 @@ export interface Window {
 }
 
 /** Events this close together, as a share of the window, expire together. */
-const RUNS = 64;
+const RUNS_PER_WINDOW = 64;
 
-export function newWindow(): Window {
+export function createWindow(): Window {
   return { firsts: [], lasts: [], counts: [], total: 0 };
 }
 
@@ -21,7 +21,7 @@ export function newWindow(): Window {
  */
 export function take(window: Window, rate: Rate, now: number, amount = 1): number {
   expire(window, now - rate.windowMs);
-  if (window.total + amount > rate.max) return waitFor(window, rate, now, amount);
+  if (window.total + amount > rate.max) return computeWaitMs(window, rate, now, amount);
   record(window, rate, now, amount);
   return 0;
 }
@@ -29,7 +29,7 @@ export function take(window: Window, rate: Rate, now: number, amount = 1): numbe
 /** Counts what happened already, also beyond the rate. */
 export function record(window: Window, rate: Rate, now: number, amount: number): void {
   const newest = window.counts.length - 1;
-  if (newest >= 0 && now - (window.firsts[newest] ?? 0) < rate.windowMs / RUNS) {
+  if (newest >= 0 && now - (window.firsts[newest] ?? 0) < rate.windowMs / RUNS_PER_WINDOW) {
     window.lasts[newest] = now;
     window.counts[newest] = (window.counts[newest] ?? 0) + amount;
   } else {
@@ -41,7 +41,7 @@ export function record(window: Window, rate: Rate, now: number, amount: number):
 }
 
 /** Until enough of the runs have expired. */
-function waitFor({ lasts, counts, total }: Window, { max, windowMs }: Rate, now: number, amount: number): number {
+function computeWaitMs({ lasts, counts, total }: Window, { max, windowMs }: Rate, now: number, amount: number): number {
   let left = total;
   for (let run = 0; run < counts.length; run++) {
     left -= counts[run] ?? 0;

@@ -2,15 +2,15 @@ import { ServiceError } from '@switchyard/contracts';
 import type { Logger } from '@switchyard/telemetry';
 import { Redis } from 'ioredis';
 import { SCRIPTS, type Scripted } from './lua-scripts.ts';
-import { messageOf, within } from './timeout.ts';
+import { getErrorMessage, withTimeout } from './timeout.ts';
 
 /** How long opening waits for a server: one that is away is no reason not to start. */
-const FIRST_MS = 1_000;
+const CONNECT_TIMEOUT_MS = 1_000;
 /** A connection that is silent for so long while it owes an answer is given up. */
-const SILENCE_MS = 1_000;
-const RECONNECT_MS = 50;
-const LONGEST_RECONNECT_MS = 1_000;
-const REFUSED = /^(WRONGPASS|NOAUTH|NOPERM|ERR invalid password)/;
+const SOCKET_TIMEOUT_MS = 1_000;
+const MIN_RECONNECT_DELAY_MS = 50;
+const MAX_RECONNECT_DELAY_MS = 1_000;
+const CREDENTIALS_REJECTED = /^(WRONGPASS|NOAUTH|NOPERM|ERR invalid password)/;
 
 export type RedisClient = Redis & Scripted;
 
@@ -27,13 +27,13 @@ export async function connectRedis(url: string, { service, log }: ConnectRedisOp
     scripts: SCRIPTS,
     connectionName: `switchyard:${service}`,
     protocol: 2,
-    connectTimeout: FIRST_MS,
-    socketTimeout: SILENCE_MS,
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    socketTimeout: SOCKET_TIMEOUT_MS,
     // Nothing waits for a server that is away, and nothing is done twice.
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
-    retryStrategy: (attempt) => Math.min(RECONNECT_MS * 2 ** Math.min(attempt, 10), LONGEST_RECONNECT_MS),
+    retryStrategy: (attempt) => Math.min(MIN_RECONNECT_DELAY_MS * 2 ** Math.min(attempt, 10), MAX_RECONNECT_DELAY_MS),
     // Both ask for what a user of the server need not be allowed.
     enableReadyCheck: false,
     disableClientInfo: true,
@@ -46,9 +46,9 @@ export async function connectRedis(url: string, { service, log }: ConnectRedisOp
   };
   client.on('error', ({ message }: Error) => tell(message));
   client.on('ready', () => (said = undefined));
-  const failure = await firstFailure(client, service);
+  const failure = await probeConnection(client, service);
   if (failure === undefined) return client;
-  if (REFUSED.test(failure)) {
+  if (CREDENTIALS_REJECTED.test(failure)) {
     client.disconnect();
     const message = 'the server of the cache refuses these credentials, or they may not do what a cache does';
     throw new ServiceError('FAILED_PRECONDITION', message, { details: { reason: 'CACHE_CREDENTIALS' } });
@@ -58,7 +58,7 @@ export async function connectRedis(url: string, { service, log }: ConnectRedisOp
 }
 
 /** Connects and tries all that a cache does; undefined when it could, else what went wrong first. */
-async function firstFailure(client: RedisClient, service: string): Promise<string | undefined> {
+async function probeConnection(client: RedisClient, service: string): Promise<string | undefined> {
   const { promise, resolve } = Promise.withResolvers<string | undefined>();
   client.once('error', ({ message }: Error) => resolve(message));
   const trying = client.connect().then(() => client.switchyardAdd(`switchyard:${service}:probe`, 0, 1));
@@ -67,9 +67,9 @@ async function firstFailure(client: RedisClient, service: string): Promise<strin
     ({ message }: Error) => resolve(message),
   );
   try {
-    return await within(FIRST_MS, promise);
+    return await withTimeout(CONNECT_TIMEOUT_MS, promise);
   } catch (error) {
-    return messageOf(error);
+    return getErrorMessage(error);
   }
 }
 

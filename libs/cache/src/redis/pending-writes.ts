@@ -3,22 +3,22 @@ import { MAX_TTL_MS } from '../port/cache.ts';
 import { MAX_BYTES, MAX_VALUES } from '../memory/memory-cache.ts';
 
 /** Null for what was deleted. */
-type Owed = { value: string | null };
+type PendingWrite = { value: string | null };
 
 /** What this replica set and deleted while the server was away: until it has heard of it, this is newer than what it keeps. */
-export interface Debts {
-  get(name: string): Owed | undefined;
-  owe(name: string, value: string | null, ttlMs: number): void;
+export interface PendingWrites {
+  get(name: string): PendingWrite | undefined;
+  add(name: string, value: string | null, ttlMs: number): void;
   /** The server has something newer. */
-  forget(name: string): void;
+  remove(name: string): void;
   /** Tells the server, one after the other, until it fails; tried again with the next call. */
-  settle(): void;
+  flush(): void;
 }
 
-export type Pay = (name: string, value: string | null, ttlMs: number) => Promise<boolean>;
+export type WritePending = (name: string, value: string | null, ttlMs: number) => Promise<boolean>;
 
-export function createDebts(pay: Pay): Debts {
-  const owed = new LRUCache<string, Owed>({
+export function createPendingWrites(pay: WritePending): PendingWrites {
+  const owed = new LRUCache<string, PendingWrite>({
     max: MAX_VALUES,
     maxSize: MAX_BYTES,
     sizeCalculation: ({ value }) => Math.max(1, Buffer.byteLength(value ?? '')),
@@ -38,9 +38,9 @@ export function createDebts(pay: Pay): Debts {
 
   return {
     get: (name) => owed.get(name),
-    owe: (name, value, ttlMs) => void owed.set(name, { value }, { ttl: ttlMs }),
-    forget: (name) => void owed.delete(name),
-    settle() {
+    add: (name, value, ttlMs) => void owed.set(name, { value }, { ttl: ttlMs }),
+    remove: (name) => void owed.delete(name),
+    flush() {
       if (settling || owed.size === 0) return;
       settling = true;
       void settle().finally(() => (settling = false));

@@ -4,11 +4,11 @@ import { checkNote } from '../port/validation.ts';
 import type { RedisClient } from './connect-redis.ts';
 
 /** Undefined when the server did not answer in time, or was not asked because it does not answer these days. */
-export type Ask = <T>(command: () => Promise<T>) => Promise<{ answer: T } | undefined>;
+export type ExecuteCommand = <T>(command: () => Promise<T>) => Promise<{ answer: T } | undefined>;
 
 interface BoardOptions {
   client: RedisClient;
-  ask: Ask;
+  ask: ExecuteCommand;
   /** Its name on the server. */
   entry: string;
   keepMs: number;

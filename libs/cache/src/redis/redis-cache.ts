@@ -1,13 +1,13 @@
 import type { Logger } from '@switchyard/telemetry';
 import { MAX_TTL_MS, type Cache } from '../port/cache.ts';
 import { checkAdd, checkBoard, checkSet, checkTake } from '../port/validation.ts';
-import { entryName } from '../port/entry-name.ts';
-import { createLocal } from '../memory/local-counters.ts';
+import { hashKey } from '../port/entry-name.ts';
+import { createLocalCounters } from '../memory/local-counters.ts';
 import { createBreaker } from './circuit-breaker.ts';
 import { connectRedis, type RedisClient } from './connect-redis.ts';
-import { createDebts, type Debts } from './pending-writes.ts';
-import { createRedisBoard, type Ask } from './redis-board.ts';
-import { messageOf, within } from './timeout.ts';
+import { createPendingWrites, type PendingWrites } from './pending-writes.ts';
+import { createRedisBoard, type ExecuteCommand } from './redis-board.ts';
+import { getErrorMessage, withTimeout } from './timeout.ts';
 
 const TIMEOUT_MS = 50;
 const FAILURES = 5;
@@ -24,55 +24,55 @@ export interface RedisCacheOptions {
 /** Every entry expires. While the server is away this process answers instead. */
 export async function openRedisCache(url: string, { service, log, timeoutMs = TIMEOUT_MS }: RedisCacheOptions): Promise<Cache> {
   const client = await connectRedis(url, { service, log });
-  const local = createLocal();
-  const ask = createAsk(client, { log, timeoutMs, onAnswer: () => debts.settle() });
+  const local = createLocalCounters();
+  const ask = createAsk(client, { log, timeoutMs, onAnswer: () => debts.flush() });
   const values = `switchyard:${service}:value:`;
-  const debts: Debts = createDebts(
+  const debts: PendingWrites = createPendingWrites(
     async (name, value, ttlMs) => (await ask(() => write(client, values + name, value, ttlMs))) !== undefined,
   );
 
   async function change(name: string, value: string | null, ttlMs: number): Promise<void> {
-    debts.forget(name);
+    debts.remove(name);
     const written = await ask(() => write(client, values + name, value, ttlMs));
-    if (written === undefined) debts.owe(name, value, ttlMs);
-    else debts.forget(name); // of one that was asked for before this one, and found slower
+    if (written === undefined) debts.add(name, value, ttlMs);
+    else debts.remove(name); // of one that was asked for before this one, and found slower
   }
 
   return {
     shared: true,
     async take(key, rate, amount = 1) {
       checkTake(rate, amount);
-      const name = entryName(key);
+      const name = hashKey(key);
       const asked = await ask(() => client.switchyardTake(`switchyard:${service}:window:${name}`, rate.max, rate.windowMs, amount));
       if (asked === undefined) return local.take(name, rate, amount);
       return asked.answer < 0 ? Number.POSITIVE_INFINITY : asked.answer;
     },
     async add(key, amount, ttlMs) {
       checkAdd(amount, ttlMs);
-      const name = entryName(key);
+      const name = hashKey(key);
       const asked = await ask(() => client.switchyardAdd(`switchyard:${service}:counter:${name}`, amount, ttlMs));
       return asked === undefined ? local.add(name, amount, ttlMs) : Number(asked.answer);
     },
     async count(key) {
-      const name = entryName(key);
+      const name = hashKey(key);
       const asked = await ask(() => client.get(`switchyard:${service}:counter:${name}`));
       return asked === undefined ? local.count(name) : Number(asked.answer ?? 0);
     },
     async get(key) {
-      const name = entryName(key);
-      debts.settle();
+      const name = hashKey(key);
+      debts.flush();
       const asked = debts.get(name) === undefined ? await ask(() => client.get(values + name)) : undefined;
       const owed = debts.get(name);
       return (owed === undefined ? asked?.answer : owed.value) ?? undefined;
     },
     async set(key, value, ttlMs) {
       checkSet(value, ttlMs);
-      await change(entryName(key), value, ttlMs);
+      await change(hashKey(key), value, ttlMs);
     },
-    delete: (key) => change(entryName(key), null, MAX_TTL_MS),
+    delete: (key) => change(hashKey(key), null, MAX_TTL_MS),
     board(key, keepMs) {
       checkBoard(keepMs);
-      return createRedisBoard({ client, ask, entry: `switchyard:${service}:board:${entryName(key)}`, keepMs });
+      return createRedisBoard({ client, ask, entry: `switchyard:${service}:board:${hashKey(key)}`, keepMs });
     },
     async close() {
       client.disconnect();
@@ -86,7 +86,7 @@ interface AskOptions {
   onAnswer: () => void;
 }
 
-function createAsk(client: RedisClient, { log, timeoutMs, onAnswer }: AskOptions): Ask {
+function createAsk(client: RedisClient, { log, timeoutMs, onAnswer }: AskOptions): ExecuteCommand {
   const breaker = createBreaker({
     failures: FAILURES,
     openMs: OPEN_MS,
@@ -100,12 +100,12 @@ function createAsk(client: RedisClient, { log, timeoutMs, onAnswer }: AskOptions
       return undefined;
     }
     try {
-      const answer = await within(timeoutMs, command());
+      const answer = await withTimeout(timeoutMs, command());
       breaker.succeeded();
       onAnswer();
       return { answer };
     } catch (error) {
-      breaker.failed(messageOf(error));
+      breaker.failed(getErrorMessage(error));
       return undefined;
     }
   };

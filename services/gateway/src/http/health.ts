@@ -54,7 +54,7 @@ function mayLook(admission: HealthGiven['admission'], { raw }: FastifyRequest): 
 /** Undefined while the bus cannot be asked; that it cannot stands in the readiness. */
 async function lookAround({ bus }: Edge, endpoints: boolean): Promise<ServicePresence[] | undefined> {
   try {
-    const found = await bus.discover({ closely: true });
+    const found = await bus.discover({ includeStats: true });
     return servicePresence(endpoints ? found : found.map(withoutEndpoints));
   } catch (error) {
     if (error instanceof ServiceError) return undefined;

@@ -34,7 +34,7 @@ export async function watchNeighbours({
   }
 
   async function look(): Promise<void> {
-    const there = new Set((await bus.discover({ until: needs })).map(({ service }) => service));
+    const there = new Set((await bus.discover({ requiredServices: needs })).map(({ service }) => service));
     for (const service of needs) {
       missed.set(service, there.has(service) ? 0 : (missed.get(service) ?? 0) + 1);
       report(service);

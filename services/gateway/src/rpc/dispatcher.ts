@@ -104,7 +104,7 @@ export function createDispatcher({ bus, settings, failures, local }: DispatcherO
       if (!signal.aborted) onAnswer(fail(known(error), from, request));
     };
     if (id === undefined) {
-      large.leave();
+      large.discard();
       onAnswer(undefined);
     } else if (onPieces) {
       openPieces(large, resultEnvelope(id), signal).then((pieces) => (signal.aborted ? pieces.leave() : onPieces(pieces)), failed);

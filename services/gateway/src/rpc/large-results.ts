@@ -15,7 +15,7 @@ export interface PiecedAnswer {
 
 /** Puts an envelope around a result that comes in pieces. Fails while that can still be told: before the first of them is there. */
 export async function openPieces(large: LargeAnswer, [head, tail]: readonly [Buffer, Buffer], signal: AbortSignal): Promise<PiecedAnswer> {
-  const source = large.pieces(signal)[Symbol.asyncIterator]();
+  const source = large.chunks(signal)[Symbol.asyncIterator]();
   const first = await source.next();
   async function* pieces(): AsyncGenerator<Uint8Array, void, void> {
     try {

@@ -68,7 +68,7 @@ export function createFrameWriter({ bus, clock, shares }: FrameWriterDeps, voice
       if (!anyway && voice.held?.() === false) continue;
       const data = Buffer.from(JSON.stringify(frame));
       // Whoever listens hears all of it; whoever comes back gets from the turn's document what the log has no room for.
-      bus.publish(subject, data, { passing: !shares.keeps(voice.tenant, subject.length + data.length) });
+      bus.publish(subject, data, { ephemeral: !shares.keeps(voice.tenant, subject.length + data.length) });
     }
   };
   const flush = (): void => {
