@@ -5,17 +5,20 @@ import { connectMemory } from './memory/connect-memory.ts';
 import { createMemoryHub, type MemoryHub } from './memory/memory-hub.ts';
 
 export interface ConnectBusOptions extends BusOptions {
-  /** For `memory:`: what the process's connections share. A fresh one unless given. */
+  /** For `memory:`: shared by the connections of one process. Default: a new hub. */
   hub?: MemoryHub;
-  /** For NATS: who we are, where the address does not say it. */
+  /** For NATS: used if the URL has no credentials. */
   credentials?: BusCredentials;
 }
 
-/** `memory:` or `nats://host:port`; several servers are joined by commas. Waits until the other side answers; UNAUTHENTICATED if it lets us in not. */
+/**
+ * Connects to `memory:` or `nats://host:port` (several servers separated by commas). Waits until the server is reachable. Throws
+ * UNAUTHENTICATED if it rejects the credentials.
+ */
 export async function connectBus(url: string, { hub, ...options }: ConnectBusOptions): Promise<Bus> {
   if (url === 'memory:') return createBus(connectMemory(hub ?? createMemoryHub()), options);
   if (!/^(nats|tls):\/\//.test(url)) throw new TypeError('the bus is memory: or nats://host:port');
-  // Loaded when needed: a process with everything inside never touches it.
+  // Imported on demand, so that the single-process profile does not load the NATS client.
   const { connectNats } = await import('./nats/connect-nats.ts');
   return createBus(await connectNats(url, options), options);
 }

@@ -29,22 +29,22 @@ const DRAIN_GRACE_MS = 10_000;
 
 export interface BusOptions {
   log: Logger;
-  /** Whose bus it is: it may call the operations that list it, and nobody else's. */
+  /** The service that owns this bus. It may call the operations that list it as a caller. */
   service?: ServiceName;
-  /** Whom it speaks for until `as` says otherwise; the service itself unless said. */
+  /** Principal of calls made without `as`. Default: the service itself. */
   principal?: Principal;
   replica?: string;
-  /** For tests and development: what handlers answer and emit must keep the contract, or the call fails loudly. */
+  /** Validates results and events against the contract and fails the call on a violation. For tests and development. */
   checkResults?: boolean;
   streams?: Partial<StreamTimeouts>;
   calls?: Partial<CallLimits>;
-  /** Carries what is too large for a message; without it nothing above `maxPayload` can be carried. */
+  /** Stores payloads that do not fit a message. Without it, payloads above `maxPayload` are rejected. */
   large?: LargePayloads;
-  /** What is too large, where it shall be something else than the adapter says. */
+  /** Overrides the adapter's limit for payloads in messages. */
   inlineBytes?: number;
 }
 
-/** The five verbs over any transport. Draining it closes the transport. */
+/** Creates a bus over any transport. Draining the bus closes the transport. */
 export function createBus(transport: Transport, options: BusOptions): Bus {
   const { log, service, principal = servicePrincipal(service ?? 'bus'), replica = mintId('rep') } = options;
   const context: BusContext = {
@@ -69,7 +69,7 @@ export function createBus(transport: Transport, options: BusOptions): Bus {
   return speakFor(createShared(context), principal);
 }
 
-/** A process with several services has a connection of its own besides theirs. */
+/** Registers the metrics of this connection. A process with several services has one additional connection. */
 function observeBus({ mux, transport, service: owner }: BusContext): () => void {
   const service = owner ?? 'bus';
   const ends = [
@@ -82,7 +82,7 @@ function observeBus({ mux, transport, service: owner }: BusContext): () => void 
   };
 }
 
-/** What is the same for every principal. */
+/** State shared by the buses of all principals. */
 interface Shared {
   context: BusContext;
   served: Set<Served>;
@@ -116,7 +116,7 @@ function onceMade<T>(make: () => T): () => T {
   return () => (made ??= make());
 }
 
-/** Opens each definition once; one that failed is tried again. */
+/** Opens each definition once. A failed attempt is repeated on the next call. */
 function once<D extends { name: string }, T>(open: (definition: D) => Promise<T>): (definition: D) => Promise<T> {
   const opened = new Map<string, Promise<T>>();
   return (definition) => {
@@ -170,13 +170,13 @@ function speakFor(shared: Shared, principal: Principal): Bus {
   };
 }
 
-/** What is published as it is goes nowhere but over the bus: tests and development hold it to what fits a message. */
+/** Raw publications cannot use the payload store, so tests and development limit them to `INLINE_BYTES`. */
 function checkSize({ checkResults, transport }: BusContext, subject: string, { length }: Uint8Array): void {
   const limit = checkResults ? INLINE_BYTES : transport.maxPayload;
   if (length > limit) throw payloadTooLargeError(subject, length, limit);
 }
 
-/** A listener that throws must not take the connection with it. */
+/** Keeps an exception of a subscriber from closing the connection. */
 function guarded({ log }: BusContext, listen: (message: Message) => void): (message: Message) => void {
   return (message) => {
     try {

@@ -4,8 +4,8 @@ import { createMemoryCache } from './memory/memory-cache.ts';
 import type { RedisCacheOptions } from './redis/redis-cache.ts';
 
 /**
- * Opens one service's cache behind a URL: `memory:`, `redis://host:port` or `rediss://host:port`. A server that is away is not
- * waited for; one that refuses the credentials is FAILED_PRECONDITION.
+ * Opens the cache of a service at `memory:`, `redis://host:port` or `rediss://host:port`. Does not wait for an unreachable server. Throws
+ * FAILED_PRECONDITION if the server rejects the credentials.
  */
 export async function openCache(url: string, options: RedisCacheOptions): Promise<Cache> {
   if (url === 'memory:') return createMemoryCache();
@@ -14,12 +14,12 @@ export async function openCache(url: string, options: RedisCacheOptions): Promis
       details: { reason: 'CACHE_URL' },
     });
   }
-  // Loaded when needed: a process with everything inside never touches it.
+  // Imported on demand, so that the single-process profile does not load the Redis client.
   const { openRedisCache } = await import('./redis/redis-cache.ts');
   return openRedisCache(url, options);
 }
 
-/** One server, and at most the number of a database; what stands before the @ must be readable. */
+/** Accepts one server, an optional database number and credentials that can be decoded. */
 export function isRedisUrl(text: string): boolean {
   const url = /^rediss?:\/\//.test(text) ? URL.parse(text) : null;
   if (url === null || url.hostname === '' || url.search !== '' || url.hash !== '' || !/^(\/\d{0,4})?$/.test(url.pathname)) return false;

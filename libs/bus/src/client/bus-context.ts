@@ -6,41 +6,41 @@ import type { Mux } from '../wire/reply-mux.ts';
 import type { Transport } from '../wire/transport.ts';
 
 export interface StreamTimeouts {
-  /** How often a stream with nothing to say says that it lives. */
+  /** Interval of heartbeats on a stream without other frames. */
   aliveMs: number;
-  /** How long a reader waits for any frame. */
+  /** Longest time a reader waits for any frame. */
   silenceMs: number;
-  /** How many frames a reader may be behind. */
+  /** Maximum number of frames that a reader may lag behind. */
   maxBehind: number;
 }
 
 export const STREAM_LIMITS: StreamTimeouts = { aliveMs: 10_000, silenceMs: 30_000, maxBehind: 1_024 };
 
 export interface CallLimits {
-  /** How often a service says of a call which takes longer than this that it works on it. */
+  /** Interval of heartbeats for a unary call that runs longer than this. */
   aliveMs: number;
-  /** How long a caller waits for an answer or for a sign of life. */
+  /** Longest time a caller waits for a reply or a heartbeat. */
   silenceMs: number;
 }
 
-/** A process that says nothing for ten seconds is gone: as long as others wait before they go on with its turns. */
+/** A process without a heartbeat for ten seconds counts as dead. Session leases expire after the same time. */
 export const CALL_LIMITS: CallLimits = { aliveMs: 3_000, silenceMs: 10_000 };
 
-/** What calls, streams, events and servers of one bus share. */
+/** State shared by the calls, streams, events and servers of one bus. */
 export interface BusContext {
   readonly transport: Transport;
   readonly mux: Mux;
   readonly log: Logger;
-  /** Whose bus it is; undefined in tools and tests that act for nobody in particular. */
+  /** The service that owns this bus. Undefined in tools and in tests without a service. */
   readonly service: ServiceName | undefined;
   readonly replica: string;
   readonly streams: StreamTimeouts;
   readonly calls: CallLimits;
-  /** Where payloads of more than `inlineBytes` go; without it a message carries whatever it can. */
+  /** Stores payloads larger than `inlineBytes`. Without it, every payload travels in its message. */
   readonly large: LargePayloads | undefined;
   readonly inlineBytes: number;
   /** Decrypts results with sealed members. Generated on first use. */
   readonly replyKey: () => DecryptionKey;
-  /** Whether what handlers answer and emit is held against the contract, for tests and development. */
+  /** Validates results and events against the contract. For tests and development. */
   readonly checkResults: boolean;
 }

@@ -26,86 +26,86 @@ import type { ParamsDecryption } from '../payloads/sealed-payloads.ts';
 import type { Bucket, Log, Message, Subscription } from '../wire/transport.ts';
 
 export interface CallOptions {
-  /** Shortens the contract's deadline, never lengthens what is left of the caller's own. */
+  /** Shortens the deadline of the contract. Never extends the remaining time of the caller's own deadline. */
   timeoutMs?: number;
-  /** Aborting tells the other side to stop; the call fails CANCELLED. */
+  /** Aborting cancels the call on the service. The call fails with CANCELLED. */
   signal?: AbortSignal;
   requestId?: string;
   traceparent?: string;
-  /** Names this call among all that its caller ever makes; whoever makes it again says the same. One line of printable ASCII. */
+  /** Idempotency key: unique per intended action, repeated on retries. One line of printable ASCII. */
   key?: string;
 }
 
-/** What a handler knows besides its params. */
+/** Context of a call, passed to its handler. */
 export interface Ctx {
   readonly principal: Principal;
   readonly requestId: string;
   readonly traceparent: string | undefined;
-  /** What its caller named the call, so that doing it twice can be told from doing two things. */
+  /** The caller's idempotency key. It distinguishes a retry from a new call. */
   readonly key: string | undefined;
   /** Epoch milliseconds. */
   readonly deadline: number;
-  /** Aborts when the caller leaves, cancels or runs out of time. Made when first read. */
+  /** Aborts when the caller disconnects, cancels or exceeds its deadline. Created on first access. */
   readonly signal: AbortSignal;
-  /** Bound to the request's ids. Made when first read. */
+  /** Carries the request's ids. Created on first access. */
   readonly log: Logger;
-  /** As `bus.call`, for the same principal, within what is left of the deadline. */
+  /** Same as `bus.call`, for the same principal and within the remaining deadline. */
   call<N extends UnaryName>(name: N, params: Params<N>, options?: CallOptions): Promise<Result<N>>;
   stream<N extends StreamName>(name: N, params: Params<N>, options?: CallOptions): AsyncGenerator<Chunk<N>, Result<N>, void>;
-  /** Tells the world; may be lost. What must not be lost is emitted by the write itself (docs/decisions/0007). */
+  /** Publishes an event without delivery guarantee. Events that must not be lost are written to the outbox (docs/decisions/0007). */
   emit<N extends EventName>(name: N, payload: EventPayload<N>): void;
 }
 
-/** What a handler that streams knows besides. */
+/** Context of a streaming call. */
 export interface StreamCtx<N extends StreamName> extends Ctx {
-  /** Sends a chunk now, before what is yielded after it: a yield costs more than most chunks. Throws for one that fits no message. */
+  /** Sends a chunk immediately. Cheaper than a yield. Throws if the chunk does not fit a message. */
   readonly send: (chunk: Chunk<N>) => void;
 }
 
-/** Answers one method or operation. Params are validated already. A streaming one is an async generator. */
+/** Handles one method or operation. Params are validated before. The handler of a streaming method is an async generator. */
 export type Handler<N extends CallName> = N extends StreamName
   ? (params: Input<N>, ctx: StreamCtx<N>) => AsyncGenerator<Chunk<N>, Result<N>, void>
   : (params: Input<N>, ctx: Ctx) => Promise<Result<N>> | Result<N> | EncodedJson<Result<N>>;
 
-/** What a service answers. A declared method without a handler is not served: callers get UNAVAILABLE. */
+/** The handlers of a service. A method without a handler is not served; its callers get UNAVAILABLE. */
 export type Handlers<C extends Contract> = {
   [N in (keyof C['methods'] | keyof C['operations']) & CallName]?: Handler<N>;
 };
 
 export interface ServeOptions {
   version: string;
-  /** Stands in discovery, so that replicas can be told apart. */
+  /** Identifies the replica in discovery. */
   replica?: string;
   log?: Logger;
-  /** How it is, for whoever looks closely (`discover`). */
+  /** Readiness that discovery reports for this replica (`discover` with `includeStats`). */
   readiness?: () => ReplicaReadiness;
   /** Required if a method has sealed params. */
   paramsDecryption?: ParamsDecryption | undefined;
 }
 
 export interface Served {
-  /** Names now answered. */
+  /** Names of the served methods and operations. */
   readonly names: readonly CallName[];
-  /** Stops taking calls, waits for those that run, at most `graceMs`, then cancels them. */
+  /** Stops accepting calls and waits up to `graceMs` for running calls. Cancels the remaining ones. */
   drain(graceMs: number): Promise<void>;
 }
 
 export interface PublishOptions {
-  /** Heard by those who listen now, and kept by no log. */
+  /** Delivered to current subscribers only; logs do not store it. */
   ephemeral?: boolean;
 }
 
-/** The answer as it came: bytes of final JSON, those bytes to be fetched, or the error. */
+/** Reply of a forwarded call: the result as JSON bytes, a reference to a large result, or an error. */
 export type Reply =
   | { data: Uint8Array; large?: undefined; error?: undefined }
   | { data?: undefined; large: LargePayload; error?: undefined }
   | { data?: undefined; large?: undefined; error: ServiceError };
 
-/** Hears a stream as it comes. Nothing is told after its end. */
+/** Receives the frames of a forwarded stream. Nothing is called after `end`. */
 export interface StreamSink {
-  /** One chunk: bytes of final JSON. */
+  /** One chunk as JSON bytes. */
   chunk(data: Uint8Array): void;
-  /** The bytes of the result, or the error. */
+  /** The result as JSON bytes, or the error. */
   end(how: Uint8Array | ServiceError): void;
 }
 
@@ -116,67 +116,70 @@ export interface BusEvent<N extends EventName = EventName> {
 }
 
 export interface OnOptions {
-  /** With a queue group each event reaches one member; without, every subscriber. */
+  /** With a queue group, each event reaches one member of the group. Without one, it reaches every subscriber. */
   queue?: string;
 }
 
 export interface DiscoverOptions {
-  /** With what each says of its readiness, and what each of its methods was asked. */
+  /** Includes the readiness of each replica and the call statistics of its methods. */
   includeStats?: boolean;
-  /** Ends as soon as somebody of each of these services has answered. */
+  /** Resolves early when a replica of each of these services has answered. */
   requiredServices?: readonly ServiceName[];
 }
 
 /** Typed calls, streams and events. The five verbs are call, stream, emit, on, serve. */
 export interface Bus {
   readonly maxPayload: number;
-  /** The same bus, speaking for somebody else. */
+  /** The same bus for another principal. */
   as(principal: Principal): Bus;
-  /** Fails with a ServiceError: UNAVAILABLE at once when nobody serves it, DEADLINE_EXCEEDED, or what the handler threw. */
+  /** Rejects with a ServiceError: UNAVAILABLE immediately without a running service, DEADLINE_EXCEEDED, or the handler's error. */
   call<N extends UnaryName>(name: N, params: Params<N>, options?: CallOptions): Promise<Result<N>>;
-  /** Chunks in order, then the result as the return value. Leaving the loop cancels the work. */
+  /** Yields chunks in order and returns the result. Leaving the loop cancels the call. */
   stream<N extends StreamName>(name: N, params: Params<N>, options?: CallOptions): AsyncGenerator<Chunk<N>, Result<N>, void>;
   emit<N extends EventName>(name: N, payload: EventPayload<N>): void;
-  /** As `emit`, but resolves once the event log holds it; the same id is kept once. For outboxes. */
+  /** Same as `emit`, but resolves once the event log has stored the event. Duplicate ids are stored once. Used by outboxes. */
   record(event: { id: string; name: string; payload: unknown; tenant: string }): Promise<void>;
   on<N extends EventName>(name: N, onEvent: (event: BusEvent<N>) => void, options?: OnOptions): Subscription;
   serve<C extends Contract>(contract: C, handlers: Handlers<C>, options: ServeOptions): Promise<Served>;
 
-  /** What the edge uses: bytes in, bytes out, no promise, no parsing. Returns a function that cancels; after it nothing is called back. */
+  /**
+   * Calls a method with JSON bytes, without promises or parsing. Used by the gateway. The returned function cancels the call; `onReply` is
+   * not called afterwards.
+   */
   forward(callable: Callable, params: Uint8Array, head: CallHead, onReply: (reply: Reply) => void): () => void;
 
   /**
-   * The same for what streams. Chunks are told as they come, so that whoever hands them on bounds what waits there. Returns what leaves,
-   * which cancels the work.
+   * Same as `forward` for streaming methods. Chunks are delivered as they arrive; the caller must bound its own buffer. The returned
+   * function cancels the call.
    */
   forwardStream(callable: Callable, params: Uint8Array, head: CallHead, sink: StreamSink): () => void;
 
-  /** Raw, ordered publication on a subject from `contracts`: the frames of turns, notifications. */
+  /** Publishes bytes on a subject of `contracts`, in order. Used for turn frames and notifications. */
   publish(subject: string, data: Uint8Array, options?: PublishOptions): void;
   subscribe(subject: string, onMessage: (message: Message) => void): Subscription;
   log(definition: LogDefinition): Promise<Log>;
   kv(definition: BucketDefinition): Promise<Bucket>;
 
-  /** There is work: heard by one replica of the service. Losing it costs latency only. */
+  /** Wakes one replica of a service to check for work. A lost wake-up only adds latency. */
   wake(service: ServiceName): void;
   onWake(service: ServiceName, onWake: () => void): Subscription;
 
   /**
-   * Who is there: every replica of every service that says so within a quarter of a second, at most 1,000. One that died is gone at
-   * once, one that is too busy to say so in time is missing. Fails UNAVAILABLE while the other side cannot be reached.
+   * Lists the replicas of all services that answer within 250 ms, at most 1,000. A dead replica disappears immediately; an overloaded one
+   * may be missing. Rejects with UNAVAILABLE while the bus is unreachable.
    */
   discover(options?: DiscoverOptions): Promise<Replica[]>;
   flush(): Promise<void>;
   connected(): boolean;
   /**
-   * Runs when the other side is back after it was lost, and again until it succeeds. Logs and buckets are there by then, maybe
-   * empty: whoever is the source of what they hold writes it anew. Returns what stops it.
+   * Runs `restore` after every outage and retries until it succeeds. Logs and buckets exist again but may be empty, so the owner of their
+   * content writes it again. The returned function removes the listener.
    */
   onRestored(restore: () => Promise<void> | void): () => void;
-  /** Resolves once the connection is gone for good: drained, or refused by the other side. */
+  /** Resolves when the connection is closed permanently: after a drain, or after the server rejected it. */
   readonly closed: Promise<void>;
-  /** Fails every call and stream that waits here, and tells the other side to stop: for whoever has no time left to wait. */
+  /** Fails all pending calls and streams of this process and cancels them remotely. Used when a shutdown cannot wait. */
   abandon(): void;
-  /** Finishes what runs, then closes the transport. */
+  /** Waits for running calls, then closes the transport. */
   drain(): Promise<void>;
 }

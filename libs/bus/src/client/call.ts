@@ -10,7 +10,7 @@ import { resolveCallable, type Request } from './request.ts';
 import { sendRequest } from './sealed-request.ts';
 import type { BusContext } from './bus-context.ts';
 
-/** For whom, and within what, a call is made. */
+/** Identity and limits of the process that makes a call. */
 export interface Caller {
   /** From `encodePrincipal`. */
   principal: HeaderLines;
@@ -50,7 +50,7 @@ export function call<N extends UnaryName>(
   });
 }
 
-/** What is left of the caller's time is what the fetching of an answer may take. */
+/** Fetches a large result within the remaining time of the call. */
 function fetchLargeResult(
   { transport }: BusContext,
   request: Request,
@@ -72,7 +72,7 @@ function resolveWithJson<N extends UnaryName>(data: Uint8Array, resolve: (value:
   }
 }
 
-/** The request as it will be sent, or the error that can be told without sending it. */
+/** Builds a request. Throws errors that are known before sending. */
 export function prepareRequest(
   context: BusContext,
   caller: Caller,
@@ -93,7 +93,7 @@ export function prepareRequest(
   return { callable, params: encodeJson(params), head };
 }
 
-/** A call is cancelled by the caller's own signal, or by the signal of the call that the caller is answering. */
+/** Combines the caller's own signal with the signal of the call that the caller is handling. */
 export function combineSignals(caller: Caller, options: CallOptions): AbortSignal | undefined {
   if (caller.signal === undefined || options.signal === undefined) return options.signal ?? caller.signal;
   return AbortSignal.any([caller.signal, options.signal]);

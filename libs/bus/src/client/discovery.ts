@@ -6,25 +6,25 @@ import { busUnreachableError } from '../wire/errors.ts';
 import type { Message } from '../wire/transport.ts';
 import type { BusContext } from './bus-context.ts';
 
-/** How long answers are waited for: nobody knows how many there will be. */
+/** The number of replicas is unknown, so discovery collects responses for a fixed time. */
 const RESPONSE_WINDOW_MS = 250;
-/** Somebody else on the bus may answer without end. */
+/** Bounds the responses of other programs on the same bus. */
 const MAX_RESPONSES = 1_000;
 const NO_RESPONDERS = 503;
 const MAX_ERROR_LENGTH = 500;
 const NANOS_PER_MS = 1_000_000;
 
-/** What is asked, and what an answer is. */
+/** A discovery request and its expected responses. */
 interface DiscoveryQuery {
   subject: string;
   type: string;
-  /** In bytes. A longer answer is none of ours. */
+  /** Longer responses are ignored. */
   maxBytes: number;
 }
 const PING_QUERY: DiscoveryQuery = { subject: PING_SUBJECT, type: PING_TYPE, maxBytes: 4_096 };
 const STATS_QUERY: DiscoveryQuery = { subject: STATS_SUBJECT, type: STATS_TYPE, maxBytes: 131_072 };
 
-/** As a replica of ours announces itself; whatever it is, it is checked. */
+/** Response of a replica, before validation. */
 interface Answer {
   type: unknown;
   name: unknown;
@@ -34,7 +34,7 @@ interface Answer {
   data?: unknown;
 }
 
-/** Asks all at once, and gathers who answers in time, each replica once, in the order of their names. */
+/** Requests the identity of all replicas and collects the responses, one for each replica, sorted by name. */
 export function discover(
   { transport, mux }: BusContext,
   { includeStats: closely = false, requiredServices: until }: DiscoverOptions = {},
@@ -69,7 +69,7 @@ export function discover(
   return promise;
 }
 
-/** Others may share the bus: what is not one of our replicas is passed over. */
+/** Ignores responses of other programs on the same bus. */
 function readAnswer({ data, status }: Message, { type, maxBytes: longest }: DiscoveryQuery): Replica | undefined {
   if (status !== undefined || data.length > longest) return undefined;
   try {
@@ -93,7 +93,7 @@ function readAnswer({ data, status }: Message, { type, maxBytes: longest }: Disc
   }
 }
 
-/** `rpc.sessions.session.list` is the method `session.list`. */
+/** Maps a subject to its method: `rpc.sessions.session.list` is `session.list`. */
 function readEndpoint(endpoint: Record<string, unknown>): EndpointUse | undefined {
   return EndpointUse.safeParse({
     method: String(endpoint['subject']).split('.').slice(2).join('.'),

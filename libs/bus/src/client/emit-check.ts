@@ -7,19 +7,19 @@ export interface EmittingCall {
   readonly ended: boolean;
 }
 
-/** The call that the present work is done for. Filled only where events are held against the contract; elsewhere it costs nothing. */
+/** The call that the current async context belongs to. Used only with `checkResults`; costs nothing otherwise. */
 const calls = new AsyncLocalStorage<EmittingCall>();
 
 const breaches = new WeakMap<EmittingCall, TypeError>();
 
-/** Runs a handler so that the events it causes are known to be its own. */
+/** Runs a handler and attributes the events it emits to its call. */
 export function trackEmits(call: EmittingCall, handle: () => void): void {
   calls.run(call, handle);
 }
 
 /**
- * Throws where a handler emits an event that its contract does not declare. What goes on after the answer is background work, and
- * so is everything that no call began.
+ * Throws if a handler emits an event that its contract does not declare. Events emitted after the reply, or outside of a call, are not
+ * checked.
  */
 export function checkEmits(event: string): void {
   const call = calls.getStore();
@@ -31,7 +31,7 @@ export function checkEmits(event: string): void {
   throw breach;
 }
 
-/** Throws what `checkEmits` threw, so that a handler which caught it does not answer all the same. */
+/** Throws the error of `checkEmits` again, so that a handler that caught it cannot return a result. */
 export function throwEmitBreach(call: EmittingCall): void {
   const breach = breaches.get(call);
   if (breach !== undefined) throw breach;

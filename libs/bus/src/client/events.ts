@@ -29,7 +29,7 @@ export function emit<N extends EventName>(context: BusContext, principal: Header
   context.transport.publish(eventMessage(name, payload, principal));
 }
 
-/** As `emit`, but kept before it resolves. The same id is kept once. */
+/** Same as `emit`, but resolves once the log has stored the event. Duplicate ids are stored once. */
 export async function record(
   context: BusContext,
   events: Log,
@@ -59,7 +59,7 @@ export function on<N extends EventName>(
   );
 }
 
-/** An event as the log keeps it: its payload stays bytes. Undefined for what is none. */
+/** Reads an event from a log entry and keeps its payload as bytes. Returns undefined for other entries. */
 export function readEvent({ subject, data, header }: Pick<LogEntry, 'subject' | 'data' | 'header'>): StoredEvent | undefined {
   const name = eventNames.get(subject);
   const principal = decodePrincipal(header(PRINCIPAL) ?? '');
@@ -87,7 +87,7 @@ export function eventSubject(name: string): string {
   return subjects.event(service, name);
 }
 
-/** Only services publish, and all of them say for whom; a message without it is somebody's mistake. */
+/** Only services publish events, and each event names its tenant in the principal header. */
 function readTenant(message: Message): string {
   const principal = decodePrincipal(message.header(PRINCIPAL) ?? '');
   if (principal === undefined) throw new TypeError('the event says nothing about whose it is');
@@ -97,7 +97,7 @@ function readTenant(message: Message): string {
 const MAX_SERVICE_PRINCIPALS = 2_048;
 const servicePrincipals = new LRUCache<string, Principal>({ max: MAX_SERVICE_PRINCIPALS });
 
-/** One object per service and tenant, because the encoding is remembered by object. */
+/** Caches one principal object for each service and tenant, because header encoding is cached by object. */
 function encodeServicePrincipal({ service }: BusContext, tenant: string): HeaderLines {
   const key = `${service ?? 'bus'} ${tenant}`;
   let principal = servicePrincipals.get(key);
@@ -105,7 +105,7 @@ function encodeServicePrincipal({ service }: BusContext, tenant: string): Header
   return encodePrincipal(principal);
 }
 
-/** For tests and development: an event keeps its contract, and fits a message. */
+/** Checks an event against its contract and the size limit. For tests and development. */
 function checkPayload(name: string, payload: unknown): void {
   const { length } = encodeJson(payload);
   if (length > INLINE_BYTES) throw payloadTooLargeError(name, length, INLINE_BYTES);

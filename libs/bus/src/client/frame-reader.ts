@@ -2,33 +2,33 @@ import { ServiceError } from '@switchyard/contracts';
 import { decodeJson } from '../wire/encoding.ts';
 import { internalError } from '../wire/errors.ts';
 
-/** Chunks are moved to a new array when so many of the old one were read. */
+/** Number of consumed chunks after which the array is compacted. */
 const COMPACT_AT = 256;
 
-/** Where frames wait until somebody asks for them. */
+/** Buffers received frames until the reader requests them. */
 export interface FrameInbox {
   chunk(data: Uint8Array): void;
-  /** How many chunks wait. */
+  /** Number of buffered chunks. */
   backlog(): number;
-  /** Forgets what waits. */
+  /** Drops the buffered chunks. */
   clear(): void;
-  /** With the bytes of the result, or with an error; told after the chunks that wait. Only the first end counts. */
+  /** Ends the stream with the result or an error, after the buffered chunks. Only the first call counts. */
   end(end: Uint8Array | ServiceError): void;
 }
 
 interface State<C, R> {
   readonly readers: { resolve(result: IteratorResult<C, R>): void; reject(error: Error): void }[];
   chunks: Uint8Array[];
-  /** How many of them were read. */
+  /** Number of consumed chunks in `chunks`. */
   read: number;
   end: Uint8Array | ServiceError | undefined;
-  /** The end was told, or the reader left. */
+  /** Set when the end was delivered or the reader left. */
   over: boolean;
 }
 
 /**
- * A generator over frames; `open` begins at the first `next()` and returns what leaves. Written by hand, because `return()` of
- * an async generator function waits for the `next()` before it: who leaves would wait for one more chunk.
+ * Creates a generator over frames. The first `next()` calls `open`, which returns a cancel function. Not an async generator function: its
+ * `return()` would wait for the pending `next()`, so a reader that leaves would wait for one more chunk.
  */
 export function createFrameReader<C, R>(open: (inbox: FrameInbox) => () => void): AsyncGenerator<C, R, void> {
   const state: State<C, R> = { readers: [], chunks: [], read: 0, end: undefined, over: false };
@@ -94,7 +94,7 @@ function createInbox<C, R>(state: State<C, R>): FrameInbox {
   };
 }
 
-/** Answers as many `next()` as there is something for. */
+/** Resolves as many `next()` calls as there are frames. */
 function deliver<C, R>(state: State<C, R>): void {
   const { readers: asking } = state;
   for (let first = asking[0]; first !== undefined; first = asking[0]) {
@@ -120,7 +120,7 @@ function takeChunk<C, R>(state: State<C, R>): Uint8Array | undefined {
   return data;
 }
 
-/** The result or the error is told once; after that the generator is only done. */
+/** Returns the result or throws the error once. Afterwards the generator is done. */
 function takeEnd<C, R>(state: State<C, R>): R {
   const end = state.over ? undefined : state.end;
   state.over = true;

@@ -36,7 +36,7 @@ export interface Request {
   head: CallHead;
 }
 
-/** The declaration behind a name, if this service may call it. */
+/** Returns the declaration of a method or operation. Throws if it is unknown or if this service may not call it. */
 export function resolveCallable(context: BusContext, name: string): Callable {
   const callable = callables.get(name);
   if (callable === undefined) throw new ServiceError('UNIMPLEMENTED', `There is no ${name}.`);
@@ -47,8 +47,8 @@ export function resolveCallable(context: BusContext, name: string): Callable {
 }
 
 /**
- * Sends a request whose replies come to `id`. A failure is returned, not reported:
- * the caller's callback must never run before the call has returned to it.
+ * Publishes a request whose replies arrive for `id`. Returns a failure instead of reporting it, because the caller's callback must not run
+ * before the call has returned.
  */
 export function publishRequest(
   context: BusContext,
@@ -73,7 +73,7 @@ export function publishRequest(
   }
 }
 
-/** As `submit`, for params that go beside the bus. Gives nothing to send to once `signal` has aborted: then nobody waits any more. */
+/** Same as `publishRequest` for params in the payload store. Publishes nothing after `signal` has aborted. */
 export async function publishLargeRequest(
   context: BusContext,
   id: number,
@@ -94,15 +94,14 @@ export async function publishLargeRequest(
   }
 }
 
-/** Whether params are too large for a message. */
+/** Whether a payload must go through the payload store. */
 export function exceedsInlineLimit({ large, inlineBytes }: BusContext, bytes: Uint8Array): boolean {
   return bytes.length > inlineBytes && large !== undefined;
 }
 
 /**
- * One request, one reply. Returns a function that cancels it: the other side is told to stop, and `onReply` is not called any
- * more. A service that takes long sends signs of life; a call without one fails long before its deadline, because nobody tells that
- * the process which had it is dead.
+ * Sends one request for one reply. The returned function cancels the call on the service; `onReply` is not called afterwards. A call fails
+ * early without heartbeats, because NATS does not report a dead process.
  */
 export function sendPlainRequest(context: BusContext, request: Request, onReply: (reply: Reply) => void): () => void {
   const call = new PendingRequest(context, request, onReply);
@@ -110,7 +109,7 @@ export function sendPlainRequest(context: BusContext, request: Request, onReply:
   return () => call.cancel();
 }
 
-/** A class, because one is made for every call. */
+/** A class, because one instance is created per call. */
 class PendingRequest implements PendingReply {
   readonly #context: BusContext;
   readonly #request: Request;
@@ -118,7 +117,7 @@ class PendingRequest implements PendingReply {
   readonly #startedAt = performance.now();
   #lastReplyAt = this.#startedAt;
   #id = 0;
-  /** Made where params are on their way beside the bus. */
+  /** Cancels the upload of large params. Set during the upload only. */
   #upload: AbortController | undefined;
 
   constructor(context: BusContext, request: Request, onReply: (reply: Reply) => void) {
@@ -139,7 +138,7 @@ class PendingRequest implements PendingReply {
   #sendLarge(): void {
     const { mux } = this.#context;
     this.#upload = new AbortController();
-    this.#lastReplyAt = Infinity; // nobody has it yet who could be silent
+    this.#lastReplyAt = Infinity; // no service has the call during the upload
     void publishLargeRequest(this.#context, this.#id, this.#request, this.#upload.signal).then((failure) => {
       this.#lastReplyAt = performance.now();
       if (failure !== undefined && mux.close(this.#id)) this.#onReply({ error: failure });
@@ -196,17 +195,17 @@ class PendingRequest implements PendingReply {
   }
 }
 
-/** Where the answer of a request is kept that did not ride the bus. If it is lost, what was asked for may have been done. */
+/** Describes how to fetch a large result. If it is lost, the outcome of the call is unknown. */
 export function getPayloadSource({ large }: BusContext, request: Request): PayloadSource {
   return { large, tenant: readTenant(request.head.principal), failed: (error) => markOutcomeUnknown(error, request) };
 }
 
-/** Sent to every replica of the service: the caller does not know which of them has the call. */
+/** Publishes a cancellation to all replicas, because the caller does not know which replica has the call. */
 export function sendCancel({ transport, mux }: BusContext, { service }: Callable, id: number): void {
   transport.publish({ subject: subjects.cancel(service), data: encodeText(mux.formatReplySubject(id, service)) });
 }
 
-/** What went wrong, if something did: nobody serves it, or whoever does says so. */
+/** Returns the error of a reply: no service is running, or the service replied with an error. */
 export function readError(callable: Callable, message: Message): ServiceError | undefined {
   if (message.status === 503) return noRespondersError(callable);
   return isErrorFrame(message) ? decodeError(message.data) : undefined;

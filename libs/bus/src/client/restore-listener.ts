@@ -2,7 +2,9 @@ import type { BusContext } from './bus-context.ts';
 
 const RETRY_INTERVAL_MS = 500;
 
-/** Runs `restore` after each outage, and again until it succeeds; another outage begins it anew. Returns what stops it. */
+/**
+ * Runs `restore` after each outage and retries until it succeeds. A further outage restarts it. The returned function removes the listener.
+ */
 export function runAfterRestore({ transport, log }: BusContext, restore: () => Promise<void> | void): () => void {
   let current = 0;
   let timer: NodeJS.Timeout | undefined;

@@ -21,7 +21,7 @@ import type { BusContext } from './bus-context.ts';
 type OnReply = (reply: Reply) => void;
 type Cancel = () => void;
 
-/** Same as `request`. Members that the contract declares as sealed cross the bus encrypted; caller and handler see clear text. */
+/** Sends a request. Members that the contract declares as sealed cross the bus encrypted; caller and handler see clear text. */
 export function sendRequest(context: BusContext, made: Request, onReply: OnReply): Cancel {
   const { sealed } = made.callable;
   return sealed === undefined ? sendPlainRequest(context, made, onReply) : requestSealed(context, made, sealed, onReply);

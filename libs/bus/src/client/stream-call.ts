@@ -25,7 +25,7 @@ import {
 import type { Message } from '../wire/transport.ts';
 import type { BusContext } from './bus-context.ts';
 
-/** Nothing is sent before the first chunk is asked for. */
+/** Opens a stream. The request is sent with the first `next()`. */
 export function stream<N extends StreamName>(
   context: BusContext,
   caller: Caller,
@@ -38,7 +38,9 @@ export function stream<N extends StreamName>(
   });
 }
 
-/** The same for who takes each frame as it comes, as bytes. Returns what leaves it; nothing is called back after that. */
+/**
+ * Same as `stream`, but delivers each frame as bytes to a sink. The returned function cancels the stream; nothing is delivered afterwards.
+ */
 export function streamToSink(context: BusContext, request: Request, sink: StreamSink): () => void {
   let over = false;
   const end = (how: Uint8Array | ServiceError): void => {
@@ -58,7 +60,7 @@ export function streamToSink(context: BusContext, request: Request, sink: Stream
     },
     backlog: () => 0,
     clear: () => void (over = true),
-    // What fails at once is told when the call has returned.
+    // An immediate failure is delivered after this function has returned.
     end: (how) => void (begun ? end(how) : setImmediate(end, how)),
   };
   let begun = false;
@@ -73,22 +75,22 @@ interface StreamRequest {
   signal: AbortSignal | undefined;
 }
 
-/** The frames of one call on their way to whoever reads them. */
+/** State of one open stream. */
 interface StreamState extends StreamRequest {
   context: BusContext;
   id: number;
   nextSeq: number;
   lastFrameAt: number;
-  /** Looks now and then whether anything was heard. */
+  /** Checks periodically whether a frame has arrived. */
   silenceTimer: NodeJS.Timeout | undefined;
-  /** Ends what goes or comes beside the bus. Made where something does: aborting one costs as much as several frames. */
+  /** Cancels transfers through the payload store. Created on demand, because aborting a controller costs as much as several frames. */
   over: AbortController | undefined;
-  /** A look at how far the reader is behind is on its way. */
+  /** Set while a check of the reader's lag is scheduled. */
   lagCheckScheduled: boolean;
   leave: () => void;
 }
 
-/** Sends the request and watches over what comes back. Returns what leaves the stream. */
+/** Sends the request and supervises the stream. Returns a cancel function. */
 function startStream(context: BusContext, options: StreamRequest): () => void {
   const { request, inbox, signal } = options;
   const { callable, head } = request;
@@ -138,7 +140,7 @@ function onMessage(state: StreamState, message: Message): void {
   state.lastFrameAt = performance.now();
   const error = readError(callable, message);
   const seq = message.header(SEQ);
-  // What failed before the stream began, or was ended from outside, carries no number.
+  // An error before the first frame, or from another sender, has no sequence number.
   const inOrder = seq === undefined ? error !== undefined : Number(seq) === state.nextSeq++;
   if (!inOrder) return cancelStream(state, streamGapError(callable));
   if (error !== undefined) return void finishStream(state, error);
@@ -163,7 +165,7 @@ function getPayloadSignal(state: StreamState): AbortSignal {
   return state.over.signal;
 }
 
-/** A burst arrives before the reader gets a turn; only who is still behind after one is slow. */
+/** A burst arrives before the reader can run, so a reader counts as slow only if it still lags one turn later. */
 function acceptChunk(state: StreamState, data: Uint8Array): void {
   const { inbox, context, request } = state;
   const { maxBehind } = context.streams;
@@ -184,12 +186,12 @@ function watchSilence(state: StreamState): void {
   else cancelStream(state, streamSilentError(state.request.callable));
 }
 
-/** Ends it here, and tells the other side that nobody reads any more. */
+/** Ends the stream with an error and cancels it on the service. */
 function cancelStream(state: StreamState, error: ServiceError): void {
   if (finishStream(state, markOutcomeUnknown(error, state.request))) sendCancel(state.context, state.request.callable, state.id);
 }
 
-/** Whether it was still going on. */
+/** Ends the stream. Returns false if it had ended before. */
 function finishStream({ context, id, inbox, signal, silenceTimer, over, leave }: StreamState, end: Uint8Array | ServiceError): boolean {
   over?.abort();
   clearTimeout(silenceTimer);

@@ -7,7 +7,7 @@ import { createResultEncoder } from '../wire/encoding.ts';
 import { formatHeaders } from '../wire/headers.ts';
 import { alice, forward, result, to, version, type BusFixture } from './bus-fixture.contract.ts';
 
-/** One request, one answer, or one typed error. */
+/** Unary calls: one request, one result or one typed error. */
 export function callContract({ withBuses, withSecrets }: BusFixture): void {
   test('what is refused because there is too much of it shares lines of the log, and none of its ids is missing there', async () => {
     const lines: { msg: string; requestId?: string; requestIds?: string[]; err?: unknown }[] = [];

@@ -7,7 +7,7 @@ import { to, version, type BusFixture } from './bus-fixture.contract.ts';
 
 const PING = '$SRV.PING';
 
-/** Who is there, and who is not. */
+/** Service discovery. */
 export function discoveryContract({ withBuses }: BusFixture): void {
   test('each replica of each service answers for itself', () =>
     withBuses(async (join) => {
@@ -85,7 +85,7 @@ export function discoveryContract({ withBuses }: BusFixture): void {
       const stranger = await raw();
       const answer = { type: 'io.nats.micro.v1.ping_response', name: 'theirs', id: 'x', version: '1.0.0', metadata: {} };
       const ours = { replica: 'r', started: new Date(0).toISOString(), pid: '7', host: 'here' };
-      // Each would be a replica of its own.
+      // Each of these would be a separate replica.
       const answers = [
         'no JSON',
         '[]',

@@ -4,7 +4,7 @@ import { EVENTS_LOG, subjects } from '@switchyard/contracts';
 import type { Message } from '../wire/transport.ts';
 import { alice, collect, type BusFixture } from './bus-fixture.contract.ts';
 
-/** Events, doorbells and raw subjects. */
+/** Events, wake-ups and raw subjects. */
 export function eventContract({ withBuses, name }: BusFixture): void {
   test('an event reaches every listener, and one of each queue', async () => {
     await withBuses(async (join) => {

@@ -11,27 +11,27 @@ export type ResolveHandler = NonNullable<Handlers<typeof contracts.secrets>['sec
 export type RunHandler = NonNullable<Handlers<typeof contracts.sessions>['turns.run']>;
 
 export const version = '1.0.0';
-/** Who asks for secrets here, where nobody seals any. */
+/** Recipient of secrets in tests without encryption. */
 export const to: Params<'secrets.resolve'>['to'] = { service: 'sessions', key: 'A'.repeat(43), nonce: 'n'.repeat(22) };
 export const alice: Principal = { tenant: 'acme', client: 'tok_alice', scopes: ['rpc'], agent: 'oslo', session: 'acme:zoë\n:gateway' };
 export const turn: Params<'turns.run'> = { turnId: `turn_${'a'.repeat(22)}`, model: 'dev/echo', message: 'hi' };
 export const result: Result<'turns.run'> = { response: 'bye', tokensUsed: { input: 1, output: 1, total: 2 }, finishReason: 'stop' };
 export const delta = (n: number, text = String(n)): Chunk<'turns.run'> => ({ n, type: 'delta', text });
-/** How an answer is missed that may have run, where running twice is running once, and where it is not. */
+/** Details of failures with an unknown outcome: of an idempotent method, and of another one. */
 export const REPEATABLE = { mayHaveRun: true, retryable: true };
 export const FINAL = { mayHaveRun: true, retryable: false };
 export const callable = (name: string): Callable => callables.get(name) as Callable;
 
 export type Join = (options?: Partial<BusOptions>) => Promise<Bus>;
 
-/** What the tests of a bus run on. */
+/** Buses and services for contract tests. */
 export interface BusFixture {
   readonly name: string;
-  /** A bus for each part of a test, or a bare connection; all are drained when it ends. */
+  /** Provides a bus for each participant, or a bare connection. All are drained at the end. */
   withBuses(run: (join: Join, raw: () => Promise<Transport>) => Promise<void>): Promise<void>;
-  /** A secrets service with one handler, and somebody to call it. */
+  /** Serves `secrets.resolve` and provides a caller. */
   withSecrets(resolve: ResolveHandler, run: (caller: Bus) => Promise<void>, options?: Partial<BusOptions>): Promise<void>;
-  /** A sessions service with one streaming handler, and its reader. */
+  /** Serves `turns.run` and provides a reader. */
   withTurns(run: RunHandler, read: (reader: Bus) => Promise<void>, streams?: BusOptions['streams']): Promise<void>;
 }
 
@@ -92,7 +92,7 @@ export function aborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** A handler that never answers by itself. */
+/** A handler that runs until its signal aborts. */
 export function untilAborted(onStopped: (reason: unknown) => void, onStarted: (ctx: Ctx) => unknown = () => undefined) {
   return async (_params: unknown, ctx: Ctx): Promise<never> => {
     onStarted(ctx);
@@ -102,7 +102,7 @@ export function untilAborted(onStopped: (reason: unknown) => void, onStarted: (c
   };
 }
 
-/** A handler that yields until it is told to stop. */
+/** A streaming handler that yields until its signal aborts. */
 export function endless(onStopped: (reason: unknown) => void, everyMs = 0): RunHandler {
   return async function* (_params, { signal }) {
     for (let n = 0; !signal.aborted; n++) {
@@ -121,7 +121,7 @@ export function heard(transport: Transport, subject: string): Promise<void> {
   });
 }
 
-/** Collects one kind of event as tenant and agent. */
+/** Collects the tenant and agent of one kind of event. */
 export function collect(bus: Bus, queue?: string) {
   const seen: [string, string][] = [];
   let wake = () => undefined as void;

@@ -7,7 +7,7 @@ import { encodePrincipal } from '../wire/principal-header.ts';
 
 type Told = ['chunk', unknown] | ['end', unknown];
 
-/** Asks as the edge does, and writes down what it is told. */
+/** Forwards a stream as the gateway does and records its frames. */
 function follow(bus: Bus, hear: (told: Told) => void, params: object = turn): () => void {
   const sink: StreamSink = {
     chunk: (data) => hear(['chunk', JSON.parse(Buffer.from(data).toString())]),
@@ -24,7 +24,7 @@ function untilEnd(bus: Bus, params?: object): Promise<Told[]> {
   });
 }
 
-/** Streams whose chunks are told and not asked for, on both sides. */
+/** Forwarded streams, and chunks sent with `ctx.send`. */
 export function forwardedStreamContract({ withBuses, withTurns }: BusFixture): void {
   test('what is sent and what is yielded comes in that order, as bytes, and the result last', async () => {
     await withTurns(
@@ -40,7 +40,7 @@ export function forwardedStreamContract({ withBuses, withTurns }: BusFixture): v
       async (reader) => {
         const expected: Told[] = [0, 1, 2, 3, 4].map((n) => ['chunk', delta(n)]);
         assert.deepEqual(await untilEnd(reader), [...expected, ['end', result]]);
-        // Whoever asks for one after another gets the same.
+        // A reader that pulls chunks gets the same ones.
         const chunks: Chunk<'turns.run'>[] = [];
         for await (const chunk of reader.stream('turns.run', turn)) chunks.push(chunk);
         assert.deepEqual(

@@ -42,11 +42,11 @@ const answered = (response: string) => ({ ...result, response });
 interface Given {
   caller: Bus;
   shelf: Shelf;
-  /** The largest payload that has crossed so far. */
+  /** Size of the largest payload that was sent on the bus. */
   largest: () => number;
 }
 
-/** What is too large for a message goes beside the bus, and nobody who calls or answers notices. */
+/** Payloads above the message limit, which go through the payload store. */
 export function largeContract({ withBuses }: BusFixture): void {
   async function withSessions(handlers: Sessions, run: (given: Given) => Promise<void>): Promise<void> {
     await withBuses(async (join, raw) => {

@@ -5,7 +5,7 @@ import { callable, forward, type BusFixture } from './bus-fixture.contract.ts';
 
 const MESSAGE = '"message":"hi"';
 
-/** Which calls that failed may simply be made again. */
+/** Retry safety of failed calls. */
 export function repeatingContract({ withBuses }: BusFixture): void {
   test('a call that nobody got may be made again, unless its method is one that no service answers yet', async () => {
     await withBuses(async (join) => {

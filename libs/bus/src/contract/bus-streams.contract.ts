@@ -4,7 +4,7 @@ import { ServiceError, subjects, type Chunk } from '@switchyard/contracts';
 import { formatHeaders } from '../wire/headers.ts';
 import { aborted, callable, delta, endless, FINAL, heard, result, turn, type BusFixture } from './bus-fixture.contract.ts';
 
-/** Ordered frames, and every way a stream ends. */
+/** Order of frames, and the ways a stream can end. */
 export function streamContract({ withBuses, withTurns }: BusFixture): void {
   test('chunks arrive in order, then the result', async () => {
     await withTurns(

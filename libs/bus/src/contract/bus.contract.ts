@@ -11,7 +11,7 @@ import { streamContract } from './bus-streams.contract.ts';
 import { createBusFixture } from './bus-fixture.contract.ts';
 import type { Network } from './transport.contract.ts';
 
-/** What a bus promises over any transport. */
+/** Contract of a bus over any transport. */
 export function busContract(name: string, open: () => Promise<Network>): void {
   describe(`bus over ${name}`, () => {
     let network: Network;

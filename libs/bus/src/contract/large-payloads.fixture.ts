@@ -3,15 +3,15 @@ import type { LargePayloads } from '../payloads/large-payloads.ts';
 
 const PIECE = 50_000;
 
-/** A place beside the bus, in memory, which a test can look into. */
+/** A payload store in memory, for tests. */
 export interface Shelf extends LargePayloads {
-  /** What is kept, under its tenant and id. */
+  /** Stored payloads by tenant and id. */
   readonly kept: Map<string, Uint8Array>;
-  /** How much was ever put there, in the order of it. */
+  /** Sizes of all stored payloads, in order. */
   readonly sizes: number[];
-  /** For how long each was to be kept. */
+  /** TTLs of all stored payloads, in order. */
   readonly ttls: number[];
-  /** What each of the next puts waits for. */
+  /** Awaited before each write. */
   before: () => Promise<void>;
 }
 

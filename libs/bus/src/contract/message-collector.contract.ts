@@ -4,10 +4,10 @@ export const bytes = (text: string) => Buffer.from(text);
 export const text = (data: Uint8Array | undefined) => (data === undefined ? undefined : Buffer.from(data).toString());
 
 let names = 0;
-/** A name nobody else used: contracts share one server. */
+/** Returns a unique name, because all contract tests share one server. */
 export const fresh = (name: string) => `${name}_${process.pid}_${++names}`;
 
-/** Collects messages, and waits for as many as are expected. */
+/** Collects messages and waits for a number of them. */
 export function collector() {
   const messages: Message[] = [];
   const waiting: { count: number; resolve: () => void }[] = [];

@@ -7,7 +7,7 @@ const MiB = 1_048_576;
 /** Sizes in bytes; the last one is the largest that the services store. */
 const SIZES = [0, 1, 65_535, 65_536, 65_537, 200_000, MiB];
 
-/** A value that says itself whether it is whole: a letter, and as many of it as the letter says. */
+/** A value that proves its integrity: it repeats one letter, and the letter determines its length. */
 function valueOf(n: number): Uint8Array {
   const letter = n % 26;
   return new Uint8Array(Buffer.alloc(30_000 + letter * 20_000, 97 + letter));
@@ -23,7 +23,7 @@ function assertWhole(value: Uint8Array | undefined): void {
   );
 }
 
-/** Waits for what a watch tells. */
+/** Records the entries of a watch. */
 async function follow(bucket: Bucket) {
   const told: BucketEntry[] = [];
   let wake = (): void => undefined;

@@ -4,7 +4,7 @@ import { bytes, fresh, text } from './message-collector.contract.ts';
 import { formatHeaders } from '../wire/headers.ts';
 import type { BucketEntry, Transport } from '../wire/transport.ts';
 
-/** What a transport keeps: logs and buckets. */
+/** Logs and buckets of a transport. */
 export function keepingContract(connect: () => Promise<Transport>): void {
   test('a log keeps what is published on its subjects, in order, and one message per id', async () => {
     const a = await connect();
@@ -204,7 +204,7 @@ export function keepingContract(connect: () => Promise<Transport>): void {
     ]);
     assert.equal(watch.lostSince(), undefined);
 
-    // A value that is written over before it was told is never told: a bucket keeps only the last.
+    // A watch may skip a value that was replaced before its delivery.
     await theirs.remove('y');
     await until(3);
     await theirs.put('z', bytes('3'));

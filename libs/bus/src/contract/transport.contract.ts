@@ -6,13 +6,13 @@ import { keepingContract } from './transport-storage.contract.ts';
 import { largeValuesContract } from './transport-large-values.contract.ts';
 import type { Transport } from '../wire/transport.ts';
 
-/** Something that any number of connections meet on. */
+/** A network that connections join. */
 export interface Network {
   connect(): Promise<Transport>;
   stop(): Promise<void>;
 }
 
-/** What a transport promises, whatever carries its bytes. */
+/** Contract of a transport. */
 export function transportContract(name: string, open: () => Promise<Network>): void {
   describe(`transport over ${name}`, () => {
     let network: Network;

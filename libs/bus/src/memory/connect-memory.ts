@@ -13,14 +13,14 @@ import {
 import type { Listener, MemoryHub } from './memory-hub.ts';
 import { MAX_BYTES, MESSAGE_BYTES } from './memory-log.ts';
 
-/** One connection's part in a hub. */
+/** One connection to a hub. */
 interface Connection {
   readonly hub: MemoryHub;
   readonly subscriptions: Set<Subscription>;
   open: boolean;
 }
 
-/** A connection to whoever else is connected to the same hub, in this process. */
+/** Connects to the other connections of the same hub in this process. */
 export function connectMemory(hub: MemoryHub): Transport {
   const connection: Connection = { hub, subscriptions: new Set(), open: true };
   const closed = Promise.withResolvers<void>();
@@ -33,7 +33,7 @@ export function connectMemory(hub: MemoryHub): Transport {
   };
   return {
     maxPayload: MAX_PAYLOAD,
-    inlineBytes: MAX_PAYLOAD, // nothing travels: the bytes stay where they are
+    inlineBytes: MAX_PAYLOAD, // no network: bytes are passed by reference
     inbox: `_INBOX.${hub.nextConnection()}`,
     closed: closed.promise,
     publish,
@@ -52,7 +52,7 @@ export function connectMemory(hub: MemoryHub): Transport {
     },
     connected: () => connection.open,
     bufferedBytes: () => 0,
-    // Nothing can come between two connections of one process.
+    // Connections within one process cannot be lost.
     addConnectionListener: () => () => undefined,
   };
 }
@@ -124,7 +124,7 @@ function openBucket(connection: Connection, definition: Parameters<Transport['kv
 
 type MemoryBucket = ReturnType<MemoryHub['bucket']>;
 
-/** Entries arrive as messages do: in the next turn of the event loop, in order. */
+/** Delivers entries like messages: in order, in the next event-loop turn. */
 function watch(
   { hub, subscriptions }: Connection,
   bucket: MemoryBucket,

@@ -1,15 +1,15 @@
 import { checkKey } from '../wire/validation.ts';
 import type { BucketEntry } from '../wire/transport.ts';
 
-/** As long as Node's timers can wait. */
+/** Maximum delay of Node's timers. */
 const MAX_DELAY_MS = 2 ** 31 - 1;
 
-/** Entries with revisions, shared by every connection of a hub. */
+/** Entries with revisions, shared by all connections of a hub. */
 export interface MemoryBucket {
   get(key: string): BucketEntry | undefined;
   entries(): BucketEntry[];
   put(key: string, value: Uint8Array): number;
-  /** Only over `revision`, 0 for none; undefined when it is another. */
+  /** Writes if the key has this revision (0: the key does not exist). Returns undefined otherwise. */
   update(key: string, value: Uint8Array, revision: number): number | undefined;
   remove(key: string): number;
   watch(onEntry: (entry: BucketEntry) => void): () => void;
@@ -39,7 +39,7 @@ export function createMemoryBucket(ttlMs = Infinity): MemoryBucket {
     return revision;
   }
 
-  /** All entries live equally long, and one that is rewritten moves to the end, so the first is always the next to expire. */
+  /** All entries have the same TTL and a write moves an entry to the end, so the first entry always expires next. */
   function expire(): void {
     timer = undefined;
     for (const [key, { expiresAt }] of values) {

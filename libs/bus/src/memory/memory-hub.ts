@@ -10,21 +10,21 @@ export interface Listener {
   onMessage(message: Message): void;
 }
 
-/** What the connections of one process share: who listens, what is kept, and what is on its way. */
+/** State shared by the connections of one process: subscriptions, logs, buckets and queued messages. */
 export interface MemoryHub {
   readonly listeners: SubjectIndex<Listener>;
   readonly logs: Map<string, MemoryLog>;
   readonly buckets: Map<string, MemoryBucket>;
-  /** On its way to whoever listens now, and into the logs unless `kept` says that it is there already. */
+  /** Queues a message for its subscribers. Stores it in the matching logs, except in `kept`, which has stored it already. */
   publish(message: Outgoing, kept?: MemoryLog): void;
-  /** Runs after everything that is on its way. */
+  /** Runs after all queued deliveries. */
   defer(run: () => void): void;
   nextConnection(): number;
   log(definition: { name: string; subjects: readonly string[]; maxAgeMs: number; maxPerSubject?: number }): MemoryLog;
   bucket(definition: { name: string; ttlMs?: number }): MemoryBucket;
 }
 
-/** Everything published in one turn of the event loop arrives in the next, in order, and never inside a publish. */
+/** Messages published in one event-loop turn are delivered in the next one, in order. A publish never delivers synchronously. */
 export function createMemoryHub(): MemoryHub {
   const listeners = createSubjectIndex<Listener>();
   const logs = new Map<string, MemoryLog>();

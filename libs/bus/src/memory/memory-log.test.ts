@@ -76,12 +76,12 @@ test('a subject that talks without end leaves what others said, and takes no mor
 
 let collect: (() => void) | undefined;
 
-/** What is really held, without garbage. */
+/** Used bytes after garbage collection. */
 async function usedBytes(): Promise<number> {
   setFlagsFromString('--expose-gc');
   collect ??= runInNewContext('gc') as () => void;
   collect();
-  // What lies outside the heap is freed a moment later.
+  // Memory outside the heap is freed a moment later.
   await immediate();
   collect();
   const { heapUsed, external } = process.memoryUsage();

@@ -3,19 +3,19 @@ import { findHeader, type HeaderLines } from '../wire/headers.ts';
 import type { LogEntry, LogPosition, Outgoing } from '../wire/transport.ts';
 import { isWildcard, createSubjectMatcher } from './subject-index.ts';
 
-/** How much a log holds. What is in use V8 lets grow to several times its size before it collects: this is most of it. */
+/** Capacity of a log. V8 lets the heap grow to several times the size of live data, so the effective memory is larger. */
 export const MAX_BYTES = 16 * 1024 * 1024;
-/** What a message takes besides its subject, its headers and its data: where it stands, and the id that it is known by. */
+/** Memory of an entry besides its subject, headers and data: list links and the message id. */
 export const MESSAGE_BYTES = 384;
 
-/** A message that is held. It stands between its neighbours in the ring, and before the next one of its subject. */
+/** A stored message. It is a node of two lists: all messages, and the messages of its subject. */
 interface LogNode {
   readonly seq: number;
   readonly subject: string;
   readonly at: number;
   readonly id: string | undefined;
   readonly headers: HeaderLines | undefined;
-  /** A character for each byte: alone, bytes take several times their number, and a part of a pool keeps all of the pool. */
+  /** One character per byte. Small byte arrays take several times their size, and a slice of a pooled buffer keeps the whole pool alive. */
   readonly data: string;
   older: LogNode | undefined;
   newer: LogNode | undefined;
@@ -29,11 +29,11 @@ interface SubjectQueue {
   length: number;
 }
 
-/** A ring of messages, bounded by age, by size, and for each subject by number. */
+/** A list of messages, bounded by age, by size, and by number for each subject. */
 export interface MemoryLog {
   matches(subject: string): boolean;
   append(message: Outgoing, id?: string): { seq: number; duplicate: boolean };
-  /** Of a subject without wildcards only its own messages are looked at, however many others there are. */
+  /** A subject without wildcards reads its own list only, regardless of the size of the log. */
   read(subject: string, fromSeq?: number): LogEntry[];
   position(): LogPosition;
 }
@@ -46,14 +46,14 @@ interface Definition {
 
 export function createMemoryLog({ subjects, maxAgeMs, maxPerSubject = Infinity }: Definition): MemoryLog {
   const matchers = subjects.map(createSubjectMatcher);
-  /** Known for as long as their messages are held, which is longer than JetStream knows them. */
+  /** Message ids are known as long as their messages are stored, which is longer than in JetStream. */
   const ids = new Map<string, LogNode>();
   const queues = new Map<string, SubjectQueue>();
   const ring: { oldest: LogNode | undefined; newest: LogNode | undefined } = { oldest: undefined, newest: undefined };
   let bytes = 0;
   let lastSeq = 0;
 
-  /** The oldest of its subject is what goes first, whether the whole log is full or the subject has too many. */
+  /** Removes the oldest message of a subject. */
   function removeOldest(lane: SubjectQueue): void {
     const { oldest } = lane;
     if (oldest.next === undefined) queues.delete(oldest.subject);
@@ -85,7 +85,7 @@ export function createMemoryLog({ subjects, maxAgeMs, maxPerSubject = Infinity }
     if (lane.length > maxPerSubject) removeOldest(lane);
   }
 
-  // It is as old as its process: who comes back after a restart comes to another log.
+  // A log lives as long as its process, so each start has a new name.
   const name = randomUUID().replaceAll('-', '');
 
   return {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { createSubjectIndex, createSubjectMatcher } from './subject-index.ts';
 
-/** The rule itself, token by token. */
+/** Reference implementation: compares token by token. */
 function falls(subject: string, pattern: string): boolean {
   const [tokens, wanted] = [subject.split('.'), pattern.split('.')];
   const open = wanted.at(-1) === '>';

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 
-/** Whether a subject falls under a pattern: `*` is one token, a last `>` is one or more. */
+/** Creates a matcher for a subject pattern. `*` matches one token, a trailing `>` one or more. */
 export function createSubjectMatcher(pattern: string): (subject: string) => boolean {
   if (!isWildcard(pattern)) return (subject) => subject === pattern;
   const wanted = pattern.split('.');
@@ -10,7 +10,7 @@ export function createSubjectMatcher(pattern: string): (subject: string) => bool
   if (!open && wanted.indexOf('*') === wanted.length - 1) return matchOneToken(joinPrefix(wanted.slice(0, -1)));
   const beginning = joinPrefix(wanted.slice(0, wanted.indexOf('*')));
   return (subject) => {
-    if (!subject.startsWith(beginning)) return false; // most are told apart without being taken apart
+    if (!subject.startsWith(beginning)) return false; // most subjects are rejected without splitting
     const tokens = subject.split('.');
     if (open ? tokens.length <= wanted.length : tokens.length !== wanted.length) return false;
     return wanted.every((token, at) => token === '*' || token === tokens[at]);
@@ -21,12 +21,12 @@ function joinPrefix(tokens: readonly string[]): string {
   return tokens.map((token) => `${token}.`).join('');
 }
 
-/** `a.b.>`, without taking the subject apart. */
+/** Matches `a.b.>` without splitting the subject. */
 function matchPrefix(prefix: string): (subject: string) => boolean {
   return (subject) => subject.length > prefix.length && subject.startsWith(prefix);
 }
 
-/** `a.b.*`, the form of every inbox. */
+/** Matches `a.b.*`, the form of every inbox, without splitting the subject. */
 function matchOneToken(prefix: string): (subject: string) => boolean {
   return (subject) => subject.length > prefix.length && subject.startsWith(prefix) && !subject.includes('.', prefix.length);
 }
@@ -35,7 +35,7 @@ export function isWildcard(pattern: string): boolean {
   return pattern.split('.').some((token) => token === '*' || token === '>');
 }
 
-/** Those who listen to one subject or pattern: each plain listener hears all, a queue group takes turns. */
+/** Subscribers of one subject or pattern. Each plain subscriber gets all messages; a queue group distributes them. */
 interface Topic<L> {
   tokens: readonly string[];
   matches: (subject: string) => boolean;
@@ -46,18 +46,18 @@ interface Topic<L> {
 export interface SubjectIndex<L> {
   add(subject: string, listener: L, queue: string | undefined): void;
   remove(subject: string, listener: L, queue: string | undefined): void;
-  /** Hands over everybody who gets a message on this subject; false if nobody does. */
+  /** Calls `to` for each subscriber of a subject. Returns false if there is none. */
   route(subject: string, to: (listener: L) => void): boolean;
 }
 
-/** Subjects begin in a few ways, by kind and by service or connection: this is far more than there are. */
+/** Subjects have few distinct prefixes: one per kind and service or connection. */
 const MAX_CACHED_PREFIXES = 1_024;
 
-/** Exact subjects are found in one look-up; of the patterns those are tried that begin as the subject does. */
+/** Exact subjects are found by one lookup. Patterns are tried only if their prefix can match. */
 export function createSubjectIndex<L>(): SubjectIndex<L> {
   const exact = new Map<string, Topic<L>>();
   const patterns = new Map<string, Topic<L>>();
-  /** The patterns that may match, by how subjects begin. */
+  /** Patterns that can match, by subject prefix. */
   const patternCache = new LRUCache<string, readonly Topic<L>[]>({ max: MAX_CACHED_PREFIXES });
   const indexOf = (subject: string) => (isWildcard(subject) ? patterns : exact);
 
@@ -102,13 +102,13 @@ export function createSubjectIndex<L>(): SubjectIndex<L> {
   };
 }
 
-/** The first two tokens, or all where there are no more. */
+/** Returns the first two tokens. */
 function getPrefix(subject: string): string {
   const end = subject.indexOf('.', subject.indexOf('.') + 1);
   return end === -1 ? subject : subject.slice(0, end);
 }
 
-/** Whether what begins with these tokens may fall under a pattern. */
+/** Whether a pattern can match a subject with this prefix. */
 function mayMatchPrefix(pattern: readonly string[], tokens: readonly string[]): boolean {
   for (const [at, token] of tokens.entries()) {
     const wanted = pattern[at];

@@ -14,7 +14,10 @@ import { createBusConnection, type BusConnection } from './nats-connection.ts';
 import { openLog } from './nats-log.ts';
 import { ensureStreams } from './nats-streams.ts';
 
-/** Random, so that a replica that was restarted does not get replies of its earlier run. Short: it is in the subject of every reply. */
+/**
+ * Length of the random connection id. Random, so that a restarted replica gets no replies of its earlier run. Short, because it is part of
+ * every reply subject.
+ */
 const CONNECTION_DIGITS = 8;
 const PING_MS = 10_000;
 const RECONNECT_MS = 250;
@@ -23,16 +26,13 @@ export interface NatsOptions {
   log: Logger;
   service?: string;
   replica?: string;
-  /** Who we are, where the address does not say it. */
+  /** Used if the URL has no credentials. */
   credentials?: BusCredentials;
-  /** For how long messages are held for a server that cannot be reached; five seconds unless said. */
+  /** How long messages are buffered during an outage. Default: 5 seconds. */
   bufferTimeoutMs?: number;
 }
 
-/**
- * Waits for the first connection, and never gives up on a lost one. A server that does not take the credentials is no matter of
- * waiting: UNAUTHENTICATED.
- */
+/** Waits for the first connection and reconnects forever. Throws UNAUTHENTICATED if the server rejects the credentials. */
 export async function connectNats(url: string, options: NatsOptions): Promise<Transport> {
   const { log, service = 'bus', replica = mintId('rep'), credentials, bufferTimeoutMs: holdMs } = options;
   const inbox = formatInbox(service);
@@ -73,7 +73,7 @@ function createTransport(link: BusConnection, manager: JetStreamManager): Transp
     unreachable: () => listeners.forEach((listener) => listener.unreachable?.()),
   });
 
-  /** The server may have come back without what it kept, and JetStream comes later than the server. */
+  /** Creates streams and buckets again, because the server may have lost its store. JetStream starts later than the server itself. */
   async function restore(reconnect: number, again = false): Promise<void> {
     try {
       await Promise.all([...ensured.values()].map((ensure) => ensure()));
@@ -89,7 +89,7 @@ function createTransport(link: BusConnection, manager: JetStreamManager): Transp
     listeners.forEach((listener) => listener.restored?.());
   }
 
-  /** Done again after a reconnect, because the server may have come back without it. */
+  /** Creates a stream or bucket now and after every reconnect. */
   async function keep(name: string, ensure: () => Promise<unknown>): Promise<void> {
     await ensure();
     ensured.set(name, ensure);
@@ -101,7 +101,7 @@ function createTransport(link: BusConnection, manager: JetStreamManager): Transp
     async serve(info, endpoints) {
       const serving = endpoints.map((endpoint) => link.subscribeEndpoint(endpoint, info.name));
       const subscription = combineSubscriptions([...serving, ...announce(link, info, endpoints)]);
-      // Without a server now, the client subscribes again when there is one.
+      // While disconnected, the client subscribes with the next connection.
       await link.flush().catch((err: unknown) => link.log.warn({ err, service: info.name }, 'served before NATS knew'));
       return subscription;
     },

@@ -10,7 +10,7 @@ export function keySubject(bucket: string, key: string): string {
   return `$KV.${bucket}.${key}`;
 }
 
-/** Whether a stored message says that its key was deleted or expired. */
+/** Whether a stored message is the marker of a deleted or expired key. */
 export function isDeletion(header: (name: string) => string | undefined): boolean {
   return Boolean(header(OPERATION) || header(MARKER));
 }

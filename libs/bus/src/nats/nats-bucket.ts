@@ -12,13 +12,13 @@ import { mapNatsErrors } from './nats-errors.ts';
 import { formatReplicaConfig, ensureStream } from './nats-streams.ts';
 import { openWatch } from './nats-watch.ts';
 
-/** How long watchers that were away can still learn that a key ran out. */
+/** How long watchers that were disconnected can still learn that a key expired. */
 const MARKER_MS = 60_000;
 const MAX_BYTES = 64 * 1024 * 1024;
 const DEDUPE_MS = 120_000;
 const EXPECTED_REVISION = 'Nats-Expected-Last-Subject-Sequence';
 
-/** Creates it, or brings the one that is there to its definition, where we may. Tools of NATS take it for a KV bucket, which it is. */
+/** Creates the bucket or updates its configuration, as far as permitted. It is compatible with the KV buckets of NATS tools. */
 export async function ensureBucket(manager: JetStreamManager, { name, ttlMs, copies }: BucketDefinition): Promise<void> {
   const runsOut =
     ttlMs === undefined
@@ -38,11 +38,11 @@ export async function ensureBucket(manager: JetStreamManager, { name, ttlMs, cop
     max_msgs_per_subject: 1,
     max_bytes: MAX_BYTES,
     allow_rollup_hdrs: true,
-    // Read and written at the leader, so that a writer reads what it wrote.
+    // Reads go to the leader, so that a writer reads its own writes.
     allow_direct: false,
     ...runsOut,
     ...formatReplicaConfig(copies),
-    // A bucket that is made anew after a loss begins past every revision of the lost one: nobody writes each millisecond.
+    // A recreated bucket starts above every revision of the lost one, because no bucket is written every millisecond.
     first_seq: Date.now(),
   });
 }
@@ -56,7 +56,7 @@ export function openBucket(buckets: NatsBuckets, { name }: BucketDefinition): Bu
   const subject = (key: string): string => keySubject(name, checked(key));
   return {
     get: (key) => mapNatsErrors(() => read(bucket, checked(key))),
-    // The values are copied, because the caller may change them before they are sent.
+    // Values are copied, because the caller may change them before they are sent.
     put: (key, value) => mapNatsErrors(() => storeAlways(bucket, { subject: subject(key), data: new Uint8Array(value) })),
     update: (key, value, revision) => mapNatsErrors(() => update(bucket, checked(key), new Uint8Array(value), revision)),
     remove: (key) => mapNatsErrors(() => storeAlways(bucket, { subject: subject(key), data: EMPTY, headers: DELETE_HEADERS })),
@@ -133,7 +133,7 @@ function isWrongRevision(code: number): boolean {
   return code === JetStreamApiCodes.StreamWrongLastSequence || code === JetStreamApiCodes.StreamWrongLastSequenceUnknown;
 }
 
-/** Read by a watch, which asks for no more rights than a service has anyway. */
+/** Uses a watch, which needs no additional permissions. */
 async function listKeys(bucket: OpenBucket): Promise<string[]> {
   const keys = new Set<string>();
   const tell = ({ key, value }: BucketEntry): void => void (value === undefined ? keys.delete(key) : keys.add(key));

@@ -8,33 +8,33 @@ import { readMessage } from './nats-message.ts';
 import { createOutbound, BUFFER_TIMEOUT_MS } from './nats-outbound.ts';
 import { createLogThrottle, type LogThrottle } from './log-throttle.ts';
 
-/** What changes for those who hold something on the server. */
+/** Receives connection events. */
 export interface BusConnectionListener {
   reconnected?(): void;
-  /** It has been gone for longer than anything is held for it. */
+  /** The outage lasts longer than messages are buffered. */
   unreachable?(): void;
   closed?(): void;
 }
 
-/** The connection, as the parts of this adapter use it. */
+/** The NATS connection as the parts of this adapter use it. */
 export interface BusConnection {
   readonly inbox: string;
   readonly log: Logger;
-  /** For what fails again and again while the connection is the same one. */
+  /** Throttles log lines of repeated failures within one connection. */
   readonly throttle: LogThrottle;
   readonly maxPayload: number;
-  /** How long what was lost may take to come back. */
+  /** How long messages are buffered during an outage. */
   readonly bufferTimeoutMs: number;
   readonly closed: Promise<void>;
   publish(message: Outgoing): boolean;
   subscribe(subject: string, onMessage: (message: Message) => void, queue?: string): Subscription;
-  /** As `subscribe`, for the one subject of an endpoint. */
+  /** Same as `subscribe`, for an endpoint with a fixed subject. */
   subscribeEndpoint(endpoint: Endpoint, queue: string): Subscription;
   connected(): boolean;
   bufferedBytes(): number;
   flush(): Promise<void>;
   drain(): Promise<void>;
-  /** Returns what stops listening. */
+  /** The returned function removes the listener. */
   follow(listener: BusConnectionListener): () => void;
 }
 
@@ -106,7 +106,7 @@ export function createBusConnection(
     },
     async drain() {
       outbound.flush();
-      // Draining talks to the server, so it would hang without one.
+      // Draining needs a server and would hang without one.
       if (isOpen()) await connection.drain().catch(() => connection.close());
     },
     follow(listener) {
@@ -116,7 +116,7 @@ export function createBusConnection(
   };
 }
 
-/** A stream keeps nothing that is meant for another one; whoever listens gets it all the same. */
+/** No stream has this name, so JetStream does not store the message. Subscribers receive it. */
 const NO_STREAM = formatHeaders(['Nats-Expected-Stream', '-']);
 
 function addNoStreamHeader(message: Outgoing): Outgoing {
@@ -131,9 +131,9 @@ function negotiateMaxPayload({ info }: NatsConnection, log: Logger): number {
 }
 
 /**
- * What JetStream sends is heard at our own inbox alone, whose name nobody else knows. The server asks nobody's permission before
- * it delivers a kept message to the subject that a reader of the stream names: a service could make it say on another's subject
- * what it may not say there itself.
+ * Drops messages that JetStream delivers, except in the inbox of this connection. The server does not check permissions when it delivers a
+ * stored message to the subject that a consumer names, so a compromised service could publish through JetStream on subjects of other
+ * services.
  */
 function dropStoredMessages(onMessage: (message: Message) => void): (message: Message) => void {
   return (message) => {
@@ -141,7 +141,7 @@ function dropStoredMessages(onMessage: (message: Message) => void): (message: Me
   };
 }
 
-/** A delivery asks for its acknowledgement, an answer to a direct get names its stream. */
+/** A consumer delivery has an acknowledgement subject as its reply. A direct get response names its stream. */
 function isStoredMessage(message: Message): boolean {
   return message.reply?.startsWith('$') === true || message.header('Nats-Stream') !== undefined;
 }
@@ -150,7 +150,7 @@ interface SubscribeOptions {
   subject: string;
   onMessage: (message: Message) => void;
   queue: string | undefined;
-  /** Set where every message has this subject, so that it need not be read. */
+  /** Set if all messages have this subject, so that it need not be decoded. */
   exact?: string;
 }
 
@@ -175,7 +175,7 @@ function subscribe(connection: NatsConnection, log: Logger, { subject, onMessage
   };
 }
 
-/** Ends with the connection. */
+/** Ends when the connection is closed. */
 async function watchStatus(connection: NatsConnection, onStatus: (status: Status) => void): Promise<void> {
   for await (const status of connection.status()) onStatus(status);
 }
@@ -195,7 +195,7 @@ function logStatus(status: Status, { log, throttle }: Pick<BusConnection, 'log' 
   }
 }
 
-/** Whoever tries to make a stream and may not says itself which job makes it. */
+/** A service without permission to create a stream reports the provisioning job itself. */
 const STREAM_CREATE_SUBJECT = /^\$JS\.API\.STREAM\.CREATE\./;
 
 function logError(err: Error, { log, throttle }: Pick<BusConnection, 'log' | 'throttle'>): void {

@@ -21,7 +21,7 @@ function connectAs(url: string, credentials?: BusCredentials): Promise<Bus> {
   return connectBus(url, { log, service: 'secrets', ...(credentials ? { credentials } : {}) });
 }
 
-/** Refused at once, and the reason names the server and never what was given. */
+/** Asserts an immediate rejection whose message names the server and no credentials. */
 async function isRefused(url: string, credentials?: BusCredentials, reason = 'BUS_REFUSED'): Promise<void> {
   await assert.rejects(connectAs(url, credentials), (error: Error & { code?: string; details?: { reason?: string } }) => {
     assert.deepEqual([error.code, error.details?.reason], ['UNAUTHENTICATED', reason], String(error));
@@ -84,10 +84,10 @@ function credentials(): void {
     try {
       await comesIn(server.url, { tls: { ca: tls.ca, cert: tls.cert, key: tls.key } });
       await isRefused(server.url, { tls: { ca: tls.otherCa, cert: tls.cert, key: tls.key } });
-      // Both are told after the handshake, and so were waited for without a word.
+      // These rejections arrive after the handshake and were once retried silently.
       await isRefused(server.url, { tls: { ca: tls.ca } }, 'BUS_CERTIFICATE');
       await isRefused(server.url, { tls: { ca: tls.ca, ...tls.stranger } }, 'BUS_CERTIFICATE');
-      // A password must not cross the network in the clear because somebody put another server there.
+      // A password must not be sent unencrypted to a server that claims to have no TLS.
       await isRefused(plain.url, { user: 'sam', password: SECRET, tls: { ca: tls.ca } });
     } finally {
       await Promise.all([server.stop(), plain.stop()]);
@@ -95,7 +95,7 @@ function credentials(): void {
   });
 }
 
-/** A server that knows one operator with one account, and what a user of that account and one of nobody's bring along. */
+/** Configuration of a server with one operator and one account, and credentials of a valid and of an unknown user. */
 function operatorMode(): { configuration: string; credentials: string; stranger: string } {
   const operator = nkeys.createOperator();
   const [account, system, other] = [nkeys.createAccount(), nkeys.createAccount(), nkeys.createAccount()];
@@ -126,7 +126,7 @@ function jwt(issuer: nkeys.KeyPair, claims: { sub: string; name: string; nats: o
   return `${signed}.${Buffer.from(issuer.sign(new TextEncoder().encode(signed))).toString('base64url')}`;
 }
 
-/** Two authorities; the first one signed the server and the client, the second one nobody. */
+/** Two certificate authorities. The first one signed the server and the client; the second one is not trusted. */
 function certificates(directory: string) {
   const [authority, other] = [createAuthority(directory), createAuthority(directory, 'other-ca')];
   authority.issue('server');

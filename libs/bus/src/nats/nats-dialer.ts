@@ -7,16 +7,16 @@ import { credentialsRejectedError, certificateRejectedError, invalidCredentialsE
 import { probeCertificateRejection } from './nats-tls-probe.ts';
 
 const RETRY_INTERVAL_MS = 250;
-/** A server that wants a certificate hangs up after the handshake, which the client learns from silence alone. */
+/** A server that requires a certificate closes the connection after the handshake. The client notices by this timeout only. */
 const CONNECT_TIMEOUT_MS = 5_000;
 const WARN_INTERVAL_MS = 5_000;
 
-/** What a server says of our certificate, or that there is none. */
+/** TLS alerts for a missing or rejected client certificate. */
 const CLIENT_CERTIFICATE_ALERT = /_ALERT_(?!PROTOCOL_VERSION)/;
-/** What Node says of a certificate, ours or theirs, that the other side does not take: waiting mends none of it. */
+/** Node's error codes for certificates. Retrying does not help. */
 const CERTIFICATE_ERROR_CODE = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ERR_SSL|ERR_TLS|ERR_OSSL/;
 
-/** Where the servers are and who we are. What stands in the address counts as well as what is given beside it. */
+/** Builds the client options. Credentials in the URL are used unless `credentials` overrides them. */
 export function dialOptions(url: string, { user, password, token, credentials, tls }: BusCredentials = {}): ConnectionOptions {
   const addresses = url.split(',').map((one) => new URL(one));
   const { username, password: secret, protocol } = addresses[0] as URL;
@@ -27,7 +27,7 @@ export function dialOptions(url: string, { user, password, token, credentials, t
   };
 }
 
-/** A name without a password is a token, as in the addresses of other NATS tools. */
+/** A user name without a password is a token, as in the URLs of other NATS tools. */
 function readIdentity({ user = '', password = '', token, credentials }: BusCredentials): ConnectionOptions {
   if (credentials !== undefined) return { authenticator: readCredentials(credentials) };
   if (token !== undefined) return { token };
@@ -35,7 +35,7 @@ function readIdentity({ user = '', password = '', token, credentials }: BusCrede
   return password === '' ? { token: user } : { user, pass: password };
 }
 
-/** Tried here once, because the client leaves a connection hanging whose authenticator throws. */
+/** Validates the credentials once, because the client hangs if its authenticator throws. */
 function readCredentials(text: string): Authenticator {
   const authenticator = credsAuthenticator(new TextEncoder().encode(text));
   try {
@@ -46,7 +46,7 @@ function readCredentials(text: string): Authenticator {
   }
 }
 
-/** Waits for a server that is not there yet. One that lets us in under no circumstances is not asked again. */
+/** Connects and retries while the server is unreachable. Throws if the server rejects the credentials. */
 export async function dial(options: ConnectionOptions, log: Logger): Promise<NatsConnection> {
   const servers = [options.servers ?? []].flat();
   let warnedAt = performance.now();
@@ -66,7 +66,7 @@ export async function dial(options: ConnectionOptions, log: Logger): Promise<Nat
   }
 }
 
-/** Throws where a server fell silent because of our certificate, or because there is none: waiting mends neither. */
+/** Throws if the server timed out because of our client certificate, or because it is missing. */
 async function explainSilence(error: unknown, { servers, tls }: ConnectionOptions): Promise<void> {
   if (!(error instanceof errors.TimeoutError)) return;
   for (const server of [servers ?? []].flat()) {

@@ -3,12 +3,12 @@ import { errors } from '@nats-io/nats-core';
 import { ServiceError } from '@switchyard/contracts';
 import { busUnreachableError } from '../wire/errors.ts';
 
-/** The server says that our user may not do this. The client wraps it in an error of the request. */
+/** Whether the server denied a permission. The client wraps this error in a request error. */
 export function isForbidden(error: unknown): boolean {
   return error instanceof errors.PermissionViolationError || (error instanceof Error && isForbidden(error.cause));
 }
 
-/** Whatever the client throws for a server that is not there, callers get one error. */
+/** Maps the client's connection errors to one error (BUS_UNREACHABLE). */
 export async function mapNatsErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -18,7 +18,7 @@ export async function mapNatsErrors<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The server was there, and said what it does not like. It has one code for what it cannot do just now. */
+/** Whether the server rejected the request. Status 503 means that it is temporarily unable. */
 function isServerRejection(error: unknown): boolean {
   return error instanceof JetStreamApiError && error.status !== 503;
 }

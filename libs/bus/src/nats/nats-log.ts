@@ -9,7 +9,7 @@ import { mapNatsErrors } from './nats-errors.ts';
 import { ensureStreams, MAX_BYTES } from './nats-streams.ts';
 
 const READ_BATCH = 500;
-/** What JetStream counts of a message besides its subject, its headers and its data. */
+/** Overhead that JetStream counts for a message besides its subject, headers and data. */
 const MESSAGE_BYTES = 16;
 
 export interface NatsLogs extends NatsRequester {
@@ -43,7 +43,7 @@ export function openLog(logs: NatsLogs, definition: LogDefinition): Log {
     },
     async read(subject, fromSeq) {
       assertSingleStream(definition, fromSeq);
-      // A part that was moved left behind what it held, so each stream may have something. One that is not there says so at once.
+      // A moved part leaves its older messages behind, so all streams are read. A missing stream responds immediately.
       const held = await Promise.all(streams.map((stream) => readStream(logs, stream, { seq: fromSeq ?? 1, next_by_subj: subject })));
       if (held.every((entries) => entries === undefined)) throw busUnreachableError();
       return held.flatMap((entries) => entries ?? []);
@@ -57,7 +57,7 @@ interface From {
   batch?: number;
 }
 
-/** Undefined where there is no such stream now. */
+/** Returns undefined if the stream does not exist. */
 async function readStream(logs: NatsLogs, stream: string, from: From): Promise<LogEntry[] | undefined> {
   const entries: LogEntry[] = [];
   for (let seq = Math.max(from.seq, 1); ;) {
@@ -83,7 +83,7 @@ async function requestAck(logs: NatsLogs, message: Outgoing): Promise<Ack | 'nob
   return { seq: ack.seq, duplicate: ack.duplicate ?? false };
 }
 
-/** Part of what is there, and where the rest begins. Asked of the stream directly: a consumer would have to be made and removed. */
+/** Reads a batch by direct get, because a consumer would have to be created and removed. */
 async function readBatch(logs: NatsLogs, stream: string, from: From): Promise<{ entries: LogEntry[]; more: boolean } | undefined> {
   const query = { subject: `$JS.API.DIRECT.GET.${stream}`, data: encodeJson({ batch: READ_BATCH, ...from }) };
   const answers = await requestMany(logs, query, ({ status }) => status !== undefined);

@@ -9,14 +9,14 @@ const VERSION_BYTES = 8;
 
 interface NatsMessage extends Message {
   readonly bytes: Uint8Array;
-  /** How many of them are headers. */
+  /** Length of the header block at the start of `bytes`. */
   readonly headerLength: number;
   text: string | undefined;
 }
 
 /**
- * Reads the message as the client's parser left it: the client's own view decodes every header into objects, which costs more
- * than all else together. `subject` is given where the subscription has only one.
+ * Reads a message from the parser's raw fields. The client's own view decodes all headers into objects, which costs more than the rest of a
+ * call. `subject` is set for subscriptions with a fixed subject.
  */
 export function readMessage(message: Msg, subject?: string): Message {
   const { _msg: head, _rdata: bytes } = message as MsgImpl;
@@ -34,7 +34,7 @@ export function readMessage(message: Msg, subject?: string): Message {
   return read;
 }
 
-/** `NATS/1.0 503 …`, and no space where the block only holds headers. */
+/** `NATS/1.0 503 …` has a status. Without a status no space follows the version. */
 function readStatus(bytes: Uint8Array): number | undefined {
   if (bytes[VERSION_BYTES] !== SPACE) return undefined;
   const status = Number.parseInt(latin1(bytes, VERSION_BYTES + 1, VERSION_BYTES + 4), 10);
@@ -46,7 +46,7 @@ function readHeader(this: NatsMessage, name: string): string | undefined {
   return findHeader((this.text ??= latin1(this.bytes, 0, this.headerLength)), name);
 }
 
-/** Subjects and header values are ASCII. What the socket read is a Buffer, what spanned two reads is not. */
+/** Subjects and header values are ASCII. A message within one read is a Buffer; a message across two reads is a Uint8Array. */
 function latin1(bytes: Uint8Array, from = 0, to = bytes.length): string {
   const buffer = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   return buffer.toString('latin1', from, to);

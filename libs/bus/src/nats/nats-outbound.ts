@@ -3,15 +3,15 @@ import { checkMessage } from '../wire/validation.ts';
 import { measureHeaders } from '../wire/headers.ts';
 import type { Outgoing } from '../wire/transport.ts';
 
-/** For how long, and how much, is kept for a server that cannot be reached. What comes later is refused. */
+/** Limits of the outage buffer. Later messages are rejected. */
 export const BUFFER_TIMEOUT_MS = 5_000;
 const MAX_BUFFERED_BYTES = 16 * 1024 * 1024;
 /**
- * So many do not wait for the end of the turn: the server and whoever they are for begin with them while the rest are made. Else many
- * calls would go round all together, and everybody but one would stand still at any time.
+ * Messages that are flushed without waiting for the end of the event-loop turn. The server and the receivers work on them meanwhile;
+ * without this limit all processes would work in turn instead of in parallel.
  */
 const FLUSH_BATCH_SIZE = 64;
-/** Larger payloads are handed over as they are; smaller ones share one buffer. */
+/** Larger payloads are passed on by reference. Smaller ones are copied into one buffer. */
 const MAX_COPIED_BYTES = 16 * 1024;
 
 const [CR, LF] = [0x0d, 0x0a] as const;
@@ -27,17 +27,17 @@ export interface SendingConnection {
 }
 
 export interface Outbound {
-  /** False when it is refused. Throws for what must never reach the wire. */
+  /** Returns false if the message is rejected. Throws for invalid messages. */
   publish(message: Outgoing): boolean;
-  /** Hands over all that waits now, if the server can be reached. */
+  /** Sends all queued messages if the server is reachable. */
   flush(): void;
-  /** Drops the requests that wait, because those who made them are told that they failed, and refuses all else until a flush. */
+  /** Drops the queued requests, whose callers are notified of a failure, and rejects messages until the next flush. */
   rejectMessages(): void;
-  /** How much waits for a server that cannot be reached. */
+  /** Bytes that wait for a reconnect. */
   bufferedBytes(): number;
 }
 
-/** What is published in one turn of the event loop goes to the server as one write, or as few. */
+/** Sends the messages of one event-loop turn in one write, or in a few. */
 export function createOutbound(connection: SendingConnection, maxPayload: number, holdMs = BUFFER_TIMEOUT_MS): Outbound {
   const { protocol } = connection;
   let queue: Outgoing[] = [];
@@ -49,7 +49,7 @@ export function createOutbound(connection: SendingConnection, maxPayload: number
   function flush(): void {
     scheduled = false;
     if (!protocol.connected) {
-      if (queue.length > 0 && disconnectedAt === 0) disconnectedAt = Date.now(); // they too are held from now on
+      if (queue.length > 0 && disconnectedAt === 0) disconnectedAt = Date.now(); // these messages are buffered from now on
       return;
     }
     const messages = disconnectedAt === 0 ? queue : queue.filter(isWanted);
@@ -100,7 +100,7 @@ function isWanted({ expires }: Outgoing): boolean {
   return expires === undefined || expires > performance.now();
 }
 
-/** The client's own `publish` makes four small buffers of each message and joins them again. */
+/** The client's own `publish` allocates four small buffers for each message and joins them later. */
 function send(protocol: Protocol, messages: readonly Outgoing[]): void {
   let from = 0;
   for (let at = 0; at < messages.length; at++) {
@@ -135,7 +135,7 @@ function sendBatch(protocol: Protocol, messages: readonly Outgoing[]): void {
   protocol.sendCommand(buffer);
 }
 
-/** All before the payload: ASCII, so its length is its size. */
+/** Formats the command before the payload. It is ASCII, so its length is its size. */
 function formatCommand({ subject, reply, headers, data }: Outgoing): string {
   const to = reply === undefined ? subject : `${subject} ${reply}`;
   if (headers === undefined) return `PUB ${to} ${data.length}\r\n`;

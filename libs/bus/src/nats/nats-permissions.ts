@@ -17,23 +17,23 @@ import { DISCOVERY_RESPONDER, PING_SUBJECT, STATS_SUBJECT } from '../wire/servic
 import { eventSubject } from '../client/events.ts';
 import { formatInbox, formatReplyPattern } from './nats-inbox.ts';
 
-/** What one user of NATS may do; everything else is refused. */
+/** Permissions of a NATS user. All other subjects are denied. */
 export interface NatsUser {
   name: string;
   publish: readonly string[];
   subscribe: readonly string[];
 }
 
-/** The one that clients talk to: it passes on every public method, and asks who is there. */
+/** Calls every public method and lists the replicas. */
 const GATEWAY: ServiceName = 'gateway';
-/** The one whose agents use methods as tools. */
+/** Its agents call methods as tools. */
 const SESSIONS: ServiceName = 'sessions';
 /** For `nats micro ls` and other tools: `nats --user operator --inbox-prefix _INBOX_operator`. */
 const OPERATOR = 'operator';
-/** The inbox of a bus that belongs to no service. */
+/** Inbox of a bus without a service. */
 const BUS_WITHOUT_SERVICE = 'bus';
 
-/** Everybody who may come in, read from the contracts: the services, the job that makes what the bus keeps, and the operator. */
+/** Derives all users from the contracts: the services, the provisioning job and the operator. */
 export function listNatsUsers(): NatsUser[] {
   return [...SERVICES.map(createServiceUser), createProvisionerUser(), createOperatorUser()];
 }
@@ -69,7 +69,9 @@ function createServiceUser(service: ServiceName): NatsUser {
   return { name: service, publish: sortUnique(publish), subscribe: sortUnique(subscribe) };
 }
 
-/** Clients call methods through the edge, agents those that are tools; an operation says itself who calls it. */
+/**
+ * Lists what a service calls: the gateway all public methods, sessions those that are tools, and every service the operations that name it.
+ */
 function listCallables(service: ServiceName): Callable[] {
   const isTool = (callable: Callable): boolean => service === SESSIONS && callable.tool;
   return [...callables.values()].filter((callable) =>
@@ -85,7 +87,7 @@ function listServedSubjects(service: ServiceName): string[] {
   return [...callables.values()].filter((callable) => callable.service === service).map(({ subject }) => subject);
 }
 
-/** Its own, and those of others that its methods say they cause, such as what a turn used. */
+/** Its own events, and the events of other services that its methods declare in `emits`. */
 function listEventSubjects(service: ServiceName): string[] {
   const caused = [...callables.values()].filter((callable) => callable.service === service).flatMap(({ emits }) => emits);
   return [subjects.eventsOf(service), ...caused.filter((event) => eventServices.get(event) !== service).map(eventSubject)];
@@ -96,7 +98,7 @@ function listNotificationSubjects(service: ServiceName): string[] {
   return all.map(({ audience }) => (audience === 'all' ? subjects.notifyEverybody : subjects.notifyClients));
 }
 
-/** Of JetStream's own subjects no more than the bus uses: nothing is made, changed, emptied or removed with them. */
+/** Only the JetStream subjects that the bus uses. None of them creates, changes, purges or deletes streams. */
 function listJetStreamSubjects(service: ServiceName): string[] {
   const logs = LOGS.flatMap(({ writers, readers, ...log }) => [
     ...(writers.includes(service) || readers.includes(service) ? [`$JS.API.STREAM.INFO.${streamsOf(log)[0]}`] : []),

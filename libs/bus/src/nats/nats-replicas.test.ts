@@ -12,7 +12,7 @@ const LOG = { name: 'KEPT', subjects: ['kept.*'], maxAgeMs: 600_000, storage: 'm
 const BUCKET = { name: 'things' };
 const MiB = 1_048_576;
 
-/** An election or a server that is away passes: it is tried again until it works, within the test's time. */
+/** Retries until the work succeeds, because an election or an unreachable server is temporary. */
 async function persist<T>(work: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
@@ -23,7 +23,7 @@ async function persist<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The servers stop after whatever is deferred later: clients leave while there is somebody to leave. */
+/** Starts a cluster. Its servers stop last, after the clients of the test. */
 async function startCluster(stack: AsyncDisposableStack): Promise<Map<string, NatsServer>> {
   const ports = await Promise.all(NAMES.map(() => freePort()));
   const routes = ports.map((port) => `nats://127.0.0.1:${port}`).join(', ');
@@ -47,7 +47,7 @@ async function join(stack: AsyncDisposableStack, servers: Map<string, NatsServer
   return { transport, manager: await jetstreamManager(connection, { checkAPI: false }) };
 }
 
-/** Who leads a stream, once all its copies have all of it. */
+/** Returns the leader of a stream once all replicas are current. */
 async function leaderOf(manager: JetStreamManager, name: string, copies: number): Promise<string> {
   return persist(async () => {
     const { cluster } = await manager.streams.info(name);
@@ -65,12 +65,12 @@ test('with three copies the death of one of three servers loses no message and n
   await persist(() => log.append({ subject: 'kept.a', data: Buffer.from('0') }, 'id-0'));
   await persist(() => bucket.put('large', Buffer.alloc(MiB, 'x')));
 
-  // What is there already gets its copies, too.
+  // Existing streams get their replicas as well.
   await persist(() => transport.log({ ...LOG, copies: 3 }));
   await persist(() => transport.kv({ ...BUCKET, copies: 3 }));
   const leader = await leaderOf(manager, 'KV_things', 3);
   await leaderOf(manager, 'KEPT', 3);
-  await transport.kv(BUCKET); // a service, which does not say how many
+  await transport.kv(BUCKET); // a service, which does not configure replicas
   assert.equal((await manager.streams.info('KV_things')).config.num_replicas, 3);
 
   const told = new Map<string, number | undefined>();

@@ -7,7 +7,7 @@ const RESPONSE_TIMEOUT_MS = 5_000;
 
 export interface NatsRequester {
   link: BusConnection;
-  /** Answers come to an inbox of their own, because the client's `js.publish` writes and times each message alone. */
+  /** A separate mux, because the client's `js.publish` writes and times each message alone. */
   acks: Mux;
 }
 

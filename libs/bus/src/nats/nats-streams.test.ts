@@ -18,11 +18,11 @@ no_auth_user: any`;
 interface Scene extends AsyncDisposable {
   server: NatsServer;
   manager: JetStreamManager;
-  /** A connection of a service. */
+  /** Connects as a service. */
   join(): Promise<Transport>;
-  /** What the job does, which ends with it. */
+  /** Runs the provisioning job. */
   provision(streams: number): Promise<void>;
-  /** What each stream keeps that there is. */
+  /** The subjects of each existing stream. */
   shares(): Promise<Record<string, readonly string[]>>;
 }
 
@@ -109,7 +109,7 @@ test(
 
     for (const turn of TURNS) {
       const heard = await heardOf(turn);
-      // Streams answer in their own order; frames have numbers of their own.
+      // Streams answer in any order; frames have their own numbers.
       assert.deepEqual(heard.toSorted(), ['in five', 'in four', 'in one', 'in one again', 'in two'], turn);
     }
   },
@@ -134,7 +134,7 @@ test('while one stream goes to others, no more is missed than was said in betwee
 
   for (const turn of TURNS) {
     const heard = new Set((await kept.read(subjects.turn(turn))).map(({ data }) => Number(Buffer.from(data).toString())));
-    // A part is kept by nobody for two requests, of which this many moved it at the most.
+    // No stream stores a part during two requests, and at most this many messages were affected.
     assert.ok(said - heard.size <= said / 4, `${turn}: ${heard.size} of ${said}`);
   }
 });
@@ -152,7 +152,7 @@ test('where there is no room for one more stream, all stay as they are', { skip:
 test('a job that died in the middle is done again', { skip: OFF }, async () => {
   await using s = await scene();
   await s.provision(2);
-  // One stream has let go of its parts, and nobody has taken them.
+  // One stream has released its parts. Another stream takes them later.
   await s.manager.streams.update('TURNS_1', { subjects: ['TURNS_1'] });
   await s.provision(2);
   assert.deepEqual(sizes(await s.shares()), [8, 8]);

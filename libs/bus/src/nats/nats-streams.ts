@@ -15,23 +15,23 @@ import { isForbidden } from './nats-errors.ts';
 
 const DEDUPE_MS = 120_000;
 const MEBIBYTE = 1024 * 1024;
-/** How much one stream holds. */
+/** Capacity of one stream. */
 export const MAX_BYTES = { memory: 64 * MEBIBYTE, file: 512 * MEBIBYTE };
 
 type StreamSpec = Partial<StreamConfig> & { name: string };
 
-/** A stream, and what it keeps. */
+/** A stream and its subjects. */
 interface StreamParts {
   name: string;
   subjects: readonly string[];
 }
 
-/** Creates the streams of a log, or brings those there to its definition, where we may. */
+/** Creates the streams of a log or updates their configuration, as far as permitted. */
 export async function ensureStreams(manager: JetStreamManager, definition: LogDefinition): Promise<void> {
   const { name, subjects, parts, streams } = definition;
   if (parts === undefined) return ensurePartStream(manager, definition, { name, subjects });
   if (streams !== undefined) return share(manager, definition, streams);
-  // How many there are is not ours to say: the first is always there, and keeps what it keeps.
+  // A service does not decide on the number of streams. The first one always exists and keeps its subjects.
   const [first = name] = streamsOf(definition);
   const present = await findStream(manager, first);
   return ensurePartStream(manager, definition, { name: first, subjects: present?.subjects ?? parts });
@@ -41,15 +41,15 @@ function ensurePartStream(manager: JetStreamManager, definition: LogDefinition, 
   return ensureStream(manager, `stream ${distributeParts.name}`, buildStreamConfig(definition, distributeParts));
 }
 
-/** Creates it, or brings the one that is there to what is wanted, where we may. `what` is what it is called where it is missing. */
+/** Creates a stream or updates its configuration, as far as permitted. `what` names it in errors. */
 export async function ensureStream(manager: JetStreamManager, what: string, wanted: StreamSpec): Promise<void> {
   const present = await findStream(manager, wanted.name);
-  const { first_seq: _, ...changeable } = wanted; // what it counts from is settled when it is created
+  const { first_seq: _, ...changeable } = wanted; // the first sequence number can only be set at creation
   try {
     if (present === undefined) await manager.streams.add(wanted);
     else if (!isDeepStrictEqual(present, { ...present, ...changeable })) await manager.streams.update(wanted.name, changeable);
   } catch (error) {
-    // Several create it at once, and each would count from another number: the first one does.
+    // Several replicas may create the stream at once with different sequence numbers. The first one wins.
     const isThereNow = present === undefined && isNameTaken(error) && (await findStream(manager, wanted.name)) !== undefined;
     if (isThereNow) return ensureStream(manager, what, wanted);
     if (isTooFewServers(error)) throw tooFewServersError(what, wanted.num_replicas ?? 1, error);
@@ -58,7 +58,7 @@ export async function ensureStream(manager: JetStreamManager, what: string, want
   }
 }
 
-/** Nothing where nobody says it: a new stream has one copy then, and one that is there keeps those it has. */
+/** Without a number of copies, a new stream has one and an existing one keeps its own. */
 export function formatReplicaConfig(copies: number | undefined): Partial<StreamConfig> {
   return copies === undefined ? {} : { num_replicas: copies };
 }
@@ -79,14 +79,14 @@ function buildStreamConfig({ maxAgeMs, maxPerSubject, storage, copies }: LogDefi
   };
 }
 
-/** A server by itself, and a cluster that has not so many. */
+/** Error codes of a single server and of a cluster that is too small. */
 const TOO_FEW_SERVERS: readonly number[] = [10_074, 10_005];
 
 function isTooFewServers(error: unknown): boolean {
   return error instanceof JetStreamApiError && TOO_FEW_SERVERS.includes(error.code);
 }
 
-/** There is one of this name, with another configuration. The client has no word for it. */
+/** Error code for an existing stream with another configuration. The client has no constant for it. */
 const NAME_TAKEN = 10_058;
 
 function isNameTaken(error: unknown): boolean {
@@ -103,8 +103,8 @@ async function findStream(manager: JetStreamManager, name: string): Promise<Stre
 }
 
 /**
- * Spreads the parts of a log over `count` streams, whatever keeps them now; done again it goes on where it was left. A part that
- * moves leaves what was kept of it where it is, until that is too old: readers ask all streams.
+ * Distributes the parts of a log over `count` streams. Can be repeated after an interruption. The older messages of a moved part stay in
+ * their stream until they expire, because readers read all streams.
  */
 async function share(manager: JetStreamManager, definition: LogDefinition, count: number): Promise<void> {
   const { parts = [] } = definition;
@@ -112,7 +112,7 @@ async function share(manager: JetStreamManager, definition: LogDefinition, count
   const keeps = new Map<string, readonly string[]>();
   const put = (name: string, of: readonly string[]): Promise<void> => {
     keeps.set(name, of);
-    // A stream keeps something always: one that has no part left keeps its own name, which nobody says anything on.
+    // A stream needs a subject. A stream without parts gets its own name, which is never published to.
     return ensurePartStream(manager, definition, { name, subjects: of.length === 0 ? [name] : of });
   };
   for (const name of streams) {
@@ -121,14 +121,14 @@ async function share(manager: JetStreamManager, definition: LogDefinition, count
   }
   const kept = [...keeps.values()].flat();
   const wanted = streams.slice(0, count).map((name, at) => ({ name, of: parts.filter((_, part) => part % count === at) }));
-  // Those that are new come first: where there is no room for one, nothing has moved.
+  // New streams are created first, so that nothing has moved if there is no space.
   for (const { name, of } of wanted) {
     if (!keeps.has(name)) await put(name, excludeParts(of, kept));
   }
   for (const { name, of } of wanted) {
     const mine = keeps.get(name) ?? [];
     const taken = excludeParts(of, mine);
-    // Two streams cannot keep one subject, so one lets go before the other takes it. What is said between is kept by none.
+    // Two streams cannot have the same subject, so one releases it before the other takes it. Messages published in between are not stored.
     for (const [giver, has] of keeps) if (giver !== name && selectParts(taken, has).length > 0) await put(giver, excludeParts(has, taken));
     await put(name, [...mine, ...taken]);
   }

@@ -4,13 +4,13 @@ import { connect as connectSecure } from 'node:tls';
 import type { BusCredentials } from './bus-credentials.ts';
 
 const DEFAULT_PORT = 4222;
-/** How long the server may take for each step; it has been silent already. */
+/** Timeout of each step. The server has already timed out once. */
 const STEP_TIMEOUT_MS = 2_000;
 
 /**
- * Why a server that fell silent in the middle of dialling does not take our certificate; undefined where that is not the matter. With
- * TLS 1.3 a client is done with the handshake before the server has looked at its certificate, and the client library passes over
- * what comes then: so the handshake is made once more here, and listened to.
+ * Returns why a server that timed out rejects our client certificate, or undefined for other causes. With TLS 1.3 the handshake completes
+ * for the client before the server checks the certificate, and the client library ignores the alert. This probe repeats the handshake and
+ * reads the alert.
  */
 export async function probeCertificateRejection(server: string, tls: BusCredentials['tls']): Promise<Error | undefined> {
   const { hostname, port } = new URL(`nats://${server}`);
@@ -21,13 +21,13 @@ export async function probeCertificateRejection(server: string, tls: BusCredenti
     if (!(await wantsEncryption(socket))) return undefined;
     return await listenForAlert(socket, { host, ...tls });
   } catch {
-    return undefined; // it is away, or silent for another reason
+    return undefined; // unreachable, or silent for another reason
   } finally {
     socket.destroy();
   }
 }
 
-/** The first line of a server says of itself what it wants: `INFO {…}`. */
+/** Reads the server's first line, `INFO {…}`, which says whether it uses TLS. */
 async function wantsEncryption(socket: Socket): Promise<boolean> {
   const [line] = (await once(socket, 'data', { signal: AbortSignal.timeout(STEP_TIMEOUT_MS) })) as [Buffer];
   return /"tls_(required|verify|available)":\s*true/.test(line.toString('latin1'));

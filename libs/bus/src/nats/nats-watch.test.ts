@@ -18,10 +18,10 @@ interface Scene {
   link: BusConnection;
   manager: JetStreamManager;
   watch(manager?: JetStreamManager): Promise<Watch>;
-  /** How many subscriptions the connection has, which it makes again whenever it is made again. */
+  /** Number of subscriptions that the client restores on each reconnect. */
   subscriptions(): number;
   consumers(): Promise<number>;
-  /** Cuts the connection, which comes back by itself. */
+  /** Drops the connection. The client reconnects. */
   cut(): Promise<void>;
 }
 
@@ -47,7 +47,7 @@ async function scene(t: TestContext): Promise<Scene> {
   };
 }
 
-/** There is no event for what a server forgets; it must come true within the test's time. */
+/** Polls, because the server reports no event for removed consumers. */
 async function eventually(isTrue: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 10));
 }

@@ -8,10 +8,10 @@ import { isDeletion, keySubject } from './nats-bucket-entry.ts';
 import type { BusConnection } from './nats-connection.ts';
 
 const HEARTBEAT_INTERVAL_MS = 1_000;
-/** Two heartbeats missed, and a little. */
+/** Two missed heartbeats, with some slack. */
 const SILENCE_TIMEOUT_MS = 2_500;
 const RETRY_INTERVAL_MS = 250;
-/** The server forgets a consumer nobody listens to after this. A watch that was cut off makes a new one anyway. */
+/** The server deletes a consumer without subscribers after this time. A disconnected watch creates a new one. */
 const INACTIVE_TIMEOUT_MS = 1_000;
 const CONTROL_STATUS = 100;
 
@@ -20,26 +20,26 @@ export interface WatchSource {
   manager: JetStreamManager;
 }
 
-/** An ordered consumer of a bucket's stream, made anew whenever what it delivers has a hole or stops. */
+/** An ordered consumer of a bucket's stream. It is recreated when a message is missing or deliveries stop. */
 interface Consumer {
   readonly source: WatchSource;
   readonly bucket: string;
   readonly onEntry: (entry: BucketEntry) => void;
-  /** Resolves when all entries that existed at the start were passed on. */
+  /** Resolves when all initial entries are delivered. */
   readonly loaded: PromiseWithResolvers<void>;
-  /** Of the consumer on the server; a new one each time. */
+  /** Name of the server-side consumer. Each recreation has a new one. */
   name: string;
   subscription: Subscription | undefined;
-  /** The last message of this consumer, and the last of the stream. */
+  /** Sequence numbers of the last delivered message: `delivered` of this consumer, `lastSeq` of the stream. */
   delivered: number;
   lastSeq: number;
-  /** When the followed stream was created. A newer one has begun to number its messages anew. */
+  /** Creation time of the stream. A recreated stream starts its sequence again. */
   stream: string | undefined;
-  /** The keys there are. */
+  /** The existing keys. */
   readonly keys: Set<string>;
-  /** Keys that were read from a stream that is lost, and not yet from its successor. */
+  /** Keys of a lost stream that its successor has not delivered yet. */
   readonly staleKeys: Set<string>;
-  /** How many messages there were to deliver when this consumer was made, and how many there still were behind the last one. */
+  /** `expected`: messages to deliver when the consumer was created. `pending`: messages after the last delivered one. */
   expected: number;
   pending: number;
   heardAt: number;
@@ -49,8 +49,8 @@ interface Consumer {
 }
 
 /**
- * Written here, because the client's own watch has a heartbeat of 30 seconds: a watch that guards access must notice within
- * a few seconds that nothing arrives.
+ * Watches a bucket. The client's own watch has a heartbeat of 30 seconds; a watch that guards access must notice within a few seconds that
+ * nothing arrives.
  */
 export async function openWatch(source: WatchSource, bucket: string, onEntry: (entry: BucketEntry) => void): Promise<Watch> {
   const { link } = source;
@@ -135,7 +135,7 @@ async function create(consumer: Consumer): Promise<void> {
   checkLoaded(consumer);
 }
 
-/** A server that lost its store begins to count again; so does the watch, and what it knows must be said again. */
+/** A server that lost its store starts its sequence again. The watch then reads everything again. */
 async function detectStreamLoss(consumer: Consumer, stream: string): Promise<void> {
   const { created, state } = await consumer.source.manager.streams.info(stream);
   const same = consumer.stream === undefined || consumer.stream === created;
@@ -146,7 +146,9 @@ async function detectStreamLoss(consumer: Consumer, stream: string): Promise<voi
   setTimeout(expireStaleKeys, consumer.source.link.bufferTimeoutMs, consumer).unref();
 }
 
-/** Nobody wrote them anew in time, so they are gone: a removal that went down with the old store must not be forgotten. */
+/**
+ * Reports stale keys that were not written again in time as removed. Otherwise a removal that was lost with the old store would be missed.
+ */
 function expireStaleKeys(consumer: Consumer): void {
   if (consumer.stopped) return;
   for (const key of consumer.staleKeys) {
@@ -198,7 +200,7 @@ function onEntryMessage(consumer: Consumer, message: Message, revision: number):
   consumer.onEntry({ key, value, revision });
 }
 
-/** Heartbeats say how far the server is; flow control wants an answer before it goes on. */
+/** Heartbeats contain the server's position. Flow control requires a reply. */
 function onControl(consumer: Consumer, message: Message): void {
   if (message.status !== CONTROL_STATUS) return recreate(consumer);
   const answerTo = message.reply ?? message.header('Nats-Consumer-Stalled');
@@ -207,7 +209,7 @@ function onControl(consumer: Consumer, message: Message): void {
   if (sent === undefined) return;
   if (Number(sent) !== consumer.delivered) return recreate(consumer);
   markComplete(consumer);
-  // It beats while there is nothing to say, unless it waits for us.
+  // The server sends heartbeats only when idle, or while it waits for a flow control reply.
   if (answerTo === undefined) consumer.loaded.resolve();
 }
 
@@ -225,11 +227,11 @@ interface Position {
   consumer: string;
   streamSeq: number;
   consumerSeq: number;
-  /** How many messages are behind this one. */
+  /** Messages after this one. */
   pending: number;
 }
 
-/** `$JS.ACK.[<domain>.<account>.]<stream>.<consumer>.<deliveries>.<stream seq>.<consumer seq>.<time>.<pending>[.<token>]` */
+/** Parses `$JS.ACK.[<domain>.<account>.]<stream>.<consumer>.<deliveries>.<stream seq>.<consumer seq>.<time>.<pending>[.<token>]`. */
 function readPosition(reply: string | undefined): Position | undefined {
   const tokens = reply?.split('.') ?? [];
   const at = tokens.length > 9 ? 5 : 3;

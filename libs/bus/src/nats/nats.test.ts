@@ -32,7 +32,7 @@ if (process.env['SWITCHYARD_TEST_NATS'] === 'off') {
   describe('nats alone', natsAlone);
 }
 
-/** A server of its own for each test, and buses that are gone when it ends. */
+/** Starts a server for one test and drains its buses at the end. */
 async function withServer(
   run: (
     server: NatsServer,
@@ -53,7 +53,7 @@ async function withServer(
   }
 }
 
-/** There is no event for what a watch or a connection says of itself; it must come true within the test's time. */
+/** Polls, because watches and connections report no event for this state. */
 async function eventually(isTrue: () => boolean): Promise<void> {
   while (!isTrue()) await new Promise((resolve) => setTimeout(resolve, 10));
 }
@@ -157,7 +157,7 @@ function natsAlone(): void {
       await server.restart();
       await eventually(() => caller.connected() && owner.connected());
 
-      // The call made without a server was held back; whether its service was back first, only the two reconnects know.
+      // The call was buffered during the outage. The order of the two reconnects is not defined.
       const answer = (await held) as { value?: string; code?: string };
       assert.ok(answer.value === 'HELD' || answer.code === 'UNAVAILABLE', JSON.stringify(answer));
       release.resolve();

@@ -4,54 +4,54 @@ import { BLOB, PRINCIPAL, findHeader, formatHeaders, type HeaderLines } from '..
 import { decodePrincipal } from '../wire/principal-header.ts';
 import type { Message } from '../wire/transport.ts';
 
-/** Carries beside the bus what is too large for a message. Everything fails with a `ServiceError`. */
+/** Stores payloads that are too large for a message. All methods fail with a `ServiceError`. */
 export interface LargePayloads {
-  /** Keeps bytes for services that speak for this tenant, until they are forgotten or their time is over. Gives what names them. */
+  /** Stores bytes for a tenant and returns their id. They are deleted by `forget` or after `ttlMs`. */
   put(tenant: string, bytes: Uint8Array, given: { ttlMs: number; signal: AbortSignal }): Promise<string>;
-  /** In pieces, read as they are asked for. */
+  /** Yields the bytes in chunks, fetched on demand. */
   read(tenant: string, id: string, signal: AbortSignal): AsyncIterable<Uint8Array>;
-  /** Nobody needs it any more. What could not be told stays until its time is over. */
+  /** Deletes the bytes. If that fails, they expire after their TTL. */
   forget(tenant: string, id: string): void;
 }
 
-/** An answer that did not ride the bus. It is read once, or left. */
+/** A payload in the payload store. Read it once, or discard it. */
 export interface LargePayload {
   /** In bytes. */
   readonly size: number;
-  /** Back-pressure is the reader's: a piece is fetched when it is asked for. When the loop ends, however it ends, the bytes are forgotten. */
+  /** Fetches each chunk on demand. The bytes are deleted when the loop ends, for any reason. */
   chunks(signal: AbortSignal): AsyncIterable<Uint8Array>;
   discard(): void;
 }
 
-/** What stands in a message instead of its payload. It is written by services alone: whatever a caller puts into params is data. */
+/** Reference that replaces the payload of a message. Only services write it; params of clients are never interpreted as a reference. */
 interface PayloadRef {
   id: string;
   size: number;
 }
 
 const REF = /^(\S{1,64}) (\d{1,12})$/;
-/** An answer waits so long for whoever asked; a request no longer than its caller waits for the answer, and a little. */
+/** A result is kept for the caller to fetch it. Params are kept for the caller's timeout, at least `MIN_PARAMS_TTL_MS`. */
 const RESULT_TTL_MS = 15 * 60_000;
 const MIN_PARAMS_TTL_MS = 60_000;
 
-/** The header that says where the payload of an empty message is. */
+/** Formats the header that names the payload of an empty message. */
 export function formatPayloadHeader(id: string, size: number): HeaderLines {
   return formatHeaders([BLOB, `${id} ${size}`]);
 }
 
-/** Only a message without a payload can have it elsewhere, so that nobody looks through the headers of the others. */
+/** Reads the reference of an empty message. Other messages never have one, so their headers are not parsed. */
 export function readPayloadRef(message: Message): PayloadRef | undefined {
   if (message.data.length > 0) return undefined;
   const [, id, size] = REF.exec(message.header(BLOB) ?? '') ?? [];
   return id === undefined ? undefined : { id, size: Number(size) };
 }
 
-/** Whom a call is made for, as its head says. */
+/** Reads the tenant from an encoded principal. */
 export function readTenant(principal: HeaderLines): string {
   return decodePrincipal(findHeader(principal, PRINCIPAL) ?? '')?.tenant ?? '';
 }
 
-/** Puts params aside; the caller's patience is how long they are kept. */
+/** Stores params for the duration of the caller's timeout. */
 export function storeParams(large: LargePayloads, tenant: string, given: { params: Uint8Array; timeoutMs: number; signal: AbortSignal }) {
   const { params, timeoutMs, signal } = given;
   return mapStoreErrors('The params', large.put(tenant, params, { ttlMs: Math.max(timeoutMs, MIN_PARAMS_TTL_MS), signal }));
@@ -61,14 +61,14 @@ export function storeResult(large: LargePayloads, tenant: string, { data, signal
   return mapStoreErrors('The answer', large.put(tenant, data, { ttlMs: RESULT_TTL_MS, signal }));
 }
 
-/** Where a payload is, whose it is, and what it means to whoever waits that it cannot be had. */
+/** How to fetch a payload, and how to report that it is lost. */
 export interface PayloadSource {
   large: LargePayloads | undefined;
   tenant: string;
   failed?: (error: ServiceError) => ServiceError;
 }
 
-/** What was put aside, to be read once. */
+/** Opens a stored payload for reading. */
 export function openPayload({ large, tenant, failed = (error) => error }: PayloadSource, { id, size }: PayloadRef): LargePayload {
   return {
     size,
@@ -92,7 +92,7 @@ export function openPayload({ large, tenant, failed = (error) => error }: Payloa
   };
 }
 
-/** All of it at once, for who needs it whole: no more than `maximum` bytes, whatever was promised. */
+/** Reads a payload into memory. Throws if it is larger than `maximum`. */
 export async function collectPayload(what: string, answer: LargePayload, maximum: number, signal: AbortSignal): Promise<Uint8Array> {
   if (answer.size > maximum) {
     answer.discard();
@@ -115,7 +115,10 @@ async function mapStoreErrors<T>(what: string, work: Promise<T>): Promise<T> {
   }
 }
 
-/** What a caller may be told in the words of the store; anything else would say of the call what is true of the store alone. */
+/**
+ * Store errors that are reported to the caller unchanged. Other errors become PAYLOAD_LOST, because their meaning applies to the store and
+ * not to the call.
+ */
 const PASSED_THROUGH: ReadonlySet<ErrorCode> = new Set([
   'CANCELLED',
   'DEADLINE_EXCEEDED',

@@ -24,7 +24,7 @@ export function formatSeal({ replyKey, nonce, keyIssuedAt }: Seal): string {
   return `${replyKey}.${nonce}.${keyIssuedAt}`;
 }
 
-/** Undefined if the header is missing or malformed. */
+/** Returns undefined if the header is missing or malformed. */
 export function parseSeal(header: string | undefined): Seal | undefined {
   const [, replyKey, nonce, keyIssuedAt] = SEAL_HEADER.exec(header ?? '') ?? [];
   return replyKey === undefined || nonce === undefined ? undefined : { replyKey, nonce, keyIssuedAt: Number(keyIssuedAt) };
@@ -45,7 +45,7 @@ export function encodeSealed(sealed: string): Uint8Array {
   return Buffer.from(JSON.stringify({ sealed }));
 }
 
-/** The JWE of a message body. Undefined if the body is not sealed. */
+/** Returns the JWE of a message body, or undefined if the body is not sealed. */
 export function readSealed(body: unknown): string | undefined {
   return typeof body === 'object' && body !== null && 'sealed' in body && typeof body.sealed === 'string' ? body.sealed : undefined;
 }

@@ -6,44 +6,44 @@ import { TIMEOUT } from '../wire/headers.ts';
 import type { ParamsDecryption } from '../payloads/sealed-payloads.ts';
 import type { EndpointStats, Message } from '../wire/transport.ts';
 
-/** One method being served. */
+/** A served method. */
 export interface ServedMethod {
   readonly callable: Callable;
   readonly handler: (params: unknown, ctx: StreamCtx<StreamName>) => unknown;
   readonly stats: EndpointStats;
-  /** What its calls took, by how they ended: made when one first ended so. */
+  /** Duration histograms by result code, created on first use. */
   readonly durations: Map<string, Histogram>;
   readonly log: Logger;
   /** Set for methods with sealed params. */
   readonly paramsDecryption: ParamsDecryption | undefined;
 }
 
-/** One call being answered. */
+/** A call that is being handled. */
 export interface ActiveCall {
   readonly method: ServedMethod;
   readonly reply: string;
   readonly principal: Principal;
   readonly message: Message;
-  /** Those of the message, or what it names, once they are there. */
+  /** Params of the message, or of the payload store once they are fetched. */
   params: Uint8Array;
-  /** Set while tracing is on. */
+  /** Set if tracing is on. */
   readonly span: Span | undefined;
   /** By `performance.now()`. */
   readonly startedAt: number;
-  /** Epoch milliseconds; 0 until somebody asks. */
+  /** Epoch milliseconds; 0 until first read. */
   deadline: number;
   controller: AbortController | undefined;
   timer: NodeJS.Timeout | undefined;
-  /** Why it was told to stop; nothing is answered after that. */
+  /** Why the call was stopped. No reply is sent afterwards. */
   stopReason: ServiceError | undefined;
-  /** Sends a chunk of a call that streams. Nothing goes out any more once it has ended. */
+  /** Sends a chunk of a streaming call. Removed when the call ends. */
   send: ((chunk: unknown) => void) | undefined;
-  /** It takes longer than a turn of the event loop. */
+  /** Whether the call outlasts one event-loop turn. */
   tracked: boolean;
   ended: boolean;
 }
 
-/** Read from the headers when first needed: most handlers finish long before it matters. */
+/** Reads the deadline from the headers on first use, because most handlers finish without it. */
 export function getDeadline(running: ActiveCall): number {
   if (running.deadline === 0) {
     const timeoutMs = Number(running.message.header(TIMEOUT));
@@ -54,7 +54,7 @@ export function getDeadline(running: ActiveCall): number {
   return running.deadline;
 }
 
-/** Whoever looks at the signal is also stopped by the clock; for the others no timer runs. */
+/** Creates the abort signal on first use. Only calls with a signal have a deadline timer. */
 export function getSignal(running: ActiveCall): AbortSignal {
   if (running.controller === undefined) {
     running.controller = new AbortController();
@@ -69,7 +69,7 @@ function watchDeadline(running: ActiveCall): void {
   running.timer = setTimeout(() => stopCall(running, deadlineExceededError(running.method.callable)), left);
 }
 
-/** Nobody waits any more: the handler is told, and what it still answers goes nowhere. */
+/** Stops a call: aborts its signal and discards its result. */
 export function stopCall(running: ActiveCall, reason: ServiceError): void {
   if (running.stopReason !== undefined) return;
   running.stopReason = reason;

@@ -10,8 +10,8 @@ import { getDeadline, getSignal, type ActiveCall } from './active-call.ts';
 import type { BusContext } from '../client/bus-context.ts';
 
 /**
- * What a handler sees of its call. A class because one is made for every call: getters on a prototype cost nothing until they
- * are read. The verbs are getters too, so that they can be taken out of it like the rest.
+ * Context of a call for its handler. A class with getters, because one is created per call and unused getters cost nothing. The verbs are
+ * getters as well, so that they can be destructured.
  */
 export class CallContext implements StreamCtx<StreamName> {
   readonly #context: BusContext;

@@ -32,21 +32,21 @@ import type { Message } from '../wire/transport.ts';
 import type { BusContext } from '../client/bus-context.ts';
 import { writeStream } from './stream-writer.ts';
 
-/** An error must always fit; one that carries too much loses its details. */
+/** Errors above this size lose their details, so that an error always arrives. */
 const MAX_ERROR_BYTES = 64 * 1024;
 
-/** The calls that a service is answering, by their reply subject. Calls answered in one turn of the event loop are never here. */
+/** State of a served contract. `running` has the calls by reply subject, without those that finish within one event-loop turn. */
 export interface CallServer {
   readonly context: BusContext;
   readonly running: Map<string, ActiveCall>;
-  /** What was refused, on its way to the log. */
+  /** Groups the log lines of rejected calls. */
   readonly rejectionLog: Flood<FailedCall>;
-  /** Sends signs of life, while there is anything to answer. */
+  /** Set while calls are running. */
   heartbeatTimer: NodeJS.Timeout | undefined;
   onIdle: (() => void) | undefined;
 }
 
-/** Answers one call. Nothing a caller sends and nothing a handler does makes it throw. */
+/** Handles one call. Never throws, whatever the caller sends or the handler does. */
 export function answerCall(server: CallServer, method: ServedMethod, message: Message): void {
   const call = acceptCall(server, method, message);
   if (call === undefined) return;
@@ -58,7 +58,7 @@ export function answerCall(server: CallServer, method: ServedMethod, message: Me
     );
 }
 
-/** Params that did not ride the bus are fetched before anything looks at them: no more than a message could have been. */
+/** Fetches large params. They are limited to the size of a message. */
 async function fetchParams(server: CallServer, call: ActiveCall, large: LargePayload): Promise<void> {
   trackCall(server, call);
   call.params = await collectPayload(
@@ -111,7 +111,7 @@ function runHandler(server: CallServer, call: ActiveCall, body: unknown): void {
   }
 }
 
-/** Default deny: without a principal nothing runs. */
+/** Rejects calls without a principal. */
 function acceptCall(server: CallServer, method: ServedMethod, message: Message): ActiveCall | undefined {
   const { reply } = message;
   if (reply === undefined) return undefined;
@@ -138,14 +138,14 @@ function acceptCall(server: CallServer, method: ServedMethod, message: Message):
   };
 }
 
-/** Only a call that outlasts this turn of the event loop is kept: no other can be cancelled, or has to be waited for. */
+/** Registers a call that outlasts one event-loop turn. Only registered calls can be cancelled or awaited. */
 function trackCall(server: CallServer, call: ActiveCall): void {
   server.running.set(call.reply, call);
   call.tracked = true;
   server.heartbeatTimer ??= setInterval(sendHeartbeats, server.context.calls.aliveMs, server).unref();
 }
 
-/** Of what is answered soon nothing is said, and a stream says it itself. Ends with the first look that finds nothing to answer. */
+/** Publishes a heartbeat for every unary call older than `aliveMs`. Streams send their own. Stops when no call is running. */
 function sendHeartbeats(server: CallServer): void {
   const { context, running } = server;
   if (running.size === 0) return stopHeartbeats(server);
@@ -198,12 +198,12 @@ async function sendSealedResult(server: CallServer, call: ActiveCall, data: Uint
   endCall(server, call, call.stopReason);
 }
 
-/** Only what a contract names is ever put aside: a secret, say, is not written to a disk because it is long. */
+/** Only declared results may use the payload store. A secret is never written to disk because of its size. */
 function checkLargeAllowed({ callable }: ServedMethod, bytes: number): void {
   if (!callable.large.result) throw payloadTooLargeError(`The answer of ${callable.name}`, bytes, INLINE_BYTES);
 }
 
-/** The answer goes beside the bus, and a message says where it is. Nobody is told of one that nobody waits for. */
+/** Stores a large result and publishes its reference, unless the caller has left. */
 async function sendLargeResult(server: CallServer, call: ActiveCall, data: Uint8Array): Promise<void> {
   const { transport, large } = server.context;
   const { tenant } = call.principal;
@@ -227,16 +227,16 @@ function sendError({ transport }: BusContext, reply: string, error: ServiceError
   transport.publish({ subject: reply, data: data.length <= MAX_ERROR_BYTES ? data : bare(), headers: errorHeaders(error) });
 }
 
-/** Ours crosses as it is; anything else as nothing but INTERNAL. What stood behind it stays here, in the log. */
+/** Passes a ServiceError on. Other errors become INTERNAL; their details are logged only. */
 function toServiceError({ rejectionLog: refusals }: CallServer, call: ActiveCall, thrown: unknown): ServiceError {
-  // What a handler throws because it was told to stop is not news.
+  // An error after a stop is a consequence of the stop and is not logged.
   if (call.stopReason !== undefined) return thrown instanceof ServiceError ? thrown : call.stopReason;
   const error = thrown instanceof ServiceError ? thrown : internalError(thrown);
   logFailure(refusals, { call, error, thrown });
   return error;
 }
 
-/** For tests and development: an answer that breaks its contract fails, and says where. */
+/** Fails results that violate the contract. For tests and development. */
 function checkContract(
   { checkResults }: BusContext,
   call: ActiveCall,
@@ -279,13 +279,13 @@ function getDurationHistogram({ callable, durations }: ServedMethod, code: strin
   return known;
 }
 
-/** The caller left; its handler learns it from its signal. */
+/** Stops the call that a caller cancelled. */
 export function cancelCall({ running }: CallServer, reply: string): void {
   const call = running.get(reply);
   if (call !== undefined) stopCall(call, cancelledError(call.method.callable));
 }
 
-/** Resolves when nothing runs any more; what still runs after `graceMs` is stopped, and its callers are told. */
+/** Resolves when no call is running. After `graceMs` it stops the remaining calls and notifies their callers. */
 export async function drainCalls(server: CallServer, graceMs: number): Promise<void> {
   server.rejectionLog[Symbol.dispose]();
   if (server.running.size === 0) return stopHeartbeats(server);

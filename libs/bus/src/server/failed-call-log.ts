@@ -5,10 +5,10 @@ import type { ActiveCall } from './active-call.ts';
 
 const MAX_TEXT = 500;
 
-/** Defects. Everything else was said to the caller as it is. */
+/** Codes of defects, logged as errors. All other codes are part of the API. */
 const DEFECTS: ReadonlySet<ErrorCode> = new Set(['INTERNAL', 'UNKNOWN', 'DATA_LOSS']);
 
-/** A call that was answered with an error. */
+/** A call that failed. */
 export interface FailedCall {
   call: ActiveCall;
   error: ServiceError;
@@ -16,8 +16,8 @@ export interface FailedCall {
 }
 
 /**
- * Writes a line for each call that a service answers with an error, under the ids that its client is shown. What is refused because
- * there is too much of it comes in floods, and shares lines: refusing must cost less than doing.
+ * Logs each failed call with its request id. Overload rejections (RESOURCE_EXHAUSTED) share log lines, because rejecting a call must cost
+ * less than handling it.
  */
 export function createRejectionLog(): Flood<FailedCall> {
   return createFlood({ kindOf: describeKind, write });

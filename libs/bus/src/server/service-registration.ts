@@ -10,7 +10,7 @@ import type { ParamsDecryption } from '../payloads/sealed-payloads.ts';
 import type { Endpoint } from '../wire/transport.ts';
 import type { BusContext } from '../client/bus-context.ts';
 
-/** Answers every call of a service, and announces it for discovery. */
+/** Serves the methods of a contract and announces the service for discovery. */
 export async function serve<C extends Contract>(
   context: BusContext,
   contract: C,

@@ -7,7 +7,7 @@ import { exceedsInlineLimit } from '../client/request.ts';
 import { getSignal, type ActiveCall } from './active-call.ts';
 import type { BusContext } from '../client/bus-context.ts';
 
-/** After so many frames in a row the event loop gets its turn, or nothing would ever leave. */
+/** Frames sent before the writer yields to the event loop, which flushes them. */
 const FRAMES_PER_TURN = 256;
 
 export interface StreamOutcome {
@@ -15,7 +15,7 @@ export interface StreamOutcome {
   check(value: unknown, kind: 'chunk' | 'result'): void;
 }
 
-/** Sends what a handler yields, in numbered frames, until it ends or nobody reads any more. Returns how it ended. */
+/** Sends the chunks of a handler as numbered frames until it ends or the caller leaves. Returns the error, if there was one. */
 export async function writeStream(
   context: BusContext,
   running: ActiveCall,
@@ -64,7 +64,7 @@ function sendChunk(context: BusContext, { method }: ActiveCall, { frames, outcom
   frames.send('chunk', data);
 }
 
-/** What comes piece by piece comes in pieces that fit a message; the result alone may be as large as any answer. */
+/** Chunks must fit a message. Only the result may use the payload store. */
 async function sendLarge(
   { large, inlineBytes }: BusContext,
   running: ActiveCall,

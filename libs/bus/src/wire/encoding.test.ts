@@ -6,7 +6,7 @@ test('a subject token is the text itself where it is one, else a hash of it', ()
   for (const token of ['a', 'agent_1-B', 'x'.repeat(64)]) assert.equal(subjectToken(token), token);
   for (const text of ['', 'x.>', '*', 'a b', 'ö', 'a\r\n', 'x'.repeat(65)])
     assert.match(subjectToken(text), /^[a-z2-7]{26}$/, JSON.stringify(text));
-  // base32 of the SHA-256 of `x.>`, as `printf 'x.>' | sha256sum | xxd -r -p | base32` has it.
+  // The base32 SHA-256 of `x.>`: `printf 'x.>' | sha256sum | xxd -r -p | base32`.
   assert.equal(subjectToken('x.>'), '6ky3oohxwz3llftyq7dn4qvpv5');
   assert.notEqual(subjectToken('x.>'), subjectToken('x.*'));
 });

@@ -13,17 +13,17 @@ export function encodeText(text: string): Uint8Array {
   return Buffer.from(text);
 }
 
-/** A Buffer decodes itself several times faster than a TextDecoder does. */
+/** Decodes UTF-8. A Buffer decodes itself several times faster than a TextDecoder. */
 export function decodeText(bytes: Uint8Array): string {
   return Buffer.isBuffer(bytes) ? bytes.toString() : decoder.decode(bytes);
 }
 
-/** `undefined` becomes `null`, so that there is always an answer to parse. */
+/** Encodes JSON. `undefined` becomes `null`, so that every reply has a JSON body. */
 export function encodeJson(value: unknown): Uint8Array {
   return Buffer.from(value instanceof EncodedJson ? value.json : (JSON.stringify(value) ?? 'null'));
 }
 
-/** An empty payload means `{}`. So does the text `{}`, which is what most calls send: it is recognised without being parsed. */
+/** Decodes JSON. An empty payload means `{}`. The text `{}`, which most calls send, is detected without parsing. */
 export function decodeJson(bytes: Uint8Array): unknown {
   return bytes.length === 0 || isEmptyObject(bytes) ? {} : JSON.parse(decodeText(bytes));
 }
@@ -32,9 +32,9 @@ function isEmptyObject(bytes: Uint8Array): boolean {
   return bytes.length === 2 && bytes[0] === OPEN_BRACE && bytes[1] === CLOSE_BRACE;
 }
 
-/** A result that is JSON already. What it is made of, `T`, holds its handler to the contract. */
+/** A result that is already JSON text. `T` is the result type of the contract. */
 export class EncodedJson<T> {
-  /** Never there: it carries the type alone. */
+  /** Exists in the type system only. */
   declare readonly of: T;
   readonly json: string;
 
@@ -44,8 +44,8 @@ export class EncodedJson<T> {
 }
 
 /**
- * For answers of which a part never changes: that part is written once, and not for each call. What is given for a call must have
- * members, and others than the part.
+ * Creates an encoder for results with a constant part, which is serialized once. The variable part must be a non-empty object without
+ * members of the constant part.
  */
 export function createResultEncoder<F extends object>(unchanging: F): <R extends object>(rest: R) => EncodedJson<F & R> {
   const text = JSON.stringify(unchanging).slice(1);
@@ -53,7 +53,7 @@ export function createResultEncoder<F extends object>(unchanging: F): <R extends
   return (rest) => new EncodedJson(JSON.stringify(rest).slice(0, -1) + end);
 }
 
-/** A subject token for any text: itself if it is one already, else a hash of it. */
+/** Converts a text to a subject token. Texts that are not valid tokens are hashed. */
 export function subjectToken(value: string): string {
   if (TOKEN.test(value)) return value;
   const hash = createHash('sha256').update(value).digest();

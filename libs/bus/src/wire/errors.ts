@@ -16,7 +16,7 @@ import type { Message } from './transport.ts';
 
 type NamedCallable = Pick<Callable, 'name' | 'service'>;
 
-/** Nobody got it. What no service is able to answer yet is not going to be answered a moment later either. */
+/** No service received the call. Not retryable for methods that no service implements yet. */
 export function noRespondersError({ name, service }: NamedCallable): ServiceError {
   const details: ErrorDetails = { reason: 'NO_RESPONDERS', ...(isUnserved(name) ? { retryable: false } : {}) };
   return new ServiceError('UNAVAILABLE', `The ${service} service does not answer ${name}.`, { details });
@@ -38,19 +38,19 @@ export function payloadTooLargeError(what: string, bytes: number, limit: number)
   return createError('FAILED_PRECONDITION', `${what} is too large: ${bytes} bytes, at most ${limit} can be carried.`, 'PAYLOAD_TOO_LARGE');
 }
 
-/** What can be carried, but not held by whoever asked: only `POST /rpc` gives an answer away piece by piece. */
+/** The receiver cannot buffer the payload. Only `POST /rpc` streams results of any size. */
 export function payloadTooLargeHereError(what: string, bytes: number, limit: number): ServiceError {
   const message = `${what} is too large here: ${bytes} bytes, at most ${limit}. POST /rpc with this call alone has no such limit.`;
   return createError('FAILED_PRECONDITION', message, 'PAYLOAD_TOO_LARGE');
 }
 
-/** The store has not what the message names, or cannot be used. */
+/** The payload store does not have the payload, or cannot be reached. */
 export function payloadLostError(what: string, cause: unknown): ServiceError {
   const message = `${what} could not be carried: it was too large for a message, and is not where it was kept.`;
   return new ServiceError('UNAVAILABLE', message, { details: { reason: 'PAYLOAD_LOST' }, cause });
 }
 
-/** As the schema would say it, which has no room for so much: nobody has to look at them. */
+/** Same form as a validation error of the params. */
 export function paramsTooLargeError(bytes: number): ServiceError {
   const [expected, received] = [`at most ${INLINE_BYTES} bytes`, `${bytes} bytes`];
   return invalidParams([{ path: 'params', expected, received, message: `params: expected ${expected}, got ${received}` }]);
@@ -82,7 +82,7 @@ export function credentialsRejectedError(servers: string, cause: unknown): Servi
 
 export const CERTIFICATE_REJECTED = 'BUS_CERTIFICATE';
 
-/** The server asks for a certificate and does not take ours, or there is none. */
+/** The server requires a client certificate, and ours is missing or rejected. */
 export function certificateRejectedError(servers: string, cause: Error): ServiceError {
   return new ServiceError(
     'UNAUTHENTICATED',
@@ -137,7 +137,7 @@ export function internalError(cause?: unknown): ServiceError {
   return new ServiceError('INTERNAL', 'Internal error', { cause });
 }
 
-/** What another process wrote; whatever cannot be read is an internal error, never a crash. */
+/** Decodes an error of another process. Malformed bodies become INTERNAL. */
 export function decodeError(data: Uint8Array): ServiceError {
   let body: { code?: unknown; message?: unknown; details?: unknown };
   try {
@@ -147,11 +147,11 @@ export function decodeError(data: Uint8Array): ServiceError {
   }
   const { code, message, details } = body;
   if (!isErrorCode(code) || typeof message !== 'string') return internalError();
-  // Where it is read says nothing.
+  // The reading site adds no stack trace.
   return refusal(code, message, { details: isRecord(details) ? details : {} });
 }
 
-/** Details that are no JSON (a handler may put anything there) are left out, so that the error itself always arrives. */
+/** Encodes an error. Details that are not serializable are omitted, so that the error always arrives. */
 export function encodeError({ code, message, details }: ServiceError): Uint8Array {
   try {
     return Buffer.from(JSON.stringify({ code, message, details }, redactValue));
@@ -163,7 +163,7 @@ export function encodeError({ code, message, details }: ServiceError): Uint8Arra
 const ERROR: FrameKind = 'error';
 const ALIVE: FrameKind = 'alive';
 
-/** The two last are those of the NATS services protocol: its tools show them. */
+/** Formats the error headers. The last two belong to the NATS services protocol and are shown by its tools. */
 export function errorHeaders({ code, message }: ServiceError): HeaderLines {
   return formatHeaders([FRAME, ERROR], ['Nats-Service-Error-Code', code], ['Nats-Service-Error', toHeaderText(redactSecrets(message))]);
 }
@@ -172,7 +172,7 @@ export function isErrorFrame(message: Message): boolean {
   return message.header(FRAME) === ERROR;
 }
 
-/** Whether the message is a sign of life: the call is still being worked on. */
+/** Whether the message is a heartbeat of a running call. */
 export function isHeartbeat(message: Message): boolean {
   return message.header(FRAME) === ALIVE;
 }
@@ -196,7 +196,7 @@ function redactValue(_key: string, value: unknown): unknown {
   return typeof value === 'string' ? redactSecrets(value) : value;
 }
 
-/** Whoever asks hears what went wrong, and no secret that this process has read. */
+/** Masks the secrets that this process has read. */
 function redactSecrets(text: string): string {
   return withoutHidden(text, '[REDACTED]');
 }

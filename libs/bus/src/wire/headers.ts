@@ -1,4 +1,4 @@
-/** Written and read in this package alone. */
+/** Header names. Written and read by this package only. */
 export const REQUEST = 'Sy-Request';
 export const PRINCIPAL = 'Sy-Principal';
 export const TIMEOUT = 'Sy-Timeout';
@@ -9,32 +9,29 @@ export const KEY = 'Sy-Key';
 export const SEAL = 'Sy-Seal';
 export const TRACEPARENT = 'traceparent';
 
-/** What a frame of a stream is; a unary answer that failed is an `error` frame as well. */
+/** Kind of a stream frame. A failed unary reply is an `error` frame as well. */
 export type FrameKind = 'chunk' | 'result' | 'error' | 'alive';
 
 declare const checked: unique symbol;
 
-/**
- * Header lines as they stand on the wire, a line end before each. They are made in this file alone, and checked there: nobody has
- * to look at them again.
- */
+/** Header lines in wire format, each with a leading CRLF. Only this file creates them, so they are validated once. */
 export type HeaderLines = string & { readonly [checked]: true };
 
 const PRINTABLE = /^[\x20-\x7e]*$/;
-/** `NATS/1.0` before the lines, two line ends behind them. */
+/** Bytes of `NATS/1.0` and of the two line ends after the headers. */
 const FRAMING_BYTES = 12;
 
-/** Header values are one line of printable ASCII: anything else could smuggle in a header of its own. */
+/** Header values are one line of printable ASCII. Other characters could inject a header. */
 export function isHeaderValue(value: string): boolean {
   return PRINTABLE.test(value);
 }
 
-/** Text from outside as a header value, or nothing where it cannot be one. */
+/** Returns an external text as a header value, or undefined if it is not valid. */
 export function toHeaderValue(value: string | undefined): string | undefined {
   return value !== undefined && value.length <= 256 && isHeaderValue(value) ? value : undefined;
 }
 
-/** Throws for a value that is no header value. Names are ours. */
+/** Formats headers. Throws on an invalid value. Names are constants and are not checked. */
 export function formatHeaders(...headers: readonly (readonly [name: string, value: string])[]): HeaderLines {
   let lines = '';
   for (const [name, value] of headers) {
@@ -44,7 +41,7 @@ export function formatHeaders(...headers: readonly (readonly [name: string, valu
   return lines as HeaderLines;
 }
 
-/** What goes with every frame of a stream. */
+/** Formats the headers of a stream frame. */
 export function formatFrameHeaders(seq: number, kind: FrameKind): HeaderLines {
   return `\r\n${SEQ}: ${seq}\r\n${FRAME}: ${kind}` as HeaderLines;
 }
@@ -53,12 +50,12 @@ export function joinHeaders(first: HeaderLines, second: HeaderLines): HeaderLine
   return (first + second) as HeaderLines;
 }
 
-/** The lines there are, if any, and one more. */
+/** Appends headers to optional existing ones. */
 export function addHeaders(lines: HeaderLines | undefined, line: HeaderLines): HeaderLines {
   return lines === undefined ? line : joinHeaders(lines, line);
 }
 
-/** What the edge sends along, encoded once per token rather than once per call. */
+/** Headers of a request from the gateway. The principal is encoded once per token and not per call. */
 export interface CallHead {
   /** From `encodePrincipal`. */
   principal: HeaderLines;
@@ -66,13 +63,13 @@ export interface CallHead {
   timeoutMs: number;
   traceparent?: string;
   key?: string;
-  /** Of a call with secret members: from `sealText`. */
+  /** Seal of a call with sealed members, from `formatSeal`. */
   seal?: string;
 }
 
 /**
- * What goes with every request. `deadlineMs` is what the method has anyway: the time is told if it is shorter. The ids come from
- * outside: what cannot be a header value is left out.
+ * Formats the headers of a request. The timeout is sent if it is shorter than `deadlineMs` of the method. Ids come from clients and are
+ * omitted if they are not valid header values.
  */
 export function formatRequestHeaders(
   { principal, timeoutMs, requestId, traceparent, key, seal }: CallHead,
@@ -89,21 +86,21 @@ export function formatRequestHeaders(
   return lines as HeaderLines;
 }
 
-/** Bytes the headers take on the wire, counted alike by every adapter. */
+/** Wire size of the headers. All adapters count it the same way. */
 export function measureHeaders(lines: HeaderLines | undefined): number {
   return lines === undefined ? 0 : FRAMING_BYTES + lines.length;
 }
 
 const linePrefixes = new Map<string, string>();
 
-/** There are a few names, all of them ours or of NATS. */
+/** Caches the prefix of each header name. The number of names is small and fixed. */
 function getLinePrefix(name: string): string {
   let start = linePrefixes.get(name);
   if (start === undefined) linePrefixes.set(name, (start = `\r\n${name}: `));
   return start;
 }
 
-/** Looks a header up in its lines, or in the whole block as it came. */
+/** Finds a header in header lines, or in a complete header block. */
 export function findHeader(lines: string | undefined, name: string): string | undefined {
   if (lines === undefined) return undefined;
   const line = getLinePrefix(name);

@@ -1,22 +1,21 @@
 const MIN_CAPACITY = 64;
 
 /**
- * Items under numbers that are given out here, rising, never the same twice. Instead of a Map, which is a trap for what comes and
- * goes thousands of times a second: each time it makes itself a new table, the old one points to the new one, so an old one that
- * the collector has not reached yet keeps alive all that was in the later ones.
+ * Table of items under ascending ids that are never reused. Not a Map: under thousands of insertions and deletions per second a Map keeps
+ * allocating tables, and an old table that is not collected yet keeps the contents of its successors alive.
  */
 export interface IdTable<T extends object> {
-  /** Returns the item's number, 1 or higher. */
+  /** Returns the id of the item, 1 or higher. */
   add(item: T): number;
   get(id: number): T | undefined;
-  /** Returns what was there. */
+  /** Returns the removed item. */
   remove(id: number): T | undefined;
-  /** Removes and returns all there is. */
+  /** Removes and returns all items. */
   clear(): T[];
   readonly size: number;
 }
 
-/** An item stands at the low bits of its number. A number whose place is taken is never given out. */
+/** Stores an item at the low bits of its id. Ids whose place is occupied are skipped. */
 export function createIdTable<T extends object>(): IdTable<T> {
   let ids = emptyIds(MIN_CAPACITY);
   let items = emptyItems<T>(MIN_CAPACITY);

@@ -7,7 +7,7 @@ const MAX_CACHED_PRINCIPALS = 2_048;
 const headerCache = new WeakMap<Principal, HeaderLines>();
 const principalCache = new LRUCache<string, Principal>({ max: MAX_CACHED_PRINCIPALS });
 
-/** The header that says who it is. Encoded once per object, so keep the object as long as the token lives. */
+/** Encodes the principal header. The result is cached by object, so reuse the object for the lifetime of the token. */
 export function encodePrincipal(principal: Principal): HeaderLines {
   let line = headerCache.get(principal);
   if (line === undefined) {
@@ -20,14 +20,14 @@ export function encodePrincipal(principal: Principal): HeaderLines {
   return line;
 }
 
-/** Reads the header's value. The same text gives the same frozen object while it is cached. Undefined for what no `encodePrincipal` wrote. */
+/** Decodes the principal header. Equal texts return the same frozen object while it is cached. Returns undefined for a malformed header. */
 export function decodePrincipal(text: string): Principal | undefined {
   const known = principalCache.get(text);
   if (known !== undefined) return known;
   const principal = parse(text);
   if (principal === undefined) return undefined;
   principalCache.set(text, principal);
-  headerCache.set(principal, formatHeaders([PRINCIPAL, text])); // as it came, for calls made on the way
+  headerCache.set(principal, formatHeaders([PRINCIPAL, text])); // the received text, for calls made by the handler
   return principal;
 }
 
@@ -51,7 +51,7 @@ function parse(text: string): Principal | undefined {
     scopes: Object.freeze(scopes.split(' ').filter(isScope)),
     ...(typeof agent === 'string' ? { agent } : {}),
     ...(typeof session === 'string' ? { session } : {}),
-    ...(sessions === 0 ? {} : { sessions: 'own' }), // what cannot be read never means more
+    ...(sessions === 0 ? {} : { sessions: 'own' }), // unknown values never grant more access
     ...(budgets === undefined ? {} : { budgets: Object.freeze(budgets) }),
     ...(agents === undefined ? {} : { agents: Object.freeze(agents) }),
   });

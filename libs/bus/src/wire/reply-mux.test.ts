@@ -11,11 +11,11 @@ interface Heard {
   ended?: 'deadline' | 'lost';
 }
 
-/** A mux, and what arrives for it. */
+/** Creates a mux and delivers messages to it. */
 function start(): {
   mux: Mux;
   arrive: (subject: string) => void;
-  open: (timeoutMs?: number, more?: { answerer?: string; moreMs?: () => number }) => [id: number, heard: Heard];
+  open: (timeoutMs?: number, more?: { answerer?: string; extendMs?: () => number }) => [id: number, heard: Heard];
 } {
   let arrive: (message: Message) => void = () => assert.fail();
   const mux = createMux({
@@ -28,20 +28,20 @@ function start(): {
   return {
     mux,
     arrive: (subject) => arrive({ subject, data: EMPTY, reply: undefined, status: undefined, header: () => undefined }),
-    open(timeoutMs = 1_000, { answerer = 'sessions', moreMs } = {}) {
+    open(timeoutMs = 1_000, { answerer = 'sessions', extendMs } = {}) {
       const heard: Heard = { messages: 0 };
       const waiting = {
         onMessage: () => void heard.messages++,
         onDeadline: () => void (heard.ended = 'deadline'),
         onLost: () => void (heard.ended = 'lost'),
-        ...(moreMs ? { moreMs } : {}),
+        ...(extendMs ? { extendMs } : {}),
       };
       return [mux.open(waiting, timeoutMs, answerer), heard];
     },
   };
 }
 
-/** Time that a test moves. */
+/** Mocks the clock and returns a function that advances it. */
 function clock(t: TestContext): (ms: number) => void {
   t.mock.timers.enable({ apis: ['setInterval', 'Date'] });
   let now = 1_000;
@@ -122,7 +122,7 @@ test('what is prolonged is asked again when that time is over', (t) => {
   const pass = clock(t);
   const { open } = start();
   let more = 300;
-  const [, heard] = open(100, { moreMs: () => more });
+  const [, heard] = open(100, { extendMs: () => more });
   pass(140);
   assert.equal(heard.ended, undefined);
   more = 0;
@@ -136,11 +136,11 @@ test('a call is looked at for its own sake alone, not for those who waited there
   const [id] = open(5_000);
   mux.complete(id);
   let looks = 0;
-  const moreMs = (): number => {
+  const extendMs = (): number => {
     looks++;
     return 10_000;
   };
-  open(100, { moreMs });
+  open(100, { extendMs });
   pass(6_000);
   assert.equal(looks, 1);
 });

@@ -3,59 +3,59 @@ import { busClosedError } from './errors.ts';
 import { createIdTable } from './id-table.ts';
 import type { Message, Transport } from './transport.ts';
 
-/** How late a deadline may be noticed. One timer serves all of them. */
+/** Resolution of deadlines. One timer serves all of them. */
 const SWEEP_INTERVAL_MS = 20;
-/** So many addresses are kept to be used again: a broker finds who listens to one it has seen in a third of the time. */
+/** Reply subjects kept for reuse. nats-server caches subject lookups, so a reused subject is routed about three times faster. */
 const MAX_FREE_SLOTS = 256;
 
-/** The part of the inbox that answers come to. */
+/** Token of the inbox that receives replies. */
 export const REPLY_TOKEN = 'r';
 
-/** One call that waits. No promise, signal or error exists until it is needed. */
+/** A pending call. Promises, signals and errors are created only when needed. */
 export interface PendingReply {
   onMessage(message: Message): void;
-  /** Called when the time is up. More than 0 prolongs the wait by so many milliseconds. */
+  /** Called at the deadline. A result above 0 extends it by that many milliseconds. */
   extendMs?(): number;
-  /** The time is up. The call is forgotten already. */
+  /** The deadline has passed. The call is already removed. */
   onDeadline(): void;
-  /** The bus closes, is closed already, or lost the other side. The call is forgotten already. */
+  /** The bus was closed or lost its connection. The call is already removed. */
   onLost(error: ServiceError): void;
 }
 
 export interface Mux {
   /**
-   * Begins to wait; the id is what `address` turns into the reply subject. What comes on another subject is not heard: an address ends
-   * in the name of who is asked, so that the network lets nobody else answer.
+   * Registers a pending call and returns its id for `formatReplySubject`. The reply subject ends in the name of the responder, and NATS
+   * permissions let no other service publish to it. Messages on another subject are ignored.
    */
   open(waiting: PendingReply, timeoutMs: number, answerer?: string): number;
   formatReplySubject(id: number, answerer?: string): string;
-  /** Forgets a call; what still arrives for it is dropped, however late. False if it was forgotten before. */
+  /** Removes a call. Later messages for it are dropped. Returns false if it was removed before. */
   close(id: number): boolean;
-  /** Forgets a call whose last answer came, so that nothing more can arrive for it: its address may be another call's now. */
+  /** Removes a call after its last reply. No further message can arrive, so its reply subject may be reused. */
   complete(id: number): boolean;
-  /** Ends everything that waits; what comes later waits again. */
+  /** Fails all pending calls. New calls are still accepted. */
   failAll(error: ServiceError): void;
-  /** Ends everything that waits, and the sweep. */
+  /** Fails all pending calls and stops the timer. */
   shutDown(): void;
   isShutDown(): boolean;
-  /** How many calls wait. */
+  /** Number of pending calls. */
   readonly size: number;
 }
 
-/** Where calls wait, one after another. */
+/** A reply subject and the call that currently uses it. */
 interface Slot {
   id: number;
   answerer: string | undefined;
   address: string;
-  /** Nobody, while it is free. */
+  /** Undefined while the slot is free. */
   waiting: PendingReply | undefined;
   /** By `performance.now()`. */
   until: number;
-  /** When it is looked at next, in ticks; 0 for never. */
+  /** Tick of the next deadline check; 0 if none is scheduled. */
   due: number;
 }
 
-/** Matches replies to calls: one wildcard inbox, one table, one sweep for all deadlines. */
+/** Matches replies to pending calls with one wildcard subscription, one table and one timer for all deadlines. */
 export function createMux(transport: Pick<Transport, 'inbox' | 'subscribe'>, name = REPLY_TOKEN): Mux {
   const prefix = `${transport.inbox}.${name}.`;
   const seats = createIdTable<Slot>();
@@ -78,7 +78,7 @@ export function createMux(transport: Pick<Transport, 'inbox' | 'subscribe'>, nam
     return seat;
   }
 
-  /** Who waited there; undefined if nobody did. */
+  /** Frees a slot and returns its pending call, if there was one. */
   function leave(seat: Slot | undefined, reuse: boolean): PendingReply | undefined {
     const waiting = seat?.waiting;
     if (seat === undefined || waiting === undefined) return undefined;
@@ -137,12 +137,12 @@ export function createMux(transport: Pick<Transport, 'inbox' | 'subscribe'>, nam
 }
 
 interface Sweep {
-  /** Looks at a seat once `until` is over, by `performance.now()`, or before that. */
+  /** Schedules a check of the slot at `until` (`performance.now()`) or earlier. */
   add(seat: Slot, until: number): void;
   stop(): void;
 }
 
-/** A seat is looked at no more than once for all who waited there meanwhile; one that is free stays until it is due. */
+/** Checks each slot at most once per tick, however many calls used it. A free slot stays scheduled until its tick. */
 function createSweep(onDue: (seat: Slot) => void, isIdle: () => boolean): Sweep {
   const buckets = new Map<number, Slot[]>();
   let timer: NodeJS.Timeout | undefined;
@@ -160,7 +160,7 @@ function createSweep(onDue: (seat: Slot) => void, isIdle: () => boolean): Sweep 
   }
 
   function look(seat: Slot, tick: number): void {
-    if (seat.due !== tick) return; // it was looked at earlier
+    if (seat.due !== tick) return; // checked earlier
     seat.due = 0;
     onDue(seat);
   }

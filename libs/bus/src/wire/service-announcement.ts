@@ -4,19 +4,18 @@ import type { Endpoint, ServiceInfo, Subscription, Transport } from './transport
 const NANOS_PER_MS = 1_000_000;
 const TYPE = 'io.nats.micro.v1';
 
-/** Asks every replica of every service who it is. */
+/** Requests the identity of every replica. */
 export const PING_SUBJECT = '$SRV.PING';
-/** The same, with its numbers. */
+/** Requests the identity and call statistics of every replica. */
 export const STATS_SUBJECT = '$SRV.STATS';
-/** Where answers to those come from: whoever is there. */
+/** Last token of the reply subject of discovery requests. Every replica may respond to it. */
 export const DISCOVERY_RESPONDER = 'discovery';
 export const PING_TYPE = `${TYPE}.ping_response`;
 export const STATS_TYPE = `${TYPE}.stats_response`;
 
 /**
- * Answers `$SRV.PING|INFO|STATS` as the NATS services protocol has it (ADR-32), so that `nats micro ls`, `info` and `stats`
- * work, over any transport. Written here, because the client library counts neither failures nor time of a handler that answers
- * later.
+ * Answers `$SRV.PING|INFO|STATS` of the NATS services protocol (ADR-32) over any transport, so that `nats micro ls`, `info` and `stats`
+ * work. The client library's implementation counts neither failures nor the duration of asynchronous handlers.
  */
 export function announce(
   transport: Pick<Transport, 'publish' | 'subscribe'>,
@@ -64,7 +63,7 @@ function formatStats({ name, subject, stats }: Endpoint, queue: string) {
   };
 }
 
-/** Several as one. */
+/** Combines several subscriptions into one. */
 export function combineSubscriptions(subscriptions: readonly Subscription[]): Subscription {
   return {
     unsubscribe: () => subscriptions.forEach((subscription) => subscription.unsubscribe()),

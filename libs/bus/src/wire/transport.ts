@@ -1,58 +1,58 @@
 import type { BucketDefinition, LogDefinition } from '@switchyard/contracts';
 import type { HeaderLines } from './headers.ts';
 
-/** No message is larger, headers included, whatever the other side would take. */
+/** Maximum message size including headers, even if the server accepts more. */
 export const MAX_PAYLOAD = 8 * 1024 * 1024;
 
-/** What arrives. Headers are read on demand: most replies carry none. */
+/** A received message. Headers are parsed on demand, because most replies have none. */
 export interface Message {
   readonly subject: string;
   readonly data: Uint8Array;
   readonly reply: string | undefined;
-  /** 503 on an empty message says that nobody serves the subject. */
+  /** 503 on an empty message means that the subject has no subscriber. */
   readonly status: number | undefined;
   header(name: string): string | undefined;
 }
 
-/** What is sent. */
+/** A message to publish. */
 export interface Outgoing {
   subject: string;
   data: Uint8Array;
   reply?: string;
   headers?: HeaderLines;
-  /** By `performance.now()`. A message that could not be sent by then is dropped, not sent late after a reconnect. */
+  /** Expiry by `performance.now()`. A message that could not be sent by then is dropped instead of sent late after a reconnect. */
   expires?: number;
-  /** Heard by those who listen now, and kept by no log. */
+  /** Delivered to current subscribers only; logs do not store it. */
   ephemeral?: boolean;
 }
 
 export interface Subscription {
-  /** Stops at once; nothing is delivered after it returns. */
+  /** Stops immediately. Nothing is delivered afterwards. */
   unsubscribe(): void;
-  /** Stops taking new messages, and resolves when those already received were handled. */
+  /** Stops accepting messages and resolves when all received ones are handled. */
   drain(): Promise<void>;
 }
 
-/** What a service announces for discovery (`$SRV.*`). */
+/** Announced for discovery (`$SRV.*`). */
 export interface ServiceInfo {
   name: string;
   version: string;
   description: string;
-  /** Tells this copy of the service from the others. */
+  /** Identifies the replica among those of the service. */
   replica: string;
   metadata?: Record<string, string>;
-  /** What it says of itself besides when it is asked for its numbers. */
+  /** Additional data of the statistics response. */
   data?: () => unknown;
 }
 
 export interface Endpoint {
-  /** Matches `[A-Za-z0-9_-]+`; dots of the method become dashes. */
+  /** Matches `[A-Za-z0-9_-]+`. Dots of the method name become dashes. */
   name: string;
   subject: string;
   metadata?: Record<string, string>;
-  /** Never throws and returns nothing. */
+  /** Must not throw; the result is ignored. */
   onMessage: (message: Message) => void;
-  /** What was answered so far, for discovery. */
+  /** Call statistics for discovery. */
   stats?: () => EndpointStats;
 }
 
@@ -63,108 +63,111 @@ export interface EndpointStats {
   processingMs: number;
 }
 
-/** A message kept in a log. */
+/** A message stored in a log. */
 export interface LogEntry {
   seq: number;
-  /** When the log took it, epoch milliseconds. */
+  /** When the log stored it, in epoch milliseconds. */
   readonly at: number;
   subject: string;
   data: Uint8Array;
   header(name: string): string | undefined;
 }
 
-/** An ordered, replayable record. Every message published on its subjects is kept, in order. */
+/** An ordered, replayable log. It stores every message published on its subjects. */
 export interface Log {
-  /** How many bytes it holds at the least before the oldest go: of each message its subject, its headers, its data and `messageBytes`. */
+  /** Capacity in bytes before the oldest messages are removed. A message counts with its subject, headers, data and `messageBytes`. */
   readonly maxBytes: number;
-  /** What a message takes of them besides what it says. */
+  /** Overhead of a message in the log, in bytes. */
   readonly messageBytes: number;
-  /** Publishes, and resolves once the log holds it. Two appends with the same id are one. */
+  /** Publishes a message and resolves once the log has stored it. Appends with the same id are stored once. */
   append(message: Outgoing, id?: string): Promise<{ seq: number; duplicate: boolean }>;
   /**
-   * What the log still holds of a subject (wildcards allowed), oldest first, from a sequence number on. A log that may be in several
-   * streams has no numbers of its own: it is read whole, and what it holds is in order only within what one stream kept.
+   * Reads the messages of a subject (wildcards allowed) from a sequence number on, oldest first. A log that is spread over several streams
+   * has no common numbering: it is read completely, and it is ordered only within each stream.
    */
   read(subject: string, fromSeq?: number): Promise<LogEntry[]>;
-  /** The same, no more than `most` of it: for what may be long. */
+  /** Same as `read`, limited to `limit` entries. */
   page(subject: string, fromSeq: number, limit: number): Promise<LogEntry[]>;
-  /** How far it is. A log that was lost and made anew has another name, and counts from the beginning. */
+  /** The current position. A log that was lost and recreated has a new name and starts at sequence 1. */
   position(): Promise<LogPosition>;
 }
 
 export interface LogPosition {
   /** Letters and digits. */
   name: string;
-  /** The number of the newest message; 0 where there never was one. */
+  /** Sequence number of the newest message; 0 in a new log. */
   seq: number;
 }
 
-/** Throws for a place to read from in a log that has none. */
+/** Throws if a sequence number is used with a log that is spread over several streams. */
 export function assertSingleStream({ name, parts }: LogDefinition, fromSeq: number | undefined): void {
   if (parts !== undefined && fromSeq !== undefined) throw new TypeError(`${name} may be in several streams: it has no number to read from`);
 }
 
 export interface BucketEntry {
   key: string;
-  /** Undefined once the key is gone. */
+  /** Undefined after the key was removed. */
   value: Uint8Array | undefined;
   revision: number;
 }
 
 export interface Watch {
-  /** Since when (epoch ms) the watch may have missed changes; undefined while it is complete. */
+  /** Since when (epoch ms) the watch may have missed changes. Undefined while it is complete. */
   lostSince(): number | undefined;
   stop(): void;
 }
 
-/** Control state with revisions, watched by every replica. Keys match `[A-Za-z0-9_.=-]+`. A value is one message. */
+/** Key-value state with revisions that every replica can watch. Keys match `[A-Za-z0-9_.=-]+`. A value is one message. */
 export interface Bucket {
   get(key: string): Promise<BucketEntry | undefined>;
-  /** Returns the new revision. Revisions of a bucket only grow, also where what was in it is lost and it is made anew. */
+  /** Returns the new revision. Revisions only grow, even if the bucket is lost and recreated. */
   put(key: string, value: Uint8Array): Promise<number>;
-  /** Writes only over `revision` (0: only if absent); undefined when somebody else was first. */
+  /** Writes the value if the key has this revision (0: the key does not exist). Returns undefined otherwise. */
   update(key: string, value: Uint8Array, revision: number): Promise<number | undefined>;
   remove(key: string): Promise<number>;
   keys(): Promise<string[]>;
-  /** Calls back with everything there is, then with every change; resolves when the first part is done. */
+  /** Calls `onEntry` with all entries, then with every change. Resolves when the initial entries are delivered. */
   watch(onEntry: (entry: BucketEntry) => void): Promise<Watch>;
 }
 
-/** Events of the connection itself. */
+/** Receives connection events. */
 export interface ConnectionListener {
-  /** The outage has lasted longer than messages are held: answers that are awaited will not come. */
+  /** The outage lasts longer than messages are buffered. Pending replies will not arrive. */
   unreachable?(): void;
-  /** The connection is back. Logs and buckets opened here exist again, but what was in them may be lost. */
+  /** The connection is back. Opened logs and buckets exist again, but may have lost their content. */
   restored?(): void;
 }
 
-/** Moves bytes and headers, and knows nothing of contracts. Calls, deadlines and streams are built once, above it. */
+/** Transports bytes and headers and knows no contracts. Calls, deadlines and streams are built on top of it. */
 export interface Transport {
-  /** How large a message may be, headers included. */
+  /** Maximum message size including headers. */
   readonly maxPayload: number;
-  /** What is larger is put beside the bus, where there is a place for it. */
+  /** Payloads above this size go through the payload store, if one is configured. */
   readonly inlineBytes: number;
-  /** Subjects that begin with it and a dot reach this connection alone. */
+  /** Subject prefix that only this connection receives. */
   readonly inbox: string;
-  /** Resolves once the connection is gone for good. */
+  /** Resolves when the connection is closed permanently. */
   readonly closed: Promise<void>;
-  /** Queued; written once per turn of the event loop. False when it is refused: closed, or unreachable for too long. */
+  /**
+   * Queues a message. The queue is written once per event-loop turn. Returns false if the connection is closed or was unreachable for too
+   * long.
+   */
   publish(message: Outgoing): boolean;
-  /** `onMessage` never throws and returns nothing. */
+  /** `onMessage` must not throw; the result is ignored. */
   subscribe(subject: string, onMessage: (message: Message) => void, queue?: string): Subscription;
-  /** Registers endpoints under one queue group and announces them; once it resolves, they answer. */
+  /** Registers endpoints in one queue group and announces them. They answer calls once it resolves. */
   serve(service: ServiceInfo, endpoints: readonly Endpoint[]): Promise<Subscription>;
-  /** Creates the log if it is not there. Of a subject it keeps the newest `maxPerSubject` messages. */
+  /** Creates the log if it does not exist. It stores the newest `maxPerSubject` messages of each subject. */
   log(definition: LogDefinition): Promise<Log>;
   kv(definition: BucketDefinition): Promise<Bucket>;
-  /** Resolves when everything published so far has reached the other side. */
+  /** Resolves when all published messages have reached the server. */
   flush(): Promise<void>;
-  /** Finishes what runs, then closes. */
+  /** Waits for running work, then closes the connection. */
   drain(): Promise<void>;
-  /** Whether the other side can be reached now. */
+  /** Whether the server is reachable. */
   connected(): boolean;
-  /** How much of what was published waits until the other side can be reached again. */
+  /** Bytes of published messages that wait for a reconnect. */
   bufferedBytes(): number;
-  /** Returns what stops listening. */
+  /** The returned function removes the listener. */
   addConnectionListener(listener: ConnectionListener): () => void;
 }

@@ -4,10 +4,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { MAX_NOTES, MAX_TTL_MS, MAX_VALUE_BYTES, type Board, type Cache, type Key } from '../port/cache.ts';
 
 const MINUTE = 60_000;
-/** Timers may ring a moment early. */
+/** Tolerance for timers that fire early. */
 const EARLY_MS = 2;
 
-/** What a cache promises, whatever keeps it. `open` gives one that is empty. */
+/** Contract of a cache. `open` returns an empty one. */
 export function cacheContract(name: string, open: () => Promise<Cache>): void {
   const opened = async (t: TestContext): Promise<Cache> => {
     const cache = await open();
@@ -149,7 +149,7 @@ export function cacheContract(name: string, open: () => Promise<Cache>): void {
   });
 
   describe(`boards on ${name}`, () => {
-    /** Everything a reader has not seen yet. */
+    /** Reads all notes that a reader has not seen yet. */
     const all = async (board: Board): Promise<string[]> => {
       const texts: string[] = [];
       for (let notes = await board.exchange(); notes.length > 0; notes = await board.exchange())

@@ -5,7 +5,7 @@ import { createWindow, take, type Window } from '../port/sliding-window.ts';
 const MAX_WINDOWS = 50_000;
 const MAX_COUNTERS = 50_000;
 
-/** Windows and counters of this process, by the names of their entries. */
+/** Windows and counters of this process, by entry name. */
 export interface LocalCounters {
   take(name: string, rate: Rate, amount: number): number;
   add(name: string, amount: number, ttlMs: number): number;
@@ -32,7 +32,7 @@ export function createLocalCounters(): LocalCounters {
   };
 }
 
-/** A counter stays at the last number that is exact. */
+/** Limits a counter to the safe integers. */
 function clamp(sum: number): number {
   return Math.min(Math.max(sum, Number.MIN_SAFE_INTEGER), Number.MAX_SAFE_INTEGER);
 }

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { MAX_NOTES, MAX_TTL_MS, type Board } from '../port/cache.ts';
 import { checkNote } from '../port/validation.ts';
 
-/** Boards are named by the code that uses them, so there are few. */
+/** Board names are constants of the code, so there are few. */
 const MAX_BOARDS = 1_000;
 
 interface StoredNote {
@@ -12,7 +12,7 @@ interface StoredNote {
   text: string;
 }
 
-/** The boards of this process, by the names of their entries. */
+/** The boards of this process, by entry name. */
 export function createBoards(): { open(name: string, keepMs: number): Board } {
   const boards = new LRUCache<string, StoredNote[]>({ max: MAX_BOARDS, ttl: MAX_TTL_MS });
   let seq = 0;

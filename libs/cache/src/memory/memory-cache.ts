@@ -8,7 +8,7 @@ import { createLocalCounters } from './local-counters.ts';
 export const MAX_VALUES = 10_000;
 export const MAX_BYTES = 64 * 1024 * 1024;
 
-/** Everything in this process, and gone with it. */
+/** A cache in this process. */
 export function createMemoryCache(): Cache {
   const local = createLocalCounters();
   const boards = createBoards();

@@ -1,57 +1,65 @@
-/** How much of something may happen within a moving span of time. */
+/** Maximum number of events within a sliding window. */
 export interface Rate {
   max: number;
   windowMs: number;
 }
 
-/** In parts, so that what a caller chose never runs into its neighbour: `['env.set', tenant, client]`. */
+/** A key is a list of parts, so that client input cannot collide with other keys: `['env.set', tenant, client]`. */
 export type Key = readonly [string, ...string[]];
 
 /**
- * What the replicas of one service share and may lose: nothing here is the only copy of anything. While the server is away each
- * replica counts on its own, and no call fails for it. A mistake of the caller is a `ServiceError`.
+ * Cache shared by the replicas of a service. Its content may be lost at any time. While the server is unreachable each replica counts on
+ * its own, and no call fails. Invalid arguments throw a `ServiceError`.
  */
 export interface Cache {
-  /** Whether other processes see what is kept here. */
+  /** Whether other processes share the entries. */
   readonly shared: boolean;
   /**
-   * Counts `amount` events (1 unless said) and resolves with 0, or counts nothing and resolves with how many milliseconds to wait;
-   * Infinity for more at once than the rate ever allows.
+   * Counts `amount` events (default 1) and resolves with 0. If the rate is exceeded, it counts nothing and resolves with the time to wait
+   * in milliseconds, or Infinity if `amount` exceeds the rate's maximum.
    */
   take(key: Key, rate: Rate, amount?: number): Promise<number>;
-  /** Adds to a counter, which may go down too, and resolves with the sum. It begins at 0 and ends `ttlMs` after it began. */
+  /**
+   * Adds to a counter and resolves with the sum. `amount` may be negative. The counter starts at 0 and expires `ttlMs` after its first use.
+   */
   add(key: Key, amount: number, ttlMs: number): Promise<number>;
-  /** 0 for a counter that is not there. */
+  /** Returns 0 for a missing counter. */
   count(key: Key): Promise<number>;
-  /** Undefined when it is not there, has expired or made room for others. Never older than what this replica set or deleted last. */
+  /**
+   * Returns undefined if the entry is missing, expired or evicted. Never returns a value older than the last write or deletion of this
+   * replica.
+   */
   get(key: Key): Promise<string | undefined>;
-  /** Text of at most `MAX_VALUE_BYTES`; more is OUT_OF_RANGE. */
+  /** Stores a text of at most `MAX_VALUE_BYTES`. Throws OUT_OF_RANGE for longer ones. */
   set(key: Key, value: string, ttlMs: number): Promise<void>;
   delete(key: Key): Promise<void>;
-  /** Where replicas leave notes for each other; each is kept `keepMs`, and the newest `MAX_NOTES` at most. Nothing is asked of a server yet. */
+  /**
+   * Opens a board for notes between replicas. A note is kept for `keepMs`; a board keeps its newest `MAX_NOTES` notes. Sends nothing to the
+   * server.
+   */
   board(key: Key, keepMs: number): Board;
   close(): Promise<void>;
 }
 
-/** What does not fit is a blob or a document. */
+/** Larger data belongs into a blob or a document. */
 export const MAX_VALUE_BYTES = 256 * 1024;
-/** Nothing is kept for longer. */
+/** Longest TTL of any entry. */
 export const MAX_TTL_MS = 31 * 24 * 60 * 60 * 1_000;
-/** Of a board; who comes later never sees the older ones. */
+/** Notes of a board. A new reader does not see older ones. */
 export const MAX_NOTES = 1_024;
 
 /** One reader and writer of a board. */
 export interface Board {
   /**
-   * Leaves a note for the others, if there is one, and resolves with what they have left since the last time, oldest first; the first
-   * time with all that is kept. A note has at most `MAX_VALUE_BYTES`; more is OUT_OF_RANGE. While the server is away a note is lost,
-   * and what others left meanwhile is read afterwards. What is too much for one answer comes with the next.
+   * Publishes a note, if given, and resolves with the notes of other replicas since the last call, oldest first. The first call returns all
+   * stored notes. A note has at most `MAX_VALUE_BYTES`; longer ones throw OUT_OF_RANGE. While the server is unreachable the note is lost;
+   * notes of others are returned later. One call returns a bounded number of notes, the next call the rest.
    */
   exchange(note?: string): Promise<Note[]>;
 }
 
 export interface Note {
   text: string;
-  /** How long ago it was left. */
+  /** Age of the note. */
   ageMs: number;
 }

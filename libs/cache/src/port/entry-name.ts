@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Key } from './cache.ts';
 
-/** What an entry is called, however long and strange the parts of its key are; nobody reads addresses or clients out of it. */
+/** Hashes a key to an entry name of fixed length, which reveals no addresses or clients. */
 export function hashKey(key: Key): string {
-  // As JSON, because its escapes keep parts apart, and lone surrogates from being one and the same.
+  // JSON escapes keep the parts apart and distinguish lone surrogates.
   return createHash('sha256').update(JSON.stringify(key)).digest('base64url');
 }

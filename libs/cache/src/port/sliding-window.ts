@@ -1,6 +1,6 @@
 import type { Rate } from './cache.ts';
 
-/** What happened lately, as runs of events close together, so that a window stays small however high its rate. */
+/** Events of a sliding window, grouped into runs, so that its size does not depend on the rate. */
 export interface Window {
   firsts: number[];
   lasts: number[];
@@ -8,7 +8,7 @@ export interface Window {
   total: number;
 }
 
-/** Events this close together, as a share of the window, expire together. */
+/** A run covers this fraction of the window, and its events expire together. */
 const RUNS_PER_WINDOW = 64;
 
 export function createWindow(): Window {
@@ -16,8 +16,8 @@ export function createWindow(): Window {
 }
 
 /**
- * Counts `amount` events and returns 0, or counts nothing and returns how many milliseconds to wait; Infinity for more at once than
- * the rate ever allows.
+ * Counts `amount` events and returns 0. If the rate is exceeded, it counts nothing and returns the time to wait in milliseconds, or
+ * Infinity if `amount` exceeds the rate's maximum.
  */
 export function take(window: Window, rate: Rate, now: number, amount = 1): number {
   expire(window, now - rate.windowMs);
@@ -26,7 +26,7 @@ export function take(window: Window, rate: Rate, now: number, amount = 1): numbe
   return 0;
 }
 
-/** Counts what happened already, also beyond the rate. */
+/** Counts past events, even above the rate. */
 export function record(window: Window, rate: Rate, now: number, amount: number): void {
   const newest = window.counts.length - 1;
   if (newest >= 0 && now - (window.firsts[newest] ?? 0) < rate.windowMs / RUNS_PER_WINDOW) {
@@ -40,7 +40,7 @@ export function record(window: Window, rate: Rate, now: number, amount: number):
   window.total += amount;
 }
 
-/** Until enough of the runs have expired. */
+/** Computes the time until enough runs have expired. */
 function computeWaitMs({ lasts, counts, total }: Window, { max, windowMs }: Rate, now: number, amount: number): number {
   let left = total;
   for (let run = 0; run < counts.length; run++) {
@@ -50,7 +50,7 @@ function computeWaitMs({ lasts, counts, total }: Window, { max, windowMs }: Rate
   return Number.POSITIVE_INFINITY;
 }
 
-/** Forgets what happened up to then. */
+/** Removes the events before a time. */
 export function expire(window: Window, before: number): void {
   while (window.lasts.length > 0 && (window.lasts[0] ?? 0) <= before) {
     window.firsts.shift();

@@ -1,7 +1,7 @@
 import { ServiceError } from '@switchyard/contracts';
 import { MAX_TTL_MS, MAX_VALUE_BYTES, type Rate } from './cache.ts';
 
-/** Refuses what is a mistake of the caller, before anything is counted or kept. */
+/** Throws for invalid arguments before anything is counted or stored. */
 export function checkTake({ max, windowMs }: Rate, amount: number): void {
   checkWhole('the max of a rate', max, { from: 0 });
   checkTtl('the windowMs of a rate', windowMs);

@@ -1,6 +1,9 @@
-/** Keeps calls away from a server that does not answer: after some failures in a row for a while, then until one call got through. */
+/**
+ * Circuit breaker for the cache server. Opens after `failures` consecutive failures. After `openMs` one probe call is let through; its
+ * success closes the breaker.
+ */
 export interface Breaker {
-  /** Whether to call now. Whoever is told so says how it went. */
+  /** Whether a call may be sent. The caller must report its outcome. */
   allows(): boolean;
   succeeded(): void;
   failed(reason: string): void;
@@ -33,7 +36,7 @@ export function createBreaker({ failures, openMs, onOpen, onClose, now = () => p
       if (wasOpen) onClose();
     },
     failed(reason) {
-      if (openUntil !== undefined && !trying) return; // asked before it opened
+      if (openUntil !== undefined && !trying) return; // sent before the breaker opened
       const wasOpen = trying;
       if (++failed < failures && !wasOpen) return;
       openUntil = now() + openMs;

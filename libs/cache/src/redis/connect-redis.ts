@@ -4,9 +4,9 @@ import { Redis } from 'ioredis';
 import { SCRIPTS, type Scripted } from './lua-scripts.ts';
 import { getErrorMessage, withTimeout } from './timeout.ts';
 
-/** How long opening waits for a server: one that is away is no reason not to start. */
+/** Opening waits this long at most. A service starts even if the server is unreachable. */
 const CONNECT_TIMEOUT_MS = 1_000;
-/** A connection that is silent for so long while it owes an answer is given up. */
+/** A connection without a reply for this long is closed. */
 const SOCKET_TIMEOUT_MS = 1_000;
 const MIN_RECONNECT_DELAY_MS = 50;
 const MAX_RECONNECT_DELAY_MS = 1_000;
@@ -15,12 +15,15 @@ const CREDENTIALS_REJECTED = /^(WRONGPASS|NOAUTH|NOPERM|ERR invalid password)/;
 export type RedisClient = Redis & Scripted;
 
 export interface ConnectRedisOptions {
-  /** Names the connection on the server. */
+  /** Part of the connection name on the server. */
   service: string;
   log: Logger;
 }
 
-/** Never gives up on a server that is away, nor waits for it; throws FAILED_PRECONDITION when it refuses the credentials. */
+/**
+ * Connects and reconnects forever, without waiting for an unreachable server. Throws FAILED_PRECONDITION if the server rejects the
+ * credentials.
+ */
 export async function connectRedis(url: string, { service, log }: ConnectRedisOptions): Promise<RedisClient> {
   const client = new Redis({
     ...readUrl(url),
@@ -29,12 +32,12 @@ export async function connectRedis(url: string, { service, log }: ConnectRedisOp
     protocol: 2,
     connectTimeout: CONNECT_TIMEOUT_MS,
     socketTimeout: SOCKET_TIMEOUT_MS,
-    // Nothing waits for a server that is away, and nothing is done twice.
+    // Commands neither wait for an unreachable server nor run twice.
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
     retryStrategy: (attempt) => Math.min(MIN_RECONNECT_DELAY_MS * 2 ** Math.min(attempt, 10), MAX_RECONNECT_DELAY_MS),
-    // Both ask for what a user of the server need not be allowed.
+    // Both options need permissions that the user of a service lacks.
     enableReadyCheck: false,
     disableClientInfo: true,
     lazyConnect: true,
@@ -57,7 +60,7 @@ export async function connectRedis(url: string, { service, log }: ConnectRedisOp
   return client;
 }
 
-/** Connects and tries all that a cache does; undefined when it could, else what went wrong first. */
+/** Connects and runs a probe command. Returns the first error message, or undefined. */
 async function probeConnection(client: RedisClient, service: string): Promise<string | undefined> {
   const { promise, resolve } = Promise.withResolvers<string | undefined>();
   client.once('error', ({ message }: Error) => resolve(message));

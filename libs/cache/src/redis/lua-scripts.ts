@@ -1,8 +1,8 @@
 import { MAX_NOTES } from '../port/cache.ts';
 
 /**
- * As `take` of window.ts, in one step, by the server's clock: runs of events close together, so that a window stays small. A run is
- * three numbers: its first, its last, how many. Answers -1 for never.
+ * Atomic version of `take` in sliding-window.ts, by the server's clock. A run is [first, last, count]. Returns -1 if the amount exceeds the
+ * maximum.
  */
 const TAKE = `
 local time = redis.call('TIME')
@@ -36,7 +36,7 @@ redis.call('SET', KEYS[1], cmsgpack.pack(runs), 'PX', window)
 return 0
 `;
 
-/** Adds, and lets the counter end when it would have ended. It stays at the last number that is exact. */
+/** Adds to a counter and keeps its expiry. The sum is limited to the safe integers. */
 const ADD = `
 local sum = (tonumber(redis.call('GET', KEYS[1])) or 0) + tonumber(ARGV[1])
 sum = math.min(math.max(sum, ${Number.MIN_SAFE_INTEGER}), ${Number.MAX_SAFE_INTEGER})
@@ -46,13 +46,13 @@ redis.call('SET', KEYS[1], text, 'PX', left > 0 and left or ARGV[2])
 return text
 `;
 
-/** Of the answer to one exchange. One more note may stand behind it. */
+/** Limits of one exchange reply. One additional note may exceed them. */
 const MAX_ANSWER_BYTES = 1024 * 1024;
 const MAX_ANSWER_NOTES = 256;
 
 /**
- * Leaves a note, if one is given, and answers how far was read and then the age and the text of each note of others, from where the
- * reader stood. A stream that is younger than what was read of it is another one: it is read from its beginning.
+ * Appends a note, if given. Returns the new read position, then age and text of each note of other replicas after the old position. A
+ * stream that is younger than the old position was recreated and is read from its beginning.
  */
 const EXCHANGE = `
 local time = redis.call('TIME')
@@ -97,7 +97,7 @@ export const SCRIPTS = {
   switchyardExchange: { lua: EXCHANGE, numberOfKeys: 1 },
 };
 
-/** What the client becomes with them. */
+/** The client with these scripts. */
 export interface Scripted {
   switchyardTake(name: string, max: number, windowMs: number, amount: number): Promise<number>;
   switchyardAdd(name: string, amount: number, ttlMs: number): Promise<string>;

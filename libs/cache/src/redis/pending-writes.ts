@@ -2,16 +2,16 @@ import { LRUCache } from 'lru-cache';
 import { MAX_TTL_MS } from '../port/cache.ts';
 import { MAX_BYTES, MAX_VALUES } from '../memory/memory-cache.ts';
 
-/** Null for what was deleted. */
+/** `null` for a deletion. */
 type PendingWrite = { value: string | null };
 
-/** What this replica set and deleted while the server was away: until it has heard of it, this is newer than what it keeps. */
+/** Writes and deletions made while the server was unreachable. Until they are written, they override the server's values. */
 export interface PendingWrites {
   get(name: string): PendingWrite | undefined;
   add(name: string, value: string | null, ttlMs: number): void;
-  /** The server has something newer. */
+  /** The server has a newer value. */
   remove(name: string): void;
-  /** Tells the server, one after the other, until it fails; tried again with the next call. */
+  /** Writes the entries in order until one fails. The next call continues. */
   flush(): void;
 }
 

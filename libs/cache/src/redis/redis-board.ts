@@ -3,18 +3,18 @@ import type { Board, Note } from '../port/cache.ts';
 import { checkNote } from '../port/validation.ts';
 import type { RedisClient } from './connect-redis.ts';
 
-/** Undefined when the server did not answer in time, or was not asked because it does not answer these days. */
+/** Undefined if the server did not answer in time or the circuit breaker is open. */
 export type ExecuteCommand = <T>(command: () => Promise<T>) => Promise<{ answer: T } | undefined>;
 
 interface BoardOptions {
   client: RedisClient;
   ask: ExecuteCommand;
-  /** Its name on the server. */
+  /** Entry name on the server. */
   entry: string;
   keepMs: number;
 }
 
-/** Notes in a stream. How far it has read, each reader knows itself; it does not read its own. */
+/** A board in a Redis stream. Each reader tracks its own position and skips its own notes. */
 export function createRedisBoard({ client, ask, entry, keepMs }: BoardOptions): Board {
   const by = randomUUID();
   let read = '';
@@ -30,7 +30,7 @@ export function createRedisBoard({ client, ask, entry, keepMs }: BoardOptions): 
   };
 }
 
-/** Age and text in turn. */
+/** The reply alternates age and text. */
 function readNotes(answer: readonly string[]): Note[] {
   const notes: Note[] = [];
   for (let at = 0; at + 1 < answer.length; at += 2) notes.push({ ageMs: Number(answer[at]), text: answer[at + 1] ?? '' });

@@ -8,7 +8,7 @@ import type { Cache, Note } from '../port/cache.ts';
 import { cacheContract } from '../contract/cache.contract.ts';
 import { openCache } from '../open-cache.ts';
 
-/** The machine of a test may be busy: only what is about the timeout has the one of the house. */
+/** Long timeout for tests on a busy machine. Only the tests of the timeout use the default. */
 const PATIENT_MS = 5_000;
 const rate = { max: 3, windowMs: 60_000 };
 
@@ -271,7 +271,7 @@ async function ownServer(t: TestContext, password = ''): Promise<RedisServer> {
   return mine;
 }
 
-/** Calls all the while; none may fail. Stopping says how many there were. */
+/** Calls the cache continuously; no call may fail. `stop` returns the number of calls. */
 function keepWorking(t: TestContext, cache: Cache): { stop: () => Promise<number> } {
   let calls = 0;
   let stopped = false;

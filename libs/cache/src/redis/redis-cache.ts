@@ -14,14 +14,14 @@ const FAILURES = 5;
 const OPEN_MS = 1_000;
 
 export interface RedisCacheOptions {
-  /** Its entries are its own: `switchyard:<service>:…`. */
+  /** Prefix of the entries: `switchyard:<service>:…`. */
   service: string;
   log: Logger;
-  /** How long a call waits for the server; 50 unless said, because a cache that is slower than this is no cache. */
+  /** How long a call waits for the server. Default: 50 ms, because a slower cache is useless. */
   timeoutMs?: number;
 }
 
-/** Every entry expires. While the server is away this process answers instead. */
+/** Opens a cache on Redis. All entries expire. While the server is unreachable this process answers from memory. */
 export async function openRedisCache(url: string, { service, log, timeoutMs = TIMEOUT_MS }: RedisCacheOptions): Promise<Cache> {
   const client = await connectRedis(url, { service, log });
   const local = createLocalCounters();
@@ -35,7 +35,7 @@ export async function openRedisCache(url: string, { service, log, timeoutMs = TI
     debts.remove(name);
     const written = await ask(() => write(client, values + name, value, ttlMs));
     if (written === undefined) debts.add(name, value, ttlMs);
-    else debts.remove(name); // of one that was asked for before this one, and found slower
+    else debts.remove(name); // an earlier, slower write of the same key
   }
 
   return {

@@ -1,4 +1,4 @@
-/** The promise, or an error when it takes longer. */
+/** Rejects if the promise takes longer than `ms`. */
 export async function withTimeout<T>(ms: number, promise: Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => late.reject(new Error(`no answer within ${ms} ms`)), ms);
