@@ -1,4 +1,4 @@
-import { narrowings, staleLock, type ContractsLock } from '@switchyard/contracts';
+import { findNarrowings, findStaleEntries, type ContractsLock } from '@switchyard/contracts';
 
 export interface LockOptions {
   write: boolean;
@@ -14,9 +14,9 @@ export interface LockDecision {
 
 /** Decides whether the snapshots may be rewritten. A change that breaks a promise needs a line in the changelog. */
 export function decideLock(lock: ContractsLock, present: ContractsLock, { write, changelogExtended }: LockOptions): LockDecision {
-  const advice = staleLock(lock, present);
+  const advice = findStaleEntries(lock, present);
   if (advice === undefined) return { write: false };
   if (!write) return { write: false, refusal: advice };
-  const breaking = narrowings(lock, present).length > 0;
+  const breaking = findNarrowings(lock, present).length > 0;
   return breaking && !changelogExtended ? { write: false, refusal: advice } : { write: true };
 }

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { contractsLock, mergeLocks, serializeLock, splitByService, unserved, type ContractsLock } from '@switchyard/contracts';
+import { createSnapshot, mergeLocks, serializeLock, splitByService, unserved, type ContractsLock } from '@switchyard/contracts';
 import { addsUnreleasedEntry } from './changelog.ts';
 import { decideLock } from './decide-lock.ts';
 import { findUnserved } from './find-unserved.ts';
@@ -20,7 +20,7 @@ function lockPromises(): void {
   mkdirSync(snapshots, { recursive: true });
   const files = readdirSync(snapshots).filter((name) => name.endsWith('.json'));
   const lock = mergeLocks(files.map((name) => JSON.parse(readFileSync(snapshots + name, 'utf8')) as ContractsLock));
-  const present = contractsLock();
+  const present = createSnapshot();
   const { write, refusal } = decideLock(lock, present, { write: writing, changelogExtended: isChangelogExtended() });
   if (write) {
     for (const name of files) rmSync(snapshots + name);

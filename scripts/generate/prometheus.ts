@@ -1,4 +1,4 @@
-import { isBuilt, NEEDED_AT_THE_EDGE, SERVICES } from '@switchyard/contracts';
+import { isBuilt, GATEWAY_DEPENDENCIES, SERVICES } from '@switchyard/contracts';
 import { METRICS, prometheusName, type MetricName } from '@switchyard/telemetry';
 
 /** A declared metric, as queries spell it. */
@@ -52,7 +52,7 @@ const alerts: readonly Alert[] = [
     severity: 'critical',
     summary: '{{ $labels.instance }} does not answer',
   },
-  ...NEEDED_AT_THE_EDGE.map((service): Alert => ({
+  ...GATEWAY_DEPENDENCIES.map((service): Alert => ({
     name: 'ServiceGone',
     expr: `absent(${metric('switchyard.service.info')}{service="${service}"})`,
     for: '1m',

@@ -2,9 +2,9 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import {
   isImmutable,
-  isNeverByRpc,
+  isOperatorOnly,
   isUnread,
-  METHODS_THAT_WRITE,
+  CONFIG_WRITE_METHODS,
   SECTION_NAMES,
   sections,
   unserved,
@@ -92,9 +92,9 @@ function variableFor(path: string): string {
 }
 
 function changedBy(path: string): string {
-  if (isNeverByRpc(path)) return 'file';
+  if (isOperatorOnly(path)) return 'file';
   if (!isImmutable(path)) return 'running';
-  const methods = Object.entries(METHODS_THAT_WRITE).find(([prefix]) => path === prefix || path.startsWith(`${prefix}.`))?.[1];
+  const methods = Object.entries(CONFIG_WRITE_METHODS).find(([prefix]) => path === prefix || path.startsWith(`${prefix}.`))?.[1];
   return methods === undefined ? 'file' : code(`${methods.split('.')[0] ?? ''}.*`);
 }
 

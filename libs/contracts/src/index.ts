@@ -2,7 +2,7 @@ export * from './definition/define.ts';
 export * from './definition/errors.ts';
 export * from './values/principal.ts';
 export * from './values/blob-ref.ts';
-export { mostKeys } from './values/max-keys.ts';
+export { maxKeys } from './values/max-keys.ts';
 export { MAX } from './values/sizes.ts';
 export * from './definition/subjects.ts';
 export { isOauthTokenName, oauthTokenName } from './values/oauth-token.ts';
@@ -15,13 +15,13 @@ export {
   AgentId,
   CallerId,
   FinishReason,
-  HeldToAgents,
+  AllowedAgents,
   IDEMPOTENCY_KEY,
   IdempotencyKey,
   Scope,
   SessionKey,
   SessionParts,
-  SessionsOf,
+  SessionAccess,
   TokenId,
   TokensUsed,
 } from './values/common.ts';
@@ -39,17 +39,17 @@ export { McpClient } from './config/mcp-client.ts';
 export { SpendLimits } from './config/spend-limits.ts';
 export { CapabilityClass, ProviderEntry } from './config/models.ts';
 export { UNREAD_SETTINGS } from './config/unread-settings.ts';
-export { isUnread, notInForce } from './catalog/unused-settings.ts';
-export { isServed, methodsOf, ownerOf, remainingSettings, SETTING_OWNERS, type Owner } from './catalog/setting-owners.ts';
-export { patchOf, type DeepPartial } from './config/patch.ts';
+export { isUnread, listUnusedSettings } from './catalog/unused-settings.ts';
+export { isServed, listMethods, resolveOwner, remainingSettings, SETTING_OWNERS, type Owner } from './catalog/setting-owners.ts';
+export { createPatchSchema, type DeepPartial } from './config/patch.ts';
 export {
   IMMUTABLE_PATHS,
   isImmutable,
-  METHODS_THAT_WRITE,
-  isNeverByRpc,
+  CONFIG_WRITE_METHODS,
+  isOperatorOnly,
   MUTABLE_EXCEPTIONS,
   mutableAlternatives,
-  NEVER_BY_RPC,
+  OPERATOR_ONLY_PATHS,
   writtenPaths,
 } from './config/immutable.ts';
 export * from './catalog/notifications.ts';
@@ -57,7 +57,7 @@ export * from './catalog/unserved-methods.ts';
 export {
   EndpointUse,
   isBuilt,
-  NEEDED_AT_THE_EDGE,
+  GATEWAY_DEPENDENCIES,
   Replica,
   ReplicaReadiness,
   servicePresence,
@@ -66,24 +66,24 @@ export {
 } from './catalog/discovery.ts';
 export {
   DISCOVER,
-  openRpcDocument,
-  openRpcSteps,
+  buildOpenRpcDocument,
+  buildOpenRpcInSteps,
   type ContentDescriptor,
   type OpenRpcDocument,
   type OpenRpcMethod,
 } from './catalog/openrpc.ts';
 export {
-  contractsLock,
+  createSnapshot,
   mergeLocks,
-  narrowings,
+  findNarrowings,
   serializeLock,
   splitByService,
-  staleLock,
+  findStaleEntries,
   type ContractsLock,
   type LockEntry,
 } from './catalog/compatibility.ts';
 export { inputSchema, outputSchema, type JsonSchema } from './definition/json-schema.ts';
-export { DATA_NOTE, parseRunFile, type RunFile, type RunningProcess } from './process/run-file.ts';
+export { DATA_DIRECTORY_FILE, parseRunFile, type RunFile, type RunningProcess } from './process/run-file.ts';
 export { EMBEDDED_FLAGS, RESTART_CODE, SERVER_FLAGS } from './process/server-flags.ts';
 export { gateway } from './gateway/contract.ts';
 export { observability } from './observability/contract.ts';

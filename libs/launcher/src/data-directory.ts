@@ -1,6 +1,6 @@
 import { chmodSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { DATA_NOTE } from '@switchyard/contracts';
+import { DATA_DIRECTORY_FILE } from '@switchyard/contracts';
 import { DEFAULT_DATA, keepFile, StartError, type Environment } from '@switchyard/service-kit';
 import { lockDirectory } from '@switchyard/store';
 
@@ -23,12 +23,12 @@ export function claimDataDirectory(dir: string): Disposable {
  * the environment of the server. Without the note the command is told by whoever calls it.
  */
 export function leaveNote({ data, dataFrom }: Pick<Environment, 'data' | 'dataFrom'>): void {
-  const note = join(DEFAULT_DATA, DATA_NOTE);
+  const note = join(DEFAULT_DATA, DATA_DIRECTORY_FILE);
   try {
     if (dataFrom === 'default') rmSync(note, { force: true });
     if (dataFrom !== 'settings' || resolve(data) === resolve(DEFAULT_DATA)) return;
     mkdirSync(DEFAULT_DATA, { recursive: true, mode: PRIVATE_DIR });
-    keepPrivately(DEFAULT_DATA, DATA_NOTE, resolve(data));
+    keepPrivately(DEFAULT_DATA, DATA_DIRECTORY_FILE, resolve(data));
   } catch {
     // A directory that cannot be written to may be why there is another.
   }

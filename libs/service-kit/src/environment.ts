@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { isRedisUrl } from '@switchyard/cache';
-import { MAX, streamsOf, TURNS_LOG } from '@switchyard/contracts';
+import { MAX, listStreams, TURNS_LOG } from '@switchyard/contracts';
 import { checkToken, MIN_OPERATOR_TOKEN } from '@switchyard/security';
 import { z } from 'zod';
 import { readDataDir } from './settings/read-data-dir.ts';
@@ -43,7 +43,7 @@ const LAST_PORT = 65_535;
 const NO_PORT = 'must be a port, 0 for a free one, or off';
 const HOST = /^[A-Za-z0-9.:_-]+$/;
 const REPLICA = /^[A-Za-z0-9_-]{1,64}$/;
-const MOST_STREAMS = streamsOf(TURNS_LOG).length;
+const MOST_STREAMS = listStreams(TURNS_LOG).length;
 const MOST_COPIES = 5;
 const COPIES = `must be a number from 1 to ${MOST_COPIES}`;
 const STREAMS = `must be a number from 1 to ${MOST_STREAMS}`;

@@ -1,5 +1,5 @@
 import type { Bus } from '@switchyard/bus';
-import { BUCKETS, LOGS, streamsOf, type ServiceName } from '@switchyard/contracts';
+import { BUCKETS, LOGS, listStreams, type ServiceName } from '@switchyard/contracts';
 
 /** Opens what the bus keeps for a service, so that what nobody has made yet is waited for at the start and not met in a call. */
 export async function openKept(bus: Bus, service: ServiceName | undefined): Promise<void> {
@@ -20,5 +20,5 @@ export async function makeKept(bus: Bus, { streams, copies }: Spread): Promise<s
   const logs = LOGS.map((log) => (log.parts === undefined ? { ...log, copies } : { ...log, copies, streams }));
   for (const definition of logs) await bus.log(definition);
   for (const definition of BUCKETS) await bus.kv({ ...definition, copies });
-  return [...logs.flatMap((log) => streamsOf(log).slice(0, log.streams)), ...BUCKETS.map(({ name }) => name)];
+  return [...logs.flatMap((log) => listStreams(log).slice(0, log.streams)), ...BUCKETS.map(({ name }) => name)];
 }

@@ -1,4 +1,4 @@
-import { isUnread, notifications, ownerOf, publicMethods, type NotificationSpec } from '@switchyard/contracts';
+import { isUnread, notifications, resolveOwner, publicMethods, type NotificationSpec } from '@switchyard/contracts';
 import { describeDefault, describeType } from '../../settings/describe-schema.ts';
 import { listSettings } from '../../settings/list-settings.ts';
 import { implementedServices, isServed, listEvents } from './implemented.ts';
@@ -43,7 +43,7 @@ Accepted without effect. The start, \`switchyard doctor\` and the answer of the 
 
 ${table(
   ['Key', 'Type', 'Default', 'Service'],
-  settings.map(({ path, schema }) => [code(path), cell(describeType(schema)), cell(describeDefault(schema)), ownerOf(path) ?? '']),
+  settings.map(({ path, schema }) => [code(path), cell(describeType(schema)), cell(describeDefault(schema)), resolveOwner(path) ?? '']),
 )}
 `;
 }

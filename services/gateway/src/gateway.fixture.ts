@@ -1,7 +1,15 @@
 import type { BlobStore } from '@switchyard/blob';
 import { connectBus, createMemoryHub, type Bus, type Handlers, type LargePayloads } from '@switchyard/bus';
 import type { Cache } from '@switchyard/cache';
-import { INLINE_BYTES, sections, sessions, TOKENS_BUCKET, TOKENS_TOLD, type Sections, type TokenProjection } from '@switchyard/contracts';
+import {
+  INLINE_BYTES,
+  sections,
+  sessions,
+  TOKENS_BUCKET,
+  TOKENS_COMPLETE_KEY,
+  type Sections,
+  type TokenProjection,
+} from '@switchyard/contracts';
 import { hashToken } from '@switchyard/security';
 import type { HealthReporter, Readiness, Settings } from '@switchyard/service-kit';
 import { silentLogger, type Logger } from '@switchyard/telemetry';
@@ -95,7 +103,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   for (const [id, scopes] of Object.entries(TOKENS)) {
     await bucket.put(id, project({ id, scopes, secret: SECRETS[id as keyof typeof SECRETS] }));
   }
-  await bucket.put(TOKENS_TOLD, Buffer.from('{"told":true}'));
+  await bucket.put(TOKENS_COMPLETE_KEY, Buffer.from('{"told":true}'));
   const settings = testSettings({ rateLimit: { windowMs: 60_000, maxRequests: 100_000 }, wsHeartbeatMs: 0, ...changes }, webhooks);
   const revisions = createRevisions();
   const gateway = await openGateway({

@@ -5,7 +5,7 @@ import { test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { openBlobStore, serveBlobs } from '@switchyard/blob';
 import { connectBus, type Bus } from '@switchyard/bus';
-import { INLINE_BYTES, SERVER_FLAGS, sessions, TOKENS_BUCKET, TOKENS_TOLD } from '@switchyard/contracts';
+import { INLINE_BYTES, SERVER_FLAGS, sessions, TOKENS_BUCKET, TOKENS_COMPLETE_KEY } from '@switchyard/contracts';
 import { hashToken } from '@switchyard/security';
 import { largePayloads, watchReplicas } from '@switchyard/service-kit';
 import { silentLogger } from '@switchyard/telemetry';
@@ -53,7 +53,7 @@ async function openHouse(t: TestContext): Promise<House> {
   await bus.serve(sessions, { 'session.export': answer }, { version: '0.0.0' });
   const token = { id: 'all', hash: hashToken(SECRETS.all), scopes: ['*'], tenant: 'default', client: 'all', ver: 1 };
   const bucket = await bus.kv(TOKENS_BUCKET);
-  await bucket.put(TOKENS_TOLD, Buffer.from('{"told":true}'));
+  await bucket.put(TOKENS_COMPLETE_KEY, Buffer.from('{"told":true}'));
   const revision = await bucket.put('default.all', Buffer.from(JSON.stringify(token)));
 
   const env = {

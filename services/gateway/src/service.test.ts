@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { contracts, NEEDED_AT_THE_EDGE, TOKENS_BUCKET, TOKENS_TOLD } from '@switchyard/contracts';
+import { contracts, GATEWAY_DEPENDENCIES, TOKENS_BUCKET, TOKENS_COMPLETE_KEY } from '@switchyard/contracts';
 import { hashToken } from '@switchyard/security';
 import { openHost, startService, watchReplicas, type Host } from '@switchyard/service-kit';
 import { createLogger, silentLogger, type Logger } from '@switchyard/telemetry';
@@ -33,13 +33,13 @@ async function start(host: Host): Promise<{ url: string } & AsyncDisposable> {
 
 test('listens where it says, confirms the tokens it knows, answers pings from both sides, and stops listening', async (t) => {
   const host = await openTestHost(t);
-  for (const name of NEEDED_AT_THE_EDGE) await (await host.connect(name)).serve(contracts[name], {}, { version: '0.0.0' });
+  for (const name of GATEWAY_DEPENDENCIES) await (await host.connect(name)).serve(contracts[name], {}, { version: '0.0.0' });
   const service = await start(host);
   assert.match(service.url, /^http:\/\/127\.0\.0\.1:\d+$/);
 
   const token = { id: 'alice', hash: hashToken(SECRETS.rpc), scopes: ['rpc'], tenant: 'default', client: 'alice', ver: 1 };
   const bucket = await host.bus.kv(TOKENS_BUCKET);
-  await bucket.put(TOKENS_TOLD, Buffer.from('{"told":true}'));
+  await bucket.put(TOKENS_COMPLETE_KEY, Buffer.from('{"told":true}'));
   const revision = await bucket.put('default.alice', Buffer.from(JSON.stringify(token)));
   using replicas = await watchReplicas(host.bus, TOKENS_BUCKET);
   assert.ok(await replicas.awaitRevision({ service: 'gateway', revision, timeoutMs: 10_000 }));

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CONFIG_BUCKET, Configuration, patchOf, SECTION_NAMES, sections, ServiceError } from '@switchyard/contracts';
+import { CONFIG_BUCKET, Configuration, createPatchSchema, SECTION_NAMES, sections, ServiceError } from '@switchyard/contracts';
 import { principal, testService } from '@switchyard/testkit';
 import fc from 'fast-check';
 import type { z } from 'zod';
@@ -77,7 +77,7 @@ function meant(schema: z.core.$ZodType): fc.Arbitrary<unknown> {
 /** A section or two: a document with all of them would be refused for one of them each time. */
 const documents = fc
   .subarray([...SECTION_NAMES], { minLength: 1, maxLength: 2 })
-  .chain((chosen) => fc.record(Object.fromEntries(chosen.map((name) => [name, like(patchOf(sections[name]))]))));
+  .chain((chosen) => fc.record(Object.fromEntries(chosen.map((name) => [name, like(createPatchSchema(sections[name]))]))));
 
 type Method = 'config.patch' | 'config.apply' | 'config.set';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ServiceError, contracts, refusal, type Params } from '@switchyard/contracts';
+import { ServiceError, contracts, createServiceError, type Params } from '@switchyard/contracts';
 import { createLogger, hideValue } from '@switchyard/telemetry';
 import type { Ctx } from '../client/bus.ts';
 import { createResultEncoder } from '../wire/encoding.ts';
@@ -13,7 +13,7 @@ export function callContract({ withBuses, withSecrets }: BusFixture): void {
     const lines: { msg: string; requestId?: string; requestIds?: string[]; err?: unknown }[] = [];
     const log = createLogger({ destination: { write: (text: string) => void lines.push(JSON.parse(text) as (typeof lines)[0]) } });
     const resolve = ({ name }: Params<'secrets.resolve'>) => {
-      throw name === 'A' ? refusal('RESOURCE_EXHAUSTED', 'too much') : new ServiceError('NOT_FOUND', 'no such secret');
+      throw name === 'A' ? createServiceError('RESOURCE_EXHAUSTED', 'too much') : new ServiceError('NOT_FOUND', 'no such secret');
     };
     await withBuses(async (join) => {
       const owner = await join({ service: 'secrets', log });

@@ -1,5 +1,5 @@
 import { type JetStreamManager } from '@nats-io/jetstream';
-import { streamsOf, type LogDefinition } from '@switchyard/contracts';
+import { listStreams, type LogDefinition } from '@switchyard/contracts';
 import { decodeJson, encodeJson } from '../wire/encoding.ts';
 import { busUnreachableError } from '../wire/errors.ts';
 import { formatHeaders, addHeaders, type HeaderLines } from '../wire/headers.ts';
@@ -17,7 +17,7 @@ export interface NatsLogs extends NatsRequester {
 }
 
 export function openLog(logs: NatsLogs, definition: LogDefinition): Log {
-  const streams = streamsOf(definition);
+  const streams = listStreams(definition);
   return {
     maxBytes: MAX_BYTES[definition.storage],
     messageBytes: MESSAGE_BYTES,

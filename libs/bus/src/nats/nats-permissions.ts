@@ -8,7 +8,7 @@ import {
   publicMethods,
   REPLICAS_BUCKET,
   SERVICES,
-  streamsOf,
+  listStreams,
   subjects,
   type Callable,
   type ServiceName,
@@ -101,8 +101,8 @@ function listNotificationSubjects(service: ServiceName): string[] {
 /** Only the JetStream subjects that the bus uses. None of them creates, changes, purges or deletes streams. */
 function listJetStreamSubjects(service: ServiceName): string[] {
   const logs = LOGS.flatMap(({ writers, readers, ...log }) => [
-    ...(writers.includes(service) || readers.includes(service) ? [`$JS.API.STREAM.INFO.${streamsOf(log)[0]}`] : []),
-    ...(readers.includes(service) ? streamsOf(log).map((stream) => `$JS.API.DIRECT.GET.${stream}`) : []),
+    ...(writers.includes(service) || readers.includes(service) ? [`$JS.API.STREAM.INFO.${listStreams(log)[0]}`] : []),
+    ...(readers.includes(service) ? listStreams(log).map((stream) => `$JS.API.DIRECT.GET.${stream}`) : []),
   ]);
   return [...logs, ...BUCKETS.flatMap((bucket) => listBucketSubjects(service, bucket))];
 }
@@ -117,7 +117,7 @@ function listBucketSubjects(service: ServiceName, bucket: (typeof BUCKETS)[numbe
 }
 
 function createProvisionerUser(): NatsUser {
-  const streams = [...LOGS.flatMap(streamsOf), ...BUCKETS.map(({ name }) => `KV_${name}`)];
+  const streams = [...LOGS.flatMap(listStreams), ...BUCKETS.map(({ name }) => `KV_${name}`)];
   const publish = streams.flatMap((name) => ['INFO', 'CREATE', 'UPDATE'].map((verb) => `$JS.API.STREAM.${verb}.${name}`));
   return { name: 'provisioner', publish: sortUnique(publish), subscribe: [`${formatInbox(BUS_WITHOUT_SERVICE)}.>`] };
 }

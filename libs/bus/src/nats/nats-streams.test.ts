@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { connect } from '@nats-io/transport-node';
 import { jetstreamManager, type JetStreamManager } from '@nats-io/jetstream';
-import { streamsOf, subjects, TURNS_LOG } from '@switchyard/contracts';
+import { listStreams, subjects, TURNS_LOG } from '@switchyard/contracts';
 import { silentLogger } from '@switchyard/telemetry';
 import { startNatsServer, type NatsServer } from '@switchyard/testkit';
 import { connectNats } from './connect-nats.ts';
@@ -56,7 +56,7 @@ async function scene(configuration = ''): Promise<Scene> {
 }
 
 const sizes = (shares: Record<string, readonly string[]>): number[] =>
-  streamsOf(TURNS_LOG).flatMap((name) => shares[name]?.filter((subject) => TURNS_LOG.parts?.includes(subject)).length ?? []);
+  listStreams(TURNS_LOG).flatMap((name) => shares[name]?.filter((subject) => TURNS_LOG.parts?.includes(subject)).length ?? []);
 
 test('the log of turns is in as many streams as the job says, which share it; a service leaves it so', { skip: OFF }, async () => {
   await using s = await scene();

@@ -9,7 +9,7 @@ import {
   type StreamConfig,
 } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/nats-core';
-import { streamsOf, type LogDefinition } from '@switchyard/contracts';
+import { listStreams, type LogDefinition } from '@switchyard/contracts';
 import { notProvisionedError, tooFewServersError } from '../wire/errors.ts';
 import { isForbidden } from './nats-errors.ts';
 
@@ -32,7 +32,7 @@ export async function ensureStreams(manager: JetStreamManager, definition: LogDe
   if (parts === undefined) return ensurePartStream(manager, definition, { name, subjects });
   if (streams !== undefined) return share(manager, definition, streams);
   // A service does not decide on the number of streams. The first one always exists and keeps its subjects.
-  const [first = name] = streamsOf(definition);
+  const [first = name] = listStreams(definition);
   const present = await findStream(manager, first);
   return ensurePartStream(manager, definition, { name: first, subjects: present?.subjects ?? parts });
 }
@@ -108,7 +108,7 @@ async function findStream(manager: JetStreamManager, name: string): Promise<Stre
  */
 async function share(manager: JetStreamManager, definition: LogDefinition, count: number): Promise<void> {
   const { parts = [] } = definition;
-  const streams = streamsOf(definition);
+  const streams = listStreams(definition);
   const keeps = new Map<string, readonly string[]>();
   const put = (name: string, of: readonly string[]): Promise<void> => {
     keeps.set(name, of);

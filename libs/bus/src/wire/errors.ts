@@ -3,7 +3,7 @@ import {
   INLINE_BYTES,
   ServiceError,
   invalidParams,
-  refusal,
+  createServiceError,
   unserved,
   type Callable,
   type ErrorCode,
@@ -148,7 +148,7 @@ export function decodeError(data: Uint8Array): ServiceError {
   const { code, message, details } = body;
   if (!isErrorCode(code) || typeof message !== 'string') return internalError();
   // The reading site adds no stack trace.
-  return refusal(code, message, { details: isRecord(details) ? details : {} });
+  return createServiceError(code, message, { details: isRecord(details) ? details : {} });
 }
 
 /** Encodes an error. Details that are not serializable are omitted, so that the error always arrives. */

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import type { Client } from '@switchyard/client';
-import { DATA_NOTE, type RunFile } from '@switchyard/contracts';
+import { DATA_DIRECTORY_FILE, type RunFile } from '@switchyard/contracts';
 import { Failure, wrongUsage } from '../output/failure.ts';
 import { readRunFile } from './run-file.ts';
 import { quote, ROOT, self, serverProgram } from './installation.ts';
@@ -44,7 +44,7 @@ function findData(flags: Flags, env: Variables): string {
   const said = flags['data'] ?? (env['SWITCHYARD_DATA'] || undefined);
   if (said !== undefined) return said;
   const usual = usualData();
-  return readLine(join(usual, DATA_NOTE)) ?? usual;
+  return readLine(join(usual, DATA_DIRECTORY_FILE)) ?? usual;
 }
 
 /** The usual data directory as it is best shown: relative when it is below here. */

@@ -1,61 +1,64 @@
 import { z } from 'zod';
 import { Count, NoParams, Timestamp } from '../values/common.ts';
 import { defineMethods } from '../definition/define.ts';
-import { mostKeys } from '../values/max-keys.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { maxKeys } from '../values/max-keys.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
 export const BrowserStatus = z.object({
   running: z.boolean(),
-  url: upTo(MAX.url).optional(),
+  url: boundedString(MAX.url).optional(),
   tabCount: Count.optional(),
   connected: z.boolean().optional(),
-  chromeVersion: upTo(MAX.name).optional(),
+  chromeVersion: boundedString(MAX.name).optional(),
 });
 
 export const BrowserStarted = z.object({ started: z.literal(true) });
 export const BrowserStopped = z.object({ stopped: z.literal(true) });
 
 /** Where the navigation ended, after redirects. */
-export const Navigation = z.object({ url: upTo(MAX.url), title: upTo(MAX.line), tabId: upTo(MAX.id) });
+export const Navigation = z.object({ url: boundedString(MAX.url), title: boundedString(MAX.line), tabId: boundedString(MAX.id) });
 
 /** The page as a tree of roles and names; `refs` are what `browser.act` takes as selector. */
 export const PageSnapshot = z.object({
-  snapshot: upTo(MAX.payload),
+  snapshot: boundedString(MAX.payload),
   refs: z
-    .record(upTo(MAX.name), z.object({ role: upTo(MAX.name), name: upTo(MAX.name).optional(), nth: Count.optional() }))
-    .check(mostKeys(MAX.all)),
-  url: upTo(MAX.url),
-  title: upTo(MAX.line),
+    .record(
+      boundedString(MAX.name),
+      z.object({ role: boundedString(MAX.name), name: boundedString(MAX.name).optional(), nth: Count.optional() }),
+    )
+    .check(maxKeys(MAX.all)),
+  url: boundedString(MAX.url),
+  title: boundedString(MAX.line),
   truncated: z.boolean(),
   stats: z.object({ lines: Count, chars: Count, refs: Count, interactive: Count }),
 });
 
 export const Screenshot = z.object({
-  data: upTo(MAX.payload).describe('base64 of the image, PNG by default'),
-  mimeType: upTo(MAX.name).optional(),
+  data: boundedString(MAX.payload).describe('base64 of the image, PNG by default'),
+  mimeType: boundedString(MAX.name).optional(),
   width: Count.optional(),
   height: Count.optional(),
 });
 
 export const PagePdf = z.object({
-  data: upTo(MAX.payload).describe('base64 of the PDF'),
-  mimeType: upTo(MAX.name).optional(),
+  data: boundedString(MAX.payload).describe('base64 of the PDF'),
+  mimeType: boundedString(MAX.name).optional(),
 });
 
 /** An action that fails on the page says so here; it is no error of the call. */
-export const ActResult = z.object({ ok: z.boolean(), action: upTo(MAX.line), error: upTo(MAX.line).optional() });
+export const ActResult = z.object({ ok: z.boolean(), action: boundedString(MAX.line), error: boundedString(MAX.line).optional() });
 
-export const BrowserTab = z.object({ id: upTo(MAX.name), url: upTo(MAX.url), title: upTo(MAX.line) });
+export const BrowserTab = z.object({ id: boundedString(MAX.name), url: boundedString(MAX.url), title: boundedString(MAX.line) });
 export const BrowserTabs = z.object({ tabs: z.array(BrowserTab).max(MAX.all) });
-export const TabOpened = z.object({ tabId: upTo(MAX.id) });
-export const TabFocused = z.object({ focused: z.literal(true), tabId: upTo(MAX.id) });
-export const TabClosed = z.object({ closed: z.literal(true), tabId: upTo(MAX.id) });
+export const TabOpened = z.object({ tabId: boundedString(MAX.id) });
+export const TabFocused = z.object({ focused: z.literal(true), tabId: boundedString(MAX.id) });
+export const TabClosed = z.object({ closed: z.literal(true), tabId: boundedString(MAX.id) });
 
 export const ConsoleEntry = z.object({
-  level: upTo(MAX.name),
-  text: upTo(MAX.text),
+  level: boundedString(MAX.name),
+  text: boundedString(MAX.text),
   timestamp: Timestamp,
-  location: upTo(MAX.path).optional(),
+  location: boundedString(MAX.path).optional(),
 });
 export const ConsoleLog = z.object({ entries: z.array(ConsoleEntry).max(MAX.all).describe('the last 500, oldest first') });
 
@@ -72,7 +75,7 @@ const Act = z.strictObject({
   value: Text.optional().describe('the option to select or the value to fill'),
   values: z.array(Text).max(100).optional().describe('select: several options'),
   fields: z
-    .array(z.strictObject({ ref: Selector, type: upTo(MAX.name).optional(), value: z.union([Text, z.boolean()]) }))
+    .array(z.strictObject({ ref: Selector, type: boundedString(MAX.name).optional(), value: z.union([Text, z.boolean()]) }))
     .max(100)
     .optional()
     .describe('fill: several fields at once'),

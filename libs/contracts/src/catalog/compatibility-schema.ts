@@ -30,7 +30,7 @@ const KNOWN = new Set(
 );
 
 /** What the later schema breaks for those who rely on the earlier one; empty when nothing. */
-export function breaks(before: JsonSchema, after: JsonSchema, direction: Direction): string[] {
+export function findBreakingChanges(before: JsonSchema, after: JsonSchema, direction: Direction): string[] {
   const earlier = { schema: before, root: before };
   const later = { schema: after, root: after };
   const sides = direction === 'params' ? { inner: earlier, outer: later } : { inner: later, outer: earlier };

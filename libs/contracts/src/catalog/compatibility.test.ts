@@ -2,13 +2,21 @@ import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { z } from 'zod';
-import { breaks } from './compatibility-schema.ts';
-import { contractsLock, mergeLocks, narrowings, serializeLock, splitByService, staleLock, type ContractsLock } from './compatibility.ts';
+import { findBreakingChanges } from './compatibility-schema.ts';
+import {
+  createSnapshot,
+  mergeLocks,
+  findNarrowings,
+  serializeLock,
+  splitByService,
+  findStaleEntries,
+  type ContractsLock,
+} from './compatibility.ts';
 import { inputSchema, outputSchema } from '../definition/json-schema.ts';
-import { mostKeys } from '../values/max-keys.ts';
+import { maxKeys } from '../values/max-keys.ts';
 
-const params = (before: z.ZodType, after: z.ZodType) => breaks(inputSchema(before), inputSchema(after), 'params');
-const result = (before: z.ZodType, after: z.ZodType) => breaks(outputSchema(before), outputSchema(after), 'result');
+const params = (before: z.ZodType, after: z.ZodType) => findBreakingChanges(inputSchema(before), inputSchema(after), 'params');
+const result = (before: z.ZodType, after: z.ZodType) => findBreakingChanges(outputSchema(before), outputSchema(after), 'result');
 const lock = (methods: ContractsLock['methods']): ContractsLock => ({ methods, operations: {}, events: {} });
 const { strictObject, object, string, number, int, array, record, union, literal, boolean } = z;
 
@@ -62,7 +70,7 @@ test('a maximum where there was none is narrower', () => {
     [strictObject({ a: array(int()) }), strictObject({ a: array(int()).max(9) }), 'a changed from maxItems none to maxItems 9'],
     [
       strictObject({ a: record(string(), int()) }),
-      strictObject({ a: record(string(), int()).check(mostKeys(9)) }),
+      strictObject({ a: record(string(), int()).check(maxKeys(9)) }),
       'a changed from maxProperties none to maxProperties 9',
     ],
     [
@@ -123,7 +131,7 @@ test('a schema that contains itself is compared to its end', () => {
 
 test('names, scopes, owners, callers and idempotence stay', () => {
   const entry = { service: 'sessions', scope: 'rpc', callers: ['gateway'], idempotent: true };
-  const broken = (after: ContractsLock['methods']) => narrowings(lock({ 'a.b': entry }), lock(after));
+  const broken = (after: ContractsLock['methods']) => findNarrowings(lock({ 'a.b': entry }), lock(after));
   assert.deepEqual(broken({ 'a.b': entry, 'a.c': entry }), []);
   assert.deepEqual(broken({}), ['a.b is gone']);
   assert.deepEqual(broken({ 'a.b': { ...entry, scope: 'admin' } }), ['a.b asks for scope admin instead of rpc']);
@@ -133,31 +141,31 @@ test('names, scopes, owners, callers and idempotence stay', () => {
 });
 
 test('a stale lock says what to do', () => {
-  const present = contractsLock();
+  const present = createSnapshot();
   const { 'system.ping': ping, ...rest } = present.methods;
   assert.ok(ping);
-  assert.match(staleLock({ ...present, methods: rest }, present) ?? '', /new entries.*make lock/);
-  assert.match(staleLock(present, { ...present, methods: rest }) ?? '', /system\.ping is gone\n.*CHANGELOG\.md.*make lock/);
-  assert.equal(staleLock(present, contractsLock()), undefined);
+  assert.match(findStaleEntries({ ...present, methods: rest }, present) ?? '', /new entries.*make lock/);
+  assert.match(findStaleEntries(present, { ...present, methods: rest }) ?? '', /system\.ping is gone\n.*CHANGELOG\.md.*make lock/);
+  assert.equal(findStaleEntries(present, createSnapshot()), undefined);
 });
 
 test('the snapshots are the present contracts', async () => {
   const folder = new URL('../../snapshots/', import.meta.url);
   const texts = (await readdir(folder)).map((name) => readFile(new URL(name, folder), 'utf8'));
   const kept = mergeLocks((await Promise.all(texts)).map((text) => JSON.parse(text) as ContractsLock));
-  const advice = staleLock(kept, contractsLock());
+  const advice = findStaleEntries(kept, createSnapshot());
   assert.equal(advice, undefined, advice);
 });
 
 test('mergeLocks restores what splitByService split', () => {
-  const present = contractsLock();
+  const present = createSnapshot();
   const parts = splitByService(present);
   assert.equal(parts['gateway']?.methods['system.ping']?.service ?? 'missing', present.methods['system.ping']?.service);
   assert.equal(serializeLock(mergeLocks(Object.values(parts))), serializeLock(present));
 });
 
 test('the lock is the same text whatever the order of declaration', () => {
-  const present = contractsLock();
+  const present = createSnapshot();
   const reversed = { ...present, methods: Object.fromEntries(Object.entries(present.methods).reverse()) };
   assert.equal(serializeLock(reversed), serializeLock(present));
 });

@@ -1,5 +1,5 @@
 import type { Contract } from '../definition/define.ts';
-import { breaks, type Direction } from './compatibility-schema.ts';
+import { findBreakingChanges, type Direction } from './compatibility-schema.ts';
 import { inputSchema, outputSchema, type JsonSchema } from '../definition/json-schema.ts';
 import { callables, contracts, type Callable } from './contracts.ts';
 
@@ -27,7 +27,7 @@ const ON_PURPOSE =
 const COMMAND = 'make lock';
 
 /** The present contracts in the form of the lock: sorted, and free of text that promises nothing. */
-export function contractsLock(): ContractsLock {
+export function createSnapshot(): ContractsLock {
   const named = [...callables.values()];
   return {
     methods: entries(named.filter(({ kind }) => kind === 'method').map((callable) => [callable.name, lockCallable(callable)])),
@@ -37,7 +37,7 @@ export function contractsLock(): ContractsLock {
 }
 
 /** What breaks for those who rely on `before`, one sentence each; empty when `after` only adds. */
-export function narrowings(before: ContractsLock, after: ContractsLock): string[] {
+export function findNarrowings(before: ContractsLock, after: ContractsLock): string[] {
   return KINDS.flatMap((kind) =>
     Object.entries(before[kind]).flatMap(([name, entry]) => {
       const now = after[kind][name];
@@ -47,9 +47,9 @@ export function narrowings(before: ContractsLock, after: ContractsLock): string[
 }
 
 /** What to do about a lock that is not the contracts' own; undefined when it is. */
-export function staleLock(lock: ContractsLock, present: ContractsLock): string | undefined {
+export function findStaleEntries(lock: ContractsLock, present: ContractsLock): string | undefined {
   if (serializeLock(lock) === serializeLock(present)) return undefined;
-  const broken = narrowings(lock, present);
+  const broken = findNarrowings(lock, present);
   if (broken.length === 0) return `The contracts have new entries. Update the snapshots: ${COMMAND}`;
   return `The contracts break existing promises:\n${broken.map((sentence) => `  ${sentence}`).join('\n')}\n${ON_PURPOSE}`;
 }
@@ -98,7 +98,7 @@ function compareEntries(name: string, before: LockEntry, after: LockEntry): stri
 function comparePart(label: string, [before, after]: [JsonSchema | undefined, JsonSchema | undefined], direction: Direction): string[] {
   if (!before) return [];
   if (!after) return [`${label} no longer there`];
-  return breaks(before, after, direction).map((sentence) => `${label} ${sentence}`);
+  return findBreakingChanges(before, after, direction).map((sentence) => `${label} ${sentence}`);
 }
 
 function lockCallable({ kind, service, scope, callers, deadlineMs, idempotent, spec }: Callable): LockEntry {

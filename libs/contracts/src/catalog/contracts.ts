@@ -103,7 +103,7 @@ export interface SealedParts {
   result: readonly string[];
 }
 
-function catalogue(): Map<string, Callable> {
+function resolveCallables(): Map<string, Callable> {
   const all = new Map<string, Callable>();
   for (const contract of Object.values(contracts) as Contract[]) {
     for (const [name, spec] of Object.entries(contract.methods)) add(all, describeMethod(contract.service, name, spec));
@@ -198,7 +198,7 @@ function eventsOf({ emits = [] }: { emits?: readonly string[] }): readonly Event
 }
 
 /** Everything callable, by name: public methods and private operations. */
-export const callables: ReadonlyMap<string, Callable> = catalogue();
+export const callables: ReadonlyMap<string, Callable> = resolveCallables();
 
 /** The public methods alone: all that JSON-RPC may reach. */
 export const publicMethods: ReadonlyMap<string, Callable> = new Map([...callables].filter(([, callable]) => callable.kind === 'method'));

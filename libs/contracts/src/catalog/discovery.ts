@@ -2,38 +2,38 @@ import { z } from 'zod';
 import { unserved } from './unserved-methods.ts';
 import { Timestamp } from '../values/common.ts';
 import { SERVICES, type Contract, type ServiceName } from '../definition/define.ts';
-import { mostKeys } from '../values/max-keys.ts';
+import { maxKeys } from '../values/max-keys.ts';
 import { contracts, type MethodName } from './contracts.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
 /** What a replica says of itself: whether it can do work, and what it lacks if not. */
 export const ReplicaReadiness = z.object({
   ready: z.boolean(),
-  status: upTo(MAX.id),
+  status: boundedString(MAX.id),
   dependencies: z
-    .record(upTo(MAX.name), z.object({ ready: z.boolean(), reason: upTo(MAX.line).optional(), since: Timestamp }))
-    .check(mostKeys(MAX.many)),
+    .record(boundedString(MAX.name), z.object({ ready: z.boolean(), reason: boundedString(MAX.line).optional(), since: Timestamp }))
+    .check(maxKeys(MAX.many)),
 });
 export type ReplicaReadiness = z.infer<typeof ReplicaReadiness>;
 
 /** What one method of a replica was asked since its start. */
 export const EndpointUse = z.object({
-  method: upTo(MAX.name),
+  method: boundedString(MAX.name),
   requests: z.int().nonnegative(),
   errors: z.int().nonnegative(),
-  lastError: upTo(MAX.line),
+  lastError: boundedString(MAX.line),
   averageMs: z.number().nonnegative(),
 });
 export type EndpointUse = z.infer<typeof EndpointUse>;
 
 /** One running copy of a service, as it answers for itself on the bus. */
 export const Replica = z.object({
-  service: upTo(MAX.id),
-  replica: upTo(MAX.id),
-  version: upTo(MAX.name),
+  service: boundedString(MAX.id),
+  replica: boundedString(MAX.id),
+  version: boundedString(MAX.name),
   startedAt: Timestamp,
   pid: z.int().positive(),
-  host: upTo(MAX.name),
+  host: boundedString(MAX.name),
   /** Told to whoever looks closely. */
   readiness: ReplicaReadiness.optional(),
   endpoints: z.array(EndpointUse).max(MAX.many).optional(),
@@ -48,7 +48,7 @@ export type ServiceState = z.infer<typeof ServiceState>;
 
 /** One service, and who answers for it now. */
 export const ServicePresence = z.object({
-  service: upTo(MAX.id),
+  service: boundedString(MAX.id),
   state: ServiceState,
   replicas: z.array(ReplicaOfOne).max(MAX.many),
 });
@@ -61,7 +61,7 @@ export function isBuilt(service: ServiceName): boolean {
 }
 
 /** What a gateway cannot be without: tokens and keys; agents and settings; turns. All else degrades what is offered. */
-export const NEEDED_AT_THE_EDGE: readonly ServiceName[] = ['secrets', 'registry', 'sessions'];
+export const GATEWAY_DEPENDENCIES: readonly ServiceName[] = ['secrets', 'registry', 'sessions'];
 
 /** Every service there should be, with the replicas that answered. Those of others on the same bus are left out. */
 export function servicePresence(answered: readonly Replica[]): ServicePresence[] {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { SessionKey, Timestamp } from '../values/common.ts';
 import type { ServiceName } from '../definition/define.ts';
 import { TurnId, TurnProgress } from '../sessions/turns.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
 /** A message a WebSocket client gets without having asked; it carries no id and is never answered. */
 export interface NotificationSpec {
@@ -40,14 +40,14 @@ export const notifications = defineNotifications({
     summary: 'A sub-agent run ended.',
     audience: 'client',
     from: ['sessions'],
-    params: z.object({ sessionKey: SessionKey, result: upTo(MAX.payload) }),
+    params: z.object({ sessionKey: SessionKey, result: boundedString(MAX.payload) }),
     example: { sessionKey: 'default:alice:gateway', result: 'The second offer is the cheapest.' },
   },
   'notification.message': {
     summary: 'A message of an agent, job, heartbeat or graph for the channel `gateway`.',
     audience: 'all',
     from: ['channels'],
-    params: z.object({ text: upTo(MAX.text), timestamp: Timestamp }),
+    params: z.object({ text: boundedString(MAX.text), timestamp: Timestamp }),
     example: { text: 'The nightly report is ready.', timestamp: 1763719200000 },
   },
   'notification.attachment': {
@@ -55,11 +55,11 @@ export const notifications = defineNotifications({
     audience: 'all',
     from: ['channels'],
     params: z.object({
-      url: upTo(MAX.url).describe('/media/<id>'),
-      type: upTo(MAX.name).describe('image, audio, video or file'),
-      mimeType: upTo(MAX.name),
-      fileName: upTo(MAX.path),
-      caption: upTo(MAX.text).optional(),
+      url: boundedString(MAX.url).describe('/media/<id>'),
+      type: boundedString(MAX.name).describe('image, audio, video or file'),
+      mimeType: boundedString(MAX.name),
+      fileName: boundedString(MAX.path),
+      caption: boundedString(MAX.text).optional(),
       timestamp: Timestamp,
     }),
     example: {

@@ -5,10 +5,10 @@ import { Ajv } from 'ajv';
 import { z } from 'zod';
 import { unserved } from './unserved-methods.ts';
 import { inputSchema } from '../definition/json-schema.ts';
-import { DISCOVER, hoist, openRpcDocument } from './openrpc.ts';
+import { DISCOVER, hoist, buildOpenRpcDocument } from './openrpc.ts';
 import { eventServices, publicMethods, type MethodName } from './contracts.ts';
 
-const document = openRpcDocument({ url: 'http://127.0.0.1:4766/rpc', version: '0.1.0' });
+const document = buildOpenRpcDocument({ url: 'http://127.0.0.1:4766/rpc', version: '0.1.0' });
 
 const load = createRequire(import.meta.url);
 const { openrpcDocument: metaSchema } = load('@open-rpc/meta-schema') as { openrpcDocument: object };
@@ -110,7 +110,7 @@ test('a schema that contains itself is kept beside the methods, under the name o
 });
 
 test('projecting twice gives the same parts, only the server differs', () => {
-  const other = openRpcDocument({ url: 'https://example.org/rpc', version: '0.1.0' });
+  const other = buildOpenRpcDocument({ url: 'https://example.org/rpc', version: '0.1.0' });
   assert.equal(other.methods, document.methods);
   assert.equal(other.servers[0]?.url, 'https://example.org/rpc');
 });

@@ -51,8 +51,8 @@ interface Served {
 }
 
 /** Every public method as an OpenRPC 1.3.2 document, for the edge that answers at `url`. Projected at the first call only. */
-export function openRpcDocument(served: Served): OpenRpcDocument {
-  const steps = openRpcSteps(served);
+export function buildOpenRpcDocument(served: Served): OpenRpcDocument {
+  const steps = buildOpenRpcInSteps(served);
   for (;;) {
     const step = steps.next();
     if (step.done) return step.value;
@@ -60,7 +60,7 @@ export function openRpcDocument(served: Served): OpenRpcDocument {
 }
 
 /** The same document method by method: whoever has others waiting lets them go on in between, because all of it takes long. */
-export function* openRpcSteps({ url, version }: Served): Generator<undefined, OpenRpcDocument> {
+export function* buildOpenRpcInSteps({ url, version }: Served): Generator<undefined, OpenRpcDocument> {
   projected ??= yield* projectMethods();
   return {
     openrpc: '1.3.2',

@@ -1,23 +1,23 @@
 import { z } from 'zod';
-import { AgentId, Count, HeldToAgents, Scopes, SessionsOf, Timestamp, TokenId } from '../values/common.ts';
+import { AgentId, Count, AllowedAgents, Scopes, SessionAccess, Timestamp, TokenId } from '../values/common.ts';
 import { LogLevel } from '../config/kinds.ts';
 import { LogModule } from '../definition/log-module.ts';
 import { McpClient } from '../config/mcp-client.ts';
 import { SpendLimits } from '../config/spend-limits.ts';
-import { mostKeys } from '../values/max-keys.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { maxKeys } from '../values/max-keys.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
 /** A live token as the edge sees it, in the bucket `tokens` under its tenant and id. Never the secret. */
 export const TokenProjection = z.object({
   id: TokenId,
   hash: z.string().max(64).describe('hex SHA-256 of the secret'),
   scopes: Scopes,
-  tenant: upTo(MAX.id),
-  client: upTo(MAX.name).describe('client of the token; its id, unless an earlier token had that id'),
-  sessions: SessionsOf.default('tenant').describe('sessions that the token may read and write'),
+  tenant: boundedString(MAX.id),
+  client: boundedString(MAX.name).describe('client of the token; its id, unless an earlier token had that id'),
+  sessions: SessionAccess.default('tenant').describe('sessions that the token may read and write'),
   lenient: z.boolean().default(false).describe('whether /v1 ignores unsupported fields'),
   budgets: SpendLimits.optional(),
-  agents: HeldToAgents.optional(),
+  agents: AllowedAgents.optional(),
   mcpClient: McpClient.optional().describe('permissions at /mcp'),
   ver: z.int().positive(),
   expiresAt: Timestamp.optional(),
@@ -25,12 +25,12 @@ export const TokenProjection = z.object({
 export type TokenProjection = z.infer<typeof TokenProjection>;
 
 /** What stands under `TOKENS_TOLD`. */
-export const TokensTold = z.strictObject({ told: z.literal(true) });
+export const TokensCompleteMarker = z.strictObject({ told: z.literal(true) });
 
 /** An agent as every service sees it, in the bucket `agents` under its tenant and id. */
 export const AgentProjection = z.object({
   agentId: AgentId,
-  tenant: upTo(MAX.id),
+  tenant: boundedString(MAX.id),
   suspended: z.boolean(),
   isDefault: z.boolean(),
   /** The effective configuration: the section `agents.<id>` of the configuration, with its defaults. */
@@ -40,37 +40,37 @@ export type AgentProjection = z.infer<typeof AgentProjection>;
 
 /** Which revisions of the watched buckets a replica runs, in the bucket `replicas` under `<service>.<replica>`. */
 export const ReplicaReport = z.object({
-  service: upTo(MAX.id),
-  replica: upTo(MAX.id),
-  revisions: z.record(upTo(MAX.name), z.int().nonnegative()).check(mostKeys(MAX.many)).describe('by bucket name'),
+  service: boundedString(MAX.id),
+  replica: boundedString(MAX.id),
+  revisions: z.record(boundedString(MAX.name), z.int().nonnegative()).check(maxKeys(MAX.many)).describe('by bucket name'),
 });
 export type ReplicaReport = z.infer<typeof ReplicaReport>;
 
 /** How much is logged, everywhere and by module, until the next start: in the bucket `levels`. */
-export const LogLevelWish = z.object({ all: LogLevel.optional(), modules: z.partialRecord(LogModule, LogLevel) });
-export type LogLevelWish = z.infer<typeof LogLevelWish>;
+export const LogLevelOverrides = z.object({ all: LogLevel.optional(), modules: z.partialRecord(LogModule, LogLevel) });
+export type LogLevelOverrides = z.infer<typeof LogLevelOverrides>;
 
 /** One process, with everything that runs in it. */
 const RestartedProcess = z.object({
-  process: upTo(MAX.id).describe('id of this run; changes with each start'),
-  replicas: z.array(upTo(MAX.name)).max(MAX.few).describe('`<service>.<replica>` of each service in the process'),
+  process: boundedString(MAX.id).describe('id of this run; changes with each start'),
+  replicas: z.array(boundedString(MAX.name)).max(MAX.few).describe('`<service>.<replica>` of each service in the process'),
 });
 
-const ByService = z.record(upTo(MAX.id), Count).check(mostKeys(MAX.few));
+const ByService = z.record(boundedString(MAX.id), Count).check(maxKeys(MAX.few));
 
 /** A restart of every process, one after the other: in the bucket `restart`. The registry writes it, every process reads whether it is its turn. */
 export const RollingRestart = z.object({
-  id: upTo(MAX.id),
+  id: boundedString(MAX.id),
   state: z.enum(['running', 'done', 'stopped']),
-  by: upTo(MAX.name).describe('requesting client'),
+  by: boundedString(MAX.name).describe('requesting client'),
   since: Timestamp,
   movedAt: Timestamp.describe('time of the last step'),
   /** How many replicas of each service could work when it began: as many are to be there whenever somebody leaves. */
   ready: ByService,
-  restarted: z.array(upTo(MAX.name)).max(MAX.many),
+  restarted: z.array(boundedString(MAX.name)).max(MAX.many),
   waiting: z.array(RestartedProcess).max(MAX.many),
   /** Who leaves, how many replicas there must be of its services before the next one may, and since when there are. */
   turn: RestartedProcess.extend({ needs: ByService, backAt: Timestamp.optional() }).optional(),
-  reason: upTo(MAX.line).optional().describe('reason of the stop'),
+  reason: boundedString(MAX.line).optional().describe('reason of the stop'),
 });
 export type RollingRestart = z.infer<typeof RollingRestart>;

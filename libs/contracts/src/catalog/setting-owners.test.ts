@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { UNREAD_SETTINGS } from '../config/unread-settings.ts';
-import { isServed, methodsOf, ownerOf, remainingSettings, SETTING_OWNERS } from './setting-owners.ts';
+import { isServed, listMethods, resolveOwner, remainingSettings, SETTING_OWNERS } from './setting-owners.ts';
 
 test('whose a setting is says the nearest part that somebody has, and a section says it for all of itself', () => {
   assert.deepEqual(
     ['agents.oslo.maxSteps', 'agents.oslo.skills.watchEnabled', 'agents.oslo.skillset', 'memory', 'approvals.rules', 'no.such'].map(
-      ownerOf,
+      resolveOwner,
     ),
     ['sessions', 'tools', 'sessions', 'memory', 'sessions/admin.approval', undefined],
   );
@@ -14,12 +14,12 @@ test('whose a setting is says the nearest part that somebody has, and a section 
 
 test('a part that waits for a service is its own, and what is beside it is not', () => {
   const paths = ['agents.oslo.backgroundTasks.maxTotal', 'queue.laneAssignment.scheduledLane', 'queue.laneAssignment.followupLane'];
-  assert.deepEqual(paths.map(ownerOf), ['tools', 'scheduler', 'sessions']);
+  assert.deepEqual(paths.map(resolveOwner), ['tools', 'scheduler', 'sessions']);
 });
 
 test('an owner is a service, or the methods that come to it, and is there when it answers one of them', () => {
   for (const [path, owner] of Object.entries(SETTING_OWNERS))
-    assert.ok(methodsOf(owner).length > 0, `${path} is for ${owner}, which has no method`);
+    assert.ok(listMethods(owner).length > 0, `${path} is for ${owner}, which has no method`);
   assert.deepEqual(
     [isServed('sessions'), isServed('sessions/session'), isServed('sessions/subagent'), isServed('browser')],
     [true, true, false, false],
@@ -27,7 +27,7 @@ test('an owner is a service, or the methods that come to it, and is there when i
 });
 
 test('what nothing reads waits for somebody who is not there yet', () => {
-  for (const path of UNREAD_SETTINGS) assert.ok(ownerOf(path), `nobody has ${path}`);
+  for (const path of UNREAD_SETTINGS) assert.ok(resolveOwner(path), `nobody has ${path}`);
   assert.ok(UNREAD_SETTINGS.length > 40);
   assert.deepEqual(remainingSettings(), [], 'nothing reads these, although their owner is there');
 });

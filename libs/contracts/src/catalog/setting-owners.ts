@@ -102,7 +102,7 @@ const PART_OWNERS: Readonly<Record<string, Owner>> = {
 export const SETTING_OWNERS: Readonly<Record<string, Owner>> = { ...SECTION_OWNERS, ...PART_OWNERS };
 
 /** Who reads, or is to read, the setting at this path: the nearest that is said at it or above it. */
-export function ownerOf(path: string): Owner | undefined {
+export function resolveOwner(path: string): Owner | undefined {
   const names = path.split('.');
   const above = Object.keys(SETTING_OWNERS).filter((pattern) => covers(pattern, names));
   const nearest = above.reduce((best, pattern) => (pattern.length > best.length ? pattern : best), '');
@@ -110,7 +110,7 @@ export function ownerOf(path: string): Owner | undefined {
 }
 
 /** The methods that come with an owner. */
-export function methodsOf(owner: Owner): MethodName[] {
+export function listMethods(owner: Owner): MethodName[] {
   const [service, feature] = owner.split('/');
   const all = [...publicMethods.values()].filter((method) => method.service === service);
   return all.map(({ name }) => name as MethodName).filter((name) => feature === undefined || name.startsWith(`${feature}.`));
@@ -118,10 +118,10 @@ export function methodsOf(owner: Owner): MethodName[] {
 
 /** Whether an owner is there: it answers some of its methods. */
 export function isServed(owner: Owner): boolean {
-  return methodsOf(owner).some((name) => !unserved.has(name));
+  return listMethods(owner).some((name) => !unserved.has(name));
 }
 
 /** What nothing reads although its owner is there: what is left to do, or has no meaning here. All else waits for its owner. */
 export function remainingSettings(): string[] {
-  return UNREAD_SETTINGS.filter((path) => isServed(ownerOf(path) ?? 'registry'));
+  return UNREAD_SETTINGS.filter((path) => isServed(resolveOwner(path) ?? 'registry'));
 }

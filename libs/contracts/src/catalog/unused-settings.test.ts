@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { UNREAD_SETTINGS } from '../config/unread-settings.ts';
-import { isUnread, notInForce } from './unused-settings.ts';
+import { isUnread, listUnusedSettings } from './unused-settings.ts';
 
 test('what stands below an unread key is unread too, what stands beside it is not', () => {
   assert.ok(UNREAD_SETTINGS.includes('autoReplyEngine') && UNREAD_SETTINGS.includes('agents.*.notification'));
@@ -12,20 +12,22 @@ test('what stands below an unread key is unread too, what stands beside it is no
 });
 
 test('of a part of the configuration the written leaves are named; in a list, the items that have them', () => {
-  assert.deepEqual(notInForce({ autoReplyEngine: { enabled: false, customPatterns: ['x'] }, gateway: { port: 1 }, tts: {} }), [
+  assert.deepEqual(listUnusedSettings({ autoReplyEngine: { enabled: false, customPatterns: ['x'] }, gateway: { port: 1 }, tts: {} }), [
     'autoReplyEngine.enabled',
     'autoReplyEngine.customPatterns',
   ]);
-  assert.deepEqual(notInForce({ mappings: [{ id: 'x' }, { id: 'y', wakeMode: 'now' }] }, 'webhooks'), ['webhooks.mappings.1.wakeMode']);
+  assert.deepEqual(listUnusedSettings({ mappings: [{ id: 'x' }, { id: 'y', wakeMode: 'now' }] }, 'webhooks'), [
+    'webhooks.mappings.1.wakeMode',
+  ]);
   for (const value of [undefined, null, 'text', {}, [], JSON.parse('{"__proto__": {"memory": {}}}')])
-    assert.deepEqual(notInForce(value), []);
+    assert.deepEqual(listUnusedSettings(value), []);
 });
 
 test('what a webhook cannot set off yet is named, and what it can is not', () => {
   const mapping = { id: 'm', model: 'dev/echo', timeoutSeconds: 60, messageTemplate: 'x', deliver: true };
   const later = { wakeMode: 'now', textTemplate: 'x', channel: 'telegram', to: '42' };
   assert.deepEqual(
-    notInForce({ mappings: [mapping, { ...mapping, ...later }] }, 'webhooks'),
+    listUnusedSettings({ mappings: [mapping, { ...mapping, ...later }] }, 'webhooks'),
     Object.keys(later).map((name) => `webhooks.mappings.1.${name}`),
   );
 });

@@ -5,10 +5,10 @@ import { covers, writtenPaths } from '../config/immutable.ts';
  * What a part of the configuration says that nothing reads yet: it is accepted and kept, and has no effect. `prefix` is where the
  * part stands, such as `agents.oslo`.
  */
-export function notInForce(value: unknown, prefix = ''): string[] {
+export function listUnusedSettings(value: unknown, prefix = ''): string[] {
   if (prefix !== '' && isUnread(prefix)) return writtenPaths(value, prefix);
   if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value).flatMap(([key, inner]) => notInForce(inner, prefix === '' ? key : `${prefix}.${key}`));
+  return Object.entries(value).flatMap(([key, inner]) => listUnusedSettings(inner, prefix === '' ? key : `${prefix}.${key}`));
 }
 
 /** Whether nothing reads the setting at this path yet. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { z } from 'zod';
-import { mostKeys } from '../values/max-keys.ts';
+import { maxKeys } from '../values/max-keys.ts';
 import { callables } from './contracts.ts';
 import { validate } from '../definition/validation.ts';
 
@@ -48,10 +48,10 @@ const hostile: [string, z.ZodType, unknown][] = [
   ['a list within one form of a union', at(z.union([z.string().max(9), Form])), { field: { id: 'x', tags: list(200_000, 1) } }],
   ['lists of lists, none of them too long', at(z.array(Row).max(1_000)), { field: list(500, list(1_000, 1)) }],
   ['lists of forms, all of them wrong', at(z.array(z.union([Form, Row])).max(100_000)), { field: list(100_000, {}) }],
-  ['a record of 20,000 names', at(z.record(z.string().max(64), Row).check(mostKeys(1_000))), { field: names(20_000, []) }],
+  ['a record of 20,000 names', at(z.record(z.string().max(64), Row).check(maxKeys(1_000))), { field: names(20_000, []) }],
   [
     'a record of lists, none of them too long',
-    at(z.record(z.string().max(64), Row).check(mostKeys(1_000))),
+    at(z.record(z.string().max(64), Row).check(maxKeys(1_000))),
     { field: names(500, list(1_000, 1)) },
   ],
   ['20,000 unknown names', params('agent.execute'), { message: 'x', ...names(20_000, 1) }],

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Count, DurationMs, NoParams, Timestamp } from '../values/common.ts';
 import { defineMethods } from '../definition/define.ts';
 import { ChannelFeatures } from './events.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
 export const ChannelType = z
   .string()
@@ -10,12 +10,12 @@ export const ChannelType = z
   .max(64)
   .describe('discord, telegram, slack, whatsapp, signal, imessage, line, irc, email, echo');
 
-const channelType = upTo(MAX.name);
+const channelType = boundedString(MAX.name);
 
 /** A configured channel; without a connection it is stopped. */
 export const Channel = z.object({
   channelType,
-  channelId: upTo(MAX.name).optional(),
+  channelId: boundedString(MAX.name).optional(),
   status: z.enum(['running', 'stopped']),
   configured: z.boolean().optional(),
 });
@@ -30,7 +30,7 @@ export const ChannelHealth = z.object({
   connectionMode: z.enum(['socket', 'polling', 'webhook']),
   lastCheckedAt: Timestamp.nullable(),
   lastMessageAt: Timestamp.nullable(),
-  error: upTo(MAX.line).nullable(),
+  error: boundedString(MAX.line).nullable(),
   stateChangedAt: Timestamp,
   consecutiveFailures: Count,
   activeRuns: Count,
@@ -44,8 +44,8 @@ export const ChannelsHealth = z.object({
   enabled: z.boolean().describe('whether the health monitor is active'),
 });
 
-export const ChannelStarted = z.object({ channelType, status: z.literal('running'), message: upTo(MAX.line) });
-export const ChannelStopped = z.object({ channelType, status: z.literal('stopped'), message: upTo(MAX.line) });
+export const ChannelStarted = z.object({ channelType, status: z.literal('running'), message: boundedString(MAX.line) });
+export const ChannelStopped = z.object({ channelType, status: z.literal('stopped'), message: boundedString(MAX.line) });
 
 const OneChannel = z.strictObject({ channel_type: ChannelType });
 const CONNECT_DEADLINE_MS = 60_000;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Timestamp } from '../values/common.ts';
 import { defineEvents } from '../definition/define.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
 /** What a platform can do; `channels.capabilities` answers this block alone. */
 export const ChannelFeatures = z.object({
@@ -15,7 +15,10 @@ export const ChannelFeatures = z.object({
   buttons: z.boolean(),
   cards: z.boolean(),
   effects: z.boolean(),
-  formatting: z.array(upTo(MAX.name)).max(MAX.many).describe('markdown, html, mrkdwn, signal-text-styles, irc-control-codes, flex'),
+  formatting: z
+    .array(boundedString(MAX.name))
+    .max(MAX.many)
+    .describe('markdown, html, mrkdwn, signal-text-styles, irc-control-codes, flex'),
 });
 
 /** Everything an adapter says of its platform when it registers. */
@@ -32,8 +35,8 @@ export const channelsEvents = defineEvents({
   'channel:registered': {
     summary: 'A channel adapter connected and accepts messages.',
     payload: z.object({
-      channelType: upTo(MAX.name),
-      pluginId: upTo(MAX.name),
+      channelType: boundedString(MAX.name),
+      pluginId: boundedString(MAX.name),
       capabilities: ChannelCapabilities,
       timestamp: Timestamp,
     }),
@@ -64,7 +67,7 @@ export const channelsEvents = defineEvents({
   },
   'channel:deregistered': {
     summary: 'A channel adapter disconnected.',
-    payload: z.object({ channelType: upTo(MAX.name), pluginId: upTo(MAX.name), timestamp: Timestamp }),
+    payload: z.object({ channelType: boundedString(MAX.name), pluginId: boundedString(MAX.name), timestamp: Timestamp }),
     example: { channelType: 'telegram', pluginId: 'telegram', timestamp: 1763719200000 },
   },
 });

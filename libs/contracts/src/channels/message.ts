@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { IdempotencyKey, JsonObject, pageSize, Timestamp } from '../values/common.ts';
 import { defineMethods } from '../definition/define.ts';
 import { ChannelType } from './channels.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
 /** A button, a card, an effect as the platform knows it: passed on as it is, and shown as far as the platform can. */
 export const PlatformObject = JsonObject;
@@ -36,17 +36,21 @@ export const MessageEffect = z.union([
 ]);
 
 /** A message that was accepted, by the platform's id. */
-export const MessageSent = z.object({ messageId: upTo(MAX.name), channelId: upTo(MAX.name) });
+export const MessageSent = z.object({ messageId: boundedString(MAX.name), channelId: boundedString(MAX.name) });
 
-const where = { channelId: upTo(MAX.name), messageId: upTo(MAX.name) };
+const where = { channelId: boundedString(MAX.name), messageId: boundedString(MAX.name) };
 
 export const MessageEdited = z.object({ edited: z.literal(true), ...where });
 export const MessageDeleted = z.object({ deleted: z.literal(true), ...where });
-export const MessageReacted = z.object({ reacted: z.literal(true), ...where, emoji: upTo(MAX.name) });
+export const MessageReacted = z.object({ reacted: z.literal(true), ...where, emoji: boundedString(MAX.name) });
 
 export const FetchedMessages = z.object({
-  messages: z.array(z.object({ id: upTo(MAX.name), senderId: upTo(MAX.name), text: upTo(MAX.text), timestamp: Timestamp })).max(MAX.all),
-  channelId: upTo(MAX.name).optional(),
+  messages: z
+    .array(
+      z.object({ id: boundedString(MAX.name), senderId: boundedString(MAX.name), text: boundedString(MAX.text), timestamp: Timestamp }),
+    )
+    .max(MAX.all),
+  channelId: boundedString(MAX.name).optional(),
 });
 
 const Id = z.string().min(1).max(256);

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { defineMethods } from '../definition/define.ts';
 import { ChannelType } from './channels.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
 /** Whether it was put into the delivery queue, or why not. */
 export const NotificationResult = z.object({
   success: z.boolean(),
-  entryId: upTo(MAX.id).optional().describe('id in the delivery queue'),
-  error: upTo(MAX.line).optional().describe('quiet_hours, rate_limited, duplicate, no_channel, …'),
+  entryId: boundedString(MAX.id).optional().describe('id in the delivery queue'),
+  error: boundedString(MAX.line).optional().describe('quiet_hours, rate_limited, duplicate, no_channel, …'),
 });
 
 export const notificationMethods = defineMethods({

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { defineMethods } from '../definition/define.ts';
-import { mostKeys } from '../values/max-keys.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { maxKeys } from '../values/max-keys.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
 const Id = z.string().min(1).max(256);
 const Text = z.string().min(1).max(MAX.text);
 
 /** What the platform answered, under the action that was asked for. */
-export const PlatformResult = z.object({ ok: z.literal(true), action: upTo(MAX.line), result: z.unknown().optional() });
+export const PlatformResult = z.object({ ok: z.literal(true), action: boundedString(MAX.line), result: z.unknown().optional() });
 
 /** One action: its name and what it needs. */
 function action<const N extends string, S extends z.core.$ZodLooseShape>(name: N, shape: S) {
@@ -80,7 +80,7 @@ export const TelegramAction = z.discriminatedUnion('action', [
   action('promote', {
     ...chat,
     user_id: Id,
-    rights: z.record(upTo(MAX.name), z.boolean()).check(mostKeys(MAX.few)).optional().describe('for example can_pin_messages'),
+    rights: z.record(boundedString(MAX.name), z.boolean()).check(maxKeys(MAX.few)).optional().describe('for example can_pin_messages'),
   }),
 ]);
 

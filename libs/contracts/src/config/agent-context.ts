@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { between, count, flag, percent, positive, ratio, text, texts } from './kinds.ts';
-import { mostKeys } from '../values/max-keys.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { maxKeys } from '../values/max-keys.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
 export const contextGuard = z
   .strictObject({
@@ -60,8 +60,8 @@ export const contextEngine = z
     evictionMinAge: between(3, 50, 15).describe('turns'),
     historyTurns: between(3, 100, 15),
     historyTurnOverrides: z
-      .record(upTo(MAX.name), z.int().min(1).max(100))
-      .check(mostKeys(MAX.many))
+      .record(boundedString(MAX.name), z.int().min(1).max(100))
+      .check(maxKeys(MAX.many))
       .optional()
       .describe('turns by kind of chat'),
     observationKeepWindow: between(1, 50, 25).describe('tool results'),
@@ -85,8 +85,8 @@ export const contextEngine = z
     largeFileTokenThreshold: between(1_000, 200_000, 25_000),
     annotationKeepWindow: between(1, 50, 15).describe('tool results'),
     annotationTriggerChars: between(10_000, 1_000_000, 200_000),
-    summaryModel: upTo(MAX.name).optional(),
-    summaryProvider: upTo(MAX.name).optional(),
+    summaryModel: boundedString(MAX.name).optional(),
+    summaryProvider: boundedString(MAX.name).optional(),
     outputEscalation: z.strictObject({ enabled: flag(true), escalatedMaxTokens: between(4_096, 128_000, 32_768) }).prefault({}),
     postBatchContinuation: z.strictObject({ enabled: flag(true), maxRetries: between(0, 5, 2) }).prefault({}),
     budget,

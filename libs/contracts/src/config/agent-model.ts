@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { flag, positive, count, texts } from './kinds.ts';
-import { mostKeys } from '../values/max-keys.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { maxKeys } from '../values/max-keys.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
 const dollars = z.number().positive().max(1_000_000_000).optional();
 
@@ -37,11 +37,11 @@ export const toolRetryBreaker = z
 export const modelFailover = z
   .strictObject({
     fallbackModels: z
-      .array(z.strictObject({ provider: upTo(MAX.name), modelId: upTo(MAX.name) }))
+      .array(z.strictObject({ provider: boundedString(MAX.name), modelId: boundedString(MAX.name) }))
       .max(MAX.few)
       .default([]),
     authProfiles: z
-      .array(z.strictObject({ keyName: upTo(MAX.name), provider: upTo(MAX.name) }))
+      .array(z.strictObject({ keyName: boundedString(MAX.name), provider: boundedString(MAX.name) }))
       .max(MAX.few)
       .default([]),
     allowedModels: texts().describe('empty allows all models'),
@@ -68,7 +68,7 @@ export const promptTimeout = z
   .describe('maximum silence of a model');
 
 const OperationModel = z.strictObject({
-  model: upTo(MAX.name).optional(),
+  model: boundedString(MAX.name).optional(),
   timeout: z.int().positive().optional().describe('milliseconds'),
 });
 
@@ -89,7 +89,7 @@ export const Retention = z.enum(['none', 'short', 'long']);
 /** How prompts are cached; spread into the agent beside the keys it belongs with. */
 export const caching = {
   cacheRetention: Retention.default('long'),
-  cacheRetentionOverrides: z.record(upTo(MAX.name), Retention).check(mostKeys(MAX.many)).optional().describe('by model'),
+  cacheRetentionOverrides: z.record(boundedString(MAX.name), Retention).check(maxKeys(MAX.many)).optional().describe('by model'),
   adaptiveCacheRetention: flag(true),
   cacheBreakpointStrategy: z.enum(['auto', 'multi-zone', 'single']).default('single'),
   advancedCacheOptimization: z.strictObject({ enableRecentZonePromotion: flag(true) }).prefault({}),

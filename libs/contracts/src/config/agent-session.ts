@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { between, count, flag, positive, ratio, text, texts, timezone } from './kinds.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
 const ResetMode = z.enum(['daily', 'idle', 'hybrid', 'none']);
 
 const ResetOverride = z.strictObject({
   mode: ResetMode.optional(),
   dailyResetHour: z.int().min(0).max(23).optional(),
-  dailyResetTimezone: upTo(MAX.line).optional(),
+  dailyResetTimezone: boundedString(MAX.line).optional(),
   idleTimeoutMs: z.int().positive().optional(),
 });
 
@@ -53,7 +53,7 @@ const compaction = z
   .strictObject({
     softThresholdRatio: ratio(0.75).describe('share of the available context above which compaction starts after a turn'),
     hardThresholdRatio: ratio(0.9).describe('share of the available context above which a turn waits for compaction'),
-    flushModel: upTo(MAX.name).optional().describe('model for summaries if the context engine configures none'),
+    flushModel: boundedString(MAX.name).optional().describe('model for summaries if the context engine configures none'),
     chunkMaxChars: positive(50_000).describe('maximum characters of one summary request'),
     chunkOverlapMessages: count(2),
     chunkMergeSummaries: flag(true),

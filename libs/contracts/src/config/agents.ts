@@ -5,15 +5,15 @@ import * as model from './agent-model.ts';
 import { scheduler, session } from './agent-session.ts';
 import { skills } from './agent-skills.ts';
 import { between, count, flag, positive, ratio, text, texts } from './kinds.ts';
-import { patchOf } from './patch.ts';
-import { mostKeys } from '../values/max-keys.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { createPatchSchema } from './patch.ts';
+import { maxKeys } from '../values/max-keys.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
 const BroadcastGroup = z.strictObject({
-  id: upTo(MAX.id),
+  id: boundedString(MAX.id),
   name: text(),
   targets: z
-    .array(z.strictObject({ channelType: upTo(MAX.name), channelId: upTo(MAX.name), chatId: upTo(MAX.name) }))
+    .array(z.strictObject({ channelType: boundedString(MAX.name), channelId: boundedString(MAX.name), chatId: boundedString(MAX.name) }))
     .max(MAX.many)
     .default([]),
   enabled: flag(true),
@@ -49,10 +49,10 @@ const bootstrap = z
 const elevatedReply = z
   .strictObject({
     enabled: flag(false),
-    trustModelRoutes: z.record(upTo(MAX.name), upTo(MAX.name)).check(mostKeys(MAX.many)).default({}),
-    trustPromptOverrides: z.record(upTo(MAX.name), upTo(MAX.text)).check(mostKeys(MAX.many)).default({}),
+    trustModelRoutes: z.record(boundedString(MAX.name), boundedString(MAX.name)).check(maxKeys(MAX.many)).default({}),
+    trustPromptOverrides: z.record(boundedString(MAX.name), boundedString(MAX.text)).check(maxKeys(MAX.many)).default({}),
     defaultTrustLevel: text('external'),
-    senderTrustMap: z.record(upTo(MAX.name), upTo(MAX.name)).check(mostKeys(MAX.many)).default({}),
+    senderTrustMap: z.record(boundedString(MAX.name), boundedString(MAX.name)).check(maxKeys(MAX.many)).default({}),
   })
   .prefault({});
 
@@ -73,7 +73,7 @@ const notification = z
     maxPerHour: positive(30),
     dedupeWindowMs: count(300_000),
     maxChainDepth: count(0),
-    primaryChannel: z.strictObject({ channelType: upTo(MAX.name), channelId: upTo(MAX.name) }).optional(),
+    primaryChannel: z.strictObject({ channelType: boundedString(MAX.name), channelId: boundedString(MAX.name) }).optional(),
   })
   .prefault({});
 
@@ -91,7 +91,7 @@ const verbosity = z
     enabled: flag(true),
     defaultLevel: VerbosityLevel.default('auto'),
     threadLevel: VerbosityLevel.optional(),
-    overrides: z.record(upTo(MAX.name), VerbosityOverride).check(mostKeys(MAX.many)).default({}).describe('by channel'),
+    overrides: z.record(boundedString(MAX.name), VerbosityOverride).check(maxKeys(MAX.many)).default({}).describe('by channel'),
   })
   .prefault({});
 
@@ -139,15 +139,19 @@ export const AgentConfig = z
     maxContextChars: positive(100_000),
     maxToolResultChars: positive(50_000),
     preserveRecent: count(4).describe('messages'),
-    workspacePath: upTo(MAX.path).optional(),
+    workspacePath: boundedString(MAX.path).optional(),
     reactionLevel: z.enum(['minimal', 'extensive']).optional(),
     broadcastGroups: z.array(BroadcastGroup).max(MAX.few).default([]),
-    oauthProfiles: z.record(upTo(MAX.name), upTo(MAX.name)).check(mostKeys(MAX.many)).optional().describe('profile by provider'),
+    oauthProfiles: z
+      .record(boundedString(MAX.name), boundedString(MAX.name))
+      .check(maxKeys(MAX.many))
+      .optional()
+      .describe('profile by provider'),
     budgets: model.budgets,
     circuitBreaker: model.circuitBreaker,
     toolRetryBreaker: model.toolRetryBreaker,
     workspace: z.strictObject({ profile: z.enum(['full', 'specialist']).default('full') }).prefault({}),
-    modelRoutes: z.strictObject({ default: upTo(MAX.name).optional() }).prefault({}),
+    modelRoutes: z.strictObject({ default: boundedString(MAX.name).optional() }).prefault({}),
     rag,
     bootstrap,
     modelFailover: model.modelFailover,
@@ -177,11 +181,11 @@ export const AgentConfig = z
 export type AgentConfig = z.output<typeof AgentConfig>;
 
 /** What `agents.create` and `agents.update` take: any part of an agent, nothing filled in. */
-export const AgentPatch = patchOf(AgentConfig);
+export const AgentPatch = createPatchSchema(AgentConfig);
 export type AgentPatch = z.output<typeof AgentPatch>;
 
 export const agents = z
   .record(AgentId, AgentConfig.prefault({}))
-  .check(mostKeys(MAX.many))
+  .check(maxKeys(MAX.many))
   .prefault({ default: {} })
   .describe('agents by id');

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { count, flag, port, positive, SecretRef, text, texts } from './kinds.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
 const mediaProcessing = z
   .strictObject({
@@ -17,12 +17,12 @@ const common = {
   enabled: flag(false),
   apiKey: SecretRef.optional(),
   botToken: SecretRef.optional(),
-  webhookUrl: upTo(MAX.url).optional(),
+  webhookUrl: boundedString(MAX.url).optional(),
   allowFrom: texts().describe('allowed senders; empty allows all'),
   appToken: SecretRef.optional(),
   signingSecret: SecretRef.optional(),
   mode: z.enum(['socket', 'http']).optional(),
-  authDir: upTo(MAX.path).optional(),
+  authDir: boundedString(MAX.path).optional(),
   printQR: z.boolean().optional(),
   mediaProcessing,
 };
@@ -30,12 +30,12 @@ const common = {
 const channel = () => z.strictObject(common).prefault({});
 
 const email = {
-  imapHost: upTo(MAX.name).optional(),
+  imapHost: boundedString(MAX.name).optional(),
   imapPort: port(993),
-  smtpHost: upTo(MAX.name).optional(),
+  smtpHost: boundedString(MAX.name).optional(),
   smtpPort: port(587),
   secure: flag(true),
-  address: upTo(MAX.line).optional(),
+  address: boundedString(MAX.line).optional(),
   authType: z.enum(['password', 'oauth2']).default('password'),
   clientId: SecretRef.optional(),
   clientSecret: SecretRef.optional(),
@@ -45,11 +45,11 @@ const email = {
 };
 
 const irc = {
-  host: upTo(MAX.name).optional(),
+  host: boundedString(MAX.name).optional(),
   port: z.int().min(1).max(65_535).optional(),
-  nick: upTo(MAX.name).optional(),
+  nick: boundedString(MAX.name).optional(),
   tls: flag(true),
-  channels: z.array(upTo(MAX.name)).max(MAX.many).optional(),
+  channels: z.array(boundedString(MAX.name)).max(MAX.many).optional(),
   nickservPassword: SecretRef.optional(),
 };
 
@@ -79,11 +79,13 @@ export const channels = z
       .strictObject({
         ...common,
         baseUrl: text('http://127.0.0.1:8080'),
-        account: upTo(MAX.name).optional(),
-        cliPath: upTo(MAX.path).optional(),
+        account: boundedString(MAX.name).optional(),
+        cliPath: boundedString(MAX.path).optional(),
       })
       .prefault({}),
-    imessage: z.strictObject({ ...common, binaryPath: upTo(MAX.path).optional(), account: upTo(MAX.name).optional() }).prefault({}),
+    imessage: z
+      .strictObject({ ...common, binaryPath: boundedString(MAX.path).optional(), account: boundedString(MAX.name).optional() })
+      .prefault({}),
     line: z.strictObject({ ...common, channelSecret: SecretRef.optional(), webhookPath: text('/webhooks/line') }).prefault({}),
     irc: z.strictObject({ ...common, ...irc }).prefault({}),
     email: z.strictObject({ ...common, ...email }).prefault({}),

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { cronLimits } from './agent-session.ts';
 import { between, count, flag, LogLevel, percent, positive, ratio, SecretRef, text, texts, timezone } from './kinds.ts';
-import { mostKeys } from '../values/max-keys.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { maxKeys } from '../values/max-keys.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
 const FileSize = (preset: string) =>
   z
@@ -19,7 +19,7 @@ export const daemon = z
     shutdownTimeoutMs: positive(30_000),
     metricsIntervalMs: positive(30_000),
     eventLoopDelayThresholdMs: z.number().positive().default(500),
-    logLevels: z.record(upTo(MAX.name), LogLevel).check(mostKeys(MAX.many)).default({}).describe('by logging module'),
+    logLevels: z.record(boundedString(MAX.name), LogLevel).check(maxKeys(MAX.many)).default({}).describe('by logging module'),
     logging: z
       .strictObject({
         filePath: text('{dataDir}/logs/daemon.log'),
@@ -33,7 +33,7 @@ export const daemon = z
       .prefault({})
       .describe('log file in one-process installations; separate processes write to standard error'),
     configWebhook: z
-      .strictObject({ url: upTo(MAX.url).optional(), timeoutMs: positive(5_000), secret: SecretRef.optional() })
+      .strictObject({ url: boundedString(MAX.url).optional(), timeoutMs: positive(5_000), secret: SecretRef.optional() })
       .prefault({})
       .describe('webhook that is called on every configuration change'),
   })
@@ -85,7 +85,7 @@ export const scheduler = z
 /** What agents remember. */
 export const memory = z
   .strictObject({
-    dbPath: upTo(MAX.path)
+    dbPath: boundedString(MAX.path)
       .regex(/^(?!\/)(?!(.*\/)?\.{1,2}(\/|$))[\w./-]+$/, 'expected a path below the indexes, without .. in it')
       .default('memory.db')
       .describe('location of the memory index, below `index` in the data directory; rebuilt after a change'),
@@ -134,7 +134,7 @@ export const observability = z
     alertBudget: z
       .strictObject({
         windowMs: positive(3_600_000),
-        thresholds: z.record(upTo(MAX.name), z.int().positive()).check(mostKeys(MAX.many)).default({}),
+        thresholds: z.record(boundedString(MAX.name), z.int().positive()).check(maxKeys(MAX.many)).default({}),
       })
       .prefault({})
       .describe('errors within the window that raise an alert, by kind'),

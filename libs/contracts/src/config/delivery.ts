@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { count, Delivery, flag, positive, text, texts } from './kinds.ts';
-import { mostKeys } from '../values/max-keys.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { maxKeys } from '../values/max-keys.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
 /** The pace between the blocks of an answer. */
 export const deliveryTiming = z
@@ -46,7 +46,7 @@ const ChannelStreaming = z.strictObject({
   useMarkdownIR: flag(true),
   tableMode: TableMode,
   replyMode: ReplyMode.default('first'),
-  replyModeByChatType: z.record(upTo(MAX.name), ReplyMode).check(mostKeys(MAX.many)).optional(),
+  replyModeByChatType: z.record(boundedString(MAX.name), ReplyMode).check(maxKeys(MAX.many)).optional(),
 });
 
 /** How an answer appears on a platform, piece by piece. */
@@ -61,7 +61,7 @@ export const streaming = z
     defaultTableMode: TableMode,
     defaultUseMarkdownIR: flag(true),
     defaultReplyMode: ReplyMode.default('first'),
-    perChannel: z.record(upTo(MAX.name), ChannelStreaming.prefault({})).check(mostKeys(MAX.many)).default({}),
+    perChannel: z.record(boundedString(MAX.name), ChannelStreaming.prefault({})).check(maxKeys(MAX.many)).default({}),
   })
   .prefault({})
   .describe('streaming of answers to channels');
@@ -80,11 +80,11 @@ export const autoReplyEngine = z
   .describe('when an agent answers in a group');
 
 const SendRule = z.strictObject({
-  channelId: upTo(MAX.name).optional(),
-  chatType: upTo(MAX.name).optional(),
-  channelType: upTo(MAX.name).optional(),
+  channelId: boundedString(MAX.name).optional(),
+  chatType: boundedString(MAX.name).optional(),
+  channelType: boundedString(MAX.name).optional(),
   action: Delivery.default('allow'),
-  description: upTo(MAX.line).optional(),
+  description: boundedString(MAX.line).optional(),
 });
 
 /** Where agents may send. */
@@ -122,8 +122,8 @@ export const lifecycleReactions = z
       })
       .prefault({}),
     perChannel: z
-      .record(upTo(MAX.name), z.strictObject({ enabled: z.boolean().optional(), emojiTier: EmojiTier.optional() }))
-      .check(mostKeys(MAX.many))
+      .record(boundedString(MAX.name), z.strictObject({ enabled: z.boolean().optional(), emojiTier: EmojiTier.optional() }))
+      .check(maxKeys(MAX.many))
       .default({}),
   })
   .prefault({})
@@ -168,7 +168,7 @@ export const senderTrustDisplay = z
     displayMode: z.enum(['raw', 'hash', 'alias']).default('hash'),
     hashPrefix: z.int().min(4).max(16).default(8).describe('characters'),
     hashSecretRef: text().describe('name of a secret'),
-    aliases: z.record(upTo(MAX.name), upTo(MAX.name)).check(mostKeys(MAX.many)).default({}),
+    aliases: z.record(boundedString(MAX.name), boundedString(MAX.name)).check(maxKeys(MAX.many)).default({}),
   })
   .prefault({})
   .describe('presentation of the sender to the agent');

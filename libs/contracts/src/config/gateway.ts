@@ -1,20 +1,20 @@
 import { z } from 'zod';
-import { HeldToAgents, Scopes, SessionsOf, TokenId } from '../values/common.ts';
+import { AllowedAgents, Scopes, SessionAccess, TokenId } from '../values/common.ts';
 import { address, count, flag, LongSecretRef, port, positive, text, texts } from './kinds.ts';
 import { McpClient } from './mcp-client.ts';
 import { SpendLimits } from './spend-limits.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
 const GatewayToken = z
   .strictObject({
     id: TokenId,
     secret: LongSecretRef.optional(),
     scopes: Scopes.default([]),
-    sessions: SessionsOf.default('tenant').describe('sessions that the token may read and write'),
+    sessions: SessionAccess.default('tenant').describe('sessions that the token may read and write'),
     lenient: flag(false).describe('/v1 ignores unsupported fields'),
     mcpClient: McpClient.optional(),
     budgets: SpendLimits.optional(),
-    agents: HeldToAgents.optional(),
+    agents: AllowedAgents.optional(),
     expiresAt: z.iso.datetime({ offset: true }).max(MAX.id).optional().describe('expiry time'),
   })
   .refine((token) => !token.scopes.includes('mcp-client') || token.scopes.length === 1, {
@@ -33,7 +33,7 @@ const Tls = z.strictObject({
 export const gateway = z
   .strictObject({
     enabled: flag(true),
-    host: upTo(MAX.name)
+    host: boundedString(MAX.name)
       .regex(/^[A-Za-z0-9.:_-]+$/)
       .default('127.0.0.1')
       .describe('host name or address, never a URL'),
@@ -80,19 +80,19 @@ export const gateway = z
   .describe('gateway: listener, tokens, limits');
 
 const WebhookMapping = z.strictObject({
-  id: upTo(MAX.id).optional(),
-  match: z.strictObject({ path: upTo(MAX.path).optional(), source: upTo(MAX.name).optional() }).optional(),
+  id: boundedString(MAX.id).optional(),
+  match: z.strictObject({ path: boundedString(MAX.path).optional(), source: boundedString(MAX.name).optional() }).optional(),
   action: z.enum(['wake', 'agent']).default('agent'),
   wakeMode: z.enum(['now', 'next-heartbeat']).default('now'),
-  name: upTo(MAX.name).optional(),
-  agentId: upTo(MAX.id).optional(),
-  sessionKey: upTo(MAX.line).optional().describe('template'),
-  messageTemplate: upTo(MAX.text).optional(),
-  textTemplate: upTo(MAX.text).optional(),
+  name: boundedString(MAX.name).optional(),
+  agentId: boundedString(MAX.id).optional(),
+  sessionKey: boundedString(MAX.line).optional().describe('template'),
+  messageTemplate: boundedString(MAX.text).optional(),
+  textTemplate: boundedString(MAX.text).optional(),
   deliver: z.boolean().optional(),
-  channel: upTo(MAX.name).optional(),
-  to: upTo(MAX.line).optional(),
-  model: upTo(MAX.name).optional().describe('model of the turn, if the agent allows it'),
+  channel: boundedString(MAX.name).optional(),
+  to: boundedString(MAX.line).optional(),
+  model: boundedString(MAX.name).optional().describe('model of the turn, if the agent allows it'),
   timeoutSeconds: z.int().positive().optional().describe('seconds from the start of the turn'),
   scheme: z
     .enum(['hmac', 'standard'])
@@ -120,7 +120,7 @@ const hmac = z
 export const webhooks = z
   .strictObject({
     enabled: flag(false),
-    path: upTo(MAX.path)
+    path: boundedString(MAX.path)
       .regex(/^(?!\/(?:api|app|media|mcp|rpc|v1|ws)(?:\/|$))(?:\/[A-Za-z0-9._~-]+)+\/?$/)
       .default('/hooks')
       .describe('path prefix; must not collide with other routes'),
@@ -141,11 +141,11 @@ export const routing = z
     bindings: z
       .array(
         z.strictObject({
-          channelType: upTo(MAX.name).optional(),
-          channelId: upTo(MAX.name).optional(),
-          peerId: upTo(MAX.name).optional(),
-          guildId: upTo(MAX.name).optional(),
-          agentId: upTo(MAX.id),
+          channelType: boundedString(MAX.name).optional(),
+          channelId: boundedString(MAX.name).optional(),
+          peerId: boundedString(MAX.name).optional(),
+          guildId: boundedString(MAX.name).optional(),
+          agentId: boundedString(MAX.id),
         }),
       )
       .max(MAX.many)
@@ -159,7 +159,7 @@ export const routing = z
 export const browser = z
   .strictObject({
     enabled: flag(false),
-    chromePath: upTo(MAX.path).optional(),
+    chromePath: boundedString(MAX.path).optional(),
     cdpPort: port(9222),
     defaultProfile: text('default'),
     headless: flag(true),
@@ -170,8 +170,8 @@ export const browser = z
     timeoutMs: positive(30_000),
     baseCdpPort: port(18_800),
     maxProfiles: z.int().min(1).max(50).default(10),
-    profilesDir: upTo(MAX.path).optional(),
-    downloadsDir: upTo(MAX.path).optional(),
+    profilesDir: boundedString(MAX.path).optional(),
+    downloadsDir: boundedString(MAX.path).optional(),
     downloadTimeoutMs: positive(120_000),
     viewport: z
       .strictObject({ width: positive(1_280), height: positive(720) })

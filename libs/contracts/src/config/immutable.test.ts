@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { IMMUTABLE_PATHS, isImmutable, isNeverByRpc, MUTABLE_EXCEPTIONS, mutableAlternatives, writtenPaths } from './immutable.ts';
+import { IMMUTABLE_PATHS, isImmutable, isOperatorOnly, MUTABLE_EXCEPTIONS, mutableAlternatives, writtenPaths } from './immutable.ts';
 import { ConfigurationPatch } from './sections.ts';
 
 test('what is immutable is so with all beneath it, and above it where a write would replace it', () => {
@@ -49,12 +49,12 @@ test('an operator can open an immutable path, but neither the sandbox nor the li
   }
   for (const path of ['gateway.port', 'agents.oslo.skills', 'agents.oslo.skills.execSandbox.enabled', 'config.immutableOverrides'])
     assert.equal(isImmutable(path, open), true, path);
-  assert.equal(isNeverByRpc('config.immutableOverrides'), true);
+  assert.equal(isOperatorOnly('config.immutableOverrides'), true);
 });
 
 test('no method loosens the sandbox', () => {
-  assert.equal(isNeverByRpc('agents.oslo.skills.execSandbox.enabled'), true);
-  assert.equal(isNeverByRpc('agents.oslo.skills.toolPolicy.allow'), false);
+  assert.equal(isOperatorOnly('agents.oslo.skills.execSandbox.enabled'), true);
+  assert.equal(isOperatorOnly('agents.oslo.skills.toolPolicy.allow'), false);
 });
 
 test('a patch writes its leaves; lists are leaves', () => {

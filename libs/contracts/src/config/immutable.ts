@@ -1,6 +1,6 @@
 import { SECTION_NAMES, topLevel } from './sections.ts';
 
-/** What `config.*` may not write; `*` stands for one name. It is changed in a file, or by the methods of `METHODS_THAT_WRITE`. */
+/** What `config.*` may not write; `*` stands for one name. It is changed in a file, or by the methods of `CONFIG_WRITE_METHODS`. */
 export const IMMUTABLE_PATHS: readonly string[] = [
   ...Object.keys(topLevel).filter((key) => key !== 'logLevel'),
   'config',
@@ -39,10 +39,10 @@ export const MUTABLE_EXCEPTIONS: readonly string[] = [
 ];
 
 /** What no method may write, `agents.update` included. */
-export const NEVER_BY_RPC: readonly string[] = ['agents.*.skills.execSandbox', 'config'];
+export const OPERATOR_ONLY_PATHS: readonly string[] = ['agents.*.skills.execSandbox', 'config'];
 
 /** The methods that change what `config.*` may not. */
-export const METHODS_THAT_WRITE: Readonly<Record<string, string>> = {
+export const CONFIG_WRITE_METHODS: Readonly<Record<string, string>> = {
   agents: 'agents.create, agents.update, agents.delete, heartbeat.update',
   'gateway.tokens': 'tokens.create, tokens.rotate, tokens.revoke',
   channels: 'channels.enable, channels.disable',
@@ -55,15 +55,15 @@ export const METHODS_THAT_WRITE: Readonly<Record<string, string>> = {
 export function isImmutable(path: string, overrides: readonly string[] = []): boolean {
   const names = path.split('.');
   if (!(SECTION_NAMES as readonly string[]).includes(names[0] ?? '')) return true;
-  if (NEVER_BY_RPC.some((never) => covers(never, names) || coversAbove(never, names))) return true;
+  if (OPERATOR_ONLY_PATHS.some((never) => covers(never, names) || coversAbove(never, names))) return true;
   if ([...MUTABLE_EXCEPTIONS, ...overrides].some((open) => covers(open, names))) return false;
   return IMMUTABLE_PATHS.some((immutable) => covers(immutable, names) || immutable.startsWith(`${path}.`));
 }
 
 /** Whether this path is one that no method may write. */
-export function isNeverByRpc(path: string): boolean {
+export function isOperatorOnly(path: string): boolean {
   const names = path.split('.');
-  return NEVER_BY_RPC.some((pattern) => covers(pattern, names));
+  return OPERATOR_ONLY_PATHS.some((pattern) => covers(pattern, names));
 }
 
 /** Every path that a patch writes: lists and scalars are values, objects are descended into. */
@@ -75,7 +75,7 @@ export function writtenPaths(patch: unknown, prefix = ''): string[] {
 /** What a refusal of this path can offer instead: writable paths beside it, and methods. */
 export function mutableAlternatives(path: string): string[] {
   const section = path.split('.')[0] ?? '';
-  const others = Object.entries(METHODS_THAT_WRITE).flatMap(([prefix, methods]) =>
+  const others = Object.entries(CONFIG_WRITE_METHODS).flatMap(([prefix, methods]) =>
     path === prefix || path.startsWith(`${prefix}.`) ? [methods] : [],
   );
   return [...MUTABLE_EXCEPTIONS.filter((exception) => exception.startsWith(`${section}.`)), ...others];

@@ -1,26 +1,26 @@
 import { z } from 'zod';
 import { count, flag, positive, SecretRef, text } from './kinds.ts';
-import { mostKeys } from '../values/max-keys.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { maxKeys } from '../values/max-keys.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
 const McpServer = z.strictObject({
   name: z.string().min(1).max(MAX.name),
   transport: z.enum(['stdio', 'sse', 'http']),
-  command: upTo(MAX.path).optional(),
-  args: z.array(upTo(MAX.path)).max(MAX.many).optional(),
-  url: upTo(MAX.url).optional(),
-  env: z.record(upTo(MAX.name), upTo(MAX.value)).check(mostKeys(MAX.many)).optional(),
-  cwd: upTo(MAX.path).optional(),
+  command: boundedString(MAX.path).optional(),
+  args: z.array(boundedString(MAX.path)).max(MAX.many).optional(),
+  url: boundedString(MAX.url).optional(),
+  env: z.record(boundedString(MAX.name), boundedString(MAX.value)).check(maxKeys(MAX.many)).optional(),
+  cwd: boundedString(MAX.path).optional(),
   enabled: flag(true),
-  headers: z.record(upTo(MAX.name), upTo(MAX.value)).check(mostKeys(MAX.few)).optional(),
+  headers: z.record(boundedString(MAX.name), boundedString(MAX.value)).check(maxKeys(MAX.few)).optional(),
   maxConcurrency: z.int().positive().optional(),
 });
 
 const AutoReplyRule = z.strictObject({
   id: z.string().min(1).max(MAX.id),
-  pattern: upTo(MAX.line),
-  template: upTo(MAX.text),
-  channels: z.array(upTo(MAX.name)).max(MAX.many).optional(),
+  pattern: boundedString(MAX.line),
+  template: boundedString(MAX.text),
+  channels: z.array(boundedString(MAX.name)).max(MAX.many).optional(),
   priority: z.int().default(0),
 });
 
@@ -58,7 +58,7 @@ const Plugin = z.strictObject({
 export const plugins = z
   .strictObject({
     enabled: flag(true),
-    plugins: z.record(upTo(MAX.name), Plugin.prefault({})).check(mostKeys(MAX.many)).default({}),
+    plugins: z.record(boundedString(MAX.name), Plugin.prefault({})).check(maxKeys(MAX.many)).default({}),
   })
   .prefault({})
   .describe('extensions by id');
@@ -74,7 +74,7 @@ export const documentation = z
     skillsMarketplaceUrl: text(),
     mcpRegistryUrl: text(),
     customLinks: z
-      .array(z.strictObject({ label: upTo(MAX.line), url: upTo(MAX.url) }))
+      .array(z.strictObject({ label: boundedString(MAX.line), url: boundedString(MAX.url) }))
       .max(MAX.many)
       .default([]),
   })

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { MAX, upTo } from '../values/sizes.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
 // Hundreds of settings are of these kinds: of each there is one schema, and only the default is a setting's own.
 const Flag = z.boolean();
 const Positive = z.int().positive();
 const Count = z.int().nonnegative();
-const Texts = z.array(upTo(MAX.value)).max(MAX.many);
+const Texts = z.array(boundedString(MAX.value)).max(MAX.many);
 
 export const flag = (preset: boolean) => Flag.default(preset);
 /** A whole number above zero. */
@@ -17,9 +17,9 @@ export const between = (least: number, most: number, preset: number) => z.int().
 export const ratio = (preset: number) => z.number().min(0).max(1).default(preset);
 export const percent = (preset: number) => z.number().min(0).max(100).default(preset);
 export const port = (preset: number) => z.int().min(1).max(65_535).default(preset);
-export const text = (preset = '') => upTo(MAX.value).default(preset);
+export const text = (preset = '') => boundedString(MAX.value).default(preset);
 /** Where requests are sent; empty is nowhere. */
-export const address = () => upTo(MAX.value).refine(isAddress, 'an http:// or https:// URL').default('');
+export const address = () => boundedString(MAX.value).refine(isAddress, 'an http:// or https:// URL').default('');
 export const texts = (preset: readonly string[] = []) => Texts.default([...preset]);
 
 export const LogLevel = z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal']);

@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import { texts } from './kinds.ts';
-import { mostKeys } from '../values/max-keys.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { maxKeys } from '../values/max-keys.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
 /** What a token of the scope `mcp-client` opens at `/mcp`: nothing that is not named here. */
 export const McpClient = z.strictObject({
   allowlist: texts().describe('tools the client may call'),
   sessionAllowlist: texts().describe('sessions the client may read'),
   toolRateLimit: z
-    .record(upTo(MAX.name), z.int().positive())
-    .check(mostKeys(MAX.many))
+    .record(boundedString(MAX.name), z.int().positive())
+    .check(maxKeys(MAX.many))
     .default({})
     .describe('calls a minute by tool; default 30'),
 });

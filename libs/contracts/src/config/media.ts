@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { count, Delivery, flag, positive, SpeechMode, text } from './kinds.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
 const Transcriber = z.enum(['openai', 'groq', 'deepgram']);
 const VisionProvider = z.enum(['openai', 'anthropic', 'google']);
@@ -25,10 +25,10 @@ const DOCUMENT_TYPES = [
 const transcription = z
   .strictObject({
     provider: Transcriber.default('openai'),
-    model: upTo(MAX.name).optional(),
+    model: boundedString(MAX.name).optional(),
     maxFileSizeMb: z.number().positive().default(25),
     timeoutMs: positive(60_000),
-    language: upTo(MAX.name).optional(),
+    language: boundedString(MAX.name).optional(),
     autoTranscribe: flag(true),
     preflight: flag(true),
     fallbackProviders: z.array(Transcriber).max(MAX.few).default([]).describe('tried in order'),
@@ -36,9 +36,9 @@ const transcription = z
   .prefault({});
 
 const ScopeRule = z.strictObject({
-  channel: upTo(MAX.name).optional(),
-  chatType: upTo(MAX.name).optional(),
-  keyPrefix: upTo(MAX.line).optional(),
+  channel: boundedString(MAX.name).optional(),
+  chatType: boundedString(MAX.name).optional(),
+  keyPrefix: boundedString(MAX.line).optional(),
   action: Delivery,
 });
 
@@ -46,7 +46,7 @@ const vision = z
   .strictObject({
     enabled: flag(true),
     providers: z.array(VisionProvider).max(MAX.few).default(['openai', 'anthropic', 'google']),
-    defaultProvider: upTo(MAX.name).optional(),
+    defaultProvider: boundedString(MAX.name).optional(),
     videoMaxBase64Bytes: positive(70_000_000),
     videoMaxRawBytes: positive(50_000_000),
     videoTimeoutMs: positive(120_000),
@@ -70,7 +70,7 @@ const linkUnderstanding = z
 const documentExtraction = z
   .strictObject({
     enabled: flag(true),
-    allowedMimes: z.array(upTo(MAX.name)).max(MAX.many).default(DOCUMENT_TYPES),
+    allowedMimes: z.array(boundedString(MAX.name)).max(MAX.many).default(DOCUMENT_TYPES),
     maxBytes: positive(10_485_760),
     maxChars: positive(200_000).describe('maximum for one document'),
     maxTotalChars: positive(500_000).describe('maximum for one message'),
@@ -111,7 +111,7 @@ export const tts = z
     provider: z.enum(['openai', 'elevenlabs', 'edge']).default('openai'),
     voice: text('alloy'),
     format: text('opus'),
-    model: upTo(MAX.name).optional(),
+    model: boundedString(MAX.name).optional(),
     autoMode: SpeechMode.default('off').describe('never equals off, voice_reply equals inbound'),
     maxTextLength: positive(4_096).describe('characters'),
     tagPattern: text(String.raw`\[\[tts(?::.*?)?\]\]`).describe('regular expression'),
@@ -137,7 +137,7 @@ export const tts = z
 export const imageGen = z
   .strictObject({
     provider: z.enum(['fal', 'openai']).default('fal'),
-    model: upTo(MAX.name).optional(),
+    model: boundedString(MAX.name).optional(),
     safetyChecker: flag(true),
     maxPerHour: positive(10).describe('images per agent'),
     defaultSize: text('1024x1024').describe('pixels, width x height'),

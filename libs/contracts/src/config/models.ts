@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { address, count, flag, positive, text, texts } from './kinds.ts';
-import { mostKeys } from '../values/max-keys.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { maxKeys } from '../values/max-keys.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
 /** Which models are known and which is meant when none is named. */
 export const models = z
@@ -47,7 +47,7 @@ export type CapabilityClass = z.output<typeof CapabilityClass>;
 
 const ProviderModel = z.strictObject({
   id: z.string().min(1).max(MAX.name),
-  name: upTo(MAX.name).optional(),
+  name: boundedString(MAX.name).optional(),
   reasoning: flag(false),
   contextWindow: z.int().positive().optional().describe('tokens'),
   maxTokens: z.int().positive().optional().describe('tokens of one answer'),
@@ -81,7 +81,7 @@ export const ProviderEntry = z.strictObject({
     .describe('protocol: anthropic and google use their native ones; all others, for example openai-compatible, use chat completions'),
   name: text().describe('display name in errors'),
   baseUrl: address(),
-  apiKeyName: upTo(MAX.name)
+  apiKeyName: boundedString(MAX.name)
     .regex(/^([A-Z][A-Z0-9_]{0,255})?$/)
     .default('')
     .describe('name of the secret with the key, not the key itself; ends in _KEY or _API_TOKEN'),
@@ -89,8 +89,8 @@ export const ProviderEntry = z.strictObject({
   timeoutMs: positive(120_000),
   maxRetries: count(2),
   headers: z
-    .record(upTo(MAX.name), upTo(MAX.value))
-    .check(mostKeys(MAX.few))
+    .record(boundedString(MAX.name), boundedString(MAX.value))
+    .check(maxKeys(MAX.few))
     .default({})
     .describe('headers sent with every request; never shown'),
   capabilities,
@@ -109,7 +109,7 @@ export const providers = z
           .refine((id) => id !== 'default', 'another id: default is reserved'),
         ProviderEntry,
       )
-      .check(mostKeys(MAX.many))
+      .check(maxKeys(MAX.many))
       .default({}),
   })
   .prefault({})

@@ -4,7 +4,7 @@ import { z } from 'zod';
 export type DeepPartial<T> = T extends readonly unknown[] ? T : T extends object ? { [K in keyof T]?: DeepPartial<T[K]> | undefined } : T;
 
 /** The schema of a change: the same keys, each optional, and no defaults, so that what was not said stays unsaid. */
-export function patchOf<S extends z.ZodType>(schema: S): z.ZodType<DeepPartial<z.input<S>>, DeepPartial<z.input<S>>> {
+export function createPatchSchema<S extends z.ZodType>(schema: S): z.ZodType<DeepPartial<z.input<S>>, DeepPartial<z.input<S>>> {
   return loosen(schema) as z.ZodType<DeepPartial<z.input<S>>, DeepPartial<z.input<S>>>;
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { count, flag, positive, text } from './kinds.ts';
-import { mostKeys } from '../values/max-keys.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { maxKeys } from '../values/max-keys.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
 const QueueMode = z
   .enum(['followup', 'collect', 'steer', 'steer+followup'])
@@ -46,11 +46,14 @@ export const queue = z
     defaultDebounceMs: count(0).describe('default if neither debounce nor the channel sets one'),
     defaultOverflow: overflow,
     perChannel: z
-      .record(upTo(MAX.name), z.strictObject({ mode: QueueMode.default('steer+followup'), debounceMs: count(0), overflow }).prefault({}))
-      .check(mostKeys(MAX.many))
+      .record(
+        boundedString(MAX.name),
+        z.strictObject({ mode: QueueMode.default('steer+followup'), debounceMs: count(0), overflow }).prefault({}),
+      )
+      .check(maxKeys(MAX.many))
       .default({}),
     debounce: z.strictObject(debounce).prefault({}),
-    perChannelDebounce: z.record(upTo(MAX.name), z.strictObject(debounce).prefault({})).check(mostKeys(MAX.many)).default({}),
+    perChannelDebounce: z.record(boundedString(MAX.name), z.strictObject(debounce).prefault({})).check(maxKeys(MAX.many)).default({}),
     followup: z.strictObject({ maxFollowupRuns: count(3), followupOnCompaction: flag(true) }).prefault({}),
     priorityEnabled: flag(false).describe('enables priority lanes'),
     priorityLanes: z

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { z } from 'zod';
 import { parseParams } from '../definition/validation.ts';
 import { AgentConfig, AgentPatch } from './agents.ts';
-import { patchOf } from './patch.ts';
+import { createPatchSchema } from './patch.ts';
 import { Configuration, ConfigurationPatch, OBJECT_SECTIONS, SECTION_NAMES, sections, topLevel, type SectionName } from './sections.ts';
 
 const defaults = Configuration.parse({});
@@ -222,7 +222,7 @@ test('the keys of a change are made when somebody writes one, and once', () => {
     return unwrap();
   };
   const section = z.strictObject({ deep: z.strictObject({ inner }) });
-  const [patch, other] = [patchOf(section), patchOf(z.strictObject({ section }))];
+  const [patch, other] = [createPatchSchema(section), createPatchSchema(z.strictObject({ section }))];
   assert.equal(looked, 0);
   assert.deepEqual(patch.parse({ deep: {} }), { deep: {} });
   assert.deepEqual(other.parse({ section: { deep: { inner: 'y' } } }), { section: { deep: { inner: 'y' } } });

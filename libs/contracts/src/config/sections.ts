@@ -9,7 +9,7 @@ import { documentation, integrations, plugins } from './integrations.ts';
 import { LogLevel, text } from './kinds.ts';
 import { imageGen, media, tts } from './media.ts';
 import { embedding, models, oauth, providers } from './models.ts';
-import { patchOf } from './patch.ts';
+import { createPatchSchema } from './patch.ts';
 import { queue } from './queue.ts';
 import { approvals, security } from './security.ts';
 
@@ -78,5 +78,5 @@ export const OBJECT_SECTIONS: readonly SectionName[] = SECTION_NAMES.filter((nam
 export const Configuration = z.strictObject(sections);
 
 /** One layer of the configuration, a file or a stored version: any part of it, nothing filled in. */
-export const ConfigurationPatch = patchOf(Configuration);
+export const ConfigurationPatch = createPatchSchema(Configuration);
 export type ConfigurationPatch = z.output<typeof ConfigurationPatch>;

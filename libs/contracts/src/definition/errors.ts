@@ -62,7 +62,7 @@ export class ServiceError extends Error {
  * As the constructor, for what is said often and is no defect: it does not know where it was made, which is most of what an error
  * costs.
  */
-export function refusal(code: ErrorCode, message: string, options: { details?: ErrorDetails } = {}): ServiceError {
+export function createServiceError(code: ErrorCode, message: string, options: { details?: ErrorDetails } = {}): ServiceError {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
   try {

@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { z } from 'zod';
 import { ConfigurationPatch, sections } from '../config/sections.ts';
 import { inputSchema, outputSchema, type JsonSchema } from './json-schema.ts';
-import { mostKeys } from '../values/max-keys.ts';
-import { openRpcDocument } from '../catalog/openrpc.ts';
+import { maxKeys } from '../values/max-keys.ts';
+import { buildOpenRpcDocument } from '../catalog/openrpc.ts';
 import { callables } from '../catalog/contracts.ts';
 
 const DRAFT_7 = new Set(
@@ -37,7 +37,7 @@ test('every published schema keeps to the formats of draft 7', () => {
 });
 
 test('so does the whole OpenRPC document', () => {
-  const document = openRpcDocument({ url: 'http://127.0.0.1:4766/rpc', version: '0.1.0' });
+  const document = buildOpenRpcDocument({ url: 'http://127.0.0.1:4766/rpc', version: '0.1.0' });
   assert.ok(document.methods.length > 0);
   assert.deepEqual([...formats(document)], []);
 });
@@ -55,7 +55,7 @@ test('a prefix, an encoding and the like are patterns', () => {
 });
 
 test('a record says how many names it takes', () => {
-  const Record = z.record(z.string().max(9), z.int()).check(mostKeys(7));
+  const Record = z.record(z.string().max(9), z.int()).check(maxKeys(7));
   const expected = {
     type: 'object',
     propertyNames: { type: 'string', maxLength: 9 },

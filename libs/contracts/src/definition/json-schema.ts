@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { mostKeysOf } from '../values/max-keys.ts';
+import { readMaxKeys } from '../values/max-keys.ts';
 
 /** OpenRPC builds on draft 7, OpenAPI 3.1 on draft 2020-12. */
 type Target = 'draft-7' | 'draft-2020-12';
@@ -41,7 +41,7 @@ function project(schema: z.ZodType, io: 'input' | 'output', target: Target): Jso
     unrepresentable: 'any',
     override: ({ zodSchema, jsonSchema }) => {
       if (io === 'output' && zodSchema._zod.def.type === 'object') openUp(zodSchema as z.core.$ZodObject, jsonSchema);
-      const names = mostKeysOf(zodSchema);
+      const names = readMaxKeys(zodSchema);
       if (names !== undefined) jsonSchema.maxProperties = names;
       // Others are words of zod alone; what they mean stands beside them as a pattern.
       if (jsonSchema.format !== undefined && !FORMATS.has(jsonSchema.format)) delete jsonSchema.format;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bucketKey, bucketKeyParts, streamsOf, subjectPart, subjects, TURNS_LOG } from './subjects.ts';
+import { bucketKey, bucketKeyParts, listStreams, subjectPart, subjects, TURNS_LOG } from './subjects.ts';
 
 const TEXTS = ['ci', 'first=2', 'ops.eu:west@acme', 'a.b', 'a=2eb', '*', '>', 'acme & sons', 'größe', ' ', '=', '.'];
 
@@ -36,6 +36,6 @@ test('each turn stands in one part of the log of turns, and the parts share turn
   }
   assert.equal(counts.size, parts.length);
   for (const [part, count] of counts) assert.ok(count > 800 && count < 1_200, `${part} has ${count} of 1,000`);
-  assert.deepEqual(streamsOf(TURNS_LOG).slice(0, 2), ['TURNS_0', 'TURNS_1']);
+  assert.deepEqual(listStreams(TURNS_LOG).slice(0, 2), ['TURNS_0', 'TURNS_1']);
   assert.equal(subjects.turn('turn_1'), 'turn.a.turn_1', 'replicas of two releases agree on where a turn stands');
 });

@@ -98,7 +98,7 @@ export interface LogDefinition {
 }
 
 /** The streams that may hold something of a log. */
-export function streamsOf({ name, parts }: Pick<LogDefinition, 'name' | 'parts'>): string[] {
+export function listStreams({ name, parts }: Pick<LogDefinition, 'name' | 'parts'>): string[] {
   return parts === undefined ? [name] : parts.map((_, at) => `${name}_${at}`);
 }
 
@@ -143,7 +143,7 @@ export interface BucketDefinition {
 /** Each live token as the edge sees it, by tenant and id (`bucketKey`). */
 export const TOKENS_BUCKET: BucketDefinition & Access = { name: 'tokens', writers: ['secrets'], readers: ['gateway', 'registry'] };
 /** The key that is written after all others when the tokens were told anew: without it, one that is missing may be as good as ever. */
-export const TOKENS_TOLD = 'told';
+export const TOKENS_COMPLETE_KEY = 'told';
 /** The effective configuration of each agent, by tenant and agent id (`bucketKey`). */
 export const AGENTS_BUCKET: BucketDefinition & Access = {
   name: 'agents',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { z } from 'zod';
 import { ServiceError } from './errors.ts';
-import { mostKeys } from '../values/max-keys.ts';
+import { maxKeys } from '../values/max-keys.ts';
 import { describeIssues, invalidParams, parseParams } from './validation.ts';
 
 function refusal(schema: z.ZodType, value: unknown): ServiceError {
@@ -46,7 +46,7 @@ describe('the wording of refused params', () => {
   });
 
   test('says how many names a record takes', () => {
-    const Env = z.strictObject({ env: z.record(z.string(), z.string()).check(mostKeys(1)) });
+    const Env = z.strictObject({ env: z.record(z.string(), z.string()).check(maxKeys(1)) });
     says(Env, { env: { a: 'x', b: 'y' } }, 'env: expected object of at most 1 name, got larger object');
   });
 

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { JsonObject, Worker } from '../values/common.ts';
-import { foldSpellings } from '../values/field-aliases.ts';
+import { JsonObject, ActingAgentId } from '../values/common.ts';
+import { resolveAliases } from '../values/field-aliases.ts';
 import { NodeType } from './node-types.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
-export const NodeId = upTo(MAX.id)
+export const NodeId = boundedString(MAX.id)
   .regex(/^[A-Za-z0-9_-]{1,128}$/)
   .describe('letters, digits, - and _; used in templates and file names');
 
@@ -12,7 +12,7 @@ const fields = {
   node_id: NodeId,
   task: z.string().min(1).max(MAX.text).describe('may use {{nodeId.result}} of its dependencies and ${NAME} of the inputs'),
   depends_on: z.array(NodeId).max(MAX.few),
-  agent: Worker,
+  agent: ActingAgentId,
   model: z.string().min(1).max(256),
   timeout_ms: z.int().positive(),
   max_steps: z.int().positive(),
@@ -81,7 +81,7 @@ export const GraphNodeInput = z
     task: fields.task,
   })
   .describe('requires node_id (or nodeId) and task; each name in one spelling, agent also as agentId')
-  .transform((node, ctx) => foldSpellings(node, spellings, ctx))
+  .transform((node, ctx) => resolveAliases(node, spellings, ctx))
   .pipe(GraphNode);
 
 /** What `graph.define` takes. Cycles, unknown dependencies and double ids are found by the service. */

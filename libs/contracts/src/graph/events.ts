@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Count, DurationMs, Timestamp } from '../values/common.ts';
 import { defineEvents } from '../definition/define.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
 export const NodeStatus = z.enum(['pending', 'ready', 'running', 'completed', 'failed', 'skipped']);
 export const GraphStatus = z.enum(['running', 'completed', 'failed', 'cancelled']);
@@ -11,8 +11,8 @@ export const graphEvents = defineEvents({
   'graph:started': {
     summary: 'A graph started.',
     payload: z.object({
-      graphId: upTo(MAX.id),
-      label: upTo(MAX.line).optional(),
+      graphId: boundedString(MAX.id),
+      label: boundedString(MAX.line).optional(),
       nodeCount: Count,
       timestamp: Timestamp,
     }),
@@ -21,12 +21,12 @@ export const graphEvents = defineEvents({
   'graph:node_updated': {
     summary: 'A node of a running graph changed state.',
     payload: z.object({
-      graphId: upTo(MAX.id),
-      nodeId: upTo(MAX.id),
+      graphId: boundedString(MAX.id),
+      nodeId: boundedString(MAX.id),
       status: NodeStatus,
       previousStatus: NodeStatus.optional(),
       durationMs: DurationMs.optional(),
-      error: upTo(MAX.line).optional(),
+      error: boundedString(MAX.line).optional(),
       timestamp: Timestamp,
     }),
     example: {
@@ -41,7 +41,7 @@ export const graphEvents = defineEvents({
   'graph:completed': {
     summary: 'A graph ended, successfully or not.',
     payload: z.object({
-      graphId: upTo(MAX.id),
+      graphId: boundedString(MAX.id),
       status: GraphStatus,
       durationMs: DurationMs,
       nodeCount: Count,

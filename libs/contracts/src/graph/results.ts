@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import { Count, DurationMs, Timestamp } from '../values/common.ts';
 import { GraphStatus, NodeStatus } from './events.ts';
-import { mostKeys } from '../values/max-keys.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { maxKeys } from '../values/max-keys.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
-const graphId = upTo(MAX.id);
-const runId = upTo(MAX.id);
-const name = upTo(MAX.name);
-const Output = upTo(MAX.payload).nullable().describe('null until the node has completed');
-const Outputs = z.record(upTo(MAX.name), Output).check(mostKeys(MAX.many)).describe('by node id');
+const graphId = boundedString(MAX.id);
+const runId = boundedString(MAX.id);
+const name = boundedString(MAX.name);
+const Output = boundedString(MAX.payload).nullable().describe('null until the node has completed');
+const Outputs = z.record(boundedString(MAX.name), Output).check(maxKeys(MAX.many)).describe('by node id');
 
 /** Something about a graph that is allowed and probably not meant. */
 export const GraphWarning = z.object({
@@ -23,19 +23,19 @@ export const GraphWarning = z.object({
     'information_bottleneck',
     'unresolved_variable',
   ]),
-  nodeId: upTo(MAX.id).optional(),
-  message: upTo(MAX.line),
-  fix: upTo(MAX.line).optional(),
+  nodeId: boundedString(MAX.id).optional(),
+  message: boundedString(MAX.line),
+  fix: boundedString(MAX.line).optional(),
 });
 export type GraphWarning = z.infer<typeof GraphWarning>;
 
 export const GraphDefined = z.object({
   graphId,
   nodeCount: Count,
-  executionOrder: z.array(upTo(MAX.name)).max(MAX.many),
+  executionOrder: z.array(boundedString(MAX.name)).max(MAX.many),
   warnings: z.array(GraphWarning).max(MAX.many),
-  label: upTo(MAX.line).optional(),
-  userVariables: z.array(upTo(MAX.line)).max(MAX.many).optional().describe('the ${NAME} variables that its tasks use'),
+  label: boundedString(MAX.line).optional(),
+  userVariables: z.array(boundedString(MAX.line)).max(MAX.many).optional().describe('the ${NAME} variables that its tasks use'),
 });
 
 export const GraphExecution = z.object({
@@ -48,9 +48,9 @@ export const GraphExecution = z.object({
 
 export const NodeState = z.object({
   status: NodeStatus,
-  runId: upTo(MAX.id).optional().describe('id of the sub-agent run'),
+  runId: boundedString(MAX.id).optional().describe('id of the sub-agent run'),
   output: Output.describe('truncated to 500 characters'),
-  error: upTo(MAX.line).optional(),
+  error: boundedString(MAX.line).optional(),
   startedAt: Timestamp.optional(),
   completedAt: Timestamp.optional(),
   durationMs: DurationMs.optional(),
@@ -62,11 +62,11 @@ const Progress = z.enum(['pending', ...GraphStatus.options]).describe('pending u
 export const GraphProgress = z.object({
   graphId,
   runId: runId.optional(),
-  label: upTo(MAX.line).optional(),
+  label: boundedString(MAX.line).optional(),
   status: Progress,
   isTerminal: z.boolean(),
-  executionOrder: z.array(upTo(MAX.name)).max(MAX.many),
-  nodes: z.record(upTo(MAX.name), NodeState).check(mostKeys(MAX.many)).describe('by node id'),
+  executionOrder: z.array(boundedString(MAX.name)).max(MAX.many),
+  nodes: z.record(boundedString(MAX.name), NodeState).check(maxKeys(MAX.many)).describe('by node id'),
   stats: z.object({ total: Count, completed: Count, failed: Count, skipped: Count, running: Count, pending: Count }),
   startedAt: Timestamp.optional(),
   completedAt: Timestamp.optional(),
@@ -79,7 +79,7 @@ export const GraphOverview = z.object({
     .array(
       z.object({
         graphId,
-        label: upTo(MAX.line).optional(),
+        label: boundedString(MAX.line).optional(),
         status: Progress,
         startedAt: Timestamp.optional(),
         completedAt: Timestamp.optional(),
@@ -119,14 +119,14 @@ export const GraphRunDetail = z.object({
   nodes: z
     .array(
       z.object({
-        nodeId: upTo(MAX.id),
+        nodeId: boundedString(MAX.id),
         status: NodeStatus,
         output: Output,
-        error: upTo(MAX.line).optional(),
+        error: boundedString(MAX.line).optional(),
         startedAt: Timestamp.optional(),
         durationMs: DurationMs.optional(),
         artifacts: z
-          .array(z.object({ filename: upTo(MAX.path), content: upTo(MAX.text) }))
+          .array(z.object({ filename: boundedString(MAX.path), content: boundedString(MAX.text) }))
           .max(MAX.all)
           .optional(),
       }),

@@ -1,19 +1,19 @@
 import { z } from 'zod';
 import { DurationMs } from '../values/common.ts';
 import { defineMethods } from '../definition/define.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
 export const Language = z.string().min(2).max(35).describe('language tag, for example en or pt-BR; detected by default');
 
 /** What was said. */
 export const Transcript = z.object({
-  text: upTo(MAX.text),
-  language: upTo(MAX.name).optional(),
+  text: boundedString(MAX.text),
+  language: boundedString(MAX.name).optional(),
   durationMs: DurationMs.optional(),
 });
 
 /** A transcript, or why there is none: that is no error of the call. */
-export const TranscriptOrError = z.union([Transcript, z.object({ error: upTo(MAX.line) })]);
+export const TranscriptOrError = z.union([Transcript, z.object({ error: boundedString(MAX.line) })]);
 
 /** Speech-to-text takes up to a minute per provider, and falls back to the next. */
 export const TRANSCRIBE_DEADLINE_MS = 150_000;
@@ -24,7 +24,7 @@ export const audioMethods = defineMethods({
     description: 'Without a working provider, or if the audio is not base64, the result contains an error instead of a text.',
     scope: 'rpc',
     params: z.strictObject({
-      audio: upTo(MAX.payload).describe('base64, standard or URL-safe, with or without padding; white space is ignored'),
+      audio: boundedString(MAX.payload).describe('base64, standard or URL-safe, with or without padding; white space is ignored'),
       mimeType: z.string().min(1).max(128).default('audio/ogg'),
       language: Language.optional(),
     }),

@@ -1,23 +1,23 @@
 import { z } from 'zod';
 import { defineMethods } from '../definition/define.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
 /** An image, sent to the caller's channel or given inline; or why there is none. */
 export const GeneratedImage = z.discriminatedUnion('success', [
   z.object({
     success: z.literal(true),
     delivered: z.literal(true).optional().describe('sent to the channel of the call'),
-    imageBase64: upTo(MAX.payload).optional(),
-    mimeType: upTo(MAX.name),
+    imageBase64: boundedString(MAX.payload).optional(),
+    mimeType: boundedString(MAX.name),
   }),
-  z.object({ success: z.literal(false), error: upTo(MAX.line) }),
+  z.object({ success: z.literal(false), error: boundedString(MAX.line) }),
 ]);
 
 /** What a model sees in a picture or a film. */
 export const VisualDescription = z.object({
-  description: upTo(MAX.text),
-  provider: upTo(MAX.name),
-  model: upTo(MAX.name),
+  description: boundedString(MAX.text),
+  provider: boundedString(MAX.name),
+  model: boundedString(MAX.name),
 });
 
 export const IMAGE_DEADLINE_MS = 90_000;

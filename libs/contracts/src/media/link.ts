@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { Count } from '../values/common.ts';
 import { defineMethods } from '../definition/define.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
 /** The text with what its links say appended; a link that failed leaves it as it was. */
 export const EnrichedText = z.object({
-  enrichedText: upTo(MAX.text),
+  enrichedText: boundedString(MAX.text),
   linksProcessed: Count,
-  errors: z.array(upTo(MAX.line)).max(MAX.many),
+  errors: z.array(boundedString(MAX.line)).max(MAX.many),
 });
 
 /** Three links of ten seconds each. */
@@ -18,7 +18,7 @@ export const linkMethods = defineMethods({
     summary: 'Appends the content of links in a text.',
     description: 'Internal addresses are rejected, also as redirect targets.',
     scope: 'rpc',
-    params: z.strictObject({ text: upTo(MAX.text) }),
+    params: z.strictObject({ text: boundedString(MAX.text) }),
     result: EnrichedText,
     deadlineMs: LINK_DEADLINE_MS,
     idempotent: true,

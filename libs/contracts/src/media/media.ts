@@ -5,61 +5,61 @@ import { Language, Transcript, TRANSCRIBE_DEADLINE_MS } from './audio.ts';
 import { IMAGE_DEADLINE_MS, VisualDescription } from './image.ts';
 import { EnrichedText, LINK_DEADLINE_MS } from './link.ts';
 import { TTS_DEADLINE_MS, Voice } from './tts.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
 /** The text of a document, as far as it goes. */
 export const DocumentText = z.object({
-  text: upTo(MAX.text),
-  fileName: upTo(MAX.path).optional(),
-  mimeType: upTo(MAX.name),
+  text: boundedString(MAX.text),
+  fileName: boundedString(MAX.path).optional(),
+  mimeType: boundedString(MAX.name),
   extractedChars: Count,
   truncated: z.boolean().describe('truncated at the character limit'),
   durationMs: DurationMs,
   pageCount: Count.optional(),
 });
 
-const tested = { provider: upTo(MAX.name), model: upTo(MAX.name) };
+const tested = { provider: boundedString(MAX.name), model: boundedString(MAX.name) };
 
 export const TranscriptionTest = Transcript.extend({ ...tested, sizeBytes: Count.optional() });
 
 export const SpeechTest = z.object({
-  audio: upTo(MAX.payload).describe('base64'),
-  mimeType: upTo(MAX.name),
+  audio: boundedString(MAX.payload).describe('base64'),
+  mimeType: boundedString(MAX.name),
   sizeBytes: Count,
-  provider: upTo(MAX.name),
-  voice: upTo(MAX.name),
-  model: upTo(MAX.name).optional(),
+  provider: boundedString(MAX.name),
+  voice: boundedString(MAX.name),
+  model: boundedString(MAX.name).optional(),
 });
 
 export const VisualTest = VisualDescription.extend({ sizeBytes: Count.optional() });
 
 const provider = {
   configured: z.boolean(),
-  provider: upTo(MAX.name).nullable().optional(),
-  model: upTo(MAX.name).optional(),
+  provider: boundedString(MAX.name).nullable().optional(),
+  model: boundedString(MAX.name).optional(),
 };
 
 /** Which kinds of media can be worked on, and who does it. */
 export const MediaProviders = z.object({
   providers: z.object({
-    stt: z.object({ ...provider, fallbackProviders: z.array(upTo(MAX.name)).max(MAX.many).optional() }),
+    stt: z.object({ ...provider, fallbackProviders: z.array(boundedString(MAX.name)).max(MAX.many).optional() }),
     tts: z.object({
       ...provider,
-      voice: upTo(MAX.name).optional(),
-      format: upTo(MAX.name).optional(),
-      autoMode: upTo(MAX.name).optional(),
+      voice: boundedString(MAX.name).optional(),
+      format: boundedString(MAX.name).optional(),
+      autoMode: boundedString(MAX.name).optional(),
     }),
     vision: z.object({
       ...provider,
-      providers: z.array(upTo(MAX.name)).max(MAX.many).optional(),
-      defaultProvider: upTo(MAX.name).nullable().optional(),
+      providers: z.array(boundedString(MAX.name)).max(MAX.many).optional(),
+      defaultProvider: boundedString(MAX.name).nullable().optional(),
       videoCapable: z.boolean().optional(),
     }),
     imageGen: z.object({ ...provider, maxPerHour: Count.optional() }),
     documentExtraction: z.object({
       configured: z.boolean(),
       enabled: z.boolean().optional(),
-      supportedMimes: z.array(upTo(MAX.line)).max(MAX.many).optional(),
+      supportedMimes: z.array(boundedString(MAX.line)).max(MAX.many).optional(),
     }),
     linkUnderstanding: z.object({ configured: z.boolean(), enabled: z.boolean().optional(), maxLinks: Count.optional() }),
   }),

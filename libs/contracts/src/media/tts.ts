@@ -2,15 +2,15 @@ import { z } from 'zod';
 import { Count } from '../values/common.ts';
 import { SpeechMode } from '../config/kinds.ts';
 import { defineMethods } from '../definition/define.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
 /** A spoken text, as a file of the agent's workspace that is removed after an hour. */
-export const SpokenFile = z.object({ filePath: upTo(MAX.path), mimeType: upTo(MAX.name), sizeBytes: Count });
+export const SpokenFile = z.object({ filePath: boundedString(MAX.path), mimeType: boundedString(MAX.name), sizeBytes: Count });
 
 /** Whether a reply is to be spoken, and the reply without its directives. */
 export const SpeechDecision = z.object({
   shouldSynthesize: z.boolean(),
-  strippedText: upTo(MAX.text),
+  strippedText: boundedString(MAX.text),
   mode: SpeechMode.describe('default: tts.autoMode; never equals off, voice_reply equals inbound'),
 });
 
@@ -41,7 +41,7 @@ export const ttsMethods = defineMethods({
     summary: 'Decides whether a reply should be spoken.',
     scope: 'rpc',
     params: z.strictObject({
-      response_text: upTo(MAX.text),
+      response_text: boundedString(MAX.text),
       has_inbound_audio: z.boolean().default(false),
       has_media_url: z.boolean().default(false),
     }),

@@ -1,25 +1,25 @@
 import { z } from 'zod';
 import { AgentId, JsonObject, Rate, SessionKey, Timestamp } from '../values/common.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
 export const MemoryType = z.enum(['working', 'episodic', 'semantic', 'procedural']);
 export const TrustLevel = z.enum(['system', 'learned', 'external']);
 
 /** One thing remembered. Its embedding never leaves the service. */
 export const MemoryEntry = z.object({
-  id: upTo(MAX.id),
-  tenantId: upTo(MAX.id),
+  id: boundedString(MAX.id),
+  tenantId: boundedString(MAX.id),
   agentId: AgentId,
-  userId: upTo(MAX.name),
-  content: upTo(MAX.text),
+  userId: boundedString(MAX.name),
+  content: boundedString(MAX.text),
   memoryType: MemoryType,
   trustLevel: TrustLevel,
-  source: z.object({ who: upTo(MAX.line), channel: upTo(MAX.name).optional(), sessionKey: SessionKey.optional() }),
+  source: z.object({ who: boundedString(MAX.line), channel: boundedString(MAX.name).optional(), sessionKey: SessionKey.optional() }),
   sourceType: z.enum(['system', 'conversation', 'tool', 'web', 'api', 'unknown']).optional(),
   taintLevel: z.enum(['clean', 'wrapped', 'raw']).optional(),
-  tags: z.array(upTo(MAX.name)).max(MAX.many),
+  tags: z.array(boundedString(MAX.name)).max(MAX.many),
   metadata: JsonObject.optional(),
-  sources: z.array(upTo(MAX.id)).max(MAX.few).optional().describe('ids of the memories that a review merged into this one'),
+  sources: z.array(boundedString(MAX.id)).max(MAX.few).optional().describe('ids of the memories that a review merged into this one'),
   createdAt: Timestamp,
   updatedAt: Timestamp.optional(),
   expiresAt: Timestamp.optional(),

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { AgentId, Count, JsonObject, NoParams, pageSize, Rate, Timestamp } from '../values/common.ts';
 import { defineMethods } from '../definition/define.ts';
-import { mostKeys } from '../values/max-keys.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { maxKeys } from '../values/max-keys.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 import { MemoryEntry, MemoryType, TrustLevel } from './entry.ts';
 
 export const MemorySearchResult = z.object({ results: z.array(MemoryEntry).max(MAX.all).describe('best first') });
@@ -11,11 +11,11 @@ export const MemorySearchResult = z.object({ results: z.array(MemoryEntry).max(M
 export const MemoryStats = z.object({
   totalEntries: Count,
   dbSizeBytes: Count,
-  embeddingProvider: upTo(MAX.name).optional(),
+  embeddingProvider: boundedString(MAX.name).optional(),
   cacheHitRate: Rate.optional(),
-  byType: z.record(upTo(MAX.name), Count).check(mostKeys(MAX.many)).optional(),
-  byTrustLevel: z.record(upTo(MAX.name), Count).check(mostKeys(MAX.many)).optional(),
-  byAgent: z.record(upTo(MAX.name), Count).check(mostKeys(MAX.many)).optional(),
+  byType: z.record(boundedString(MAX.name), Count).check(maxKeys(MAX.many)).optional(),
+  byTrustLevel: z.record(boundedString(MAX.name), Count).check(maxKeys(MAX.many)).optional(),
+  byAgent: z.record(boundedString(MAX.name), Count).check(maxKeys(MAX.many)).optional(),
   totalSessions: Count.optional(),
   embeddedEntries: Count.optional(),
   oldestCreatedAt: Timestamp.nullable().optional().describe('null without memories'),
@@ -31,7 +31,7 @@ export const MemoryPage = z.object({
   hasMore: z.boolean(),
 });
 
-export const MemoryDeleted = z.object({ id: upTo(MAX.id), deleted: z.literal(true) });
+export const MemoryDeleted = z.object({ id: boundedString(MAX.id), deleted: z.literal(true) });
 
 /** One level of a cache of vectors. */
 const CacheLevel = z.object({ entries: Count, maxEntries: Count, hitRate: Rate, hits: Count, misses: Count });
@@ -46,14 +46,14 @@ export const EmbeddingCacheStats = z.object({
   evictions: Count,
   l1: CacheLevel.describe('entries cached in this replica'),
   l2: CacheLevel.optional().describe('entries in the database, if embedding.cache.persistent is set'),
-  provider: upTo(MAX.name).nullable().describe('null while search is full-text only'),
+  provider: boundedString(MAX.name).nullable().describe('null while search is full-text only'),
   vecAvailable: z.boolean().describe('whether the vector index is usable'),
   circuitBreaker: z.object({ state: z.enum(['closed', 'open', 'half-open']) }).optional(),
 });
 
 export const MemoryExport = z.object({ entries: z.array(MemoryEntry).max(MAX.all), exportedAt: Timestamp, totalEntries: Count });
 export const MemoryFlushed = z.object({ flushed: z.literal(true), deletedCount: Count });
-export const MemoryStored = z.object({ id: upTo(MAX.id), stored: z.literal(true) });
+export const MemoryStored = z.object({ id: boundedString(MAX.id), stored: z.literal(true) });
 
 const EntryId = z.string().min(1).max(128);
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AgentId, Count, Rate, SessionKey, Timestamp } from '../values/common.ts';
 import { defineOperations } from '../definition/define.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 import { MemoryType, TrustLevel } from './entry.ts';
 
 const CALLERS = ['sessions'] as const;
@@ -10,8 +10,8 @@ const RECALL_MS = 2_000;
 
 /** What one turn of an agent is reminded of. */
 const Recalled = z.object({
-  id: upTo(MAX.id),
-  content: upTo(MAX.text),
+  id: boundedString(MAX.id),
+  content: boundedString(MAX.text),
   memoryType: MemoryType,
   trustLevel: TrustLevel,
   createdAt: Timestamp,
@@ -20,7 +20,7 @@ const Recalled = z.object({
 
 /** Something of a turn that is over, or of a conversation, to be remembered. */
 const Captured = z.strictObject({
-  turnId: upTo(MAX.id).describe('id of the turn or summary; stored once if sent twice'),
+  turnId: boundedString(MAX.id).describe('id of the turn or summary; stored once if sent twice'),
   agentId: AgentId,
   sessionKey: SessionKey,
   content: z.string().min(1).max(MAX.text),

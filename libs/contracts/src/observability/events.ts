@@ -2,19 +2,19 @@ import { z } from 'zod';
 import { AgentId, Count, DurationMs, JsonObject, SessionKey, Timestamp, Usd } from '../values/common.ts';
 import { defineEvents } from '../definition/define.ts';
 import { ChannelActivity, channelActivityExample, OBSERVATION_TABLES, RowsDeleted } from './records.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
 const timestamp = Timestamp;
 
 /** What one model call used and cost. */
 export const TokenUsage = z.object({
   timestamp,
-  traceId: upTo(MAX.id),
+  traceId: boundedString(MAX.id),
   agentId: AgentId,
-  channelId: upTo(MAX.name),
-  executionId: upTo(MAX.id),
-  provider: upTo(MAX.name),
-  model: upTo(MAX.name),
+  channelId: boundedString(MAX.name),
+  executionId: boundedString(MAX.id),
+  provider: boundedString(MAX.name),
+  model: boundedString(MAX.name),
   tokens: z.object({ prompt: Count, completion: Count, total: Count }),
   cost: z.object({ input: Usd, output: Usd, cacheRead: Usd, cacheWrite: Usd, total: Usd }),
   latencyMs: DurationMs,
@@ -23,7 +23,7 @@ export const TokenUsage = z.object({
   sessionKey: SessionKey,
   savedVsUncached: Usd.describe('negative if caching cost more than it saved'),
   cacheEligible: z.boolean(),
-  responseId: upTo(MAX.name).optional(),
+  responseId: boundedString(MAX.name).optional(),
   cacheCreation: z.object({ shortTtl: Count, longTtl: Count }).optional(),
 });
 
@@ -75,7 +75,7 @@ const meterEvents = defineEvents({
   'observability:reset': {
     summary: 'Observations were deleted on request.',
     payload: z.object({
-      admin: upTo(MAX.name).describe('requesting client'),
+      admin: boundedString(MAX.name).describe('requesting client'),
       table: z.enum(['all', ...OBSERVATION_TABLES]),
       rowsDeleted: RowsDeleted,
       timestamp,
@@ -98,7 +98,9 @@ const diagnosticEvents = defineEvents({
   'diagnostic:billing_snapshot': {
     summary: 'Cost of each provider, once per period.',
     payload: z.object({
-      providers: z.array(z.object({ provider: upTo(MAX.name), totalCost: Usd, totalTokens: Count, callCount: Count })).max(MAX.many),
+      providers: z
+        .array(z.object({ provider: boundedString(MAX.name), totalCost: Usd, totalTokens: Count, callCount: Count }))
+        .max(MAX.many),
       totalCost: Usd,
       timestamp,
     }),
@@ -118,9 +120,9 @@ export const observabilityEvents = defineEvents({
     summary: 'An audited call was made or attempted.',
     payload: z.object({
       timestamp,
-      agentId: upTo(MAX.name).describe('acting agent or client'),
-      tenantId: upTo(MAX.id),
-      actionType: upTo(MAX.name),
+      agentId: boundedString(MAX.name).describe('acting agent or client'),
+      tenantId: boundedString(MAX.id),
+      actionType: boundedString(MAX.name),
       classification: z.enum(['read', 'mutate', 'destructive']),
       outcome: z.enum(['success', 'failure', 'denied']),
       metadata: JsonObject.optional(),
@@ -138,8 +140,8 @@ export const observabilityEvents = defineEvents({
   'system:error': {
     summary: 'A background task failed.',
     payload: z.object({
-      error: z.object({ message: upTo(MAX.line), errorKind: upTo(MAX.name) }),
-      source: upTo(MAX.name),
+      error: z.object({ message: boundedString(MAX.line), errorKind: boundedString(MAX.name) }),
+      source: boundedString(MAX.name),
     }),
     example: { error: { message: 'database is locked', errorKind: 'dependency' }, source: 'sessions' },
   },

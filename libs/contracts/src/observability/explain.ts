@@ -1,36 +1,36 @@
 import { z } from 'zod';
 import { AgentId, Count, DurationMs, Rate, SessionKey, Usd } from '../values/common.ts';
-import { mostKeys } from '../values/max-keys.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { maxKeys } from '../values/max-keys.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
 /** How often a tool did well and badly. */
 export const ToolCounts = z.object({ ok: Count, failed: Count });
 export const ToolStats = z
-  .record(upTo(MAX.name), ToolCounts.extend({ topErrorKind: upTo(MAX.name).optional() }))
-  .check(mostKeys(MAX.many))
+  .record(boundedString(MAX.name), ToolCounts.extend({ topErrorKind: boundedString(MAX.name).optional() }))
+  .check(maxKeys(MAX.many))
   .describe('by tool');
 
 export const RootCause = z.object({
-  code: upTo(MAX.name),
-  detail: upTo(MAX.line),
-  suggestedNextSteps: z.array(upTo(MAX.line)).max(MAX.many),
+  code: boundedString(MAX.name),
+  detail: boundedString(MAX.line),
+  suggestedNextSteps: z.array(boundedString(MAX.line)).max(MAX.many),
 });
 
 /** What was left out of a report, and why. */
 export const Truncation = z.object({
-  field: upTo(MAX.name),
-  reason: upTo(MAX.line),
-  pointer: upTo(MAX.path).optional(),
+  field: boundedString(MAX.name),
+  reason: boundedString(MAX.line),
+  pointer: boundedString(MAX.path).optional(),
 });
 
 const Failure = z.object({
   seq: Count,
-  toolName: upTo(MAX.name),
-  classifiedFailureBy: upTo(MAX.line),
+  toolName: boundedString(MAX.name),
+  classifiedFailureBy: boundedString(MAX.line),
   transportOk: z.boolean(),
   httpStatus: z.int().optional(),
-  errorKind: upTo(MAX.name),
-  matchedToken: upTo(MAX.line).optional(),
+  errorKind: boundedString(MAX.name),
+  matchedToken: boundedString(MAX.line).optional(),
   resultDigest: z
     .string()
     .max(12)
@@ -65,7 +65,7 @@ const Coverage = z.object({
   toolStats: z.object({
     reconciled: z.boolean().describe('false if the rollup counts more than the trajectory'),
     rollupSource: z.literal('last-execution'),
-    divergentTools: z.array(z.object({ tool: upTo(MAX.name), rollup: ToolCounts, trajectory: ToolCounts })).max(MAX.all),
+    divergentTools: z.array(z.object({ tool: boundedString(MAX.name), rollup: ToolCounts, trajectory: ToolCounts })).max(MAX.all),
   }),
 });
 
@@ -73,11 +73,11 @@ const Coverage = z.object({
 export const IncidentReport = z.object({
   schemaVersion: z.literal(1),
   sessionKey: SessionKey.nullable().describe('null if the trace has no session'),
-  traceId: upTo(MAX.id).nullable(),
+  traceId: boundedString(MAX.id).nullable(),
   agentId: AgentId.nullable(),
-  channel: z.object({ type: upTo(MAX.name), id: upTo(MAX.id) }).nullable(),
+  channel: z.object({ type: boundedString(MAX.name), id: boundedString(MAX.id) }).nullable(),
   outcome: z.object({
-    endReason: upTo(MAX.line).describe('completed, context_exhausted, output_starved, timeout, error, …'),
+    endReason: boundedString(MAX.line).describe('completed, context_exhausted, output_starved, timeout, error, …'),
     degraded: z.boolean(),
     severity: z.enum(['ok', 'degraded', 'failed']),
   }),
@@ -90,16 +90,18 @@ export const IncidentReport = z.object({
       z.object({
         seq: Count,
         event: z.enum(['opened', 'reset']),
-        toolName: upTo(MAX.name),
+        toolName: boundedString(MAX.name),
         consecutiveFailures: Count.optional(),
       }),
     )
     .max(MAX.all),
-  offloads: z.array(z.object({ seq: Count, toolName: upTo(MAX.name), originalChars: Count, pointer: upTo(MAX.path) })).max(MAX.all),
+  offloads: z
+    .array(z.object({ seq: Count, toolName: boundedString(MAX.name), originalChars: Count, pointer: boundedString(MAX.path) }))
+    .max(MAX.all),
   contextBudget: ContextBudget.optional().describe('for context_exhausted sessions with budget records; the last record applies'),
-  summary: upTo(MAX.text),
+  summary: boundedString(MAX.text),
   likelyRootCause: RootCause.nullable(),
-  suggestedNextSteps: z.array(upTo(MAX.line)).max(MAX.many),
+  suggestedNextSteps: z.array(boundedString(MAX.line)).max(MAX.many),
   truncations: z.array(Truncation).max(MAX.many),
   coverage: Coverage.optional(),
 });

@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import { Count, Rate, Usd } from '../values/common.ts';
 import { RootCause, ToolStats, Truncation } from './explain.ts';
-import { mostKeys } from '../values/max-keys.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { maxKeys } from '../values/max-keys.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
 const Finding = z.object({
-  code: upTo(MAX.name),
-  detail: upTo(MAX.line),
+  code: boundedString(MAX.name),
+  detail: boundedString(MAX.line),
   count: Count,
-  hint: upTo(MAX.line),
+  hint: boundedString(MAX.line),
 });
 
 /** How all sessions of a window fared, from logged evidence alone. */
@@ -17,23 +17,23 @@ export const FleetHealthReport = z.object({
   windowHours: z.number().nonnegative(),
   sessions: z.object({ total: Count, degraded: Count, degradedRate: Rate }),
   degradedByCause: z
-    .record(upTo(MAX.name), Count)
-    .check(mostKeys(MAX.many))
+    .record(boundedString(MAX.name), Count)
+    .check(maxKeys(MAX.many))
     .describe('end reasons of degraded sessions; unknown without one'),
-  topErrorKinds: z.array(z.object({ kind: upTo(MAX.name), count: Count })).max(MAX.many),
+  topErrorKinds: z.array(z.object({ kind: boundedString(MAX.name), count: Count })).max(MAX.many),
   breakerTripTotal: Count,
   toolStats: ToolStats,
   cost: z.object({ costUsd: Usd, totalTokens: Count }),
   activity: z.object({
-    activeAgents: z.array(upTo(MAX.name)).max(MAX.all),
-    activeChannels: z.array(upTo(MAX.name)).max(MAX.all),
-    exitReasons: z.record(upTo(MAX.name), Count).check(mostKeys(MAX.many)),
+    activeAgents: z.array(boundedString(MAX.name)).max(MAX.all),
+    activeChannels: z.array(boundedString(MAX.name)).max(MAX.all),
+    exitReasons: z.record(boundedString(MAX.name), Count).check(maxKeys(MAX.many)),
     turnTotal: Count,
     tokenTotal: Count,
   }),
   findings: z.array(Finding).max(MAX.all).describe('counts, codes and hints only; the most frequent first'),
   likelyRootCause: RootCause.nullable(),
-  suggestedNextSteps: z.array(upTo(MAX.line)).max(MAX.many),
+  suggestedNextSteps: z.array(boundedString(MAX.line)).max(MAX.many),
   truncations: z.array(Truncation).max(MAX.many),
   coverage: z
     .object({

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { AgentId, Count, NoParams, Rate, SessionKey, Usd } from '../values/common.ts';
 import { defineMethods } from '../definition/define.ts';
 import { SinceMs } from './records.ts';
-import { mostKeys } from '../values/max-keys.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { maxKeys } from '../values/max-keys.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
 export const BillingTotal = z.object({ totalCost: Usd, totalTokens: Count, callCount: Count, totalCacheSaved: Usd });
 
@@ -14,14 +14,14 @@ export const AgentBilling = BillingTotal.extend({
 });
 
 export const ProviderBilling = z.object({
-  provider: upTo(MAX.name),
+  provider: boundedString(MAX.name),
   inputTokens: Count,
   outputTokens: Count,
   estimatedCostUsd: Usd,
   callCount: Count.optional(),
   totalCacheSaved: Usd.optional(),
   models: z
-    .array(z.object({ model: upTo(MAX.name), cost: Usd, tokens: Count, calls: Count }))
+    .array(z.object({ model: boundedString(MAX.name), cost: Usd, tokens: Count, calls: Count }))
     .max(MAX.all)
     .optional(),
 });
@@ -37,7 +37,7 @@ export const PromptCacheStats = z.object({
   cacheHitRate: Rate.describe('read / (read + written + uncached) tokens'),
   cacheEffectiveness: Rate.describe('read / (read + written) tokens'),
   estimatedSavingsUsd: Usd,
-  providers: z.record(upTo(MAX.name), z.object({ hits: Count, misses: Count, savedUsd: Usd })).check(mostKeys(MAX.many)),
+  providers: z.record(boundedString(MAX.name), z.object({ hits: Count, misses: Count, savedUsd: Usd })).check(maxKeys(MAX.many)),
 });
 
 const total = { totalCost: 1.84, totalTokens: 512000, callCount: 240, totalCacheSaved: 0.31 };

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { AgentId, Count, DurationMs, SessionKey, Timestamp } from '../values/common.ts';
 import { defineMethods } from '../definition/define.ts';
-import { mostKeys } from '../values/max-keys.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { maxKeys } from '../values/max-keys.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
 const PipelineSnapshot = z.object({
   agentId: AgentId,
@@ -13,20 +13,20 @@ const PipelineSnapshot = z.object({
   tokensCompacted: Count,
   thinkingBlocksRemoved: Count,
   budgetUtilization: z.number().nonnegative(),
-  evictionCategories: z.record(upTo(MAX.name), Count).check(mostKeys(MAX.many)),
+  evictionCategories: z.record(boundedString(MAX.name), Count).check(maxKeys(MAX.many)),
   cacheHitTokens: Count,
   cacheWriteTokens: Count,
   cacheMissTokens: Count,
   durationMs: DurationMs,
   layerCount: Count,
-  layers: z.array(z.object({ name: upTo(MAX.name), durationMs: DurationMs, messagesIn: Count, messagesOut: Count })).max(MAX.many),
+  layers: z.array(z.object({ name: boundedString(MAX.name), durationMs: DurationMs, messagesIn: Count, messagesOut: Count })).max(MAX.many),
   timestamp: Timestamp,
 });
 
 /** The layers between a conversation and its model, and what they last did. */
 export const ContextPipeline = z.object({
   agentId: AgentId.optional(),
-  layers: z.array(z.object({ name: upTo(MAX.name), enabled: z.boolean() })).max(MAX.many),
+  layers: z.array(z.object({ name: boundedString(MAX.name), enabled: z.boolean() })).max(MAX.many),
   budgets: z.object({ windowTokens: Count, outputReserve: Count, safetyMargin: Count }),
   snapshots: z.array(PipelineSnapshot).max(MAX.all).describe('newest first'),
 });

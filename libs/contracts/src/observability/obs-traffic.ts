@@ -10,8 +10,8 @@ import {
   RowsDeleted,
   SinceMs,
 } from './records.ts';
-import { mostKeys } from '../values/max-keys.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { maxKeys } from '../values/max-keys.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
 const ChannelId = z.string().min(1).max(256);
 
@@ -89,7 +89,7 @@ const obsDeliveryMethods = defineMethods({
     }),
     result: z.object({
       events: z.array(DiagnosticEvent).max(MAX.all),
-      counts: z.record(upTo(MAX.name), Count).check(mostKeys(MAX.many)).describe('over all stored events, not the page'),
+      counts: z.record(boundedString(MAX.name), Count).check(maxKeys(MAX.many)).describe('over all stored events, not the page'),
     }),
     idempotent: true,
     examples: [
@@ -128,7 +128,7 @@ const obsResetMethods = defineMethods({
     scope: 'admin',
     audited: 'destructive',
     params: z.strictObject({ table: z.enum(OBSERVATION_TABLES) }),
-    result: z.object({ reset: z.literal(true), table: upTo(MAX.name), rowsDeleted: Count }),
+    result: z.object({ reset: z.literal(true), table: boundedString(MAX.name), rowsDeleted: Count }),
     emits: ['observability:reset', 'audit:event'],
     examples: [{ params: { table: 'delivery' }, result: { reset: true, table: 'delivery', rowsDeleted: 44 } }],
   },

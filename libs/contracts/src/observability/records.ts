@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { AgentId, Count, DurationMs, JsonObject, SessionKey, Timestamp, Usd } from '../values/common.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
 /** How busy one channel is. */
 export const ChannelActivity = z.object({
-  channelId: upTo(MAX.name),
-  channelType: upTo(MAX.name),
+  channelId: boundedString(MAX.name),
+  channelType: boundedString(MAX.name),
   lastActiveAt: Timestamp,
   messagesSent: Count,
   messagesReceived: Count,
@@ -13,12 +13,12 @@ export const ChannelActivity = z.object({
 
 /** Something worth knowing that happened to a message, a session, a webhook or a budget. */
 export const DiagnosticEvent = z.object({
-  id: upTo(MAX.id),
-  category: upTo(MAX.name).describe('usage, webhook, message, session, …'),
-  eventType: upTo(MAX.name),
+  id: boundedString(MAX.id),
+  category: boundedString(MAX.name).describe('usage, webhook, message, session, …'),
+  eventType: boundedString(MAX.name),
   timestamp: Timestamp,
   agentId: AgentId.optional(),
-  channelId: upTo(MAX.name).optional(),
+  channelId: boundedString(MAX.name).optional(),
   sessionKey: SessionKey.optional(),
   data: JsonObject,
 });
@@ -28,31 +28,31 @@ const DeliveryStep = z.object({
   timestamp: Timestamp,
   durationMs: DurationMs,
   status: z.enum(['ok', 'error']),
-  error: upTo(MAX.line).optional(),
+  error: boundedString(MAX.line).optional(),
 });
 
 /** One message from its coming in to its answer's going out. */
 export const DeliveryTrace = z.object({
-  sourceChannelId: upTo(MAX.name),
-  sourceChannelType: upTo(MAX.name),
-  targetChannelId: upTo(MAX.name),
-  targetChannelType: upTo(MAX.name),
+  sourceChannelId: boundedString(MAX.name),
+  sourceChannelType: boundedString(MAX.name),
+  targetChannelId: boundedString(MAX.name),
+  targetChannelType: boundedString(MAX.name),
   deliveredAt: Timestamp,
   latencyMs: DurationMs,
   success: z.boolean(),
-  error: upTo(MAX.line).optional(),
+  error: boundedString(MAX.line).optional(),
   agentId: AgentId.optional(),
   sessionKey: SessionKey.optional(),
   steps: z.array(DeliveryStep).max(MAX.many).optional(),
   metadata: JsonObject.optional(),
   status: z.enum(['success', 'error', 'timeout', 'filtered', 'aborted']).optional(),
-  traceId: upTo(MAX.id).optional(),
+  traceId: boundedString(MAX.id).optional(),
   toolCalls: Count.optional(),
   llmCalls: Count.optional(),
   tokensTotal: Count.optional(),
   costTotal: Usd.optional(),
-  failureStage: upTo(MAX.name).optional(),
-  errorKind: upTo(MAX.name).optional(),
+  failureStage: boundedString(MAX.name).optional(),
+  errorKind: boundedString(MAX.name).optional(),
 });
 
 /** How many rows each table of observations lost. */

@@ -11,7 +11,7 @@ export const RunningProcess = z.object({
 export type RunningProcess = z.infer<typeof RunningProcess>;
 
 /** In the usual data directory: where the setting `dataDir` has put everything, for whoever looks there. */
-export const DATA_NOTE = 'data-dir';
+export const DATA_DIRECTORY_FILE = 'data-dir';
 
 /** `run.json` of a data directory: what scripts read to learn what runs; rewritten when a process is started again. */
 export interface RunFile {

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { AgentId, JsonObject, NoParams } from '../values/common.ts';
 import { AgentConfig } from '../config/agents.ts';
-import { patchOf, type DeepPartial } from '../config/patch.ts';
+import { createPatchSchema, type DeepPartial } from '../config/patch.ts';
 import { defineMethods } from '../definition/define.ts';
 import { safeKeys } from '../values/safe-keys.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
 const Name = z.string().min(1).max(200);
 const ProviderName = z.string().min(1).max(128);
@@ -16,11 +16,11 @@ export const AgentConfigured = z.object({
   config: JsonObject.describe('the section agents.<id> of the configuration, with its defaults'),
   suspended: z.boolean(),
   isDefault: z.boolean(),
-  workspaceDir: upTo(MAX.path).optional(),
+  workspaceDir: boundedString(MAX.path).optional(),
 });
 
 const notInForce = z
-  .array(upTo(MAX.line))
+  .array(boundedString(MAX.line))
   .max(MAX.many)
   .optional()
   .describe('accepted settings of this call without effect, because no service reads them');
@@ -29,7 +29,7 @@ export const AgentCreated = z.object({
   agentId: AgentId.describe('the slug of the name'),
   config: JsonObject,
   created: z.literal(true),
-  workspaceDir: upTo(MAX.path).optional(),
+  workspaceDir: boundedString(MAX.path).optional(),
   notInForce,
 });
 
@@ -40,7 +40,7 @@ export const AgentUpdateChecked = z.object({
   agentId: AgentId,
   dryRun: z.literal(true),
   valid: z.boolean(),
-  errors: z.array(upTo(MAX.line)).max(MAX.many),
+  errors: z.array(boundedString(MAX.line)).max(MAX.many),
   config: JsonObject.optional(),
   notInForce,
 });
@@ -49,7 +49,9 @@ type AgentShape = typeof AgentConfig.shape;
 type Loose<S extends z.ZodType> = z.ZodOptional<z.ZodType<DeepPartial<z.input<S>>, DeepPartial<z.input<S>>>>;
 
 /** Every key of an agent's configuration, each optional and in part. */
-const settings = Object.fromEntries(Object.entries(AgentConfig.shape).map(([key, schema]) => [key, patchOf(schema).optional()])) as {
+const settings = Object.fromEntries(
+  Object.entries(AgentConfig.shape).map(([key, schema]) => [key, createPatchSchema(schema).optional()]),
+) as {
   [K in keyof AgentShape]: Loose<AgentShape[K]>;
 };
 

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { IsoTime, JsonObject, pageSize } from '../values/common.ts';
-import { patchOf } from '../config/patch.ts';
+import { createPatchSchema } from '../config/patch.ts';
 import { sections } from '../config/sections.ts';
 import { defineMethods } from '../definition/define.ts';
-import { mostKeys } from '../values/max-keys.ts';
+import { maxKeys } from '../values/max-keys.ts';
 import { safeKeys } from '../values/safe-keys.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 import { ConfigInForce } from './config-in-force.ts';
 
 const Section = z.string().min(1).max(128);
@@ -14,26 +14,26 @@ const Sha = z.string().min(1).max(128).describe('version name of config.history,
 /** What a write may say besides what it writes. No section is called like one of them. */
 export const CONFIG_WRITE_OPTIONS = {
   baseSha: Sha.optional().describe('base version; the write fails with ABORTED if the head has moved'),
-  message: upTo(MAX.line).optional().describe('reason, shown in the history'),
+  message: boundedString(MAX.line).optional().describe('reason, shown in the history'),
   dryRun: z.boolean().optional().describe('validates without writing'),
 };
 
-const notInForce = z.array(upTo(MAX.line)).max(MAX.many).optional().describe('keys without effect, because no service reads them');
+const notInForce = z.array(boundedString(MAX.line)).max(MAX.many).optional().describe('keys without effect, because no service reads them');
 
 export const ConfigApplied = z.object({
   applied: z.literal(true),
-  sections: z.array(upTo(MAX.name)).max(MAX.many),
-  commitSha: upTo(MAX.name).optional(),
+  sections: z.array(boundedString(MAX.name)).max(MAX.many),
+  commitSha: boundedString(MAX.name).optional(),
   restarting: z.literal(true),
   notInForce,
 });
 
 export const ConfigPatched = z.object({
   patched: z.literal(true),
-  section: upTo(MAX.name).optional(),
-  key: upTo(MAX.line).optional(),
+  section: boundedString(MAX.name).optional(),
+  key: boundedString(MAX.line).optional(),
   value: z.unknown().optional(),
-  commitSha: upTo(MAX.name).optional(),
+  commitSha: boundedString(MAX.name).optional(),
   restarting: z.literal(true),
   notInForce,
 });
@@ -41,14 +41,14 @@ export const ConfigPatched = z.object({
 export const ConfigSet = z.object({
   ok: z.literal(true),
   previous: z.unknown().optional(),
-  commitSha: upTo(MAX.name).optional(),
+  commitSha: boundedString(MAX.name).optional(),
   notInForce,
 });
 
 export const ConfigRolledBack = z.object({
   rolledBack: z.literal(true),
-  sha: upTo(MAX.name),
-  newCommitSha: upTo(MAX.name),
+  sha: boundedString(MAX.name),
+  newCommitSha: boundedString(MAX.name),
   restarting: z.literal(true),
 });
 
@@ -56,51 +56,51 @@ export const ConfigRolledBack = z.object({
 export const ConfigChecked = z.object({
   dryRun: z.literal(true),
   valid: z.boolean(),
-  errors: z.array(upTo(MAX.line)).max(MAX.many),
-  diff: upTo(MAX.payload).optional().describe('changes of the stored configuration, as a unified diff'),
+  errors: z.array(boundedString(MAX.line)).max(MAX.many),
+  diff: boundedString(MAX.payload).optional().describe('changes of the stored configuration, as a unified diff'),
   notInForce,
 });
 
 export const ConfigCollected = z.object({
   gc: z.literal(true),
   squashed: z.int().optional(),
-  newRootSha: upTo(MAX.name).optional(),
+  newRootSha: boundedString(MAX.name).optional(),
   dryRun: z.literal(true).optional(),
 });
 
 /** One change of the configuration, and who made it. */
 export const ConfigVersion = z.object({
-  sha: upTo(MAX.name),
+  sha: boundedString(MAX.name),
   date: IsoTime,
-  message: upTo(MAX.line),
-  author: upTo(MAX.name).optional(),
-  section: upTo(MAX.name).optional(),
-  user: upTo(MAX.name).optional(),
-  agent: upTo(MAX.name).optional(),
-  parent: upTo(MAX.name).optional().describe('previous version; absent for the first'),
-  restores: upTo(MAX.name).optional().describe('version restored by a rollback'),
-  reason: upTo(MAX.line).optional().describe('reason of the automatic rollback'),
+  message: boundedString(MAX.line),
+  author: boundedString(MAX.name).optional(),
+  section: boundedString(MAX.name).optional(),
+  user: boundedString(MAX.name).optional(),
+  agent: boundedString(MAX.name).optional(),
+  parent: boundedString(MAX.name).optional().describe('previous version; absent for the first'),
+  restores: boundedString(MAX.name).optional().describe('version restored by a rollback'),
+  reason: boundedString(MAX.line).optional().describe('reason of the automatic rollback'),
 });
 
 /** Which layer says what a key is, and where that layer is. */
 export const ConfigOrigin = z.object({
   layer: z.enum(['default', 'preset', 'file', 'stored', 'environment']),
-  from: upTo(MAX.path).optional().describe('the file, or the variable'),
+  from: boundedString(MAX.path).optional().describe('the file, or the variable'),
 });
 
 export const ConfigOverview = z.object({
   config: JsonObject,
-  sections: z.array(upTo(MAX.name)).max(MAX.many),
-  origins: z.record(upTo(MAX.line), ConfigOrigin).check(mostKeys(MAX.all)).optional().describe('by dotted key, if requested'),
+  sections: z.array(boundedString(MAX.name)).max(MAX.many),
+  origins: z.record(boundedString(MAX.line), ConfigOrigin).check(maxKeys(MAX.all)).optional().describe('by dotted key, if requested'),
 });
 
 export const ConfigSchemas = z.object({
   schema: JsonObject.describe('JSON Schema of the section, or of each section by name'),
-  sections: z.array(upTo(MAX.name)).max(MAX.many),
-  section: upTo(MAX.name).optional(),
+  sections: z.array(boundedString(MAX.name)).max(MAX.many),
+  section: boundedString(MAX.name).optional(),
 });
 
-const Written = patchOf(z.strictObject({ ...sections, ...CONFIG_WRITE_OPTIONS })).check(safeKeys());
+const Written = createPatchSchema(z.strictObject({ ...sections, ...CONFIG_WRITE_OPTIONS })).check(safeKeys());
 /** Nothing at all would empty the stored layer, which nobody asks for by leaving everything out. */
 const WholeConfiguration = Written.refine((written) => Object.keys(written).some((key) => !(key in CONFIG_WRITE_OPTIONS)), {
   error: 'at least one section; config.rollback goes back to an earlier version',
@@ -232,7 +232,7 @@ const configVersions = defineMethods({
     params: z.strictObject({ limit: pageSize(10, 1000) }),
     result: z.object({
       entries: z.array(ConfigVersion).max(MAX.all),
-      error: upTo(MAX.line).optional(),
+      error: boundedString(MAX.line).optional(),
       inForce: ConfigInForce.optional(),
     }),
     blobs: ['entries', 'inForce'],
@@ -248,7 +248,7 @@ const configVersions = defineMethods({
     summary: 'Returns the changes since a version, default the previous one, as a unified diff.',
     scope: 'admin',
     params: z.strictObject({ sha: Sha.optional() }),
-    result: z.object({ diff: upTo(MAX.payload) }),
+    result: z.object({ diff: boundedString(MAX.payload) }),
     blobs: ['diff'],
     idempotent: true,
     errors: ['NOT_FOUND', 'PERMISSION_DENIED'],

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AgentId, Count, DurationMs, Timestamp } from '../values/common.ts';
 import { defineEvents } from '../definition/define.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
 const timestamp = Timestamp;
 
@@ -14,11 +14,11 @@ const modelEvents = defineEvents({
   'model:fallback_attempt': {
     summary: 'A model failed, and the next one of the chain is called.',
     payload: z.object({
-      fromProvider: upTo(MAX.name),
-      fromModel: upTo(MAX.name),
-      toProvider: upTo(MAX.name),
-      toModel: upTo(MAX.name),
-      error: upTo(MAX.line),
+      fromProvider: boundedString(MAX.name),
+      fromModel: boundedString(MAX.name),
+      toProvider: boundedString(MAX.name),
+      toModel: boundedString(MAX.name),
+      error: boundedString(MAX.line),
       attemptNumber: z.int().positive(),
       timestamp,
     }),
@@ -35,8 +35,8 @@ const modelEvents = defineEvents({
   'model:fallback_exhausted': {
     summary: 'Every model of the chain failed.',
     payload: z.object({
-      provider: upTo(MAX.name),
-      model: upTo(MAX.name),
+      provider: boundedString(MAX.name),
+      model: boundedString(MAX.name),
       totalAttempts: z.int().positive(),
       timestamp,
     }),
@@ -45,8 +45,8 @@ const modelEvents = defineEvents({
   'model:auth_cooldown': {
     summary: 'A provider rejected a key, which is paused.',
     payload: z.object({
-      keyName: upTo(MAX.name),
-      provider: upTo(MAX.name),
+      keyName: boundedString(MAX.name),
+      provider: boundedString(MAX.name),
       cooldownMs: DurationMs,
       failureCount: z.int().positive(),
       timestamp,
@@ -58,12 +58,12 @@ const modelEvents = defineEvents({
 const providerEvents = defineEvents({
   'provider:degraded': {
     summary: 'A provider failed for several agents or repeatedly.',
-    payload: z.object({ provider: upTo(MAX.name), failingAgents: Count, timestamp }),
+    payload: z.object({ provider: boundedString(MAX.name), failingAgents: Count, timestamp }),
     example: { provider: 'openai', failingAgents: 2, timestamp: 1763719200000 },
   },
   'provider:recovered': {
     summary: 'A degraded provider recovered.',
-    payload: z.object({ provider: upTo(MAX.name), timestamp }),
+    payload: z.object({ provider: boundedString(MAX.name), timestamp }),
     example: { provider: 'openai', timestamp: 1763719260000 },
   },
 });
@@ -73,12 +73,12 @@ export const registryEvents = defineEvents({
   'config:patched': {
     summary: 'A configuration change took effect.',
     payload: z.object({
-      section: upTo(MAX.name),
-      key: upTo(MAX.line).optional(),
-      patchedBy: upTo(MAX.name),
+      section: boundedString(MAX.name),
+      key: boundedString(MAX.line).optional(),
+      patchedBy: boundedString(MAX.name),
       timestamp,
-      sha: upTo(MAX.name).optional().describe('version of the change'),
-      reason: upTo(MAX.line).optional().describe('reason of the automatic rollback'),
+      sha: boundedString(MAX.name).optional().describe('version of the change'),
+      reason: boundedString(MAX.line).optional().describe('reason of the automatic rollback'),
     }),
     example: { section: 'gateway', key: 'rateLimit.maxRequests', patchedBy: 'operator', timestamp: 1763719200000 },
   },

@@ -1,24 +1,24 @@
 import { z } from 'zod';
 import { Count, NoParams, Timestamp } from '../values/common.ts';
 import { defineMethods } from '../definition/define.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 import { ConfigInForce } from './config-in-force.ts';
 
 /** The restart that `gateway.restart` began last, by the names of replicas. */
 export const RestartProgress = z.object({
   state: z.enum(['running', 'done', 'stopped']),
   since: Timestamp,
-  by: upTo(MAX.name).describe('requesting client'),
-  restarted: z.array(upTo(MAX.name)).max(MAX.many),
+  by: boundedString(MAX.name).describe('requesting client'),
+  restarted: z.array(boundedString(MAX.name)).max(MAX.many),
   leaving: z
-    .array(upTo(MAX.name))
+    .array(boundedString(MAX.name))
     .max(MAX.few)
     .describe('process being restarted; after a stopped restart, the process that did not return'),
   waiting: z
-    .array(upTo(MAX.name))
+    .array(boundedString(MAX.name))
     .max(MAX.all)
     .describe('processes that wait for their restart; after a stopped restart, those that were not restarted'),
-  reason: upTo(MAX.line).optional().describe('reason of the stop'),
+  reason: boundedString(MAX.line).optional().describe('reason of the stop'),
 });
 
 /** The process that answers, and the configuration it runs. */
@@ -26,11 +26,11 @@ export const GatewayStatus = z.object({
   pid: z.int().positive(),
   uptime: z.number().nonnegative().describe('seconds'),
   memoryUsage: Count.describe('resident bytes'),
-  nodeVersion: upTo(MAX.name),
-  configPaths: z.array(upTo(MAX.path)).max(MAX.many),
-  sections: z.array(upTo(MAX.name)).max(MAX.many).describe('the names of the sections of the configuration'),
+  nodeVersion: boundedString(MAX.name),
+  configPaths: z.array(boundedString(MAX.path)).max(MAX.many),
+  sections: z.array(boundedString(MAX.name)).max(MAX.many).describe('the names of the sections of the configuration'),
   notInForce: z
-    .array(z.object({ path: upTo(MAX.line), from: upTo(MAX.path) }))
+    .array(z.object({ path: boundedString(MAX.line), from: boundedString(MAX.path) }))
     .max(MAX.many)
     .optional()
     .describe('settings of files and variables without effect, because no service reads them, with their source'),
@@ -41,7 +41,7 @@ export const GatewayStatus = z.object({
 export const RestartAccepted = z.object({
   restarting: z.literal(true),
   systemd: z.boolean().optional().describe('whether a supervisor restarts it'),
-  warning: upTo(MAX.line).optional(),
+  warning: boundedString(MAX.line).optional(),
 });
 
 export const gatewayMethods = defineMethods({

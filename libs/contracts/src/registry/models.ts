@@ -2,18 +2,18 @@ import { z } from 'zod';
 import { CapabilityClass } from '../config/models.ts';
 import { Count, DurationMs, NoParams, Timestamp, Usd } from '../values/common.ts';
 import { defineMethods } from '../definition/define.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
 const UsdPerMillion = Usd.nonnegative().describe('US dollars per million tokens');
 
 /** One model that could answer, with its limits and prices. */
 export const ModelCatalogEntry = z.object({
-  provider: upTo(MAX.name),
-  modelId: upTo(MAX.name),
-  displayName: upTo(MAX.name),
+  provider: boundedString(MAX.name),
+  modelId: boundedString(MAX.name),
+  displayName: boundedString(MAX.name),
   contextWindow: Count.describe('tokens'),
   maxTokens: Count.describe('of one answer'),
-  baseUrl: upTo(MAX.url),
+  baseUrl: boundedString(MAX.url),
   input: z.array(z.enum(['text', 'image'])).max(MAX.many),
   reasoning: z.boolean(),
   capabilityClass: CapabilityClass.optional().describe('if the provider’s entry sets one'),
@@ -26,8 +26,8 @@ export const ModelCatalogEntry = z.object({
 export const ModelTested = z.object({
   ok: z.boolean(),
   latencyMs: DurationMs,
-  provider: upTo(MAX.name),
-  error: upTo(MAX.line).optional(),
+  provider: boundedString(MAX.name),
+  error: boundedString(MAX.line).optional(),
 });
 
 export const modelsMethods = defineMethods({
@@ -35,7 +35,7 @@ export const modelsMethods = defineMethods({
     summary: 'Lists the providers of the catalogue.',
     scope: 'admin',
     params: NoParams,
-    result: z.object({ providers: z.array(upTo(MAX.name)).max(MAX.many), count: Count }),
+    result: z.object({ providers: z.array(boundedString(MAX.name)).max(MAX.many), count: Count }),
     blobs: ['providers'],
     idempotent: true,
     examples: [{ params: {}, result: { providers: ['anthropic', 'google', 'openai'], count: 3 } }],

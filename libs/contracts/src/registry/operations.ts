@@ -1,19 +1,19 @@
 import { z } from 'zod';
 import { AgentId } from '../values/common.ts';
 import { MODEL_EVENTS } from '../sessions/turn-events.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
 /** One entry of `/v1/models`: something a client may name as its model. */
 export const VisibleModel = z.object({
-  id: upTo(MAX.name).describe('an agent id or provider/model'),
-  ownedBy: upTo(MAX.name),
+  id: boundedString(MAX.name).describe('an agent id or provider/model'),
+  ownedBy: boundedString(MAX.name),
 });
 
 export const VisibleAgent = z.object({
   id: AgentId,
-  name: upTo(MAX.name),
-  provider: upTo(MAX.name),
-  model: upTo(MAX.name),
+  name: boundedString(MAX.name),
+  provider: boundedString(MAX.name),
+  model: boundedString(MAX.name),
   status: z.enum(['active', 'suspended']),
 });
 
@@ -42,8 +42,11 @@ export const registryOperations = {
       agentId: AgentId.optional().describe('agent whose budget is used; default: the caller’s agent'),
     }),
     result: z.object({
-      model: upTo(MAX.name).describe('name at the provider'),
-      vectors: z.array(upTo(MAX.text)).max(MAX_TEXTS).describe('in the order of the texts; each is base64 of little-endian float32'),
+      model: boundedString(MAX.name).describe('name at the provider'),
+      vectors: z
+        .array(boundedString(MAX.text))
+        .max(MAX_TEXTS)
+        .describe('in the order of the texts; each is base64 of little-endian float32'),
     }),
     blobs: ['input', 'vectors'],
     emits: MODEL_EVENTS,

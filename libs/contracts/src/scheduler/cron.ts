@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { AgentId, CallerId, Count, DurationMs, pageSize, Timestamp, Usd, Worker } from '../values/common.ts';
+import { AgentId, CallerId, Count, DurationMs, pageSize, Timestamp, Usd, ActingAgentId } from '../values/common.ts';
 import { defineMethods } from '../definition/define.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
 export const JobName = CallerId.describe('unique per agent; 1 to 128 letters, digits and . _ : @ -');
 
@@ -62,7 +62,7 @@ export type CronSchedule = z.infer<typeof CronSchedule>;
 
 const kind = z.enum(['cron', 'interval', 'once']);
 const nextRunAtMs = Timestamp.nullable().describe('null if it will not fire again');
-const id = upTo(MAX.id);
+const id = boundedString(MAX.id);
 
 /** What `cron.status` says of a job. */
 export const CronJobStatus = z.object({
@@ -73,17 +73,17 @@ export const CronJobStatus = z.object({
   nextRunAtMs,
   enabled: z.boolean(),
   lastRunAtMs: Timestamp.optional(),
-  lastError: upTo(MAX.line).optional(),
+  lastError: boundedString(MAX.line).optional(),
   consecutiveErrors: Count.optional(),
 });
 
 /** A job in the list. */
 export const CronJob = CronJobStatus.extend({
-  expr: upTo(MAX.line).optional(),
-  tz: upTo(MAX.name).optional(),
+  expr: boundedString(MAX.line).optional(),
+  tz: boundedString(MAX.name).optional(),
   everyMs: z.int().positive().optional(),
   at: Timestamp.optional(),
-  message: upTo(MAX.text).optional(),
+  message: boundedString(MAX.text).optional(),
   createdAtMs: Timestamp.optional(),
 });
 export type CronJob = z.infer<typeof CronJob>;
@@ -114,14 +114,14 @@ export const CronRun = z.object({
   runAt: Timestamp,
   durationMs: DurationMs,
   success: z.boolean(),
-  error: upTo(MAX.line).optional(),
+  error: boundedString(MAX.line).optional(),
   status: z.enum(['ok', 'error', 'skipped']).optional(),
-  summary: upTo(MAX.text).optional(),
+  summary: boundedString(MAX.text).optional(),
   totalTokens: Count.optional(),
   costUsd: Usd.optional(),
   toolCalls: Count.optional(),
   llmCalls: Count.optional(),
-  failedTools: z.array(upTo(MAX.name)).max(MAX.many).optional(),
+  failedTools: z.array(boundedString(MAX.name)).max(MAX.many).optional(),
 });
 export type CronRun = z.infer<typeof CronRun>;
 
@@ -176,7 +176,7 @@ export const cronMethods = defineMethods({
     summary: 'Creates a job that sends an agent a message on a schedule.',
     description: 'Invalid expressions, past times and duplicate names per agent are rejected.',
     scope: 'rpc',
-    params: z.strictObject({ name: JobName, message: Message, agentId: Worker.optional(), schedule: CronSchedule }),
+    params: z.strictObject({ name: JobName, message: Message, agentId: ActingAgentId.optional(), schedule: CronSchedule }),
     result: CronJobCreated,
     errors: ['INVALID_ARGUMENT', 'ALREADY_EXISTS', 'RESOURCE_EXHAUSTED'],
     examples: [

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { AgentId, Count, DurationMs, Timestamp } from '../values/common.ts';
 import { defineEvents } from '../definition/define.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
-const job = { jobId: upTo(MAX.id), jobName: upTo(MAX.name), agentId: AgentId };
+const job = { jobId: boundedString(MAX.id), jobName: boundedString(MAX.name), agentId: AgentId };
 const jobExample = { jobId: 'job_4fT0mUq2Zs8KxY1bNcVdGh', jobName: 'nightly-report', agentId: 'default' };
 
 /** Jobs that fire and hearts that beat. */
@@ -19,7 +19,7 @@ export const schedulerEvents = defineEvents({
       ...job,
       durationMs: DurationMs,
       success: z.boolean(),
-      error: upTo(MAX.line).optional(),
+      error: boundedString(MAX.line).optional(),
       timestamp: Timestamp,
     }),
     example: { ...jobExample, durationMs: 5200, success: true, timestamp: 1763719205200 },
@@ -33,12 +33,12 @@ export const schedulerEvents = defineEvents({
     summary: 'An agent’s heartbeat reply was delivered or suppressed.',
     payload: z.object({
       agentId: AgentId,
-      channelType: upTo(MAX.name),
-      channelId: upTo(MAX.name),
-      chatId: upTo(MAX.name),
+      channelType: boundedString(MAX.name),
+      channelId: boundedString(MAX.name),
+      chatId: boundedString(MAX.name),
       level: z.enum(['ok', 'alert', 'critical']),
       outcome: z.enum(['delivered', 'skipped', 'failed']),
-      reason: upTo(MAX.line).optional(),
+      reason: boundedString(MAX.line).optional(),
       durationMs: DurationMs,
       timestamp: Timestamp,
     }),
@@ -59,7 +59,7 @@ export const schedulerEvents = defineEvents({
       agentId: AgentId,
       consecutiveErrors: Count,
       classification: z.enum(['transient', 'permanent']),
-      reason: upTo(MAX.line),
+      reason: boundedString(MAX.line),
       backoffMs: DurationMs,
       timestamp: Timestamp,
     }),

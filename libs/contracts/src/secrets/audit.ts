@@ -1,19 +1,19 @@
 import { z } from 'zod';
 import { Count, Timestamp } from '../values/common.ts';
 import { AUDIT_KINDS, defineOperations, SERVICES } from '../definition/define.ts';
-import { mostKeys } from '../values/max-keys.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { maxKeys } from '../values/max-keys.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
 /** What a call is on record as, before it is made. Whose it is says the principal. */
 const Act = z.strictObject({
-  id: upTo(MAX.id),
-  method: upTo(MAX.name),
+  id: boundedString(MAX.id),
+  method: boundedString(MAX.name),
   kind: z.enum(AUDIT_KINDS),
   /** Which thing it is about, as the caller named it; never a value. */
-  target: z.record(upTo(MAX.name), upTo(MAX.name)).check(mostKeys(10)),
-  requestId: upTo(MAX.id),
+  target: z.record(boundedString(MAX.name), boundedString(MAX.name)).check(maxKeys(10)),
+  requestId: boundedString(MAX.id),
   service: z.enum(SERVICES),
-  replica: upTo(MAX.id),
+  replica: boundedString(MAX.id),
 });
 export type AuditAct = z.infer<typeof Act>;
 
@@ -26,28 +26,28 @@ export const AuditRecord = Act.extend({
   seq: z.int().positive(),
   at: Timestamp.describe('when the record was written'),
   since: Timestamp.describe('when the call began'),
-  client: upTo(MAX.name),
-  agent: upTo(MAX.name).optional(),
+  client: boundedString(MAX.name),
+  agent: boundedString(MAX.name).optional(),
   outcome: AuditOutcome,
-  code: upTo(MAX.name).optional().describe('code of a failed call'),
+  code: boundedString(MAX.name).optional().describe('code of a failed call'),
   count: z.int().positive().optional().describe('number of calls that this entry represents, for reads'),
-  prev: upTo(MAX.id).describe('hash of the previous entry; empty in the first'),
-  mac: upTo(MAX.id).optional().describe('MAC of all fields above, with a master key'),
-  hash: upTo(MAX.id).describe('SHA-256 of all other fields'),
+  prev: boundedString(MAX.id).describe('hash of the previous entry; empty in the first'),
+  mac: boundedString(MAX.id).optional().describe('MAC of all fields above, with a master key'),
+  hash: boundedString(MAX.id).describe('SHA-256 of all other fields'),
 });
 export type AuditRecord = z.infer<typeof AuditRecord>;
 
 /** Calls of one caller to one method that changed nothing and ended alike. */
 const AuditLook = Act.omit({ kind: true }).extend({
   outcome: AuditOutcome,
-  code: upTo(MAX.name).optional(),
+  code: boundedString(MAX.name).optional(),
   count: z.int().positive(),
   agoMs: Count.describe('age of the first of these calls'),
 });
 export type AuditLook = z.infer<typeof AuditLook>;
 
 /** Where a chain ends. */
-export const AuditHead = z.object({ seq: Count, hash: upTo(MAX.id) });
+export const AuditHead = z.object({ seq: Count, hash: boundedString(MAX.id) });
 export type AuditHead = z.infer<typeof AuditHead>;
 
 /** How every service puts on record what was done through it. */
@@ -62,7 +62,7 @@ export const auditOperations = defineOperations({
   'audit.finish': {
     summary: 'Records the outcome of an announced call. Idempotent.',
     callers: SERVICES,
-    params: z.strictObject({ id: upTo(MAX.id), outcome: AuditOutcome, code: upTo(MAX.name).optional() }),
+    params: z.strictObject({ id: boundedString(MAX.id), outcome: AuditOutcome, code: boundedString(MAX.name).optional() }),
     result: z.object({ recorded: z.literal(true) }),
     emits: ['audit:event'],
     idempotent: true,

@@ -2,15 +2,15 @@ import { z } from 'zod';
 import { Count, pageSize, Timestamp } from '../values/common.ts';
 import { defineMethods } from '../definition/define.ts';
 import { SecretName } from './operations.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
 export const SecretStorage = z.enum(['encrypted', 'envfile']);
 
 /** A secret as it may be shown: never its value. */
 export const SecretListItem = z.object({
-  name: upTo(MAX.name).describe('name in its store or file'),
+  name: boundedString(MAX.name).describe('name in its store or file'),
   source: SecretStorage,
-  provider: upTo(MAX.name).optional().describe('derived from the name'),
+  provider: boundedString(MAX.name).optional().describe('derived from the name'),
   createdAt: Timestamp.optional(),
   updatedAt: Timestamp.optional(),
   usageCount: Count.optional(),

@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import { AgentId, Timestamp } from '../values/common.ts';
 import { defineEvents } from '../definition/define.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
 /** Names of secrets, never values. */
 export const secretsEvents = defineEvents({
   'secret:accessed': {
     summary: 'A secret was read, or a read failed.',
     payload: z.object({
-      secretName: upTo(MAX.name),
+      secretName: boundedString(MAX.name),
       agentId: AgentId.optional().describe('agent of the call'),
       outcome: z.enum(['success', 'denied', 'not_found']),
       timestamp: Timestamp,
@@ -18,7 +18,7 @@ export const secretsEvents = defineEvents({
   'secret:modified': {
     summary: 'A secret was written or deleted.',
     payload: z.object({
-      secretName: upTo(MAX.name),
+      secretName: boundedString(MAX.name),
       action: z.enum(['created', 'updated', 'deleted', 'imported']),
       timestamp: Timestamp,
     }),

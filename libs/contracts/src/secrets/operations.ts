@@ -1,25 +1,25 @@
 import { z } from 'zod';
 import { Timestamp } from '../values/common.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 import { defineOperations, SERVICES } from '../definition/define.ts';
 
-export const SecretName = upTo(MAX.name).regex(/^[A-Z][A-Z0-9_]{0,255}$/);
+export const SecretName = boundedString(MAX.name).regex(/^[A-Z][A-Z0-9_]{0,255}$/);
 
 /** What a value of the longest kind is when it is sealed: three bytes a character, in base64, and what stands before it. */
 const MAX_SEALED = 34_000;
 
-const Origin = upTo(MAX.url)
+const Origin = boundedString(MAX.url)
   .regex(/^https?:\/\/[^/?#@]+$/)
   .describe('origin that receives the provider key; the key is bound to its first origin until it is set again');
 
 const SEALED = /^[A-Za-z0-9_.-]*$/;
-const Sealed = upTo(MAX_SEALED).regex(SEALED);
+const Sealed = boundedString(MAX_SEALED).regex(SEALED);
 
-const SealedKey = upTo(2_000)
+const SealedKey = boundedString(2_000)
   .regex(SEALED)
   .describe('encrypted for the caller; null if the secret is not set or longer than 256 characters');
 
-const PublicKey = upTo(43).regex(/^[A-Za-z0-9_-]{43}$/);
+const PublicKey = boundedString(43).regex(/^[A-Za-z0-9_-]{43}$/);
 
 /** The operation that says what secret params are sealed to. */
 export const SEALING_KEY = 'secrets.sealingKey';
@@ -28,7 +28,7 @@ export const SEALING_KEY = 'secrets.sealingKey';
 const SecretAsker = z.strictObject({
   service: z.enum(SERVICES),
   key: PublicKey.describe('X25519 public key of the calling process, base64url'),
-  nonce: upTo(MAX.id).min(22).describe('random per call'),
+  nonce: boundedString(MAX.id).min(22).describe('random per call'),
 });
 export type SecretAsker = z.infer<typeof SecretAsker>;
 
@@ -46,7 +46,7 @@ export const secretsOperations = defineOperations({
     summary: 'Returns the secrets named by the webhook configuration, encrypted for the calling gateway, and no others.',
     callers: ['gateway'] as const,
     params: z.strictObject({ to: SecretAsker }),
-    result: z.object({ keys: z.array(z.object({ name: upTo(MAX.name), value: SealedKey.nullable() })).max(MAX.words) }),
+    result: z.object({ keys: z.array(z.object({ name: boundedString(MAX.name), value: SealedKey.nullable() })).max(MAX.words) }),
     emits: ['secret:accessed'],
     idempotent: true,
   },

@@ -1,25 +1,25 @@
 import { z } from 'zod';
-import { HeldToAgents, IsoTime, Scopes, SessionsOf, TokenId, TokenTenant } from '../values/common.ts';
+import { AllowedAgents, IsoTime, Scopes, SessionAccess, TokenId, TokenTenant } from '../values/common.ts';
 import { defineMethods } from '../definition/define.ts';
 import { McpClient } from '../config/mcp-client.ts';
 import { SpendLimits } from '../config/spend-limits.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
 /** A bearer token as it may be shown: never its secret. */
 export const GatewayToken = z.object({
   id: TokenId,
   scopes: Scopes,
   createdAt: IsoTime,
-  sessions: SessionsOf.describe('sessions that the token may read and write'),
+  sessions: SessionAccess.describe('sessions that the token may read and write'),
   lenient: z.boolean().describe('whether /v1 ignores unsupported fields'),
   budgets: SpendLimits.optional(),
   mcpClient: McpClient.optional().describe('permissions at /mcp, for scope mcp-client'),
-  agents: HeldToAgents.optional(),
+  agents: AllowedAgents.optional(),
   expiresAt: IsoTime.optional().describe('expiry time; default: none'),
-  declared: upTo(MAX.url).optional().describe('variable, or file and key, that declares the token'),
+  declared: boundedString(MAX.url).optional().describe('variable, or file and key, that declares the token'),
 });
 
-const Secret = upTo(MAX.name).describe('the bearer token; returned only once');
+const Secret = boundedString(MAX.name).describe('the bearer token; returned only once');
 const byId = z.strictObject({ id: TokenId, tenant: TokenTenant.optional() });
 /** Ten years. */
 const LONGEST_MS = 315_576_000_000;
@@ -64,10 +64,10 @@ export const tokensMethods = defineMethods({
     params: z.strictObject({
       id: TokenId,
       scopes: Scopes,
-      sessions: SessionsOf.default('tenant').describe('own: restricted to sessions that the token created'),
+      sessions: SessionAccess.default('tenant').describe('own: restricted to sessions that the token created'),
       lenient: z.boolean().default(false).describe('whether /v1 ignores unsupported fields'),
       budgets: SpendLimits.optional(),
-      agents: HeldToAgents.optional(),
+      agents: AllowedAgents.optional(),
       expiresAt: z.iso.datetime({ offset: true }).max(MAX.id).optional().describe('expiry time'),
       ttlMs: z.int().positive().max(LONGEST_MS).optional().describe('expiry as a duration from now; alternative to expiresAt'),
       tenant: TokenTenant.optional(),
@@ -79,8 +79,8 @@ export const tokensMethods = defineMethods({
       scopes: Scopes,
       createdAt: IsoTime.optional(),
       expiresAt: IsoTime.optional(),
-      tenant: upTo(MAX.id).optional().describe('tenant, if the token was created for another one'),
-      message: upTo(MAX.line).optional(),
+      tenant: boundedString(MAX.id).optional().describe('tenant, if the token was created for another one'),
+      message: boundedString(MAX.line).optional(),
     }),
     blobs: ['mcpClient'],
     sealed: ['secret'],

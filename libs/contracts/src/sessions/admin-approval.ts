@@ -1,38 +1,38 @@
 import { z } from 'zod';
 import { AgentId, Count, DurationMs, JsonObject, NoParams, SessionKey, Timestamp } from '../values/common.ts';
 import { defineMethods } from '../definition/define.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
 /** An agent's tool call that waits for a human. */
 export const ApprovalRequest = z.object({
-  requestId: upTo(MAX.id),
-  toolName: upTo(MAX.name),
-  action: upTo(MAX.line),
+  requestId: boundedString(MAX.id),
+  toolName: boundedString(MAX.name),
+  action: boundedString(MAX.line),
   params: JsonObject,
   agentId: AgentId,
   sessionKey: SessionKey,
   trustLevel: z.enum(['admin', 'user', 'guest']),
   createdAt: Timestamp,
   timeoutMs: DurationMs,
-  channelType: upTo(MAX.name).optional(),
+  channelType: boundedString(MAX.name).optional(),
 });
 
 /** How a request ended; `approvedBy` names the decider also when the answer was no. */
 export const ApprovalResolution = z.object({
-  requestId: upTo(MAX.id),
+  requestId: boundedString(MAX.id),
   approved: z.boolean(),
-  approvedBy: upTo(MAX.name).describe('operator, chat:<senderId>, system:timeout, system:cached-approval, …'),
-  reason: upTo(MAX.line).optional(),
+  approvedBy: boundedString(MAX.name).describe('operator, chat:<senderId>, system:timeout, system:cached-approval, …'),
+  reason: boundedString(MAX.line).optional(),
   resolvedAt: Timestamp,
 });
 
 export const PendingApprovals = z.object({ requests: z.array(ApprovalRequest).max(MAX.all), total: Count });
 
 export const ApprovalResolved = z.object({
-  requestId: upTo(MAX.id),
+  requestId: boundedString(MAX.id),
   approved: z.boolean(),
-  approvedBy: upTo(MAX.name),
-  reason: upTo(MAX.line).nullable(),
+  approvedBy: boundedString(MAX.name),
+  reason: boundedString(MAX.line).nullable(),
 });
 
 export const approvalExample = {
@@ -91,7 +91,7 @@ export const adminApprovalMethods = defineMethods({
       approvedBy: z.string().min(1).max(128).default('operator'),
       reason: Reason,
     }),
-    result: z.object({ resolved: Count, requestIds: z.array(upTo(MAX.id)).max(MAX.all) }),
+    result: z.object({ resolved: Count, requestIds: z.array(boundedString(MAX.id)).max(MAX.all) }),
     emits: ['approval:resolved', 'audit:event'],
     examples: [
       {

@@ -10,16 +10,16 @@ import {
   SessionKey,
   SessionParts,
   Usd,
-  Worker,
+  ActingAgentId,
 } from '../values/common.ts';
 import { defineMethods, TURN_DEADLINE_MS } from '../definition/define.ts';
 import { TURN_EVENTS } from './turn-events.ts';
 import { SessionAddress, TurnAccepted, TurnId, TurnResult, TurnState } from './turns.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
 const ExecuteParams = z.strictObject({
   message: z.string().min(1).max(MAX.text),
-  agentId: Worker.optional(),
+  agentId: ActingAgentId.optional(),
   sessionKey: SessionParts.optional(),
   scopes: Scopes.optional().describe('restricts the permissions of the turn; never extends them'),
   idempotencyKey: IdempotencyKey.optional(),
@@ -57,8 +57,8 @@ export const AgentCacheStats = z.object({
   providers: z
     .array(
       z.object({
-        provider: upTo(MAX.name),
-        model: upTo(MAX.name),
+        provider: boundedString(MAX.name),
+        model: boundedString(MAX.name),
         callCount: Count,
         totalCost: Usd,
         totalCacheSaved: Usd,
@@ -71,9 +71,9 @@ export const AgentCacheStats = z.object({
 });
 
 const OperationModel = z.object({
-  operationType: upTo(MAX.name).describe('interactive, subagent, cron, heartbeat, compaction, taskExtraction, condensation'),
-  model: upTo(MAX.name),
-  provider: upTo(MAX.name),
+  operationType: boundedString(MAX.name).describe('interactive, subagent, cron, heartbeat, compaction, taskExtraction, condensation'),
+  model: boundedString(MAX.name),
+  provider: boundedString(MAX.name),
   source: z.enum(['config', 'default']),
   tieringActive: z.boolean(),
   timeoutMs: DurationMs,
@@ -84,8 +84,8 @@ const OperationModel = z.object({
 /** Which model does which kind of work for an agent, and why. */
 export const AgentOperationModels = z.object({
   agentId: AgentId,
-  primaryModel: upTo(MAX.name),
-  providerFamily: upTo(MAX.name),
+  primaryModel: boundedString(MAX.name),
+  providerFamily: boundedString(MAX.name),
   tieringActive: z.boolean(),
   operations: z.array(OperationModel).max(MAX.many),
 });
@@ -121,7 +121,7 @@ export const agentMethods = defineMethods({
     scope: 'rpc',
     params: z.strictObject({
       turnId: TurnId.optional(),
-      agentId: Worker.optional(),
+      agentId: ActingAgentId.optional(),
       sessionKey: SessionAddress.optional().describe('formatted key, or its parts'),
     }),
     result: AgentCancelled,

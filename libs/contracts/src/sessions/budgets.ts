@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AgentId, Count } from '../values/common.ts';
 import { defineOperations } from '../definition/define.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
 const used = z.object({ tokens: Count, costUsd: z.number().nonnegative() });
 
@@ -13,8 +13,8 @@ export const budgetOperations = defineOperations({
     callers: ['registry'] as const,
     params: z.strictObject({
       agentId: AgentId.optional().describe('default: the caller’s agent'),
-      provider: upTo(MAX.name),
-      modelId: upTo(MAX.name),
+      provider: boundedString(MAX.name),
+      modelId: boundedString(MAX.name),
       tokens: Count,
       costUsd: z.number().nonnegative().optional().describe('default: list price'),
       late: z.boolean().optional().describe('already used beyond the counted amount; never rejected'),

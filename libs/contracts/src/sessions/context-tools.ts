@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Count, Timestamp, TokensUsed } from '../values/common.ts';
 import { defineOperations } from '../definition/define.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
 const CALLERS = ['sessions'] as const;
 /** As long as an agent may set `contextEngine.recallTimeoutMs`. */
@@ -22,7 +22,7 @@ const EarlierMessage = z.object({
   turn: Count.describe('number of the turn'),
   role: z.enum(['user', 'assistant']),
   at: Timestamp,
-  content: upTo(MAX.payload),
+  content: boundedString(MAX.payload),
   untrusted: z.literal(true).optional().describe('parts may come from outside the conversation'),
 });
 
@@ -38,7 +38,7 @@ const Found = z.object({
   role: z.enum(['user', 'assistant']).optional(),
   turn: Count.optional(),
   at: Timestamp,
-  snippet: upTo(MAX.line),
+  snippet: boundedString(MAX.line),
   score: z.number().nonnegative(),
 });
 
@@ -76,7 +76,7 @@ export const contextToolOperations = defineOperations({
       kind: z.enum(['message', 'summary']),
       role: z.enum(['user', 'assistant']).optional(),
       at: Timestamp,
-      content: upTo(MAX.payload),
+      content: boundedString(MAX.payload),
       chars: Count.describe('total length in characters'),
       next: Count.optional().describe('offset of the next part'),
       untrusted: z.literal(true).optional(),
@@ -97,7 +97,7 @@ export const contextToolOperations = defineOperations({
     }),
     result: z.object({
       id: ResultId,
-      content: upTo(MAX.payload),
+      content: boundedString(MAX.payload),
       chars: Count.describe('total length in characters'),
       next: Count.optional().describe('offset of the next part'),
     }),
@@ -132,7 +132,7 @@ export const contextToolOperations = defineOperations({
       max_tokens: z.int().min(100).max(10_000).default(2_000).describe('maximum tokens of the answer'),
     }),
     result: z.object({
-      answer: upTo(MAX.text),
+      answer: boundedString(MAX.text),
       sources: z.array(EarlierId).max(MAX.many).describe('messages that were read'),
       whole: z.boolean().describe('whether all sources could be read'),
       tokensUsed: TokensUsed,

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { AgentId, Count, IsoTime, pageSize, SessionKey, Timestamp } from '../values/common.ts';
 import { defineMethods } from '../definition/define.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 import { EvidentTurn } from './evidence.ts';
 
 /** A conversation as its durable history knows it. */
 export const ContextConversation = z.object({
-  conversation_id: upTo(MAX.id),
-  tenant_id: upTo(MAX.id),
+  conversation_id: boundedString(MAX.id),
+  tenant_id: boundedString(MAX.id),
   agent_id: AgentId,
   session_key: SessionKey,
   title: z.null(),
@@ -18,13 +18,13 @@ export const ContextConversation = z.object({
 
 /** A summary in the tree that leads down to the raw messages. */
 export const ContextNode = z.object({
-  summaryId: upTo(MAX.id),
+  summaryId: boundedString(MAX.id),
   kind: z.enum(['leaf', 'condensed']),
   depth: Count,
   tokenCount: Count,
-  contentPreview: upTo(MAX.line).describe('for display only: bounded and untrusted'),
-  childIds: z.array(upTo(MAX.id)).max(MAX.all),
-  parentIds: z.array(upTo(MAX.id)).max(MAX.all),
+  contentPreview: boundedString(MAX.line).describe('for display only: bounded and untrusted'),
+  childIds: z.array(boundedString(MAX.id)).max(MAX.all),
+  parentIds: z.array(boundedString(MAX.id)).max(MAX.all),
   taint: z.boolean().describe('whether a source is untrusted'),
   createdAt: Timestamp,
 });
@@ -67,7 +67,7 @@ export const contextMethods = defineMethods({
     scope: 'rpc',
     params: z.strictObject({ conversation_id: z.string().min(1).max(256), turns: z.int().min(0).max(100).default(0) }),
     result: z.object({
-      conversationId: upTo(MAX.id),
+      conversationId: boundedString(MAX.id),
       nodes: z.array(ContextNode).max(MAX.all),
       messageCount: Count.describe('messages not covered by a summary'),
       turns: z.array(EvidentTurn).max(MAX.few).optional().describe('requested turns, newest first'),

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { JsonObject } from '../values/common.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
-const text = upTo(MAX.text);
+const text = boundedString(MAX.text);
 const name = z.string().min(1).max(MAX.name);
 // Upstreams choose them, and some hide more than a name in them.
 const callId = z.string().min(1).max(MAX.url);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Count } from '../values/common.ts';
 import { defineOperations } from '../definition/define.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
 const CALLERS = ['sessions'] as const;
 /** Short, so that a tool that is too slow can be seen to be. */
@@ -23,8 +23,8 @@ const Acting = z.strictObject({
 const Executed = z.object({
   name: Name,
   executions: Count.describe('executions of this name, including this one'),
-  key: upTo(MAX.id).optional().describe('key of the call; equal for repetitions'),
-  text: upTo(MAX.payload).optional(),
+  key: boundedString(MAX.id).optional().describe('key of the call; equal for repetitions'),
+  text: boundedString(MAX.payload).optional(),
 });
 
 /**
@@ -58,7 +58,7 @@ export const devToolOperations = defineOperations({
       name: Name,
       executions: Count,
       keys: z
-        .array(z.object({ key: upTo(MAX.id), executions: Count }))
+        .array(z.object({ key: boundedString(MAX.id), executions: Count }))
         .max(MAX.all)
         .describe('a key counted twice is one call executed twice'),
     }),

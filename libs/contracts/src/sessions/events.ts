@@ -4,18 +4,18 @@ import { defineEvents } from '../definition/define.ts';
 import { ApprovalRequest, ApprovalResolution, approvalExample } from './admin-approval.ts';
 import { sessionLifeEvents } from './session-events.ts';
 import { TurnId } from './turns.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
 /** A message as it comes in, whichever platform it came from. */
 export const InboundMessage = z.object({
-  id: upTo(MAX.name),
-  channelId: upTo(MAX.name),
-  channelType: upTo(MAX.name),
-  senderId: upTo(MAX.name),
-  text: upTo(MAX.text).describe('truncated with … if long'),
+  id: boundedString(MAX.name),
+  channelId: boundedString(MAX.name),
+  channelType: boundedString(MAX.name),
+  senderId: boundedString(MAX.name),
+  text: boundedString(MAX.text).describe('truncated with … if long'),
   timestamp: Timestamp,
   attachments: z.array(JsonObject).max(MAX.many),
-  replyTo: upTo(MAX.name).optional(),
+  replyTo: boundedString(MAX.name).optional(),
   chatType: z.enum(['dm', 'group', 'thread', 'channel', 'forum']).optional(),
   metadata: JsonObject,
 });
@@ -41,25 +41,25 @@ const messageEvents = defineEvents({
   'message:sent': {
     summary: 'An agent’s answer was sent.',
     payload: z.object({
-      channelId: upTo(MAX.name),
-      messageId: upTo(MAX.name),
-      content: upTo(MAX.text).describe('truncated with … if long'),
+      channelId: boundedString(MAX.name),
+      messageId: boundedString(MAX.name),
+      content: boundedString(MAX.text).describe('truncated with … if long'),
     }),
     example: { channelId: 'gateway', messageId: 'turn_4fT0mUq2Zs8KxY1bNcVdGh', content: 'Hello, Alice.' },
   },
   'message:streaming': {
     summary: 'A chunk of a streaming answer.',
     payload: z.object({
-      channelId: upTo(MAX.name),
-      messageId: upTo(MAX.name),
-      delta: upTo(MAX.payload),
-      accumulated: upTo(MAX.payload),
+      channelId: boundedString(MAX.name),
+      messageId: boundedString(MAX.name),
+      delta: boundedString(MAX.payload),
+      accumulated: boundedString(MAX.payload),
     }),
     example: { channelId: 'gateway', messageId: 'turn_4fT0mUq2Zs8KxY1bNcVdGh', delta: ', Alice', accumulated: 'Hello, Alice' },
   },
 });
 
-const patterns = z.array(upTo(MAX.line)).max(MAX.many);
+const patterns = z.array(boundedString(MAX.line)).max(MAX.many);
 
 const securityEvents = defineEvents({
   'security:injection_detected': {
@@ -71,7 +71,7 @@ const securityEvents = defineEvents({
       riskLevel: z.enum(['low', 'medium', 'high']),
       agentId: AgentId.optional(),
       sessionKey: SessionKey.optional(),
-      traceId: upTo(MAX.id).optional(),
+      traceId: boundedString(MAX.id).optional(),
     }),
     example: {
       timestamp: 1763719200000,
@@ -97,8 +97,8 @@ const securityEvents = defineEvents({
     payload: z.object({
       timestamp: Timestamp,
       agentId: AgentId,
-      originalTrustLevel: upTo(MAX.name),
-      adjustedTrustLevel: upTo(MAX.name),
+      originalTrustLevel: boundedString(MAX.name),
+      adjustedTrustLevel: boundedString(MAX.name),
       patterns,
       blocked: z.boolean(),
     }),
@@ -114,9 +114,9 @@ const securityEvents = defineEvents({
   'security:warn': {
     summary: 'A setting or action is insecure.',
     payload: z.object({
-      category: upTo(MAX.name),
+      category: boundedString(MAX.name),
       agentId: AgentId.optional(),
-      message: upTo(MAX.line),
+      message: boundedString(MAX.line),
       timestamp: Timestamp,
     }),
     example: {
@@ -173,7 +173,7 @@ const filteredEvents = defineEvents({
       turnId: TurnId,
       sessionKey: SessionKey,
       agentId: AgentId,
-      channelId: upTo(MAX.name),
+      channelId: boundedString(MAX.name),
       reason: FilteredReason,
       timestamp: Timestamp,
     }),

@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import { Count, Timestamp } from '../values/common.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 import { TurnId } from './turns.ts';
 
 /** The beginning of a SHA-256, in hexadecimal: the same of the same text, and nothing that was said. */
-const Digest = upTo(MAX.name);
+const Digest = boundedString(MAX.name);
 
 /** A tool that was called in a step: what with, by a digest alone, and what came of it. Without an outcome none came. */
 export const ToolEvidence = z.object({
-  name: upTo(MAX.name),
+  name: boundedString(MAX.name),
   args: Digest,
   failed: z.boolean().optional(),
   ms: z.number().optional(),
@@ -37,7 +37,7 @@ const ToldEvidence = z
     chars: Count,
     turns: z.object({ from: Count, to: Count }).optional().describe('turn numbers of these messages'),
     summaries: Count,
-    summaryIds: z.array(upTo(MAX.id)).max(MAX.many).optional().describe('in prompt order'),
+    summaryIds: z.array(boundedString(MAX.id)).max(MAX.many).optional().describe('in prompt order'),
     depth: Count.describe('depth of the deepest summary'),
     folded: Count.describe('messages covered by summaries'),
     leftOut: Count.describe('omitted messages'),
@@ -49,14 +49,14 @@ const ToldEvidence = z
 export const Screened = z.object({
   score: z.number().min(0).max(1),
   risk: z.enum(['low', 'medium', 'high']),
-  patterns: z.array(upTo(MAX.name)).max(MAX.few),
+  patterns: z.array(boundedString(MAX.name)).max(MAX.few),
   shapes: z.array(z.enum(['mostly_whitespace', 'repeated_character'])).max(MAX.few),
 });
 export type Screened = z.infer<typeof Screened>;
 
 /** How a turn went, in numbers, references and digests. */
 export const TurnEvidence = z.object({
-  model: upTo(MAX.name).optional(),
+  model: boundedString(MAX.name).optional(),
   told: ToldEvidence.optional(),
   recalled: z
     .object({
@@ -71,7 +71,7 @@ export const TurnEvidence = z.object({
     .describe('memories included in the prompt'),
   screened: Screened.optional().describe('worst screening result of its messages, if flagged'),
   output: z
-    .object({ redacted: z.array(upTo(MAX.name)).max(MAX.few), warned: z.array(upTo(MAX.name)).max(MAX.few) })
+    .object({ redacted: z.array(boundedString(MAX.name)).max(MAX.few), warned: z.array(boundedString(MAX.name)).max(MAX.few) })
     .optional()
     .describe('kinds of redacted and reported content in the answer'),
   plan: z

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { JsonObject } from '../values/common.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 import { TurnMessage } from './conversation.ts';
 import { StatelessResult, TurnFailure, TurnId, TurnState } from './turns.ts';
 
-const text = upTo(MAX.text);
+const text = boundedString(MAX.text);
 
 /** How a turn of `/v1/responses` that can be asked for later is, to the client that made it. Anybody else's is NOT_FOUND. */
 export const ResponseState = z.object({
@@ -14,7 +14,7 @@ export const ResponseState = z.object({
   endedAt: z.int().nonnegative().optional(),
   echo: JsonObject,
   result: StatelessResult.optional(),
-  said: upTo(MAX.payload).optional().describe('complete text of an ended response, over all steps'),
+  said: boundedString(MAX.payload).optional().describe('complete text of an ended response, over all steps'),
   pieces: z
     .array(z.int().positive())
     .max(MAX.payload)

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { AgentId, Count, DurationMs, ResolvedSession, SessionKey, Timestamp, Usd } from '../values/common.ts';
 import { defineEvents } from '../definition/define.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
 const timestamp = Timestamp;
-const runId = upTo(MAX.id);
-const task = upTo(MAX.text);
+const runId = boundedString(MAX.id);
+const task = boundedString(MAX.text);
 
 const session = { tenantId: 'default', userId: 'alice', channelId: 'gateway' };
 const spawn = {
@@ -27,7 +27,7 @@ export const sessionLifeEvents = defineEvents({
     summary: 'A session was reset by its policy or on request.',
     payload: z.object({
       sessionKey: ResolvedSession,
-      reason: upTo(MAX.line).describe('auto-reset:daily, auto-reset:idle, auto-reset:daily+idle, gateway-reset or operator-reset'),
+      reason: boundedString(MAX.line).describe('auto-reset:daily, auto-reset:idle, auto-reset:daily+idle, gateway-reset or operator-reset'),
     }),
     example: { sessionKey: session, reason: 'auto-reset:daily' },
   },

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { AgentId, Count, JsonObject, SessionKey, Timestamp, TokensUsed } from '../values/common.ts';
 import { TurnId, TurnResult } from './turns.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
 export const SessionMessage = z.object({
-  role: upTo(MAX.name),
-  content: upTo(MAX.text),
+  role: boundedString(MAX.name),
+  content: boundedString(MAX.text),
   timestamp: Timestamp.optional(),
   follows: TurnId.optional().describe('no client sent this message: the conversation continued automatically after this turn'),
 });
@@ -25,8 +25,8 @@ export const SessionSummary = z.object({
   metadata: JsonObject,
   createdAt: Timestamp.optional(),
   kind: SessionKind.optional(),
-  userId: upTo(MAX.name).optional(),
-  channelId: upTo(MAX.name).optional(),
+  userId: boundedString(MAX.name).optional(),
+  channelId: boundedString(MAX.name).optional(),
   totalTokens: Count.optional(),
 });
 
@@ -45,8 +45,8 @@ export const SessionExport = z.object({
 export const SessionTranscript = z.object({ messages: z.array(SessionMessage).max(MAX.all), metadata: JsonObject, messageCount: Count });
 
 export const SessionStatus = z.object({
-  model: upTo(MAX.name),
-  agentName: upTo(MAX.name),
+  model: boundedString(MAX.name),
+  agentName: boundedString(MAX.name),
   tokensUsed: z.object({ totalTokens: Count, totalCost: z.number().nonnegative() }),
   stepsExecuted: Count,
   maxSteps: Count,
@@ -56,8 +56,8 @@ export const SessionMatch = z.object({
   sessionKey: SessionKey,
   agentId: AgentId,
   label: SessionLabel.optional(),
-  channelType: upTo(MAX.name),
-  snippet: upTo(MAX.line),
+  channelType: boundedString(MAX.name),
+  snippet: boundedString(MAX.line),
   score: z.number(),
   timestamp: Timestamp,
 });
@@ -70,7 +70,7 @@ export const CompactionResult = z.object({
   messageCount: Count,
   estimatedTokens: Count,
   compactionTriggered: z.boolean(),
-  instructions: upTo(MAX.line).nullable(),
+  instructions: boundedString(MAX.line).nullable(),
   messagesAfter: Count.optional(),
   tokensAfter: Count.optional(),
 });
@@ -89,17 +89,17 @@ const RunTokens = TokensUsed.partial().extend({ total: Count, cacheRead: Count.o
 const RunCost = z.object({ total: z.number().nonnegative() });
 
 const run = {
-  runId: upTo(MAX.id),
+  runId: boundedString(MAX.id),
   status: RunStatus,
   agentId: AgentId,
-  task: upTo(MAX.text),
+  task: boundedString(MAX.text),
   sessionKey: SessionKey,
   startedAt: Timestamp,
   depth: Count.optional(),
-  endReason: upTo(MAX.line).optional(),
+  endReason: boundedString(MAX.line).optional(),
   tokensUsed: RunTokens.optional(),
   cost: RunCost.optional(),
-  error: upTo(MAX.line).optional(),
+  error: boundedString(MAX.line).optional(),
 };
 
 /** A sub-agent run and, when it is over, what came of it. */
@@ -107,20 +107,20 @@ export const SubAgentRun = z.object({
   ...run,
   completedAt: Timestamp.optional(),
   runtimeMs: z.number().nonnegative(),
-  response: upTo(MAX.payload).optional(),
+  response: boundedString(MAX.payload).optional(),
   callerSessionKey: SessionKey.optional(),
   queuedAt: Timestamp.optional(),
-  finishReason: upTo(MAX.line).optional(),
+  finishReason: boundedString(MAX.line).optional(),
   stepsExecuted: Count.optional(),
-  graphId: upTo(MAX.id).optional(),
-  nodeId: upTo(MAX.id).optional(),
+  graphId: boundedString(MAX.id).optional(),
+  nodeId: boundedString(MAX.id).optional(),
 });
 
 /** A sub-agent run as lists show it. */
 export const SubAgentRow = z.object({ ...run, depth: Count, durationMs: z.number().nonnegative() });
 
 export const SubAgentSpawned = z.object({
-  runId: upTo(MAX.id),
+  runId: boundedString(MAX.id),
   sessionKey: SessionKey,
   agentId: AgentId,
   status: z.enum(['running', 'queued']),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Count, IdempotencyKey, NoParams, pageSize, SessionKey, Worker } from '../values/common.ts';
+import { Count, IdempotencyKey, NoParams, pageSize, SessionKey, ActingAgentId } from '../values/common.ts';
 import { defineMethods, TURN_DEADLINE_MS } from '../definition/define.ts';
 import {
   CompactionResult,
@@ -37,7 +37,7 @@ const sessionTurns = defineMethods({
     params: z.strictObject({
       key: SessionKey,
       message: z.string().min(1).max(MAX.text),
-      agentId: Worker.optional(),
+      agentId: ActingAgentId.optional(),
       idempotencyKey: IdempotencyKey.optional(),
     }),
     result: SessionAnswer,
@@ -60,7 +60,7 @@ const sessionTurns = defineMethods({
   'session.spawn': {
     summary: 'Starts a sub-agent run for a session and returns immediately.',
     scope: 'rpc',
-    params: z.strictObject({ parentKey: SessionKey, task: z.string().min(1).max(MAX.text), agentId: Worker.optional() }),
+    params: z.strictObject({ parentKey: SessionKey, task: z.string().min(1).max(MAX.text), agentId: ActingAgentId.optional() }),
     result: SubAgentSpawned,
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED'],
     emits: [

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Count } from '../values/common.ts';
 import { defineMethods } from '../definition/define.ts';
 import { SubAgentRow } from './session-records.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
 const Target = z.string().min(1).max(128).describe('the id of the run');
 const RUN = 'run_4fT0mUq2Zs8KxY1bNcVdGh';
@@ -39,7 +39,7 @@ export const subagentMethods = defineMethods({
     summary: 'Stops a sub-agent run, which counts as failed.',
     scope: 'admin',
     params: z.strictObject({ target: Target }),
-    result: z.object({ killed: z.literal(true), runId: upTo(MAX.id) }),
+    result: z.object({ killed: z.literal(true), runId: boundedString(MAX.id) }),
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION'],
     emits: ['session:sub_agent_completed', 'session:sub_agent_lifecycle_ended'],
     examples: [{ params: { target: RUN }, result: { killed: true, runId: RUN } }],
@@ -48,7 +48,7 @@ export const subagentMethods = defineMethods({
     summary: 'Adds a user message to the conversation of a running sub-agent.',
     scope: 'admin',
     params: z.strictObject({ target: Target, message: z.string().min(1).max(MAX.text) }),
-    result: z.object({ steered: z.literal(true), runId: upTo(MAX.id) }),
+    result: z.object({ steered: z.literal(true), runId: boundedString(MAX.id) }),
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED'],
     emits: ['message:received'],
     examples: [{ params: { target: RUN, message: 'Leave out the third offer.' }, result: { steered: true, runId: RUN } }],

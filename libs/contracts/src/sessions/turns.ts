@@ -2,12 +2,12 @@ import { z } from 'zod';
 import { FinishReason, AgentId, IdempotencyKey, JsonObject, SessionKey, SessionParts, TokensUsed, Scopes } from '../values/common.ts';
 import { ERROR_CODES } from '../definition/errors.ts';
 import { TURN_DEADLINE_MS } from '../definition/define.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 import { CallerToolCall, CallerTools, JsonFormat, TurnMessage } from './conversation.ts';
 import { TURN_EVENTS } from './turn-events.ts';
 
 /** What one agent turn answers, over every transport. */
-export const TurnResult = z.object({ response: upTo(MAX.payload), tokensUsed: TokensUsed, finishReason: FinishReason });
+export const TurnResult = z.object({ response: boundedString(MAX.payload), tokensUsed: TokensUsed, finishReason: FinishReason });
 export type TurnResult = z.infer<typeof TurnResult>;
 
 /** What a turn that keeps nothing answers. */
@@ -32,7 +32,7 @@ const said = {
 /** The failure that ended a turn, as it crosses the bus. */
 export const TurnFailure = z.object({
   code: z.enum(ERROR_CODES),
-  message: upTo(MAX.text),
+  message: boundedString(MAX.text),
   details: z.record(z.string(), z.unknown()).optional(),
 });
 export type TurnFailure = z.infer<typeof TurnFailure>;
@@ -60,24 +60,24 @@ const progress = [
     turnId: TurnId,
     sessionKey: SessionKey.optional(),
     agentId: AgentId,
-    model: upTo(MAX.name),
+    model: boundedString(MAX.name),
   }),
   z.object({
     ...said,
     type: z.literal('resumed').describe('another runner continues from the stored text; later text is repeated'),
-    text: upTo(MAX.payload),
+    text: boundedString(MAX.payload),
   }),
   z.object({ ...said, type: z.literal('step'), step: z.int().positive() }),
-  z.object({ ...said, type: z.literal('delta'), text: upTo(MAX.text) }),
+  z.object({ ...said, type: z.literal('delta'), text: boundedString(MAX.text) }),
   z.object({
     ...said,
     type: z.literal('tool'),
     step: z.int().positive(),
-    callId: upTo(MAX.name),
-    name: upTo(MAX.name),
+    callId: boundedString(MAX.name),
+    name: boundedString(MAX.name),
     state: z.enum(['called', 'succeeded', 'failed', 'interrupted']),
   }),
-  z.object({ ...said, type: z.literal('approval'), requestId: upTo(MAX.id), action: upTo(MAX.line) }),
+  z.object({ ...said, type: z.literal('approval'), requestId: boundedString(MAX.id), action: boundedString(MAX.line) }),
   z.object({ ...said, type: z.literal('alive') }),
 ] as const;
 export const TurnProgress = z.discriminatedUnion('type', progress);
@@ -126,7 +126,7 @@ export const StatelessTurn = z.strictObject({
   message: z.string().min(1).max(MAX.text).describe('the last user message'),
   history: z.array(TurnMessage).max(MAX.messages).optional().describe('messages before the user message, oldest first'),
   since: z.array(TurnMessage).max(MAX.messages).optional().describe('messages after it, which the answer continues'),
-  system: upTo(MAX.text).optional(),
+  system: boundedString(MAX.text).optional(),
   tools: CallerTools.optional().describe('default: the agent’s tools'),
   stop: z.array(z.string().min(1).max(MAX.name)).max(MAX.few).optional().describe('stop sequences, excluded from the answer'),
   format: JsonFormat.optional(),
@@ -136,13 +136,13 @@ export const StatelessTurn = z.strictObject({
 export type StatelessTurn = z.infer<typeof StatelessTurn>;
 
 /** What an answer on `/v1` is known by: the same for everybody who gets it. */
-export const AnswerHead = z.object({ id: upTo(MAX.id), created: z.int().nonnegative().describe('seconds') });
+export const AnswerHead = z.object({ id: boundedString(MAX.id), created: z.int().nonnegative().describe('seconds') });
 export type AnswerHead = z.infer<typeof AnswerHead>;
 
 /** Says of a turn that it is a response: it can be asked for by its id, cancelled, deleted and gone on from for thirty days. */
 export const KeptResponse = z.strictObject({
   echo: JsonObject.describe('request fields repeated in the resource'),
-  system: upTo(MAX.text).optional().describe('instructions that belong to the conversation'),
+  system: boundedString(MAX.text).optional().describe('instructions that belong to the conversation'),
 });
 export type KeptResponse = z.infer<typeof KeptResponse>;
 
@@ -150,7 +150,7 @@ export type KeptResponse = z.infer<typeof KeptResponse>;
 export const KeyedTurn = StatelessTurn.extend({
   idempotencyKey: IdempotencyKey,
   whole: z.boolean().optional().describe('no client reads the stream: only tool frames and the result are sent'),
-  fingerprint: upTo(MAX.id).describe('fingerprint of the request'),
+  fingerprint: boundedString(MAX.id).describe('fingerprint of the request'),
   head: AnswerHead,
   response: KeptResponse.optional(),
 });
@@ -214,7 +214,7 @@ export const turnOperations = {
       result: StatelessResult.optional(),
       failure: TurnFailure.optional(),
       /** What a turn has said, as it was kept last, and the number of the frame that comes after; of one that has ended, all of it. */
-      soFar: z.object({ text: upTo(MAX.payload), frame: z.int().nonnegative(), fence: z.int().nonnegative() }).optional(),
+      soFar: z.object({ text: boundedString(MAX.payload), frame: z.int().nonnegative(), fence: z.int().nonnegative() }).optional(),
     }),
     idempotent: true,
   },

@@ -1,26 +1,26 @@
 import { z } from 'zod';
 import { Count, DurationMs, Timestamp } from '../values/common.ts';
 import { defineEvents } from '../definition/define.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
 /** What happens to skills. */
 export const toolsEvents = defineEvents({
   'skill:loaded': {
     summary: 'A skill was loaded and is available to agents.',
-    payload: z.object({ skillName: upTo(MAX.name), source: upTo(MAX.name), timestamp: Timestamp }),
+    payload: z.object({ skillName: boundedString(MAX.name), source: boundedString(MAX.name), timestamp: Timestamp }),
     example: { skillName: 'release-notes', source: 'workspace', timestamp: 1763719200000 },
   },
   'skill:executed': {
     summary: 'An agent used a skill.',
-    payload: z.object({ skillName: upTo(MAX.name), durationMs: DurationMs, success: z.boolean(), timestamp: Timestamp }),
+    payload: z.object({ skillName: boundedString(MAX.name), durationMs: DurationMs, success: z.boolean(), timestamp: Timestamp }),
     example: { skillName: 'release-notes', durationMs: 412, success: true, timestamp: 1763719200000 },
   },
   'skill:rejected': {
     summary: 'The content scan rejected a skill.',
     payload: z.object({
-      skillName: upTo(MAX.name),
-      reason: upTo(MAX.line),
-      violations: z.array(upTo(MAX.line)).max(MAX.many),
+      skillName: boundedString(MAX.name),
+      reason: boundedString(MAX.line),
+      violations: z.array(boundedString(MAX.line)).max(MAX.many),
       timestamp: Timestamp,
     }),
     example: { skillName: 'cleaner', reason: 'content_scan', violations: ['exec_injection'], timestamp: 1763719200000 },

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { Count, JsonObject, NoParams, Timestamp } from '../values/common.ts';
 import { defineMethods } from '../definition/define.ts';
-import { foldSpellings } from '../values/field-aliases.ts';
-import { mostKeys } from '../values/max-keys.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { resolveAliases } from '../values/field-aliases.ts';
+import { maxKeys } from '../values/max-keys.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
 export const McpServerName = z
   .string()
@@ -14,17 +14,17 @@ export const McpServerName = z
 export const McpState = z.enum(['disconnected', 'connecting', 'connected', 'reconnecting', 'error']);
 export const McpTransport = z.enum(['stdio', 'sse', 'http']);
 
-const Version = z.object({ name: upTo(MAX.name), version: upTo(MAX.name) });
+const Version = z.object({ name: boundedString(MAX.name), version: boundedString(MAX.name) });
 
 /** A configured server, as the list shows it. */
 export const McpServer = z.object({
-  id: upTo(MAX.id).describe('same as name'),
-  name: upTo(MAX.name),
+  id: boundedString(MAX.id).describe('same as name'),
+  name: boundedString(MAX.name),
   status: McpState,
   toolCount: Count,
   reconnectAttempt: Count,
   lastHealthCheck: Timestamp.optional(),
-  error: upTo(MAX.line).optional(),
+  error: boundedString(MAX.line).optional(),
   capabilities: JsonObject.optional(),
   serverVersion: Version.optional(),
 });
@@ -33,10 +33,10 @@ export type McpServer = z.infer<typeof McpServer>;
 export const McpServerList = z.object({ servers: z.array(McpServer).max(MAX.all), total: Count });
 
 export const McpTool = z.object({
-  name: upTo(MAX.name),
-  qualifiedName: upTo(MAX.name).describe('mcp:<server>/<tool>'),
-  callableName: upTo(MAX.name).describe('mcp__<server>--<tool>, as agents call it'),
-  description: upTo(MAX.text).optional(),
+  name: boundedString(MAX.name),
+  qualifiedName: boundedString(MAX.name).describe('mcp:<server>/<tool>'),
+  callableName: boundedString(MAX.name).describe('mcp__<server>--<tool>, as agents call it'),
+  description: boundedString(MAX.text).optional(),
 });
 
 export const McpServerStatus = McpServer.extend({
@@ -44,46 +44,46 @@ export const McpServerStatus = McpServer.extend({
   maxReconnectAttempts: Count,
   generation: Count.describe('number of connections'),
   serverInfo: Version.optional(),
-  instructions: upTo(MAX.text).optional(),
+  instructions: boundedString(MAX.text).optional(),
 });
 
 export const McpConnected = z.object({
-  id: upTo(MAX.id),
-  name: upTo(MAX.name),
+  id: boundedString(MAX.id),
+  name: boundedString(MAX.name),
   status: McpState,
   toolCount: Count,
   tools: z.array(McpTool).max(MAX.all),
   persistence: z.enum(['persisted', 'runtime_only', 'skipped']),
-  warning: upTo(MAX.line).optional(),
+  warning: boundedString(MAX.line).optional(),
 });
 
-export const McpDisconnected = z.object({ id: upTo(MAX.id), name: upTo(MAX.name), status: z.literal('disconnected') });
+export const McpDisconnected = z.object({ id: boundedString(MAX.id), name: boundedString(MAX.name), status: z.literal('disconnected') });
 
 /** A test that fails says why; it is no error of the call. */
 export const McpTestResult = z.object({
   success: z.boolean(),
   toolCount: Count.optional(),
   tools: z.array(McpTool).max(MAX.all).optional(),
-  error: upTo(MAX.line).optional(),
+  error: boundedString(MAX.line).optional(),
 });
 
 const settings = {
   transport: McpTransport.optional(),
   command: z.string().min(1).max(4096).optional().describe('stdio: the program'),
-  args: z.array(upTo(MAX.path)).max(200).optional(),
+  args: z.array(boundedString(MAX.path)).max(200).optional(),
   url: z
     .url({ protocol: /^https?$/ })
     .max(MAX.url)
     .optional()
     .describe('sse and http: the address'),
   env: z
-    .record(z.string().min(1).max(MAX.name), upTo(MAX.value))
-    .check(mostKeys(MAX.many))
+    .record(z.string().min(1).max(MAX.name), boundedString(MAX.value))
+    .check(maxKeys(MAX.many))
     .optional()
     .describe('values may be {{secret:NAME}}'),
   headers: z
-    .record(z.string().min(1).max(MAX.name), upTo(MAX.value))
-    .check(mostKeys(MAX.few))
+    .record(z.string().min(1).max(MAX.name), boundedString(MAX.value))
+    .check(maxKeys(MAX.few))
     .optional()
     .describe('values may be {{secret:NAME}}'),
   cwd: z.string().min(1).max(4096).optional(),
@@ -97,14 +97,14 @@ const named = { server_name: McpServerName, name: McpServerName, serverId: McpSe
 export const McpServerRef = z
   .strictObject(named)
   .partial()
-  .transform((value, ctx) => foldSpellings(value, spellings, ctx))
+  .transform((value, ctx) => resolveAliases(value, spellings, ctx))
   .pipe(z.strictObject({ server_name: McpServerName }));
 
 /** A configured server by its name, or a whole one: a transport, said or implied, brings what that transport needs. */
 export const McpServerConfig = z
   .strictObject({ ...named, ...settings })
   .partial()
-  .transform((value, ctx) => foldSpellings(value, spellings, ctx))
+  .transform((value, ctx) => resolveAliases(value, spellings, ctx))
   .pipe(
     z
       .strictObject({ server_name: McpServerName, ...settings })
@@ -116,7 +116,7 @@ export const McpServerConfig = z
 export const McpServerCandidate = z
   .strictObject({ ...named, ...settings })
   .partial()
-  .transform((value, ctx) => foldSpellings(value, spellings, ctx))
+  .transform((value, ctx) => resolveAliases(value, spellings, ctx))
   .pipe(
     z
       .strictObject({ server_name: McpServerName.optional(), ...settings })

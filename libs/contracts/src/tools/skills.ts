@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AgentId, Count } from '../values/common.ts';
 import { defineMethods } from '../definition/define.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
 export const SkillName = z
   .string()
@@ -11,24 +11,24 @@ export const SkillName = z
 
 /** A skill an agent can use, without its text. */
 export const Skill = z.object({
-  name: upTo(MAX.name),
-  description: upTo(MAX.text),
-  location: upTo(MAX.path),
+  name: boundedString(MAX.name),
+  description: boundedString(MAX.text),
+  location: boundedString(MAX.path),
   source: z.enum(['bundled', 'workspace', 'local', 'learned', 'imported']),
   disableModelInvocation: z.boolean().optional().describe('only users invoke it'),
-  provenanceSummary: upTo(MAX.line).optional(),
+  provenanceSummary: boundedString(MAX.line).optional(),
 });
 
 export const SkillList = z.object({ skills: z.array(Skill).max(MAX.all) });
-export const SkillUploaded = z.object({ ok: z.literal(true), path: upTo(MAX.path) });
+export const SkillUploaded = z.object({ ok: z.literal(true), path: boundedString(MAX.path) });
 export const SkillImported = z.object({
   ok: z.literal(true),
-  path: upTo(MAX.path),
-  name: upTo(MAX.name),
+  path: boundedString(MAX.path),
+  name: boundedString(MAX.name),
   fileCount: Count,
 });
-export const SkillCreated = z.object({ ok: z.literal(true), path: upTo(MAX.path), name: upTo(MAX.name) });
-export const SkillUpdated = z.object({ ok: z.literal(true), name: upTo(MAX.name) });
+export const SkillCreated = z.object({ ok: z.literal(true), path: boundedString(MAX.path), name: boundedString(MAX.name) });
+export const SkillUpdated = z.object({ ok: z.literal(true), name: boundedString(MAX.name) });
 export const SkillDeleted = z.object({ ok: z.literal(true) });
 
 const Content = z.string().min(1).max(MAX.text).describe('SKILL.md: YAML front matter with name and description, then the text');
@@ -67,7 +67,7 @@ export const skillsMethods = defineMethods({
     params: z.strictObject({
       name: SkillName,
       files: z
-        .array(z.strictObject({ path: z.string().min(1).max(512), content: upTo(MAX.text) }))
+        .array(z.strictObject({ path: z.string().min(1).max(512), content: boundedString(MAX.text) }))
         .min(1)
         .max(200)
         .describe('one of them is SKILL.md'),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { MAX, upTo } from './sizes.ts';
+import { MAX, boundedString } from './sizes.ts';
 
 /** What is longer than this, of the fields that a contract names in `blobs`, does not ride the bus. */
 export const INLINE_BYTES = 65_536;
@@ -12,7 +12,7 @@ export const BlobRef = z.strictObject({
   id: z.string().regex(/^blob_[0-9A-Za-z]{22}$/),
   size: z.int().nonnegative(),
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
-  contentType: upTo(MAX.name),
+  contentType: boundedString(MAX.name),
   expiresAt: z.int().nonnegative().describe('epoch milliseconds'),
   savedAt: z.int().nonnegative().optional().describe('epoch milliseconds; 0 if the store does not know'),
 });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { TOKEN_SCOPES } from './principal.ts';
-import { MAX, upTo } from './sizes.ts';
+import { MAX, boundedString } from './sizes.ts';
 
 export const AgentId = z
   .string()
@@ -8,14 +8,14 @@ export const AgentId = z
   .regex(/^[a-z0-9_-]{1,64}$/)
   .describe('lower-case letters, digits, - and _');
 /** Who does a piece of work. Where the agent is the thing asked for, one that nobody knows is NOT_FOUND instead. */
-export const Worker = AgentId.describe('default: the default agent; an unknown agent is INVALID_ARGUMENT');
+export const ActingAgentId = AgentId.describe('default: the default agent; an unknown agent is INVALID_ARGUMENT');
 /** What a caller chooses as the id of something: a token, a session, a job. */
-export const CallerId = upTo(MAX.id)
+export const CallerId = boundedString(MAX.id)
   .regex(/^[A-Za-z0-9._:@-]{1,128}$/)
   .describe('1 to 128 letters, digits and . _ : @ -');
 export const TokenId = CallerId.describe('unique within its tenant: 1 to 128 letters, digits and . _ : @ -');
 /** Agents that a token is held to: it starts turns with no other, and sees nothing of theirs. */
-export const HeldToAgents = z.array(AgentId).min(1).max(MAX.few).describe('agents that the token may use; default: all of its tenant');
+export const AllowedAgents = z.array(AgentId).min(1).max(MAX.few).describe('agents that the token may use; default: all of its tenant');
 /** A tenant that a token is made for. */
 export const TokenTenant = z
   .string()
@@ -23,7 +23,7 @@ export const TokenTenant = z
   .regex(/^[A-Za-z0-9._@-]{1,64}$/)
   .describe('another tenant; requires a token of scope * in the tenant of the installation');
 /** Whose sessions a token may read and write: those of its tenant, or only those that it made. */
-export const SessionsOf = z.enum(['tenant', 'own']);
+export const SessionAccess = z.enum(['tenant', 'own']);
 export const Scope = z.enum(TOKEN_SCOPES);
 export const Scopes = z.array(Scope).max(MAX.words);
 
@@ -73,12 +73,12 @@ export const JsonObject = z.record(z.string(), z.unknown());
 
 /** A session as events name it: every part filled in. */
 export const ResolvedSession = z.object({
-  tenantId: upTo(MAX.id),
-  userId: upTo(MAX.name),
-  channelId: upTo(MAX.id),
-  peerId: upTo(MAX.id).optional(),
-  guildId: upTo(MAX.id).optional(),
-  threadId: upTo(MAX.id).optional(),
+  tenantId: boundedString(MAX.id),
+  userId: boundedString(MAX.name),
+  channelId: boundedString(MAX.id),
+  peerId: boundedString(MAX.id).optional(),
+  guildId: boundedString(MAX.id).optional(),
+  threadId: boundedString(MAX.id).optional(),
   agentId: AgentId.optional(),
 });
 

@@ -1,13 +1,13 @@
 import type { z } from 'zod';
 
 /** Gives each field its first name. A field that came under two of its names is refused, because one value would be lost. */
-export function foldSpellings(
+export function resolveAliases(
   value: Readonly<Record<string, unknown>>,
-  spellings: Readonly<Record<string, readonly string[]>>,
+  aliases: Readonly<Record<string, readonly string[]>>,
   ctx: z.core.$RefinementCtx,
 ): Record<string, unknown> {
   const folded: Record<string, unknown> = { ...value };
-  for (const [name, others] of Object.entries(spellings)) {
+  for (const [name, others] of Object.entries(aliases)) {
     for (const other of others) {
       const given = folded[other];
       delete folded[other];

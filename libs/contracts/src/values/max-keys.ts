@@ -4,33 +4,33 @@ import { z } from 'zod';
  * A record has at most so many names. One that has more is refused by their number alone: none of its names and values is read,
  * as with an array that is longer than its `max`. The published schema says `maxProperties`.
  */
-export function mostKeys(maximum: number): z.core.$ZodCheck<Record<string, unknown>> {
+export function maxKeys(maximum: number): z.core.$ZodCheck<Record<string, unknown>> {
   const check = z.check<Record<string, unknown>>((payload) => {
-    if (size(payload.value) > maximum) payload.issues.push(tooMany(payload.value, maximum));
+    if (countKeys(payload.value) > maximum) payload.issues.push(createIssue(payload.value, maximum));
   });
   check._zod.onattach.push(({ _zod: schema }) => {
     schema.bag['maximum'] = maximum;
-    (schema.deferred ??= []).push(() => lookFirst(schema, maximum));
+    (schema.deferred ??= []).push(() => checkSizeBeforeParsing(schema, maximum));
   });
   return check;
 }
 
 /** How many names a record has at most; undefined where nothing says so, and for what is no record. */
-export function mostKeysOf({ _zod: { def, bag } }: z.core.$ZodType): number | undefined {
+export function readMaxKeys({ _zod: { def, bag } }: z.core.$ZodType): number | undefined {
   const maximum = def.type === 'record' ? bag['maximum'] : undefined;
   return typeof maximum === 'number' ? maximum : undefined;
 }
 
 /** The check runs after the entries are read. So the reading itself looks at their number first, and leaves the rest to the check. */
-function lookFirst(schema: z.core.$ZodTypeInternals, maximum: number): void {
+function checkSizeBeforeParsing(schema: z.core.$ZodTypeInternals, maximum: number): void {
   const parse = schema.parse.bind(schema);
-  schema.parse = (payload, context) => (size(payload.value) > maximum ? payload : parse(payload, context));
+  schema.parse = (payload, context) => (countKeys(payload.value) > maximum ? payload : parse(payload, context));
 }
 
-function size(value: unknown): number {
+function countKeys(value: unknown): number {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.keys(value).length : 0;
 }
 
-function tooMany(input: Record<string, unknown>, maximum: number): z.core.$ZodRawIssue {
+function createIssue(input: Record<string, unknown>, maximum: number): z.core.$ZodRawIssue {
   return { code: 'too_big', origin: 'record', maximum, inclusive: true, input };
 }

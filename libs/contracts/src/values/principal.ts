@@ -29,17 +29,17 @@ export interface Spend {
 export const DEFAULT_TENANT = 'default';
 
 /** `*` or the exact scope; no scope includes another. */
-export function holds(scopes: readonly string[], required: string): boolean {
+export function hasScope(scopes: readonly string[], required: string): boolean {
   return scopes.includes('*') || scopes.includes(required);
 }
 
 /** Whether every one of `wanted` lies within `held`: nobody grants more than they hold. */
-export function within(wanted: readonly string[], held: readonly string[]): boolean {
+export function isScopeSubset(wanted: readonly string[], held: readonly string[]): boolean {
   return held.includes('*') || wanted.every((scope) => held.includes(scope));
 }
 
 /** Whether somebody may use this agent, and see what is the agent's. */
-export function mayUse({ agents }: { agents?: readonly string[] | undefined }, agentId: string): boolean {
+export function canUseAgent({ agents }: { agents?: readonly string[] | undefined }, agentId: string): boolean {
   return agents === undefined || agents.includes(agentId);
 }
 

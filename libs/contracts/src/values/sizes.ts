@@ -34,7 +34,7 @@ export const MAX = {
 const texts = new Map<number, z.ZodString>();
 
 /** A text of at most so many characters: one schema for each bound, because one for each field is two megabytes in every process. */
-export function upTo(characters: number): z.ZodString {
+export function boundedString(characters: number): z.ZodString {
   let text = texts.get(characters);
   if (text === undefined) texts.set(characters, (text = z.string().max(characters)));
   return text;

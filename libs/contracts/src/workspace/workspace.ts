@@ -1,20 +1,20 @@
 import { z } from 'zod';
 import { AgentId, Count, IsoTime, pageSize } from '../values/common.ts';
 import { defineMethods } from '../definition/define.ts';
-import { MAX, upTo } from '../values/sizes.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
 export const WorkspaceStatus = z.object({
-  dir: upTo(MAX.path),
+  dir: boundedString(MAX.path),
   exists: z.boolean(),
-  files: z.array(upTo(MAX.path)).max(MAX.many).describe('existing template files'),
+  files: z.array(boundedString(MAX.path)).max(MAX.many).describe('existing template files'),
   hasGitRepo: z.boolean(),
   isBootstrapped: z.boolean(),
 });
 
-export const WorkspaceFile = z.object({ content: upTo(MAX.text), sizeBytes: Count });
+export const WorkspaceFile = z.object({ content: boundedString(MAX.text), sizeBytes: Count });
 
 export const DirectoryEntry = z.object({
-  name: upTo(MAX.name),
+  name: boundedString(MAX.name),
   type: z.enum(['file', 'directory']),
   sizeBytes: Count.optional(),
   modifiedAt: IsoTime,
@@ -23,16 +23,16 @@ export const DirectoryEntry = z.object({
 export const DirectoryListing = z.object({ entries: z.array(DirectoryEntry).max(MAX.all) });
 export const FileWritten = z.object({ written: z.literal(true), sizeBytes: Count });
 export const FileDeleted = z.object({ deleted: z.literal(true) });
-export const FileReset = z.object({ reset: z.literal(true), fileName: upTo(MAX.path) });
-export const WorkspaceInitialized = z.object({ initialized: z.literal(true), dir: upTo(MAX.path) });
+export const FileReset = z.object({ reset: z.literal(true), fileName: boundedString(MAX.path) });
+export const WorkspaceInitialized = z.object({ initialized: z.literal(true), dir: boundedString(MAX.path) });
 
 export const GitStatus = z.object({
-  branch: upTo(MAX.name).describe('HEAD (detached) without a branch'),
+  branch: boundedString(MAX.name).describe('HEAD (detached) without a branch'),
   clean: z.boolean(),
   entries: z
     .array(
       z.object({
-        path: upTo(MAX.path),
+        path: boundedString(MAX.path),
         status: z.enum(['modified', 'added', 'deleted', 'renamed', 'copied', 'untracked']),
         staged: z.boolean().optional(),
       }),
@@ -41,13 +41,13 @@ export const GitStatus = z.object({
 });
 
 export const GitCommit = z.object({
-  sha: upTo(MAX.name),
-  author: upTo(MAX.name),
+  sha: boundedString(MAX.name),
+  author: boundedString(MAX.name),
   date: IsoTime,
-  message: upTo(MAX.line),
+  message: boundedString(MAX.line),
 });
 export const GitLog = z.object({ commits: z.array(GitCommit).max(MAX.all).describe('newest first') });
-export const GitDiff = z.object({ diff: upTo(MAX.payload).describe('unified diff, truncated to 512 KiB with a note') });
+export const GitDiff = z.object({ diff: boundedString(MAX.payload).describe('unified diff, truncated to 512 KiB with a note') });
 export const GitRestored = z.object({ restored: z.literal(true) });
 
 const MAX_WRITE_BYTES = 524_288;

@@ -1,4 +1,4 @@
-import { notInForce } from '@switchyard/contracts';
+import { listUnusedSettings } from '@switchyard/contracts';
 import type { EnvironmentLayer } from './environment-layer.ts';
 import { placeOf, type Origin } from './origin.ts';
 import type { Tree } from './tree.ts';
@@ -14,8 +14,8 @@ export interface IneffectiveSetting {
 /** What these layers and the environment set without effect, by path; of two that set it, the one that counts is named. */
 export function findIneffective(layers: readonly { origin: Origin; tree: Tree }[], environment: EnvironmentLayer): IneffectiveSetting[] {
   const found = new Map<string, string>();
-  for (const { origin, tree } of layers) for (const path of notInForce(tree)) found.set(path, placeOf(origin));
-  for (const path of notInForce(environment.tree)) {
+  for (const { origin, tree } of layers) for (const path of listUnusedSettings(tree)) found.set(path, placeOf(origin));
+  for (const path of listUnusedSettings(environment.tree)) {
     const pin = environment.pins.find((one) => path === one.path || path.startsWith(`${one.path}.`));
     found.set(path, pin?.variable ?? 'the environment');
   }

@@ -1,4 +1,4 @@
-import { patchOf } from '@switchyard/contracts';
+import { createPatchSchema } from '@switchyard/contracts';
 import { z } from 'zod';
 
 /** The schema behind defaults and optionality. */
@@ -55,7 +55,7 @@ export function variablePart(key: string): string {
 
 /** Text as the schema wants it: as it is where text is wanted, else as the JSON it spells (numbers, booleans, lists, objects). */
 export function readAs(schema: z.core.$ZodType, text: string): unknown {
-  const accepts = patchOf(schema as z.ZodType);
+  const accepts = createPatchSchema(schema as z.ZodType);
   if (accepts.safeParse(text).success) return text;
   const json = parseJson(text);
   if (json === undefined) return text;

@@ -1,4 +1,4 @@
-import { MAX, mostKeys } from '@switchyard/contracts';
+import { MAX, maxKeys } from '@switchyard/contracts';
 import { z } from 'zod';
 import type { Limits } from './rate-limits.ts';
 
@@ -23,7 +23,7 @@ export const TELL_EVERY_MS = 50;
 /** Of one window, at once; the rest comes with the next. */
 const MOST_KEYS = 500;
 
-const Amounts = z.record(z.string().max(MAX.line), z.int().positive()).check(mostKeys(MOST_KEYS));
+const Amounts = z.record(z.string().max(MAX.line), z.int().positive()).check(maxKeys(MOST_KEYS));
 /** What an earlier version does not write is nothing. */
 export const Written = z.object({ requests: Amounts, messages: Amounts, authFailures: Amounts, toolCalls: Amounts.default({}) });
 

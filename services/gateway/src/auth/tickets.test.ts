@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { Writable } from 'node:stream';
 import { test, type TestContext } from 'node:test';
 import { connectBus, createMemoryHub } from '@switchyard/bus';
-import { TICKETS_BUCKET, TOKENS_BUCKET, TOKENS_TOLD, type TokenProjection } from '@switchyard/contracts';
+import { TICKETS_BUCKET, TOKENS_BUCKET, TOKENS_COMPLETE_KEY, type TokenProjection } from '@switchyard/contracts';
 import { hashToken } from '@switchyard/security';
 import { createLogger, silentLogger } from '@switchyard/telemetry';
 import { SECRETS, startTestGateway, type TestGateway } from '../gateway.fixture.ts';
@@ -139,7 +139,7 @@ test('of all gateways that are shown a ticket at once one lets its holder in, an
       stack.defer(() => bus.drain());
       const bucket = await bus.kv(TOKENS_BUCKET);
       await bucket.put('one', Buffer.from(JSON.stringify(TOKEN)));
-      await bucket.put(TOKENS_TOLD, Buffer.from('{"told":true}'));
+      await bucket.put(TOKENS_COMPLETE_KEY, Buffer.from('{"told":true}'));
       const tokens = stack.use(await openTokens({ bus, log }));
       return { tokens, tickets: await openTickets({ bus, tokens }) };
     }),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
 import { connectBus, type Bucket, type Bus } from '@switchyard/bus';
-import { TOKENS_BUCKET, TOKENS_TOLD } from '@switchyard/contracts';
+import { TOKENS_BUCKET, TOKENS_COMPLETE_KEY } from '@switchyard/contracts';
 import { hashToken } from '@switchyard/security';
 import { silentLogger } from '@switchyard/telemetry';
 import { bearerSecret, openTokens, type Tokens } from './tokens.ts';
@@ -24,7 +24,7 @@ interface Opened {
 async function open(t: TestContext): Promise<Opened> {
   const bus = await connectBus('memory:', { log, service: 'gateway' });
   const bucket = await bus.kv(TOKENS_BUCKET);
-  await bucket.put(TOKENS_TOLD, TOLD);
+  await bucket.put(TOKENS_COMPLETE_KEY, TOLD);
   let lost: number | undefined;
   const revisions = { inForce: 0, wake: (): void => undefined };
   const loseable: Bucket = {
@@ -170,14 +170,14 @@ describe('tokens', () => {
     await put({ id: 'bob', hash: hashToken(OTHER) });
     const [alice, bob] = [tokens.authenticate(SECRET), tokens.authenticate(OTHER)];
     assert.ok(alice && bob);
-    await Promise.all(['default.alice', 'default.bob', TOKENS_TOLD].map((key) => bucket.remove(key)));
+    await Promise.all(['default.alice', 'default.bob', TOKENS_COMPLETE_KEY].map((key) => bucket.remove(key)));
     await put({ id: 'carol', hash: hashToken('c'.repeat(40)) });
     assert.deepEqual([tokens.sound(), tokens.authenticate(SECRET), tokens.ended(alice)], [false, undefined, false]);
     await using late = await openTokens({ bus, log });
     assert.equal(late.sound(), false, 'nor by who comes while it is so');
 
     await put();
-    await settled(await bucket.put(TOKENS_TOLD, TOLD));
+    await settled(await bucket.put(TOKENS_COMPLETE_KEY, TOLD));
     assert.deepEqual([tokens.authenticate(SECRET), tokens.ended(alice)], [alice, false]);
     assert.deepEqual([tokens.authenticate(OTHER), tokens.ended(bob)], [undefined, true]);
     assert.ok(late.sound() && late.authenticate(SECRET));

@@ -1,5 +1,13 @@
 import { encodePrincipal, type Bus } from '@switchyard/bus';
-import { bucketKey, holds, TokenProjection, TOKENS_BUCKET, TOKENS_TOLD, TokensTold, type Principal } from '@switchyard/contracts';
+import {
+  bucketKey,
+  hasScope,
+  TokenProjection,
+  TOKENS_BUCKET,
+  TOKENS_COMPLETE_KEY,
+  TokensCompleteMarker,
+  type Principal,
+} from '@switchyard/contracts';
 import { hashToken } from '@switchyard/security';
 import { watchBucket } from '@switchyard/service-kit';
 import type { Logger } from '@switchyard/telemetry';
@@ -9,7 +17,7 @@ import type { Caller } from '../request/caller.ts';
 
 /** Nothing vouches for the tokens any more once their watch has been lost this long. */
 const STALE_AFTER_MS = 5_000;
-const Entry = z.union([TokensTold, TokenProjection]);
+const Entry = z.union([TokensCompleteMarker, TokenProjection]);
 /** Secrets whose caller is cached, so that they are not hashed again. */
 const MAX_VERIFIED_SECRETS = 10_000;
 
@@ -68,7 +76,7 @@ export async function openTokens({ bus, log, onRevision = () => undefined }: Tok
   }
 
   function take(key: string, entry: z.infer<typeof Entry> | undefined): void {
-    if (key === TOKENS_TOLD) told = entry !== undefined;
+    if (key === TOKENS_COMPLETE_KEY) told = entry !== undefined;
     else if (entry === undefined || 'told' in entry) missing.add(key);
     else {
       missing.delete(key);
@@ -158,7 +166,7 @@ function createCaller(record: string, projection: TokenProjection): Caller {
     scopes,
     lenient,
     mcpClient,
-    may: { rpc: holds(scopes, 'rpc'), admin: holds(scopes, 'admin') },
+    may: { rpc: hasScope(scopes, 'rpc'), admin: hasScope(scopes, 'admin') },
     ver,
     expiresAt: expiresAt ?? NEVER,
     unfinished: 0,

@@ -3,10 +3,10 @@ import { test, type TestContext } from 'node:test';
 import type { Served } from '@switchyard/bus';
 import {
   contracts,
-  NEEDED_AT_THE_EDGE,
+  GATEWAY_DEPENDENCIES,
   SERVICES,
   TOKENS_BUCKET,
-  TOKENS_TOLD,
+  TOKENS_COMPLETE_KEY,
   type ServiceName,
   type ServicePresence,
 } from '@switchyard/contracts';
@@ -83,7 +83,7 @@ interface Alone {
 }
 
 /** The real service over a real server, without anybody who would tell it tokens; its neighbours are there, and answer nothing. */
-async function startAlone(t: TestContext, neighbours = NEEDED_AT_THE_EDGE): Promise<Alone> {
+async function startAlone(t: TestContext, neighbours = GATEWAY_DEPENDENCIES): Promise<Alone> {
   const server = await startNatsServer();
   const data = await tempDir();
   const env = { SWITCHYARD_DATA: data.path, SWITCHYARD_CONFIG: ':', SWITCHYARD_PORT: '0', SWITCHYARD_BUS: server.url };
@@ -107,7 +107,7 @@ async function startAlone(t: TestContext, neighbours = NEEDED_AT_THE_EDGE): Prom
   const putToken = async (): Promise<void> => {
     const bucket = await host.bus.kv(TOKENS_BUCKET);
     await bucket.put('default.alice', Buffer.from(JSON.stringify(token)));
-    await bucket.put(TOKENS_TOLD, Buffer.from('{"told":true}'));
+    await bucket.put(TOKENS_COMPLETE_KEY, Buffer.from('{"told":true}'));
   };
   return { url, host, server, putToken, join };
 }

@@ -1,5 +1,5 @@
 import type { Bus } from '@switchyard/bus';
-import { NEEDED_AT_THE_EDGE, ServiceError, type ServiceName } from '@switchyard/contracts';
+import { GATEWAY_DEPENDENCIES, ServiceError, type ServiceName } from '@switchyard/contracts';
 import type { HealthReporter } from '@switchyard/service-kit';
 
 /** How often the gateway looks who is there, and how often while somebody is missing. */
@@ -22,7 +22,7 @@ export interface NeighboursOptions {
 export async function watchNeighbours({
   bus,
   health,
-  needs = NEEDED_AT_THE_EDGE,
+  needs = GATEWAY_DEPENDENCIES,
   everyMs = LOOK_MS,
 }: NeighboursOptions): Promise<Disposable> {
   const missed = new Map<ServiceName, number>(needs.map((service) => [service, MISSES]));

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openRpcSteps, publicMethods } from '@switchyard/contracts';
+import { buildOpenRpcInSteps, publicMethods } from '@switchyard/contracts';
 import { openApiSteps } from '../openapi/openapi-document.ts';
 import { SECRETS, startTestGateway } from '../gateway.fixture.ts';
 
@@ -30,7 +30,7 @@ test('a document that is asked for first is made in steps, none of which keeps o
   await using gateway = await startTestGateway();
   const { routes } = gateway.gateway;
   const served = { url: 'http://here', version: '1.0.0' };
-  const [openRpc, openApi] = [walk(openRpcSteps(served)), walk(openApiSteps(routes, served))];
+  const [openRpc, openApi] = [walk(buildOpenRpcInSteps(served)), walk(openApiSteps(routes, served))];
   assert.equal(openRpc.steps, publicMethods.size + 1);
   assert.equal(openApi.steps, routes.filter(({ doc }) => doc !== undefined).length + 1);
   const totalMs = openRpc.totalMs + openApi.totalMs;

@@ -1,4 +1,4 @@
-import { openRpcSteps } from '@switchyard/contracts';
+import { buildOpenRpcInSteps } from '@switchyard/contracts';
 import { inSteps } from '@switchyard/service-kit';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { llmsText } from '../openapi/llms-txt.ts';
@@ -33,7 +33,7 @@ export function createDocuments({ address, version, routes }: DocumentsGiven): D
     };
   };
   return {
-    openRpc: written(async (url) => JSON.stringify(await inSteps(openRpcSteps({ url: `${url}/rpc`, version })))),
+    openRpc: written(async (url) => JSON.stringify(await inSteps(buildOpenRpcInSteps({ url: `${url}/rpc`, version })))),
     openApi: written(async (url) => JSON.stringify(await inSteps(openApiSteps(routes, { url, version })))),
     llms: written((url) => llmsText(routes, { url })),
   };

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { describe, test } from 'node:test';
-import { openRpcDocument, type OpenRpcDocument } from '@switchyard/contracts';
+import { buildOpenRpcDocument, type OpenRpcDocument } from '@switchyard/contracts';
 import { SECRETS, startTestGateway, type Answer } from '../gateway.fixture.ts';
 
 const PING = '{"jsonrpc":"2.0","method":"system.ping","id":1}';
@@ -202,7 +202,7 @@ describe('the OpenRPC document', () => {
     const fetched = await fetch(`${gateway.url}/openrpc.json`, { headers: { authorization: `Bearer ${SECRETS.mcp}` } });
     const document = (await fetched.json()) as OpenRpcDocument;
     assert.deepEqual(((await discovered.json()) as Answer).result, document);
-    assert.deepEqual(document.methods, openRpcDocument({ url: gateway.url, version: '0.0.0' }).methods);
+    assert.deepEqual(document.methods, buildOpenRpcDocument({ url: gateway.url, version: '0.0.0' }).methods);
     assert.equal(document.servers[0]?.url, `${gateway.url}/rpc`);
     assert.equal((await fetch(`${gateway.url}/openrpc.json`)).status, 401);
   });

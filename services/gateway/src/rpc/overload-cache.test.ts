@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { refusal, type ServiceError } from '@switchyard/contracts';
+import { createServiceError, type ServiceError } from '@switchyard/contracts';
 import { principal } from '@switchyard/testkit';
 import { startTestGateway } from '../gateway.fixture.ts';
 import type { Caller } from '../request/caller.ts';
@@ -10,7 +10,9 @@ const METHOD = 'agent.execute';
 const caller = (tenant = 'default', agent?: string): Caller => ({ principal: principal({ tenant, ...(agent && { agent }) }) }) as Caller;
 const said = (params: object): Uint8Array => Buffer.from(JSON.stringify({ message: 'hello', ...params }));
 const fullFor = (ms: number, agentId = 'a', standard = true, tries?: { calls: number; everyMs: number }): ServiceError =>
-  refusal('RESOURCE_EXHAUSTED', `full: ${agentId}`, { details: { retryAfterMs: 1_000, fullFor: { ms, agentId, standard, tries } } });
+  createServiceError('RESOURCE_EXHAUSTED', `full: ${agentId}`, {
+    details: { retryAfterMs: 1_000, fullFor: { ms, agentId, standard, tries } },
+  });
 
 function testFull() {
   const clock = { at: 0, now: () => clock.at };
@@ -95,7 +97,7 @@ test('its owner is asked where a call may have been made before, may make room, 
 test('who says something else than for how long is not believed', () => {
   const { full } = testFull();
   for (const details of [{}, { fullFor: 10 }, { fullFor: { ms: -1, agentId: 'a', standard: true } }, { fullFor: { ms: 10 } }]) {
-    full.note(METHOD, caller(), refusal('RESOURCE_EXHAUSTED', 'full', { details }));
+    full.note(METHOD, caller(), createServiceError('RESOURCE_EXHAUSTED', 'full', { details }));
     assert.equal(full.refusal(METHOD, caller(), said({})), undefined);
   }
 });

@@ -1,4 +1,4 @@
-import { AgentId, mayUse, ServiceError, type Principal, type Sections } from '@switchyard/contracts';
+import { AgentId, canUseAgent, ServiceError, type Principal, type Sections } from '@switchyard/contracts';
 import type { EntryDocument } from '../documents/collections.ts';
 
 /** Everybody of the tenant. */
@@ -13,7 +13,7 @@ export function ownersFor({ client, sessions }: Pick<Principal, 'client' | 'sess
 export function isVisible(entry: EntryDocument, principal: Principal, now: number): boolean {
   if (entry.goneAt !== undefined || (entry.expiresAt ?? Infinity) <= now) return false;
   if (principal.agent !== undefined && principal.agent !== entry.agentId) return false;
-  if (!mayUse(principal, entry.agentId)) return false;
+  if (!canUseAgent(principal, entry.agentId)) return false;
   return ownersFor(principal)?.includes(entry.owner) ?? true;
 }
 
@@ -25,7 +25,7 @@ export function agentOf(principal: Pick<Principal, 'agent' | 'agents'>, asked: s
   }
   const { defaultAgentId } = routing;
   const standard = AgentId.safeParse(defaultAgentId).success ? defaultAgentId : 'default';
-  const meant = asked ?? agent ?? (mayUse(principal, standard) ? standard : (principal.agents?.[0] ?? standard));
-  if (mayUse(principal, meant)) return meant;
+  const meant = asked ?? agent ?? (canUseAgent(principal, standard) ? standard : (principal.agents?.[0] ?? standard));
+  if (canUseAgent(principal, meant)) return meant;
   throw new ServiceError('PERMISSION_DENIED', `This token is not for the agent ${meant}.`, { details: { reason: 'OTHER_AGENT' } });
 }

@@ -1,4 +1,4 @@
-import { AgentConfig, describeIssues, invalidParams, isNeverByRpc, ServiceError, writtenPaths } from '@switchyard/contracts';
+import { AgentConfig, describeIssues, invalidParams, isOperatorOnly, ServiceError, writtenPaths } from '@switchyard/contracts';
 import { resolveAgentModel, type Models } from '@switchyard/models';
 import { checkReferences } from '../config/check-references.ts';
 import { resolveReferences, type ConfigurationSource, type Tree, type Variables } from '@switchyard/service-kit';
@@ -45,7 +45,7 @@ export async function checkAnswers(given: Pick<PatchGiven, 'models' | 'secret'>,
 }
 
 function refusedPath({ configuration }: PatchGiven, tenant: string, path: string): ServiceError[] {
-  if (isNeverByRpc(path)) return [refusal('IMMUTABLE', `${path} can be changed in a file only, not by a method`)];
+  if (isOperatorOnly(path)) return [refusal('IMMUTABLE', `${path} can be changed in a file only, not by a method`)];
   if (tenant !== configuration.current.tenantId) return [];
   const pin = configuration.pinned().find((one) => within(path, one.path) || within(one.path, path));
   return pin === undefined ? [] : [refusal('PINNED', `${path} is set by the environment variable ${pin.variable}`)];

@@ -1,5 +1,5 @@
 import type { Ctx } from '@switchyard/bus';
-import { MAX, notInForce, ServiceError, type EventPayload } from '@switchyard/contracts';
+import { MAX, listUnusedSettings, ServiceError, type EventPayload } from '@switchyard/contracts';
 import type { ConfigurationSource, Tree } from '@switchyard/service-kit';
 import type { OutboxEvent, Store } from '@switchyard/store';
 import { shownConfig } from './redact-config.ts';
@@ -143,7 +143,7 @@ function present(configuration: Pick<ConfigurationSource, 'written'>, stored: Tr
 /** What the answer of a write adds when some of what it wrote has no effect yet. */
 function withoutEffect(layer: Tree, paths: readonly string[]): { notInForce?: string[] } {
   const names = new Set(paths);
-  const unread = notInForce(layer).filter((path) => names.has(path));
+  const unread = listUnusedSettings(layer).filter((path) => names.has(path));
   return unread.length === 0 ? {} : { notInForce: unread.toSorted().slice(0, MAX.many) };
 }
 

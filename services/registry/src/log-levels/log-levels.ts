@@ -1,5 +1,5 @@
 import type { BucketEntry, Bus } from '@switchyard/bus';
-import { LEVELS_BUCKET, LEVELS_KEY, LogLevelWish, type LogLevel, type LogModule } from '@switchyard/contracts';
+import { LEVELS_BUCKET, LEVELS_KEY, LogLevelOverrides, type LogLevel, type LogModule } from '@switchyard/contracts';
 import type { Logger } from '@switchyard/telemetry';
 import type { z } from 'zod';
 
@@ -22,10 +22,10 @@ export interface Levels extends AsyncDisposable {
  */
 export async function openLevels(bus: Bus, log: Logger): Promise<Levels> {
   const bucket = await bus.kv(LEVELS_BUCKET);
-  let last: LogLevelWish = { modules: {} };
+  let last: LogLevelOverrides = { modules: {} };
 
   /** Of replicas that change it at once, each changes what the other left. */
-  async function change(next: (wish: LogLevelWish) => LogLevelWish): Promise<void> {
+  async function change(next: (wish: LogLevelOverrides) => LogLevelOverrides): Promise<void> {
     for (;;) {
       const entry = await bucket.get(LEVELS_KEY);
       const wish = next(read(entry) ?? last);
@@ -55,10 +55,10 @@ export async function openLevels(bus: Bus, log: Logger): Promise<Levels> {
 }
 
 /** What cannot be read is written anew. */
-function read(entry: BucketEntry | undefined): LogLevelWish | undefined {
+function read(entry: BucketEntry | undefined): LogLevelOverrides | undefined {
   if (entry?.value === undefined) return undefined;
   try {
-    return LogLevelWish.parse(JSON.parse(Buffer.from(entry.value).toString()));
+    return LogLevelOverrides.parse(JSON.parse(Buffer.from(entry.value).toString()));
   } catch {
     return undefined;
   }

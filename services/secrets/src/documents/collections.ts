@@ -2,11 +2,11 @@ import { z } from 'zod';
 import {
   AuditHead,
   AuditRecord,
-  HeldToAgents,
+  AllowedAgents,
   McpClient,
   Scope,
   SecretName,
-  SessionsOf,
+  SessionAccess,
   SpendLimits,
   TokenId,
 } from '@switchyard/contracts';
@@ -18,10 +18,10 @@ export const TokenDocument = z.object({
   hash: z.string().optional(),
   scopes: z.array(Scope),
   /** What stands in none of the older documents is optional; `grantOf` reads it. */
-  sessions: SessionsOf.optional(),
+  sessions: SessionAccess.optional(),
   lenient: z.boolean().optional(),
   budgets: SpendLimits.optional(),
-  agents: HeldToAgents.optional(),
+  agents: AllowedAgents.optional(),
   expiresAt: z.int().optional(),
   mcpClient: json(McpClient).nullable().optional(),
   /** Grows with every change, also across a token that was revoked and made again under the same id. */

@@ -1,4 +1,4 @@
-import { ServiceError, within, type McpClient, type Principal, type TokenScope } from '@switchyard/contracts';
+import { ServiceError, isScopeSubset, type McpClient, type Principal, type TokenScope } from '@switchyard/contracts';
 import type { TokenDocument } from '../documents/collections.ts';
 
 /** What a token may do. */
@@ -54,7 +54,7 @@ export function checkGrant({ scopes, sessions }: Grant, principal: Principal): v
   if (scopes.includes('mcp-client') && scopes.length > 1) {
     throw new ServiceError('INVALID_ARGUMENT', 'Invalid params: scopes: expected mcp-client alone, got other scopes beside it');
   }
-  if (!within(scopes, principal.scopes)) throw forbidden(`its scopes are ${scopes.join(', ')}, and yours are fewer`);
+  if (!isScopeSubset(scopes, principal.scopes)) throw forbidden(`its scopes are ${scopes.join(', ')}, and yours are fewer`);
   if (sessions !== 'own' && principal.sessions === 'own')
     throw forbidden('it is not held to its own sessions (sessions: "own"), and yours is');
 }
@@ -85,7 +85,7 @@ export function managesTokens(scopes: readonly TokenScope[]): boolean {
 /** Whether the holder of one token could make the other. */
 export function couldMake(maker: Grant, made: Grant): boolean {
   if (!managesTokens(maker.scopes) || maker.budgets !== undefined || maker.agents !== undefined) return false;
-  const wide = within(made.scopes, maker.scopes) && (maker.sessions !== 'own' || made.sessions === 'own');
+  const wide = isScopeSubset(made.scopes, maker.scopes) && (maker.sessions !== 'own' || made.sessions === 'own');
   return wide && lifetime(made) <= lifetime(maker);
 }
 

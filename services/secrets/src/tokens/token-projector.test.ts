@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { Bus } from '@switchyard/bus';
-import { bucketKey, REPLICAS_BUCKET, TOKENS_BUCKET, TOKENS_TOLD } from '@switchyard/contracts';
+import { bucketKey, REPLICAS_BUCKET, TOKENS_BUCKET, TOKENS_COMPLETE_KEY } from '@switchyard/contracts';
 import type { Collection } from '@switchyard/store';
 import { startNatsServer, testService, type TestService } from '@switchyard/testkit';
 import { tokenCollection, TokenDocument } from '../documents/collections.ts';
@@ -60,7 +60,7 @@ test('a token that is revoked while all are projected anew does not come back', 
     }),
   );
   await projector.rebuild();
-  assert.deepEqual(await bucket.keys(), [TOKENS_TOLD]);
+  assert.deepEqual(await bucket.keys(), [TOKENS_COMPLETE_KEY]);
 });
 
 test('a token that is made while all are projected anew is not swept away', async (t) => {
@@ -76,7 +76,7 @@ test('a token that is made while all are projected anew is not swept away', asyn
   );
   await bucket.put(`${tenant}.stray`, Buffer.from('{}'));
   await projector.rebuild();
-  assert.deepEqual((await bucket.keys()).sort(), ['default.new', 'default.old', TOKENS_TOLD]);
+  assert.deepEqual((await bucket.keys()).sort(), ['default.new', 'default.old', TOKENS_COMPLETE_KEY]);
 });
 
 /** Reports each revision as a gateway does that has it, until it is told to be silent. */
@@ -104,7 +104,7 @@ async function lose(app: TestService, restart: () => Promise<void>, signal: Abor
   await restart();
   await restored;
   let keys: string[] = [];
-  while (!keys.includes(TOKENS_TOLD) && !signal.aborted) keys = await bucket.keys().catch(() => []);
+  while (!keys.includes(TOKENS_COMPLETE_KEY) && !signal.aborted) keys = await bucket.keys().catch(() => []);
   return keys;
 }
 
@@ -115,9 +115,9 @@ test('a server that lost its store is told all tokens anew', { timeout: 20_000 }
   const server = await startNatsServer();
   stack.defer(() => server.stop());
   await using app = await testService(secrets, { env: { ...ENV, SWITCHYARD_BUS: server.url } });
-  assert.deepEqual(await (await app.host.bus.kv(TOKENS_BUCKET)).keys(), ['default.env', TOKENS_TOLD]);
+  assert.deepEqual(await (await app.host.bus.kv(TOKENS_BUCKET)).keys(), ['default.env', TOKENS_COMPLETE_KEY]);
   const keys = await lose(app, () => server.restart({ empty: true }), t.signal);
-  assert.deepEqual(keys, ['default.env', TOKENS_TOLD], 'and that it was all, last');
+  assert.deepEqual(keys, ['default.env', TOKENS_COMPLETE_KEY], 'and that it was all, last');
 });
 
 test(
@@ -138,7 +138,7 @@ test(
     };
     await create('before');
     let before = 0;
-    for (let n = 0; n < 20; n++) before = await bucket.put(TOKENS_TOLD, Buffer.from('{"told":true}'));
+    for (let n = 0; n < 20; n++) before = await bucket.put(TOKENS_COMPLETE_KEY, Buffer.from('{"told":true}'));
 
     gateway.silent = true;
     await lose(app, () => server.restart({ empty: true }), t.signal);

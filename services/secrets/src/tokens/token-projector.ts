@@ -1,5 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
-import { bucketKey, bucketKeyParts, TOKENS_BUCKET, TOKENS_TOLD, TokenProjection, type TokensTold } from '@switchyard/contracts';
+import {
+  bucketKey,
+  bucketKeyParts,
+  TOKENS_BUCKET,
+  TOKENS_COMPLETE_KEY,
+  TokenProjection,
+  type TokensCompleteMarker,
+} from '@switchyard/contracts';
 import type { BucketEntry, Bus } from '@switchyard/bus';
 import { watchReplicas } from '@switchyard/service-kit';
 import type { Collection } from '@switchyard/store';
@@ -12,7 +19,7 @@ const CONFIRM_MS = 1_000;
 const PAGE = 500;
 /** How many tokens are projected side by side: after a loss they must be back before the gateways forget them. */
 const AT_ONCE = 32;
-const TOLD: z.infer<typeof TokensTold> = { told: true };
+const TOLD: z.infer<typeof TokensCompleteMarker> = { told: true };
 
 /** Keeps the bucket the gateways watch equal to the tokens that are stored. */
 export interface TokenProjector {
@@ -62,7 +69,7 @@ export async function openProjector(bus: Bus, tokens: Collection<TokenDocument>)
       const owners = new Map<string, Owner>();
       for await (const { tenant, id } of allTokens(tokens)) owners.set(bucketKey(tenant, id), { tenant, id });
       for (const key of await bucket.keys()) {
-        if (key === TOKENS_TOLD) continue;
+        if (key === TOKENS_COMPLETE_KEY) continue;
         const owner = bucketKeyParts(key);
         if (owner === undefined) await bucket.remove(key);
         else owners.set(key, owner);
@@ -72,8 +79,8 @@ export async function openProjector(bus: Bus, tokens: Collection<TokenDocument>)
         await Promise.all(all.slice(at, at + AT_ONCE).map(({ tenant, id }) => settle(tenant, id)));
       }
       // Begun anew meanwhile, it may have told some of them to a bus that has lost them.
-      const whole = mine === rebuilding && (await bucket.get(TOKENS_TOLD))?.value === undefined;
-      if (whole) await bucket.put(TOKENS_TOLD, Buffer.from(JSON.stringify(TOLD)));
+      const whole = mine === rebuilding && (await bucket.get(TOKENS_COMPLETE_KEY))?.value === undefined;
+      if (whole) await bucket.put(TOKENS_COMPLETE_KEY, Buffer.from(JSON.stringify(TOLD)));
     },
 
     [Symbol.dispose]: () => gateways[Symbol.dispose](),

@@ -6,7 +6,7 @@ import {
   sessions,
   toolName,
   unserved,
-  within,
+  isScopeSubset,
   type AgentConfig,
   type Callable,
   type MethodName,
@@ -131,7 +131,7 @@ export const OUTCOME_UNKNOWN = 'STEP_OUTCOME_UNKNOWN: whether the call did anyth
 
 /** Of its own tools’ answers an agent may read all, whatever its profile has, unless it is denied. */
 function mayReadOn({ allow, deny }: ToolPolicy, scopes: readonly TokenScope[]): boolean {
-  return allows({ profile: 'full', allow, deny }, READ_ON) && within(['rpc'], scopes);
+  return allows({ profile: 'full', allow, deny }, READ_ON) && isScopeSubset(['rpc'], scopes);
 }
 
 /** One agent and one set of scopes are offered the same tools until the agent's configuration changes. */
@@ -149,7 +149,7 @@ function offerTo(scopes: readonly TokenScope[], policy: ToolPolicy, { counted, e
   const key = `${counted ? '1' : '0'}${earlier ? '1' : '0'}${kept ? '1' : '0'} ${nameOf(scopes)}`;
   let offer = byScopes.get(key);
   if (!offer) {
-    const may = ({ method: { name, scope = 'rpc' } }: Tool): boolean => allows(policy, name) && within([scope], scopes);
+    const may = ({ method: { name, scope = 'rpc' } }: Tool): boolean => allows(policy, name) && isScopeSubset([scope], scopes);
     const lookedUp = ownTools('ctx.').filter(({ method }) => method.name !== READ_ON);
     const own = [...(earlier ? lookedUp : []), ...(counted ? ownTools('dev.') : [])];
     const tools = [...[...served(), ...own].filter(may), ...(kept ? ownTools(READ_ON) : [])];

@@ -1,4 +1,4 @@
-import { AGENTS_BUCKET, AgentConfig, AgentProjection, bucketKey, mayUse, ServiceError } from '@switchyard/contracts';
+import { AGENTS_BUCKET, AgentConfig, AgentProjection, bucketKey, canUseAgent, ServiceError } from '@switchyard/contracts';
 import type { Bus } from '@switchyard/bus';
 import { resolveReferences, watchBucket, type Variables } from '@switchyard/service-kit';
 import type { Logger } from '@switchyard/telemetry';
@@ -36,7 +36,7 @@ export async function openAgentDirectory(bus: Bus, env: Variables, log: Logger):
     const list = held === undefined ? tenant : JSON.stringify([tenant, ...held]);
     let agents = byTenant.get(list);
     if (!agents) {
-      agents = [...projections.entries.values()].filter((agent) => agent.tenant === tenant && mayUse({ agents: held }, agent.agentId));
+      agents = [...projections.entries.values()].filter((agent) => agent.tenant === tenant && canUseAgent({ agents: held }, agent.agentId));
       byTenant.set(list, agents);
     }
     return agents;

@@ -1,4 +1,4 @@
-import { mayUse, type Principal } from '@switchyard/contracts';
+import { canUseAgent, type Principal } from '@switchyard/contracts';
 import type { AgentDirectory } from './agent-directory.ts';
 
 /** Whose conversations a caller means: those of the agent that it is or is bound to, else of the default one. */
@@ -9,5 +9,5 @@ export function agentOf(agents: AgentDirectory, principal: Pick<Principal, 'tena
 /** Who answers where no agent is named: the default one, or the first of those that the caller is held to. */
 export function standardAgent(agents: AgentDirectory, principal: Pick<Principal, 'tenant' | 'agents'>): string {
   const { agentId } = agents.default(principal.tenant);
-  return mayUse(principal, agentId) ? agentId : (principal.agents?.[0] ?? agentId);
+  return canUseAgent(principal, agentId) ? agentId : (principal.agents?.[0] ?? agentId);
 }

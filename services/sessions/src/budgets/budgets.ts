@@ -1,4 +1,4 @@
-import { refusal, type Principal, type ServiceError } from '@switchyard/contracts';
+import { createServiceError, type Principal, type ServiceError } from '@switchyard/contracts';
 import type { ModelMessage, ModelRef, Models } from '@switchyard/models';
 import type { Clock } from '@switchyard/service-kit';
 import type { Collection, Store } from '@switchyard/store';
@@ -190,7 +190,11 @@ function charsIn({ system = '', messages }: Call): number {
 
 function exceeded({ who, limit, unit, path, endsAt }: NamedMeter, now: number): ServiceError {
   const amount = unit === 'money' ? `$${limit / MICRO_USD}` : `${limit} tokens`;
-  return refusal('RESOURCE_EXHAUSTED', `The ${who} has used the ${amount} that ${path} allows; ask again when they are given anew.`, {
-    details: { reason: BUDGET_EXCEEDED, rate: true, retryAfterMs: Math.max(1, endsAt - now) },
-  });
+  return createServiceError(
+    'RESOURCE_EXHAUSTED',
+    `The ${who} has used the ${amount} that ${path} allows; ask again when they are given anew.`,
+    {
+      details: { reason: BUDGET_EXCEEDED, rate: true, retryAfterMs: Math.max(1, endsAt - now) },
+    },
+  );
 }

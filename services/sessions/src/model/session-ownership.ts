@@ -1,4 +1,4 @@
-import { mayUse, ServiceError, type Principal } from '@switchyard/contracts';
+import { canUseAgent, ServiceError, type Principal } from '@switchyard/contracts';
 import type { Collection, Filter } from '@switchyard/store';
 import type { SessionDocument } from './session-document.ts';
 import type { TurnDocument } from './turn-document.ts';
@@ -17,7 +17,7 @@ export function seenBy({ client, sessions, agents }: Viewer): Pick<Filter<Sessio
 
 /** Whether the viewer may know of a session. One that was written before its maker was remembered is nobody's own. */
 export function sees({ client, sessions, agents }: Viewer, { createdBy, agentId }: SessionDocument): boolean {
-  return (sessions !== 'own' || createdBy === client) && mayUse({ agents }, agentId);
+  return (sessions !== 'own' || createdBy === client) && canUseAgent({ agents }, agentId);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { FinishReason, HeldToAgents, SpendLimits, TokensUsed, TurnFailure, type TurnResult } from '@switchyard/contracts';
+import { FinishReason, AllowedAgents, SpendLimits, TokensUsed, TurnFailure, type TurnResult } from '@switchyard/contracts';
 import { WorkState } from '@switchyard/service-kit';
 import { collection, json } from '@switchyard/store';
 import { count, instant } from './schema-fields.ts';
@@ -24,7 +24,7 @@ export const TurnDocument = z.object({
   /** What that client’s token may use. */
   budgets: SpendLimits.optional(),
   /** The agents that it is held to. */
-  agents: HeldToAgents.optional(),
+  agents: AllowedAgents.optional(),
   /** The caller's key, led by the caller and the method; unique while it is kept. */
   idempotencyKey: z.string().optional(),
   keyUntil: instant.optional(),

@@ -1,4 +1,4 @@
-import { refusal, ServiceError } from '@switchyard/contracts';
+import { createServiceError, ServiceError } from '@switchyard/contracts';
 import type { Collection, Documents } from '@switchyard/store';
 import type { SessionDocument } from '../model/session-document.ts';
 import type { Effected } from '../sessions/session-effects.ts';
@@ -98,7 +98,7 @@ async function create(
 }
 
 export function queueFull(most: number): ServiceError {
-  return refusal('RESOURCE_EXHAUSTED', `This session has ${most} turns waiting; try again when one has ended.`, {
+  return createServiceError('RESOURCE_EXHAUSTED', `This session has ${most} turns waiting; try again when one has ended.`, {
     details: { reason: 'QUEUE_FULL', retryAfterMs: 1_000 },
   });
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { refusal, ServiceError } from '@switchyard/contracts';
+import { createServiceError, ServiceError } from '@switchyard/contracts';
 import type { Clock } from '@switchyard/service-kit';
 import { openSearchIndex, type SearchIndex, type Store } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
@@ -167,7 +167,7 @@ function behind(): ServiceError {
 }
 
 function crowded(): ServiceError {
-  return refusal('RESOURCE_EXHAUSTED', 'As many tenants search as may at once; try again in a moment.', {
+  return createServiceError('RESOURCE_EXHAUSTED', 'As many tenants search as may at once; try again in a moment.', {
     details: { reason: 'SEARCH_CROWDED', retryAfterMs: 1_000 },
   });
 }

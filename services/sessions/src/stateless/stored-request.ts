@@ -1,4 +1,4 @@
-import { HeldToAgents, KeptResponse, KeyedTurn, SpendLimits, type Principal } from '@switchyard/contracts';
+import { AllowedAgents, KeptResponse, KeyedTurn, SpendLimits, type Principal } from '@switchyard/contracts';
 import { z } from 'zod';
 import type { KeptDocument } from '../model/keyed-turn-document.ts';
 import { keepAs, textOf, type Bodies } from '../model/stored-text.ts';
@@ -15,7 +15,7 @@ const KeptRequest = z.object({
   requestId: z.string(),
   sessions: z.literal('own').optional(),
   budgets: SpendLimits.optional(),
-  agents: HeldToAgents.optional(),
+  agents: AllowedAgents.optional(),
 });
 export type KeptRequest = z.infer<typeof KeptRequest>;
 

@@ -1,4 +1,4 @@
-import { MAX, mostKeys } from '@switchyard/contracts';
+import { MAX, maxKeys } from '@switchyard/contracts';
 import { z } from 'zod';
 import { ResponseInput } from './response-items.ts';
 import { ResponseTool, ResponseToolChoice } from './response-tools.ts';
@@ -32,7 +32,7 @@ const fields = {
         .nullish(),
     })
     .optional(),
-  metadata: z.record(key, z.string().max(512)).check(mostKeys(MAX_PAIRS)).default({}),
+  metadata: z.record(key, z.string().max(512)).check(maxKeys(MAX_PAIRS)).default({}),
   truncation: z.enum(['auto', 'disabled']).default('disabled'),
   service_tier: z.enum(['auto', 'default', 'flex', 'priority']).optional(),
   safety_identifier: key.optional(),

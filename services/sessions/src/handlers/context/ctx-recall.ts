@@ -1,5 +1,5 @@
 import type { Handler } from '@switchyard/bus';
-import { refusal, ServiceError, type Input, type Principal } from '@switchyard/contracts';
+import { createServiceError, ServiceError, type Input, type Principal } from '@switchyard/contracts';
 import type { Clock } from '@switchyard/service-kit';
 import type { Store } from '@switchyard/store';
 import { askWithin } from '../../budgets/budgeted-model-call.ts';
@@ -153,7 +153,7 @@ function tookTooLong(): ServiceError {
 }
 
 function usedUp(most: number, now: number): ServiceError {
-  return refusal('RESOURCE_EXHAUSTED', `This conversation was asked ${most} times today, which is as often as its agent may.`, {
+  return createServiceError('RESOURCE_EXHAUSTED', `This conversation was asked ${most} times today, which is as often as its agent may.`, {
     details: { reason: 'RECALLS_USED_UP', retryAfterMs: DAY_MS - (now % DAY_MS) },
   });
 }

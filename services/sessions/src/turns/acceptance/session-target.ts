@@ -1,4 +1,4 @@
-import { mayUse, type Principal } from '@switchyard/contracts';
+import { canUseAgent, type Principal } from '@switchyard/contracts';
 import type { AgentDirectory } from '../../agents/agent-directory.ts';
 import { standardAgent } from '../../agents/agent-resolution.ts';
 import type { Bindings } from '../../agents/agent-bindings.ts';
@@ -34,5 +34,5 @@ function boundAgent(
   if (!bindings || (typeof session === 'string' && parseSessionKey(session) !== undefined)) return undefined;
   const identity = resolveSession(session, principal, undefined);
   const agentId = identity.agentId === undefined ? bindings.of(identity) : undefined;
-  return agentId !== undefined && mayUse(principal, agentId) && agents.find(principal.tenant, agentId) ? agentId : undefined;
+  return agentId !== undefined && canUseAgent(principal, agentId) && agents.find(principal.tenant, agentId) ? agentId : undefined;
 }

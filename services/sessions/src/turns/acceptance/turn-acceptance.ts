@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import {
   CallerId,
   invalidParams,
-  mayUse,
+  canUseAgent,
   ServiceError,
   SessionKey,
   type Principal,
@@ -170,7 +170,7 @@ function digest(said: unknown): string {
 }
 
 function agentOf(agents: AgentDirectory, { principal, named, agentId }: Asked): Agent {
-  const agent = mayUse(principal, agentId) ? agents.find(principal.tenant, agentId) : undefined;
+  const agent = canUseAgent(principal, agentId) ? agents.find(principal.tenant, agentId) : undefined;
   if (!agent && named !== undefined) {
     throw new ServiceError('INVALID_ARGUMENT', `Unknown agent: ${agentId}`, { details: { reason: 'UNKNOWN_AGENT' } });
   }

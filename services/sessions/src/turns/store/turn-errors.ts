@@ -1,4 +1,4 @@
-import { refusal, ServiceError, type FullFor } from '@switchyard/contracts';
+import { createServiceError, ServiceError, type FullFor } from '@switchyard/contracts';
 
 /** The typed failures that end a turn from outside of its model and tools. */
 export function timedOut(afterMs: number): ServiceError {
@@ -40,7 +40,7 @@ export function waitedTooLong(afterMs: number): ServiceError {
 }
 
 export function tooManyWait(most: number, fullFor?: FullFor): ServiceError {
-  return refusal('RESOURCE_EXHAUSTED', `${most} turns of this tenant are waiting; try again in a moment.`, {
+  return createServiceError('RESOURCE_EXHAUSTED', `${most} turns of this tenant are waiting; try again in a moment.`, {
     details: { reason: 'TENANT_QUEUE_FULL', retryAfterMs: 1_000, ...(fullFor && { fullFor }) },
   });
 }
