@@ -3,10 +3,9 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 NODE = $(or $(wildcard node_modules/.bin/node),node)
 BIN := node_modules/.bin
 TSC = $(NODE) node_modules/typescript-7/bin/tsc
-TESTS ?= {libs,services,tests,scripts,bench,deploy}/**/*.test.ts
 
 .DEFAULT_GOAL := help
-.PHONY: help start cluster cluster-stop check test chaos bench fix lock generate service install install-run clean
+.PHONY: help start cluster cluster-stop check test test-full test-docker test-mcp chaos bench fix lock generate service install install-run clean
 
 help: ## Shows this list.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -37,8 +36,17 @@ check: install ## Types, lint, format, boundaries, dead code, contracts, protos.
 	$(NODE) $(BIN)/dclint -c scripts/check/dclint.json --max-warnings 0 docker-compose.yml
 	cd proto && ../$(BIN)/buf lint
 
-test: install ## All tests, against real servers.
-	$(NODE) scripts/test/run-tests.ts "$(TESTS)"
+test: install ## The quick tests of both profiles, in at most ten minutes on two cores. TESTS="libs/bus/**/*.test.ts" narrows them.
+	$(NODE) scripts/test/main.ts quick "$(TESTS)"
+
+test-full: install ## All tests, in at most forty minutes on two cores. SHARD=1/4 runs a quarter of them.
+	$(NODE) scripts/test/main.ts full "--shard=$(SHARD)" "$(TESTS)"
+
+test-docker: install ## The tests of docker-compose.yml. They need Docker and its images.
+	$(NODE) scripts/test/main.ts docker
+
+test-mcp: install ## The conformance suite of the Model Context Protocol, downloaded with npx.
+	$(NODE) tests/conformance/mcp-conformance.ts
 
 chaos: install ## A cluster that is hurt at random, and checked: SEED=… FAULTS=… plays the same again (tests/chaos/README.md).
 	@SEED="$(SEED)" FAULTS="$(FAULTS)" $(NODE) tests/chaos/main.ts

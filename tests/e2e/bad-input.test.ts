@@ -106,129 +106,136 @@ const BAD: readonly (readonly [name: string, message: string, expected: unknown]
   ['a constructor', params('{"constructor":{"prototype":{"channelId":"theirs"}}}'), [1, -32602]],
 ];
 
-onEachProfile('bad input', (product) => {
-  for (const transport of TRANSPORTS) {
-    test(`every example of JSON-RPC 2.0, over ${transport}`, (t) => eachIsAnswered(t, SPECIFICATION, { transport, product }));
-    test(`every kind of bad message, over ${transport}`, (t) => eachIsAnswered(t, BAD, { transport, product }));
+onEachProfile(
+  'bad input',
+  (product) => {
+    for (const transport of TRANSPORTS) {
+      test(`every example of JSON-RPC 2.0, over ${transport}`, (t) => eachIsAnswered(t, SPECIFICATION, { transport, product }));
+      test(`every kind of bad message, over ${transport}`, (t) => eachIsAnswered(t, BAD, { transport, product }));
 
-    test(`insufficient scope, in the words of the interface, over ${transport}`, async () => {
-      for (const [held, method, wanted] of [
-        ['rpc', 'session.list', 'admin'],
-        ['admin', 'session.history', 'rpc'],
-        ['api', 'system.ping', 'rpc'],
-        ['mcp-client', 'system.ping', 'rpc'],
-      ] as const) {
-        const { secret } = await mint(product, held);
+      test(`insufficient scope, in the words of the interface, over ${transport}`, async () => {
+        for (const [held, method, wanted] of [
+          ['rpc', 'session.list', 'admin'],
+          ['admin', 'session.history', 'rpc'],
+          ['api', 'system.ping', 'rpc'],
+          ['mcp-client', 'system.ping', 'rpc'],
+        ] as const) {
+          const { secret } = await mint(product, held);
+          await using client = await openExchange(transport, product, secret);
+          const { error } = one(await client.say(request(method)));
+          assert.deepEqual([error?.code, error?.message], [-32603, `Insufficient scope: requires '${wanted}'`]);
+          assert.equal(one(await client.say(request('nobody.home'))).error?.code, -32601, 'what exists comes first');
+        }
+      });
+
+      test(`what a duplicate key grants, over ${transport}`, async () => {
+        const { secret } = await mint(product, 'rpc');
         await using client = await openExchange(transport, product, secret);
-        const { error } = one(await client.say(request(method)));
-        assert.deepEqual([error?.code, error?.message], [-32603, `Insufficient scope: requires '${wanted}'`]);
-        assert.equal(one(await client.say(request('nobody.home'))).error?.code, -32601, 'what exists comes first');
-      }
-    });
+        const { error, id } = one(await client.say('{"jsonrpc":"2.0","method":"system.ping","id":1,"method":"session.list","id":2}'));
+        assert.deepEqual([error?.message, id], ["Insufficient scope: requires 'admin'", 2]);
+      });
 
-    test(`what a duplicate key grants, over ${transport}`, async () => {
-      const { secret } = await mint(product, 'rpc');
-      await using client = await openExchange(transport, product, secret);
-      const { error, id } = one(await client.say('{"jsonrpc":"2.0","method":"system.ping","id":1,"method":"session.list","id":2}'));
-      assert.deepEqual([error?.message, id], ["Insufficient scope: requires 'admin'", 2]);
-    });
-
-    test(`a batch over the cap is told both sizes, over ${transport}`, async () => {
-      await using client = await openExchange(transport, product);
-      const { error } = one(
-        await client.say(
-          `[${Array(CAP + 1)
-            .fill(PING)
-            .join(',')}]`,
-        ),
-      );
-      assert.match(error?.message ?? '', /\b51\b.*\b50\b/);
-    });
-  }
-
-  test('prototypes stay as they were', async () => {
-    const { secret } = await mint(product, 'rpc');
-    await using client = await openExchange('http', product);
-    for (const poison of [
-      '{"__proto__":{"admin":true,"scopes":["*"],"userId":"them","maxSteps":1}}',
-      '{"constructor":{"prototype":{"scopes":["*"]}}}',
-    ]) {
-      for (const method of ['session.history', 'agent.execute', 'tokens.create', 'agents.create', 'agents.update', 'system.ping']) {
-        assert.equal(one(await client.say(params(poison, method))).error?.code, -32602, method);
-        const body = poison.replace('{', `{"name":"poisoned","agentId":"poisoned","message":"x","sessionKey":${poison},`);
-        assert.equal(one(await client.say(params(body, method))).error?.code, -32602, method);
-      }
-    }
-    assert.equal((await ask(product, 'session.list', {}, secret)).error?.message, "Insufficient scope: requires 'admin'");
-    const { sessionKey } = await call<{ sessionKey: string }>(product, 'agent.execute', { message: 'hello' });
-    assert.equal(sessionKey, `default:${product.client}:gateway`);
-    assert.deepEqual((await call<{ agents: string[] }>(product, 'agents.list')).agents, ['default']);
-    const fresh = await call<{ config: { maxSteps: number } }>(product, 'agents.create', { name: 'fresh' });
-    assert.equal(fresh.config.maxSteps, 150);
-    await call(product, 'agents.delete', { agentId: 'fresh' });
-  });
-
-  test('a message of 2 MB is 413 over HTTP, on each surface in its own words', async () => {
-    const big = history(1, 'x'.repeat(2 * 1024 * 1024));
-    assert.deepEqual(await post(product, big), { status: 413, text: '{"error":"Request body too large"}' });
-    assert.partialDeepStrictEqual(await rest(product, '/api/chat', { message: big }), {
-      status: 413,
-      body: { error: 'Request body too large', status: 413 },
-    });
-    const { status, body } = await rest(product, '/v1/chat/completions', { model: 'dev/echo', messages: [{ role: 'user', content: big }] });
-    assert.deepEqual([status, (body['error'] as { type: string }).type], [413, 'server_error']);
-    await isAlive(product);
-  });
-
-  test('a message of 2 MB is refused with both sizes over /ws, and the connection goes on', async () => {
-    await using client = await openExchange('ws', product);
-    const big = history(1, 'x'.repeat(2 * 1024 * 1024));
-    const { error, id } = one(await client.say(big));
-    assert.deepEqual([error?.code, id], [-32600, null]);
-    assert.match(error?.message ?? '', new RegExp(`\\b${big.length}\\b.*\\b1048576\\b`));
-    assert.equal(one(await client.say(PING)).id, 'alive');
-  });
-
-  test('a binary frame is a parse error, and the connection goes on', async () => {
-    await using socket = await openSocket(product, product.token);
-    socket.send(Buffer.from(PING));
-    const { error, id } = JSON.parse(await socket.next()) as Answer;
-    assert.deepEqual([error?.code, error?.message, id], [-32700, 'Binary messages not supported', null]);
-    socket.raw.send(PING);
-    assert.equal((JSON.parse(await socket.next()) as Answer).id, 'alive');
-  });
-
-  test('a content type that is not JSON is 415', async () => {
-    for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'application/jsonp', 'application/json; charset=utf-16']) {
-      assert.deepEqual(await post(product, PING, { 'content-type': type }), {
-        status: 415,
-        text: '{"error":"Content-Type must be application/json"}',
+      test(`a batch over the cap is told both sizes, over ${transport}`, async () => {
+        await using client = await openExchange(transport, product);
+        const { error } = one(
+          await client.say(
+            `[${Array(CAP + 1)
+              .fill(PING)
+              .join(',')}]`,
+          ),
+        );
+        assert.match(error?.message ?? '', /\b51\b.*\b50\b/);
       });
     }
-    assert.equal((await post(product, PING, { 'content-type': 'application/json; charset=utf-8' })).status, 200);
-  });
 
-  test('401 in the form of each surface; a WebSocket is accepted and closed with 4001', async () => {
-    for (const authorization of ['', 'Bearer', 'Bearer nobody', `Basic ${product.token}`, `Bearer ${product.token}x`]) {
-      await isRefused(product, authorization);
-    }
-    await using socket = await openSocket(product, 'nobody');
-    assert.deepEqual(await socket.closed, { code: 4001, reason: 'Unauthorized' });
-  });
+    test('prototypes stay as they were', async () => {
+      const { secret } = await mint(product, 'rpc');
+      await using client = await openExchange('http', product);
+      for (const poison of [
+        '{"__proto__":{"admin":true,"scopes":["*"],"userId":"them","maxSteps":1}}',
+        '{"constructor":{"prototype":{"scopes":["*"]}}}',
+      ]) {
+        for (const method of ['session.history', 'agent.execute', 'tokens.create', 'agents.create', 'agents.update', 'system.ping']) {
+          assert.equal(one(await client.say(params(poison, method))).error?.code, -32602, method);
+          const body = poison.replace('{', `{"name":"poisoned","agentId":"poisoned","message":"x","sessionKey":${poison},`);
+          assert.equal(one(await client.say(params(body, method))).error?.code, -32602, method);
+        }
+      }
+      assert.equal((await ask(product, 'session.list', {}, secret)).error?.message, "Insufficient scope: requires 'admin'");
+      const { sessionKey } = await call<{ sessionKey: string }>(product, 'agent.execute', { message: 'hello' });
+      assert.equal(sessionKey, `${product.tenant}:${product.client}:gateway`);
+      assert.deepEqual((await call<{ agents: string[] }>(product, 'agents.list')).agents, ['default']);
+      const fresh = await call<{ config: { maxSteps: number } }>(product, 'agents.create', { name: 'fresh' });
+      assert.equal(fresh.config.maxSteps, 150);
+      await call(product, 'agents.delete', { agentId: 'fresh' });
+    });
 
-  test('a token that is revoked is 401 at once, and closes its WebSocket at the next message at the latest', async () => {
-    const { id, secret } = await mint(product, 'rpc');
-    await using socket = await openSocket(product, secret);
-    socket.send(PING);
-    assert.equal((JSON.parse(await socket.next()) as Answer).id, 'alive');
-    assert.deepEqual(await call(product, 'tokens.revoke', { id }), { id, revoked: true });
-    await isRefused(product, `Bearer ${secret}`);
-    // One that only listens is looked for once a second.
-    socket.send(PING);
-    await assert.rejects(socket.next(), /closed with 4001 Unauthorized/, 'the message is not answered');
-    await isAlive(product);
-  });
-});
+    test('a message of 2 MB is 413 over HTTP, on each surface in its own words', async () => {
+      const big = history(1, 'x'.repeat(2 * 1024 * 1024));
+      assert.deepEqual(await post(product, big), { status: 413, text: '{"error":"Request body too large"}' });
+      assert.partialDeepStrictEqual(await rest(product, '/api/chat', { message: big }), {
+        status: 413,
+        body: { error: 'Request body too large', status: 413 },
+      });
+      const { status, body } = await rest(product, '/v1/chat/completions', {
+        model: 'dev/echo',
+        messages: [{ role: 'user', content: big }],
+      });
+      assert.deepEqual([status, (body['error'] as { type: string }).type], [413, 'server_error']);
+      await isAlive(product);
+    });
+
+    test('a message of 2 MB is refused with both sizes over /ws, and the connection goes on', async () => {
+      await using client = await openExchange('ws', product);
+      const big = history(1, 'x'.repeat(2 * 1024 * 1024));
+      const { error, id } = one(await client.say(big));
+      assert.deepEqual([error?.code, id], [-32600, null]);
+      assert.match(error?.message ?? '', new RegExp(`\\b${big.length}\\b.*\\b1048576\\b`));
+      assert.equal(one(await client.say(PING)).id, 'alive');
+    });
+
+    test('a binary frame is a parse error, and the connection goes on', async () => {
+      await using socket = await openSocket(product, product.token);
+      socket.send(Buffer.from(PING));
+      const { error, id } = JSON.parse(await socket.next()) as Answer;
+      assert.deepEqual([error?.code, error?.message, id], [-32700, 'Binary messages not supported', null]);
+      socket.raw.send(PING);
+      assert.equal((JSON.parse(await socket.next()) as Answer).id, 'alive');
+    });
+
+    test('a content type that is not JSON is 415', async () => {
+      for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'application/jsonp', 'application/json; charset=utf-16']) {
+        assert.deepEqual(await post(product, PING, { 'content-type': type }), {
+          status: 415,
+          text: '{"error":"Content-Type must be application/json"}',
+        });
+      }
+      assert.equal((await post(product, PING, { 'content-type': 'application/json; charset=utf-8' })).status, 200);
+    });
+
+    test('401 in the form of each surface; a WebSocket is accepted and closed with 4001', async () => {
+      for (const authorization of ['', 'Bearer', 'Bearer nobody', `Basic ${product.token}`, `Bearer ${product.token}x`]) {
+        await isRefused(product, authorization);
+      }
+      await using socket = await openSocket(product, 'nobody');
+      assert.deepEqual(await socket.closed, { code: 4001, reason: 'Unauthorized' });
+    });
+
+    test('a token that is revoked is 401 at once, and closes its WebSocket at the next message at the latest', async () => {
+      const { id, secret } = await mint(product, 'rpc');
+      await using socket = await openSocket(product, secret);
+      socket.send(PING);
+      assert.equal((JSON.parse(await socket.next()) as Answer).id, 'alive');
+      assert.deepEqual(await call(product, 'tokens.revoke', { id }), { id, revoked: true });
+      await isRefused(product, `Bearer ${secret}`);
+      // One that only listens is looked for once a second.
+      socket.send(PING);
+      await assert.rejects(socket.next(), /closed with 4001 Unauthorized/, 'the message is not answered');
+      await isAlive(product);
+    });
+  },
+  { shareCluster: true },
+);
 
 interface Where {
   transport: Transport;

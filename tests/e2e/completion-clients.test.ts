@@ -38,129 +38,133 @@ function clientOf({ url }: Running, apiKey: string): OpenAI {
   return new OpenAI({ baseURL: `${url}/v1`, apiKey, maxRetries: 0 });
 }
 
-onEachProfile('clients of /v1 without an upstream', (product) => {
-  test('a strict token is told the field, and the command that makes a token which takes it', async () => {
-    const body: ChatCompletionCreateParamsNonStreaming = { ...asked('dev/echo', 'hello'), top_p: 0.5, user: 'ada' };
-    let advised: string[] = [];
-    await assert.rejects(openai(product).chat.completions.create(body), (error) => {
-      assert.ok(error instanceof BadRequestError);
-      assert.equal(error.param, 'top_p');
-      const [, words] = /Invalid request: top_p: .* A lenient token takes this request: bin\/switchyard (.*)$/.exec(error.message) ?? [];
-      advised = words?.replace('NAME', 'advised').replaceAll("'", '').split(' ') ?? assert.fail(error.message);
-      return true;
-    });
-    const { stdout, stderr } = await command(product, ...advised);
-    const { secret } = JSON.parse(stdout || assert.fail(stderr)) as { secret: string };
-    const { choices } = await clientOf(product, secret).chat.completions.create(body);
-    assert.match(choices[0]?.message.content ?? '', /You said: hello$/);
-  });
-
-  test('tools of the caller: called, answered, gone on from', async () => {
-    const client = await lenient(product);
-    const messages = [user(QUESTION)];
-    const first = await client.chat.completions.create({ model: 'dev/tools', messages, tools: [WEATHER] });
-    const [choice] = first.choices;
-    assert.deepEqual([choice?.finish_reason, choice?.message.content], ['tool_calls', null]);
-    const [made] = choice?.message.tool_calls ?? [];
-    assert.ok(choice && made?.type === 'function');
-    assert.deepEqual(made.function, { name: 'weather', arguments: '{"city":"Oslo"}' });
-
-    messages.push(choice.message, { role: 'tool', tool_call_id: made.id, content: 'rain in Oslo' });
-    const second = await client.chat.completions.create({ model: 'dev/tools', messages, tools: [WEATHER] });
-    assert.deepEqual([second.choices[0]?.finish_reason, second.choices[0]?.message.content], ['stop', ANSWER]);
-  });
-
-  test('tools of the caller, streamed: each call whole, with its index and id', async () => {
-    const client = await lenient(product);
-    const script = JSON.stringify([
-      { text: 'Let me look. ' },
-      { tool: { name: 'weather', input: { city: 'Oslo' } } },
-      { tool: { name: 'weather' } },
-    ]);
-    const stream = await client.chat.completions.create({ ...asked('dev/scripted', script), tools: [WEATHER], stream: true });
-    const choices = (await Array.fromAsync(stream)).flatMap((chunk) => chunk.choices);
-    assert.equal(choices.map(({ delta }) => delta.content ?? '').join(''), 'Let me look. ');
-    assert.deepEqual(
-      choices.flatMap(({ delta }) => delta.tool_calls ?? []),
-      ['{"city":"Oslo"}', '{}'].map((text, index) => ({
-        index,
-        id: `call_${index + 1}`,
-        type: 'function',
-        function: { name: 'weather', arguments: text },
-      })),
-    );
-    assert.equal(choices.at(-1)?.finish_reason, 'tool_calls');
-  });
-
-  for (const stream of [false, true]) {
-    test(`runTools of the package runs them${stream ? ' from a stream' : ''}, and the answer is of their results`, async () => {
-      const client = await lenient(product);
-      const ran: string[] = [];
-      const weather = ({ city }: { city: string }): string => {
-        ran.push(city);
-        return `rain in ${city}`;
-      };
-      const tools = [
-        {
-          type: 'function' as const,
-          function: { ...WEATHER_FUNCTION, parse: JSON.parse as (text: string) => { city: string }, function: weather },
-        },
-      ];
-      const params = { ...asked('dev/tools', QUESTION), tools };
-      const runner = stream ? client.chat.completions.runTools({ ...params, stream }) : client.chat.completions.runTools(params);
-      assert.equal(await runner.finalContent(), ANSWER);
-      assert.deepEqual(ran, ['Oslo']);
-    });
-  }
-
-  test('the agent’s own tools stay out where the caller brings its own, and only there', async () => {
-    const client = await lenient(product);
-    const offered = async (more: object) => {
-      const { choices } = await client.chat.completions.create({ ...asked('dev/tools', 'which?'), ...more });
-      return choices[0]?.message.content ?? '';
-    };
-    assert.match(await offered({}), /session_history/);
-    assert.match(await offered({ tools: [WEATHER] }), /Tools offered here: weather\.$/);
-    assert.match(await offered({ tools: [WEATHER], tool_choice: 'none' }), /No tools are offered here\.$/);
-  });
-
-  test('what would change the meaning of the answer is refused by name', async () => {
-    const client = await lenient(product);
-    const json = { response_format: { type: 'json_object' as const } };
-    const image = { messages: [{ role: 'user' as const, content: [{ type: 'image_url' as const, image_url: { url: 'data:,' } }] }] };
-    for (const [more, param] of [
-      [{ n: 2 }, 'n'],
-      [{ logprobs: true }, 'logprobs'],
-      [image, 'messages'],
-      [json, 'response_format'],
-    ] as const) {
-      await assert.rejects(client.chat.completions.create({ ...asked('dev/echo', 'hello'), ...more }), (error) => {
+onEachProfile(
+  'clients of /v1 without an upstream',
+  (product) => {
+    test('a strict token is told the field, and the command that makes a token which takes it', async () => {
+      const body: ChatCompletionCreateParamsNonStreaming = { ...asked('dev/echo', 'hello'), top_p: 0.5, user: 'ada' };
+      let advised: string[] = [];
+      await assert.rejects(openai(product).chat.completions.create(body), (error) => {
         assert.ok(error instanceof BadRequestError);
-        assert.equal(error.param, param);
+        assert.equal(error.param, 'top_p');
+        const [, words] = /Invalid request: top_p: .* A lenient token takes this request: bin\/switchyard (.*)$/.exec(error.message) ?? [];
+        advised = words?.replace('NAME', 'advised').replaceAll("'", '').split(' ') ?? assert.fail(error.message);
         return true;
       });
+      const { stdout, stderr } = await command(product, ...advised);
+      const { secret } = JSON.parse(stdout || assert.fail(stderr)) as { secret: string };
+      const { choices } = await clientOf(product, secret).chat.completions.create(body);
+      assert.match(choices[0]?.message.content ?? '', /You said: hello$/);
+    });
+
+    test('tools of the caller: called, answered, gone on from', async () => {
+      const client = await lenient(product);
+      const messages = [user(QUESTION)];
+      const first = await client.chat.completions.create({ model: 'dev/tools', messages, tools: [WEATHER] });
+      const [choice] = first.choices;
+      assert.deepEqual([choice?.finish_reason, choice?.message.content], ['tool_calls', null]);
+      const [made] = choice?.message.tool_calls ?? [];
+      assert.ok(choice && made?.type === 'function');
+      assert.deepEqual(made.function, { name: 'weather', arguments: '{"city":"Oslo"}' });
+
+      messages.push(choice.message, { role: 'tool', tool_call_id: made.id, content: 'rain in Oslo' });
+      const second = await client.chat.completions.create({ model: 'dev/tools', messages, tools: [WEATHER] });
+      assert.deepEqual([second.choices[0]?.finish_reason, second.choices[0]?.message.content], ['stop', ANSWER]);
+    });
+
+    test('tools of the caller, streamed: each call whole, with its index and id', async () => {
+      const client = await lenient(product);
+      const script = JSON.stringify([
+        { text: 'Let me look. ' },
+        { tool: { name: 'weather', input: { city: 'Oslo' } } },
+        { tool: { name: 'weather' } },
+      ]);
+      const stream = await client.chat.completions.create({ ...asked('dev/scripted', script), tools: [WEATHER], stream: true });
+      const choices = (await Array.fromAsync(stream)).flatMap((chunk) => chunk.choices);
+      assert.equal(choices.map(({ delta }) => delta.content ?? '').join(''), 'Let me look. ');
+      assert.deepEqual(
+        choices.flatMap(({ delta }) => delta.tool_calls ?? []),
+        ['{"city":"Oslo"}', '{}'].map((text, index) => ({
+          index,
+          id: `call_${index + 1}`,
+          type: 'function',
+          function: { name: 'weather', arguments: text },
+        })),
+      );
+      assert.equal(choices.at(-1)?.finish_reason, 'tool_calls');
+    });
+
+    for (const stream of [false, true]) {
+      test(`runTools of the package runs them${stream ? ' from a stream' : ''}, and the answer is of their results`, async () => {
+        const client = await lenient(product);
+        const ran: string[] = [];
+        const weather = ({ city }: { city: string }): string => {
+          ran.push(city);
+          return `rain in ${city}`;
+        };
+        const tools = [
+          {
+            type: 'function' as const,
+            function: { ...WEATHER_FUNCTION, parse: JSON.parse as (text: string) => { city: string }, function: weather },
+          },
+        ];
+        const params = { ...asked('dev/tools', QUESTION), tools };
+        const runner = stream ? client.chat.completions.runTools({ ...params, stream }) : client.chat.completions.runTools(params);
+        assert.equal(await runner.finalContent(), ANSWER);
+        assert.deepEqual(ran, ['Oslo']);
+      });
     }
-  });
 
-  test('the AI SDK’s provider for this protocol streams text and tool calls', async () => {
-    const { apiKey } = await lenient(product);
-    const model = createOpenAICompatible({ name: 'switchyard', baseURL: `${product.url}/v1`, apiKey: apiKey ?? assert.fail() }).chatModel(
-      'dev/tools',
-    );
-    const inputSchema = { type: 'object' as const };
-    const tools = [{ type: 'function' as const, name: 'weather', inputSchema }];
-    const parts = [QUESTION, 'and one more part'].map((text) => ({ type: 'text' as const, text }));
-    const { stream } = await model.doStream({ prompt: [{ role: 'user', content: parts }], tools, topP: 0.5, includeRawChunks: false });
-    const told = await Array.fromAsync(stream);
-    const made = told.find(({ type }) => type === 'tool-call');
-    assert.deepEqual(made, { type: 'tool-call', toolCallId: 'call_1', toolName: 'weather', input: '{"city":"Oslo"}' });
-    const end = told.at(-1);
-    assert.equal(end?.type === 'finish' && end.finishReason.unified, 'tool-calls');
+    test('the agent’s own tools stay out where the caller brings its own, and only there', async () => {
+      const client = await lenient(product);
+      const offered = async (more: object) => {
+        const { choices } = await client.chat.completions.create({ ...asked('dev/tools', 'which?'), ...more });
+        return choices[0]?.message.content ?? '';
+      };
+      assert.match(await offered({}), /session_history/);
+      assert.match(await offered({ tools: [WEATHER] }), /Tools offered here: weather\.$/);
+      assert.match(await offered({ tools: [WEATHER], tool_choice: 'none' }), /No tools are offered here\.$/);
+    });
 
-    const { content } = await model.doGenerate({ prompt: [{ role: 'user', content: parts.slice(1) }] });
-    assert.ok(content[0]?.type === 'text' && content[0].text.startsWith('I am dev/tools'));
-  });
-});
+    test('what would change the meaning of the answer is refused by name', async () => {
+      const client = await lenient(product);
+      const json = { response_format: { type: 'json_object' as const } };
+      const image = { messages: [{ role: 'user' as const, content: [{ type: 'image_url' as const, image_url: { url: 'data:,' } }] }] };
+      for (const [more, param] of [
+        [{ n: 2 }, 'n'],
+        [{ logprobs: true }, 'logprobs'],
+        [image, 'messages'],
+        [json, 'response_format'],
+      ] as const) {
+        await assert.rejects(client.chat.completions.create({ ...asked('dev/echo', 'hello'), ...more }), (error) => {
+          assert.ok(error instanceof BadRequestError);
+          assert.equal(error.param, param);
+          return true;
+        });
+      }
+    });
+
+    test('the AI SDK’s provider for this protocol streams text and tool calls', async () => {
+      const { apiKey } = await lenient(product);
+      const model = createOpenAICompatible({ name: 'switchyard', baseURL: `${product.url}/v1`, apiKey: apiKey ?? assert.fail() }).chatModel(
+        'dev/tools',
+      );
+      const inputSchema = { type: 'object' as const };
+      const tools = [{ type: 'function' as const, name: 'weather', inputSchema }];
+      const parts = [QUESTION, 'and one more part'].map((text) => ({ type: 'text' as const, text }));
+      const { stream } = await model.doStream({ prompt: [{ role: 'user', content: parts }], tools, topP: 0.5, includeRawChunks: false });
+      const told = await Array.fromAsync(stream);
+      const made = told.find(({ type }) => type === 'tool-call');
+      assert.deepEqual(made, { type: 'tool-call', toolCallId: 'call_1', toolName: 'weather', input: '{"city":"Oslo"}' });
+      const end = told.at(-1);
+      assert.equal(end?.type === 'finish' && end.finishReason.unified, 'tool-calls');
+
+      const { content } = await model.doGenerate({ prompt: [{ role: 'user', content: parts.slice(1) }] });
+      assert.ok(content[0]?.type === 'text' && content[0].text.startsWith('I am dev/tools'));
+    });
+  },
+  { shareCluster: true },
+);
 
 let upstream: Upstream;
 

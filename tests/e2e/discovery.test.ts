@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { SERVICES, type ServicePresence } from '@switchyard/contracts';
-import { startNatsServer, startProcess, tempDir, type StartedProcess } from '@switchyard/testkit';
+import { openNats, startProcess, tempDir, type StartedProcess } from '@switchyard/testkit';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const TOKEN = 'operator-chosen-'.padEnd(40, 'x');
@@ -24,7 +24,7 @@ interface Cluster extends AsyncDisposable {
 
 async function startCluster(): Promise<Cluster> {
   await using starting = new AsyncDisposableStack();
-  const server = await startNatsServer();
+  const server = await openNats();
   starting.defer(() => server.stop());
   const data = starting.use(await tempDir()).path;
   const env = {

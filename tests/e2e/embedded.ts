@@ -19,6 +19,8 @@ export interface Running extends AsyncDisposable {
   token: string;
   /** Whom the token speaks for: one that was minted at the first start, or one that the launcher gives the services. */
   client: string;
+  /** The tenant of the token; session keys begin with it. */
+  tenant: string;
   data: string;
   process: StartedProcess;
 }
@@ -66,6 +68,7 @@ export async function startProduct(profile: Profile, options: StartOptions = {})
     url: run.url,
     token,
     client: profile === 'cluster' ? 'env' : 'first',
+    tenant: 'default',
     data,
     process: child,
     [Symbol.asyncDispose]: () => started.disposeAsync(),

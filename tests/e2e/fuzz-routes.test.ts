@@ -4,9 +4,10 @@ import fc from 'fast-check';
 import { linesWritten, startEmbedded, type Running } from './embedded.ts';
 import { watchLoad } from './load.ts';
 import { malformed, sendBytes, targetsOf, type Malformed, type OpenApi, type Target } from './malformed.ts';
+import { isQuick } from './suite.ts';
 
 /** How many requests; the long run is made by hand (docs/reliability.md). */
-const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? 1_500);
+const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? (isQuick() ? 300 : 1_500));
 const SEED = Number(process.env['FUZZ_SEED'] ?? Date.now() % 2 ** 31);
 /** What counts as a hang; a machine that does other things besides is slower. */
 const HANG_MS = Number(process.env['FUZZ_HANG_MS'] ?? 5_000);

@@ -5,9 +5,10 @@ import fc from 'fast-check';
 import { post } from './embedded.ts';
 import { CODES, openSocket, request, TRANSPORTS, type Answer } from './exchange.ts';
 import { onEachProfile } from './profiles.ts';
+import { isQuick } from './suite.ts';
 
 /** Over the in-process bus and over NATS together, 3,000 for each transport. */
-const FRAMES = 1_500;
+const FRAMES = isQuick() ? 300 : 1_500;
 const SEED = Number(process.env['FUZZ_SEED'] ?? Date.now() % 2 ** 31);
 const HANG_MS = 20_000;
 

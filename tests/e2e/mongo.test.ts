@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
-import { startMongo, startNatsServer, tempDir, type MongoServer, type NatsServer } from '@switchyard/testkit';
+import { startMongo, openNats, tempDir, type MongoServer } from '@switchyard/testkit';
 import { contents } from './clients.ts';
 import { launch, post, type Running } from './embedded.ts';
 import { call, mint, request } from './exchange.ts';
 
 const token = 'a-token-that-both-replicas-are-given';
 
-let [mongo, nats]: [MongoServer?, NatsServer?] = [];
-before(async () => void ([mongo, nats] = await Promise.all([startMongo(), startNatsServer()])));
+let [mongo, nats]: [MongoServer?, Awaited<ReturnType<typeof openNats>>?] = [];
+before(async () => void ([mongo, nats] = await Promise.all([startMongo(), openNats()])));
 after(() => Promise.all([mongo?.stop(), nats?.stop()]));
 
 /** All services in one process, which keeps nothing in its directory that another would miss. */
@@ -20,7 +20,7 @@ async function startReplica(): Promise<Running> {
   const child = starting.use(await launch(data, env, { ready: /^Try:/m }));
   const { url } = JSON.parse(await readFile(`${data}/run.json`, 'utf8')) as { url: string };
   const started = starting.move();
-  return { url, token, client: 'env', data, process: child, [Symbol.asyncDispose]: () => started.disposeAsync() };
+  return { url, token, client: 'env', tenant: 'default', data, process: child, [Symbol.asyncDispose]: () => started.disposeAsync() };
 }
 
 const say = (product: Running, message: string) =>

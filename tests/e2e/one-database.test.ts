@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { startNatsServer, tempDir } from '@switchyard/testkit';
+import { openNats, tempDir } from '@switchyard/testkit';
 import { launch, post, refusal, startEmbedded } from './embedded.ts';
 
 const REFUSED = /^switchyard cannot start: secrets already runs on this bus, as secrets-\w+, .* in another database.*SWITCHYARD_STORE.*$/m;
@@ -8,7 +8,7 @@ const EXECUTE = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'agent.execute',
 const skip = process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off';
 
 async function startBus(t: TestContext): Promise<{ SWITCHYARD_BUS: string }> {
-  const server = await startNatsServer();
+  const server = await openNats();
   t.after(() => server.stop());
   return { SWITCHYARD_BUS: server.url };
 }

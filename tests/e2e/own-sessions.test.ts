@@ -5,7 +5,7 @@ import { connectBus, type Bucket, type Bus } from '@switchyard/bus';
 import { TOKENS_BUCKET, type TokenProjection } from '@switchyard/contracts';
 import { watchReplicas } from '@switchyard/service-kit';
 import { silentLogger } from '@switchyard/telemetry';
-import { startNatsServer } from '@switchyard/testkit';
+import { openNats } from '@switchyard/testkit';
 import { chatUrl, rest } from './clients.ts';
 import { startEmbedded, type Running } from './embedded.ts';
 import { ask, call, one, openExchange, request } from './exchange.ts';
@@ -86,7 +86,7 @@ describe('whose sessions, on every route', { skip: NATS_OFF, timeout: 60_000 }, 
   let bus: Bus;
   let bucket: Bucket;
   before(async () => {
-    const server = await startNatsServer();
+    const server = await openNats();
     stack.defer(() => server.stop());
     product = stack.use(await startEmbedded({ config, env: { SWITCHYARD_BUS: server.url } }));
     bus = await connectBus(server.url, { service: 'secrets', log: silentLogger() });

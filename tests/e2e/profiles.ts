@@ -1,5 +1,7 @@
 import { after, before, describe } from 'node:test';
 import { startProduct, type Profile, type Running, type StartOptions } from './embedded.ts';
+import { openTenant, sharedCluster } from './shared-cluster.ts';
+import { isQuick } from './suite.ts';
 
 const PROFILES: readonly Profile[] = ['embedded', 'cluster'];
 /** `embedded` or `cluster`; both unless said. */
@@ -11,9 +13,10 @@ if (TARGET !== undefined && !PROFILES.includes(TARGET as Profile))
 const SUITE_MS = 90_000;
 const NATS_OFF = process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off';
 
-function skipped(profile: Profile): string | false {
+function skipReason(profile: Profile, shareCluster: boolean): string | false {
   if (TARGET !== undefined && profile !== TARGET) return `SWITCHYARD_TEST_TARGET=${TARGET}`;
-  return profile === 'cluster' && NATS_OFF;
+  if (profile === 'embedded') return false;
+  return isQuick() && !(shareCluster && sharedCluster() !== undefined) ? 'runs on a cluster in make test-full' : NATS_OFF;
 }
 
 export interface SuiteOptions {
@@ -21,26 +24,33 @@ export interface SuiteOptions {
   start?: (stack: AsyncDisposableStack) => StartOptions | Promise<StartOptions>;
   /** All tests of one profile at once: they must not share a session. */
   concurrency?: boolean;
+  /** The cluster may be that of the test run. The tests use a tenant of their own and change nothing outside of it. */
+  shareCluster?: boolean;
 }
 
 /** The same tests on one process and on a cluster of processes with real servers, against one product each. */
 export function onEachProfile(title: string, define: (product: Running, profile: Profile) => void, options: SuiteOptions = {}): void {
   for (const profile of PROFILES) {
-    describe(`${title}, ${profile}`, { skip: skipped(profile), timeout: SUITE_MS, concurrency: options.concurrency ?? false }, () => {
-      const stack = new AsyncDisposableStack();
-      let running: Running | undefined;
-      before(async () => {
-        running = stack.use(await startProduct(profile, await options.start?.(stack)));
-      });
-      after(() => stack.disposeAsync());
-      define(
-        lazily(() => {
-          if (running === undefined) throw new Error('the product did not start');
-          return running;
-        }),
-        profile,
-      );
-    });
+    describe(
+      `${title}, ${profile}`,
+      { skip: skipReason(profile, options.shareCluster ?? false), timeout: SUITE_MS, concurrency: options.concurrency ?? false },
+      () => {
+        const stack = new AsyncDisposableStack();
+        let running: Running | undefined;
+        before(async () => {
+          const shared = profile === 'cluster' && options.shareCluster ? sharedCluster() : undefined;
+          running = stack.use(shared ? await openTenant(shared) : await startProduct(profile, await options.start?.(stack)));
+        });
+        after(() => stack.disposeAsync());
+        define(
+          lazily(() => {
+            if (running === undefined) throw new Error('the product did not start');
+            return running;
+          }),
+          profile,
+        );
+      },
+    );
   }
 }
 
@@ -55,6 +65,9 @@ function lazily(running: () => Running): Running {
     },
     get client() {
       return running().client;
+    },
+    get tenant() {
+      return running().tenant;
     },
     get data() {
       return running().data;

@@ -23,7 +23,8 @@ interface RunOptions {
 
 /** Starts the command as a user would, with an environment that has nothing of the tester's. */
 export function startCommand(args: readonly string[], { cwd, env = {} }: RunOptions) {
-  return spawn(process.execPath, [MAIN, ...args], { cwd, env: { PATH: process.env['PATH'], ...env }, stdio: ['pipe', 'pipe', 'pipe'] });
+  const { PATH, NODE_COMPILE_CACHE = '' } = process.env;
+  return spawn(process.execPath, [MAIN, ...args], { cwd, env: { PATH, NODE_COMPILE_CACHE, ...env }, stdio: ['pipe', 'pipe', 'pipe'] });
 }
 
 /** Runs the command to its end. */

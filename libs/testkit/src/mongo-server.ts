@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { dropDatabases, makeReplicaSet } from './mongo-admin.ts';
 import { findMongo } from './mongo-server-binary.ts';
+import { readSharedServers } from './shared-servers.ts';
 import { startServer, type ServerProcess } from './server-process.ts';
 
 const START_MS = 30_000;
@@ -30,15 +31,21 @@ export interface OwnMongoOptions {
 
 let announced: string | undefined;
 
-/** The server of `SWITCHYARD_TEST_MONGO_URL`, or one started for the caller. Says which, once. */
+/** Databases on the server of `SWITCHYARD_TEST_MONGO_URL`, else of the test run, else on a server of its own. */
 export async function startMongo(): Promise<MongoServer> {
-  const given = process.env['SWITCHYARD_TEST_MONGO_URL'];
-  if (given === undefined || given === '') return startOwnMongo();
-  const url = new URL(given);
+  const external = process.env['SWITCHYARD_TEST_MONGO_URL'];
+  if (external !== undefined && external !== '')
+    return openDatabases({ url: external, name: 'the server of SWITCHYARD_TEST_MONGO_URL', real: true });
+  const shared = readSharedServers();
+  return shared === undefined ? startOwnMongo() : openDatabases(shared.mongo);
+}
+
+function openDatabases({ url: server, name, real }: Pick<MongoServer, 'url' | 'name' | 'real'>): MongoServer {
+  const url = new URL(server);
   const prefix = `test-${randomBytes(6).toString('hex')}`;
   url.pathname = `/${prefix}`;
-  announce('the server of SWITCHYARD_TEST_MONGO_URL');
-  return { url: url.href, name: url.host, real: true, stop: () => dropDatabases(given, `${prefix}_`) };
+  announce(name);
+  return { url: url.href, name, real, stop: () => dropDatabases(server, `${prefix}_`) };
 }
 
 /** What `findMongo` finds, on a free port of 127.0.0.1 unless one is named. It ends with this process. */

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { endWithParent } from './end-with-parent.ts';
 import { findNatsServer } from './nats-server-binary.ts';
+import { readSharedServers } from './shared-servers.ts';
 
 const START_MS = 10_000;
 const POLL_MS = 10;
@@ -23,6 +24,8 @@ export interface NatsServer {
 export interface NatsServerOptions {
   /** In bytes; 8 MB unless said, as the bus expects. */
   maxPayload?: number;
+  /** Limit of what all streams together may reserve, in memory and in files. */
+  storage?: string;
   /** More of the configuration, such as who may come in. */
   configuration?: string;
   /** A configuration file in place of all of it; the address is the test's, and so is the store, `$NATS_STORE`. */
@@ -33,7 +36,7 @@ export interface NatsServerOptions {
 
 /** A real nats-server with JetStream on a free port of 127.0.0.1, storing into a directory of its own. */
 export async function startNatsServer(options: NatsServerOptions = {}): Promise<NatsServer> {
-  const { maxPayload = 8 * 1024 * 1024, configuration = '', file, env = {} } = options;
+  const { maxPayload = 8 * 1024 * 1024, storage = '4GB', configuration = '', file, env = {} } = options;
   const binary = await findNatsServer();
   const directory = await mkdtemp(join(tmpdir(), 'switchyard-nats-'));
   const store = join(directory, 'store');
@@ -41,7 +44,7 @@ export async function startNatsServer(options: NatsServerOptions = {}): Promise<
   if (file === undefined)
     await writeFile(
       config,
-      `max_payload: ${maxPayload}\njetstream { store_dir: $NATS_STORE, max_mem: 2GB, max_file: 4GB }\n${configuration}`,
+      `max_payload: ${maxPayload}\njetstream { store_dir: $NATS_STORE, max_mem: ${storage}, max_file: ${storage} }\n${configuration}`,
     );
   let { child, port } = await launch(binary, { directory, store, config, env, port: -1 });
   const kill = () => end(child, 'SIGKILL');
@@ -60,6 +63,21 @@ export async function startNatsServer(options: NatsServerOptions = {}): Promise<
       await rm(directory, { recursive: true, force: true });
     },
   };
+}
+
+/** A server with an account per name. The account's user and password are its name. Accounts do not see each other's messages. */
+export function startNatsForAccounts(names: readonly string[]): Promise<NatsServer> {
+  const accounts = names.map((name) => `  ${name} { jetstream: enabled, users: [{ user: ${name}, password: ${name} }] }`);
+  return startNatsServer({ configuration: `accounts {\n${accounts.join('\n')}\n}`, storage: '1TB' });
+}
+
+let opened = 0;
+
+/** NATS for tests that neither stop nor configure it: an unused account on the server of the test run, else a server of its own. */
+export async function openNats(): Promise<Pick<NatsServer, 'url' | 'stop'>> {
+  const url = readSharedServers()?.nats[opened];
+  opened += 1;
+  return url === undefined ? startNatsServer() : { url, stop: () => Promise.resolve() };
 }
 
 interface Launch {

@@ -8,7 +8,7 @@ import { startProcess, tempDir } from '@switchyard/testkit';
  * The packages that a start loads. Drivers of databases, brokers and providers, documents and telemetry that is sent somewhere are for those
  * who use them: who first needs one imports it then. Each of these is paid for by every start, with time and memory that stay.
  */
-const PACKAGES = ['@opentelemetry/api', 'close-with-grace', 'croner', 'fastify', 'pino', 'ws', 'zod'];
+const PACKAGES = ['@opentelemetry/api', 'close-with-grace', 'croner', 'fastify', 'lru-cache', 'pino', 'ws', 'zod'];
 
 /** Writes down, at the end of the process, what our own code imported of others, and which parts of Node were loaded. */
 const WITNESS = `

@@ -9,7 +9,7 @@ import { INLINE_BYTES, SERVER_FLAGS, sessions, TOKENS_BUCKET, TOKENS_COMPLETE_KE
 import { hashToken } from '@switchyard/security';
 import { largePayloads, watchReplicas } from '@switchyard/service-kit';
 import { silentLogger } from '@switchyard/telemetry';
-import { startNatsServer, startProcess, tempDir } from '@switchyard/testkit';
+import { openNats, startProcess, tempDir } from '@switchyard/testkit';
 import { SECRETS } from './gateway.fixture.ts';
 
 const NATS_OFF = process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off';
@@ -41,7 +41,7 @@ async function openHouse(t: TestContext): Promise<House> {
   const stack = new AsyncDisposableStack();
   t.after(() => stack.disposeAsync());
   const directory = stack.use(await tempDir()).path;
-  const nats = await startNatsServer();
+  const nats = await openNats();
   stack.defer(() => nats.stop());
   const store = stack.adopt(await openBlobStore(`file:${directory}/blobs`, { log }), (one) => one.close());
   const served = stack.use(await serveBlobs({ store, host: '127.0.0.1', port: 0, token: BLOB_TOKEN, log }));

@@ -1,3 +1,4 @@
+// own process: hides a value so long that other tests of the process could not log
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Result } from '@switchyard/contracts';

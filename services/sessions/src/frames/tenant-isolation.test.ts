@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { subjects, TurnFrame, TURNS_LOG } from '@switchyard/contracts';
-import { principal, startNatsServer, type TestService } from '@switchyard/testkit';
+import { principal, openNats, type TestService } from '@switchyard/testkit';
 import { listen, putAgent, testSessions, turnIdOf } from '../sessions.fixture.ts';
 
 const NATS_OFF = process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off';
@@ -19,7 +19,7 @@ test('a flood of one tenant pushes out no frame of another, in one process', asy
 });
 
 test('a flood of one tenant pushes out no frame of another, on NATS', { skip: NATS_OFF, timeout: 120_000 }, async () => {
-  const server = await startNatsServer();
+  const server = await openNats();
   try {
     await using app = await testSessions({ agents, settings, env: { SWITCHYARD_BUS: server.url } });
     await flood(app);

@@ -10,6 +10,8 @@ const MANY = process.env['SEEDS'];
 const USUAL_SEEDS = 2_000;
 const LEAST = 100;
 const USUAL_MS = 60_000;
+/** Seeds of each way in `make test`. */
+const QUICK_SEEDS = process.env['SWITCHYARD_TEST_SUITE'] === 'quick' ? 12 : undefined;
 
 /** How turns wait in a session, and for how much of the time stories of it are played. */
 const WAYS: readonly (Waits & { share: number })[] = [
@@ -35,7 +37,7 @@ const WAYS: readonly (Waits & { share: number })[] = [
 
 for (const { share, ...waits } of WAYS) {
   test(`${waits.mode}, ${waits.policy}${waits.resets ? ', resets' : ''}${waits.compacts ? ', compacts' : ''}${waits.prepares ? ' within turns' : ''}${waits.exports ? ', exports' : ''}${waits.goesOn ? ', goes on' : ''}${waits.remembers ? ', remembers' : ''}${waits.expires ? ', expires' : ''}${waits.gathersMs ? ', gathers' : ''}${waits.climbsMs === undefined ? '' : ', lanes'}: whatever a seed makes happen, each accepted turn ends once and is counted once, in order`, async (t) => {
-    const last = Number(ONE ?? MANY ?? USUAL_SEEDS * share);
+    const last = Number(ONE ?? MANY ?? QUICK_SEEDS ?? USUAL_SEEDS * share);
     const started = performance.now();
     let [played, grown, expired, exports, followed] = [0, 0, 0, 0, 0];
     for (let seed = ONE === undefined ? 1 : last; seed <= last; seed += 1) {
@@ -56,6 +58,6 @@ for (const { share, ...waits } of WAYS) {
     if (waits.exports) assert.ok(exports > played / 4, `${exports} exports in ${played} stories`);
     if (waits.goesOn) assert.ok(followed > played / 4, `${followed} turns that nobody sent in ${played} stories`);
     if (waits.expires) assert.ok(expired > 0, `${expired} conversations were over in ${played} stories`);
-    if (waits.compacts) assert.ok(grown > played / (waits.prepares ? 5 : 2), `${grown} summaries in ${played} stories`);
+    if (waits.compacts) assert.ok(grown >= played / (waits.prepares ? 5 : 2), `${grown} summaries in ${played} stories`);
   });
 }

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { planUnits, type PlanOptions } from './plan.ts';
+
+const options = (given: Partial<PlanOptions> = {}): PlanOptions => ({ classify: () => 'shared', durationOf: () => undefined, ...given });
+const files = (count: number, folder = 'libs/a'): string[] => Array.from({ length: count }, (_, at) => `${folder}/${at}.test.ts`);
+
+test('planUnits puts shared files of one package into one process', () => {
+  const units = planUnits([...files(2), ...files(2, 'libs/b')], options());
+  assert.deepEqual(
+    units.map((unit) => unit.files),
+    [files(2), files(2, 'libs/b')],
+  );
+});
+
+test('planUnits limits a batch by its number of files and by its duration', () => {
+  assert.deepEqual(
+    planUnits(files(70), options()).map((unit) => unit.files.length),
+    [30, 30, 10],
+  );
+  assert.deepEqual(
+    planUnits(files(4), options({ durationOf: () => 8_000 })).map((unit) => unit.files.length),
+    [2, 2],
+  );
+});
+
+test('planUnits orders units by expected duration, longest first', () => {
+  const durations: Record<string, number> = { 'libs/a/0.test.ts': 10, 'libs/a/1.test.ts': 30, 'libs/a/2.test.ts': 20 };
+  const units = planUnits(files(3), options({ classify: () => 'own', durationOf: (file) => durations[file] }));
+  assert.deepEqual(
+    units.map((unit) => unit.expectedMs),
+    [30, 20, 10],
+  );
+});
+
+test('planUnits gives every file to exactly one shard, and balances the shards by duration', () => {
+  const all = files(40);
+  const shards = [1, 2, 3, 4].map((index) =>
+    planUnits(
+      all,
+      options({ classify: () => 'own', durationOf: (file) => Number(/\d+/.exec(file)?.[0]) * 100, shard: { index, count: 4 } }),
+    ),
+  );
+  assert.deepEqual(shards.flatMap((units) => units.flatMap((unit) => unit.files)).toSorted(), all.toSorted());
+  const totals = shards.map((units) => units.reduce((sum, { expectedMs }) => sum + expectedMs, 0));
+  assert.ok(Math.max(...totals) - Math.min(...totals) <= 4_000, String(totals));
+});
