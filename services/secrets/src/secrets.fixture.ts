@@ -8,7 +8,7 @@ import { defineSecrets, secrets, type SecretsOptions } from './service.ts';
 export const ENV = 'e'.repeat(40);
 export const root = principal({ client: 'root', scopes: ['*'] });
 
-/** The service with `SWITCHYARD_TOKEN` set, unless said otherwise, and a caller who may do everything. */
+/** Starts the service with `SWITCHYARD_TOKEN` and a caller with full access, unless the options differ. */
 export function start(options: TestServiceOptions & SecretsOptions = {}): Promise<TestService> {
   const { firstToken, envFile, ...rest } = options;
   const definition = defineSecrets({ ...(firstToken && { firstToken }), ...(envFile === undefined ? {} : { envFile }) });
@@ -25,13 +25,13 @@ export async function resolve({ host }: { host: Host }, name: string): Promise<s
   return createSecretReader(await host.connect('sessions'), 'sessions')(name);
 }
 
-/** What the gateways see, by key. */
+/** The projected tokens that gateways watch, by key. */
 export async function projected({ host }: { host: Host }): Promise<Map<string, TokenProjection>> {
   await using watched = await watchBucket(host.bus, TOKENS_BUCKET, TokenProjection);
-  return new Map(watched.entries); // the word that it is all is none of them
+  return new Map(watched.entries);
 }
 
-/** The documents of the service, for what is read and written behind its back. */
+/** Opens the documents of the service for direct access by tests. */
 export async function openData({ host }: { host: Host }): Promise<TokenData & AsyncDisposable> {
   const store = await host.store('secrets');
   return { ...(await store.open({ tokens: tokenCollection, spent: spentCollection })), [Symbol.asyncDispose]: () => store.close() };
@@ -42,7 +42,7 @@ export function stored(id: string, fields: Partial<TokenDocument> = {}): TokenDo
   return TokenDocument.parse({ id, hash: `hash of ${id}`, scopes: ['*'], ver: 1, createdAt: 1, createdBy: 'test', ...fields });
 }
 
-/** A log whose lines are kept. */
+/** A logger that collects its lines. */
 export function keptLog(): { log: Logger; lines: () => Record<string, unknown>[]; text: () => string } {
   const written: string[] = [];
   const log = createLogger({ level: 'info', destination: { write: (line: string) => void written.push(line) } });

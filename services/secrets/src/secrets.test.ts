@@ -5,7 +5,7 @@ import { hashToken } from '@switchyard/security';
 import { principal, tempDir } from '@switchyard/testkit';
 import { ENV, keptLog, projected, resolve, root, start } from './secrets.fixture.ts';
 
-test('the environment’s token is there from the start, and its secret is nowhere', async () => {
+test('the token of the environment exists after startup, and its secret is stored nowhere', async () => {
   await using app = await start();
   const { tokens } = await app.bus.call('tokens.list', {});
   assert.deepEqual(
@@ -17,7 +17,7 @@ test('the environment’s token is there from the start, and its secret is nowhe
   assert.ok(!JSON.stringify([tokens, ...seen.values()]).includes(ENV));
 });
 
-test('a token is made, shown once, rotated under the same id, and revoked', async () => {
+test('creates, rotates and revokes a token, and returns each secret once', async () => {
   await using app = await start();
   const made = await app.bus.call('tokens.create', { id: 'ci', scopes: ['rpc', 'admin'] });
   assert.match(made.secret, /^sy_pat_/);
@@ -36,7 +36,7 @@ test('a token is made, shown once, rotated under the same id, and revoked', asyn
   }
 });
 
-test('a token made again under a revoked id is another client, and its version is newer', async () => {
+test('a token under a reused id is another client with a newer version', async () => {
   await using app = await start();
   const make = async (): Promise<string> => (await app.bus.call('tokens.create', { id: 'ci', scopes: ['rpc'] })).secret;
   const seen = async () => (await projected(app)).get('default.ci');
@@ -54,7 +54,7 @@ test('a token made again under a revoked id is another client, and its version i
   assert.equal(second?.hash, hashToken(secret));
 });
 
-test('of many who make one id anew at once, one does', async () => {
+test('of concurrent tokens.create calls for one revoked id, one succeeds', async () => {
   await using app = await start();
   await app.bus.call('tokens.create', { id: 'ci', scopes: ['rpc'] });
   await app.bus.call('tokens.revoke', { id: 'ci' });
@@ -64,7 +64,7 @@ test('of many who make one id anew at once, one does', async () => {
   assert.equal((await projected(app)).get('default.ci')?.client, 'ci=2');
 });
 
-test('an id may hold dots, colons and at signs, and no two of them meet in one entry', async () => {
+test('ids with dots, colons and at signs have distinct bucket keys', async () => {
   await using app = await start();
   const ids = ['a.b', 'a..b', '.', ':', 'ops@acme.eu', 'x'.repeat(128)];
   for (const id of ids) await app.bus.call('tokens.create', { id, scopes: ['rpc'] });
@@ -77,13 +77,13 @@ test('an id may hold dots, colons and at signs, and no two of them meet in one e
   assert.ok(!(await projected(app)).has('default.a=2eb'));
 });
 
-test('an id is taken once', async () => {
+test('tokens.create rejects an existing id', async () => {
   await using app = await start();
   await app.bus.call('tokens.create', { id: 'ci', scopes: ['rpc'] });
   await assert.rejects(app.bus.call('tokens.create', { id: 'ci', scopes: ['rpc'] }), { code: 'ALREADY_EXISTS' });
 });
 
-test('nobody grants, rotates or revokes more than they hold', async () => {
+test('a token cannot grant, rotate or revoke more rights than its own', async () => {
   await using app = await start();
   await app.bus.call('tokens.create', { id: 'user', scopes: ['rpc'] });
   const limited = app.bus.as(principal({ client: 'deputy', scopes: ['admin'] }));
@@ -98,7 +98,7 @@ test('nobody grants, rotates or revokes more than they hold', async () => {
   await limited.call('tokens.revoke', { id: 'peer' });
 });
 
-test('whoever is held to their own sessions makes and touches no token that is not', async () => {
+test('a token limited to its own sessions cannot manage tokens without that limit', async () => {
   await using app = await start();
   await app.bus.call('tokens.create', { id: 'wide', scopes: ['rpc'] });
   const own = app.bus.as(principal({ client: 'own', scopes: ['*'], sessions: 'own' }));
@@ -110,7 +110,7 @@ test('whoever is held to their own sessions makes and touches no token that is n
   await own.call('tokens.revoke', { id: 'peer' });
 });
 
-test('whose sessions, and whether it is lenient, is listed, projected and kept by a rotation', async () => {
+test('sessions and lenient are listed, projected and kept by a rotation', async () => {
   await using app = await start();
   await app.bus.call('tokens.create', { id: 'app', scopes: ['rpc'], sessions: 'own', lenient: true });
   await app.bus.call('tokens.rotate', { id: 'app' });
@@ -121,7 +121,7 @@ test('whose sessions, and whether it is lenient, is listed, projected and kept b
   }
 });
 
-test('the budgets of a token are listed, projected and kept by a rotation, and go with it; who has some gets no other secret', async () => {
+test('budgets are listed, projected, kept by a rotation and removed with the token; a token with budgets cannot manage tokens', async () => {
   await using app = await start();
   const budgets = { perHour: 1_000, perDayUsd: 0.5 };
   await app.bus.call('tokens.create', { id: 'ci', scopes: ['rpc'], budgets });
@@ -137,7 +137,7 @@ test('the budgets of a token are listed, projected and kept by a rotation, and g
   assert.equal((await projected(app)).get('default.ci')?.budgets, undefined);
 });
 
-test('who changed which token is in the log, and no secret is', async () => {
+test('token changes are logged with the client and without secrets', async () => {
   const kept = keptLog();
   await using app = await start({ log: kept.log });
   const secrets = [ENV, (await app.bus.call('tokens.create', { id: 'ci', scopes: ['rpc'] })).secret];
@@ -157,13 +157,13 @@ test('who changed which token is in the log, and no secret is', async () => {
   for (const secret of secrets) assert.ok(!kept.text().includes(secret) && !kept.text().includes(hashToken(secret)));
 });
 
-test('mcp-client stands alone', async () => {
+test('rejects mcp-client together with other scopes', async () => {
   await using app = await start();
   await assert.rejects(app.bus.call('tokens.create', { id: 'mcp', scopes: ['mcp-client', 'rpc'] }), { code: 'INVALID_ARGUMENT' });
   await app.bus.call('tokens.create', { id: 'mcp', scopes: ['mcp-client'] });
 });
 
-test('what a token may do over MCP is listed and projected, and not left to whoever has its id next', async () => {
+test('mcpClient is listed and projected, and not inherited under a reused id', async () => {
   await using app = await start();
   const mcpClient = { allowlist: ['agent_*'], sessionAllowlist: [], toolRateLimit: { 'memory.search': 5, $x: 1 } };
   const outcome = async () => {
@@ -179,11 +179,11 @@ test('what a token may do over MCP is listed and projected, and not left to whoe
   assert.deepEqual(await outcome(), [undefined, undefined]);
   await assert.rejects(app.bus.call('tokens.create', { id: 'other', scopes: ['rpc'], mcpClient }), {
     code: 'INVALID_ARGUMENT',
-    message: 'Invalid params: mcpClient: expected the scope mcp-client beside it, got other scopes',
+    message: 'Invalid params: mcpClient: expected the scope mcp-client, got other scopes',
   });
 });
 
-test('tokens survive a restart, and the bucket is made anew from them', async () => {
+test('tokens survive a restart, and the bucket is rebuilt from them', async () => {
   await using data = await tempDir();
   let secret: string;
   {
@@ -194,7 +194,7 @@ test('tokens survive a restart, and the bucket is made anew from them', async ()
   assert.equal((await projected(again)).get('default.kept')?.hash, hashToken(secret));
 });
 
-test('a secret is read from the environment or the file it names, and is null when nobody set it', async () => {
+test('secrets.resolve reads the environment or the named file, and returns null for an unset name', async () => {
   await using dir = await tempDir();
   await writeFile(`${dir.path}/key`, 'from-a-file\n');
   await using app = await start({ env: { SWITCHYARD_TOKEN: ENV, OPENAI_API_KEY: 'sk-env', GROQ_API_KEY_FILE: `${dir.path}/key` } });
@@ -202,7 +202,7 @@ test('a secret is read from the environment or the file it names, and is null wh
   assert.deepEqual(await Promise.all(names.map((name) => resolve(app, name))), ['sk-env', 'from-a-file', null]);
 });
 
-test('a secret whose file cannot be read is said by its name, without the path', async () => {
+test('the error for an unreadable secret file contains its name and not its path', async () => {
   await using app = await start({ env: { SWITCHYARD_TOKEN: ENV, OPENAI_API_KEY_FILE: '/nowhere/key' } });
   await assert.rejects(
     resolve(app, 'OPENAI_API_KEY'),

@@ -33,21 +33,21 @@ import { createKeyOrigins } from './values/key-origins.ts';
 import { openValues } from './values/secret-values.ts';
 import { createRate } from './values/rate-limit.ts';
 
-/** The name that says nothing in particular: that of the setting as it is shipped. */
-const USUAL = 'secrets.db';
+/** Default of `security.secrets.dbPath`; it selects the store of the installation. */
+const DEFAULT_DB_PATH = 'secrets.db';
 
-function fileOf(path: string): StoreFile | undefined {
-  return path === USUAL ? undefined : { setting: 'security.secrets.dbPath', path };
+function resolveStoreFile(path: string): StoreFile | undefined {
+  return path === DEFAULT_DB_PATH ? undefined : { setting: 'security.secrets.dbPath', path };
 }
 
 export interface SecretsOptions {
-  /** Called once at the start, when the declared tokens are there and before anybody is let in. */
+  /** Called once at startup, after the declared tokens are stored and before the service answers calls. */
   firstToken?: (tokens: FirstToken) => Promise<void>;
-  /** Where secrets are kept without a master key: of a process that keeps all it has on this machine. Without it there has to be one. */
+  /** File for secrets without a master key, for an installation in one process. Otherwise storing secrets needs a master key. */
   envFile?: string;
 }
 
-/** Owns bearer tokens and the values of secrets. */
+/** Owns bearer tokens, secret values and the audit log. */
 export function defineSecrets({ firstToken, envFile }: SecretsOptions = {}): ServiceDefinition<
   typeof contract,
   'gateway' | 'tenantId' | 'providers' | 'webhooks' | 'security' | 'oauth'
@@ -56,7 +56,7 @@ export function defineSecrets({ firstToken, envFile }: SecretsOptions = {}): Ser
     contract,
     version: '0.1.0',
     settings: ['gateway', 'tenantId', 'providers', 'webhooks', 'security', 'oauth'],
-    storeFile: ({ security }) => fileOf(security.secrets.dbPath),
+    storeFile: ({ security }) => resolveStoreFile(security.secrets.dbPath),
 
     async setup({ settings, store, bus, own, env, log, configuration, setParamsDecryption }) {
       const { secrets, dataKeys, keyOrigins, rates, records, heads, begun, ...data } = await store.open({
@@ -76,7 +76,7 @@ export function defineSecrets({ firstToken, envFile }: SecretsOptions = {}): Ser
       const mine = data.tokens.for({ tenant });
       await firstToken?.(createFirstToken(mine, store));
       if (!(await anyGrantsEverything(mine, store.now())))
-        log.warn({ tenant }, 'no token may do everything; a start with SWITCHYARD_TOKEN set makes one');
+        log.warn({ tenant }, 'no token has full access; set SWITCHYARD_TOKEN and restart to create one');
 
       const projector = own.use(await openProjector(bus, data.tokens));
       await projector.rebuild();

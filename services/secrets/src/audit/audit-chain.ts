@@ -5,23 +5,23 @@ import type { AuditSeal } from '../values/data-key.ts';
 import type { AuditBegunDocument, AuditData, AuditDocument } from '../documents/collections.ts';
 
 const HEAD = 'head';
-const BEGINNING: AuditHead = { seq: 0, hash: '' };
-/** As many digits as a number has that is exact: in the order of their keys the records are in their own. */
-const DIGITS = 16;
+const EMPTY_HEAD: AuditHead = { seq: 0, hash: '' };
+/** Digits of the largest exact integer. Zero-padded keys sort in the order of their numbers. */
+const KEY_DIGITS = 16;
 
 export interface Ending {
   outcome: AuditOutcome;
   code?: string | undefined;
 }
 
-/** A call as it goes on record; of those that changed nothing, several. */
+/** A call to be recorded. Reads are recorded as one entry with a count. */
 export type Recorded = Omit<AuditBegunDocument, 'until'> & Pick<AuditRecord, 'count'>;
 
-/** The chain of one tenant. What was written is never changed. */
+/** The append-only audit log of one tenant. */
 export interface Chain {
-  /** Puts a call at the end, once for each, whoever says it and however often. */
+  /** Appends a call once, also if it is reported several times or by several replicas. */
   append(call: Recorded, ending: Ending): Promise<void>;
-  /** With the first of them whose MAC is wrong, where there is a key to tell. */
+  /** Reads records. With an audit key, `forged` is the number of the first record whose MAC is wrong. */
   read(after: number, limit: number): Promise<{ records: AuditRecord[]; head: AuditHead; forged?: number }>;
 }
 
@@ -31,18 +31,18 @@ interface Given {
   sealedElsewhere?: () => Promise<boolean>;
 }
 
-/** While the first master key comes to one replica after the other, some do not have it yet: what those write is no forgery. */
+/** While the first master key is rolled out, replicas without it still write records without a MAC. These are accepted. */
 const FIRST_KEY_MS = 60_000;
 
-/** A replica without the key writes nothing once others have it: it would look as if its MAC had been taken away. */
+/** Rejects writes of a replica without the master key once other replicas have it: a record without a MAC would look forged. */
 export async function refuseUnsealed(sealedElsewhere: () => Promise<boolean>): Promise<void> {
   if (!(await sealedElsewhere())) return;
-  throw new ServiceError('UNAVAILABLE', 'this replica has no SECRETS_MASTER_KEY, and others have: start it with the same', {
+  throw new ServiceError('UNAVAILABLE', 'This replica has no SECRETS_MASTER_KEY, but other replicas have one. Restart it with the same key.', {
     details: { reason: 'AUDIT_UNSEALED' },
   });
 }
 
-/** The key of a record is its number, so that replicas that append at once do so one after the other: who comes second tries the next. */
+/** The key of a record is its number. If two replicas append at once, the second insert fails and retries with the next number. */
 export function createChain(
   { records: all, heads: allHeads }: AuditData,
   tenant: string,
@@ -50,18 +50,18 @@ export function createChain(
 ): Chain {
   const records = all.for({ tenant });
   const heads = allHeads.for({ tenant });
-  /** An end that was seen, or put there: the chain only grows. */
+  /** The last record that this process has seen. The chain only grows. */
   let known: AuditHead | undefined;
   let last: Promise<unknown> = Promise.resolve();
 
-  /** One after the other, in the order in which they came: only replicas race. */
+  /** Runs the appends of this process in order, so that only replicas compete. */
   function inTurn(work: () => Promise<void>): Promise<void> {
     const turn = last.then(work);
     last = turn.catch(() => undefined);
     return turn;
   }
 
-  /** The head may be behind the chain: another replica goes on, or died before it told. */
+  /** Finds the last record. The stored head can be behind: another replica appended since, or crashed before it moved the head. */
   async function end(): Promise<AuditHead> {
     let at: AuditHead = known ?? (await heads.get(HEAD)) ?? BEGINNING;
     for (let next = await records.get(keyOf(at.seq + 1)); next !== null; next = await records.get(keyOf(at.seq + 1))) at = next;
@@ -70,7 +70,7 @@ export function createChain(
 
   async function tell({ seq, hash }: AuditHead): Promise<void> {
     if ((await heads.update({ name: HEAD, seq: { lt: seq } }, { set: { seq, hash } })) !== null) return;
-    await inserted(() => heads.insert({ name: HEAD, seq, hash })); // unless another replica has told a later one
+    await inserted(() => heads.insert({ name: HEAD, seq, hash })); // another replica may have stored a later head
   }
 
   async function isThere(id: string): Promise<boolean> {
@@ -104,7 +104,7 @@ export function createChain(
   };
 }
 
-/** A record of the time before there was a key has no MAC, and every other one has. */
+/** Only records from before the first master key have no MAC. */
 function isSealed(record: AuditRecord, tenant: string, { key, since }: AuditSeal): boolean {
   if (record.mac === undefined) return since > 0 && record.at < since + FIRST_KEY_MS;
   return record.mac === linkMac(key, tenant, record);
@@ -116,10 +116,10 @@ function keyOf(seq: number): string {
 
 function withoutKey({ key, ...record }: AuditDocument): AuditRecord {
   if (key === keyOf(record.seq)) return record;
-  throw new ServiceError('DATA_LOSS', `the record under ${key} says that it is number ${record.seq}`);
+  throw new ServiceError('DATA_LOSS', `the audit record with key ${key} has number ${record.seq}`);
 }
 
-/** What others hear has the words of the interface: an outcome that nobody knows is a failure there. */
+/** The contract has no unknown outcome: it is reported as a failure with `unknown` in the metadata. */
 function eventOf({ outcome, ...record }: AuditRecord, tenant: string): EventPayload<'audit:event'> {
   const { id, seq, hash, requestId, code, target, count } = record;
   return {

@@ -6,12 +6,12 @@ import type { AuditData } from '../documents/collections.ts';
 import type { AuditSeal } from '../values/data-key.ts';
 import { createChain, refuseUnsealed, type Chain, type Ending } from './audit-chain.ts';
 
-/** After its deadline a call may still be writing its end. */
+/** After its deadline a call may still be recording its outcome. */
 const GRACE_MS = 30_000;
 const SWEEP_EVERY_MS = 5_000;
 const SWEPT_AT_ONCE = 100;
 
-/** What was done, on record. */
+/** The audit log of all tenants. */
 export interface Audit extends AsyncDisposable {
   begin(principal: Principal, act: AuditAct & { deadline: number }): Promise<void>;
   finish(principal: Principal, id: string, ending: Ending): Promise<void>;
@@ -23,13 +23,13 @@ interface Given {
   data: AuditData;
   store: Pick<Store, 'now'>;
   log: Logger;
-  /** What records are sealed with, so that nobody else writes any. */
+  /** Signs records. */
   seal?: AuditSeal | undefined;
-  /** Of a process without that: whether others have it by now. */
+  /** Without an audit key: whether other replicas have one. */
   sealedElsewhere?: () => Promise<boolean>;
 }
 
-/** Whatever was begun is on record in the end: of what nobody finished, every replica looks after it. */
+/** Every call that began is recorded. Each replica sweeps calls whose outcome was never reported. */
 export function openAudit({ data, store, log, seal, sealedElsewhere = async () => false }: Given): Audit {
   const opened = new Map<string, Chain>();
   let sweeping: Promise<void> | undefined;
@@ -40,7 +40,7 @@ export function openAudit({ data, store, log, seal, sealedElsewhere = async () =
     return chain;
   }
 
-  /** In this order: who dies in between leaves something that is on record already, and it is put there once. */
+  /** Appends before it removes the pending call. After a crash in between, the sweep appends again, which has no effect. */
   async function finish(tenant: string, id: string, ending: Ending): Promise<void> {
     const mine = data.begun.for({ tenant });
     const kept = await mine.get(id);
@@ -53,14 +53,14 @@ export function openAudit({ data, store, log, seal, sealedElsewhere = async () =
   async function sweep(): Promise<void> {
     const { items } = await data.begun.system().find({ until: { lt: store.now() } }, { limit: SWEPT_AT_ONCE });
     for (const { tenant, id, method, replica } of items) {
-      log.warn({ tenant, auditId: id, method, by: replica }, 'nobody said how a call ended; it is put on record as unknown');
+      log.warn({ tenant, auditId: id, method, by: replica }, 'the outcome of a call was never reported; recorded as unknown');
       await finish(tenant, id, { outcome: 'unknown' });
     }
   }
 
   const timer = setInterval(() => {
     sweeping ??= sweep()
-      .catch((err: unknown) => log.error({ err }, 'calls that nobody finished are not on record yet; it is tried again in a moment'))
+      .catch((err: unknown) => log.error({ err }, 'failed to record calls without an outcome; retrying'))
       .finally(() => (sweeping = undefined));
   }, SWEEP_EVERY_MS).unref();
 

@@ -22,14 +22,14 @@ import { openAudit, type Audit } from './audit-log.ts';
 const TIMEOUT = { timeout: 30_000 };
 const TENANT = { tenant: 'default' };
 const DEADLINE_MS = 30_000;
-/** When everybody has given up on what was begun at the beginning. */
+/** After this time the sweep records calls that began at the start. */
 const LONG_AFTER_MS = 3_600_000;
 
 interface World {
   data: AuditData;
   store: Store;
   told: string[];
-  /** A replica that dies at a write: it fails, before it was done or after, and so does everything that follows. */
+  /** Simulates a replica that crashes at a write: this write fails before or after it is stored, and all later writes fail. */
   replica(death?: Death): Audit;
 }
 
@@ -107,7 +107,7 @@ async function begin(audit: Audit, { store }: World, id: string): Promise<void> 
   await audit.begin(root, { ...act(id), deadline: store.now() + DEADLINE_MS });
 }
 
-/** What is on record, each with its outcome, once it is found to be whole. */
+/** Verifies the chain and returns its records with their outcomes. */
 async function onRecord({ data, store }: World): Promise<[string, string][]> {
   const { records, head } = await createChain(data, 'default', { store }).read(0, 1_000);
   const check = checkChain();
@@ -151,7 +151,7 @@ test(
   },
 );
 
-test('two replicas write one chain for each tenant, without a gap, whoever is first', TIMEOUT, async () => {
+test('two replicas append to one chain per tenant without a gap', TIMEOUT, async () => {
   await using app = await start();
   await using _other = await secondReplica(app);
   const elsewhere = app.bus.as(principal({ tenant: 'other', client: 'them', scopes: ['*'] }));
@@ -197,7 +197,7 @@ const changes: Readonly<Record<string, { change: (world: World) => Promise<unkno
 };
 
 for (const [what, { change, found }] of Object.entries(changes))
-  test(`it is found: ${what}`, TIMEOUT, async (t) => {
+  test(`verification reports ${what}`, TIMEOUT, async (t) => {
     const world = await openWorld(t);
     const audit = world.replica();
     for (const id of ['a', 'b', 'c', 'd', 'e']) {
@@ -211,7 +211,7 @@ for (const [what, { change, found }] of Object.entries(changes))
     assert.match(wrong ?? `it ends at ${check.at.seq}, and was at ${head.seq}`, found);
   });
 
-test('with a master key nobody rewrites the record who has the database alone', TIMEOUT, async (t) => {
+test('with a master key, verification reports records that were rewritten in the database', TIMEOUT, async (t) => {
   const world = await openWorld(t);
   const key = randomBytes(32);
   const seal = { key, since: world.store.now() - LONG_AFTER_MS };
@@ -223,7 +223,7 @@ test('with a master key nobody rewrites the record who has the database alone', 
   const kept = await audit.chain('default').read(0, 100);
   assert.ok(kept.records.every(({ mac }) => /^[0-9a-f]{64}$/.test(mac ?? '')) && kept.forged === undefined);
   const mine = world.data.records.for(TENANT);
-  /** By somebody who makes every hash right again, from a record on. */
+  /** Rewrites the chain from a record on with correct hashes. */
   async function rewrite(change: (record: AuditRecord) => AuditRecord): Promise<void> {
     let prev = '';
     for (const record of kept.records) {
@@ -243,15 +243,15 @@ test('with a master key nobody rewrites the record who has the database alone', 
   await rewrite((record) => (record.seq > 2 ? { ...record, mac: undefined } : record));
   assert.deepEqual(await verified(), { forged: 3, fault: undefined });
   await rewrite((record) => ({ ...record, mac: undefined }));
-  assert.deepEqual(await verified(), { forged: 1, fault: undefined }, 'also where no MAC is left at all');
+  assert.deepEqual(await verified(), { forged: 1, fault: undefined }, 'also if every MAC was removed');
   const other = linkMac(key, 'another', kept.records[1] ?? assert.fail());
   await rewrite((record) => (record.seq === 2 ? { ...record, mac: other } : record));
-  assert.equal((await verified()).forged, 2, 'a record of another tenant is none of this one');
+  assert.equal((await verified()).forged, 2, 'a record of another tenant is rejected');
   await rewrite((record) => record);
   assert.deepEqual(await verified(), { forged: undefined, fault: undefined });
 });
 
-test('a first master key that comes while replicas run is no false alarm, and whoever has none writes no more', TIMEOUT, async (t) => {
+test('the rollout of a first master key raises no alarm, and replicas without it stop writing', TIMEOUT, async (t) => {
   const world = await openWorld(t);
   const dataKeys = (await world.store.open({ dataKeys: dataKeyCollection })).dataKeys.for(TENANT);
   const sealedElsewhere = () => isSealed(dataKeys);
@@ -278,7 +278,7 @@ test('a first master key that comes while replicas run is no false alarm, and wh
   const { records, forged } = await fresh.chain('default').read(0, 100);
   assert.deepEqual([records.map(({ mac }) => mac !== undefined), forged], [[false, true, true], undefined]);
   await dataKeys.update({ id: 'dek-1' }, { set: { createdAt: world.store.now() + LONG_AFTER_MS } });
-  assert.equal((await auditSeal(dataKeys, key)).since, 0, 'nobody who has the database alone says when sealing began');
+  assert.equal((await auditSeal(dataKeys, key)).since, 0, 'a start of signing without a valid MAC is ignored');
 });
 
 const deaths: readonly [Death | 'before it finishes', 'success' | 'unknown'][] = [
@@ -320,7 +320,7 @@ for (const [death, outcome] of deaths)
     },
   );
 
-test('what is only being done is not given up', TIMEOUT, async (t) => {
+test('the sweep skips calls that are still running', TIMEOUT, async (t) => {
   const world = await openWorld(t);
   t.mock.timers.enable({ apis: ['setInterval'] });
   const audit = openAudit({ data: world.data, store: world.store, log: silentLogger() });
@@ -332,7 +332,7 @@ test('what is only being done is not given up', TIMEOUT, async (t) => {
   assert.equal(waiting.length, 1);
 });
 
-test('what was only looked at is a link of the chain like any other, once however often it is told, for as many calls as it says', async (t) => {
+test('audit.looked appends reads once, with their count', async (t) => {
   const world = await openWorld(t);
   const [one, other] = [world.replica(), world.replica()];
   const { kind: _, ...call } = act('look_1');
@@ -347,7 +347,7 @@ test('what was only looked at is a link of the chain like any other, once howeve
   assert.equal(checkChain().next(records[0] ?? assert.fail()), undefined);
 });
 
-test('who reads the record is on it', TIMEOUT, async () => {
+test('reading the audit log is recorded', TIMEOUT, async () => {
   await using app = await start();
   await app.bus.call('tokens.list', {});
   for (let n = 0; n < 2; n++) await app.bus.call('audit.read', { after: 0, limit: 10 });

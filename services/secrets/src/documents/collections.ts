@@ -12,35 +12,34 @@ import {
 } from '@switchyard/contracts';
 import { collection, json, type Collection } from '@switchyard/store';
 
-/** A bearer token: never its secret, only the hash. Without a hash it is a tombstone, which keeps the id from being taken for new. */
+/** A bearer token. It stores the hash of the secret. Without a hash it is a tombstone, so that a reused id becomes another client. */
 export const TokenDocument = z.object({
   id: TokenId,
   hash: z.string().optional(),
   scopes: z.array(Scope),
-  /** What stands in none of the older documents is optional; `grantOf` reads it. */
-  sessions: SessionAccess.optional(),
+  sessions: SessionsOf.optional(),
   lenient: z.boolean().optional(),
   budgets: SpendLimits.optional(),
   agents: AllowedAgents.optional(),
   expiresAt: z.int().optional(),
   mcpClient: json(McpClient).nullable().optional(),
-  /** Grows with every change, also across a token that was revoked and made again under the same id. */
+  /** Incremented by every change. Continues when a revoked token is created again under the same id. */
   ver: z.int().positive(),
-  /** How many tokens had this id before, and ended. */
+  /** Number of revoked tokens that had this id before. */
   earlier: z.int().nonnegative().optional(),
   createdAt: z.int(),
-  /** The client that made it, or the words for what did. */
+  /** The client that created it, or a description of the source. */
   createdBy: z.string(),
   rotatedAt: z.int().optional(),
-  /** Where the environment or a file declares it, in words. */
+  /** Where the environment or a file declares it, as text for operators. */
   declared: z.string().optional(),
-  /** Of a tombstone whose declaration went away: it comes back as the same client if the same secret is declared again. */
+  /** Set on a tombstone whose declaration was removed. If the same secret is declared again, the token returns as the same client. */
   withdrawnHash: z.string().optional(),
   endedAt: z.int().optional(),
-  /** Set while somebody means to revoke it: whoever does, and since when. */
+  /** Id and start of a revocation in progress. */
   leaving: z.string().optional(),
   leavingSince: z.int().optional(),
-  /** When it last stood in for one that was revoked. */
+  /** When this token last allowed the revocation of another admin token. */
   vouchedAt: z.int().optional(),
 });
 export type TokenDocument = z.infer<typeof TokenDocument>;
@@ -63,7 +62,7 @@ export const tokenCollection = collection({
   ],
 });
 
-/** A secret that was revoked or rotated away, or is just about to be: once no token has it, no declaration brings it back. */
+/** Hash of a secret that was revoked or replaced, written before the token changes. Such a secret cannot be declared again. */
 export const SpentDocument = z.object({ hash: z.string(), id: TokenId, at: z.int() });
 
 export const spentCollection = collection({
@@ -78,7 +77,7 @@ export interface TokenData {
   spent: Collection<z.infer<typeof SpentDocument>>;
 }
 
-/** A value that `env.set` was told, sealed for its name and version. */
+/** A value stored by `env.set`, encrypted and bound to its name and version. */
 export const SecretDocument = z.object({
   name: SecretName,
   sealed: z.string(),
@@ -90,32 +89,32 @@ export type SecretDocument = z.infer<typeof SecretDocument>;
 
 export const secretCollection = collection({ name: 'secrets', schema: SecretDocument, key: 'name' });
 
-/** The key that values are sealed with, itself sealed with the master key of that name. */
+/** The key that encrypts values, itself encrypted with the master key. */
 export const DataKeyDocument = z.object({
   id: z.string(),
   kekId: z.string(),
   wrapped: z.string(),
   createdAt: z.int(),
-  /** A MAC of when it was made, under a key of its own: from then on every record of what was done has one. */
+  /** MAC of `createdAt` under the audit key. From then on every audit record has a MAC. */
   createdMac: z.string().optional(),
 });
 export type DataKeyDocument = z.infer<typeof DataKeyDocument>;
 
 export const dataKeyCollection = collection({ name: 'dataKeys', schema: DataKeyDocument, key: 'id' });
 
-/** Where a provider's key is sent, since it was first asked for. */
+/** The only origin that a provider key is sent to, set by the first request for the key. */
 export const KeyOriginDocument = z.object({ name: SecretName, origin: z.string(), boundAt: z.int() });
 export type KeyOriginDocument = z.infer<typeof KeyOriginDocument>;
 
 export const keyOriginCollection = collection({ name: 'keyOrigins', schema: KeyOriginDocument, key: 'name' });
 
-/** When a client made the calls that are counted against a rate. */
+/** Times of the rate-limited calls of one client within the last minute. */
 export const RateDocument = z.object({ id: z.string(), at: z.array(z.int()), ver: z.int().nonnegative() });
 export type RateDocument = z.infer<typeof RateDocument>;
 
 export const rateCollection = collection({ name: 'rates', schema: RateDocument, key: 'id' });
 
-/** A record of the audit. Its key is its number, so that of two that are put at one place one is refused. */
+/** An audit record. Its key is its number, so that two inserts at one position conflict. */
 export const AuditDocument = AuditRecord.extend({ key: z.string(), target: json(AuditRecord.shape.target) });
 export type AuditDocument = z.infer<typeof AuditDocument>;
 
@@ -127,12 +126,12 @@ export const auditCollection = collection({
   indexes: [{ fields: ['seq'] }],
 });
 
-/** Where the chain ended when it was last looked at: never beyond its end. */
+/** The last known end of the chain. It can be behind the chain and is never ahead of it. */
 export const AuditHeadDocument = AuditHead.extend({ name: z.string() });
 
 export const auditHeadCollection = collection({ name: 'auditHeads', schema: AuditHeadDocument, key: 'name' });
 
-/** A call that was begun, and of which nothing more is heard yet. */
+/** An audited call whose outcome is not reported yet. */
 export const AuditBegunDocument = AuditRecord.pick({
   id: true,
   method: true,

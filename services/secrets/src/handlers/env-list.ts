@@ -13,7 +13,7 @@ interface Given {
   tenantId: string;
 }
 
-/** Of all places together; of two with one name, the one that is read. */
+/** Lists the names of all storages. If a name is in several, the entry of the one that is read first is listed. */
 export function envList({ values, rate, tenantId }: Given): Handler<'env.list'> {
   return async ({ filter = '*', limit }, { principal }) => {
     requireOperator(principal, tenantId);

@@ -19,7 +19,7 @@ interface Given {
   bus: Pick<Bus, 'kv'>;
 }
 
-/** Nothing restarts: whoever keeps values for a while is told to ask anew. */
+/** Stores a secret and tells every process to drop its cached values. No process restarts. */
 export function envSet({ values, origins, rate, tenantId, store, bus }: Given): Handler<'env.set'> {
   return async ({ key, value }, ctx) => {
     const { principal, log } = ctx;
@@ -29,7 +29,7 @@ export function envSet({ values, origins, rate, tenantId, store, bus }: Given): 
     const place = values.writable(key);
     await rate(principal, 'env.set', A_MINUTE);
     const action = await place.set(key, value);
-    await origins.release(key); // after: whoever dies in between leaves the new value bound, and not the old one free
+    await origins.release(key); // after the write: a crash in between leaves the new value bound, not the old value unbound
     const { client, tenant } = principal;
     log.audit({ client, tenant, name: key, action, storage: place.storage }, 'a secret was set');
     if (place.storage === 'envfile') ctx.emit('secret:modified', { secretName: key, action, timestamp: store.now() });
@@ -37,13 +37,13 @@ export function envSet({ values, origins, rate, tenantId, store, bus }: Given): 
       await bus.kv(SECRETS_BUCKET)
     )
       .put(SECRETS_CHANGED, Buffer.from(JSON.stringify({ at: store.now() })))
-      .catch((err: unknown) => log.warn({ err }, 'a secret was set; who uses the old one goes on for half a minute at most'));
+      .catch((err: unknown) => log.warn({ err }, 'failed to announce a new secret value; cached values expire within 30 s'));
     return { set: true, key, storage: place.storage, restarting: true };
   };
 }
 
 function reserved(key: string): ServiceError {
-  return new ServiceError('FAILED_PRECONDITION', `${key} opens the house itself: set it in the environment, and start again.`, {
+  return new ServiceError('FAILED_PRECONDITION', `${key} configures the installation itself. Set it in the environment and restart.`, {
     details: { reason: 'RESERVED' },
   });
 }

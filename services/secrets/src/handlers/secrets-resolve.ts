@@ -17,15 +17,15 @@ interface Given {
 }
 
 /**
- * What was set while everything ran, else the environment, else the file that `<NAME>_FILE` points to. What cannot be read is said
- * by name; where it lies is not for every caller. A value leaves this process sealed to who asked.
+ * Returns a secret, encrypted to the calling process. A stored value takes precedence over the environment and over the file that
+ * `<NAME>_FILE` names. Errors contain the name of the secret and never the path of its file.
  */
 export function secretsResolve({ values, env, allowed, origins, store }: Given): Handler<'secrets.resolve'> {
   const tell = createTeller(store);
 
   return async ({ name, origin, to }, ctx) => {
     try {
-      if (isHouseSecret(name)) throw new ServiceError('PERMISSION_DENIED', `${name} is read by no service`);
+      if (isHouseSecret(name)) throw new ServiceError('PERMISSION_DENIED', `${name} cannot be read by services`);
       checkReader(ctx.principal, name, allowed);
       if (origin !== undefined) await origins.check(name, origin);
       const value = await readValue({ values, env }, name);
@@ -35,8 +35,8 @@ export function secretsResolve({ values, env, allowed, origins, store }: Given):
     } catch (err) {
       if (err instanceof ServiceError && err.code === 'PERMISSION_DENIED') tell(ctx, name, 'denied');
       if (!(err instanceof StartError)) throw err;
-      ctx.log.error({ err, name }, 'a secret cannot be read');
-      throw new ServiceError('FAILED_PRECONDITION', `the secret ${name} cannot be read: see to ${name} and ${name}_FILE`, { cause: err });
+      ctx.log.error({ err, name }, 'failed to read a secret');
+      throw new ServiceError('FAILED_PRECONDITION', `The secret ${name} cannot be read. Check ${name} and ${name}_FILE.`, { cause: err });
     }
   };
 }

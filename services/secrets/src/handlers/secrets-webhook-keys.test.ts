@@ -7,7 +7,7 @@ import { ENV, keptLog, start } from '../secrets.fixture.ts';
 const env = { SWITCHYARD_TOKEN: ENV, SECRETS_MASTER_KEY: randomBytes(32).toString('hex') };
 const named = (id: string) => ({ source: 'env', provider: 'default', id }) as const;
 
-test('the edge is told the secrets that webhooks name, wherever they are kept, and no other', async () => {
+test('secrets.webhookKeys returns the secrets that webhooks name, from every source, and no other', async () => {
   const mappings = [{ secret: named('OF_MAPPING') }, { secret: 'written beside the mapping, in 40 chars..' }, {}];
   const settings = { webhooks: { token: named('OF_ALL'), hmac: { secret: named('NOT_SET') }, mappings } };
   await using app = await start({ env: { ...env, OF_ALL: 'of the environment', OPENAI_API_KEY: 'of a provider' }, settings });
@@ -15,7 +15,7 @@ test('the edge is told the secrets that webhooks name, wherever they are kept, a
   assert.deepEqual(await keysAsked(app), { OF_ALL: 'of the environment', NOT_SET: null, OF_MAPPING: 'that was set' });
 });
 
-/** As the edge asks; a value that came in clear text, or for another call, does not open. */
+/** Requests and decrypts the keys as the gateway does. */
 async function keysAsked({ host }: Awaited<ReturnType<typeof start>>): Promise<Record<string, string | null>> {
   const recipient = createSecretRecipient('gateway');
   const to = recipient.createRequest();
@@ -24,11 +24,11 @@ async function keysAsked({ host }: Awaited<ReturnType<typeof start>>): Promise<R
   return Object.fromEntries(await Promise.all(decrypted));
 }
 
-test('what opens the house is told to nobody, and what cannot be read keeps nothing else back', async () => {
+test('secrets.webhookKeys omits reserved names, and an unreadable secret does not fail the others', async () => {
   const { log, lines } = keptLog();
   const mappings = ['SECRETS_MASTER_KEY', 'SWITCHYARD_TOKEN', 'UNREADABLE', 'GOOD'].map((id) => ({ secret: named(id) }));
   const variables = { ...env, UNREADABLE_FILE: '/there/is/no/such/file', GOOD: 'good' };
   await using app = await start({ env: variables, log, settings: { webhooks: { mappings } } });
   assert.deepEqual(await keysAsked(app), { SECRETS_MASTER_KEY: null, SWITCHYARD_TOKEN: null, UNREADABLE: null, GOOD: 'good' });
-  assert.ok(lines().some(({ msg, name }) => msg === 'a secret cannot be read' && name === 'UNREADABLE'));
+  assert.ok(lines().some(({ msg, name }) => msg === 'failed to read a secret' && name === 'UNREADABLE'));
 });

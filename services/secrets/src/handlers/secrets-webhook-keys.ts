@@ -14,7 +14,7 @@ interface Given {
   store: Pick<Store, 'now'>;
 }
 
-/** The secrets that `webhooks` names now, and no other: the edge, which anybody can reach, is told as little as it can work with. */
+/** Returns only the secrets that the section `webhooks` names, because the gateway is exposed to every client. */
 export function secretsWebhookKeys({ values, env, settings, store }: Given): Handler<'secrets.webhookKeys'> {
   const tell = createTeller(store);
   return async ({ to }, ctx) => {
@@ -28,19 +28,19 @@ export function secretsWebhookKeys({ values, env, settings, store }: Given): Han
     return { keys };
   };
 
-  /** One that cannot be read keeps none of the others back. */
+  /** An unreadable secret is logged and does not fail the others. */
   async function read(name: string, log: { error(fields: object, text: string): void }): Promise<string | undefined> {
     try {
       return await readValue({ values, env }, name);
     } catch (err) {
       if (!(err instanceof StartError)) throw err;
-      log.error({ err, name }, 'a secret cannot be read');
+      log.error({ err, name }, 'failed to read a secret');
       return undefined;
     }
   }
 }
 
-/** Such an answer never leaves the bus for the blob store: keys are no files. */
+/** Omits long values, so that the answer is never stored as a blob. */
 function short(value: string | undefined): string | undefined {
   return value !== undefined && value.length <= MAX.name ? value : undefined;
 }

@@ -8,7 +8,7 @@ import { checkGrant, contradiction, grantOf, refuseLimited, refuseOutliving, typ
 import { tenantMeant } from '../tokens/target-tenant.ts';
 import type { TokensGiven } from '../tokens/token-deps.ts';
 
-/** The secret is in this answer and nowhere else. */
+/** Creates a token. The secret is only in this answer. */
 export function tokensCreate(given: TokensGiven): Handler<'tokens.create'> {
   const { tokens, store, projector, tenantId } = given;
   return async ({ id, tenant: asked, ...wanted }, { principal, log }) => {
@@ -26,7 +26,7 @@ export function tokensCreate(given: TokensGiven): Handler<'tokens.create'> {
       { id, hash: hashToken(token), ...granted, createdBy: principal.client },
       store.now(),
     );
-    if (!made) throw new ServiceError('ALREADY_EXISTS', `There is a token ${id} already; rotate it, or choose another id.`);
+    if (!made) throw new ServiceError('ALREADY_EXISTS', `The token ${id} already exists. Rotate it, or choose another id.`);
     log.audit({ client: principal.client, tenant, tokenId: id, ...granted }, 'a token was created');
     await projector.publish(tenant, id);
     const { scopes, expiresAt } = granted;
@@ -52,7 +52,7 @@ function endOf({ expiresAt, ttlMs }: Pick<Wanted, 'expiresAt' | 'ttlMs'>, now: n
   if (expiresAt === undefined) return ttlMs === undefined ? undefined : now + ttlMs;
   if (ttlMs !== undefined) throw wrongField('ttlMs', 'nothing beside expiresAt', 'both');
   const end = Date.parse(expiresAt);
-  if (end <= now) throw wrongField('expiresAt', 'an instant that is to come', 'one that is past');
+  if (end <= now) throw wrongField('expiresAt', 'an instant in the future', 'one in the past');
   return end;
 }
 
@@ -60,9 +60,9 @@ function wrongField(path: string, expected: string, received: string): ServiceEr
   return invalidParams([{ path, expected, received, message: `${path}: expected ${expected}, got ${received}` }]);
 }
 
-/** Whoever had the id could keep the operator from coming back in. */
+/** A client with this id could lock the operator out. */
 function reserved(): ServiceError {
-  return new ServiceError('FAILED_PRECONDITION', `The id ${ENVIRONMENT_TOKEN} is kept for SWITCHYARD_TOKEN; choose another.`, {
+  return new ServiceError('FAILED_PRECONDITION', `The id ${ENVIRONMENT_TOKEN} is reserved for SWITCHYARD_TOKEN. Choose another id.`, {
     details: { reason: 'RESERVED' },
   });
 }

@@ -7,7 +7,7 @@ import type { TokensGiven } from '../tokens/token-deps.ts';
 
 const MOST = 10_000;
 
-/** What a token may do and where it is declared; a secret is never listed. */
+/** Lists the grant of each token and where it is declared, never its secret. */
 export function tokensList({ tokens, store, tenantId }: TokensGiven): Handler<'tokens.list'> {
   return async ({ tenant }, { principal }) => {
     const mine = tokens.for({ tenant: tenantMeant(principal, tenant, tenantId) });

@@ -4,7 +4,7 @@ import { endToken } from '../tokens/revoke-token.ts';
 import { tenantMeant } from '../tokens/target-tenant.ts';
 import type { TokensGiven } from '../tokens/token-deps.ts';
 
-/** Ends a token: once this answered, no live gateway accepts it. */
+/** Revokes a token. After the answer, no live gateway accepts it. */
 export function tokensRevoke(given: TokensGiven): Handler<'tokens.revoke'> {
   return async ({ id, tenant: asked }, { principal, log }) => {
     const tenant = tenantMeant(principal, asked, given.tenantId);

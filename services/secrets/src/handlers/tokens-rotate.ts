@@ -6,7 +6,7 @@ import { refuseLimited, refuseOutliving } from '../tokens/grant-rules.ts';
 import { tenantMeant } from '../tokens/target-tenant.ts';
 import type { TokensGiven } from '../tokens/token-deps.ts';
 
-/** One write puts the new secret in place of the old: at no instant are there two, or none. */
+/** Replaces the secret in one write, so that exactly one secret is valid at any time. */
 export function tokensRotate(given: TokensGiven): Handler<'tokens.rotate'> {
   return async ({ id, tenant: asked }, { principal, log }) => {
     refuseLimited(principal);

@@ -9,12 +9,15 @@ const MAX_ATTEMPTS = 5;
 interface Asked {
   id: string;
   principal: Principal;
-  /** Whose token it is. */
+  /** The tenant of the token. */
   tenant: string;
   verb: 'rotated' | 'revoked';
 }
 
-/** Takes a token's secret away, where the caller may: `change` writes, and says whether the token was still as it was read. */
+/**
+ * Rotates or revokes a token after checking the caller's rights. `change` writes and returns false if the token has changed since it
+ * was read; the change is then retried.
+ */
 export async function changeToken(
   { tokens, spent, store }: TokensGiven,
   { id, principal, tenant, verb }: Asked,
@@ -26,8 +29,8 @@ export async function changeToken(
     if (!isLive(token) || isExpired(token, store.now())) throw noSuchToken(id);
     checkGrant(token, principal);
     refuseDeclared(token, verb);
-    await spent.for({ tenant }).replace({ hash: token.hash, id, at: store.now() }); // first: what ends must not be found unspent
+    await spent.for({ tenant }).replace({ hash: token.hash, id, at: store.now() }); // before the change: a retired secret must never be declared again
     if (await change(mine, token)) return token;
   }
-  throw new ServiceError('ABORTED', `the token ${id} is being changed by others; try again`);
+  throw new ServiceError('ABORTED', `The token ${id} is being changed by other callers. Try again.`);
 }

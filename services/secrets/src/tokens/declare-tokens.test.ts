@@ -23,12 +23,12 @@ const configured = (...tokens: Token[]) => ({
 });
 const ops = { id: 'ops', secret: OPS };
 
-/** Starts on the documents and ends at once. */
+/** Starts the service on the documents and stops it at once. */
 async function startOnce(data: string, options: Parameters<typeof start>[0] = {}): Promise<void> {
   await (await start({ data, ...options }))[Symbol.asyncDispose]();
 }
 
-test('a declared token is changed where it is declared, and the refusal names the place', async () => {
+test('rotating or revoking a declared token fails and names its declaration', async () => {
   await using dir = await tempDir();
   const [secret, file] = [`${dir.path}/secret`, `${dir.path}/config.yaml`];
   await writeFile(secret, ENV);
@@ -64,7 +64,7 @@ test('a declared token is changed where it is declared, and the refusal names th
   }
 });
 
-test('what is declared is in force: scopes, whose sessions, leniency, and a new secret with the next start', async () => {
+test('a start applies declared scopes, sessions, leniency and a new secret', async () => {
   await using data = await tempDir();
   {
     await using app = await start({ data: data.path, ...configured({ ...ops, sessions: 'own', lenient: true }) });
@@ -76,7 +76,7 @@ test('what is declared is in force: scopes, whose sessions, leniency, and a new 
   assert.deepEqual([seen?.hash, seen?.client, seen?.sessions, seen?.lenient], [hashToken(OTHER), 'ops', 'tenant', false]);
 });
 
-test('what is declared of MCP is in force, changes with the next start, and stands by the scope alone', async () => {
+test('a start applies declared mcpClient, only with the scope mcp-client', async () => {
   await using data = await tempDir();
   const seen = async (...tokens: Token[]) => {
     await using app = await start({ data: data.path, ...configured(...tokens) });
@@ -88,11 +88,11 @@ test('what is declared of MCP is in force, changes with the next start, and stan
   assert.deepEqual(await seen({ ...mcp, mcpClient: { ...given, allowlist: ['*'] } }), { ...given, allowlist: ['*'] });
   assert.equal(await seen(mcp), undefined);
   await assert.rejects(seen({ ...ops, mcpClient: given }), {
-    message: 'gateway.tokens: the token "ops": mcpClient: expected the scope mcp-client beside it, got other scopes.',
+    message: 'gateway.tokens: the token "ops": mcpClient: expected the scope mcp-client, got other scopes.',
   });
 });
 
-test('what is declared no more is gone with the next start, and is the same client only if its secret comes back', async () => {
+test('a start revokes a token that is no longer declared, and the same secret restores the same client', async () => {
   await using data = await tempDir();
   const client = async (options: Parameters<typeof start>[0] = {}): Promise<string | undefined> => {
     await using app = await start({ data: data.path, ...options });
@@ -105,14 +105,14 @@ test('what is declared no more is gone with the next start, and is the same clie
   assert.equal(await client(configured({ ...ops, secret: OTHER })), 'ops=2');
 });
 
-test('a secret may move to another id', async () => {
+test('a declared secret can move to another id', async () => {
   await using data = await tempDir();
   await startOnce(data.path, configured(ops));
   await using app = await start({ data: data.path, ...configured({ ...ops, id: 'renamed' }) });
   assert.deepEqual([...(await projected(app)).keys()].sort(), ['default.env', 'default.renamed']);
 });
 
-test('a declaration belongs to the configured tenant, and moves there with it', async () => {
+test('declared tokens belong to the configured tenant and follow a change of it', async () => {
   await using data = await tempDir();
   await startOnce(data.path, configured(ops));
   const settings = { ...configured(ops).settings, tenantId: 'acme' };
@@ -120,25 +120,25 @@ test('a declaration belongs to the configured tenant, and moves there with it', 
   assert.deepEqual([...(await projected(app)).keys()].sort(), ['acme.env', 'acme.ops']);
 });
 
-test('a token that was minted is never replaced: the start says so in a sentence', async () => {
+test('a start fails rather than replace a minted token', async () => {
   await using data = await tempDir();
   let minted: string;
   {
     await using app = await start({ data: data.path });
     ({ secret: minted } = await app.bus.call('tokens.create', { id: 'ops', scopes: ['rpc'] }));
   }
-  const refused = { name: 'StartError', message: /"ops", which was minted by root; choose another id, or revoke that one first/ };
+  const refused = { name: 'StartError', message: /"ops", which was minted by root. Choose another id, or revoke that token first/ };
   await assert.rejects(startOnce(data.path, configured(ops)), refused);
   await assert.rejects(startOnce(data.path, configured({ ...ops, id: 'other', secret: minted })), {
     name: 'StartError',
-    message: /that of the token "ops"/,
+    message: /belongs to the minted token "ops"/,
   });
   await assert.rejects(startOnce(data.path, configured({ ...ops, secret: minted, scopes: ['*'] })), refused);
   await using app = await start({ data: data.path });
   assert.equal((await projected(app)).get('default.ops')?.hash, hashToken(minted));
 });
 
-test('a minted token that is declared as it is, is declared for as long, and then what it was', async () => {
+test('a minted token that is also declared becomes minted again when the declaration is removed', async () => {
   await using data = await tempDir();
   const declared = async (options: Parameters<typeof start>[0]): Promise<unknown[]> => {
     await using app = await start({ data: data.path, ...options });
@@ -153,7 +153,7 @@ test('a minted token that is declared as it is, is declared for as long, and the
   assert.deepEqual(await declared({ env: {} }), [['laptop', undefined]]);
 });
 
-test('a secret that was revoked or rotated away comes back through no declaration', async () => {
+test('a start rejects a declared secret that was revoked or rotated away', async () => {
   await using data = await tempDir();
   const spent: string[] = [];
   {
@@ -169,7 +169,7 @@ test('a secret that was revoked or rotated away comes back through no declaratio
   }
 });
 
-test('nobody can take the id that the environment needs', async () => {
+test('tokens.create rejects the reserved id of the environment', async () => {
   await using app = await start({ env: {} });
   await assert.rejects(app.bus.call('tokens.create', { id: 'env', scopes: ['rpc'] }), {
     code: 'FAILED_PRECONDITION',
@@ -177,11 +177,11 @@ test('nobody can take the id that the environment needs', async () => {
   });
 });
 
-test('what cannot be declared is a sentence without the secret', async () => {
+test('an invalid declaration fails with a message that omits the secret', async () => {
   const cases: [Token[], RegExp][] = [
     [[{ id: 'ops', secret: { source: 'env', provider: 'env', id: 'SHORT' } }], /"ops" .*in SHORT needs at least 32 characters/],
     [[{ id: 'ops', secret: { source: 'env', provider: 'env', id: 'NOWHERE' } }], /"ops" has no secret/],
-    [[{ id: 'ops', secret: `sy_${OPS}` }], /mistyped or cut off/],
+    [[{ id: 'ops', secret: `sy_${OPS}` }], /checksum is wrong/],
     [[ops, { id: 'ops', secret: OTHER }], /"ops" is declared twice/],
     [[ops, { id: 'two', secret: OPS }], /"ops" and "two" are declared with the same secret/],
     [[{ id: 'env', secret: OPS }], /"env" is declared twice/],
@@ -195,7 +195,7 @@ test('what cannot be declared is a sentence without the secret', async () => {
   }
 });
 
-test('replicas that start at once, on what is there and on nothing, agree', async () => {
+test('replicas that start at once agree, with and without stored tokens', async () => {
   await using app = await start(configured(ops));
   await using data = await openData(app);
   await data.tokens.for(root).remove({});
@@ -204,10 +204,10 @@ test('replicas that start at once, on what is there and on nothing, agree', asyn
   for (const replica of replicas) await replica[Symbol.asyncDispose]();
 });
 
-/** A token as earlier versions stored it. */
+/** A token document of an earlier version. */
 const former = { hash: hashToken(ENV), createdBy: 'configuration' };
 
-test('documents of earlier versions still open what they opened, and are ordinary tokens until they are declared', async () => {
+test('token documents of earlier versions stay valid as ordinary tokens until they are declared', async () => {
   await using data = await tempDir();
   {
     await using app = await start({ data: data.path, env: {} });

@@ -9,9 +9,9 @@ import { tombstone } from './revoke-token.ts';
 import { makeToken } from './insert-token.ts';
 import { grantOf, unsaid, type Granted } from './grant-rules.ts';
 
-/** Who made a token that was born of a declaration; no client is called so. */
+/** `createdBy` of a declared token. Contains a space, so that no client id equals it. */
 const OPERATOR = 'the operator';
-/** What earlier versions wrote there, for tokens that were declared and for the one of the first start. */
+/** `createdBy` in documents of earlier versions, for declared tokens and for the token of the first start. */
 const FORMERLY = 'configuration';
 const PAGE = 500;
 const MAX_ATTEMPTS = 5;
@@ -24,7 +24,7 @@ export interface DeclareGiven extends TokenData {
 
 type Stored = TokenDocument & { tenant: string };
 
-/** A declaration, the id it is kept under, and the token that gives its secret up for it. */
+/** A declaration, the id it is stored under, and the token that it replaces. */
 interface Placed {
   declaration: Declaration;
   id: string;
@@ -32,8 +32,8 @@ interface Placed {
 }
 
 /**
- * Makes what is stored agree with what is declared, at each start. What is declared no more is gone, whichever tenant it was of;
- * what somebody minted is never replaced, and what was revoked does not come back. All is checked before anything is written.
+ * Applies the declarations at each start. Tokens that are no longer declared are revoked, in every tenant. Minted tokens are never
+ * replaced, and revoked secrets are rejected. All checks run before the first write.
  */
 export async function declareTokens(given: DeclareGiven, declarations: readonly Declaration[]): Promise<void> {
   const placed: Placed[] = [];
@@ -48,12 +48,12 @@ async function place({ tokens, spent, tenant }: DeclareGiven, declaration: Decla
   const { id, hash, place: where, anyId } = declaration;
   const [holder] = (await tokens.system().find({ hash }, { limit: 1 })).items;
   const [used] = holder ? [] : (await spent.system().find({ hash }, { limit: 1 })).items;
-  if (used) throw new StartError(`The secret in ${where} was revoked or rotated away (as "${used.id}"); choose another.`);
+  if (used) throw new StartError(`The secret in ${where} was revoked or rotated away (as "${used.id}"). Choose another secret.`);
   const own = holder?.tenant === tenant;
   if (anyId && own && holder.id !== id && sameGrant(grantOf(holder), declaration)) return { declaration, id: holder.id };
   if (holder && !(own && holder.id === id)) {
     if (!isOperators(holder))
-      throw new StartError(`The secret in ${where} is that of the token "${holder.id}", which was minted; choose another.`);
+      throw new StartError(`The secret in ${where} belongs to the minted token "${holder.id}". Choose another secret.`);
     refuseMinted(await tokens.for({ tenant }).get(id), declaration);
     return { declaration, id, ...(holder.declared === undefined ? { instead: holder } : {}) };
   }
@@ -61,12 +61,12 @@ async function place({ tokens, spent, tenant }: DeclareGiven, declaration: Decla
   return { declaration, id };
 }
 
-/** Whoever holds a minted token would be cut off, and whoever is declared would be taken for them. */
+/** Replacing a minted token would cut off its client and let the declared client act in its name. */
 function refuseMinted(present: TokenDocument | null, declaration: Declaration): void {
   if (!isLive(present) || isOperators(present)) return;
   if (present.hash === declaration.hash && sameGrant(grantOf(present), declaration)) return;
   throw new StartError(
-    `${declaration.place} declares the token "${present.id}", which was minted by ${present.createdBy}; choose another id, or revoke that one first.`,
+    `${declaration.place} declares the token "${present.id}", which was minted by ${present.createdBy}. Choose another id, or revoke that token first.`,
   );
 }
 
@@ -93,7 +93,7 @@ async function everyDeclared({ tokens }: DeclareGiven): Promise<Stored[]> {
   return declared;
 }
 
-/** A token that was minted, and then declared, is what it was before; any other ends. */
+/** A minted token that was also declared becomes an ordinary minted token again. Every other token is revoked. */
 async function withdraw({ tokens, store, log }: DeclareGiven, { tenant, id, ver, ...token }: Stored): Promise<void> {
   if (!isLive({ id, ver, ...token })) return;
   const mine = tokens.for({ tenant });
@@ -101,10 +101,10 @@ async function withdraw({ tokens, store, log }: DeclareGiven, { tenant, id, ver,
   const changed = isOperators({ id, ver, ...token })
     ? await mine.update({ id, ver }, { set: { ...set, withdrawnHash: token.hash }, inc, unset })
     : await mine.update({ id, ver }, { unset: ['declared'] });
-  if (changed) log.audit({ client: OPERATOR, tenant, tokenId: id, ended: !isLive(changed) }, 'a token is declared no more');
+  if (changed) log.audit({ client: OPERATOR, tenant, tokenId: id, ended: !isLive(changed) }, 'a token is no longer declared');
 }
 
-/** Of replicas that start at once each finds what the other wrote. */
+/** If several replicas start at once, each finds the writes of the others and stops. */
 async function putInForce(given: DeclareGiven, { declaration, id }: Placed): Promise<void> {
   const { id: _id, anyId: _anyId, place: declared, ...granted } = declaration;
   const { scopes, sessions, lenient } = granted;
@@ -118,7 +118,7 @@ async function putInForce(given: DeclareGiven, { declaration, id }: Placed): Pro
       return;
     }
   }
-  throw new ServiceError('ABORTED', `the token ${id} is being changed by others`);
+  throw new ServiceError('ABORTED', `The token ${id} is being changed by other replicas.`);
 }
 
 type Wanted = Granted & { hash: string; declared: string };
@@ -135,7 +135,7 @@ interface Write {
 
 function write({ tokens, store, tenant }: DeclareGiven, { id, present, wanted }: Write): Promise<TokenDocument | null> {
   const mine = tokens.for({ tenant });
-  const returns = present?.withdrawnHash === wanted.hash; // the same secret again: the same client
+  const returns = present?.withdrawnHash === wanted.hash; // the same secret is declared again: the same client returns
   if (present === null || !(isLive(present) || returns)) return makeToken(mine, { id, ...wanted, createdBy: OPERATOR }, store.now());
   const createdBy = isOperators(present) ? OPERATOR : present.createdBy;
   return mine.update(

@@ -14,14 +14,14 @@ interface Given extends TokensGiven {
 }
 
 /**
- * Makes tombstones of tokens that have expired, as if they were revoked, so that their ids are free again. The edge needs none of
- * this: it reads the time itself. A declared one stays as it is declared. Every replica does it, and each write is guarded.
+ * Turns expired tokens into tombstones, so that their ids can be reused. Gateways check the expiry themselves and do not depend on
+ * this sweep. Declared tokens are kept. Every replica sweeps; each write checks the version of the token.
  */
 export function endExpired({ everyMs = SWEEP_EVERY_MS, ...given }: Given): AsyncDisposable {
   let sweeping: Promise<void> | undefined;
   const timer = setInterval(() => {
     sweeping ??= sweepExpired(given)
-      .catch((err: unknown) => given.log.error({ err }, 'tokens that expired are not taken away yet; it is tried again in a minute'))
+      .catch((err: unknown) => given.log.error({ err }, 'failed to remove expired tokens; retrying in a minute'))
       .finally(() => (sweeping = undefined));
   }, everyMs).unref();
   return {
@@ -32,13 +32,12 @@ export function endExpired({ everyMs = SWEEP_EVERY_MS, ...given }: Given): Async
   };
 }
 
-/** One look at what there is. */
 export async function sweepExpired(given: Given): Promise<void> {
   const { items } = await given.tokens.system().find({ expiresAt: { lte: given.store.now() } }, { limit: SWEPT_AT_ONCE });
   for (const token of items) await end(given, token);
 }
 
-/** Its secret is spent first: what ends must not be found unspent. */
+/** Retires the secret first, so that it can never be declared again. */
 async function end({ tokens, spent, store, projector, log }: Given, { tenant, ...token }: Expired): Promise<boolean> {
   if (!isLive(token) || token.declared !== undefined) return false;
   const { id, ver, hash } = token;

@@ -5,7 +5,7 @@ import { tempDir } from '@switchyard/testkit';
 import { ENV, keptLog, openData, projected, root, start, stored } from '../secrets.fixture.ts';
 import { createFirstToken, type FirstToken } from './first-token.ts';
 
-/** What the launcher does: mints when it is asked to. */
+/** Acts as the launcher. */
 function launcher() {
   const minted: string[] = [];
   let admitted: string | undefined;
@@ -18,7 +18,7 @@ function launcher() {
   return { minted, firstToken, admitted: () => admitted };
 }
 
-test('the token of the first start is an ordinary one, and later starts mint none', async () => {
+test('the first start mints an ordinary token, and later starts mint none', async () => {
   await using data = await tempDir();
   const first = launcher();
   {
@@ -36,7 +36,7 @@ test('the token of the first start is an ordinary one, and later starts mint non
   assert.deepEqual([...(await projected(again)).keys()], ['default.mine']);
 });
 
-test('with a declared token nothing is minted; when the declaration goes, the next start mints one', async () => {
+test('mints no token while one is declared, and mints one after the declaration is removed', async () => {
   await using data = await tempDir();
   const declared = launcher();
   await (await start({ data: data.path, firstToken: declared.firstToken }))[Symbol.asyncDispose]();
@@ -47,7 +47,7 @@ test('with a declared token nothing is minted; when the declaration goes, the ne
   assert.deepEqual([...(await projected(app)).keys()], ['default.first']);
 });
 
-test('whoever lost every token gets one from the environment', async () => {
+test('SWITCHYARD_TOKEN restores access after all tokens are lost', async () => {
   await using data = await tempDir();
   const first = launcher();
   await (await start({ data: data.path, env: {}, firstToken: first.firstToken }))[Symbol.asyncDispose]();
@@ -55,7 +55,7 @@ test('whoever lost every token gets one from the environment', async () => {
   assert.deepEqual([...(await projected(app)).keys()].sort(), ['default.env', 'default.first']);
 });
 
-test('of many that start at once one mints the first token, also where its id is taken', async () => {
+test('of replicas that start at once one mints the first token, also if its id is taken', async () => {
   for (const present of [[], [stored('first', { scopes: ['rpc'] })]]) {
     await using app = await start({ env: {} });
     await using data = await openData(app);
@@ -71,7 +71,7 @@ test('of many that start at once one mints the first token, also where its id is
   }
 });
 
-test('a secret that was rotated away, or is of another tenant, is not accepted', async () => {
+test('accepts() rejects a rotated secret and the secret of another tenant', async () => {
   await using app = await start({ env: {} });
   await using data = await openData(app);
   await data.tokens.for({ tenant: 'acme' }).insert(stored('theirs', { hash: hashToken('theirs') }));
@@ -82,8 +82,8 @@ test('a secret that was rotated away, or is of another tenant, is not accepted',
   assert.equal(await tokens.accepts('mine'), false);
 });
 
-test('where no token may do everything and nobody mints one, the log says what to do', async () => {
+test('logs the remedy if no token has full access and none is minted', async () => {
   const kept = keptLog();
   await using _app = await start({ env: {}, log: kept.log });
-  assert.match(kept.text(), /no token may do everything.*SWITCHYARD_TOKEN/);
+  assert.match(kept.text(), /no token has full access.*SWITCHYARD_TOKEN/);
 });

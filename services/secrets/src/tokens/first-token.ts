@@ -5,16 +5,17 @@ import { anyGrantsEverything } from './live-tokens.ts';
 import { makeToken } from './insert-token.ts';
 import { EVERYTHING } from './grant-rules.ts';
 
-const FIRST_START = 'the first start'; // no client is called so
+/** Contains spaces, so that no client id equals it. */
+const FIRST_START = 'the first start';
 
-/** What the process that starts everything may do before anybody is let in. */
+/** Token operations of the launcher before the service answers calls. */
 export interface FirstToken {
-  /** Whether it is the secret of a live token. */
+  /** Whether the secret belongs to a live token. */
   accepts(secret: string): Promise<boolean>;
   /**
-   * Makes an ordinary token that may do everything, and says its secret; undefined, and nothing is made, while there is one.
-   * `mint` is called only when one is needed, and keeps the secret before the token is there: a crash in between leaves a
-   * secret that opens nothing, and the next start mints another.
+   * Creates a token with full access and returns its secret. Returns undefined if such a token exists. `mint` is called only if a
+   * token is needed, and saves the secret before the token is stored: after a crash in between the saved secret is invalid, and the
+   * next start mints another.
    */
   admit(mint: () => string): Promise<string | undefined>;
 }
@@ -29,7 +30,7 @@ export function createFirstToken(mine: Documents<TokenDocument>, store: Pick<Sto
       let secret: string | undefined;
       for (let n = 1; !(await anyGrantsEverything(mine, store.now())); n += 1) {
         secret ??= mint();
-        const id = n === 1 ? 'first' : `first-${n}`; // the same for all who try at once, so that one of them is first
+        const id = n === 1 ? 'first' : `first-${n}`; // the same id in every replica, so that one insert wins
         const fields = { id, hash: hashToken(secret), ...EVERYTHING, createdBy: FIRST_START };
         if (await makeToken(mine, fields, store.now())) return secret;
       }

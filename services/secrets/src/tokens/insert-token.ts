@@ -7,7 +7,7 @@ export type NewToken = Granted & Pick<LiveToken, 'id' | 'hash' | 'createdBy' | '
 
 const OF_EARLIER = ['rotatedAt', 'endedAt', 'withdrawnHash', 'leaving', 'leavingSince'] as const;
 
-/** One write makes it, also in place of a tombstone. Null while a token of this id lives. */
+/** Creates a token in one write, also in place of a tombstone. Null if a live token has this id. */
 export async function makeToken(mine: Documents<TokenDocument>, token: NewToken, now: number): Promise<TokenDocument | null> {
   const fresh = { ...token, createdAt: now };
   try {

@@ -4,7 +4,7 @@ import { couldMake, EVERYTHING, isExpired } from './grant-rules.ts';
 
 const PAGE = 500;
 
-/** Those that open something now, oldest first: those that may do most usually come first. */
+/** Iterates over the valid tokens, oldest first, because the oldest usually have the most rights. */
 export async function* liveTokens(mine: Pick<Documents<TokenDocument>, 'find'>, now: number): AsyncGenerator<LiveToken> {
   let cursor: string | undefined;
   do {
@@ -17,7 +17,7 @@ export async function* liveTokens(mine: Pick<Documents<TokenDocument>, 'find'>, 
   } while (cursor !== undefined);
 }
 
-/** Whether somebody can make any token there may be. */
+/** Whether a live token can create every other token. */
 export async function anyGrantsEverything(mine: Documents<TokenDocument>, now: number): Promise<boolean> {
   for await (const token of liveTokens(mine, now)) if (couldMake(token, EVERYTHING)) return true;
   return false;

@@ -29,7 +29,7 @@ async function withTokens(...tokens: TokenDocument[]) {
   };
 }
 
-test('the last token that may do everything stays, whatever others there are', async () => {
+test('rejects the revocation of the last full-access token', async () => {
   await using fixture = await withTokens(
     stored('all'),
     stored('admin', { scopes: ['admin', 'rpc'] }),
@@ -41,20 +41,20 @@ test('the last token that may do everything stays, whatever others there are', a
   assert.deepEqual(await fixture.live(), ['admin', 'own', 'second']);
 });
 
-test('a token that manages tokens stays until another could make it again', async () => {
+test('rejects the revocation of an admin token until another could create it again', async () => {
   await using fixture = await withTokens(stored('both', { scopes: ['admin', 'rpc'] }), stored('admin', { scopes: ['admin'] }));
   await assert.rejects(fixture.app.bus.call('tokens.revoke', { id: 'both' }), last);
   await fixture.app.bus.call('tokens.revoke', { id: 'admin' });
   assert.deepEqual(await fixture.live(), ['both']);
 });
 
-test('a declared token counts', async () => {
+test('a declared admin token allows the revocation of another', async () => {
   await using app = await start();
   await app.bus.call('tokens.create', { id: 'minted', scopes: ['*'] });
   await app.bus.call('tokens.revoke', { id: 'minted' });
 });
 
-test('two admins who revoke each other at the same time, through two replicas: one of them stays', async () => {
+test('one of two admins that revoke each other through two replicas stays', async () => {
   await using fixture = await withTokens(stored('a'), stored('b'));
   await using _second = await secondReplica(fixture.app);
   for (let round = 0; round < 20; round += 1) {
@@ -70,14 +70,14 @@ test('two admins who revoke each other at the same time, through two replicas: o
   }
 });
 
-test('many who revoke each other in a ring: one stays', async () => {
+test('one of several admins that revoke each other in a ring stays', async () => {
   const ids = ['a', 'b', 'c', 'd', 'e'];
   await using fixture = await withTokens(...ids.map((id) => stored(id)));
   await Promise.allSettled(ids.map((id) => fixture.app.bus.call('tokens.revoke', { id })));
   assert.ok((await fixture.live()).length >= 1);
 });
 
-/** The same documents, where something happens right before the nth write. */
+/** The same documents with a hook before the nth write. */
 function interrupted(mine: Documents<TokenDocument>, nth: number, happens: () => Promise<unknown>): Documents<TokenDocument> {
   let writes = 0;
   const update: Documents<TokenDocument>['update'] = async (filter, change) => {
@@ -89,7 +89,7 @@ function interrupted(mine: Documents<TokenDocument>, nth: number, happens: () =>
 }
 
 for (const nth of [1, 2, 3]) {
-  test(`whoever is overtaken before write ${nth} by the revocation of the other does not end the last one`, async () => {
+  test(`a revocation that is overtaken before write ${nth} does not revoke the last admin`, async () => {
     await using fixture = await withTokens(stored('a'), stored('b'));
     const overtaken = interrupted(fixture.mine, nth, async () => {
       await endToken(fixture.mine, await fixture.read('b'), { now: NOW }).catch(() => undefined);
@@ -99,7 +99,7 @@ for (const nth of [1, 2, 3]) {
   });
 }
 
-test('whoever goes, or is marked, in the moment in which it is to stand in does not stand in', async () => {
+test('a successor that is revoked or marked meanwhile does not count', async () => {
   for (const change of [tombstone(NOW), { set: { leaving: 'leave_b', leavingSince: NOW } }]) {
     await using fixture = await withTokens(stored('a'), stored('b'));
     const late = interrupted(fixture.mine, 2, () => fixture.mine.update({ id: 'b' }, change));
@@ -108,7 +108,7 @@ test('whoever goes, or is marked, in the moment in which it is to stand in does 
   }
 });
 
-test('whoever dies between mark and end does not keep others from standing in for good', async () => {
+test('a mark left by a crashed revocation expires', async () => {
   await using fixture = await withTokens(stored('a', { leaving: 'leave_x', leavingSince: NOW - 1_000 }), stored('b'));
   const b = await fixture.read('b');
   await assert.rejects(endToken(fixture.mine, b, { now: NOW }), last);
@@ -116,7 +116,7 @@ test('whoever dies between mark and end does not keep others from standing in fo
   assert.deepEqual(await fixture.live(), ['a']);
 });
 
-test('whoever comes back too late finds the mark gone', async () => {
+test('a delayed revocation fails after its mark was removed', async () => {
   await using fixture = await withTokens(stored('a'), stored('b'));
   const late = interrupted(fixture.mine, 3, async () => {
     assert.equal(await endToken(fixture.mine, await fixture.read('b'), { now: NOW + 10_000 }), true);

@@ -5,10 +5,10 @@ import { isLive, type LiveToken, type TokenDocument } from '../documents/collect
 import { liveTokens } from './live-tokens.ts';
 import { couldMake, managesTokens } from './grant-rules.ts';
 
-/** Whoever has not revoked by then has given up: the token stands for others again. Only a wait, safety does not rest on it. */
+/** A revocation that takes longer has failed, and its mark is ignored. Safety does not depend on this timeout. */
 const LEAVING_MS = 5_000;
 
-/** What makes a tombstone of it. */
+/** The change that turns a token into a tombstone. */
 export function tombstone(now: number) {
   return {
     set: { endedAt: now },
@@ -23,10 +23,10 @@ interface Ending {
 }
 
 /**
- * Ends a token; false when it was changed meanwhile. One that manages tokens ends only while another lives that could make it
- * again, whoever revokes whom at the same time: it is marked, then another one that is not marked is written to, then it ends if
- * it is still marked. Of two that each stand for the other, one finds the other marked. `alone` is for who could make it again and
- * is none of them: the operator of the installation, with the tokens of another tenant.
+ * Revokes a token; returns false if it has changed since it was read. A token that manages tokens is revoked only if another live
+ * token could create it again. The revocation marks the token, writes to another unmarked token, and then revokes the token if it
+ * still has the mark. If two admins revoke each other, one of them finds the other marked and fails. `alone` skips this check for the
+ * operator of the installation, who can create tokens in every tenant.
  */
 export async function endToken(mine: Documents<TokenDocument>, token: LiveToken, { now, alone = false }: Ending): Promise<boolean> {
   const { id, ver } = token;
@@ -48,7 +48,7 @@ async function anotherVouches(mine: Documents<TokenDocument>, token: LiveToken, 
   return false;
 }
 
-/** A write, not a look: it fails if the other one was marked or changed since it was read, and takes away a mark that was left behind. */
+/** Writes to the other token, so that a concurrent revocation of it fails. Removes an expired mark. */
 async function vouches(mine: Documents<TokenDocument>, id: string, { token, now }: { token: LiveToken; now: number }): Promise<boolean> {
   for (;;) {
     const other = await mine.get(id);
@@ -65,7 +65,7 @@ async function vouches(mine: Documents<TokenDocument>, id: string, { token, now 
 function lastOne({ id, scopes }: LiveToken): ServiceError {
   return new ServiceError(
     'FAILED_PRECONDITION',
-    `No other token could make ${id} (${scopes.join(', ')}) again, or the others are being revoked now; create another one first.`,
+    `No other token could create ${id} (${scopes.join(', ')}) again. Create another token with these scopes first.`,
     { details: { reason: 'LAST_ADMIN' } },
   );
 }

@@ -1,12 +1,12 @@
 import { ServiceError, type Principal } from '@switchyard/contracts';
 
-/** Whose tokens are meant: the caller's tenant's, or another's where the caller may do everything in the tenant of the installation. */
+/** The tenant whose tokens are managed. Only full-access tokens of the installation's tenant may name another tenant. */
 export function tenantMeant(principal: Principal, asked: string | undefined, operators: string): string {
   if (asked === undefined || asked === principal.tenant) return principal.tenant;
   if (principal.tenant === operators && mayDoEverything(principal)) return asked;
   throw new ServiceError(
     'PERMISSION_DENIED',
-    `Tokens of another tenant belong to whoever may do everything in the tenant of the installation; leave "tenant" away for those of your own.`,
+    'Only a full-access token of the installation tenant may manage tokens of another tenant. Omit "tenant" to manage your own.',
     { details: { reason: 'OTHER_TENANT' } },
   );
 }

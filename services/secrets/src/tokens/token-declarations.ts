@@ -3,17 +3,17 @@ import { checkToken, hashToken, MIN_OPERATOR_TOKEN } from '@switchyard/security'
 import { readSecret, StartError, type Origin, type Variables } from '@switchyard/service-kit';
 import { contradiction, EVERYTHING, grantOf, type Granted } from './grant-rules.ts';
 
-/** A token that the operator names in the environment or in a file. */
+/** A token that the operator declares in the environment or in a file. */
 export type Declaration = Granted & {
   id: string;
   hash: string;
-  /** The variable, or the key and where it was said. */
+  /** The variable, or the setting and its file, as text for operators. */
   place: string;
-  /** Whether the id is our own choice: a token that has the secret already keeps its own. */
+  /** Whether the declaration names no id. An existing token with the same secret then keeps its id. */
   anyId: boolean;
 };
 
-/** The id of the token that `SWITCHYARD_TOKEN` declares. Nobody else gets it. */
+/** The reserved id of the token that `SWITCHYARD_TOKEN` declares. */
 export const ENVIRONMENT_TOKEN = 'env';
 
 const VARIABLE = 'SWITCHYARD_TOKEN';
@@ -23,18 +23,17 @@ type Entry = Sections['gateway']['tokens'][number];
 export interface DeclarationsGiven {
   env: Variables;
   entries: readonly Entry[];
-  /** Where the entries come from. */
   origin: Origin;
 }
 
-/** All that is declared. What cannot be used stops the start, in a sentence without the secret. */
+/** Reads all declared tokens. An unusable declaration stops the start with a message that never contains the secret. */
 export async function readDeclarations({ env, entries, origin }: DeclarationsGiven): Promise<Declaration[]> {
   const place = placeOf(origin);
   const declared = [...(await fromEnvironment(env)), ...(await Promise.all(entries.map((entry) => fromEntry(entry, place, env))))];
   for (const [at, { id, hash }] of declared.entries()) {
     const other = declared.slice(0, at).find((earlier) => earlier.id === id || earlier.hash === hash);
-    if (other?.id === id) throw new StartError(`The token "${id}" is declared twice (${place}); keep one of them.`);
-    if (other) throw new StartError(`The tokens "${other.id}" and "${id}" are declared with the same secret; give each its own.`);
+    if (other?.id === id) throw new StartError(`The token "${id}" is declared twice (${place}). Remove one declaration.`);
+    if (other) throw new StartError(`The tokens "${other.id}" and "${id}" are declared with the same secret. Give each token its own secret.`);
   }
   return declared;
 }
@@ -47,12 +46,12 @@ async function fromEnvironment(env: Variables): Promise<Declaration[]> {
   return [{ id: ENVIRONMENT_TOKEN, hash, ...EVERYTHING, place, anyId: true }];
 }
 
-/** The secret stands beside the id, or in the variable it refers to. */
+/** The secret is in the entry itself or in the variable that it references. */
 async function fromEntry({ id, secret, ...entry }: Entry, place: string, env: Variables): Promise<Declaration> {
   const variable = typeof secret === 'object' && secret.source === 'env' ? secret.id : undefined;
   const value = variable === undefined ? secret : await readSecret(env, variable);
   if (typeof value !== 'string') {
-    throw new StartError(`${KEY}: the token "${id}" has no secret; write one, or name a variable that holds it.`);
+    throw new StartError(`${KEY}: the token "${id}" has no secret. Add one, or reference a variable that contains it.`);
   }
   const where = variable === undefined ? place : `${place}, with its secret in ${variable}`;
   const hash = hashOf(value, `the token "${id}" of ${where}`);
@@ -69,7 +68,7 @@ function grantedBy({ scopes, sessions, lenient, budgets, agents, expiresAt, mcpC
 
 function hashOf(secret: string, what: string): string {
   if (secret.length < MIN_OPERATOR_TOKEN) throw new StartError(`${what} needs at least ${MIN_OPERATOR_TOKEN} characters.`);
-  if (checkToken(secret) === 'malformed') throw new StartError(`${what} looks like one of our tokens, but is mistyped or cut off.`);
+  if (checkToken(secret) === 'malformed') throw new StartError(`${what} looks like a Switchyard token, but its checksum is wrong. It may be mistyped or cut off.`);
   return hashToken(secret);
 }
 

@@ -2,7 +2,6 @@ import type { Store } from '@switchyard/store';
 import type { TokenData } from '../documents/collections.ts';
 import type { TokenProjector } from './token-projector.ts';
 
-/** What the handlers of `tokens.*` work with. */
 export interface TokensGiven extends TokenData {
   store: Pick<Store, 'now'>;
   projector: TokenProjector;

@@ -15,7 +15,7 @@ async function listed(app: Awaited<ReturnType<typeof start>>, id: string) {
   return (await app.bus.call('tokens.list', {})).tokens.find((token) => token.id === id);
 }
 
-test('a token ends at an instant or after a time, as its maker said; it is told, listed, projected and kept by a rotation', async () => {
+test('expiresAt and ttlMs are returned, listed, projected and kept by a rotation', async () => {
   await using app = await start();
   const before = Date.now();
   const timed = await app.bus.call('tokens.create', { id: 'timed', scopes: ['rpc'], ttlMs: HOUR_MS });
@@ -28,23 +28,23 @@ test('a token ends at an instant or after a time, as its maker said; it is told,
   assert.equal((await projected(app)).get('default.until')?.expiresAt, Date.parse(FAR));
 });
 
-test('an end that is past, is no instant, or is said twice is refused by the name of its field', async () => {
+test('rejects an expiry that is past, malformed or given twice, and names the field', async () => {
   await using app = await start();
   const make = (end: object) => app.bus.call('tokens.create', { id: 'x', scopes: ['rpc'], ...end });
   await assert.rejects(make({ expiresAt: '2001-01-01T00:00:00Z' }), {
     ...wrong,
-    message: /expiresAt: expected an instant that is to come/,
+    message: /expiresAt: expected an instant in the future/,
   });
   await assert.rejects(make({ expiresAt: 'tomorrow' }), { ...wrong, message: /expiresAt/ });
   await assert.rejects(make({ expiresAt: FAR, ttlMs: 1 }), { ...wrong, message: /ttlMs: expected nothing beside expiresAt/ });
 });
 
-test('whose token ends makes none, and takes over none, that lives longer', async () => {
+test('an expiring token cannot create or rotate a token that expires later', async () => {
   await using app = await start();
   await app.bus.call('tokens.create', { id: 'ends', scopes: ['*'], expiresAt: FAR });
   await app.bus.call('tokens.create', { id: 'stays', scopes: ['rpc'] });
   const ends = app.bus.as(principal({ client: 'ends', scopes: ['*'] }));
-  await assert.rejects(ends.call('tokens.create', { id: 'up', scopes: ['rpc'] }), { ...denied, message: /yours expires at 2100/ });
+  await assert.rejects(ends.call('tokens.create', { id: 'up', scopes: ['rpc'] }), { ...denied, message: /your token expires at 2100/ });
   await assert.rejects(ends.call('tokens.create', { id: 'up', scopes: ['rpc'], expiresAt: '2100-01-01T00:00:00.001Z' }), denied);
   await assert.rejects(ends.call('tokens.rotate', { id: 'stays' }), denied);
   await ends.call('tokens.create', { id: 'peer', scopes: ['rpc'], expiresAt: FAR });
@@ -52,7 +52,7 @@ test('whose token ends makes none, and takes over none, that lives longer', asyn
   await ends.call('tokens.revoke', { id: 'stays' });
 });
 
-test('who expires, has budgets or is held to agents stands in for no last admin', async () => {
+test('a token with an expiry, budgets or agents does not count as another admin', async () => {
   for (const limit of [{ expiresAt: Date.parse(FAR) }, { expiresAt: 1 }, { budgets: { perHour: 1 } }, { agents: ['oslo'] }]) {
     await using app = await start({ env: {} });
     await using data = await openData(app);
@@ -61,7 +61,7 @@ test('who expires, has budgets or is held to agents stands in for no last admin'
   }
 });
 
-test('what expired is listed no more, and its id is free once it was swept, for another client', async () => {
+test('an expired token is not listed, and the sweep frees its id for another client', async () => {
   const kept = keptLog();
   await using app = await start({ log: kept.log });
   await using data = await openData(app);
@@ -77,7 +77,7 @@ test('what expired is listed no more, and its id is free once it was swept, for 
   assert.deepEqual([again?.client, again?.expiresAt], ['past=2', undefined]);
 });
 
-test('a token is held to agents, which stands in its entry; one that administers is not, and one that is makes no other', async () => {
+test('agents are projected, rejected for admin scopes, and a token with agents cannot create tokens', async () => {
   await using app = await start();
   await app.bus.call('tokens.create', { id: 'held', scopes: ['rpc'], agents: ['oslo'] });
   assert.deepEqual((await listed(app, 'held'))?.agents, ['oslo']);
@@ -90,10 +90,10 @@ test('a token is held to agents, which stands in its entry; one that administers
   await assert.rejects(held.call('tokens.create', { id: 'x', scopes: ['rpc'] }), denied);
   await app.bus.call('tokens.revoke', { id: 'held' });
   await app.bus.call('tokens.create', { id: 'held', scopes: ['rpc'] });
-  assert.equal((await projected(app)).get('default.held')?.agents, undefined, 'whoever has the id next is not held to them');
+  assert.equal((await projected(app)).get('default.held')?.agents, undefined, 'a token under the reused id does not inherit them');
 });
 
-test('the operator makes, lists, rotates and ends tokens of another tenant, even its last; nobody else does', async () => {
+test('only the operator manages tokens of another tenant, including its last one', async () => {
   await using app = await start();
   const made = await app.bus.call('tokens.create', { id: 'boss', scopes: ['*'], tenant: 'acme' });
   assert.equal(made.tenant, 'acme');
@@ -123,7 +123,7 @@ test('the operator makes, lists, rotates and ends tokens of another tenant, even
   assert.equal((await projected(app)).has('acme.boss'), false);
 });
 
-test('a declared token has budgets, agents and an end too', async () => {
+test('declared tokens can have budgets, agents and an expiry', async () => {
   const limits = { budgets: { perDay: 10 }, agents: ['oslo'] };
   const token = { id: 'ops', secret: 'o'.repeat(40), scopes: ['rpc' as const], ...limits, expiresAt: FAR };
   await using app = await start({ env: { SWITCHYARD_TOKEN: ENV }, settings: { gateway: { tokens: [token] } } });

@@ -14,24 +14,24 @@ import type { z } from 'zod';
 import { isLive, type LiveToken, type TokenDocument } from '../documents/collections.ts';
 import { clientOf, grantOf } from './grant-rules.ts';
 
-/** How long a change waits for every live gateway to say that it has it. */
+/** How long a change waits for the confirmation of every live gateway. */
 const CONFIRM_MS = 1_000;
 const PAGE = 500;
-/** How many tokens are projected side by side: after a loss they must be back before the gateways forget them. */
+/** Tokens written concurrently. After data loss they must be back before the gateways drop their copies (5 s). */
 const AT_ONCE = 32;
 const TOLD: z.infer<typeof TokensCompleteMarker> = { told: true };
 
-/** Keeps the bucket the gateways watch equal to the tokens that are stored. */
+/** Keeps the KV bucket `tokens`, which the gateways watch, equal to the stored tokens. */
 export interface TokenProjector {
-  /** Puts a token's present state before the gateways; resolves when the live ones have it, or after a second. */
+  /** Publishes the current state of a token. Resolves when all live gateways have it, or after a second. */
   publish(tenant: string, id: string): Promise<void>;
-  /** As publish, for a token that is gone. */
+  /** Same as `publish`, for a revoked token. */
   withdraw(tenant: string, id: string): Promise<void>;
-  /** Everything anew: at start, for what a crash between two writes left behind, and when the bus lost what it kept. */
+  /** Publishes all tokens: at startup, because a crash can leave the bucket behind the store, and after the bus lost its data. */
   rebuild(): Promise<void>;
 }
 
-/** Knows which gateways there are from the beginning, so that none is forgotten where the bus loses what they reported. */
+/** Watches gateways from the start, so that it still waits for them after the bus lost their reports. */
 export async function openProjector(bus: Bus, tokens: Collection<TokenDocument>): Promise<TokenProjector & Disposable> {
   const bucket = await bus.kv(TOKENS_BUCKET);
   const gateways = await watchReplicas(bus, TOKENS_BUCKET);
@@ -39,7 +39,7 @@ export async function openProjector(bus: Bus, tokens: Collection<TokenDocument>)
 
   let rebuilding = 0;
 
-  /** The truth is read after the entry, written over that very entry, and looked at once more: the last truth stays. */
+  /** Reads the entry, then the token, writes over exactly that entry, and checks again until both agree. */
   async function settle(tenant: string, id: string): Promise<number> {
     const key = bucketKey(tenant, id);
     const mine = tokens.for({ tenant });
@@ -60,7 +60,7 @@ export async function openProjector(bus: Bus, tokens: Collection<TokenDocument>)
     },
 
     async withdraw(tenant, id) {
-      const removed = await bucket.remove(bucketKey(tenant, id)); // whoever was first, this revision is not before theirs
+      const removed = await bucket.remove(bucketKey(tenant, id)); // not older than the revision of a concurrent removal
       await confirmed(Math.max(removed, await settle(tenant, id)));
     },
 
@@ -78,9 +78,9 @@ export async function openProjector(bus: Bus, tokens: Collection<TokenDocument>)
       for (let at = 0; at < all.length; at += AT_ONCE) {
         await Promise.all(all.slice(at, at + AT_ONCE).map(({ tenant, id }) => settle(tenant, id)));
       }
-      // Begun anew meanwhile, it may have told some of them to a bus that has lost them.
-      const whole = mine === rebuilding && (await bucket.get(TOKENS_COMPLETE_KEY))?.value === undefined;
-      if (whole) await bucket.put(TOKENS_COMPLETE_KEY, Buffer.from(JSON.stringify(TOLD)));
+      // If another rebuild started meanwhile, some of these entries may be lost again.
+      const whole = mine === rebuilding && (await bucket.get(TOKENS_TOLD))?.value === undefined;
+      if (whole) await bucket.put(TOKENS_TOLD, Buffer.from(JSON.stringify(TOLD)));
     },
 
     [Symbol.dispose]: () => gateways[Symbol.dispose](),
@@ -97,7 +97,7 @@ function project(tenant: string, token: LiveToken): TokenProjection {
   return { id, hash, ...grantOf(token), tenant, client: clientOf(token), ver };
 }
 
-/** What cannot be read is written anew. */
+/** Null for an unreadable entry, which is then overwritten. */
 function read(entry: BucketEntry | undefined): TokenProjection | null | undefined {
   if (entry?.value === undefined) return undefined;
   try {
@@ -107,7 +107,7 @@ function read(entry: BucketEntry | undefined): TokenProjection | null | undefine
   }
 }
 
-/** In the order of their keys, which a change of a token does not disturb. */
+/** In key order, so that a concurrent change does not skip tokens. */
 async function* allTokens(tokens: Collection<TokenDocument>): AsyncGenerator<TokenDocument & { tenant: string }> {
   let cursor: string | undefined;
   do {

@@ -5,10 +5,10 @@ import type { Logger } from '@switchyard/telemetry';
 import { z } from 'zod';
 import type { Allowed } from './secret-access.ts';
 
-/** No more than is needed: what else is wrong with an agent is no reason to forget its list. */
+/** Parses only the allowlist, so that an agent that is invalid otherwise keeps it. */
 const Agent = AgentProjection.extend({ config: z.object({ secrets: AgentConfig.shape.secrets }) });
 
-/** What each agent may read, as it is configured now. */
+/** Watches the secrets that each agent may read. */
 export async function watchAllowed(bus: Bus, log: Logger): Promise<{ of: Allowed } & AsyncDisposable> {
   const agents = await watchBucket(bus, AGENTS_BUCKET, Agent, log);
   return {

@@ -5,7 +5,7 @@ import type { DataKeyDocument } from '../documents/collections.ts';
 
 const ONLY = 'dek-1';
 
-/** The keys of the operator: the one in force, and the one before it, which only opens. */
+/** The operator's keys: the current one, and the previous one, which only decrypts. */
 export interface MasterKeys {
   current: SealingKey;
   previous: SealingKey | undefined;
@@ -13,13 +13,13 @@ export interface MasterKeys {
 
 const AUDIT = 'switchyard/audit/v1';
 
-/** What the record of what was done is sealed with, and since when: 0 where nobody can say, so that nothing passes without. */
+/** The key that signs audit records. `since` is when signing began; 0 if that cannot be verified, so that every record needs a MAC. */
 export interface AuditSeal {
   key: Uint8Array;
   since: number;
 }
 
-/** Stays the same when the master key changes. */
+/** Derived from the data key, so that it stays the same when the master key changes. */
 export async function auditSeal(keys: Documents<DataKeyDocument>, key: SealingKey): Promise<AuditSeal> {
   const auditKey = deriveKey(key, AUDIT);
   const kept = await keys.get(ONLY);
@@ -31,14 +31,14 @@ function macOf(key: SealingKey, createdAt: number): string {
   return textMac(deriveKey(key, AUDIT), `made ${createdAt}`);
 }
 
-/** Whether values and the record are sealed already, by whoever has the key. */
+/** Whether a replica with a master key has already encrypted data of this tenant. */
 export async function isSealed(keys: Documents<DataKeyDocument>): Promise<boolean> {
   return (await keys.get(ONLY)) !== null;
 }
 
 /**
- * The key that seals the values of a tenant, made once. It is kept sealed with the master key; where that changed, it is sealed anew,
- * and no value is touched. Replicas that run already go on with what they opened.
+ * Loads or creates the key that encrypts the values of a tenant. It is stored encrypted with the master key. After a change of the
+ * master key only this key is encrypted again, and running replicas keep the key in memory.
  */
 export async function openDataKey(
   keys: Documents<DataKeyDocument>,
@@ -60,10 +60,10 @@ export async function openDataKey(
     const bytes = opening && unseal(opening, kept.wrapped, place);
     if (bytes === undefined) throw new StartError(WRONG);
     if (opening === current) return { id: ONLY, bytes };
-    // Of replicas that start at once the first one writes; the others find it written.
+    // If several replicas start at once, the first one writes and the others read it.
     await keys.update({ id: ONLY, kekId: kept.kekId }, { set: { kekId: current.id, wrapped: wrap(bytes) } });
   }
 }
 
 const WRONG =
-  'SECRETS_MASTER_KEY is not the one that the stored secrets are sealed with. Set that one, or beside the new one SECRETS_MASTER_KEY_PREVIOUS to it.';
+  'SECRETS_MASTER_KEY is not the key that the stored secrets are encrypted with. Set that key, or also set SECRETS_MASTER_KEY_PREVIOUS to it.';

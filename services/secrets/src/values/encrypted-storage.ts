@@ -14,7 +14,7 @@ interface Given {
   store: Pick<Store, 'now'>;
 }
 
-/** In the database, each sealed for its name and version: a row that is moved, swapped or put back does not open. */
+/** Stores values in the database, encrypted and bound to name and version: a moved, swapped or restored row fails to decrypt. */
 export function createSealedValues({ documents, key, tenant, store }: Given): Values {
   const placeOf = (name: string, version: number): string[] => [tenant, name, String(version)];
 
@@ -25,7 +25,7 @@ export function createSealedValues({ documents, key, tenant, store }: Given): Va
       if (kept === null) return undefined;
       const bytes = unseal(key, kept.sealed, placeOf(name, kept.version));
       if (bytes !== undefined) return Buffer.from(bytes).toString();
-      throw new ServiceError('DATA_LOSS', `the secret ${name} is not what was stored: set it again`);
+      throw new ServiceError('DATA_LOSS', `The stored secret ${name} cannot be decrypted. Set it again.`);
     },
     async set(name, value) {
       for (;;) {

@@ -30,7 +30,7 @@ test(
       assert.deepEqual([await resolve(app, TOKEN), await resolve(app, 'PLAIN_KEY')], [null, 'plain']);
       const refused = {
         code: 'FAILED_PRECONDITION',
-        message: /^oauth\.storage is encrypted, and there is no master key: .*SECRETS_MASTER_KEY/,
+        message: /^oauth\.storage is encrypted, and there is no master key\. .*SECRETS_MASTER_KEY/,
       };
       await assert.rejects(app.bus.call('env.set', { key: TOKEN, value: 'x' }), refused);
       assert.equal((await app.bus.call('env.set', { key: 'OTHER_KEY', value: 'x' })).storage, 'envfile');
@@ -42,7 +42,7 @@ test(
   },
 );
 
-test('secrets that have to be sealed are not kept in a file: without a master key nothing starts', TIMEOUT, async () => {
+test('security.secrets.enabled requires a master key at startup', TIMEOUT, async () => {
   await using dir = await tempDir();
   const envFile = `${dir.path}/.env`;
   await writeFile(envFile, 'FILED_KEY=clear\n');
@@ -52,7 +52,7 @@ test('secrets that have to be sealed are not kept in a file: without a master ke
   assert.deepEqual([await resolve(app, 'FILED_KEY'), await resolve(app, 'GIVEN_KEY')], [null, 'given']);
 });
 
-test('the file of secrets is where the setting says, and is not left behind when that changes', TIMEOUT, async () => {
+test('security.secrets.dbPath selects the database file, and a changed path fails while the old file exists', TIMEOUT, async () => {
   await using data = await tempDir();
   await using elsewhere = await tempDir();
   const usual = join(data.path, 'store/secrets.db');

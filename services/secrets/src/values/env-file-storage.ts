@@ -5,9 +5,9 @@ import { keepFile } from '@switchyard/service-kit';
 import { providerOf } from './provider-names.ts';
 import type { Values } from './secret-storage.ts';
 
-const HEAD = '# Secrets of Switchyard, in clear text. env.set writes this file anew; set SECRETS_MASTER_KEY to have them sealed instead.\n';
+const HEAD = '# Secrets of Switchyard in clear text. env.set rewrites this file. Set SECRETS_MASTER_KEY to store secrets encrypted instead.\n';
 
-/** In a file that this user alone may read, for whoever has no master key. Its process is the only one that writes it. */
+/** Stores secrets in a file with mode 0600, for installations without a master key. Only one process may write it. */
 export function openEnvFile(path: string): Values {
   const read = (): Record<string, string | undefined> => parseEnv(readOr(path, ''));
   return {
@@ -30,14 +30,14 @@ export function openEnvFile(path: string): Values {
   };
 }
 
-/** In whichever quotes do not stand in it. */
+/** Quotes a value with a mark that it does not contain. */
 function line([name, value = '']: [string, string | undefined]): string {
   const quote = ["'", '`', '"'].find((mark) => !value.includes(mark)) ?? "'";
   return `${name}=${quote}${value}${quote}\n`;
 }
 
 function unfit(): ServiceError {
-  return new ServiceError('FAILED_PRECONDITION', 'A file of variables cannot hold this value: set SECRETS_MASTER_KEY and start again.', {
+  return new ServiceError('FAILED_PRECONDITION', 'This value cannot be stored in the .env file. Set SECRETS_MASTER_KEY to enable encrypted storage, then restart.', {
     details: { reason: 'NO_MASTER_KEY' },
   });
 }

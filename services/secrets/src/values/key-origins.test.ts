@@ -20,7 +20,7 @@ function entry(baseUrl: string): ConfigurationPatch {
   return { providers: { entries: { local: { type: 'openai-compatible', baseUrl, apiKeyName: 'LOCAL_API_KEY' } } } };
 }
 
-/** What the registry does when the configuration is changed. */
+/** Changes the configuration as the registry does. */
 async function configure(app: TestService, layer: ConfigurationPatch): Promise<void> {
   const bucket = await (await app.host.connect('registry')).kv(CONFIG_BUCKET);
   const entry = { sha: 'a'.repeat(40), layer, at: 1, by: 'ops' };
@@ -28,7 +28,7 @@ async function configure(app: TestService, layer: ConfigurationPatch): Promise<v
   while (app.host.settings.revision < revision) await new Promise((tick) => setImmediate(tick));
 }
 
-test('a key goes to the first address it was asked for, and to no other until it is set again', TIMEOUT, async () => {
+test('a key is bound to the first requested origin until it is set again', TIMEOUT, async () => {
   await using dir = await tempDir();
   {
     await using app = await start({ env, data: dir.path });
@@ -36,7 +36,7 @@ test('a key goes to the first address it was asked for, and to no other until it
     assert.equal(await readAt(app, HOME), 'of the environment');
     await assert.rejects(readAt(app, ELSEWHERE), {
       ...MOVED,
-      message: /LOCAL_API_KEY belongs to https:\/\/models\.example and is not sent/,
+      message: /LOCAL_API_KEY is bound to https:\/\/models\.example and is not sent/,
     });
     for (const near of ['http://models.example', 'https://models.example:8443', 'https://eu.models.example'])
       await assert.rejects(readAt(app, near), MOVED, near);
@@ -45,14 +45,14 @@ test('a key goes to the first address it was asked for, and to no other until it
   }
   await using app = await start({ env, data: dir.path });
   await using _other = await secondReplica(app);
-  await assert.rejects(readAt(app, ELSEWHERE), MOVED, 'also after a start');
+  await assert.rejects(readAt(app, ELSEWHERE), MOVED, 'also after a restart');
   await app.bus.call('env.set', { key: 'LOCAL_API_KEY', value: 'a new one' });
   assert.equal(await readAt(app, ELSEWHERE), 'a new one');
   await assert.rejects(readAt(app, HOME), MOVED);
-  assert.equal(await resolve(app, 'LOCAL_API_KEY'), 'a new one', 'what is no key of a provider goes nowhere');
+  assert.equal(await resolve(app, 'LOCAL_API_KEY'), 'a new one', 'a secret that is not a provider key has no origin');
 });
 
-test('of many who ask at once for one that is bound to none, one address gets it', TIMEOUT, async () => {
+test('of concurrent first requests for a key, one origin is bound', TIMEOUT, async () => {
   await using app = await start({ env });
   await using _other = await secondReplica(app);
   const asked = Array.from({ length: 20 }, (_, n) => readAt(app, `https://host-${n % 4}.example`).then(() => n % 4));
@@ -60,7 +60,7 @@ test('of many who ask at once for one that is bound to none, one address gets it
   assert.equal(new Set(done.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))).size, 1);
 });
 
-test('a changed configuration moves no key; what a file says goes where the file says', TIMEOUT, async () => {
+test('a changed configuration does not move a key; a declared address is allowed', TIMEOUT, async () => {
   await using app = await start({ env, settings: entry(`${HOME}/v1`) });
   assert.equal(await readAt(app, HOME), 'of the environment');
   await configure(app, entry(`${ELSEWHERE}/v1`));
@@ -68,10 +68,10 @@ test('a changed configuration moves no key; what a file says goes where the file
   await configure(app, {
     providers: { entries: { 'a.b': { type: 'openai-compatible', baseUrl: ELSEWHERE, apiKeyName: 'LOCAL_API_KEY' } } },
   });
-  await assert.rejects(readAt(app, ELSEWHERE), MOVED, 'under whatever id');
+  await assert.rejects(readAt(app, ELSEWHERE), MOVED, 'under any provider id');
 });
 
-test('the operator moves a key by saying so in a file, and another’s key does not follow to a declared address', TIMEOUT, async () => {
+test('a declared address allows only the key that the declaration names', TIMEOUT, async () => {
   await using dir = await tempDir();
   {
     await using app = await start({ env, data: dir.path, settings: entry(HOME) });

@@ -10,20 +10,20 @@ interface Given {
   configuration: Pick<ConfigurationSource, 'origin'>;
 }
 
-/** Where the keys of providers are sent. */
+/** The origins that provider keys may be sent to. */
 export interface KeyOrigins {
-  /** Binds a key to the first address it is asked for; throws for any other that no file and no variable gives it. */
+  /** Binds a key to the first requested origin. Throws for another origin, unless a file or a variable declares it. */
   check(name: string, origin: string): Promise<void>;
-  /** It was set anew: whoever knows the key may say anew where it goes. */
+  /** Unbinds a key whose value was set again: the caller knows the key and may choose its origin. */
   release(name: string): Promise<void>;
 }
 
 /**
- * Whoever may configure a provider chooses its address and the name of its key, and need not know the key. So a key that was used
- * at one address goes to no other, until somebody sets it again.
+ * A caller who may configure a provider chooses its address and the name of its key without knowing the key. A key that was used at
+ * one address is therefore not sent to another one until it is set again.
  */
 export function createKeyOrigins({ documents, store, providers, configuration }: Given): KeyOrigins {
-  /** What the operator wrote down: who writes files and variables has the keys too. */
+  /** Whether files or variables of the operator, who has the keys anyway, name this origin for the key. */
   function isDeclared(name: string, origin: string): boolean {
     return Object.entries(providers().entries).some(
       ([id, { apiKeyName, baseUrl }]) =>
@@ -58,7 +58,7 @@ function isOperators(layer: ReturnType<ConfigurationSource['origin']>['layer']):
 function boundElsewhere(name: string, bound: string, origin: string): ServiceError {
   return new ServiceError(
     'PERMISSION_DENIED',
-    `${name} belongs to ${bound} and is not sent to ${origin}: set it again to use it there (env.set), name the address in a file, or keep the other key under a name of its own`,
+    `${name} is bound to ${bound} and is not sent to ${origin}. Set it again with env.set, declare the address in a file, or store the other key under its own name.`,
     { details: { reason: 'KEY_ORIGIN' } },
   );
 }

@@ -11,7 +11,7 @@ const PROVIDERS: Readonly<Record<string, string>> = {
   WHATSAPP: 'whatsapp',
 };
 
-/** Whose secret it is, as its name begins; nothing where that says nothing. */
+/** Derives the provider from the prefix of the name; empty for an unknown prefix. */
 export function providerOf(name: string): { provider?: string } {
   const [prefix = ''] = name.split('_', 1);
   return Object.hasOwn(PROVIDERS, prefix) ? { provider: PROVIDERS[prefix] ?? prefix } : {};

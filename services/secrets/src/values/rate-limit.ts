@@ -4,10 +4,10 @@ import type { RateDocument } from '../documents/collections.ts';
 
 const WINDOW_MS = 60_000;
 
-/** Counts a call against so many a minute of a client, over all replicas; refuses the one that is too many, and says when to come back. */
+/** Limits the calls of a client per minute over all replicas. Throws RESOURCE_EXHAUSTED with `retryAfterMs` above the limit. */
 export type Rate = (principal: Principal, method: string, most: number) => Promise<void>;
 
-/** Written down before the call is answered, so that no replica that dies forgets it. */
+/** Calls are stored before they are answered, so that the count survives a crash. */
 export function createRate(rates: Collection<RateDocument>, store: Pick<Store, 'now'>): Rate {
   return async (principal, method, most) => {
     const documents = rates.for(principal);
@@ -30,7 +30,7 @@ export function createRate(rates: Collection<RateDocument>, store: Pick<Store, '
 
 function tooMany(method: string, most: number, retryAfterMs: number): ServiceError {
   const seconds = Math.ceil(retryAfterMs / 1_000);
-  return new ServiceError('RESOURCE_EXHAUSTED', `${method} may be called ${most} times a minute: try again in ${seconds} s`, {
+  return new ServiceError('RESOURCE_EXHAUSTED', `${method} may be called ${most} times a minute. Try again in ${seconds} s.`, {
     details: { rate: true, retryAfterMs },
   });
 }

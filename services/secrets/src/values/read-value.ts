@@ -1,7 +1,7 @@
 import { readSecret, type Variables } from '@switchyard/service-kit';
 import type { OpenedValues } from './secret-values.ts';
 
-/** What was set while everything ran, else the environment, else the file that `<NAME>_FILE` points to. */
+/** Reads a secret from storage, else from the environment, else from the file that `<NAME>_FILE` names. */
 export async function readValue(
   { values, env }: { values: Pick<OpenedValues, 'places' | 'mustBeSealed'>; env: Variables },
   name: string,

@@ -9,7 +9,7 @@ const TIMEOUT = { timeout: 30_000 };
 const CANARY = 'canary-1b6ad0c2-sealed-to-one';
 const env = { SWITCHYARD_TOKEN: ENV, OPENAI_API_KEY: CANARY, OTHER_API_KEY: 'another value altogether' };
 
-test('who hears everything on the bus sees that a secret was asked for and answered, and not its value', TIMEOUT, async () => {
+test('no message on the bus contains the value of a resolved secret', TIMEOUT, async () => {
   await using app = await start({ env });
   const heard: string[] = [];
   const tap = await app.host.connect('observability');
@@ -21,7 +21,7 @@ test('who hears everything on the bus sees that a secret was asked for and answe
   for (const form of [CANARY, Buffer.from(CANARY).toString('base64url').slice(0, 30)]) assert.ok(!heard.join('\n').includes(form));
 });
 
-test('a captured answer opens neither for another asker nor for a later call, nor for another name', TIMEOUT, async () => {
+test('a recorded answer is rejected by another process, in a later request and for another name', TIMEOUT, async () => {
   await using app = await start({ env });
   const sessions = await app.host.connect('sessions');
   const captured: Result<'secrets.resolve'>[] = [];
@@ -37,16 +37,16 @@ test('a captured answer opens neither for another asker nor for a later call, no
   assert.equal(await read('OPENAI_API_KEY'), CANARY);
   answer.replayed = captured[0] ?? assert.fail();
   const refused = { code: 'DATA_LOSS', details: { reason: 'NOT_SEALED' } };
-  await assert.rejects(read('OPENAI_API_KEY'), refused, 'the same process, later');
+  await assert.rejects(read('OPENAI_API_KEY'), refused, 'a later request of the same process');
   await assert.rejects(createSecretReader(through, 'sessions')('OPENAI_API_KEY'), refused, 'another process');
   await assert.rejects(read('OTHER_API_KEY'), refused, 'another name');
   answer.replayed = { value: CANARY };
-  await assert.rejects(read('OPENAI_API_KEY'), refused, 'what nobody sealed');
+  await assert.rejects(read('OPENAI_API_KEY'), refused, 'clear text');
   delete answer.replayed;
   assert.equal(await read('OPENAI_API_KEY'), CANARY);
 });
 
-test('an asker that says another service, key or nonce than it was asked with does not open the answer', TIMEOUT, async () => {
+test('rejects an answer for another service, key or nonce, and a request with a low-order key', TIMEOUT, async () => {
   await using app = await start({ env });
   const sessions = await app.host.connect('sessions');
   const changes: Record<string, string> = { service: 'registry', nonce: 'another-nonce-of-22-chars' };
@@ -66,7 +66,7 @@ test('an asker that says another service, key or nonce than it was asked with do
   }
 });
 
-test('the longest value that may be set fits an answer', TIMEOUT, async () => {
+test('resolves a value of the maximum length', TIMEOUT, async () => {
   const value = '\uffff'.repeat(8_192);
   await using app = await start({ env: { ...env, LONG_API_KEY: value } });
   assert.equal(await resolve(app, 'LONG_API_KEY'), value);

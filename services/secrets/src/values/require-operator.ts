@@ -1,9 +1,9 @@
 import { ServiceError, type Principal } from '@switchyard/contracts';
 
-/** What is set is everybody's, so that only those of the tenant that the installation belongs to look at it and change it. */
+/** Secrets are shared by all tenants. Only the tenant of the installation may list and set them. */
 export function requireOperator({ tenant }: Principal, tenantId: string): void {
   if (tenant === tenantId) return;
-  throw new ServiceError('PERMISSION_DENIED', 'secrets belong to the tenant of the installation, which this token is not of', {
+  throw new ServiceError('PERMISSION_DENIED', 'Secrets can be managed only by tokens of the installation tenant.', {
     details: { reason: 'OTHER_TENANT' },
   });
 }

@@ -8,20 +8,20 @@ import { LRUCache } from 'lru-cache';
 const EVENT_INTERVAL_MS = 60_000;
 const MAX_RECENT_EVENTS = 10_000;
 
-/** What opens the house itself: kept by nobody but who runs it, and read by no service. */
+/** Names that configure the installation itself. They are never stored and never returned to services. */
 const HOUSE = /^(SECRETS_MASTER_KEY|SWITCHYARD_)/;
 
 export function isHouseSecret(name: string): boolean {
   return HOUSE.test(name);
 }
 
-/** Which names an agent may read; undefined for an agent that nobody knows. */
+/** Returns the name patterns that an agent may read; undefined for an unknown agent. */
 export type Allowed = (tenant: string, agentId: string) => readonly string[] | undefined;
 
-/** Lets through who may read a secret: services for themselves, an agent what its list names. An empty list names none. */
+/** Throws unless the caller may read the secret. Services may read all; agents only names on their allowlist. */
 export function checkReader({ tenant, agent }: Principal, name: string, allowed: Allowed): void {
   if (agent === undefined || (allowed(tenant, agent) ?? []).some((pattern) => matchesGlob(pattern, name))) return;
-  throw new ServiceError('PERMISSION_DENIED', `agents.${agent}.secrets.allow does not name ${name}`, {
+  throw new ServiceError('PERMISSION_DENIED', `agents.${agent}.secrets.allow does not include ${name}`, {
     details: { reason: 'SECRET_NOT_ALLOWED' },
   });
 }

@@ -19,7 +19,7 @@ async function documents({ host }: TestService) {
   return { of: secrets.for({ tenant: 'default' }), [Symbol.asyncDispose]: () => store.close() };
 }
 
-test('a secret is set, read by the services that may, listed without its value, and set again', TIMEOUT, async () => {
+test('sets, resolves, lists and replaces a secret', TIMEOUT, async () => {
   await using app = await start({ env: { ...sealed, OPENAI_API_KEY: 'of the environment' } });
   assert.equal(await resolve(app, 'OPENAI_API_KEY'), 'of the environment');
   const set = await app.bus.call('env.set', { key: 'OPENAI_API_KEY', value: CANARY });
@@ -38,7 +38,7 @@ test('a secret is set, read by the services that may, listed without its value, 
   );
 });
 
-test('a value stands nowhere but in its seal: no log, event, answer, error or document shows it', TIMEOUT, async () => {
+test('no log, event, answer, error or document contains a value in clear text', TIMEOUT, async () => {
   const kept = keptLog();
   await using data = await tempDir();
   await using app = await start({ env: sealed, log: kept.log, data: data.path });
@@ -69,7 +69,7 @@ async function filesOf(dir: string): Promise<string[]> {
   return Promise.all(['', '-wal'].map((end) => readFile(`${dir}/store/secrets.db${end}`, 'latin1').catch(() => '')));
 }
 
-test('a row that is changed, swapped for another or put back does not open', TIMEOUT, async () => {
+test('a changed, swapped or restored row fails to decrypt', TIMEOUT, async () => {
   await using app = await start({ env: sealed });
   for (const key of ['A', 'B', 'C']) await app.bus.call('env.set', { key, value: `value of ${key}` });
   await using stored = await documents(app);
@@ -109,7 +109,7 @@ test(
   },
 );
 
-test('a master key that is none stops the start with what to do, and is not repeated', TIMEOUT, async () => {
+test('an invalid master key stops the start with a remedy and is not printed', TIMEOUT, async () => {
   for (const key of ['too-short-to-be-one', '0'.repeat(64)])
     await assert.rejects(
       start({ env: { SWITCHYARD_TOKEN: ENV, SECRETS_MASTER_KEY: key } }),
@@ -117,7 +117,7 @@ test('a master key that is none stops the start with what to do, and is not repe
     );
 });
 
-test('without a master key a file keeps them where the launcher names one, with a warning; else nothing is kept', TIMEOUT, async () => {
+test('without a master key secrets are stored in the env file with a warning, or rejected if there is none', TIMEOUT, async () => {
   await using dir = await tempDir();
   const envFile = `${dir.path}/.env`;
   await writeFile(envFile, '# mine\nlower.case=kept as it is\nGROQ_API_KEY=from-the-file\n');
@@ -148,7 +148,7 @@ test('without a master key a file keeps them where the launcher names one, with 
   assert.deepEqual(await bare.bus.call('env.list', {}), { secrets: [], total: 0, truncated: false });
 });
 
-test('an agent reads what its list names and nothing else, services for themselves all but what opens the house', TIMEOUT, async () => {
+test('agents read only names on their allowlist, and services everything except reserved names', TIMEOUT, async () => {
   await using app = await start({ env: { ...sealed, WEATHER_KEY: 'sunny', OTHER_KEY: 'x' } });
   const agents = await (await app.host.connect('registry')).kv(AGENTS_BUCKET);
   const project = (agentId: string, allow: string[]) => {
@@ -174,7 +174,7 @@ test('an agent reads what its list names and nothing else, services for themselv
     await assert.rejects(createSecretReader(sessions, 'sessions')(name), (error: Error) => !error.message.includes(MASTER));
 });
 
-test('five writes and thirty lists a minute of a client, at whichever replica and after any death', TIMEOUT, async () => {
+test('limits a client to five writes and thirty lists a minute over all replicas and restarts', TIMEOUT, async () => {
   await using data = await tempDir();
   {
     await using app = await start({ env: sealed, data: data.path });
@@ -192,7 +192,7 @@ test('five writes and thirty lists a minute of a client, at whichever replica an
   await again.bus.as(principal({ client: 'another', scopes: ['*'] })).call('env.set', { key: 'A', value: 'x' });
 });
 
-test('the list is cut at its limit, and found by a name with stars in any case', TIMEOUT, async () => {
+test('env.list applies limit and filter, ignoring case', TIMEOUT, async () => {
   await using dir = await tempDir();
   await writeFile(`${dir.path}/.env`, ['A_KEY', 'B_KEY', 'C_TOKEN'].map((name) => `${name}=x`).join('\n'));
   await using app = await start({ envFile: `${dir.path}/.env` });
@@ -205,7 +205,7 @@ test('the list is cut at its limit, and found by a name with stars in any case',
   assert.deepEqual(await names({ filter: 'key' }), [[], { total: 0, truncated: false }]);
 });
 
-test('they are the installation’s, and whoever keeps a value is told that it changed, but not which', TIMEOUT, async () => {
+test('rejects other tenants, and announces a change without the name of the secret', TIMEOUT, async () => {
   await using app = await start({ env: sealed });
   const other = app.bus.as(principal({ tenant: 'other', scopes: ['*'] }));
   await assert.rejects(other.call('env.list', {}), { code: 'PERMISSION_DENIED' });

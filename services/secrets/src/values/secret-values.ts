@@ -15,25 +15,26 @@ interface Given {
   store: Pick<Store, 'now'>;
   tenant: string;
   env: Variables;
-  /** Of a process that keeps all it has on this machine alone. */
+  /** Clear-text storage of an installation in one process. */
   envFile: string | undefined;
-  /** They are sealed, or there are none: no file in clear text. */
+  /** Whether a master key is mandatory (`security.secrets.enabled`). */
   demanded: boolean;
-  /** Whether what has this name is kept and read sealed or not at all. */
+  /** Whether a secret of this name may only be stored and read encrypted. */
   mustBeSealed: (name: string) => boolean;
   log: Logger;
 }
 
-/** Every place where a value may be, strongest first, and the one that is written to. */
+/** The storages of secret values. */
 export interface OpenedValues {
+  /** In the order in which they are read. */
   places: readonly Values[];
-  /** What the record of what was done is sealed with. Undefined without a master key. */
+  /** Signs audit records. Undefined without a master key. */
   auditSeal: AuditSeal | undefined;
   /** Decrypts the params that callers encrypt to this service. The same at every replica that has the master key. */
   paramsKey: DecryptionKey;
-  /** Without a master key: whether another replica has one by now, and seals what this one could not. */
+  /** Whether another replica has a master key and this one has none. */
   sealedElsewhere: () => Promise<boolean>;
-  /** For what has this name. Throws where there is none. */
+  /** The storage that a secret of this name is written to. Throws if there is none. */
   writable(name?: string): Values;
   mustBeSealed: (name: string) => boolean;
 }
@@ -42,7 +43,10 @@ const PARAMS_KEY = 'switchyard/params-key/v1';
 /** Without a master key only one process writes secrets, so the key of that process is enough. */
 let processKey: DecryptionKey | undefined;
 
-/** Sealed where there is a master key, else in a file where there may be one. Refuses to start without the key of what is sealed. */
+/**
+ * Opens encrypted storage if there is a master key, else the file if one is allowed. Throws a StartError if encrypted data exists and
+ * the key is missing.
+ */
 export async function openValues(given: Given): Promise<OpenedValues> {
   const { secrets, dataKeys, store, tenant, env, demanded, mustBeSealed, log } = given;
   const envFile = demanded ? undefined : given.envFile;
@@ -55,7 +59,7 @@ export async function openValues(given: Given): Promise<OpenedValues> {
   const sealed = key && createSealedValues({ documents, key, tenant, store });
   const file = envFile === undefined ? undefined : openEnvFile(envFile);
   if (sealed === undefined && file !== undefined)
-    log.warn({ envFile }, 'SECRETS_MASTER_KEY is not set: what env.set is told is kept in a file, in clear text');
+    log.warn({ envFile }, 'SECRETS_MASTER_KEY is not set; env.set stores secrets in a file in clear text');
   const places = [sealed, file].filter((place) => place !== undefined);
   return {
     places,
@@ -73,11 +77,11 @@ export async function openValues(given: Given): Promise<OpenedValues> {
   };
 }
 
-const SEALED = 'There are sealed secrets, and SECRETS_MASTER_KEY is not set: set the one they are sealed with.';
+const SEALED = 'The stored secrets are encrypted, and SECRETS_MASTER_KEY is not set. Set the key that they are encrypted with.';
 const SEALED_RECORD =
-  'The record of what was done is sealed with a master key, and SECRETS_MASTER_KEY is not set: set the one it was started with before.';
-const NO_KEY = 'there is no master key: give the secrets service SECRETS_MASTER_KEY (openssl rand -hex 32) and start it again.';
-const NONE = `A file is for one process alone, and ${NO_KEY}`;
+  'The audit log is signed with a master key, and SECRETS_MASTER_KEY is not set. Set the key of the previous start.';
+const NO_KEY = 'there is no master key. Set SECRETS_MASTER_KEY for the secrets service (openssl rand -hex 32) and restart it.';
+const NONE = `A cluster cannot store secrets in a file, and ${NO_KEY}`;
 const DEMANDED = `security.secrets.enabled is true, and ${NO_KEY}`;
 
 async function readMasterKeys(env: Variables): Promise<MasterKeys | undefined> {
@@ -91,5 +95,5 @@ async function readKey(env: Variables, name: string): Promise<SealingKey | undef
   if (text === undefined) return undefined;
   const key = readMasterKey(text);
   if (key !== undefined) return key;
-  throw new StartError(`${name} must be 32 random bytes, as 64 hexadecimal digits or 44 of base64: openssl rand -hex 32.`);
+  throw new StartError(`${name} must be 32 random bytes in hexadecimal (64 digits) or base64 (44). Create it with: openssl rand -hex 32`);
 }
