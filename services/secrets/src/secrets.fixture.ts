@@ -2,7 +2,7 @@ import { TOKENS_BUCKET, TokenProjection } from '@switchyard/contracts';
 import { createSecretReader, startService, watchBucket, type Host } from '@switchyard/service-kit';
 import { createLogger, type Logger } from '@switchyard/telemetry';
 import { principal, testService, type TestService, type TestServiceOptions } from '@switchyard/testkit';
-import { spentCollection, tokenCollection, TokenDocument, type TokenData } from './documents/collections.ts';
+import { retiredSecretCollection, tokenCollection, TokenDocument, type TokenData } from './documents/collections.ts';
 import { defineSecrets, secrets, type SecretsOptions } from './service.ts';
 
 export const ENV = 'e'.repeat(40);
@@ -34,7 +34,10 @@ export async function projected({ host }: { host: Host }): Promise<Map<string, T
 /** Opens the documents of the service for direct access by tests. */
 export async function openData({ host }: { host: Host }): Promise<TokenData & AsyncDisposable> {
   const store = await host.store('secrets');
-  return { ...(await store.open({ tokens: tokenCollection, spent: spentCollection })), [Symbol.asyncDispose]: () => store.close() };
+  return {
+    ...(await store.open({ tokens: tokenCollection, retiredSecrets: retiredSecretCollection })),
+    [Symbol.asyncDispose]: () => store.close(),
+  };
 }
 
 /** A minted token as it is stored. */
@@ -43,7 +46,7 @@ export function stored(id: string, fields: Partial<TokenDocument> = {}): TokenDo
 }
 
 /** A logger that collects its lines. */
-export function keptLog(): { log: Logger; lines: () => Record<string, unknown>[]; text: () => string } {
+export function collectingLog(): { log: Logger; lines: () => Record<string, unknown>[]; text: () => string } {
   const written: string[] = [];
   const log = createLogger({ level: 'info', destination: { write: (line: string) => void written.push(line) } });
   return { log, lines: () => written.map((line) => JSON.parse(line) as Record<string, unknown>), text: () => written.join('') };

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { hashToken } from '@switchyard/security';
 import { principal, tempDir } from '@switchyard/testkit';
-import { ENV, keptLog, projected, resolve, root, start } from './secrets.fixture.ts';
+import { ENV, collectingLog, projected, resolve, root, start } from './secrets.fixture.ts';
 
 test('the token of the environment exists after startup, and its secret is stored nowhere', async () => {
   await using app = await start();
@@ -54,7 +54,7 @@ test('a token under a reused id is another client with a newer version', async (
   assert.equal(second?.hash, hashToken(secret));
 });
 
-test('of concurrent tokens.create calls for one revoked id, one succeeds', async () => {
+test('one of several concurrent tokens.create calls for a revoked id succeeds', async () => {
   await using app = await start();
   await app.bus.call('tokens.create', { id: 'ci', scopes: ['rpc'] });
   await app.bus.call('tokens.revoke', { id: 'ci' });
@@ -138,7 +138,7 @@ test('budgets are listed, projected, kept by a rotation and removed with the tok
 });
 
 test('token changes are logged with the client and without secrets', async () => {
-  const kept = keptLog();
+  const kept = collectingLog();
   await using app = await start({ log: kept.log });
   const secrets = [ENV, (await app.bus.call('tokens.create', { id: 'ci', scopes: ['rpc'] })).secret];
   secrets.push((await app.bus.call('tokens.rotate', { id: 'ci' })).secret);

@@ -1,17 +1,17 @@
 import { isOauthTokenName, secrets as contract } from '@switchyard/contracts';
 import { defineService, type ServiceDefinition, type StoreFile } from '@switchyard/service-kit';
 import {
-  auditBegunCollection,
+  pendingCallCollection,
   auditCollection,
   auditHeadCollection,
   dataKeyCollection,
   keyOriginCollection,
   rateCollection,
   secretCollection,
-  spentCollection,
+  retiredSecretCollection,
   tokenCollection,
 } from './documents/collections.ts';
-import { openAudit } from './audit/audit-log.ts';
+import { openAuditLog } from './audit/audit-log.ts';
 import { auditBegin, auditFinish, auditLooked, auditRead } from './handlers/audit.ts';
 import { envList } from './handlers/env-list.ts';
 import { envSet } from './handlers/env-set.ts';
@@ -24,14 +24,14 @@ import { tokensRevoke } from './handlers/tokens-revoke.ts';
 import { tokensRotate } from './handlers/tokens-rotate.ts';
 import { readDeclarations } from './tokens/token-declarations.ts';
 import { declareTokens } from './tokens/declare-tokens.ts';
-import { endExpired } from './tokens/expire-tokens.ts';
+import { startTokenExpiry } from './tokens/expire-tokens.ts';
 import { createFirstToken, type FirstToken } from './tokens/first-token.ts';
-import { anyGrantsEverything } from './tokens/live-tokens.ts';
-import { openProjector } from './tokens/token-projector.ts';
-import { watchAllowed } from './values/agent-allowlists.ts';
+import { hasFullAccessToken } from './tokens/live-tokens.ts';
+import { openTokenProjector } from './tokens/token-projector.ts';
+import { watchAgentAllowlists } from './values/agent-allowlists.ts';
 import { createKeyOrigins } from './values/key-origins.ts';
-import { openValues } from './values/secret-values.ts';
-import { createRate } from './values/rate-limit.ts';
+import { openSecretValues } from './values/secret-values.ts';
+import { createRateLimit } from './values/rate-limit.ts';
 
 /** Default of `security.secrets.dbPath`; it selects the store of the installation. */
 const DEFAULT_DB_PATH = 'secrets.db';
@@ -59,53 +59,69 @@ export function defineSecrets({ firstToken, envFile }: SecretsOptions = {}): Ser
     storeFile: ({ security }) => resolveStoreFile(security.secrets.dbPath),
 
     async setup({ settings, store, bus, own, env, log, configuration, setParamsDecryption }) {
-      const { secrets, dataKeys, keyOrigins, rates, records, heads, begun, ...data } = await store.open({
+      const { secrets, dataKeys, keyOrigins, rates, records, heads, pendingCalls, ...data } = await store.open({
         tokens: tokenCollection,
-        spent: spentCollection,
+        retiredSecrets: retiredSecretCollection,
         secrets: secretCollection,
         dataKeys: dataKeyCollection,
         keyOrigins: keyOriginCollection,
         rates: rateCollection,
         records: auditCollection,
         heads: auditHeadCollection,
-        begun: auditBegunCollection,
+        pendingCalls: pendingCallCollection,
       });
       const { gateway, tenantId: tenant } = settings.current;
       const origin = configuration.origin('gateway.tokens');
       await declareTokens({ ...data, store, tenant, log }, await readDeclarations({ env, entries: gateway.tokens, origin }));
-      const mine = data.tokens.for({ tenant });
-      await firstToken?.(createFirstToken(mine, store));
-      if (!(await anyGrantsEverything(mine, store.now())))
+      const tokenDocuments = data.tokens.for({ tenant });
+      await firstToken?.(createFirstToken(tokenDocuments, store));
+      if (!(await hasFullAccessToken(tokenDocuments, store.now())))
         log.warn({ tenant }, 'no token has full access; set SWITCHYARD_TOKEN and restart to create one');
 
-      const projector = own.use(await openProjector(bus, data.tokens));
+      const projector = own.use(await openTokenProjector(bus, data.tokens));
       await projector.rebuild();
       own.defer(bus.onRestored(() => projector.rebuild()));
-      const given = { ...data, store, projector, tenantId: tenant };
-      own.use(endExpired({ ...given, log }));
-      const { enabled: demanded } = settings.current.security.secrets;
-      const mustBeSealed = (name: string): boolean => settings.current.oauth.storage === 'encrypted' && isOauthTokenName(name);
-      const values = await openValues({ secrets, dataKeys, store, tenant, env, envFile, demanded, mustBeSealed, log });
+      const tokenDeps = { ...data, store, projector, tenantId: tenant };
+      own.use(startTokenExpiry({ ...tokenDeps, log }));
+      const { enabled: encryptionRequired } = settings.current.security.secrets;
+      const requiresEncryption = (name: string): boolean => settings.current.oauth.storage === 'encrypted' && isOauthTokenName(name);
+      const values = await openSecretValues({
+        secrets,
+        dataKeys,
+        store,
+        tenant,
+        env,
+        envFile,
+        encryptionRequired,
+        requiresEncryption,
+        log,
+      });
       const audit = own.use(
-        openAudit({ data: { records, heads, begun }, store, log, seal: values.auditSeal, sealedElsewhere: values.sealedElsewhere }),
+        openAuditLog({
+          data: { records, heads, pendingCalls },
+          store,
+          log,
+          auditKey: values.auditKey,
+          isEncryptedElsewhere: values.isEncryptedElsewhere,
+        }),
       );
       setParamsDecryption(createParamsDecryption({ values, store }));
-      const allowed = own.use(await watchAllowed(bus, log)).of;
+      const allowlist = own.use(await watchAgentAllowlists(bus, log)).get;
       const documents = keyOrigins.for({ tenant });
       const origins = createKeyOrigins({ documents, store, providers: () => settings.current.providers, configuration });
-      const kept = { values, origins, rate: createRate(rates, store), tenantId: tenant, store, bus };
+      const envDeps = { values, origins, rateLimit: createRateLimit(rates, store), tenantId: tenant, store, bus };
       return {
-        'tokens.list': tokensList(given),
-        'tokens.create': tokensCreate(given),
-        'tokens.revoke': tokensRevoke(given),
-        'tokens.rotate': tokensRotate(given),
-        'env.set': envSet(kept),
-        'env.list': envList(kept),
+        'tokens.list': tokensList(tokenDeps),
+        'tokens.create': tokensCreate(tokenDeps),
+        'tokens.revoke': tokensRevoke(tokenDeps),
+        'tokens.rotate': tokensRotate(tokenDeps),
+        'env.set': envSet(envDeps),
+        'env.list': envList(envDeps),
         'audit.begin': auditBegin(audit),
         'audit.finish': auditFinish(audit),
         'audit.looked': auditLooked(audit),
         'audit.read': auditRead(audit),
-        'secrets.resolve': secretsResolve({ values, env, allowed, origins, store }),
+        'secrets.resolve': secretsResolve({ values, env, allowlist, origins, store }),
         'secrets.sealingKey': secretsSealingKey({ values, store }),
         'secrets.webhookKeys': secretsWebhookKeys({ values, env, settings, store }),
       };

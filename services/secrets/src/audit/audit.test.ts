@@ -7,17 +7,17 @@ import { openStore, type Collection, type Document, type Store } from '@switchya
 import { silentLogger } from '@switchyard/telemetry';
 import { principal, tempDir } from '@switchyard/testkit';
 import {
-  auditBegunCollection,
+  pendingCallCollection,
   auditCollection,
   auditHeadCollection,
   dataKeyCollection,
-  type AuditBegunDocument,
+  type PendingCallDocument,
   type AuditData,
 } from '../documents/collections.ts';
 import { ENV, root, secondReplica, start } from '../secrets.fixture.ts';
-import { auditSeal, isSealed, openDataKey } from '../values/data-key.ts';
-import { createChain } from './audit-chain.ts';
-import { openAudit, type Audit } from './audit-log.ts';
+import { loadAuditKey, isEncrypted, openDataKey } from '../values/data-key.ts';
+import { createAuditChain } from './audit-chain.ts';
+import { openAuditLog, type AuditLog } from './audit-log.ts';
 
 const TIMEOUT = { timeout: 30_000 };
 const TENANT = { tenant: 'default' };
@@ -30,7 +30,7 @@ interface World {
   store: Store;
   told: string[];
   /** Simulates a replica that crashes at a write: this write fails before or after it is stored, and all later writes fail. */
-  replica(death?: Death): Audit;
+  replica(death?: Death): AuditLog;
 }
 
 interface Death {
@@ -45,16 +45,16 @@ async function openWorld(t: TestContext): Promise<World> {
   t.after(() => store.close());
   const told: string[] = [];
   await store.publishTo(async ({ payload }) => void told.push((payload as { outcome: string }).outcome));
-  const data = await store.open({ records: auditCollection, heads: auditHeadCollection, begun: auditBegunCollection });
+  const data = await store.open({ records: auditCollection, heads: auditHeadCollection, pendingCalls: pendingCallCollection });
   return {
     data,
     store,
     told,
-    replica: (death) => opened(t, openAudit({ data: death ? dying(data, death) : data, store, log: silentLogger() })),
+    replica: (death) => opened(t, openAuditLog({ data: death ? dying(data, death) : data, store, log: silentLogger() })),
   };
 }
 
-function opened(t: TestContext, audit: Audit): Audit {
+function opened(t: TestContext, audit: AuditLog): AuditLog {
   t.after(() => audit[Symbol.asyncDispose]());
   return audit;
 }
@@ -89,7 +89,7 @@ function dying(data: AuditData, { write, when }: Death): AuditData {
   return {
     records: wrap(data.records, { insert: 'record' }),
     heads: wrap(data.heads, { insert: 'head', update: 'head' }),
-    begun: wrap(data.begun, { remove: 'removal' }),
+    pendingCalls: wrap(data.pendingCalls, { remove: 'removal' }),
   };
 }
 
@@ -103,53 +103,49 @@ const act = (id: string) => ({
   replica: 'secrets-1',
 });
 
-async function begin(audit: Audit, { store }: World, id: string): Promise<void> {
+async function begin(audit: AuditLog, { store }: World, id: string): Promise<void> {
   await audit.begin(root, { ...act(id), deadline: store.now() + DEADLINE_MS });
 }
 
 /** Verifies the chain and returns its records with their outcomes. */
 async function onRecord({ data, store }: World): Promise<[string, string][]> {
-  const { records, head } = await createChain(data, 'default', { store }).read(0, 1_000);
+  const { records, head } = await createAuditChain(data, 'default', { store }).read(0, 1_000);
   const check = checkChain();
   for (const record of records) assert.equal(check.next(record), undefined);
   assert.ok(head.seq <= records.length);
   return records.map(({ id, outcome }) => [id, outcome]);
 }
 
-test(
-  'what is done by a method stands on record before it is answered, with who, what and how it ended, and without any value',
-  TIMEOUT,
-  async () => {
-    await using app = await start();
-    await app.bus.call('tokens.create', { id: 'ci', scopes: ['rpc'] });
-    await assert.rejects(app.bus.call('tokens.revoke', { id: 'nobody' }), { code: 'NOT_FOUND' });
-    const limited = app.bus.as(principal({ client: 'deputy', scopes: ['admin'] }));
-    await assert.rejects(limited.call('tokens.create', { id: 'up', scopes: ['*'] }), { code: 'PERMISSION_DENIED' });
-    await assert.rejects(app.bus.call('env.set', { key: 'A', value: 'canary-value' }), { code: 'FAILED_PRECONDITION' });
-    await app.bus.call('tokens.list', {});
-    const { records } = await app.bus.call('audit.read', { after: 0, limit: 10 });
-    assert.deepEqual(
-      records.map(({ seq, client, method, kind, target, outcome, code }) => [seq, client, method, kind, target, outcome, code]),
-      [
-        [1, 'root', 'tokens.create', 'destructive', { id: 'ci' }, 'success', undefined],
-        [2, 'root', 'tokens.revoke', 'destructive', { id: 'nobody' }, 'failure', 'NOT_FOUND'],
-        [3, 'deputy', 'tokens.create', 'destructive', { id: 'up' }, 'denied', 'PERMISSION_DENIED'],
-        [4, 'root', 'env.set', 'destructive', { key: 'A' }, 'failure', 'FAILED_PRECONDITION'],
-      ],
-    );
-    assert.ok(!JSON.stringify(records).includes('canary-value') && !JSON.stringify(records).includes(ENV));
-    const { timestamp: _, ...event } = await app.nextEvent('audit:event');
-    const { metadata, ...rest } = event;
-    assert.deepEqual(rest, {
-      agentId: 'root',
-      tenantId: 'default',
-      actionType: 'tokens.create',
-      classification: 'destructive',
-      outcome: 'success',
-    });
-    assert.deepEqual([metadata?.['seq'], metadata?.['hash'], metadata?.['id']], [1, records[0]?.hash, records[0]?.id]);
-  },
-);
+test('a method call is recorded before its answer, with client, target and outcome, and without values', TIMEOUT, async () => {
+  await using app = await start();
+  await app.bus.call('tokens.create', { id: 'ci', scopes: ['rpc'] });
+  await assert.rejects(app.bus.call('tokens.revoke', { id: 'nobody' }), { code: 'NOT_FOUND' });
+  const limited = app.bus.as(principal({ client: 'deputy', scopes: ['admin'] }));
+  await assert.rejects(limited.call('tokens.create', { id: 'up', scopes: ['*'] }), { code: 'PERMISSION_DENIED' });
+  await assert.rejects(app.bus.call('env.set', { key: 'A', value: 'canary-value' }), { code: 'FAILED_PRECONDITION' });
+  await app.bus.call('tokens.list', {});
+  const { records } = await app.bus.call('audit.read', { after: 0, limit: 10 });
+  assert.deepEqual(
+    records.map(({ seq, client, method, kind, target, outcome, code }) => [seq, client, method, kind, target, outcome, code]),
+    [
+      [1, 'root', 'tokens.create', 'destructive', { id: 'ci' }, 'success', undefined],
+      [2, 'root', 'tokens.revoke', 'destructive', { id: 'nobody' }, 'failure', 'NOT_FOUND'],
+      [3, 'deputy', 'tokens.create', 'destructive', { id: 'up' }, 'denied', 'PERMISSION_DENIED'],
+      [4, 'root', 'env.set', 'destructive', { key: 'A' }, 'failure', 'FAILED_PRECONDITION'],
+    ],
+  );
+  assert.ok(!JSON.stringify(records).includes('canary-value') && !JSON.stringify(records).includes(ENV));
+  const { timestamp: _, ...event } = await app.nextEvent('audit:event');
+  const { metadata, ...rest } = event;
+  assert.deepEqual(rest, {
+    agentId: 'root',
+    tenantId: 'default',
+    actionType: 'tokens.create',
+    classification: 'destructive',
+    outcome: 'success',
+  });
+  assert.deepEqual([metadata?.['seq'], metadata?.['hash'], metadata?.['id']], [1, records[0]?.hash, records[0]?.id]);
+});
 
 test('two replicas append to one chain per tenant without a gap', TIMEOUT, async () => {
   await using app = await start();
@@ -214,8 +210,8 @@ for (const [what, { change, found }] of Object.entries(changes))
 test('with a master key, verification reports records that were rewritten in the database', TIMEOUT, async (t) => {
   const world = await openWorld(t);
   const key = randomBytes(32);
-  const seal = { key, since: world.store.now() - LONG_AFTER_MS };
-  const audit = opened(t, openAudit({ data: world.data, store: world.store, log: silentLogger(), seal }));
+  const auditKey = { key, since: world.store.now() - LONG_AFTER_MS };
+  const audit = opened(t, openAuditLog({ data: world.data, store: world.store, log: silentLogger(), auditKey }));
   for (const id of ['a', 'b', 'c', 'd']) {
     await begin(audit, world, id);
     await audit.finish(root, id, { outcome: 'success' });
@@ -254,9 +250,9 @@ test('with a master key, verification reports records that were rewritten in the
 test('the rollout of a first master key raises no alarm, and replicas without it stop writing', TIMEOUT, async (t) => {
   const world = await openWorld(t);
   const dataKeys = (await world.store.open({ dataKeys: dataKeyCollection })).dataKeys.for(TENANT);
-  const sealedElsewhere = () => isSealed(dataKeys);
-  const old = opened(t, openAudit({ data: world.data, store: world.store, log: silentLogger(), sealedElsewhere }));
-  const write = async (audit: Audit, id: string): Promise<void> => {
+  const isEncryptedElsewhere = () => isEncrypted(dataKeys);
+  const old = opened(t, openAuditLog({ data: world.data, store: world.store, log: silentLogger(), isEncryptedElsewhere }));
+  const write = async (audit: AuditLog, id: string): Promise<void> => {
     await begin(audit, world, id);
     await audit.finish(root, id, { outcome: 'success' });
   };
@@ -267,9 +263,9 @@ test('the rollout of a first master key raises no alarm, and replicas without it
     { current: mintSealingKey('kek'), previous: undefined },
     { tenant: 'default', store: world.store },
   );
-  const seal = await auditSeal(dataKeys, key);
-  assert.ok(seal.since > 0);
-  const fresh = opened(t, openAudit({ data: world.data, store: world.store, log: silentLogger(), seal }));
+  const auditKey = await loadAuditKey(dataKeys, key);
+  assert.ok(auditKey.since > 0);
+  const fresh = opened(t, openAuditLog({ data: world.data, store: world.store, log: silentLogger(), auditKey }));
   await write(fresh, 'c');
   const away = { code: 'UNAVAILABLE', details: { reason: 'AUDIT_UNSEALED' } };
   await assert.rejects(begin(old, world, 'd'), away);
@@ -278,7 +274,7 @@ test('the rollout of a first master key raises no alarm, and replicas without it
   const { records, forged } = await fresh.chain('default').read(0, 100);
   assert.deepEqual([records.map(({ mac }) => mac !== undefined), forged], [[false, true, true], undefined]);
   await dataKeys.update({ id: 'dek-1' }, { set: { createdAt: world.store.now() + LONG_AFTER_MS } });
-  assert.equal((await auditSeal(dataKeys, key)).since, 0, 'a start of signing without a valid MAC is ignored');
+  assert.equal((await loadAuditKey(dataKeys, key)).since, 0, 'a start of signing without a valid MAC is ignored');
 });
 
 const deaths: readonly [Death | 'before it finishes', 'success' | 'unknown'][] = [
@@ -293,7 +289,7 @@ const deaths: readonly [Death | 'before it finishes', 'success' | 'unknown'][] =
 
 for (const [death, outcome] of deaths)
   test(
-    `whoever dies ${typeof death === 'string' ? death : `${death.when} the write of the ${death.write}`} leaves one record, in the end`,
+    `a replica that crashes ${typeof death === 'string' ? death : `${death.when} the write of the ${death.write}`} leaves exactly one record`,
     TIMEOUT,
     async (t) => {
       const world = await openWorld(t);
@@ -303,12 +299,12 @@ for (const [death, outcome] of deaths)
       const now = world.store.now() + LONG_AFTER_MS;
       const later = { ...world, store: { ...world.store, now: () => now } };
       t.mock.timers.enable({ apis: ['setInterval'] });
-      const second = openAudit({ data: world.data, store: later.store, log: silentLogger() });
+      const second = openAuditLog({ data: world.data, store: later.store, log: silentLogger() });
       t.mock.timers.tick(5_000);
       await second[Symbol.asyncDispose]();
       assert.deepEqual(await onRecord(world), [['a', outcome]]);
-      assert.equal(await world.data.begun.for(TENANT).count({}), 0);
-      const next = opened(t, openAudit({ data: world.data, store: world.store, log: silentLogger() }));
+      assert.equal(await world.data.pendingCalls.for(TENANT).count({}), 0);
+      const next = opened(t, openAuditLog({ data: world.data, store: world.store, log: silentLogger() }));
       await begin(next, world, 'b');
       await next.finish(root, 'b', { outcome: 'success' });
       await next.finish(root, 'b', { outcome: 'failure' });
@@ -323,12 +319,12 @@ for (const [death, outcome] of deaths)
 test('the sweep skips calls that are still running', TIMEOUT, async (t) => {
   const world = await openWorld(t);
   t.mock.timers.enable({ apis: ['setInterval'] });
-  const audit = openAudit({ data: world.data, store: world.store, log: silentLogger() });
+  const audit = openAuditLog({ data: world.data, store: world.store, log: silentLogger() });
   await begin(audit, world, 'a');
   t.mock.timers.tick(5_000);
   await audit[Symbol.asyncDispose]();
   assert.deepEqual(await onRecord(world), []);
-  const waiting: AuditBegunDocument[] = (await world.data.begun.for(TENANT).find({})).items;
+  const waiting: PendingCallDocument[] = (await world.data.pendingCalls.for(TENANT).find({})).items;
   assert.equal(waiting.length, 1);
 });
 
@@ -337,9 +333,9 @@ test('audit.looked appends reads once, with their count', async (t) => {
   const [one, other] = [world.replica(), world.replica()];
   const { kind: _, ...call } = act('look_1');
   const looks = [{ ...call, method: 'tokens.list', target: {}, outcome: 'success' as const, count: 12, agoMs: 5_000 }];
-  await Promise.all([one.looked(root, looks), other.looked(root, looks)]);
-  await one.looked(root, looks);
-  const { records } = await createChain(world.data, 'default', { store: world.store }).read(0, 10);
+  await Promise.all([one.recordReads(root, looks), other.recordReads(root, looks)]);
+  await one.recordReads(root, looks);
+  const { records } = await createAuditChain(world.data, 'default', { store: world.store }).read(0, 10);
   assert.deepEqual(
     records.map(({ method, kind, client, count, at, since }) => [method, kind, client, count, at - since >= 5_000]),
     [['tokens.list', 'read', 'root', 12, true]],

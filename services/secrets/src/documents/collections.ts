@@ -12,7 +12,7 @@ import {
 } from '@switchyard/contracts';
 import { collection, json, type Collection } from '@switchyard/store';
 
-/** A bearer token. It stores the hash of the secret. Without a hash it is a tombstone, so that a reused id becomes another client. */
+/** A bearer token. It stores the hash of the secret. Without a hash it is a createTombstone, so that a reused id becomes another client. */
 export const TokenDocument = z.object({
   id: TokenId,
   hash: z.string().optional(),
@@ -31,16 +31,16 @@ export const TokenDocument = z.object({
   /** The client that created it, or a description of the source. */
   createdBy: z.string(),
   rotatedAt: z.int().optional(),
-  /** Where the environment or a file declares it, as text for operators. */
+  /** The variable or file that declares the token, as text for operators. */
   declared: z.string().optional(),
-  /** Set on a tombstone whose declaration was removed. If the same secret is declared again, the token returns as the same client. */
+  /** Set on a createTombstone whose declaration was removed. If the same secret is declared again, the token returns as the same client. */
   withdrawnHash: z.string().optional(),
   endedAt: z.int().optional(),
   /** Id and start of a revocation in progress. */
-  leaving: z.string().optional(),
-  leavingSince: z.int().optional(),
+  revocation: z.string().optional(),
+  revocationStartedAt: z.int().optional(),
   /** When this token last allowed the revocation of another admin token. */
-  vouchedAt: z.int().optional(),
+  reservedAt: z.int().optional(),
 });
 export type TokenDocument = z.infer<typeof TokenDocument>;
 export type LiveToken = TokenDocument & { hash: string };
@@ -63,24 +63,24 @@ export const tokenCollection = collection({
 });
 
 /** Hash of a secret that was revoked or replaced, written before the token changes. Such a secret cannot be declared again. */
-export const SpentDocument = z.object({ hash: z.string(), id: TokenId, at: z.int() });
+export const RetiredSecretDocument = z.object({ hash: z.string(), id: TokenId, at: z.int() });
 
-export const spentCollection = collection({
-  name: 'spent',
-  schema: SpentDocument,
+export const retiredSecretCollection = collection({
+  name: 'retiredSecrets',
+  schema: RetiredSecretDocument,
   key: 'hash',
   indexes: [{ fields: ['hash'], across: true }],
 });
 
 export interface TokenData {
   tokens: Collection<TokenDocument>;
-  spent: Collection<z.infer<typeof SpentDocument>>;
+  retiredSecrets: Collection<z.infer<typeof RetiredSecretDocument>>;
 }
 
 /** A value stored by `env.set`, encrypted and bound to its name and version. */
 export const SecretDocument = z.object({
   name: SecretName,
-  sealed: z.string(),
+  ciphertext: z.string(),
   version: z.int().positive(),
   createdAt: z.int(),
   updatedAt: z.int(),
@@ -92,8 +92,8 @@ export const secretCollection = collection({ name: 'secrets', schema: SecretDocu
 /** The key that encrypts values, itself encrypted with the master key. */
 export const DataKeyDocument = z.object({
   id: z.string(),
-  kekId: z.string(),
-  wrapped: z.string(),
+  masterKeyId: z.string(),
+  encryptedKey: z.string(),
   createdAt: z.int(),
   /** MAC of `createdAt` under the audit key. From then on every audit record has a MAC. */
   createdMac: z.string().optional(),
@@ -109,7 +109,7 @@ export type KeyOriginDocument = z.infer<typeof KeyOriginDocument>;
 export const keyOriginCollection = collection({ name: 'keyOrigins', schema: KeyOriginDocument, key: 'name' });
 
 /** Times of the rate-limited calls of one client within the last minute. */
-export const RateDocument = z.object({ id: z.string(), at: z.array(z.int()), ver: z.int().nonnegative() });
+export const RateDocument = z.object({ id: z.string(), calledAt: z.array(z.int()), ver: z.int().nonnegative() });
 export type RateDocument = z.infer<typeof RateDocument>;
 
 export const rateCollection = collection({ name: 'rates', schema: RateDocument, key: 'id' });
@@ -132,7 +132,7 @@ export const AuditHeadDocument = AuditHead.extend({ name: z.string() });
 export const auditHeadCollection = collection({ name: 'auditHeads', schema: AuditHeadDocument, key: 'name' });
 
 /** An audited call whose outcome is not reported yet. */
-export const AuditBegunDocument = AuditRecord.pick({
+export const PendingCallDocument = AuditRecord.pick({
   id: true,
   method: true,
   kind: true,
@@ -144,11 +144,11 @@ export const AuditBegunDocument = AuditRecord.pick({
   client: true,
   agent: true,
 }).extend({ until: z.int(), target: json(AuditRecord.shape.target) });
-export type AuditBegunDocument = z.infer<typeof AuditBegunDocument>;
+export type PendingCallDocument = z.infer<typeof PendingCallDocument>;
 
-export const auditBegunCollection = collection({
-  name: 'auditBegun',
-  schema: AuditBegunDocument,
+export const pendingCallCollection = collection({
+  name: 'auditPending',
+  schema: PendingCallDocument,
   key: 'id',
   indexes: [{ fields: ['until'], across: true }],
 });
@@ -156,5 +156,5 @@ export const auditBegunCollection = collection({
 export interface AuditData {
   records: Collection<AuditDocument>;
   heads: Collection<z.infer<typeof AuditHeadDocument>>;
-  begun: Collection<AuditBegunDocument>;
+  pendingCalls: Collection<PendingCallDocument>;
 }

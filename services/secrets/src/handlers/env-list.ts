@@ -1,25 +1,25 @@
 import type { Handler } from '@switchyard/bus';
 import { matchesGlob } from '@switchyard/security';
-import type { OpenedValues } from '../values/secret-values.ts';
-import type { Rate } from '../values/rate-limit.ts';
+import type { SecretValues } from '../values/secret-values.ts';
+import type { RateLimit } from '../values/rate-limit.ts';
 import { requireOperator } from '../values/require-operator.ts';
-import type { Listed } from '../values/secret-storage.ts';
+import type { SecretListing } from '../values/secret-storage.ts';
 
-const A_MINUTE = 30;
+const MAX_CALLS_PER_MINUTE = 30;
 
-interface Given {
-  values: OpenedValues;
-  rate: Rate;
+interface EnvListDeps {
+  values: SecretValues;
+  rateLimit: RateLimit;
   tenantId: string;
 }
 
-/** Lists the names of all storages. If a name is in several, the entry of the one that is read first is listed. */
-export function envList({ values, rate, tenantId }: Given): Handler<'env.list'> {
+/** Lists the names of all storages. If a name is in several, the entry of the storage that is read first is listed. */
+export function envList({ values, rateLimit, tenantId }: EnvListDeps): Handler<'env.list'> {
   return async ({ filter = '*', limit }, { principal }) => {
     requireOperator(principal, tenantId);
-    await rate(principal, 'env.list', A_MINUTE);
-    const all = new Map<string, Listed>();
-    for (const place of values.places) for (const one of await place.list()) if (!all.has(one.name)) all.set(one.name, one);
+    await rateLimit(principal, 'env.list', MAX_CALLS_PER_MINUTE);
+    const all = new Map<string, SecretListing>();
+    for (const storage of values.storages) for (const entry of await storage.list()) if (!all.has(entry.name)) all.set(entry.name, entry);
     const pattern = filter.toLowerCase();
     const found = [...all.values()].filter(({ name }) => matchesGlob(pattern, name.toLowerCase()));
     found.sort((a, b) => (a.name < b.name ? -1 : 1));

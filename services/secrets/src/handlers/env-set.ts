@@ -3,46 +3,46 @@ import { SECRETS_BUCKET, SECRETS_CHANGED, ServiceError } from '@switchyard/contr
 import type { Store } from '@switchyard/store';
 import { hideValue } from '@switchyard/telemetry';
 import type { KeyOrigins } from '../values/key-origins.ts';
-import type { OpenedValues } from '../values/secret-values.ts';
-import type { Rate } from '../values/rate-limit.ts';
-import { isHouseSecret } from '../values/secret-access.ts';
+import type { SecretValues } from '../values/secret-values.ts';
+import type { RateLimit } from '../values/rate-limit.ts';
+import { isReservedName } from '../values/secret-access.ts';
 import { requireOperator } from '../values/require-operator.ts';
 
-const A_MINUTE = 5;
+const MAX_CALLS_PER_MINUTE = 5;
 
-interface Given {
-  values: OpenedValues;
+interface EnvSetDeps {
+  values: SecretValues;
   origins: Pick<KeyOrigins, 'release'>;
-  rate: Rate;
+  rateLimit: RateLimit;
   tenantId: string;
   store: Pick<Store, 'now'>;
   bus: Pick<Bus, 'kv'>;
 }
 
 /** Stores a secret and tells every process to drop its cached values. No process restarts. */
-export function envSet({ values, origins, rate, tenantId, store, bus }: Given): Handler<'env.set'> {
+export function envSet({ values, origins, rateLimit, tenantId, store, bus }: EnvSetDeps): Handler<'env.set'> {
   return async ({ key, value }, ctx) => {
     const { principal, log } = ctx;
     requireOperator(principal, tenantId);
     hideValue(value);
-    if (isHouseSecret(key)) throw reserved(key);
-    const place = values.writable(key);
-    await rate(principal, 'env.set', A_MINUTE);
-    const action = await place.set(key, value);
+    if (isReservedName(key)) throw reservedName(key);
+    const storage = values.getWritableStorage(key);
+    await rateLimit(principal, 'env.set', MAX_CALLS_PER_MINUTE);
+    const action = await storage.set(key, value);
     await origins.release(key); // after the write: a crash in between leaves the new value bound, not the old value unbound
     const { client, tenant } = principal;
-    log.audit({ client, tenant, name: key, action, storage: place.storage }, 'a secret was set');
-    if (place.storage === 'envfile') ctx.emit('secret:modified', { secretName: key, action, timestamp: store.now() });
+    log.audit({ client, tenant, name: key, action, storage: storage.storage }, 'a secret was set');
+    if (storage.storage === 'envfile') ctx.emit('secret:modified', { secretName: key, action, timestamp: store.now() });
     await (
       await bus.kv(SECRETS_BUCKET)
     )
       .put(SECRETS_CHANGED, Buffer.from(JSON.stringify({ at: store.now() })))
       .catch((err: unknown) => log.warn({ err }, 'failed to announce a new secret value; cached values expire within 30 s'));
-    return { set: true, key, storage: place.storage, restarting: true };
+    return { set: true, key, storage: storage.storage, restarting: true };
   };
 }
 
-function reserved(key: string): ServiceError {
+function reservedName(key: string): ServiceError {
   return new ServiceError('FAILED_PRECONDITION', `${key} configures the installation itself. Set it in the environment and restart.`, {
     details: { reason: 'RESERVED' },
   });

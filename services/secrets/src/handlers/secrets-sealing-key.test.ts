@@ -10,14 +10,14 @@ test('params decryption reports a missing master key, and accepts keys for one m
   const readOnly = createParamsDecryption({
     values: {
       paramsKey,
-      writable: () => {
+      getWritableStorage: () => {
         throw new ServiceError('FAILED_PRECONDITION', 'there is no master key');
       },
     },
     store,
   });
   await assert.rejects(readOnly.key.decrypt('encrypted to another replica', {}), { code: 'FAILED_PRECONDITION' });
-  const decryption = createParamsDecryption({ values: { paramsKey, writable: () => assert.fail() }, store });
+  const decryption = createParamsDecryption({ values: { paramsKey, getWritableStorage: () => assert.fail() }, store });
   const jwe = (await encryptTo(paramsKey.publicKey, Buffer.from('x'), { method: 'env.set' })) ?? assert.fail();
   assert.equal(Buffer.from((await decryption.key.decrypt(jwe, { method: 'env.set' })) ?? []).toString(), 'x');
   assert.deepEqual([1_000_000, 940_000, 939_999, 1_060_000, 1_060_001].map(decryption.isFresh), [true, true, false, true, false]);

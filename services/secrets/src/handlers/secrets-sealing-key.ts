@@ -1,12 +1,12 @@
 import type { Handler, ParamsDecryption } from '@switchyard/bus';
 import type { Store } from '@switchyard/store';
-import type { OpenedValues } from '../values/secret-values.ts';
+import type { SecretValues } from '../values/secret-values.ts';
 
 /** Params encrypted to a key that was issued longer ago are rejected, so that a recorded call cannot be replayed later. */
 const MAX_KEY_AGE_MS = 60_000;
 
 interface SealingKeyDeps {
-  values: Pick<OpenedValues, 'paramsKey' | 'writable'>;
+  values: Pick<SecretValues, 'paramsKey' | 'getWritableStorage'>;
   store: Pick<Store, 'now'>;
 }
 
@@ -22,7 +22,7 @@ export function createParamsDecryption({ values, store }: SealingKeyDeps): Param
     key: {
       async decrypt(jwe, binding) {
         const plaintext = await values.paramsKey.decrypt(jwe, binding);
-        if (plaintext === undefined) values.writable();
+        if (plaintext === undefined) values.getWritableStorage();
         return plaintext;
       },
     },

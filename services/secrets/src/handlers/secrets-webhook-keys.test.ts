@@ -2,21 +2,21 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import { createSecretRecipient } from '@switchyard/service-kit';
-import { ENV, keptLog, start } from '../secrets.fixture.ts';
+import { ENV, collectingLog, start } from '../secrets.fixture.ts';
 
 const env = { SWITCHYARD_TOKEN: ENV, SECRETS_MASTER_KEY: randomBytes(32).toString('hex') };
-const named = (id: string) => ({ source: 'env', provider: 'default', id }) as const;
+const envRef = (id: string) => ({ source: 'env', provider: 'default', id }) as const;
 
 test('secrets.webhookKeys returns the secrets that webhooks name, from every source, and no other', async () => {
-  const mappings = [{ secret: named('OF_MAPPING') }, { secret: 'written beside the mapping, in 40 chars..' }, {}];
-  const settings = { webhooks: { token: named('OF_ALL'), hmac: { secret: named('NOT_SET') }, mappings } };
+  const mappings = [{ secret: envRef('OF_MAPPING') }, { secret: 'written beside the mapping, in 40 chars..' }, {}];
+  const settings = { webhooks: { token: envRef('OF_ALL'), hmac: { secret: envRef('NOT_SET') }, mappings } };
   await using app = await start({ env: { ...env, OF_ALL: 'of the environment', OPENAI_API_KEY: 'of a provider' }, settings });
   await app.bus.call('env.set', { key: 'OF_MAPPING', value: 'that was set' });
-  assert.deepEqual(await keysAsked(app), { OF_ALL: 'of the environment', NOT_SET: null, OF_MAPPING: 'that was set' });
+  assert.deepEqual(await requestKeys(app), { OF_ALL: 'of the environment', NOT_SET: null, OF_MAPPING: 'that was set' });
 });
 
 /** Requests and decrypts the keys as the gateway does. */
-async function keysAsked({ host }: Awaited<ReturnType<typeof start>>): Promise<Record<string, string | null>> {
+async function requestKeys({ host }: Awaited<ReturnType<typeof start>>): Promise<Record<string, string | null>> {
   const recipient = createSecretRecipient('gateway');
   const to = recipient.createRequest();
   const { keys } = await (await host.connect('gateway')).call('secrets.webhookKeys', { to });
@@ -25,10 +25,10 @@ async function keysAsked({ host }: Awaited<ReturnType<typeof start>>): Promise<R
 }
 
 test('secrets.webhookKeys omits reserved names, and an unreadable secret does not fail the others', async () => {
-  const { log, lines } = keptLog();
-  const mappings = ['SECRETS_MASTER_KEY', 'SWITCHYARD_TOKEN', 'UNREADABLE', 'GOOD'].map((id) => ({ secret: named(id) }));
+  const { log, lines } = collectingLog();
+  const mappings = ['SECRETS_MASTER_KEY', 'SWITCHYARD_TOKEN', 'UNREADABLE', 'GOOD'].map((id) => ({ secret: envRef(id) }));
   const variables = { ...env, UNREADABLE_FILE: '/there/is/no/such/file', GOOD: 'good' };
   await using app = await start({ env: variables, log, settings: { webhooks: { mappings } } });
-  assert.deepEqual(await keysAsked(app), { SECRETS_MASTER_KEY: null, SWITCHYARD_TOKEN: null, UNREADABLE: null, GOOD: 'good' });
+  assert.deepEqual(await requestKeys(app), { SECRETS_MASTER_KEY: null, SWITCHYARD_TOKEN: null, UNREADABLE: null, GOOD: 'good' });
   assert.ok(lines().some(({ msg, name }) => msg === 'failed to read a secret' && name === 'UNREADABLE'));
 });

@@ -3,25 +3,25 @@ import { MAX, type Sections } from '@switchyard/contracts';
 import { encryptSecret, StartError, type Settings, type Variables } from '@switchyard/service-kit';
 import type { Store } from '@switchyard/store';
 import { hideValue } from '@switchyard/telemetry';
-import type { OpenedValues } from '../values/secret-values.ts';
+import type { SecretValues } from '../values/secret-values.ts';
 import { readValue } from '../values/read-value.ts';
-import { createTeller, isHouseSecret } from '../values/secret-access.ts';
+import { createAccessReporter, isReservedName } from '../values/secret-access.ts';
 
-interface Given {
-  values: OpenedValues;
+interface WebhookKeysDeps {
+  values: SecretValues;
   env: Variables;
   settings: Settings<'webhooks'>;
   store: Pick<Store, 'now'>;
 }
 
 /** Returns only the secrets that the section `webhooks` names, because the gateway is exposed to every client. */
-export function secretsWebhookKeys({ values, env, settings, store }: Given): Handler<'secrets.webhookKeys'> {
-  const tell = createTeller(store);
+export function secretsWebhookKeys({ values, env, settings, store }: WebhookKeysDeps): Handler<'secrets.webhookKeys'> {
+  const report = createAccessReporter(store);
   return async ({ to }, ctx) => {
     const keys = [];
-    for (const name of [...namesIn(settings.current.webhooks)].slice(0, MAX.words)) {
-      const value = isHouseSecret(name) ? undefined : short(await read(name, ctx.log));
-      tell(ctx, name, isHouseSecret(name) ? 'denied' : value === undefined ? 'not_found' : 'success');
+    for (const name of [...listReferencedNames(settings.current.webhooks)].slice(0, MAX.words)) {
+      const value = isReservedName(name) ? undefined : omitLong(await read(name, ctx.log));
+      report(ctx, name, isReservedName(name) ? 'denied' : value === undefined ? 'not_found' : 'success');
       if (value !== undefined) hideValue(value);
       keys.push({ name, value: value === undefined ? null : await encryptSecret(name, value, to) });
     }
@@ -41,11 +41,11 @@ export function secretsWebhookKeys({ values, env, settings, store }: Given): Han
 }
 
 /** Omits long values, so that the answer is never stored as a blob. */
-function short(value: string | undefined): string | undefined {
+function omitLong(value: string | undefined): string | undefined {
   return value !== undefined && value.length <= MAX.name ? value : undefined;
 }
 
-function namesIn({ token, hmac, mappings }: Sections['webhooks']): Set<string> {
+function listReferencedNames({ token, hmac, mappings }: Sections['webhooks']): Set<string> {
   const refs = [token, hmac.secret, ...mappings.map(({ secret }) => secret)];
   return new Set(refs.flatMap((ref) => (typeof ref === 'object' && ref.source === 'env' ? [ref.id] : [])));
 }

@@ -1,28 +1,28 @@
 import type { Handler } from '@switchyard/bus';
 import type { LiveToken } from '../documents/collections.ts';
-import { liveTokens } from '../tokens/live-tokens.ts';
-import { grantOf } from '../tokens/grant-rules.ts';
-import { tenantMeant } from '../tokens/target-tenant.ts';
-import type { TokensGiven } from '../tokens/token-deps.ts';
+import { iterateLiveTokens } from '../tokens/live-tokens.ts';
+import { readGrant } from '../tokens/grant-rules.ts';
+import { resolveTenant } from '../tokens/target-tenant.ts';
+import type { TokenDeps } from '../tokens/token-deps.ts';
 
-const MOST = 10_000;
+const MAX_LISTED_TOKENS = 10_000;
 
 /** Lists the grant of each token and where it is declared, never its secret. */
-export function tokensList({ tokens, store, tenantId }: TokensGiven): Handler<'tokens.list'> {
+export function tokensList({ tokens, store, tenantId }: TokenDeps): Handler<'tokens.list'> {
   return async ({ tenant }, { principal }) => {
-    const mine = tokens.for({ tenant: tenantMeant(principal, tenant, tenantId) });
-    const listed: ReturnType<typeof shown>[] = [];
-    for await (const token of liveTokens(mine, store.now())) if (listed.push(shown(token)) === MOST) break;
+    const documents = tokens.for({ tenant: resolveTenant(principal, tenant, tenantId) });
+    const listed: ReturnType<typeof describeToken>[] = [];
+    for await (const token of iterateLiveTokens(documents, store.now())) if (listed.push(describeToken(token)) === MAX_LISTED_TOKENS) break;
     return { tokens: listed };
   };
 }
 
-function shown(token: LiveToken) {
+function describeToken(token: LiveToken) {
   const { id, createdAt, declared } = token;
-  const { expiresAt, ...granted } = grantOf(token);
+  const { expiresAt, ...grant } = readGrant(token);
   return {
     id,
-    ...granted,
+    ...grant,
     createdAt: new Date(createdAt).toISOString(),
     ...(expiresAt === undefined ? {} : { expiresAt: new Date(expiresAt).toISOString() }),
     ...(declared === undefined ? {} : { declared }),

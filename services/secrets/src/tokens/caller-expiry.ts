@@ -1,11 +1,11 @@
 import type { Principal } from '@switchyard/contracts';
 import { isLive } from '../documents/collections.ts';
-import { clientOf } from './grant-rules.ts';
-import type { TokensGiven } from './token-deps.ts';
+import { getClientId } from './grant-rules.ts';
+import type { TokenDeps } from './token-deps.ts';
 
 /** When the caller's token expires. Undefined if it never expires, and for services, which have no token. */
-export async function ownExpiry({ tokens }: Pick<TokensGiven, 'tokens'>, principal: Principal): Promise<number | undefined> {
+export async function getCallerExpiry({ tokens }: Pick<TokenDeps, 'tokens'>, principal: Principal): Promise<number | undefined> {
   const [id = ''] = principal.client.split('='); // the rest counts earlier tokens with this id
   const token = await tokens.for(principal).get(id);
-  return isLive(token) && clientOf(token) === principal.client ? token.expiresAt : undefined;
+  return isLive(token) && getClientId(token) === principal.client ? token.expiresAt : undefined;
 }

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { McpClient } from '@switchyard/contracts';
 import { hashToken } from '@switchyard/security';
 import { tempDir } from '@switchyard/testkit';
-import { clientOf } from './grant-rules.ts';
+import { getClientId } from './grant-rules.ts';
 import { ENV, openData, projected, root, secondReplica, start, stored } from '../secrets.fixture.ts';
 
 const OPS = 'o'.repeat(40);
@@ -200,7 +200,7 @@ test('replicas that start at once agree, with and without stored tokens', async 
   await using data = await openData(app);
   await data.tokens.for(root).remove({});
   const replicas = await Promise.all(Array.from({ length: 4 }, () => secondReplica(app)));
-  assert.deepEqual((await data.tokens.for(root).find({})).items.map(clientOf).sort(), ['env', 'ops']);
+  assert.deepEqual((await data.tokens.for(root).find({})).items.map(getClientId).sort(), ['env', 'ops']);
   for (const replica of replicas) await replica[Symbol.asyncDispose]();
 });
 

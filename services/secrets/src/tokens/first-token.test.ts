@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { hashToken, mintToken } from '@switchyard/security';
 import { tempDir } from '@switchyard/testkit';
-import { ENV, keptLog, openData, projected, root, start, stored } from '../secrets.fixture.ts';
+import { ENV, collectingLog, openData, projected, root, start, stored } from '../secrets.fixture.ts';
 import { createFirstToken, type FirstToken } from './first-token.ts';
 
 /** Acts as the launcher. */
@@ -55,7 +55,7 @@ test('SWITCHYARD_TOKEN restores access after all tokens are lost', async () => {
   assert.deepEqual([...(await projected(app)).keys()].sort(), ['default.env', 'default.first']);
 });
 
-test('of replicas that start at once one mints the first token, also if its id is taken', async () => {
+test('one of several replicas that start at once mints the first token, also if its id is taken', async () => {
   for (const present of [[], [stored('first', { scopes: ['rpc'] })]]) {
     await using app = await start({ env: {} });
     await using data = await openData(app);
@@ -83,7 +83,7 @@ test('accepts() rejects a rotated secret and the secret of another tenant', asyn
 });
 
 test('logs the remedy if no token has full access and none is minted', async () => {
-  const kept = keptLog();
+  const kept = collectingLog();
   await using _app = await start({ env: {}, log: kept.log });
   assert.match(kept.text(), /no token has full access.*SWITCHYARD_TOKEN/);
 });

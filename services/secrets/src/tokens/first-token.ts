@@ -1,9 +1,9 @@
 import { hashToken } from '@switchyard/security';
 import type { Documents, Store } from '@switchyard/store';
 import type { TokenDocument } from '../documents/collections.ts';
-import { anyGrantsEverything } from './live-tokens.ts';
-import { makeToken } from './insert-token.ts';
-import { EVERYTHING } from './grant-rules.ts';
+import { hasFullAccessToken } from './live-tokens.ts';
+import { insertToken } from './insert-token.ts';
+import { FULL_GRANT } from './grant-rules.ts';
 
 /** Contains spaces, so that no client id equals it. */
 const FIRST_START = 'the first start';
@@ -20,19 +20,19 @@ export interface FirstToken {
   admit(mint: () => string): Promise<string | undefined>;
 }
 
-export function createFirstToken(mine: Documents<TokenDocument>, store: Pick<Store, 'now'>): FirstToken {
+export function createFirstToken(documents: Documents<TokenDocument>, store: Pick<Store, 'now'>): FirstToken {
   return {
     async accepts(secret) {
-      return (await mine.count({ hash: hashToken(secret) })) > 0;
+      return (await documents.count({ hash: hashToken(secret) })) > 0;
     },
 
     async admit(mint) {
       let secret: string | undefined;
-      for (let n = 1; !(await anyGrantsEverything(mine, store.now())); n += 1) {
+      for (let n = 1; !(await hasFullAccessToken(documents, store.now())); n += 1) {
         secret ??= mint();
         const id = n === 1 ? 'first' : `first-${n}`; // the same id in every replica, so that one insert wins
-        const fields = { id, hash: hashToken(secret), ...EVERYTHING, createdBy: FIRST_START };
-        if (await makeToken(mine, fields, store.now())) return secret;
+        const fields = { id, hash: hashToken(secret), ...FULL_GRANT, createdBy: FIRST_START };
+        if (await insertToken(documents, fields, store.now())) return secret;
       }
       return undefined;
     },

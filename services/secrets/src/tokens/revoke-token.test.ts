@@ -4,7 +4,7 @@ import type { Documents } from '@switchyard/store';
 import { principal } from '@switchyard/testkit';
 import { isLive, type LiveToken, type TokenDocument } from '../documents/collections.ts';
 import { openData, root, secondReplica, start, stored } from '../secrets.fixture.ts';
-import { endToken, tombstone } from './revoke-token.ts';
+import { revokeToken, createTombstone } from './revoke-token.ts';
 
 const NOW = 1_000_000;
 const last = { code: 'FAILED_PRECONDITION', details: { reason: 'LAST_ADMIN' } };
@@ -92,35 +92,35 @@ for (const nth of [1, 2, 3]) {
   test(`a revocation that is overtaken before write ${nth} does not revoke the last admin`, async () => {
     await using fixture = await withTokens(stored('a'), stored('b'));
     const overtaken = interrupted(fixture.mine, nth, async () => {
-      await endToken(fixture.mine, await fixture.read('b'), { now: NOW }).catch(() => undefined);
+      await revokeToken(fixture.mine, await fixture.read('b'), { now: NOW }).catch(() => undefined);
     });
-    await endToken(overtaken, await fixture.read('a'), { now: NOW }).catch(() => undefined);
+    await revokeToken(overtaken, await fixture.read('a'), { now: NOW }).catch(() => undefined);
     assert.equal((await fixture.live()).length, 1);
   });
 }
 
 test('a successor that is revoked or marked meanwhile does not count', async () => {
-  for (const change of [tombstone(NOW), { set: { leaving: 'leave_b', leavingSince: NOW } }]) {
+  for (const change of [createTombstone(NOW), { set: { revocation: 'leave_b', revocationStartedAt: NOW } }]) {
     await using fixture = await withTokens(stored('a'), stored('b'));
     const late = interrupted(fixture.mine, 2, () => fixture.mine.update({ id: 'b' }, change));
-    await assert.rejects(endToken(late, await fixture.read('a'), { now: NOW }), last);
-    assert.equal((await fixture.read('a')).leaving, undefined);
+    await assert.rejects(revokeToken(late, await fixture.read('a'), { now: NOW }), last);
+    assert.equal((await fixture.read('a')).revocation, undefined);
   }
 });
 
 test('a mark left by a crashed revocation expires', async () => {
-  await using fixture = await withTokens(stored('a', { leaving: 'leave_x', leavingSince: NOW - 1_000 }), stored('b'));
+  await using fixture = await withTokens(stored('a', { revocation: 'leave_x', revocationStartedAt: NOW - 1_000 }), stored('b'));
   const b = await fixture.read('b');
-  await assert.rejects(endToken(fixture.mine, b, { now: NOW }), last);
-  assert.equal(await endToken(fixture.mine, b, { now: NOW + 10_000 }), true);
+  await assert.rejects(revokeToken(fixture.mine, b, { now: NOW }), last);
+  assert.equal(await revokeToken(fixture.mine, b, { now: NOW + 10_000 }), true);
   assert.deepEqual(await fixture.live(), ['a']);
 });
 
 test('a delayed revocation fails after its mark was removed', async () => {
   await using fixture = await withTokens(stored('a'), stored('b'));
   const late = interrupted(fixture.mine, 3, async () => {
-    assert.equal(await endToken(fixture.mine, await fixture.read('b'), { now: NOW + 10_000 }), true);
+    assert.equal(await revokeToken(fixture.mine, await fixture.read('b'), { now: NOW + 10_000 }), true);
   });
-  assert.equal(await endToken(late, await fixture.read('a'), { now: NOW }), false);
+  assert.equal(await revokeToken(late, await fixture.read('a'), { now: NOW }), false);
   assert.deepEqual(await fixture.live(), ['a']);
 });

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { principal } from '@switchyard/testkit';
-import { ENV, keptLog, openData, projected, root, start, stored } from '../secrets.fixture.ts';
-import { sweepExpired } from './expire-tokens.ts';
-import { openProjector } from './token-projector.ts';
+import { ENV, collectingLog, openData, projected, root, start, stored } from '../secrets.fixture.ts';
+import { expireTokens } from './expire-tokens.ts';
+import { openTokenProjector } from './token-projector.ts';
 
 const HOUR_MS = 3_600_000;
 const FAR = '2100-01-01T00:00:00.000Z';
@@ -62,15 +62,15 @@ test('a token with an expiry, budgets or agents does not count as another admin'
 });
 
 test('an expired token is not listed, and the sweep frees its id for another client', async () => {
-  const kept = keptLog();
+  const kept = collectingLog();
   await using app = await start({ log: kept.log });
   await using data = await openData(app);
   await data.tokens.for(root).insert(stored('past', { scopes: ['rpc'], expiresAt: 1 }));
   assert.equal(await listed(app, 'past'), undefined);
   await assert.rejects(app.bus.call('tokens.rotate', { id: 'past' }), { code: 'NOT_FOUND' });
   const store = { now: () => Date.now() };
-  using projector = await openProjector(app.host.bus, data.tokens);
-  await sweepExpired({ ...data, store, projector, tenantId: 'default', log: kept.log });
+  using projector = await openTokenProjector(app.host.bus, data.tokens);
+  await expireTokens({ ...data, store, projector, tenantId: 'default', log: kept.log });
   assert.ok(kept.lines().some(({ msg, tokenId }) => msg === 'a token expired' && tokenId === 'past'));
   await app.bus.call('tokens.create', { id: 'past', scopes: ['rpc'] });
   const again = (await projected(app)).get('default.past');

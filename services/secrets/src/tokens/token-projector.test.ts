@@ -6,7 +6,7 @@ import type { Collection } from '@switchyard/store';
 import { startNatsServer, testService, type TestService } from '@switchyard/testkit';
 import { tokenCollection, TokenDocument } from '../documents/collections.ts';
 import { secrets } from '../service.ts';
-import { openProjector } from './token-projector.ts';
+import { openTokenProjector } from './token-projector.ts';
 
 const tenant = 'default';
 /** A change that takes this long timed out waiting for a gateway. */
@@ -51,8 +51,8 @@ function raced(tokens: Collection<TokenDocument>, intrude: () => Promise<void>):
 test('a rebuild does not restore a token that is revoked meanwhile', async (t) => {
   const { bus, tokens, mine, bucket } = await open(t);
   await mine.insert(token('ci'));
-  using other = await openProjector(bus, tokens);
-  using projector = await openProjector(
+  using other = await openTokenProjector(bus, tokens);
+  using projector = await openTokenProjector(
     bus,
     raced(tokens, async () => {
       await mine.remove({ id: 'ci' });
@@ -66,8 +66,8 @@ test('a rebuild does not restore a token that is revoked meanwhile', async (t) =
 test('a rebuild does not remove a token that is created meanwhile', async (t) => {
   const { bus, tokens, mine, bucket } = await open(t);
   await mine.insert(token('old'));
-  using other = await openProjector(bus, tokens);
-  using projector = await openProjector(
+  using other = await openTokenProjector(bus, tokens);
+  using projector = await openTokenProjector(
     bus,
     raced(tokens, async () => {
       await mine.insert(token('new'));
@@ -120,37 +120,33 @@ test('publishes all tokens again after the server lost its store', { timeout: 20
   assert.deepEqual(keys, ['default.env', TOKENS_TOLD], 'and the completion entry last');
 });
 
-test(
-  'a token is not said to be there before a gateway has it that was there before the server lost its store',
-  { timeout: 20_000 },
-  async (t) => {
-    await using stack = new AsyncDisposableStack();
-    const server = await startNatsServer();
-    stack.defer(() => server.stop());
-    await using app = await testService(secrets, { env: { ...ENV, SWITCHYARD_BUS: server.url } });
-    const bucket = await app.host.bus.kv(TOKENS_BUCKET);
-    const gateway = await standIn(app.host.bus);
-    const create = async (id: string): Promise<{ revision: number; waitedMs: number }> => {
-      const began = performance.now();
-      await app.bus.call('tokens.create', { id, scopes: ['rpc'] });
-      const waitedMs = performance.now() - began;
-      return { revision: (await bucket.get(bucketKey(tenant, id)))?.revision ?? Infinity, waitedMs };
-    };
-    await create('before');
-    let before = 0;
-    for (let n = 0; n < 20; n++) before = await bucket.put(TOKENS_COMPLETE_KEY, Buffer.from('{"told":true}'));
+test('tokens.create waits for gateways that were connected before the server lost its store', { timeout: 20_000 }, async (t) => {
+  await using stack = new AsyncDisposableStack();
+  const server = await startNatsServer();
+  stack.defer(() => server.stop());
+  await using app = await testService(secrets, { env: { ...ENV, SWITCHYARD_BUS: server.url } });
+  const bucket = await app.host.bus.kv(TOKENS_BUCKET);
+  const gateway = await standIn(app.host.bus);
+  const create = async (id: string): Promise<{ revision: number; waitedMs: number }> => {
+    const began = performance.now();
+    await app.bus.call('tokens.create', { id, scopes: ['rpc'] });
+    const waitedMs = performance.now() - began;
+    return { revision: (await bucket.get(bucketKey(tenant, id)))?.revision ?? Infinity, waitedMs };
+  };
+  await create('before');
+  let before = 0;
+  for (let n = 0; n < 20; n++) before = await bucket.put(TOKENS_TOLD, Buffer.from('{"told":true}'));
 
-    gateway.silent = true;
-    await lose(app, () => server.restart({ empty: true }), t.signal);
-    const lost = await create('lost');
-    assert.ok(lost.waitedMs > ALL_OF_IT_MS, `it was waited for as long as one waits, not ${lost.waitedMs} ms`);
-    const reports = await app.host.bus.kv(REPLICAS_BUCKET);
-    await reports.put('gateway.a', Buffer.from(JSON.stringify({ revisions: { tokens: before } })));
-    const late = await create('late');
-    assert.ok(late.waitedMs > ALL_OF_IT_MS, `what it had before the loss says nothing; it was waited for ${late.waitedMs} ms`);
+  gateway.silent = true;
+  await lose(app, () => server.restart({ empty: true }), t.signal);
+  const lost = await create('lost');
+  assert.ok(lost.waitedMs > ALL_OF_IT_MS, `it was waited for as long as one waits, not ${lost.waitedMs} ms`);
+  const reports = await app.host.bus.kv(REPLICAS_BUCKET);
+  await reports.put('gateway.a', Buffer.from(JSON.stringify({ revisions: { tokens: before } })));
+  const late = await create('late');
+  assert.ok(late.waitedMs > ALL_OF_IT_MS, `what it had before the loss says nothing; it was waited for ${late.waitedMs} ms`);
 
-    gateway.silent = false;
-    const after = await create('after');
-    assert.ok(gateway.reported() >= after.revision);
-  },
-);
+  gateway.silent = false;
+  const after = await create('after');
+  assert.ok(gateway.reported() >= after.revision);
+});

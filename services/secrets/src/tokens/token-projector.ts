@@ -12,14 +12,14 @@ import { watchReplicas } from '@switchyard/service-kit';
 import type { Collection } from '@switchyard/store';
 import type { z } from 'zod';
 import { isLive, type LiveToken, type TokenDocument } from '../documents/collections.ts';
-import { clientOf, grantOf } from './grant-rules.ts';
+import { getClientId, readGrant } from './grant-rules.ts';
 
 /** How long a change waits for the confirmation of every live gateway. */
-const CONFIRM_MS = 1_000;
-const PAGE = 500;
+const CONFIRM_TIMEOUT_MS = 1_000;
+const PAGE_SIZE = 500;
 /** Tokens written concurrently. After data loss they must be back before the gateways drop their copies (5 s). */
-const AT_ONCE = 32;
-const TOLD: z.infer<typeof TokensCompleteMarker> = { told: true };
+const SYNC_BATCH_SIZE = 32;
+const SYNC_COMPLETE: z.infer<typeof TokensTold> = { told: true };
 
 /** Keeps the KV bucket `tokens`, which the gateways watch, equal to the stored tokens. */
 export interface TokenProjector {
@@ -32,42 +32,43 @@ export interface TokenProjector {
 }
 
 /** Watches gateways from the start, so that it still waits for them after the bus lost their reports. */
-export async function openProjector(bus: Bus, tokens: Collection<TokenDocument>): Promise<TokenProjector & Disposable> {
+export async function openTokenProjector(bus: Bus, tokens: Collection<TokenDocument>): Promise<TokenProjector & Disposable> {
   const bucket = await bus.kv(TOKENS_BUCKET);
   const gateways = await watchReplicas(bus, TOKENS_BUCKET);
-  const confirmed = (revision: number): Promise<boolean> => gateways.awaitRevision({ service: 'gateway', revision, timeoutMs: CONFIRM_MS });
+  const awaitGateways = (revision: number): Promise<boolean> =>
+    gateways.awaitRevision({ service: 'gateway', revision, timeoutMs: CONFIRM_TIMEOUT_MS });
 
-  let rebuilding = 0;
+  let lastRebuild = 0;
 
   /** Reads the entry, then the token, writes over exactly that entry, and checks again until both agree. */
-  async function settle(tenant: string, id: string): Promise<number> {
+  async function syncEntry(tenant: string, id: string): Promise<number> {
     const key = bucketKey(tenant, id);
-    const mine = tokens.for({ tenant });
+    const documents = tokens.for({ tenant });
     let revision = 0;
     for (;;) {
       const entry = await bucket.get(key);
-      const token = await mine.get(id);
-      const wanted = isLive(token) ? project(tenant, token) : undefined;
-      if (isDeepStrictEqual(read(entry), wanted)) return entry?.revision ?? revision;
-      if (wanted === undefined) revision = await bucket.remove(key);
-      else await bucket.update(key, Buffer.from(JSON.stringify(wanted)), entry?.revision ?? 0);
+      const token = await documents.get(id);
+      const projection = isLive(token) ? toProjection(tenant, token) : undefined;
+      if (isDeepStrictEqual(parseEntry(entry), projection)) return entry?.revision ?? revision;
+      if (projection === undefined) revision = await bucket.remove(key);
+      else await bucket.update(key, Buffer.from(JSON.stringify(projection)), entry?.revision ?? 0);
     }
   }
 
   return {
     async publish(tenant, id) {
-      await confirmed(await settle(tenant, id));
+      await awaitGateways(await syncEntry(tenant, id));
     },
 
     async withdraw(tenant, id) {
       const removed = await bucket.remove(bucketKey(tenant, id)); // not older than the revision of a concurrent removal
-      await confirmed(Math.max(removed, await settle(tenant, id)));
+      await awaitGateways(Math.max(removed, await syncEntry(tenant, id)));
     },
 
     async rebuild() {
-      const mine = ++rebuilding;
+      const run = ++lastRebuild;
       const owners = new Map<string, Owner>();
-      for await (const { tenant, id } of allTokens(tokens)) owners.set(bucketKey(tenant, id), { tenant, id });
+      for await (const { tenant, id } of listTokens(tokens)) owners.set(bucketKey(tenant, id), { tenant, id });
       for (const key of await bucket.keys()) {
         if (key === TOKENS_COMPLETE_KEY) continue;
         const owner = bucketKeyParts(key);
@@ -75,12 +76,12 @@ export async function openProjector(bus: Bus, tokens: Collection<TokenDocument>)
         else owners.set(key, owner);
       }
       const all = [...owners.values()];
-      for (let at = 0; at < all.length; at += AT_ONCE) {
-        await Promise.all(all.slice(at, at + AT_ONCE).map(({ tenant, id }) => settle(tenant, id)));
+      for (let at = 0; at < all.length; at += SYNC_BATCH_SIZE) {
+        await Promise.all(all.slice(at, at + SYNC_BATCH_SIZE).map(({ tenant, id }) => syncEntry(tenant, id)));
       }
       // If another rebuild started meanwhile, some of these entries may be lost again.
-      const whole = mine === rebuilding && (await bucket.get(TOKENS_TOLD))?.value === undefined;
-      if (whole) await bucket.put(TOKENS_TOLD, Buffer.from(JSON.stringify(TOLD)));
+      const isComplete = run === lastRebuild && (await bucket.get(TOKENS_TOLD))?.value === undefined;
+      if (isComplete) await bucket.put(TOKENS_TOLD, Buffer.from(JSON.stringify(SYNC_COMPLETE)));
     },
 
     [Symbol.dispose]: () => gateways[Symbol.dispose](),
@@ -92,13 +93,13 @@ interface Owner {
   id: string;
 }
 
-function project(tenant: string, token: LiveToken): TokenProjection {
+function toProjection(tenant: string, token: LiveToken): TokenProjection {
   const { id, hash, ver } = token;
-  return { id, hash, ...grantOf(token), tenant, client: clientOf(token), ver };
+  return { id, hash, ...readGrant(token), tenant, client: getClientId(token), ver };
 }
 
 /** Null for an unreadable entry, which is then overwritten. */
-function read(entry: BucketEntry | undefined): TokenProjection | null | undefined {
+function parseEntry(entry: BucketEntry | undefined): TokenProjection | null | undefined {
   if (entry?.value === undefined) return undefined;
   try {
     return TokenProjection.parse(JSON.parse(Buffer.from(entry.value).toString()));
@@ -108,10 +109,10 @@ function read(entry: BucketEntry | undefined): TokenProjection | null | undefine
 }
 
 /** In key order, so that a concurrent change does not skip tokens. */
-async function* allTokens(tokens: Collection<TokenDocument>): AsyncGenerator<TokenDocument & { tenant: string }> {
+async function* listTokens(tokens: Collection<TokenDocument>): AsyncGenerator<TokenDocument & { tenant: string }> {
   let cursor: string | undefined;
   do {
-    const page = await tokens.system().find({}, { limit: PAGE, ...(cursor === undefined ? {} : { cursor }) });
+    const page = await tokens.system().find({}, { limit: PAGE_SIZE, ...(cursor === undefined ? {} : { cursor }) });
     yield* page.items.filter(isLive);
     cursor = page.cursor;
   } while (cursor !== undefined);

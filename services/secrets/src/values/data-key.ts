@@ -3,7 +3,7 @@ import { StartError } from '@switchyard/service-kit';
 import { inserted, type Documents, type Store } from '@switchyard/store';
 import type { DataKeyDocument } from '../documents/collections.ts';
 
-const ONLY = 'dek-1';
+const DATA_KEY_ID = 'dek-1';
 
 /** The operator's keys: the current one, and the previous one, which only decrypts. */
 export interface MasterKeys {
@@ -11,29 +11,28 @@ export interface MasterKeys {
   previous: SealingKey | undefined;
 }
 
-const AUDIT = 'switchyard/audit/v1';
+const AUDIT_KEY_INFO = 'switchyard/audit/v1';
 
 /** The key that signs audit records. `since` is when signing began; 0 if that cannot be verified, so that every record needs a MAC. */
-export interface AuditSeal {
+export interface AuditKey {
   key: Uint8Array;
   since: number;
 }
 
 /** Derived from the data key, so that it stays the same when the master key changes. */
-export async function auditSeal(keys: Documents<DataKeyDocument>, key: SealingKey): Promise<AuditSeal> {
-  const auditKey = deriveKey(key, AUDIT);
-  const kept = await keys.get(ONLY);
-  const proven = kept !== null && kept.createdMac === macOf(key, kept.createdAt);
-  return { key: auditKey, since: proven ? kept.createdAt : 0 };
+export async function loadAuditKey(keys: Documents<DataKeyDocument>, key: SealingKey): Promise<AuditKey> {
+  const stored = await keys.get(DATA_KEY_ID);
+  const proven = stored !== null && stored.createdMac === createdAtMac(key, stored.createdAt);
+  return { key: deriveKey(key, AUDIT_KEY_INFO), since: proven ? stored.createdAt : 0 };
 }
 
-function macOf(key: SealingKey, createdAt: number): string {
-  return textMac(deriveKey(key, AUDIT), `made ${createdAt}`);
+function createdAtMac(key: SealingKey, createdAt: number): string {
+  return textMac(deriveKey(key, AUDIT_KEY_INFO), `made ${createdAt}`);
 }
 
 /** Whether a replica with a master key has already encrypted data of this tenant. */
-export async function isSealed(keys: Documents<DataKeyDocument>): Promise<boolean> {
-  return (await keys.get(ONLY)) !== null;
+export async function isEncrypted(keys: Documents<DataKeyDocument>): Promise<boolean> {
+  return (await keys.get(DATA_KEY_ID)) !== null;
 }
 
 /**
@@ -45,25 +44,34 @@ export async function openDataKey(
   { current, previous }: MasterKeys,
   { tenant, store }: { tenant: string; store: Pick<Store, 'now'> },
 ): Promise<SealingKey> {
-  const place = [tenant, ONLY];
-  const wrap = (bytes: Uint8Array): string => seal(current, bytes, place);
+  const binding = [tenant, DATA_KEY_ID];
+  const wrap = (bytes: Uint8Array): string => seal(current, bytes, binding);
   for (;;) {
-    const kept = await keys.get(ONLY);
-    if (kept === null) {
-      const made = mintSealingKey(ONLY);
+    const stored = await keys.get(DATA_KEY_ID);
+    if (stored === null) {
+      const created = mintSealingKey(DATA_KEY_ID);
       const createdAt = store.now();
-      const document = { id: ONLY, kekId: current.id, wrapped: wrap(made.bytes), createdAt, createdMac: macOf(made, createdAt) };
-      if (await inserted(() => keys.insert(document))) return made;
+      const document = {
+        id: DATA_KEY_ID,
+        masterKeyId: current.id,
+        encryptedKey: wrap(created.bytes),
+        createdAt,
+        createdMac: createdAtMac(created, createdAt),
+      };
+      if (await inserted(() => keys.insert(document))) return created;
       continue;
     }
-    const opening = [current, previous].find((key) => key?.id === kept.kekId);
-    const bytes = opening && unseal(opening, kept.wrapped, place);
-    if (bytes === undefined) throw new StartError(WRONG);
-    if (opening === current) return { id: ONLY, bytes };
+    const wrappingKey = [current, previous].find((key) => key?.id === stored.masterKeyId);
+    const bytes = wrappingKey && unseal(wrappingKey, stored.encryptedKey, binding);
+    if (bytes === undefined) throw new StartError(WRONG_MASTER_KEY);
+    if (wrappingKey === current) return { id: DATA_KEY_ID, bytes };
     // If several replicas start at once, the first one writes and the others read it.
-    await keys.update({ id: ONLY, kekId: kept.kekId }, { set: { kekId: current.id, wrapped: wrap(bytes) } });
+    await keys.update(
+      { id: DATA_KEY_ID, masterKeyId: stored.masterKeyId },
+      { set: { masterKeyId: current.id, encryptedKey: wrap(bytes) } },
+    );
   }
 }
 
-const WRONG =
+const WRONG_MASTER_KEY =
   'SECRETS_MASTER_KEY is not the key that the stored secrets are encrypted with. Set that key, or also set SECRETS_MASTER_KEY_PREVIOUS to it.';

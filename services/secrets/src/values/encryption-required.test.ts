@@ -9,46 +9,42 @@ import { ENV, resolve, start } from '../secrets.fixture.ts';
 
 const TIMEOUT = { timeout: 30_000 };
 const TOKEN = 'ANTHROPIC_WORK_OAUTH_TOKEN';
-const sealed = { SWITCHYARD_TOKEN: ENV, SECRETS_MASTER_KEY: randomBytes(32).toString('hex') };
+const withMasterKey = { SWITCHYARD_TOKEN: ENV, SECRETS_MASTER_KEY: randomBytes(32).toString('hex') };
 
-test(
-  'a sign-in is kept wherever secrets are, unless it has to be sealed: then it is nowhere else, and nothing else is read',
-  TIMEOUT,
-  async () => {
-    await using dir = await tempDir();
-    const envFile = `${dir.path}/.env`;
-    const env = { SWITCHYARD_TOKEN: ENV, [TOKEN]: 'of the environment', PLAIN_KEY: 'plain' };
-    {
-      await using app = await start({ envFile, env });
-      assert.equal(await resolve(app, TOKEN), 'of the environment');
-      assert.equal((await app.bus.call('env.set', { key: TOKEN, value: 'of the file' })).storage, 'envfile');
-      assert.equal(await resolve(app, TOKEN), 'of the file');
-    }
-    const settings = { oauth: { storage: 'encrypted' as const } };
-    {
-      await using app = await start({ envFile, env, settings });
-      assert.deepEqual([await resolve(app, TOKEN), await resolve(app, 'PLAIN_KEY')], [null, 'plain']);
-      const refused = {
-        code: 'FAILED_PRECONDITION',
-        message: /^oauth\.storage is encrypted, and there is no master key\. .*SECRETS_MASTER_KEY/,
-      };
-      await assert.rejects(app.bus.call('env.set', { key: TOKEN, value: 'x' }), refused);
-      assert.equal((await app.bus.call('env.set', { key: 'OTHER_KEY', value: 'x' })).storage, 'envfile');
-    }
-    await using app = await start({ envFile, env: { ...env, ...sealed }, settings });
-    assert.equal(await resolve(app, TOKEN), null);
-    assert.equal((await app.bus.call('env.set', { key: TOKEN, value: 'sealed' })).storage, 'encrypted');
-    assert.equal(await resolve(app, TOKEN), 'sealed');
-  },
-);
+test('oauth.storage: encrypted requires encrypted storage for OAuth tokens and ignores clear text', TIMEOUT, async () => {
+  await using dir = await tempDir();
+  const envFile = `${dir.path}/.env`;
+  const env = { SWITCHYARD_TOKEN: ENV, [TOKEN]: 'of the environment', PLAIN_KEY: 'plain' };
+  {
+    await using app = await start({ envFile, env });
+    assert.equal(await resolve(app, TOKEN), 'of the environment');
+    assert.equal((await app.bus.call('env.set', { key: TOKEN, value: 'of the file' })).storage, 'envfile');
+    assert.equal(await resolve(app, TOKEN), 'of the file');
+  }
+  const settings = { oauth: { storage: 'encrypted' as const } };
+  {
+    await using app = await start({ envFile, env, settings });
+    assert.deepEqual([await resolve(app, TOKEN), await resolve(app, 'PLAIN_KEY')], [null, 'plain']);
+    const refused = {
+      code: 'FAILED_PRECONDITION',
+      message: /^oauth\.storage is encrypted, and the master key is missing\. .*SECRETS_MASTER_KEY/,
+    };
+    await assert.rejects(app.bus.call('env.set', { key: TOKEN, value: 'x' }), refused);
+    assert.equal((await app.bus.call('env.set', { key: 'OTHER_KEY', value: 'x' })).storage, 'envfile');
+  }
+  await using app = await start({ envFile, env: { ...env, ...withMasterKey }, settings });
+  assert.equal(await resolve(app, TOKEN), null);
+  assert.equal((await app.bus.call('env.set', { key: TOKEN, value: 'sealed' })).storage, 'encrypted');
+  assert.equal(await resolve(app, TOKEN), 'sealed');
+});
 
 test('security.secrets.enabled requires a master key at startup', TIMEOUT, async () => {
   await using dir = await tempDir();
   const envFile = `${dir.path}/.env`;
   await writeFile(envFile, 'FILED_KEY=clear\n');
   const settings = { security: { secrets: { enabled: true } } };
-  await assert.rejects(start({ envFile, settings }), /^StartError: security\.secrets\.enabled is true, and there is no master key/);
-  await using app = await start({ envFile, settings, env: { ...sealed, GIVEN_KEY: 'given' } });
+  await assert.rejects(start({ envFile, settings }), /^StartError: security\.secrets\.enabled is true, and the master key is missing/);
+  await using app = await start({ envFile, settings, env: { ...withMasterKey, GIVEN_KEY: 'given' } });
   assert.deepEqual([await resolve(app, 'FILED_KEY'), await resolve(app, 'GIVEN_KEY')], [null, 'given']);
 });
 
@@ -58,7 +54,7 @@ test('security.secrets.dbPath selects the database file, and a changed path fail
   const usual = join(data.path, 'store/secrets.db');
   const moved = join(elsewhere.path, 'kept.db');
   const at = (dbPath?: string) =>
-    start({ data: data.path, env: sealed, ...(dbPath === undefined ? {} : { settings: { security: { secrets: { dbPath } } } }) });
+    start({ data: data.path, env: withMasterKey, ...(dbPath === undefined ? {} : { settings: { security: { secrets: { dbPath } } } }) });
   {
     await using app = await at();
     await app.bus.call('env.set', { key: 'KEPT_KEY', value: 'kept' });
@@ -74,12 +70,12 @@ test('security.secrets.dbPath selects the database file, and a changed path fail
     assert.equal(await resolve(app, 'KEPT_KEY'), 'kept');
     assert.ok(!existsSync(usual));
     await using other = await tempDir();
-    const second = start({ data: other.path, env: sealed, settings: { security: { secrets: { dbPath: moved } } } });
+    const second = start({ data: other.path, env: withMasterKey, settings: { security: { secrets: { dbPath: moved } } } });
     await assert.rejects(second, /is in use by process/);
   }
   await assert.rejects(at(), /wants the documents in .*secrets\.db, where nothing is/);
   await using within = await tempDir();
-  await using app = await start({ data: within.path, env: sealed, settings: { security: { secrets: { dbPath: 'own/safe.db' } } } });
+  await using app = await start({ data: within.path, env: withMasterKey, settings: { security: { secrets: { dbPath: 'own/safe.db' } } } });
   assert.ok(existsSync(join(within.path, 'own/safe.db')));
   assert.equal(await resolve(app, 'KEPT_KEY'), null);
 });

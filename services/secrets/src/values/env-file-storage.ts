@@ -2,14 +2,15 @@ import { readFileSync } from 'node:fs';
 import { isDeepStrictEqual, parseEnv } from 'node:util';
 import { ServiceError } from '@switchyard/contracts';
 import { keepFile } from '@switchyard/service-kit';
-import { providerOf } from './provider-names.ts';
-import type { Values } from './secret-storage.ts';
+import { guessProvider } from './provider-names.ts';
+import type { SecretStorage } from './secret-storage.ts';
 
-const HEAD = '# Secrets of Switchyard in clear text. env.set rewrites this file. Set SECRETS_MASTER_KEY to store secrets encrypted instead.\n';
+const HEADER =
+  '# Secrets of Switchyard in clear text. env.set rewrites this file. Set SECRETS_MASTER_KEY to store secrets encrypted instead.\n';
 
 /** Stores secrets in a file with mode 0600, for installations without a master key. Only one process may write it. */
-export function openEnvFile(path: string): Values {
-  const read = (): Record<string, string | undefined> => parseEnv(readOr(path, ''));
+export function openEnvFileStorage(path: string): SecretStorage {
+  const read = (): Record<string, string | undefined> => parseEnv(readFileOr(path, ''));
   return {
     storage: 'envfile',
     async get(name) {
@@ -19,30 +20,34 @@ export function openEnvFile(path: string): Values {
     async set(name, value) {
       const before = read();
       const after = { ...before, [name]: value };
-      const text = HEAD + Object.entries(after).map(line).join('');
-      if (!isDeepStrictEqual({ ...parseEnv(text) }, after)) throw unfit();
+      const text = HEADER + Object.entries(after).map(formatLine).join('');
+      if (!isDeepStrictEqual({ ...parseEnv(text) }, after)) throw cannotStore();
       keepFile(path, text);
       return Object.hasOwn(before, name) ? 'updated' : 'created';
     },
     async list() {
-      return Object.keys(read()).map((name) => ({ name, source: 'envfile' as const, ...providerOf(name) }));
+      return Object.keys(read()).map((name) => ({ name, source: 'envfile' as const, ...guessProvider(name) }));
     },
   };
 }
 
 /** Quotes a value with a mark that it does not contain. */
-function line([name, value = '']: [string, string | undefined]): string {
+function formatLine([name, value = '']: [string, string | undefined]): string {
   const quote = ["'", '`', '"'].find((mark) => !value.includes(mark)) ?? "'";
   return `${name}=${quote}${value}${quote}\n`;
 }
 
-function unfit(): ServiceError {
-  return new ServiceError('FAILED_PRECONDITION', 'This value cannot be stored in the .env file. Set SECRETS_MASTER_KEY to enable encrypted storage, then restart.', {
-    details: { reason: 'NO_MASTER_KEY' },
-  });
+function cannotStore(): ServiceError {
+  return new ServiceError(
+    'FAILED_PRECONDITION',
+    'This value cannot be stored in the .env file. Set SECRETS_MASTER_KEY to enable encrypted storage, then restart.',
+    {
+      details: { reason: 'NO_MASTER_KEY' },
+    },
+  );
 }
 
-function readOr(path: string, otherwise: string): string {
+function readFileOr(path: string, otherwise: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {

@@ -52,7 +52,7 @@ test('a key is bound to the first requested origin until it is set again', TIMEO
   assert.equal(await resolve(app, 'LOCAL_API_KEY'), 'a new one', 'a secret that is not a provider key has no origin');
 });
 
-test('of concurrent first requests for a key, one origin is bound', TIMEOUT, async () => {
+test('concurrent first requests bind a key to one origin', TIMEOUT, async () => {
   await using app = await start({ env });
   await using _other = await secondReplica(app);
   const asked = Array.from({ length: 20 }, (_, n) => readAt(app, `https://host-${n % 4}.example`).then(() => n % 4));

@@ -3,7 +3,7 @@ import type { ConfigurationSource } from '@switchyard/service-kit';
 import { inserted, type Documents, type Store } from '@switchyard/store';
 import type { KeyOriginDocument } from '../documents/collections.ts';
 
-interface Given {
+interface KeyOriginsDeps {
   documents: Documents<KeyOriginDocument>;
   store: Pick<Store, 'now'>;
   providers: () => Sections['providers'];
@@ -22,7 +22,7 @@ export interface KeyOrigins {
  * A caller who may configure a provider chooses its address and the name of its key without knowing the key. A key that was used at
  * one address is therefore not sent to another one until it is set again.
  */
-export function createKeyOrigins({ documents, store, providers, configuration }: Given): KeyOrigins {
+export function createKeyOrigins({ documents, store, providers, configuration }: KeyOriginsDeps): KeyOrigins {
   /** Whether files or variables of the operator, who has the keys anyway, name this origin for the key. */
   function isDeclared(name: string, origin: string): boolean {
     return Object.entries(providers().entries).some(
@@ -30,7 +30,7 @@ export function createKeyOrigins({ documents, store, providers, configuration }:
         apiKeyName === name &&
         URL.canParse(baseUrl) &&
         new URL(baseUrl).origin === origin &&
-        ['apiKeyName', 'baseUrl'].every((key) => isOperators(configuration.origin(`providers.entries.${id}.${key}`).layer)),
+        ['apiKeyName', 'baseUrl'].every((key) => isOperatorLayer(configuration.origin(`providers.entries.${id}.${key}`).layer)),
     );
   }
 
@@ -40,7 +40,7 @@ export function createKeyOrigins({ documents, store, providers, configuration }:
         const bound = await documents.get(name);
         if (bound !== null) {
           if (bound.origin === origin || isDeclared(name, origin)) return;
-          throw boundElsewhere(name, bound.origin, origin);
+          throw keyBoundElsewhere(name, bound.origin, origin);
         }
         if (await inserted(() => documents.insert({ name, origin, boundAt: store.now() }))) return;
       }
@@ -51,11 +51,11 @@ export function createKeyOrigins({ documents, store, providers, configuration }:
   };
 }
 
-function isOperators(layer: ReturnType<ConfigurationSource['origin']>['layer']): boolean {
+function isOperatorLayer(layer: ReturnType<ConfigurationSource['origin']>['layer']): boolean {
   return layer === 'file' || layer === 'environment' || layer === 'preset';
 }
 
-function boundElsewhere(name: string, bound: string, origin: string): ServiceError {
+function keyBoundElsewhere(name: string, bound: string, origin: string): ServiceError {
   return new ServiceError(
     'PERMISSION_DENIED',
     `${name} is bound to ${bound} and is not sent to ${origin}. Set it again with env.set, declare the address in a file, or store the other key under its own name.`,

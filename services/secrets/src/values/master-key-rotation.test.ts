@@ -8,7 +8,7 @@ import { ENV, start } from '../secrets.fixture.ts';
 import { secrets } from '../service.ts';
 
 const [OLD, NEW] = [randomBytes(32).toString('hex'), randomBytes(32).toString('hex')];
-const AT_ONCE = 8;
+const SYNC_BATCH_SIZE = 8;
 
 /** Starts a further replica on the same documents with other master keys. */
 function replica({ host }: TestService, keys: Record<string, string>): Promise<AsyncDisposable> {
@@ -23,7 +23,7 @@ test('no call fails while the master key is rotated on two replicas under load',
   const read = createSecretReader(await app.host.connect('sessions'), 'sessions');
   let ended = false;
   let reads = 0;
-  const asking = Array.from({ length: AT_ONCE }, async () => {
+  const asking = Array.from({ length: SYNC_BATCH_SIZE }, async () => {
     while (!ended) {
       assert.equal(await read('READ_KEY'), 'set before');
       reads++;

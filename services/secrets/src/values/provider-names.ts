@@ -12,7 +12,7 @@ const PROVIDERS: Readonly<Record<string, string>> = {
 };
 
 /** Derives the provider from the prefix of the name; empty for an unknown prefix. */
-export function providerOf(name: string): { provider?: string } {
+export function guessProvider(name: string): { provider?: string } {
   const [prefix = ''] = name.split('_', 1);
   return Object.hasOwn(PROVIDERS, prefix) ? { provider: PROVIDERS[prefix] ?? prefix } : {};
 }

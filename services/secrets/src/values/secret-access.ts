@@ -9,18 +9,18 @@ const EVENT_INTERVAL_MS = 60_000;
 const MAX_RECENT_EVENTS = 10_000;
 
 /** Names that configure the installation itself. They are never stored and never returned to services. */
-const HOUSE = /^(SECRETS_MASTER_KEY|SWITCHYARD_)/;
+const RESERVED_NAME = /^(SECRETS_MASTER_KEY|SWITCHYARD_)/;
 
-export function isHouseSecret(name: string): boolean {
-  return HOUSE.test(name);
+export function isReservedName(name: string): boolean {
+  return RESERVED_NAME.test(name);
 }
 
 /** Returns the name patterns that an agent may read; undefined for an unknown agent. */
-export type Allowed = (tenant: string, agentId: string) => readonly string[] | undefined;
+export type AgentAllowlist = (tenant: string, agentId: string) => readonly string[] | undefined;
 
 /** Throws unless the caller may read the secret. Services may read all; agents only names on their allowlist. */
-export function checkReader({ tenant, agent }: Principal, name: string, allowed: Allowed): void {
-  if (agent === undefined || (allowed(tenant, agent) ?? []).some((pattern) => matchesGlob(pattern, name))) return;
+export function checkReadAccess({ tenant, agent }: Principal, name: string, allowlist: AgentAllowlist): void {
+  if (agent === undefined || (allowlist(tenant, agent) ?? []).some((pattern) => matchesGlob(pattern, name))) return;
   throw new ServiceError('PERMISSION_DENIED', `agents.${agent}.secrets.allow does not include ${name}`, {
     details: { reason: 'SECRET_NOT_ALLOWED' },
   });
@@ -29,7 +29,9 @@ export function checkReader({ tenant, agent }: Principal, name: string, allowed:
 type Outcome = EventPayload<'secret:accessed'>['outcome'];
 
 /** Emits `secret:accessed` at most once a minute for each reader, secret and outcome: a service reads the same key all day. */
-export function createTeller(store: Pick<Store, 'now'>): (ctx: Pick<Ctx, 'emit' | 'principal'>, name: string, outcome: Outcome) => void {
+export function createAccessReporter(
+  store: Pick<Store, 'now'>,
+): (ctx: Pick<Ctx, 'emit' | 'principal'>, name: string, outcome: Outcome) => void {
   const recent = new LRUCache<string, true>({ max: MAX_RECENT_EVENTS, ttl: EVENT_INTERVAL_MS, ttlResolution: 0, perf: store });
   return (ctx, name, outcome) => {
     const { tenant, client, agent } = ctx.principal;

@@ -1,12 +1,12 @@
 import type { SecretListItem } from '@switchyard/contracts';
 
-export type Listed = SecretListItem;
+export type SecretListing = SecretListItem;
 
 /** A storage for values of `env.set`. */
-export interface Values {
-  readonly storage: Listed['source'];
+export interface SecretStorage {
+  readonly storage: SecretListing['source'];
   get(name: string): Promise<string | undefined>;
   set(name: string, value: string): Promise<'created' | 'updated'>;
   /** All names, without values. */
-  list(): Promise<Listed[]>;
+  list(): Promise<SecretListing[]>;
 }

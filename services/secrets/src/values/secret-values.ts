@@ -4,12 +4,12 @@ import { readSecret, StartError, type Variables } from '@switchyard/service-kit'
 import type { Collection, Store } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
 import type { DataKeyDocument, SecretDocument } from '../documents/collections.ts';
-import { auditSeal, isSealed, openDataKey, type AuditSeal, type MasterKeys } from './data-key.ts';
-import { openEnvFile } from './env-file-storage.ts';
-import { createSealedValues } from './encrypted-storage.ts';
-import type { Values } from './secret-storage.ts';
+import { loadAuditKey, isEncrypted, openDataKey, type AuditKey, type MasterKeys } from './data-key.ts';
+import { openEnvFileStorage } from './env-file-storage.ts';
+import { createEncryptedStorage } from './encrypted-storage.ts';
+import type { SecretStorage } from './secret-storage.ts';
 
-interface Given {
+interface OpenSecretValuesOptions {
   secrets: Collection<SecretDocument>;
   dataKeys: Collection<DataKeyDocument>;
   store: Pick<Store, 'now'>;
@@ -18,25 +18,25 @@ interface Given {
   /** Clear-text storage of an installation in one process. */
   envFile: string | undefined;
   /** Whether a master key is mandatory (`security.secrets.enabled`). */
-  demanded: boolean;
+  encryptionRequired: boolean;
   /** Whether a secret of this name may only be stored and read encrypted. */
-  mustBeSealed: (name: string) => boolean;
+  requiresEncryption: (name: string) => boolean;
   log: Logger;
 }
 
 /** The storages of secret values. */
-export interface OpenedValues {
+export interface SecretValues {
   /** In the order in which they are read. */
-  places: readonly Values[];
+  storages: readonly SecretStorage[];
   /** Signs audit records. Undefined without a master key. */
-  auditSeal: AuditSeal | undefined;
+  auditKey: AuditKey | undefined;
   /** Decrypts the params that callers encrypt to this service. The same at every replica that has the master key. */
   paramsKey: DecryptionKey;
   /** Whether another replica has a master key and this one has none. */
-  sealedElsewhere: () => Promise<boolean>;
+  isEncryptedElsewhere: () => Promise<boolean>;
   /** The storage that a secret of this name is written to. Throws if there is none. */
-  writable(name?: string): Values;
-  mustBeSealed: (name: string) => boolean;
+  getWritableStorage(name?: string): SecretStorage;
+  requiresEncryption: (name: string) => boolean;
 }
 
 const PARAMS_KEY = 'switchyard/params-key/v1';
@@ -47,42 +47,43 @@ let processKey: DecryptionKey | undefined;
  * Opens encrypted storage if there is a master key, else the file if one is allowed. Throws a StartError if encrypted data exists and
  * the key is missing.
  */
-export async function openValues(given: Given): Promise<OpenedValues> {
-  const { secrets, dataKeys, store, tenant, env, demanded, mustBeSealed, log } = given;
-  const envFile = demanded ? undefined : given.envFile;
-  const masters = await readMasterKeys(env);
-  if (masters === undefined && demanded) throw new StartError(DEMANDED);
+export async function openSecretValues(options: OpenSecretValuesOptions): Promise<SecretValues> {
+  const { secrets, dataKeys, store, tenant, env, encryptionRequired, requiresEncryption, log } = options;
+  const envFile = encryptionRequired ? undefined : options.envFile;
+  const masterKeys = await readMasterKeys(env);
+  if (masterKeys === undefined && encryptionRequired) throw new StartError(ENCRYPTION_REQUIRED);
   const documents = secrets.for({ tenant });
-  const keys = dataKeys.for({ tenant });
-  if (masters === undefined && (await isSealed(keys))) throw new StartError((await documents.count({})) > 0 ? SEALED : SEALED_RECORD);
-  const key = masters && (await openDataKey(keys, masters, { tenant, store }));
-  const sealed = key && createSealedValues({ documents, key, tenant, store });
-  const file = envFile === undefined ? undefined : openEnvFile(envFile);
-  if (sealed === undefined && file !== undefined)
+  const dataKeyDocuments = dataKeys.for({ tenant });
+  if (masterKeys === undefined && (await isEncrypted(dataKeyDocuments)))
+    throw new StartError((await documents.count({})) > 0 ? MISSING_KEY : MISSING_AUDIT_KEY);
+  const key = masterKeys && (await openDataKey(dataKeyDocuments, masterKeys, { tenant, store }));
+  const encrypted = key && createEncryptedStorage({ documents, key, tenant, store });
+  const file = envFile === undefined ? undefined : openEnvFileStorage(envFile);
+  if (encrypted === undefined && file !== undefined)
     log.warn({ envFile }, 'SECRETS_MASTER_KEY is not set; env.set stores secrets in a file in clear text');
-  const places = [sealed, file].filter((place) => place !== undefined);
+  const storages = [encrypted, file].filter((storage) => storage !== undefined);
   return {
-    places,
+    storages,
     paramsKey: key === undefined ? (processKey ??= createDecryptionKey()) : createDecryptionKey(deriveKey(key, PARAMS_KEY)),
-    auditSeal: key && (await auditSeal(keys, key)),
-    sealedElsewhere: async () => key === undefined && (await isSealed(keys)),
-    mustBeSealed,
-    writable(name = '') {
-      const onlySealed = mustBeSealed(name);
-      const place = onlySealed ? sealed : places[0];
-      if (place !== undefined) return place;
-      const why = onlySealed ? `oauth.storage is encrypted, and ${NO_KEY}` : NONE;
-      throw new ServiceError('FAILED_PRECONDITION', why, { details: { reason: 'NO_MASTER_KEY' } });
+    auditKey: key && (await loadAuditKey(dataKeyDocuments, key)),
+    isEncryptedElsewhere: async () => key === undefined && (await isEncrypted(dataKeyDocuments)),
+    requiresEncryption,
+    getWritableStorage(name = '') {
+      const encryptedOnly = requiresEncryption(name);
+      const storage = encryptedOnly ? encrypted : storages[0];
+      if (storage !== undefined) return storage;
+      const reason = encryptedOnly ? `oauth.storage is encrypted, and ${NO_MASTER_KEY}` : NO_STORAGE;
+      throw new ServiceError('FAILED_PRECONDITION', reason, { details: { reason: 'NO_MASTER_KEY' } });
     },
   };
 }
 
-const SEALED = 'The stored secrets are encrypted, and SECRETS_MASTER_KEY is not set. Set the key that they are encrypted with.';
-const SEALED_RECORD =
+const MISSING_KEY = 'The stored secrets are encrypted, and SECRETS_MASTER_KEY is not set. Set the key that they are encrypted with.';
+const MISSING_AUDIT_KEY =
   'The audit log is signed with a master key, and SECRETS_MASTER_KEY is not set. Set the key of the previous start.';
-const NO_KEY = 'there is no master key. Set SECRETS_MASTER_KEY for the secrets service (openssl rand -hex 32) and restart it.';
-const NONE = `A cluster cannot store secrets in a file, and ${NO_KEY}`;
-const DEMANDED = `security.secrets.enabled is true, and ${NO_KEY}`;
+const NO_MASTER_KEY = 'the master key is missing. Set SECRETS_MASTER_KEY for the secrets service (openssl rand -hex 32) and restart it.';
+const NO_STORAGE = `A cluster cannot store secrets in a file, and ${NO_MASTER_KEY}`;
+const ENCRYPTION_REQUIRED = `security.secrets.enabled is true, and ${NO_MASTER_KEY}`;
 
 async function readMasterKeys(env: Variables): Promise<MasterKeys | undefined> {
   const current = await readKey(env, 'SECRETS_MASTER_KEY');
