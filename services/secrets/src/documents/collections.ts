@@ -12,7 +12,7 @@ import {
 } from '@switchyard/contracts';
 import { collection, json, type Collection } from '@switchyard/store';
 
-/** A bearer token. It stores the hash of the secret. Without a hash it is a createTombstone, so that a reused id becomes another client. */
+/** A bearer token. It stores the hash of the secret. Without a hash it is a tombstone, so that a reused id becomes another client. */
 export const TokenDocument = z.object({
   id: TokenId,
   hash: z.string().optional(),
@@ -33,7 +33,7 @@ export const TokenDocument = z.object({
   rotatedAt: z.int().optional(),
   /** The variable or file that declares the token, as text for operators. */
   declared: z.string().optional(),
-  /** Set on a createTombstone whose declaration was removed. If the same secret is declared again, the token returns as the same client. */
+  /** Set on a tombstone whose declaration was removed. If the same secret is declared again, the token returns as the same client. */
   withdrawnHash: z.string().optional(),
   endedAt: z.int().optional(),
   /** Id and start of a revocation in progress. */

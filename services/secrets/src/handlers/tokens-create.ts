@@ -69,7 +69,7 @@ function wrongField(path: string, expected: string, received: string): ServiceEr
 
 /** A client with this id could lock the operator out. */
 function reservedId(): ServiceError {
-  return new ServiceError('FAILED_PRECONDITION', `The id ${ENVIRONMENT_TOKEN} is reservedId for SWITCHYARD_TOKEN. Choose another id.`, {
+  return new ServiceError('FAILED_PRECONDITION', `The id ${ENVIRONMENT_TOKEN} is reserved for SWITCHYARD_TOKEN. Choose another id.`, {
     details: { reason: 'RESERVED' },
   });
 }

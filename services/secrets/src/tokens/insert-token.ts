@@ -7,7 +7,7 @@ export type NewToken = TokenGrant & Pick<LiveToken, 'id' | 'hash' | 'createdBy' 
 
 const FIELDS_OF_TOMBSTONE = ['rotatedAt', 'endedAt', 'withdrawnHash', 'revocation', 'revocationStartedAt'] as const;
 
-/** Creates a token in one write, also in place of a createTombstone. Null if a live token has this id. */
+/** Creates a token in one write, also in place of a tombstone. Null if a live token has this id. */
 export async function insertToken(documents: Documents<TokenDocument>, token: NewToken, now: number): Promise<TokenDocument | null> {
   const fresh = { ...token, createdAt: now };
   try {

@@ -8,7 +8,7 @@ import { canCreate, managesTokens } from './grant-rules.ts';
 /** A revocation that takes longer has failed, and its mark is ignored. Safety does not depend on this timeout. */
 const REVOCATION_TTL_MS = 5_000;
 
-/** The change that turns a token into a createTombstone. */
+/** The change that turns a token into a tombstone. */
 export function createTombstone(now: number) {
   return {
     set: { endedAt: now },

@@ -70,7 +70,7 @@ function parseGrant({ scopes, sessions, lenient, budgets, agents, expiresAt, mcp
 function hashSecret(secret: string, description: string): string {
   if (secret.length < MIN_OPERATOR_TOKEN) throw new StartError(`${description} needs at least ${MIN_OPERATOR_TOKEN} characters.`);
   if (checkToken(secret) === 'malformed')
-    throw new StartError(`${description} looks like a Switchyard token, but its checksum is problem. It may be mistyped or cut off.`);
+    throw new StartError(`${description} looks like a Switchyard token, but its checksum is wrong. It may be mistyped or cut off.`);
   return hashToken(secret);
 }
 

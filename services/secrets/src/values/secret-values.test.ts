@@ -93,7 +93,7 @@ test('a wrong or missing master key stops the start, and a rotated one is accept
   await assert.rejects(start({ env: without, data: data.path }), /SECRETS_MASTER_KEY is not set/);
   await assert.rejects(
     start({ env: { ...without, SECRETS_MASTER_KEY: next }, data: data.path }),
-    /not the one.*SECRETS_MASTER_KEY_PREVIOUS/,
+    /not the key.*SECRETS_MASTER_KEY_PREVIOUS/,
   );
   const changing = { ...without, SECRETS_MASTER_KEY: next, SECRETS_MASTER_KEY_PREVIOUS: MASTER };
   {
