@@ -14,7 +14,7 @@ async function projected(app: TestService, key: string): Promise<AgentProjection
   return entry?.value && AgentProjection.parse(JSON.parse(Buffer.from(entry.value).toString()));
 }
 
-/** Every write to the bucket from now on, by key. */
+/** The keys of all later writes to the bucket. */
 async function watchWrites(app: TestService): Promise<string[]> {
   const writes: string[] = [];
   await (await app.bus.kv(AGENTS_BUCKET)).watch(({ key }) => writes.push(key));
@@ -24,12 +24,12 @@ async function watchWrites(app: TestService): Promise<string[]> {
 
 async function refusalOf(call: Promise<unknown>): Promise<ServiceError> {
   return call.then(
-    () => assert.fail('it was not refused'),
+    () => assert.fail('the call was not rejected'),
     (error: unknown) => (error instanceof ServiceError ? error : assert.fail(String(error))),
   );
 }
 
-test('the default agent is there without having been made, and cannot be deleted', async () => {
+test('the default agent exists from the start and cannot be deleted', async () => {
   await using app = await start();
 
   assert.deepEqual(await app.bus.call('agents.list', {}), { agents: ['default'] });
@@ -40,7 +40,7 @@ test('the default agent is there without having been made, and cannot be deleted
   await assert.rejects(app.bus.call('agents.delete', { agentId: 'default' }), { code: 'FAILED_PRECONDITION' });
 });
 
-test('a new agent has the slug of its name, is projected, and everybody hears of it', async () => {
+test('agents.create derives the id from the name, projects the agent and emits an event', async () => {
   await using app = await start();
 
   const created = await app.bus.call('agents.create', { name: 'Café  Oslo!', maxSteps: 7, workspacePath: '/etc' });
@@ -54,7 +54,7 @@ test('a new agent has the slug of its name, is projected, and everybody hears of
   assert.deepEqual((await app.bus.call('agents.list', {})).agents, ['cafe-oslo', 'default']);
 });
 
-test('a name that reaches a prototype is refused, wherever it stands', async () => {
+test('rejects names that reach a prototype', async () => {
   await using app = await start();
   for (const key of ['__proto__', 'constructor', 'prototype']) {
     const skills = JSON.parse(`{"toolPolicy":{"${key}":{"allow":["a"]}}}`) as object;
@@ -67,7 +67,7 @@ test('a name that reaches a prototype is refused, wherever it stands', async () 
   assert.deepEqual((await app.bus.call('agents.list', {})).agents, ['default']);
 });
 
-test('a write names the settings it takes that nothing reads yet, and is silent when there are none', async () => {
+test('a write reports the settings that no service reads yet', async () => {
   await using app = await start();
 
   const created = await app.bus.call('agents.create', {
@@ -86,7 +86,7 @@ test('a write names the settings it takes that nothing reads yet, and is silent 
   assert.equal('notInForce' in (await app.bus.call('agents.update', { agentId: 'oslo', maxSteps: 8 })), false);
 });
 
-test('a name that is taken, or that gives no id, is refused', async () => {
+test('rejects a name that is taken or gives no id', async () => {
   await using app = await start({ settings: { agents: { filed: {} } } });
   await app.bus.call('agents.create', { name: 'oslo' });
 
@@ -96,7 +96,7 @@ test('a name that is taken, or that gives no id, is refused', async () => {
   await assert.rejects(app.bus.call('agents.create', { name: '!!!' }), { code: 'INVALID_ARGUMENT', message: /^Invalid params: name:/ });
 });
 
-test('of two that create the same agent at once one is told that it is there', async () => {
+test('one of two concurrent creations of an agent fails with ALREADY_EXISTS', async () => {
   await using app = await start();
 
   const calls = [1, 2, 3].map((maxSteps) => app.bus.call('agents.create', { name: 'oslo', maxSteps }));
@@ -108,7 +108,7 @@ test('of two that create the same agent at once one is told that it is there', a
   }
 });
 
-test('a deleted agent is gone from list and bucket, and may be made anew', async () => {
+test('a deleted agent is removed from list and bucket and can be created again', async () => {
   await using app = await start();
   await app.bus.call('agents.create', { name: 'oslo', maxSteps: 7 });
 
@@ -124,7 +124,7 @@ test('a deleted agent is gone from list and bucket, and may be made anew', async
   assert.ok(await projected(app, 'default.oslo'));
 });
 
-test('an agent of a file that was deleted stays deleted at the next start', async () => {
+test('a deleted agent from a file stays deleted after a restart', async () => {
   await using data = await tempDir();
   const options = { data: data.path, settings: { agents: { filed: { maxSteps: 3 } } } };
   {
@@ -138,7 +138,7 @@ test('an agent of a file that was deleted stays deleted at the next start', asyn
   assert.equal(await projected(app, 'default.filed'), undefined);
 });
 
-test('what was stored stands over the files, and is projected anew at each start', async () => {
+test('stored values override files and are projected at each start', async () => {
   await using data = await tempDir();
   const options = { data: data.path, settings: { agents: { filed: { maxSteps: 3, maxTokens: 100 } } } };
   {
@@ -154,7 +154,7 @@ test('what was stored stands over the files, and is projected anew at each start
   assert.equal(filed?.suspended, true);
 });
 
-test('an update merges skills, replaces other keys, and is in force in one write', async () => {
+test('agents.update merges skills, replaces other keys and projects once', async () => {
   await using app = await start();
   await app.bus.call('agents.create', { name: 'oslo', skills: { watchDebounceMs: 500 }, rag: { maxResults: 9, maxContextChars: 100 } });
   const writes = await watchWrites(app);
@@ -168,10 +168,10 @@ test('an update merges skills, replaces other keys, and is in force in one write
   assert.equal((await app.nextEvent('config:patched')).key, 'oslo');
 
   await app.bus.call('agents.update', { agentId: 'oslo', rag: { maxResults: 2 } });
-  assert.deepEqual(writes, ['default.oslo'], 'what changes nothing is not written');
+  assert.deepEqual(writes, ['default.oslo'], 'an update without changes is not written');
 });
 
-test('updates at the same time are all kept', async () => {
+test('concurrent updates are all stored', async () => {
   await using app = await start();
   await app.bus.call('agents.create', { name: 'oslo' });
 
@@ -185,7 +185,7 @@ test('updates at the same time are all kept', async () => {
   assert.deepEqual([config['maxSteps'], config['maxTokens'], config['preserveRecent']], [5, 6, 7]);
 });
 
-test('a dry run says everything and changes nothing', async () => {
+test('a dry run returns all errors and changes nothing', async () => {
   await using app = await start();
   await app.bus.call('agents.create', { name: 'oslo' });
   const writes = await watchWrites(app);
@@ -201,7 +201,7 @@ test('a dry run says everything and changes nothing', async () => {
   await assert.rejects(app.bus.call('agents.update', { agentId: 'nobody', dryRun: true }), { code: 'NOT_FOUND' });
 });
 
-test('provider and model must mean something that can answer', async () => {
+test('rejects an unavailable provider or model', async () => {
   await using app = await start();
 
   assert.ok(await app.bus.call('agents.create', { name: 'slow', provider: 'dev', model: 'slow' }));
@@ -212,7 +212,7 @@ test('provider and model must mean something that can answer', async () => {
   assert.deepEqual([model.code, model.details.reason], ['FAILED_PRECONDITION', 'MODEL_NOT_FOUND']);
 });
 
-test('no method reaches the sandbox, nor what the environment decides', async () => {
+test('rejects changes of the sandbox and of settings from the environment', async () => {
   await using app = await start({ env: { SWITCHYARD_AGENTS__DEFAULT__MAX_STEPS: '11' } });
 
   const sandbox = await refusalOf(app.bus.call('agents.update', { agentId: 'default', skills: { execSandbox: { enabled: 'never' } } }));
@@ -224,7 +224,7 @@ test('no method reaches the sandbox, nor what the environment decides', async ()
   assert.equal((await app.bus.call('agents.get', { agentId: 'default' })).config['maxSteps'], 11);
 });
 
-test('the environment stands over what was stored before it was set', async () => {
+test('the environment overrides values that were stored before', async () => {
   await using data = await tempDir();
   {
     await using app = await start({ data: data.path });
@@ -236,7 +236,7 @@ test('the environment stands over what was stored before it was set', async () =
   assert.deepEqual([config['maxSteps'], config['maxTokens']], [11, 6]);
 });
 
-test('suspending and resuming take turns', async () => {
+test('agents.suspend and agents.resume reject repeated calls', async () => {
   await using app = await start();
   await app.bus.call('agents.create', { name: 'oslo' });
 
@@ -248,7 +248,7 @@ test('suspending and resuming take turns', async () => {
   assert.equal((await projected(app, 'default.oslo'))?.suspended, false);
 });
 
-test('an agent of another tenant is as unknown as one that never was', async () => {
+test('returns NOT_FOUND for an agent of another tenant', async () => {
   await using app = await start({ as: principal({ tenant: 'a' }), settings: { agents: { filed: {} } } });
   await app.bus.call('agents.create', { name: 'oslo' });
 
@@ -261,7 +261,7 @@ test('an agent of another tenant is as unknown as one that never was', async () 
   assert.ok(await projected(app, 'a.oslo'));
 });
 
-test('a bucket entry that nobody stands behind is removed at the start', async () => {
+test('removes a bucket entry without an agent at startup', async () => {
   const stale = 'default.ghost';
   await using app = await start({
     prepare: async (host) => {
@@ -273,7 +273,7 @@ test('a bucket entry that nobody stands behind is removed at the start', async (
   assert.deepEqual(await (await app.bus.kv(AGENTS_BUCKET)).keys(), ['default.default']);
 });
 
-test('an agent that the configuration gains while the service runs is projected', async () => {
+test('projects an agent that a configuration change adds', async () => {
   await using app = await start();
   const seen = Promise.withResolvers<void>();
   await (
@@ -289,7 +289,7 @@ test('an agent that the configuration gains while the service runs is projected'
   assert.deepEqual((await app.bus.call('agents.list', {})).agents, ['default', 'late']);
 });
 
-test('the agent that routing names as default is there, and takes the place of the other', async () => {
+test('routing.defaultAgentId replaces the default agent', async () => {
   await using app = await start({ settings: { agents: { default: {} }, routing: { defaultAgentId: 'oslo' } } });
 
   assert.deepEqual((await app.bus.call('agents.list', {})).agents, ['default', 'oslo']);
@@ -298,7 +298,7 @@ test('the agent that routing names as default is there, and takes the place of t
   assert.ok(await app.bus.call('agents.delete', { agentId: 'default' }));
 });
 
-test('a server that lost its store is told all agents anew', { timeout: 20_000 }, async (t) => {
+test('projects all agents again after the server lost its store', { timeout: 20_000 }, async (t) => {
   await using stack = new AsyncDisposableStack();
   const server = await startNatsServer();
   stack.defer(() => server.stop());
@@ -314,7 +314,7 @@ test('a server that lost its store is told all agents anew', { timeout: 20_000 }
   assert.deepEqual(keys, before);
 });
 
-test('a value that is ${NAME} is kept and shown as that, and is the variable when it is used', async () => {
+test('a ${NAME} reference is stored and shown as written, and resolved on use', async () => {
   await using app = await start({ env: { MODEL_OF_OSLO: 'dev/slow', NAME_OF_OSLO: 'secret' } });
   const created = await app.bus.call('agents.create', { name: 'oslo', model: '${MODEL_OF_OSLO}', reactionLevel: 'minimal' });
   assert.equal(created.config['model'], '${MODEL_OF_OSLO}');
@@ -325,11 +325,11 @@ test('a value that is ${NAME} is kept and shown as that, and is the variable whe
 
   await app.bus.call('agents.update', { agentId: 'oslo', name: '${NAME_OF_OSLO}' });
   const renamed = (await app.bus.call('agents.visible', {})).agents.find(({ id }) => id === 'oslo');
-  assert.equal(renamed?.name, '${NAME_OF_OSLO}', 'what everybody may see says nothing of the environment');
+  assert.equal(renamed?.name, '${NAME_OF_OSLO}', 'public fields do not resolve references');
   await assert.rejects(app.bus.call('agents.update', { agentId: 'oslo', model: '${NOT_SET}' }), { code: 'FAILED_PRECONDITION' });
 });
 
-test('who changed which agent, and which of its keys, is in the log; what it became is not', async () => {
+test('changes of agents are logged with client and keys, without values', async () => {
   const written: string[] = [];
   const log = createLogger({ level: 'info', destination: { write: (line: string) => void written.push(line) } });
   await using app = await start({ log, as: principal({ client: 'ops', scopes: ['*'] }) });
@@ -354,7 +354,7 @@ test('who changed which agent, and which of its keys, is in the log; what it bec
   assert.ok(!written.join('').includes('12345'));
 });
 
-test('whoever has a token has a default agent, in the configured tenant, in any other, and in one that comes later', async () => {
+test('every tenant with a token has a default agent, including a tenant that is added later', async () => {
   const token = (tenant: string) => ({ tenant, id: 'a', client: 'a', hash: 'x', scopes: ['rpc'], ver: 1 });
   await using app = await start({
     settings: { tenantId: 'acme & sons' },

@@ -7,9 +7,9 @@ import type { z } from 'zod';
 import { registry } from './service.ts';
 
 const DOCUMENTS = Number(process.env['SWITCHYARD_TEST_DOCUMENTS'] ?? 1_000);
-/** As many versions are kept, and shown at once, as the newest. */
+/** Number of versions that are kept and listed. */
 const KEPT = 1_000;
-/** What a write that is not good may be told; nothing else. */
+/** The only error codes that an invalid write may return. */
 const REFUSALS: ReadonlySet<string> = new Set(['INVALID_ARGUMENT', 'FAILED_PRECONDITION', 'NOT_FOUND', 'OUT_OF_RANGE']);
 
 type Def = z.core.$ZodTypes['_zod']['def'];
@@ -42,7 +42,7 @@ const names = fc.oneof(
   fc.string({ maxLength: 8 }),
 );
 
-/** What this schema takes, more or less; sometimes anything. */
+/** Mostly valid values of this schema, sometimes arbitrary ones. */
 function like(schema: z.core.$ZodType): fc.Arbitrary<unknown> {
   return fc.oneof({ weight: 30, arbitrary: meant(schema) }, { weight: 1, arbitrary: junk });
 }
@@ -74,14 +74,14 @@ function meant(schema: z.core.$ZodType): fc.Arbitrary<unknown> {
   }
 }
 
-/** A section or two: a document with all of them would be refused for one of them each time. */
+/** One or two sections: a document with all sections would almost always be rejected. */
 const documents = fc
   .subarray([...SECTION_NAMES], { minLength: 1, maxLength: 2 })
   .chain((chosen) => fc.record(Object.fromEntries(chosen.map((name) => [name, like(createPatchSchema(sections[name]))]))));
 
 type Method = 'config.patch' | 'config.apply' | 'config.set';
 
-test('whatever is written, the service answers, and what it takes is sound', { timeout: 240_000 + DOCUMENTS * 100 }, async () => {
+test('answers every write, and every accepted configuration is valid', { timeout: 240_000 + DOCUMENTS * 100 }, async () => {
   await using app = await testService(registry, { as: principal({ scopes: ['*'] }) });
   const taken: Record<string, number> = {};
 

@@ -9,7 +9,7 @@ import { registry } from './service.ts';
 const ops = principal({ client: 'ops', scopes: ['*'] });
 const PATIENCE_MS = 30_000;
 
-/** A service that does not take more than ten calls in a batch, which nobody but itself knows. */
+/** A service with its own check: it refuses more than ten calls in a batch. */
 const picky = defineService({
   contract: gatewayContract,
   version: '1.0.0',
@@ -47,7 +47,7 @@ async function until<T>(look: () => Promise<T | undefined | false>): Promise<T> 
 }
 
 async function inForce(app: TestService) {
-  return (await app.bus.call('gateway.status', {})).configuration ?? assert.fail('nothing is in force');
+  return (await app.bus.call('gateway.status', {})).configuration ?? assert.fail('no version is published');
 }
 
 test(
@@ -82,7 +82,7 @@ test(
   },
 );
 
-test('a replica that does not run the newest version is named, in the status and in the history', { timeout: PATIENCE_MS }, async (t) => {
+test('gateway.status and config.history name a replica that does not run the newest version', { timeout: PATIENCE_MS }, async (t) => {
   const [app] = await replicas(t, 1);
   await app.bus.call('config.patch', { logLevel: 'warn' });
   await using behind = await reportRevisions(app.host.bus, 'sessions', 'slow');
@@ -96,7 +96,7 @@ test('a replica that does not run the newest version is named, in the status and
   assert.ok(told?.lagging.some(({ replica }) => replica === 'sessions.slow'));
 });
 
-test('a version that a service does not take is rolled back by itself, and everybody hears why', { timeout: PATIENCE_MS }, async (t) => {
+test('rolls back a version that a service refuses and reports the reason', { timeout: PATIENCE_MS }, async (t) => {
   const lines: string[] = [];
   const log = createLogger({ level: 'info', destination: { write: (line: string) => void lines.push(line) } });
   const [app] = await replicas(t, 2, { log });
@@ -124,11 +124,11 @@ test('a version that a service does not take is rolled back by itself, and every
       ['switchyard', back?.reason],
     ],
   );
-  assert.ok(lines.some((line) => line.includes('was refused and is rolled back') && line.includes('ten is the most')));
-  assert.equal((await app.bus.call('config.history', {})).entries.length, 4, 'once, whoever of the replicas did it');
+  assert.ok(lines.some((line) => line.includes('was refused and rolled back') && line.includes('ten is the most')));
+  assert.equal((await app.bus.call('config.history', {})).entries.length, 4, 'one rollback by one of the replicas');
 });
 
-test('whoever refuses what has long been in force has a fault of its own: the version stays', { timeout: PATIENCE_MS }, async (t) => {
+test('keeps an older version that a replica refuses', { timeout: PATIENCE_MS }, async (t) => {
   const lines: string[] = [];
   const log = createLogger({ level: 'info', destination: { write: (line: string) => void lines.push(line) } });
   const [app] = await replicas(t, 1, { log });

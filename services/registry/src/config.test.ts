@@ -12,7 +12,7 @@ function start(options: TestServiceOptions = {}): Promise<TestService> {
   return testService(registry, { as: ops, ...options });
 }
 
-/** What the services are told. */
+/** The published entry. */
 async function told(app: TestService): Promise<{ sha: string; layer: ConfigurationPatch; revision: number }> {
   const entry = await (await app.bus.kv(CONFIG_BUCKET)).get('head');
   return {
@@ -27,20 +27,20 @@ async function history(app: TestService, limit = 1_000) {
 
 async function refusalOf(call: Promise<unknown>): Promise<Pick<ServiceError, 'code' | 'message' | 'details'>> {
   return call.then(
-    () => assert.fail('it was not refused'),
+    () => assert.fail('the call was not rejected'),
     (error: unknown) => error as ServiceError,
   );
 }
 
-test('there is a first version, which says nothing and is told', async () => {
+test('creates and publishes an empty first version', async () => {
   await using app = await start();
   const [first, ...others] = await history(app);
-  assert.deepEqual([first?.message, first?.parent, others], ['the beginning: nothing is stored', undefined, []]);
+  assert.deepEqual([first?.message, first?.parent, others], ['first version, empty', undefined, []]);
   const now = await told(app);
   assert.deepEqual([now.sha, now.layer], [first?.sha, {}]);
 });
 
-test('a patch is merged deeply, lists are replaced, and it is in force when it is answered', async () => {
+test('config.patch merges objects, replaces lists and is published before its answer', async () => {
   await using app = await start({ settings: { gateway: { rateLimit: { windowMs: 5 }, corsOrigins: ['a'] } } });
   await app.bus.call('config.patch', { gateway: { rateLimit: { maxRequests: 7 }, corsOrigins: ['b'] } });
   const answer = await app.bus.call('config.patch', { gateway: { corsOrigins: ['c'] } });
@@ -53,7 +53,7 @@ test('a patch is merged deeply, lists are replaced, and it is in force when it i
   assert.deepEqual((await told(app)).layer, { gateway: { rateLimit: { maxRequests: 7 }, corsOrigins: ['c'] } });
 });
 
-test('each write is one version with its author, its reason, its parent, and tells the world', async () => {
+test('each write is one version with author, message and parent, and emits events', async () => {
   await using app = await start();
   await app.bus.call('config.set', { section: 'gateway', key: 'maxBatchSize', value: 9 });
   await app.bus.call('config.set', { section: 'gateway', key: 'maxBatchSize', value: 9, message: 'once more' });
@@ -66,7 +66,7 @@ test('each write is one version with its author, its reason, its parent, and tel
       ['config.patch logLevel, gateway', 'ops', undefined],
       ['once more', 'ops', 'gateway'],
       ['config.set gateway.maxBatchSize', 'ops', 'gateway'],
-      ['the beginning: nothing is stored', 'switchyard', undefined],
+      ['first version, empty', 'switchyard', undefined],
     ],
   );
   assert.deepEqual(
@@ -88,7 +88,7 @@ test('each write is one version with its author, its reason, its parent, and tel
   assert.equal((await history(app, 2)).length, 2);
 });
 
-test('a write that names the version it is based on is refused once there is another, with its name', async () => {
+test('rejects a write with an outdated baseSha and names the head', async () => {
   await using app = await start();
   const [base] = await history(app);
   const first = await app.bus.call('config.patch', { logLevel: 'warn', baseSha: base?.sha.slice(0, 12) });
@@ -106,7 +106,7 @@ test('a write that names the version it is based on is refused once there is ano
   assert.equal((await history(app)).length, 2);
 });
 
-test('set reaches any depth, says what was there, and null takes back what was stored', async () => {
+test('config.set writes nested keys, returns the previous value, and null removes the stored value', async () => {
   await using app = await start({ settings: { gateway: { rateLimit: { maxRequests: 5 } } } });
   const key = 'rateLimit.maxRequests';
   const set = await app.bus.call('config.set', { section: 'gateway', key, value: 6 });
@@ -117,7 +117,7 @@ test('set reaches any depth, says what was there, and null takes back what was s
   assert.deepEqual((await told(app)).layer, {});
 });
 
-test('what is not valid is refused with its path and without its value; what is no section, with what was meant', async () => {
+test('rejects invalid values with their path only, and unknown sections with a suggestion', async () => {
   await using app = await start();
   const wrong = await refusalOf(app.bus.call('config.set', { section: 'gateway', key: 'maxBatchSize', value: 'hush-hush' }));
   assert.deepEqual([wrong.code, wrong.message.includes('hush')], ['INVALID_ARGUMENT', false]);
@@ -130,7 +130,7 @@ test('what is not valid is refused with its path and without its value; what is 
   assert.equal((await history(app)).length, 1);
 });
 
-test('what is valid by itself and not as a whole is refused: nobody is told of it', async () => {
+test('rejects a write that makes the whole configuration invalid, and publishes nothing', async () => {
   await using app = await start();
   const incomplete = { providers: { entries: { local: { baseUrl: 'http://127.0.0.1:1' } } } };
   const { code, message, details } = await refusalOf(app.bus.call('config.patch', incomplete));
@@ -139,7 +139,7 @@ test('what is valid by itself and not as a whole is refused: nobody is told of i
   assert.equal((await history(app)).length, 1);
 });
 
-test('a name that reaches a prototype is refused wherever it stands', async () => {
+test('rejects names that reach a prototype', async () => {
   await using app = await start();
   for (const text of ['{"agents":{"__proto__":{"maxSteps":3}}}', '{"agents":{"constructor":{"maxSteps":3}}}', '{"__proto__":{}}']) {
     for (const method of ['config.patch', 'config.apply'] as const)
@@ -151,7 +151,7 @@ test('a name that reaches a prototype is refused wherever it stands', async () =
   assert.equal((await history(app)).length, 1);
 });
 
-test('what cannot change while everything runs is refused by name, unless the operator opened it; what the environment sets too', async () => {
+test('rejects immutable paths unless they are overridden, and paths from the environment', async () => {
   await using app = await start({
     env: { SWITCHYARD_GATEWAY__MAX_BATCH_SIZE: '4' },
     settings: { config: { immutableOverrides: ['daemon.logging'] } },
@@ -171,7 +171,7 @@ test('what cannot change while everything runs is refused by name, unless the op
   );
 });
 
-test('apply takes what was read, changed: what is so anyway is not stored, and secrets stay where they are', async () => {
+test('config.apply stores only differences and keeps redacted secrets', async () => {
   await using app = await start({
     settings: { webhooks: { token: HOOK_TOKEN }, gateway: { wsHeartbeatMs: 7 } },
     env: { SWITCHYARD_GATEWAY__MAX_BATCH_SIZE: '4' },
@@ -187,15 +187,15 @@ test('apply takes what was read, changed: what is so anyway is not stored, and s
   assert.equal(app.host.settings.current.webhooks.token, HOOK_TOKEN);
 
   await app.bus.call('config.apply', { logLevel: 'warn' });
-  assert.deepEqual((await told(app)).layer, { logLevel: 'warn' }, 'what is left out is stored no more');
+  assert.deepEqual((await told(app)).layer, { logLevel: 'warn' }, 'omitted values are removed');
   const moved = { ...read.config, gateway: { ...read.config.gateway, port: 1 } } as ConfigurationPatch;
   assert.match((await refusalOf(app.bus.call('config.apply', moved))).message, /^gateway\.port cannot be changed/);
 });
 
-test('the mark of a secret is never stored in its place', async () => {
+test('never stores the placeholder of a redacted secret', async () => {
   await using app = await start({ settings: { webhooks: { token: HOOK_TOKEN } } });
   await app.bus.call('config.patch', { webhooks: { token: '[REDACTED]', maxBodyBytes: 9 } });
-  assert.deepEqual((await told(app)).layer, { webhooks: { maxBodyBytes: 9 } }, 'it means: as it is');
+  assert.deepEqual((await told(app)).layer, { webhooks: { maxBodyBytes: 9 } }, 'the secret is unchanged');
   const local = { type: 'openai', headers: { 'x-key': '[REDACTED]' }, baseUrl: 'http://me:[REDACTED]@127.0.0.1:1' } as const;
   const list = { providers: { entries: { local } } };
   for (const method of ['config.patch', 'config.apply'] as const) {
@@ -206,20 +206,20 @@ test('the mark of a secret is never stored in its place', async () => {
   }
 });
 
-test('a header that is sent to an address names no variable: who writes one chooses the other', async () => {
+test('rejects variable references in headers that are sent to a configured address', async () => {
   await using app = await start({ env: { DEPLOY_KEY: 'of the house' } });
   const local = { type: 'openai', baseUrl: 'https://elsewhere.example', headers: { 'x-key': '${DEPLOY_KEY}', 'x-team': 'ours' } } as const;
   for (const method of ['config.patch', 'config.apply'] as const) {
     const { code, message } = await refusalOf(app.bus.call(method, { providers: { entries: { local } } }));
     assert.equal(code, 'INVALID_ARGUMENT');
-    assert.match(message, /providers\.entries\.local\.headers\.x-key: expected the header itself; .* got the name of a variable/);
+    assert.match(message, /providers\.entries\.local\.headers\.x-key: expected a literal header; .* got a reference to a variable/);
     assert.ok(!message.includes('of the house'));
   }
   const set = app.bus.call('config.set', { section: 'providers', key: 'entries', value: { local } });
   assert.equal((await refusalOf(set)).code, 'INVALID_ARGUMENT');
 });
 
-test('get gives a section as it is kept, on record; read and the whole never give a secret', async () => {
+test('config.get returns a section with secrets and logs it; config.read redacts them', async () => {
   const lines: string[] = [];
   const log = createLogger({ level: 'info', destination: { write: (line: string) => void lines.push(line) } });
   await using app = await start({ log, settings: { webhooks: { token: HOOK_TOKEN } }, env: { PREFIX: '>>' } });
@@ -244,7 +244,7 @@ test('get gives a section as it is kept, on record; read and the whole never giv
   assert.ok(!lines.join('').includes(HOOK_TOKEN));
 });
 
-test('where each value comes from can be read', async () => {
+test('config.read returns the origin of each value', async () => {
   await using app = await start({ env: { SWITCHYARD_GATEWAY__MAX_BATCH_SIZE: '4' }, settings: { gateway: { wsHeartbeatMs: 1 } } });
   await app.bus.call('config.patch', { gateway: { rateLimit: { windowMs: 2 } } });
   const { config, sections, origins } = (await app.bus.call('config.read', { section: 'gateway', origins: true })) as {
@@ -261,7 +261,7 @@ test('where each value comes from can be read', async () => {
   assert.ok(Object.keys(everything.origins).length > 300);
 });
 
-test('the schema of a section is what its declaration says', async () => {
+test('config.schema returns the schema of a section', async () => {
   await using app = await start();
   const one = await app.bus.call('config.schema', { section: 'gateway' });
   assert.deepEqual([one.section, one.sections], ['gateway', ['gateway']]);
@@ -271,7 +271,7 @@ test('the schema of a section is what its declaration says', async () => {
   assert.deepEqual(Object.keys(all.schema), SECTION_NAMES);
 });
 
-test('a diff is unified, by section, and says of a secret only that it changed', async () => {
+test('config.diff returns a unified diff by section with redacted secrets', async () => {
   await using app = await start();
   const [first] = await history(app);
   assert.deepEqual(await app.bus.call('config.diff', {}), { diff: '' });
@@ -292,7 +292,7 @@ test('a diff is unified, by section, and says of a secret only that it changed',
     assert.equal((await refusalOf(app.bus.call('config.diff', { sha }))).code, 'NOT_FOUND', sha);
 });
 
-test('a rollback is a new version that says what the old one said', async () => {
+test('config.rollback writes a new version with the old content', async () => {
   await using app = await start();
   await app.bus.call('config.patch', { logLevel: 'warn' });
   const [wanted] = await history(app);
@@ -307,7 +307,7 @@ test('a rollback is a new version that says what the old one said', async () => 
   assert.equal((await refusalOf(app.bus.call('config.rollback', { sha: 'f'.repeat(64) }))).code, 'NOT_FOUND');
 });
 
-test('a dry run of every write says what would happen, and nothing happens', async () => {
+test('a dry run of each write returns its result and changes nothing', async () => {
   await using app = await start();
   await app.bus.call('config.patch', { logLevel: 'warn' });
   const before = await told(app);
@@ -334,7 +334,7 @@ test('a dry run of every write says what would happen, and nothing happens', asy
   assert.equal((await history(app)).length, 2);
 });
 
-test('only those of the tenant of the installation look at the configuration, and change it', async () => {
+test('rejects reads and writes of the configuration by other tenants', async () => {
   await using app = await start();
   const elsewhere = app.bus.as(principal({ tenant: 'b', scopes: ['*'] }));
   const { sha = '' } = (await history(app))[0] ?? {};
@@ -354,7 +354,7 @@ test('only those of the tenant of the installation look at the configuration, an
   assert.equal((await history(app)).length, 1);
 });
 
-test('what was written is there after a start, in force before anything is served', async () => {
+test('the stored configuration applies after a restart, before any call is served', async () => {
   await using data = await tempDir();
   {
     await using app = await start({ data: data.path });
@@ -365,7 +365,7 @@ test('what was written is there after a start, in force before anything is serve
   assert.equal((await history(app)).length, 2);
 });
 
-test('an installation that gets another tenant keeps what was stored for it', async () => {
+test('an installation with a new tenantId keeps its stored configuration', async () => {
   await using data = await tempDir();
   {
     await using app = await start({ data: data.path });
@@ -376,11 +376,11 @@ test('an installation that gets another tenant keeps what was stored for it', as
   assert.equal(app.host.settings.current.gateway.maxBatchSize, 9);
   assert.deepEqual(
     (await history(app)).map(({ message }) => message),
-    ['what was stored while the tenant was default'],
+    ['configuration of the former tenant default'],
   );
 });
 
-test('a configuration beyond its size is refused, and one within it is not', async () => {
+test('rejects a stored configuration above the size limit', async () => {
   await using app = await start();
   const names = (count: number) => Array.from({ length: count }, (_, at) => `${at}-${'x'.repeat(1_000)}`);
   await app.bus.call('config.patch', { gateway: { corsOrigins: names(300) } });

@@ -10,10 +10,10 @@ import { registry } from './service.ts';
 type Keys = Record<string, string>;
 
 type Spend = Handler<'budgets.spend'>;
-/** Everybody may use what they like. */
+/** Budgets that allow everything. */
 const rich: Spend = ({ tokens, costUsd = 0 }) => ({ tokens, costUsd });
 
-/** The registry, beside somebody who answers for secrets, and somebody who counts. */
+/** The registry with stand-ins for secrets and budgets. */
 function start(keys: Keys, options: TestServiceOptions & { spend?: Spend } = {}): Promise<TestService> {
   const { spend = rich, ...more } = options;
   return testService(registry, {
@@ -27,7 +27,7 @@ function start(keys: Keys, options: TestServiceOptions & { spend?: Spend } = {})
   });
 }
 
-/** A log of which lines can be waited for. */
+/** A logger whose lines can be awaited. */
 function keptLog(): { log: Logger; line: (msg: string) => Promise<Record<string, unknown>> } {
   const { promise, resolve } = Promise.withResolvers<Record<string, unknown>>();
   let wanted = '';
@@ -49,7 +49,7 @@ function entry(url: string): object {
   return { type: 'openai-compatible', baseUrl: url, apiKeyName: 'LOCAL_KEY', maxRetries: 0, models: [{ id: 'small' }] };
 }
 
-test('without a key the development models answer, with or without a secrets service', async () => {
+test('without a key the development models answer, also without a secrets service', async () => {
   for (const app of [await start({}), await testService(registry, { as: principal() })]) {
     await using _ = app;
     const { models } = await app.bus.call('models.visible', {});
@@ -65,7 +65,7 @@ test('without a key the development models answer, with or without a secrets ser
   }
 });
 
-test('with a key the models of agents are visible, and the development models only if asked for', async () => {
+test('with a key the models of agents are visible, and development models only if requested', async () => {
   await using upstream = await startUpstream();
   const entries = { local: entry(upstream.url) };
   for (const dev of [false, true]) {
@@ -78,7 +78,7 @@ test('with a key the models of agents are visible, and the development models on
   }
 });
 
-test('the catalogue can be listed whole and by provider', async () => {
+test('lists the catalogue, filtered by provider', async () => {
   await using app = await start({ OPENAI_API_KEY: 'k' });
 
   const all = await app.bus.call('models.list', {});
@@ -90,7 +90,7 @@ test('the catalogue can be listed whole and by provider', async () => {
   assert.ok(providers.includes('openai') && providers.includes('anthropic') && !providers.includes('dev'));
 });
 
-test('vectors are made by the provider that the name or the configuration says, and what they cost is told', async () => {
+test('models.embed uses the requested or the configured provider and reports the cost', async () => {
   const body = { data: [{ index: 0, embedding: [1, 2] }], usage: { prompt_tokens: 7 } };
   await using upstream = await startUpstream({ kind: 'answer', body });
   const cost = { input: 2, output: 0, cacheRead: 0, cacheWrite: 0 };
@@ -112,7 +112,7 @@ test('vectors are made by the provider that the name or the configuration says, 
   }
 });
 
-test('what an embedding needs is counted before the provider is asked, what it was beyond that after, and a budget that is used up refuses it', async () => {
+test('models.embed reserves the estimate before the call, adds the rest after it, and fails without budget', async () => {
   const body = { data: [{ index: 0, embedding: [1, 2] }], usage: { prompt_tokens: 7 } };
   await using upstream = await startUpstream({ kind: 'answer', body });
   const cost = { input: 2, output: 0, cacheRead: 0, cacheWrite: 0 };
@@ -137,10 +137,10 @@ test('what an embedding needs is counted before the provider is asked, what it w
   assert.deepEqual(before, { ...about, tokens: 2 });
   assert.deepEqual({ ...after, costUsd: Math.round((after?.costUsd ?? 0) * 1e6) }, { ...about, tokens: 5, costUsd: 12, late: true });
   await assert.rejects(app.bus.call('models.embed', { model: 'small', input: ['hello'] }), { code: 'RESOURCE_EXHAUSTED' });
-  assert.equal(upstream.requests.length, 1, 'nobody is asked for it');
+  assert.equal(upstream.requests.length, 1, 'the provider is not called');
 });
 
-test('a model that does not answer is a result with the reason', async () => {
+test('models.test returns the reason of a failure', async () => {
   await using upstream = await startUpstream(
     { kind: 'text', text: 'pong' },
     { kind: 'status', status: 401 },
@@ -159,7 +159,7 @@ test('a model that does not answer is a result with the reason', async () => {
   assert.match(keyless.error ?? '', /set the secret OPENAI_API_KEY/);
 });
 
-test('a model or a provider that nobody knows is a result too', async () => {
+test('models.test returns a result for an unknown model or provider', async () => {
   await using app = await start({});
   const unknown = { ok: false, latencyMs: 0 };
   const asked = [
@@ -173,7 +173,7 @@ test('a model or a provider that nobody knows is a result too', async () => {
   for (const [params, said] of asked) assert.deepEqual(await app.bus.call('models.test', params), { ...unknown, ...said });
 });
 
-test('a provider that refuses its key cannot be given to an agent; one that is merely down can', async () => {
+test('agents.update rejects a provider that rejects its key, and accepts an unreachable one', async () => {
   await using upstream = await startUpstream({ kind: 'status', status: 401 }, { kind: 'status', status: 500 });
   await using app = await start({ LOCAL_KEY: 'k' }, { settings: { providers: { entries: { local: entry(upstream.url) } } } });
 
@@ -183,16 +183,16 @@ test('a provider that refuses its key cannot be given to an agent; one that is m
   assert.equal(upstream.requests[0]?.body['max_tokens'], 1);
 });
 
-test('a failover profile must name a secret that is set', async () => {
+test('rejects a failover profile whose secret is not set', async () => {
   await using app = await start({ SECOND_KEY: 'k' });
   const update = (keyName: string) =>
     app.bus.call('agents.update', { agentId: 'default', modelFailover: { authProfiles: [{ keyName, provider: 'openai' }] } });
 
-  await assert.rejects(update('NO_KEY'), { code: 'FAILED_PRECONDITION', message: /no secret NO_KEY is set/ });
+  await assert.rejects(update('NO_KEY'), { code: 'FAILED_PRECONDITION', message: /the secret NO_KEY is not set/ });
   assert.ok(await update('SECOND_KEY'));
 });
 
-test('gateway.status names what is set and read by nothing', async () => {
+test('gateway.status lists settings that no service reads', async () => {
   await using app = await start(
     {},
     { settings: { autoReplyEngine: { enabled: false }, queue: { laneAssignment: { scheduledLane: 'low' } } } },
@@ -204,7 +204,7 @@ test('gateway.status names what is set and read by nothing', async () => {
   );
 });
 
-test('gateway.status tells how the process is', async () => {
+test('gateway.status describes the process', async () => {
   await using app = await start({});
 
   const status = await app.bus.call('gateway.status', {});
@@ -213,10 +213,10 @@ test('gateway.status tells how the process is', async () => {
   assert.ok(status.uptime > 0 && status.memoryUsage > 1_000_000);
   assert.deepEqual(status.configPaths, []);
   assert.deepEqual(status.sections, OBJECT_SECTIONS);
-  assert.ok(!status.sections.includes('logLevel'), 'a key at the root is no section');
+  assert.ok(!status.sections.includes('logLevel'), 'a root key is not a section');
 });
 
-test('the catalogue is told of at the start, and when the configuration makes another one of it', async () => {
+test('emits model:catalog_loaded at startup and after a change of the catalogue', async () => {
   await using app = await start({});
   const first = await app.nextEvent('model:catalog_loaded');
   const catalogue = await app.bus.call('models.list', {});
@@ -227,7 +227,7 @@ test('the catalogue is told of at the start, and when the configuration makes an
   assert.deepEqual([second.modelCount, second.providerCount], [first.modelCount + 2, first.providerCount + 1]);
 });
 
-test('with models.scanOnStartup the models of agents are asked, once each, and what answered is known to every replica', async () => {
+test('models.scanOnStartup tests each model of the agents once and shares the results', async () => {
   await using upstream = await startUpstream();
   await using silent = await startUpstream({ kind: 'stall' });
   const entries = { local: entry(upstream.url), mute: { ...entry(silent.url), models: [{ id: 'small' }] } };
@@ -237,8 +237,8 @@ test('with models.scanOnStartup the models of agents are asked, once each, and w
   const kept = keptLog();
   const settings = { providers: { entries }, agents, models: { scanOnStartup: true, scanTimeoutMs: 500 } };
   await using app = await start({ LOCAL_KEY: 'k' }, { settings, log: kept.log });
-  const { answered, silent: mute, notAsked } = await kept.line('the models of agents were asked whether they answer');
-  assert.deepEqual([answered, mute, notAsked], [['local/small'], [], []], 'nobody waits longer than it says');
+  const { answered, silent: mute, notAsked } = await kept.line('the models of agents were tested');
+  assert.deepEqual([answered, mute, notAsked], [['local/small'], [], []], 'the scan stops at its timeout');
   assert.equal(upstream.requests.length, 1);
   await using _second = await startService(registry, app.host);
   for (let n = 0; n < 4; n += 1) {
@@ -246,10 +246,10 @@ test('with models.scanOnStartup the models of agents are asked, once each, and w
     assert.deepEqual([known?.validated, typeof known?.validatedAt], [true, 'number']);
   }
   await app.bus.call('config.set', { section: 'providers', key: 'entries.local.baseUrl', value: silent.url });
-  assert.equal((await app.bus.call('models.list', { provider: 'local' }))[0]?.validated, false, 'what answered was somebody else');
+  assert.equal((await app.bus.call('models.list', { provider: 'local' }))[0]?.validated, false, 'another address has not been validated');
 });
 
-test('a model that nobody can answer for is refused by config.patch as by agents.update, and by its dry run', async () => {
+test('config.patch and its dry run reject an unavailable model as agents.update does', async () => {
   await using app = await start({});
   const patch = { agents: { default: { provider: 'nobody', model: 'x' } } };
   const refused = { code: 'FAILED_PRECONDITION', details: { reason: 'PROVIDER_NOT_FOUND' } };

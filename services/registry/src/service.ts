@@ -47,7 +47,7 @@ import { createValidated } from './models/validated-models.ts';
 import { openRestarts } from './restart/restart-coordinator.ts';
 import { openLevels } from './log-levels/log-levels.ts';
 
-/** Owns the control plane: agents, models, and the configuration. */
+/** Control plane: agents, models and the configuration. */
 export const registry = defineService({
   contract,
   version: '0.1.0',
@@ -74,13 +74,13 @@ export const registry = defineService({
     tenants.onNew((tenant) => {
       projector
         .refresh(tenant, agents.defaultId())
-        .catch((err: unknown) => log.error({ err, tenant }, 'the default agent of a tenant was not projected'));
+        .catch((err: unknown) => log.error({ err, tenant }, 'failed to project the default agent of a tenant'));
     });
     await projector.rebuild();
     own.defer(bus.onRestored(() => projector.rebuild()));
     own.defer(
       settings.onChange(() => {
-        projector.rebuild().catch((err: unknown) => log.error({ err }, 'the agents were not projected after a change'));
+        projector.rebuild().catch((err: unknown) => log.error({ err }, 'failed to project the agents after a configuration change'));
       }),
     );
     const levels = own.use(await openLevels(bus, log));
@@ -123,7 +123,7 @@ export const registry = defineService({
   },
 });
 
-/** Without a secrets service there are no stored keys, and those of the environment still count. */
+/** Without a secrets service only keys of the environment are available. */
 function whereAny(read: SecretReader): SecretReader {
   return async (...asked) => {
     try {
@@ -135,12 +135,12 @@ function whereAny(read: SecretReader): SecretReader {
   };
 }
 
-/** Runs when the configuration says another level than before. */
+/** Runs when a configuration change sets another log level. */
 function onOtherLevel(settings: Settings<'logLevel'>, take: () => Promise<void>, log: Logger): () => void {
   let { logLevel } = settings.current;
   return settings.onChange((current) => {
     if (current.logLevel === logLevel) return;
     logLevel = current.logLevel;
-    take().catch((err: unknown) => log.error({ err, logLevel }, 'what was set while everything ran still stands above logLevel'));
+    take().catch((err: unknown) => log.error({ err, logLevel }, 'failed to reset runtime log levels; they still override logLevel'));
   });
 }

@@ -2,7 +2,7 @@ import { AgentId, ServiceError } from '@switchyard/contracts';
 
 const MAX_LENGTH = 64;
 
-/** The id an agent gets by its name: lower-case letters, digits, - and _. */
+/** Derives the agent id from its name: lower-case letters, digits, - and _. */
 export function slugOf(name: string): string {
   const slug = name
     .normalize('NFKD')
@@ -13,9 +13,11 @@ export function slugOf(name: string): string {
     .slice(0, MAX_LENGTH)
     .replace(/-+$/, '');
   if (AgentId.safeParse(slug).success) return slug;
-  throw new ServiceError('INVALID_ARGUMENT', 'Invalid params: name: expected text with a letter or a digit in it, got none', {
+  throw new ServiceError('INVALID_ARGUMENT', 'Invalid params: name: expected text with at least one letter or digit, got none', {
     details: {
-      issues: [{ path: 'name', expected: 'text with a letter or a digit in it', received: 'none', message: 'name: gives no id' }],
+      issues: [
+        { path: 'name', expected: 'text with at least one letter or digit', received: 'none', message: 'name: no id can be derived' },
+      ],
     },
   });
 }

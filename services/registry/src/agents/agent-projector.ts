@@ -3,11 +3,11 @@ import { AGENTS_BUCKET, AgentProjection, bucketKey, bucketKeyParts } from '@swit
 import type { Bucket, BucketEntry, Bus } from '@switchyard/bus';
 import type { Agent, Agents } from './agents.ts';
 
-/** Keeps the bucket that every service watches equal to the agents in force. */
+/** Keeps the KV bucket `agents`, which every service watches, equal to the effective agents. */
 export interface Projector {
-  /** One agent, after its change; resolves when the bucket says what is true. */
+  /** Projects one agent after a change. */
   refresh(tenant: string, agentId: string): Promise<void>;
-  /** All of them: at start, and when the configuration changed. */
+  /** Projects all agents: at startup and after a change of the configuration. */
   rebuild(): Promise<void>;
 }
 
@@ -26,25 +26,25 @@ export async function openProjector(bus: Bus, agents: Agents): Promise<Projector
   return { rebuild, refresh: (tenant, agentId) => settle(bucket, bucketKey(tenant, agentId), () => agents.find(tenant, agentId)) };
 }
 
-/** Reads the entry, then the truth, then writes over exactly that entry: of two replicas the one that read the truth later wins. */
+/** Reads the entry, then the agent, then writes over exactly that entry. If two replicas compete, the later read wins. */
 async function settle(bucket: Bucket, key: string, truth: () => Promise<Agent | undefined>): Promise<void> {
   for (;;) {
     const entry = await bucket.get(key);
     const agent = await truth();
     const wanted = agent === undefined ? undefined : toProjection(agent);
     if (isDeepStrictEqual(read(entry), wanted)) return;
-    // A removal and the first write of a key are not guarded by a revision, so the loop reads the result again.
+    // Removals and first writes have no revision check, so the loop verifies the result.
     if (wanted === undefined) await bucket.remove(key);
     else await bucket.update(key, Buffer.from(JSON.stringify(wanted)), entry?.revision ?? 0);
   }
 }
 
 function toProjection({ agentId, tenant, suspended, isDefault, written: config }: Agent): AgentProjection {
-  // As it will be read: without the keys that are undefined.
+  // The JSON round trip drops undefined keys, so that the result can be compared with an entry.
   return AgentProjection.parse(JSON.parse(JSON.stringify({ agentId, tenant, suspended, isDefault, config })));
 }
 
-/** What cannot be read is written anew. */
+/** Null for an unreadable entry, which is then overwritten. */
 function read(entry: BucketEntry | undefined): AgentProjection | null | undefined {
   if (entry?.value === undefined) return undefined;
   try {

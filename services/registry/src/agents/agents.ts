@@ -4,38 +4,37 @@ import type { Collection } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
 import type { AgentDocument } from '../documents/collections.ts';
 
-/** An agent as it is in force: what the files say, what was stored over it, what the environment pins. */
+/** The effective agent: files, overlaid by the stored layer, overlaid by the environment. */
 export interface Agent {
   agentId: string;
   tenant: string;
-  /** What it runs with. */
+  /** With references resolved. */
   config: Sections['agents'][string];
-  /** The same as it was written, with `${NAME}` where somebody wrote that: for whoever looks at it or keeps it. */
+  /** With `${NAME}` references as written, for display and for projection. */
   written: Sections['agents'][string];
   suspended: boolean;
   isDefault: boolean;
   stored: AgentDocument | undefined;
 }
 
-/** The agents of each tenant. Those of the files belong to the configured tenant (`tenantId`); a default agent has every tenant. */
+/** The agents of each tenant. Agents from files belong to the tenant `tenantId`. Every tenant has a default agent. */
 export interface Agents {
-  /** Undefined for one that was deleted as for one that never was. */
+  /** Undefined for unknown and for deleted agents. */
   find(tenant: string, agentId: string): Promise<Agent | undefined>;
-  /** By id. */
+  /** Sorted by id. */
   list(tenant: string): Promise<Agent[]>;
-  /** Those of the configured tenant, and of every tenant that has a token or an agent of its own. */
+  /** The agents of the tenant `tenantId` and of every tenant with a token or a stored agent. */
   all(): Promise<Agent[]>;
-  /** What an agent would be with this stored layer; a tree, because it may not be valid. */
+  /** The agent with this stored layer. A tree, because it may be invalid. */
   preview(tenant: string, agentId: string, patch: Tree): Tree;
   isDefault(agentId: string): boolean;
-  /** The id of the agent that every tenant has. */
   defaultId(): string;
 }
 
 export interface AgentsGiven {
   collection: Collection<AgentDocument>;
   configuration: Pick<ConfigurationSource, 'current' | 'pinned'>;
-  /** The tenants that somebody speaks for. */
+  /** Tenants that have a token. */
   tenants: ReadonlySet<string>;
   log: Pick<Logger, 'error'>;
   env: Variables;
@@ -63,7 +62,7 @@ export function createAgents({ collection, configuration, tenants: speaking, log
 
   function effective(tenant: string, agentId: string, stored: AgentDocument | undefined): Agent {
     const parsed = AgentConfig.safeParse(preview(tenant, agentId, stored?.patch ?? {}));
-    if (!parsed.success) log.error({ agentId, tenant }, 'the stored configuration of an agent is not valid, so it runs without');
+    if (!parsed.success) log.error({ agentId, tenant }, 'the stored configuration of an agent is invalid and is ignored');
     const written = parsed.data ?? AgentConfig.parse(base(tenant, agentId) ?? {});
     const config = AgentConfig.safeParse(resolveReferences(written, env)).data ?? written;
     return { agentId, tenant, config, written, suspended: stored?.suspended ?? false, isDefault: agentId === defaultId(), stored };
@@ -106,7 +105,7 @@ export function createAgents({ collection, configuration, tenants: speaking, log
   };
 }
 
-/** Where the environment decides within an agent; the empty path is all of it. */
+/** Paths within an agent that the environment sets. The empty path means the whole agent. */
 function pinnedPaths(configuration: Pick<ConfigurationSource, 'pinned'>, agentId: string): string[][] {
   const own = ['agents', agentId];
   return configuration

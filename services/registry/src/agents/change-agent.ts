@@ -7,7 +7,7 @@ import type { Projector } from './agent-projector.ts';
 
 const MAX_ATTEMPTS = 5;
 
-/** What a change sets on the stored document of an agent. */
+/** The fields that a change sets on the stored document. */
 export type AgentChange = Partial<Pick<AgentDocument, 'patch' | 'suspended' | 'deletedAt'>> & { emit?: readonly OutboxEvent[] };
 
 export interface WriteGiven {
@@ -18,8 +18,8 @@ export interface WriteGiven {
 }
 
 /**
- * Changes an agent that is there and puts it in force; `decide` sees it as it is and may refuse by throwing. Nothing is lost
- * when two change it at once: the second decides anew.
+ * Changes an existing agent and projects it. `decide` gets the current agent and may throw to reject the change. If another write was
+ * faster, `decide` runs again on the new state.
  */
 export async function changeAgent(
   given: WriteGiven,
@@ -34,7 +34,7 @@ export async function changeAgent(
     await given.projector.refresh(tenant, agentId);
     return (await given.agents.find(tenant, agentId)) ?? agent;
   }
-  throw new ServiceError('ABORTED', `agent ${agentId} is being changed by others; try again`);
+  throw new ServiceError('ABORTED', `The agent ${agentId} is being changed by other callers. Try again.`);
 }
 
 interface Written {
@@ -42,7 +42,7 @@ interface Written {
   emit: readonly OutboxEvent[];
 }
 
-/** False when somebody else was first. */
+/** Returns false if another write was faster. */
 async function write({ collection, store }: WriteGiven, { tenant, agentId, stored }: Agent, { set, emit }: Written): Promise<boolean> {
   const documents = collection.for({ tenant });
   const updatedAt = store.now();

@@ -9,7 +9,7 @@ interface Given extends PatchGiven {
   agents: Pick<Agents, 'find'>;
 }
 
-/** What `agents.update` would say of the agents that a write of the configuration changes. */
+/** Checks the agents that a configuration write changes in the same way as `agents.update`. */
 export async function checkConfigured(given: Given, { before, after, agents }: ProposedConfiguration): Promise<ServiceError[]> {
   const [was, will] = [valueAt(before, ['agents']), valueAt(after, ['agents'])];
   const errors: ServiceError[] = [];
@@ -20,7 +20,7 @@ export async function checkConfigured(given: Given, { before, after, agents }: P
     const { tenantId } = given.configuration.current;
     const stored = (await given.agents.find(tenantId, agentId))?.stored?.patch ?? {};
     const meant = AgentConfig.safeParse(resolveReferences(merge(agents[agentId] ?? {}, stored), given.env));
-    // What is not valid with what is stored for the agent was refused where it was written.
+    // A combination with the stored layer that is invalid was already reported by the check of the configuration.
     if (meant.success) errors.push(...(await checkAnswers(given, patch, meant.data)));
   }
   return errors;

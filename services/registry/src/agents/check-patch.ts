@@ -15,15 +15,15 @@ export interface PatchGiven {
 export interface PatchToCheck {
   tenant: string;
   agentId: string;
-  /** What the caller wants to write. */
+  /** The requested change. */
   patch: Tree;
-  /** What the agent would be with it. */
+  /** The agent after the change. */
   preview: Tree;
-  /** What is stored for it. */
+  /** The stored layer before the change. */
   stored?: Tree;
 }
 
-/** Everything that speaks against a change, in the order a reader would mend it. Empty: it may be written. */
+/** Returns all errors of a change, in the order in which a user would fix them. Empty if it may be written. */
 export async function checkPatch(
   given: PatchGiven,
   { tenant, agentId, patch, preview, stored = {} }: PatchToCheck,
@@ -39,13 +39,13 @@ export async function checkPatch(
   return checkAnswers(given, patch, meant.data);
 }
 
-/** Whether an agent could answer as it is meant to be; `patch` says which of its keys are new. */
+/** Checks that the agent's models and profiles work. Only the keys of `patch` are checked. */
 export async function checkAnswers(given: Pick<PatchGiven, 'models' | 'secret'>, patch: Tree, meant: AgentConfig): Promise<ServiceError[]> {
   return [...(await checkModel(given, patch, meant)), ...(await checkProfiles(given, patch, meant))];
 }
 
 function refusedPath({ configuration }: PatchGiven, tenant: string, path: string): ServiceError[] {
-  if (isOperatorOnly(path)) return [refusal('IMMUTABLE', `${path} can be changed in a file only, not by a method`)];
+  if (isNeverByRpc(path)) return [refusal('IMMUTABLE', `${path} can only be changed in a file`)];
   if (tenant !== configuration.current.tenantId) return [];
   const pin = configuration.pinned().find((one) => within(path, one.path) || within(one.path, path));
   return pin === undefined ? [] : [refusal('PINNED', `${path} is set by the environment variable ${pin.variable}`)];
@@ -55,7 +55,7 @@ function within(path: string, above: string): boolean {
   return path === above || path.startsWith(`${above}.`);
 }
 
-/** Provider and model must mean something that can answer, and a provider newly named must accept its key. */
+/** Provider and model must be available, and a new provider must accept its key. */
 async function checkModel(
   { models }: Pick<PatchGiven, 'models'>,
   patch: Tree,
@@ -64,17 +64,15 @@ async function checkModel(
   const changed = ['provider', 'model', 'modelRoutes'].some((key) => patch[key] !== undefined);
   if (!changed || (provider === 'default' && model === 'default' && modelRoutes.default === undefined)) return [];
   if (provider !== 'default' && !(await models.providers()).includes(provider)) {
-    return [refusal('PROVIDER_NOT_FOUND', `provider: ${provider} cannot answer: it is not configured, or its key is not set`)];
+    return [refusal('PROVIDER_NOT_FOUND', `provider: ${provider} is not available: it is not configured, or its key is not set`)];
   }
   const ref = await resolveAgentModel(models, { provider, model, modelRoutes });
   if (ref === undefined)
-    return [
-      refusal('MODEL_NOT_FOUND', `model: no provider that can answer has ${model === 'default' ? (modelRoutes.default ?? model) : model}`),
-    ];
+    return [refusal('MODEL_NOT_FOUND', `model: no available provider has ${model === 'default' ? (modelRoutes.default ?? model) : model}`)];
   return patch['provider'] === undefined || ref.provider === 'dev' ? [] : probe(models, ref);
 }
 
-/** One token asked of the provider. Only a refused key counts: a provider that is down today may answer tomorrow. */
+/** Requests one token. Only a rejected key is an error, because an unreachable provider may recover. */
 async function probe(models: Models, model: { provider: string; modelId: string }): Promise<ServiceError[]> {
   const { signal } = new AbortController();
   try {
@@ -99,7 +97,7 @@ async function checkProfiles({ secret }: Pick<PatchGiven, 'secret'>, patch: Tree
   const missing = await Promise.all(names.map(async (name) => (await secret(name)) === null));
   return names
     .filter((_, index) => missing[index])
-    .map((name) => refusal('SECRET_NOT_FOUND', `modelFailover.authProfiles: no secret ${name} is set`));
+    .map((name) => refusal('SECRET_NOT_FOUND', `modelFailover.authProfiles: the secret ${name} is not set`));
 }
 
 function refusal(reason: string, message: string): ServiceError {

@@ -1,14 +1,14 @@
 import type { Bus } from '@switchyard/bus';
 import { bucketKeyParts, TOKENS_BUCKET } from '@switchyard/contracts';
 
-/** The tenants that somebody holds a token of. */
+/** The tenants that have a token. */
 export interface Tenants extends Disposable {
   readonly all: ReadonlySet<string>;
-  /** Hears of those that come from now on. */
+  /** Reports tenants that appear later. */
   onNew(listener: (tenant: string) => void): void;
 }
 
-/** Resolves once those there are now are known. */
+/** Resolves once all present tenants are known. */
 export async function watchTenants(bus: Bus): Promise<Tenants> {
   const all = new Set<string>();
   const listeners: ((tenant: string) => void)[] = [];

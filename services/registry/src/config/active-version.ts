@@ -2,7 +2,7 @@ import { MAX } from '@switchyard/contracts';
 import type { ReplicaState, WatchedReplicas } from '@switchyard/service-kit';
 import type { Publisher, Told } from './head-publisher.ts';
 
-/** Which version everybody is told to run, and who does not; undefined before anybody is told of any. */
+/** The published version and the replicas that do not run it. Undefined before the first publication. */
 export type InForce = () => State | undefined;
 
 interface State extends Told {

@@ -4,7 +4,7 @@ import type { Logger } from '@switchyard/telemetry';
 import { changedPaths } from './config-changes.ts';
 import { decision, tell, type ConfigGiven } from './write-config.ts';
 
-/** A version that was in force for longer was taken by those who were there: whoever refuses it then has a fault of its own. */
+/** Only younger versions are rolled back. An older version was accepted before, so that a refusal has another cause. */
 const ON_TRIAL_MS = 30_000;
 const AUTHOR = 'switchyard';
 const SHORT = 12;
@@ -15,8 +15,8 @@ interface Given extends Pick<ConfigGiven, 'versions' | 'publisher' | 'store'> {
 }
 
 /**
- * A version that a replica does not take is taken back: the one before it becomes the newest, by a write as any other. Every
- * replica of the registry hears of it and tries; the first one does it.
+ * Rolls back a version that a replica refuses, by writing a new version with the content of its parent. Every replica of the registry
+ * tries; the first write wins.
  */
 export function rollBackRefused(given: Given): void {
   let done = 0;
@@ -25,18 +25,22 @@ export function rollBackRefused(given: Given): void {
     if (refused === undefined || refused.revision === done) return;
     rollBack(given, state.replica, refused).then(
       (settled) => void (settled && (done = refused.revision)),
-      (err: unknown) => given.log.error({ err, ...refused }, 'a version of the configuration that was refused is not taken back yet'),
+      (err: unknown) =>
+        given.log.error({ err, ...refused }, 'failed to roll back a refused configuration version; retrying with the next report'),
     );
   });
 }
 
-/** False when it is not known yet, so that the next report is looked at again. */
+/** Returns false if the version is not known here yet; the next report is then checked again. */
 async function rollBack(given: Given, replica: string, { revision, reason }: NonNullable<ReplicaState['refused']>): Promise<boolean> {
   const { versions, publisher, store, log } = given;
   const [told, head] = [await publisher.told(), await versions.head()];
   if (told?.revision !== revision || told.sha !== head.sha) return false;
   if (head.parent === undefined || head.reason !== undefined || store.now() - head.at > ON_TRIAL_MS) {
-    log.error({ replica, reason, sha: head.sha }, 'a replica refuses the newest configuration, which stays: it is no new change');
+    log.error(
+      { replica, reason, sha: head.sha },
+      'a replica refuses the newest configuration; it is kept because it is not a recent change',
+    );
     return true;
   }
   const before = await versions.find(head.parent);
@@ -49,7 +53,7 @@ async function rollBack(given: Given, replica: string, { revision, reason }: Non
     if (error instanceof ServiceError && error.code === 'ABORTED') return true;
     throw error;
   }
-  log.error({ replica, reason, sha: head.sha, restores: before.sha }, 'a version of the configuration was refused and is rolled back');
+  log.error({ replica, reason, sha: head.sha, restores: before.sha }, 'a configuration version was refused and rolled back');
   await tell(given, log);
   return true;
 }

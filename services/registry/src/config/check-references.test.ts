@@ -5,7 +5,7 @@ import { registry } from '../service.ts';
 
 const ops = principal({ client: 'ops', scopes: ['*'] });
 
-test('a stored value names no variable of a secret or an address, unless the operator named that very one', async () => {
+test('rejects stored references to variables of secrets or addresses unless config.references names them exactly', async () => {
   const env = { DEPLOY_KEY: 'of the house', DATABASE_URL: 'mongodb://u:p@db', HOME_OF_OSLO: 'dev/slow', SECOND_TOKEN: 'dev/echo' };
   await using app = await testService(registry, {
     as: ops,
@@ -19,7 +19,7 @@ test('a stored value names no variable of a secret or an address, unless the ope
     await assert.rejects(app.bus.call('config.set', { section: 'gateway', key: 'corsOrigins', value: ['http://x', text] }), refused, name);
     await assert.rejects(app.bus.call('agents.create', { name: 'oslo', model: text }), {
       ...refused,
-      message: new RegExp(`^model names the variable ${name}`),
+      message: new RegExp(`^model references the variable ${name}`),
     });
     await assert.rejects(app.bus.call('agents.update', { agentId: 'default', reactionLevel: 'minimal', model: text }), refused, name);
     const dry = await app.bus.call('agents.update', { agentId: 'default', model: text, dryRun: true });
@@ -28,7 +28,7 @@ test('a stored value names no variable of a secret or an address, unless the ope
   }
   await app.bus.call('config.patch', { agents: { default: { model: '${HOME_OF_OSLO}' } } });
   await app.bus.call('config.patch', { agents: { default: { model: '${SECOND_TOKEN}' } } });
-  await app.bus.call('config.patch', { logLevel: 'warn' }); // what is there already is no obstacle
+  await app.bus.call('config.patch', { logLevel: 'warn' }); // existing references do not block other writes
   const widened = app.bus.call('config.patch', { config: { references: ['DEPLOY_KEY'] } });
   await assert.rejects(widened, { code: 'FAILED_PRECONDITION', details: { reason: 'IMMUTABLE' } });
 });

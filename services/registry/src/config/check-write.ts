@@ -5,17 +5,17 @@ import { changedPaths } from './config-changes.ts';
 import { redactedPaths } from './stored-layer.ts';
 
 export interface Proposed {
-  /** What is stored now. */
+  /** The stored layer before the write. */
   before: Tree;
-  /** What is to be stored. */
+  /** The stored layer after the write. */
   after: Tree;
-  /** Dotted paths that the caller names, whether they change or not. */
+  /** Dotted paths in the request, changed or not. */
   named: readonly string[];
 }
 
 type Configuration = Pick<ConfigurationSource, 'current' | 'pinned' | 'preview'>;
 
-/** Everything that speaks against a write, in the order a reader would mend it. Empty: it may be written. */
+/** Returns all errors of a write, in the order in which a user would fix them. Empty if it may be written. */
 export function checkWrite(configuration: Configuration, { before, after, named }: Proposed): ServiceError[] {
   const unsafe = thrownBy(() => refuseUnsafeKeys(after, 'The configuration'));
   if (unsafe) return [unsafe];
@@ -40,14 +40,14 @@ export function checkWrite(configuration: Configuration, { before, after, named 
 function immutable(path: string): ServiceError {
   const others = mutableAlternatives(path);
   const hint = others.length === 0 ? '' : `; instead: ${others.join(', ')}`;
-  return refusal('IMMUTABLE', `${path} cannot be changed while everything runs: change it in a file and start again${hint}`);
+  return refusal('IMMUTABLE', `${path} cannot be changed at runtime. Change it in a file and restart${hint}`);
 }
 
 function pinned(configuration: Pick<ConfigurationSource, 'pinned'>, path: string): ServiceError[] {
   const pin = configuration.pinned().find((one) => within(path, one.path) || within(one.path, path));
   return pin === undefined
     ? []
-    : [refusal('PINNED', `${path} is set by the environment variable ${pin.variable}, which stands above what is stored`)];
+    : [refusal('PINNED', `${path} is set by the environment variable ${pin.variable}, which overrides stored values`)];
 }
 
 function within(path: string, above: string): boolean {
@@ -55,19 +55,19 @@ function within(path: string, above: string): boolean {
 }
 
 function redactedIssue(path: string): Issue {
-  const expected = 'the secret, or ${NAME} for a variable that has it';
-  const received = 'the mark that stands for a secret that is not shown';
+  const expected = 'the secret, or ${NAME} for a variable that contains it';
+  const received = 'the placeholder of a redacted secret';
   return { path, expected, received, message: `${path}: expected ${expected}, got ${received}` };
 }
 
-/** Whoever writes here chooses the address too, and would be sent any variable there is. */
+/** The caller also chooses the address, so that a header could send any variable to it. */
 function sentIssue(path: string): Issue {
-  const expected = 'the header itself; a key goes into apiKeyName, or the header into a file';
-  const received = 'the name of a variable';
+  const expected = 'a literal header; use apiKeyName for a key, or set the header in a file';
+  const received = 'a reference to a variable';
   return { path, expected, received, message: `${path}: expected ${expected}, got ${received}` };
 }
 
-/** What the settings refuse is a sentence without the values. */
+/** Turns the error of the settings, which contains no values, into an error of the call. */
 function thrownBy(look: () => unknown): ServiceError | undefined {
   try {
     look();

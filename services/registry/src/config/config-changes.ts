@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isTree, type Tree } from '@switchyard/service-kit';
 
-/** Dotted paths at which two trees say something else. Lists and values are compared whole; what holds nothing says nothing. */
+/** Dotted paths at which two trees differ. Lists are compared as a whole. Empty objects count as missing. */
 export function changedPaths(before: unknown, after: unknown, prefix = ''): string[] {
   const [from, to] = [isTree(before) ? before : undefined, isTree(after) ? after : undefined];
   if (from === undefined && to === undefined) return isDeepStrictEqual(before, after) ? [] : [prefix];
@@ -10,7 +10,7 @@ export function changedPaths(before: unknown, after: unknown, prefix = ''): stri
   return [...own, ...[...keys].flatMap((key) => changedPaths(from?.[key], to?.[key], prefix === '' ? key : `${prefix}.${key}`))];
 }
 
-/** Every value of a tree with the names that lead to it. Lists are values. */
+/** Iterates over the values of a tree with their paths. Lists are values. */
 export function* leaves(tree: Tree, above: readonly string[] = []): Generator<{ path: readonly string[]; value: unknown }, void, void> {
   for (const [key, value] of Object.entries(tree)) {
     const path = [...above, key];
@@ -19,7 +19,7 @@ export function* leaves(tree: Tree, above: readonly string[] = []): Generator<{ 
   }
 }
 
-/** The same tree without what stands at this path, and without what holds nothing then. */
+/** A copy of the tree without the value at this path and without objects that become empty. */
 export function without(tree: Tree, [key, ...below]: readonly string[]): Tree {
   if (key === undefined || !Object.hasOwn(tree, key)) return tree;
   const { [key]: inner, ...rest } = tree;

@@ -18,7 +18,7 @@ interface Told {
   body: string;
 }
 
-/** Somebody who wants to hear of changes, and answers as the test says. */
+/** A webhook receiver that answers as the test configures. */
 async function startListener(...statuses: number[]) {
   const told: Told[] = [];
   const waiting: (() => void)[] = [];
@@ -54,7 +54,7 @@ function start(url: string, secret?: object, allowedNetHosts: string[] = []): Pr
   });
 }
 
-test('every version is told once, by the replica that wrote it, signed, with what changed and without secrets', TIMEOUT, async () => {
+test('each version is sent once by the replica that wrote it, signed, with a diff and without secrets', TIMEOUT, async () => {
   await using listener = await startListener();
   await using app = await start(listener.url, { source: 'env', provider: 'env', id: 'HOOK_KEY' });
   await using _second = await startService(registry, app.host);
@@ -83,7 +83,7 @@ test('every version is told once, by the replica that wrote it, signed, with wha
   assert.deepEqual([second['method'], second['metadata']], [undefined, { user: 'ops', summary: 'fewer at once' }]);
 });
 
-test('whoever does not take it is asked again, and who sends it elsewhere is not followed', TIMEOUT, async () => {
+test('retries a failed webhook and does not follow redirects', TIMEOUT, async () => {
   await using listener = await startListener(500, 302);
   await using app = await start(listener.url);
   await app.bus.call('config.patch', { logLevel: 'warn' });
@@ -92,7 +92,7 @@ test('whoever does not take it is asked again, and who sends it elsewhere is not
   assert.equal(told[0]?.headers['x-webhook-signature'], undefined);
 });
 
-test('without its key nothing is sent', TIMEOUT, async () => {
+test('sends nothing if the signing key is not set', TIMEOUT, async () => {
   await using listener = await startListener();
   await using app = await start(listener.url, { source: 'env', provider: 'env', id: 'NOT_SET' });
   await app.bus.call('config.patch', { logLevel: 'warn' });
@@ -103,7 +103,7 @@ test('without its key nothing is sent', TIMEOUT, async () => {
   assert.ok(!last.includes('in the open'));
 });
 
-test('nothing is told at a host that may not be called', TIMEOUT, async () => {
+test('sends nothing to a host outside allowedNetHosts', TIMEOUT, async () => {
   await using listener = await startListener();
   for (const [hosts, told] of [
     [['hooks.example.com'], 0],

@@ -10,7 +10,7 @@ import type { Versions } from './version-chain.ts';
 
 const ATTEMPTS = 3;
 const PAUSE_MS = 1_000;
-/** A diff that is longer is cut: whoever wants all of it asks for `config.diff`. */
+/** Longer diffs are cut; `config.diff` returns the whole diff. */
 const MOST_CHARS = 65_536;
 
 interface Given {
@@ -21,15 +21,15 @@ interface Given {
   pauseMs?: number;
 }
 
-/** Whoever wants to hear of every version of the configuration, at `daemon.configWebhook`. */
+/** Reports each version of the configuration to `daemon.configWebhook`. */
 export interface ConfigWebhook extends AsyncDisposable {
-  /** Tells it, three times at most, while the writer goes on. */
+  /** Sends the version in the background, with up to three attempts. */
   tell(version: Version): void;
 }
 
 /**
- * The replica that wrote a version tells it. What a process that dies has not told stays untold; `config.history` has it. A change of
- * the webhook itself may still be told at the place before.
+ * The replica that wrote a version sends it. A crash loses the notification; `config.history` has the version. A change of the webhook
+ * address may still be sent to the old address.
  */
 export function createConfigWebhook({ settings, versions, secret, log, pauseMs = PAUSE_MS }: Given): ConfigWebhook {
   const ending = new AbortController();
@@ -56,8 +56,8 @@ export function createConfigWebhook({ settings, versions, secret, log, pauseMs =
     tell(version) {
       const told = tell(version)
         .catch((err: unknown) => {
-          const more = { sha: version.sha, errorKind: 'network', hint: 'see to daemon.configWebhook' };
-          log.warn({ err, ...more }, 'nobody took the word of a change of the configuration');
+          const more = { sha: version.sha, errorKind: 'network', hint: 'check daemon.configWebhook' };
+          log.warn({ err, ...more }, 'failed to send a configuration change to the webhook');
         })
         .finally(() => telling.delete(told));
       telling.add(told);
@@ -69,7 +69,7 @@ export function createConfigWebhook({ settings, versions, secret, log, pauseMs =
   };
 }
 
-/** What changed, without secrets. */
+/** The request body. Secrets are redacted in the diff. */
 async function bodyOf(versions: Given['versions'], version: Version): Promise<object> {
   const { sha, parent, at, author, agent, message, section, reason, layer } = version;
   const before = parent === undefined ? {} : (await versions.find(parent)).layer;
@@ -84,7 +84,7 @@ async function bodyOf(versions: Given['versions'], version: Version): Promise<ob
   };
 }
 
-/** As the history names a write whose author said nothing; undefined where the author has words of its own. */
+/** The method in a default message of the history; undefined if the author wrote a message. */
 function methodOf(message: string): string | undefined {
   return /^config\.(apply|patch|set|rollback)\b/.exec(message)?.[0];
 }
@@ -92,7 +92,8 @@ function methodOf(message: string): string | undefined {
 async function valueOf(ref: SecretRef | undefined, secret: SecretReader): Promise<string | undefined> {
   if (ref === undefined || typeof ref === 'string') return ref;
   const value = ref.source === 'env' ? await secret(ref.id) : null;
-  if (value === null) throw new Error(`daemon.configWebhook.secret names ${ref.id}, which is not set: nothing is sent without a signature`);
+  if (value === null)
+    throw new Error(`daemon.configWebhook.secret names ${ref.id}, which is not set. Nothing is sent without a signature.`);
   return value;
 }
 
@@ -103,13 +104,13 @@ interface Post {
   signal: AbortSignal;
 }
 
-/** What went wrong, in a sentence. It follows nobody elsewhere: what is signed is for who was named. */
+/** Returns what went wrong, or undefined. Redirects are rejected: the signed body is for the configured address only. */
 async function post(url: string, { body, headers, timeoutMs, signal }: Post): Promise<string | undefined> {
   try {
     const within = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
     const response = await fetch(url, { method: 'POST', body, headers, signal: within, redirect: 'error' });
     await response.body?.cancel();
-    return response.ok ? undefined : `it answered ${response.status}`;
+    return response.ok ? undefined : `the webhook answered ${response.status}`;
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }

@@ -5,19 +5,19 @@ import { z } from 'zod';
 import type { Versions } from './version-chain.ts';
 
 const KEY = 'head';
-/** How soon a head is told that was moved by a replica which died before it told it. */
+/** Interval at which a head is published that a crashed replica moved and did not publish. */
 const LOOK_EVERY_MS = 1_000;
 
-/** What stands in the bucket, so far as it is read here: services read the layer beside it. */
+/** The part of the bucket entry that is read here. Services also read the layer. */
 const Entry = z.looseObject({ sha: z.string() });
 
-/** Keeps the bucket that every service watches equal to the head of the chain. */
+/** Keeps the KV bucket `config`, which every service watches, equal to the head of the chain. */
 export interface Publisher extends AsyncDisposable {
-  /** Resolves once everybody is told of the head as it is now, or of a later one. */
+  /** Resolves once the current head, or a later one, is published. */
   publish(): Promise<void>;
-  /** What everybody is told, and under which revision; undefined before anything is. Asks the bus. */
+  /** Reads the published version and its revision from the bus. Undefined before the first publication. */
   told(): Promise<Told | undefined>;
-  /** The same as this process heard of it last, at once: what another replica told may be milliseconds older. */
+  /** The published version as this process last received it. May lag behind another replica by milliseconds. */
   heard(): Told | undefined;
 }
 
@@ -36,7 +36,7 @@ export async function openPublisher(bus: Bus, versions: Pick<Versions, 'head'>, 
   let next: Promise<void> | undefined;
   let failing = false;
 
-  /** Whoever comes while one runs shares the one after it, which sees what was written before it began. */
+  /** Coalesces calls during a run into one further run, which sees all earlier writes. */
   function publish(): Promise<void> {
     if (running === undefined)
       return (running = settle(bucket, versions)
@@ -50,7 +50,7 @@ export async function openPublisher(bus: Bus, versions: Pick<Versions, 'head'>, 
       }));
   }
 
-  /** What is written here may come again from the watch, after it was written over. */
+  /** Ignores older revisions: the watch can report an entry after it was overwritten. */
   function hear(told: Told | undefined): void {
     if (told !== undefined && told.revision > (heard?.revision ?? 0)) heard = told;
   }
@@ -60,14 +60,14 @@ export async function openPublisher(bus: Bus, versions: Pick<Versions, 'head'>, 
       await publish();
       failing = false;
     } catch (err) {
-      if (!failing) log.error({ err }, 'the services are not told of the newest configuration; it is tried again every second');
+      if (!failing) log.error({ err }, 'failed to publish the newest configuration; retrying every second');
       failing = true;
     }
   }
 
   const timer = setInterval(() => void look(), LOOK_EVERY_MS).unref();
   const unfollow = bus.onRestored(() => {
-    heard = undefined; // what was in the bucket may be lost
+    heard = undefined; // the content of the bucket may be lost
     return publish();
   });
   return {
@@ -83,7 +83,7 @@ export async function openPublisher(bus: Bus, versions: Pick<Versions, 'head'>, 
   };
 }
 
-/** Reads the entry, then the head, then writes over exactly that entry: of two replicas the one that read the head later wins. */
+/** Reads the entry, then the head, then writes over exactly that entry. If two replicas compete, the later read wins. */
 async function settle(bucket: Bucket, versions: Pick<Versions, 'head'>): Promise<Told> {
   for (;;) {
     const entry = await bucket.get(KEY);
@@ -94,7 +94,7 @@ async function settle(bucket: Bucket, versions: Pick<Versions, 'head'>): Promise
   }
 }
 
-/** What cannot be read is written anew. */
+/** Undefined for an unreadable entry, which is then overwritten. */
 function toldBy(entry: BucketEntry | undefined): Told | undefined {
   if (entry?.value === undefined) return undefined;
   try {

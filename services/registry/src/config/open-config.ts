@@ -20,11 +20,10 @@ interface Given {
   configuration: ConfigurationSource;
   own: AsyncDisposableStack;
   log: Logger;
-  /** What the webhook is built of, beside the versions. */
   webhook: Pick<Parameters<typeof createConfigWebhook>[0], 'settings' | 'secret'>;
 }
 
-/** The versions of the configuration, told to everybody: also what a replica that died left untold. */
+/** Opens the version chain and publishes its head, also if a crashed replica did not publish it. */
 export async function openConfig(
   given: Given,
 ): Promise<Omit<ConfigGiven, 'checkAgents'> & { inForce: InForce; replicas: WatchedReplicas }> {

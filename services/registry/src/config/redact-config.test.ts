@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { shownConfig } from './redact-config.ts';
 
-test('what is secret by its name, every header, variable and password in a URL, is not shown', () => {
+test('redactConfig hides values under secret names, headers, variables and passwords in URLs', () => {
   const config = {
     botToken: 'hush',
     name: 'oslo',

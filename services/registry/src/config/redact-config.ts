@@ -5,10 +5,10 @@ const SECRET_KEY = /(token|secret|password|api_?key|credential|private_?key)$/i;
 
 /** The password of `scheme://user:password@host`. */
 const PASSWORD_IN_URL = /(:\/\/[^\s:/@]{0,256}:)[^\s/@]+(?=@)/g;
-/** What stands below may be a secret under whatever name its server chose. */
+/** All values of these maps are redacted, because their names are free. */
 const SECRET_MAPS: ReadonlySet<string> = new Set(['headers', 'env']);
 
-/** A configuration fit to be shown: text under the name of a secret is not in it, nor is any header, variable or password of a URL. */
+/** Redacts values under secret names, headers, variables and passwords in URLs. */
 export function shownConfig(config: Tree): Tree {
   return Object.fromEntries(Object.entries(config).map(([key, value]) => [key, shown(value, key)]));
 }

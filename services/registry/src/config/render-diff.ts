@@ -5,13 +5,13 @@ import type * as Diff from 'diff';
 import type * as Yaml from 'yaml';
 import { shownConfig } from './redact-config.ts';
 
-/** A diff that takes longer says all that was and all that is. */
+/** After this time the diff falls back to the whole old and new text. */
 const PATIENCE_MS = 500;
 const CHANGED = `${REDACTED} (changed)`;
 
 /**
- * What changed, section by section, as a unified diff of YAML; without secrets, of which it says only that they changed. What writes it
- * is loaded by the first who asks: most processes never do.
+ * Renders the changes as a unified diff of YAML by section. Secrets are redacted, and changed secrets are marked. The libraries are
+ * loaded on first use, because most processes never render a diff.
  */
 export async function renderDiff(before: Tree, after: Tree): Promise<string> {
   const [{ createTwoFilesPatch, FILE_HEADERS_ONLY }, { stringify }] = await Promise.all([import('diff'), import('yaml')]);
@@ -62,7 +62,7 @@ interface Pair {
   shownAfter: unknown;
 }
 
-/** What is shown alike and is not alike is a secret that changed. */
+/** Marks values that differ but look the same after redaction: these are changed secrets. */
 function marked({ before, after, shownBefore, shownAfter }: Pair): unknown {
   if (isTree(after) && isTree(shownAfter)) {
     const entries = Object.entries(shownAfter).map(([key, inner]) => {

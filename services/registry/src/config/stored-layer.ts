@@ -3,18 +3,18 @@ import { REDACTED } from '@switchyard/contracts';
 import { merge, treeOf, valueAt, type Tree } from '@switchyard/service-kit';
 import { leaves } from './config-changes.ts';
 
-/** The configuration as it is before a write. */
+/** The configuration before a write. */
 export interface Present {
-  /** As it was written: defaults, files, what is stored, the environment. */
+  /** Defaults, files, stored layer and environment, with references as written. */
   written: Tree;
-  /** The same without secrets, as it is read by whoever changes it. */
+  /** The same with redacted secrets, as returned by config.read. */
   shown: Tree;
   stored: Tree;
 }
 
 /**
- * What has to be stored so that the configuration is `whole`: what it says otherwise than it is, and what is stored already and
- * stays. What files, defaults and the environment say anyway is not stored beside them.
+ * Computes the layer to store so that the configuration becomes `whole`: changed values, and stored values that stay. Values that
+ * files, defaults or the environment provide anyway are not stored.
  */
 export function layerOf(whole: Tree, { written, shown, stored }: Present): Tree {
   return gathered(whole, (value, path) => {
@@ -23,12 +23,12 @@ export function layerOf(whole: Tree, { written, shown, stored }: Present): Tree 
   });
 }
 
-/** A change without what says that a secret stays as it is: somebody read it redacted, and writes it back as it was read. */
+/** Removes redacted secrets that a caller read and wrote back unchanged: these stay as they are. */
 export function withoutShownSecrets(change: Tree, { shown }: Pick<Present, 'shown'>): Tree {
   return gathered(change, (value, path) => (isRedacted(value) && isDeepStrictEqual(value, valueAt(shown, path)) ? undefined : value));
 }
 
-/** Dotted paths of what would store the mark that stands for a secret in place of the secret. */
+/** Dotted paths of values that contain the placeholder of a redacted secret. */
 export function redactedPaths(tree: Tree): string[] {
   return [...leaves(tree)].filter(({ value }) => isRedacted(value)).map(({ path }) => path.join('.'));
 }

@@ -9,29 +9,26 @@ import { configHeadCollection, configLayerCollection, configVersionCollection } 
 import { openPublisher, type Publisher } from './head-publisher.ts';
 import { openVersions, type Versions } from './version-chain.ts';
 
-/**
- * Before a write or right after it, the process is gone: nothing that it does from then on happens. Or it lives, and does not hear
- * that the write was done.
- */
+/** Crashes the process before or after a write: nothing that it does later happens. Or loses the reply of a write. */
 export interface Death {
   write: 'version' | 'layer' | 'head' | 'bucket';
   when: 'before' | 'after' | 'unheard';
 }
 
-/** What all replicas share: documents, a bus, and what was published of the events of writes. */
+/** Shared by all replicas: documents, a bus, and the published events. */
 export interface World {
   events: { sha: string; key?: string }[];
   replica(death?: Death): Promise<Replica>;
-  /** Changes what a version says, behind everybody's back. */
+  /** Changes the layer of a version directly in the database. */
   tamper(sha: string, layer: Tree): Promise<void>;
-  /** What the services are told. */
+  /** The published version. */
   told(): Promise<{ sha: string; layer: Tree } | undefined>;
 }
 
 export interface Replica {
   versions: Versions;
   publisher: Publisher;
-  /** Sets one key, tells everybody, and names the version. */
+  /** Sets one key, publishes it and returns the version. */
   set(key: string, value: unknown): Promise<string>;
 }
 
@@ -98,7 +95,7 @@ function createDying(death: Death | undefined) {
     throw new Error('this process is gone');
   }
 
-  /** The same object, of a process that may be gone. */
+  /** A proxy that fails once the process has crashed. */
   function mortal<T extends object>(target: T, name: Death['write']): T {
     return new Proxy(target, {
       get(from, key) {

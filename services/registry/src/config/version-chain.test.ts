@@ -10,7 +10,7 @@ async function chainOf({ versions }: Replica): Promise<ConfigVersionDocument[]> 
   return chain;
 }
 
-/** One head, from which every version leads to the first one, and of which everybody is told. */
+/** Checks that there is one head, that it is published, and that every version leads to the first. */
 async function assertOneChain(world: World, replica: Replica): Promise<ConfigVersionDocument[]> {
   const chain = await chainOf(replica);
   assert.deepEqual(
@@ -25,7 +25,7 @@ async function assertOneChain(world: World, replica: Replica): Promise<ConfigVer
   return chain;
 }
 
-test('replicas that start at once on nothing agree on the first version', async (t) => {
+test('replicas that start at once agree on the first version', async (t) => {
   const world = await openWorld(t);
   const replicas = await Promise.all([world.replica(), world.replica(), world.replica()]);
   await Promise.all(replicas.map(({ publisher }) => publisher.publish()));
@@ -33,7 +33,7 @@ test('replicas that start at once on nothing agree on the first version', async 
   assert.equal(new Set(heads.map(({ sha }) => sha)).size, 1);
 });
 
-test('a version is called by the hash of all it says', async (t) => {
+test('the name of a version is the hash of its content', async (t) => {
   const world = await openWorld(t);
   const replica = await world.replica();
   await replica.set('maxBatchSize', 1);
@@ -63,13 +63,13 @@ test(
   },
 );
 
-describe('a process that dies in the middle of a write', () => {
+describe('a crash during a write', () => {
   const moments = (['version', 'layer', 'head', 'bucket'] as const).flatMap((write): Death[] => [
     { write, when: 'before' },
     { write, when: 'after' },
   ]);
   for (const death of moments) {
-    test(`${death.when} the ${death.write}: one head, told by whoever is left`, async (t) => {
+    test(`${death.when} the ${death.write}: one head, published by the remaining replica`, async (t) => {
       const world = await openWorld(t);
       const other = await world.replica();
       await other.set('before', 1);
@@ -84,7 +84,7 @@ describe('a process that dies in the middle of a write', () => {
       const chain = await assertOneChain(world, next);
       assert.deepEqual(
         chain.map(({ message }) => message),
-        ['after', ...(counted ? ['during'] : []), 'before', 'the beginning: nothing is stored'],
+        ['after', ...(counted ? ['during'] : []), 'before', 'first version, empty'],
       );
       while (world.events.length < chain.length - 1) await new Promise((resolve) => setImmediate(resolve));
       assert.deepEqual(
@@ -94,14 +94,14 @@ describe('a process that dies in the middle of a write', () => {
       );
 
       const left = counted || (death.write === 'version' && death.when === 'before') ? 0 : 1;
-      assert.equal((await next.versions.fold(100)).removed, left, 'what never counted is cleared away');
+      assert.equal((await next.versions.fold(100)).removed, left, 'versions outside the chain are removed');
       assert.equal((await assertOneChain(world, next)).length, chain.length);
       assert.equal((await next.versions.fold(100)).removed, 0);
     });
   }
 });
 
-test('a write that was done and not heard of is found, and not made twice', async (t) => {
+test('a write with a lost reply is detected and not repeated', async (t) => {
   const world = await openWorld(t);
   const replica = await world.replica({ write: 'head', when: 'unheard' });
   const sha = await replica.set('a', 1);
@@ -111,7 +111,7 @@ test('a write that was done and not heard of is found, and not made twice', asyn
   );
 });
 
-test('a version that somebody changed in the database is not what it is called, and is not taken for it', async (t) => {
+test('rejects a version that was changed in the database', async (t) => {
   const world = await openWorld(t);
   const replica = await world.replica();
   const sha = await replica.set('a', 1);
@@ -120,7 +120,7 @@ test('a version that somebody changed in the database is not what it is called, 
   await assert.rejects((await world.replica()).versions.find(sha), { code: 'DATA_LOSS' });
 });
 
-test('the head that a dead replica moved is told within seconds, without anybody asking', { timeout: 20_000 }, async (t) => {
+test('publishes a head that a crashed replica moved within seconds', { timeout: 20_000 }, async (t) => {
   const world = await openWorld(t);
   await world.replica();
   const dying = await world.replica({ write: 'bucket', when: 'before' });
@@ -129,8 +129,8 @@ test('the head that a dead replica moved is told within seconds, without anybody
   assert.deepEqual((await world.told())?.layer, { gateway: { during: 1 } });
 });
 
-test('what everybody is told is known at once to whoever told it, and soon to the others, without asking the bus', async (t) => {
-  t.mock.timers.enable({ apis: ['setInterval'] }); // nobody looks again by the clock
+test('the published version is known at once to its publisher and soon to other replicas, without a read', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] }); // no polling in this test
   const world = await openWorld(t);
   const [one, other] = [await world.replica(), await world.replica()];
   const sha = await one.set('a', 1);
@@ -139,7 +139,7 @@ test('what everybody is told is known at once to whoever told it, and soon to th
   assert.deepEqual(other.publisher.heard(), one.publisher.heard());
 });
 
-test('folding leaves the newest, of which the oldest is whole, and a chain that goes on', async (t) => {
+test('fold keeps the newest versions and a valid chain', async (t) => {
   const world = await openWorld(t);
   const replica = await world.replica();
   for (let n = 1; n <= 12; n++) await replica.set(`key${n % 3}`, n);
@@ -158,7 +158,7 @@ test('folding leaves the newest, of which the oldest is whole, and a chain that 
   assert.equal((await chainOf(replica)).length, 6);
 });
 
-test('a version is found by as much of its name as no other has, and by no less than seven characters', async (t) => {
+test('finds a version by a unique prefix of at least seven characters', async (t) => {
   const world = await openWorld(t);
   const { versions, set } = await world.replica();
   const sha = await set('a', 1);

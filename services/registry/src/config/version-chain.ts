@@ -6,46 +6,46 @@ import { createKeptVersions, noVersion, type Draft, type Version } from './versi
 import { canonicalJson } from './version-hash.ts';
 
 const HEAD = 'head';
-/** Of a name that is not written out. */
+/** Minimum length of an abbreviated hash. */
 const SHORTEST_NAME = 7;
-/** Every process holds it in memory, and reads it whole with each change. */
+/** Every process keeps the layer in memory and reads all of it with each change. */
 const MOST_BYTES = 512 * 1024;
 
-/** What a write says of itself. */
+/** The metadata of a write. */
 export interface Write {
   author: string;
   agent?: string | undefined;
   message: string;
-  /** The version that must be the head. */
+  /** The version that the head must be. */
   baseSha?: string | undefined;
-  /** Gives up between two attempts. */
+  /** Checked between two attempts. */
   signal?: AbortSignal;
 }
 
-/** What a write decides, once it has seen the head. */
+/** The content of a new version, computed from the head. */
 export interface Decision {
   layer: Tree;
   section?: string | undefined;
   restores?: string | undefined;
   reason?: string | undefined;
-  /** Published once the version is the head. */
+  /** Events that are published with the move of the head. */
   emit: (sha: string) => OutboxEvent[];
 }
 
 export type Decide = (head: Version) => Promise<Decision> | Decision;
 
-/** The chain of versions. Each write is one version, put on the head as it is then; what was written is never changed. */
+/** The chain of versions. Each write appends one immutable version to the current head. */
 export interface Versions {
   head(): Promise<Version>;
-  /** Throws ABORTED, naming the head, where it is another. */
+  /** Throws ABORTED with the current head if it is another version. */
   requireHead(sha: string): Promise<void>;
-  /** Those that count, newest first. */
+  /** The versions of the chain, newest first. */
   chain(): AsyncGenerator<ConfigVersionDocument, void, void>;
-  /** By its name, or as much of the beginning as no other has; NOT_FOUND where none that counts is called so. */
+  /** Finds a version of the chain by its hash or a unique prefix. Throws NOT_FOUND. */
   find(name: string): Promise<Version>;
-  /** Decides anew for each head that overtakes it. Writes of one process queue up. */
+  /** Appends a version. `decide` runs again if another write moved the head. Writes of one process run in order. */
   commit(write: Write, decide: Decide): Promise<Version>;
-  /** Takes away all but the newest, and what never counted; with `dryRun` it only looks. */
+  /** Removes all but the newest versions, and versions outside the chain. With `dryRun` it only counts them. */
   fold(keep: number, options?: { dryRun?: boolean }): Promise<{ removed: number; root: string }>;
 }
 
@@ -57,7 +57,7 @@ interface Given {
   store: Pick<Store, 'now'>;
 }
 
-/** Resolves once there is a first version, which says nothing. */
+/** Opens the chain and creates an empty first version if there is none. */
 export async function openVersions(given: Given): Promise<Versions> {
   const { tenant, store } = given;
   const kept = createKeptVersions(given);
@@ -74,7 +74,7 @@ export async function openVersions(given: Given): Promise<Versions> {
   async function headDocument(): Promise<ConfigVersionDocument> {
     const named = await heads.get(HEAD);
     const version = named && (await kept.get(named.sha));
-    if (!version) throw new ServiceError('DATA_LOSS', 'the configuration has no newest version');
+    if (!version) throw new ServiceError('DATA_LOSS', 'the configuration has no head version');
     return version;
   }
 
@@ -100,18 +100,18 @@ export async function openVersions(given: Given): Promise<Versions> {
     if (!(await inserted(() => heads.insert({ name: HEAD, sha, number })))) await kept.discard([sha]);
   }
 
-  /** An installation that gets another tenant keeps what was stored for it. */
+  /** Adopts the stored configuration of an earlier `tenantId` of the installation. */
   async function firstWords(): Promise<Pick<Draft, 'message' | 'layer'>> {
     const { items } = await given.heads.system().find({});
     for (const { tenant: earlier, sha } of items) {
       const theirs = createKeptVersions({ ...given, tenant: earlier });
       const version = await theirs.get(sha);
-      if (version) return { message: `what was stored while the tenant was ${earlier}`, layer: (await theirs.read(version)).layer };
+      if (version) return { message: `configuration of the former tenant ${earlier}`, layer: (await theirs.read(version)).layer };
     }
-    return { message: 'the beginning: nothing is stored', layer: {} };
+    return { message: 'first version, empty', layer: {} };
   }
 
-  /** False when somebody else was first. What may have been done and was not heard of is looked for. */
+  /** Returns false if another write was faster. After an error it checks whether the write was done. */
   async function moveHead(from: Version, to: Version, emit: readonly OutboxEvent[]): Promise<boolean> {
     const { sha, number } = to;
     try {
@@ -141,7 +141,7 @@ export async function openVersions(given: Given): Promise<Versions> {
     const staying = new Set<string>();
     for await (const { sha } of chain(last)) if (staying.add(sha).size === keep) break;
     const going: string[] = [];
-    // A version of a higher number than the head's may be about to become it.
+    // Versions with a higher number than the head may be about to become the head, so they are kept.
     for await (const { sha } of kept.downFrom(last.number)) if (!staying.has(sha)) going.push(sha);
     if (!dryRun) await kept.discard(going);
     return { removed: going.length, root: [...staying].at(-1) ?? last.sha };
@@ -160,7 +160,7 @@ export async function openVersions(given: Given): Promise<Versions> {
       const [only, ...others] = found;
       if (only === undefined) throw noVersion(name);
       if (others.length === 0) return kept.read(only);
-      throw new ServiceError('FAILED_PRECONDITION', `several versions begin with ${name}; write more of the name`);
+      throw new ServiceError('FAILED_PRECONDITION', `several versions start with ${name}. Use more characters.`);
     },
   };
 }
@@ -177,7 +177,7 @@ function stated<T extends object>(said: T): { [K in keyof T]: Exclude<T[K], unde
 
 function checkHead(sha: string, wanted: string): void {
   if (isNamed(sha, wanted)) return;
-  throw new ServiceError('ABORTED', `the configuration has changed since: its newest version is ${sha}; look at it and write again`, {
+  throw new ServiceError('ABORTED', `The configuration has changed. Its newest version is ${sha}. Read it and write again.`, {
     details: { reason: 'HEAD_MOVED', retryable: false },
   });
 }
@@ -185,10 +185,10 @@ function checkHead(sha: string, wanted: string): void {
 function checkSize(layer: Tree): void {
   const bytes = Buffer.byteLength(canonicalJson(layer));
   if (bytes > MOST_BYTES)
-    throw new ServiceError('OUT_OF_RANGE', `the stored configuration would have ${bytes} bytes; it has at most ${MOST_BYTES}`);
+    throw new ServiceError('OUT_OF_RANGE', `The stored configuration would have ${bytes} bytes. The limit is ${MOST_BYTES}.`);
 }
 
-/** One after the other, in the order in which they came. */
+/** Runs tasks sequentially. */
 function createQueue(): <T>(work: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {

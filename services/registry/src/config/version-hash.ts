@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto';
 import { isTree, type Tree } from '@switchyard/service-kit';
 import type { ConfigVersionDocument } from '../documents/collections.ts';
 
-/** The name of a version: the SHA-256 of all it says, its parent and its layer included. */
+/** The SHA-256 of all fields of a version, including its parent and its layer. */
 export function versionHash(version: Omit<ConfigVersionDocument, 'sha'>, layer: Tree): string {
   return createHash('sha256')
     .update(canonicalJson({ ...version, layer }))
     .digest('hex');
 }
 
-/** The same text for the same value, in whatever order its keys were written. */
+/** JSON with sorted keys. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(sorted(value));
 }

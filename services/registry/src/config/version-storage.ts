@@ -8,24 +8,24 @@ import { versionHash } from './version-hash.ts';
 const PAGE = 100;
 const DELETED_AT_ONCE = 100;
 
-/** A version with what it says. */
+/** A version with its layer. */
 export interface Version extends ConfigVersionDocument {
   layer: Tree;
 }
 
-/** What a version is to say, before it has a name. */
+/** A version before its hash is computed. */
 export type Draft = Omit<Version, 'sha' | 'nonce'>;
 
-/** Versions as documents, whether they count or not. */
+/** Stored versions, including versions that never became part of the chain. */
 export interface KeptVersions {
-  /** Without what it says. */
+  /** Without the layer. */
   get(sha: string): Promise<ConfigVersionDocument | null>;
-  /** NOT_FOUND where what it says is gone, DATA_LOSS where somebody changed it. */
+  /** Loads the layer. Throws NOT_FOUND if it is gone and DATA_LOSS if it does not match the hash. */
   read(version: ConfigVersionDocument): Promise<Version>;
-  /** Counts for nothing until the head names it. */
+  /** Stores a version. It has no effect until the head names it. */
   prepare(draft: Draft): Promise<Version>;
   discard(shas: readonly string[]): Promise<void>;
-  /** All of at most this number, the highest first: those that count, and those that never did. */
+  /** Iterates over all versions up to this number, highest first, including versions outside the chain. */
   downFrom(number: number): AsyncGenerator<ConfigVersionDocument, void, void>;
 }
 
@@ -46,12 +46,12 @@ export function createKeptVersions({ versions: all, layers: allLayers, tenant }:
       if (kept === null) throw noVersion(version.sha);
       const { sha, ...said } = version;
       if (versionHash(said, kept.layer) === sha) return { ...version, layer: kept.layer };
-      throw new ServiceError('DATA_LOSS', `version ${sha} of the configuration is not what it was when it was written`);
+      throw new ServiceError('DATA_LOSS', `version ${sha} of the configuration was changed in the database`);
     },
     async prepare({ layer, ...draft }) {
       const said = { ...draft, nonce: randomUUID() };
       const sha = versionHash(said, layer);
-      // In this order, so that what is left of a writer that dies is found by its version.
+      // In this order, so that the remains of a crashed writer are found by their version.
       await versions.insert({ sha, ...said });
       await layers.insert({ sha, layer });
       return { sha, ...said, layer };
@@ -67,7 +67,7 @@ export function createKeptVersions({ versions: all, layers: allLayers, tenant }:
 }
 
 export function noVersion(sha: string): ServiceError {
-  return new ServiceError('NOT_FOUND', `there is no version ${sha} of the configuration, or it was folded into a later one`);
+  return new ServiceError('NOT_FOUND', `version ${sha} of the configuration does not exist or was removed`);
 }
 
 async function* downFrom(versions: Documents<ConfigVersionDocument>, number: number): AsyncGenerator<ConfigVersionDocument, void, void> {

@@ -11,7 +11,7 @@ import { renderDiff } from './render-diff.ts';
 import type { Decision, Versions } from './version-chain.ts';
 import type { Present } from './stored-layer.ts';
 
-/** How many versions are kept without anybody asking; looked at once in so many writes. */
+/** Versions that are kept. Older ones are removed once every `FOLDED_EVERY` writes. */
 const MOST_VERSIONS = 1_000;
 const FOLDED_EVERY = 100;
 
@@ -27,21 +27,21 @@ export interface ConfigGiven {
   publisher: Publisher;
   configuration: ConfigurationSource;
   store: Pick<Store, 'now'>;
-  /** What speaks against the agents that a write changes. */
+  /** Returns the errors of the agents that a write changes. */
   checkAgents: (proposed: ProposedConfiguration) => Promise<ServiceError[]>;
 }
 
-/** What every write may say of itself. */
+/** Options of every write. */
 export interface WriteOptions {
   baseSha?: string | undefined;
   message?: string | undefined;
   dryRun?: boolean | undefined;
 }
 
-/** What a write makes of the configuration as it is. */
+/** The result of a write on the current configuration. */
 export interface Plan {
   layer: Tree;
-  /** Dotted paths that the caller names. */
+  /** Dotted paths in the request. */
   named: readonly string[];
   restores?: string;
 }
@@ -49,19 +49,19 @@ export interface Plan {
 export interface ConfigWrite {
   ctx: Pick<Ctx, 'principal' | 'signal' | 'log'>;
   options: WriteOptions;
-  /** For the history, where the caller says nothing. */
+  /** The message in the history if the caller gives none. */
   title: string;
   plan: (present: Present) => Plan | Promise<Plan>;
 }
 
-/** A version that counts, and what is known of it. */
+/** A written version. */
 export interface Written {
   version: Version;
   before: Tree;
   notInForce?: string[];
 }
 
-/** Makes one version of a write and tells every service of it. Whoever is overtaken plans anew on what there is then. */
+/** Writes one version and publishes it. If another write was faster, `plan` runs again on the new configuration. */
 export async function writeConfig(given: ConfigGiven, { ctx, options, title, plan }: ConfigWrite): Promise<Written> {
   const { versions, configuration } = given;
   const { client, agent, tenant } = ctx.principal;
@@ -79,11 +79,13 @@ export async function writeConfig(given: ConfigGiven, { ctx, options, title, pla
   ctx.log.audit({ client, tenant, sha: version.sha, keys: paths.slice(0, MAX.few) }, 'the configuration was changed');
   await tell(given, ctx.log);
   if (version.number % FOLDED_EVERY === 0)
-    versions.fold(MOST_VERSIONS).catch((err: unknown) => ctx.log.warn({ err }, 'old versions of the configuration stay for now'));
+    versions
+      .fold(MOST_VERSIONS)
+      .catch((err: unknown) => ctx.log.warn({ err }, 'failed to remove old versions of the configuration; retrying later'));
   return { version, before, ...withoutEffect(version.layer, paths) };
 }
 
-/** The same without writing: what speaks against it, and what would change. */
+/** Dry run of `writeConfig`: returns the errors and the diff. */
 export async function checkConfig(given: ConfigGiven, { options, plan }: Pick<ConfigWrite, 'options' | 'plan'>) {
   const { versions, configuration } = given;
   const head = await versions.head();
@@ -96,7 +98,7 @@ export async function checkConfig(given: ConfigGiven, { options, plan }: Pick<Co
   return { dryRun: true as const, valid, errors: errors.slice(0, MAX.many), ...outcome };
 }
 
-/** What a model or a secret says of it is asked only where the rest is right. */
+/** Checks models and secrets only if all other checks pass. */
 async function checkWhole({ configuration, checkAgents }: ConfigGiven, proposed: Proposed): Promise<ServiceError[]> {
   const refused = checkWrite(configuration, proposed);
   if (refused.length > 0) return refused;
@@ -112,7 +114,7 @@ interface Decided {
   reason?: string;
 }
 
-/** A version, and an event for each section that it is about. */
+/** A version with an event for each changed section. */
 export function decision({ store }: Pick<ConfigGiven, 'store'>, { layer, paths, by, restores, reason }: Decided): Decision {
   const sections = Map.groupBy(paths, (path) => path.split('.')[0] ?? path);
   const event = (sha: string, section: string, keys: readonly string[]): OutboxEvent => {
@@ -126,12 +128,12 @@ export function decision({ store }: Pick<ConfigGiven, 'store'>, { layer, paths, 
   return { layer, section, restores, reason, emit: (sha) => [...sections].map(([name, keys]) => event(sha, name, keys)) };
 }
 
-/** A version counts whether or not this works: whoever looks next tells it, this replica or another, now or at its start. */
+/** Publishes the head. A failure does not undo the version: this or another replica publishes it later. */
 export async function tell({ publisher }: Pick<ConfigGiven, 'publisher'>, log: Pick<Ctx['log'], 'error'>): Promise<void> {
   try {
     await publisher.publish();
   } catch (err) {
-    log.error({ err }, 'a version of the configuration was written, and the services are not told yet');
+    log.error({ err }, 'failed to publish a new configuration version; retrying');
   }
 }
 
@@ -140,18 +142,18 @@ function present(configuration: Pick<ConfigurationSource, 'written'>, stored: Tr
   return { written, shown: shownConfig(written), stored };
 }
 
-/** What the answer of a write adds when some of what it wrote has no effect yet. */
+/** Reports written settings that no service reads yet, for the answer of a write. */
 function withoutEffect(layer: Tree, paths: readonly string[]): { notInForce?: string[] } {
   const names = new Set(paths);
   const unread = listUnusedSettings(layer).filter((path) => names.has(path));
   return unread.length === 0 ? {} : { notInForce: unread.toSorted().slice(0, MAX.many) };
 }
 
-/** The configuration is everybody's, so that only those of the tenant that the installation belongs to look at it and change it. */
+/** The configuration is shared by all tenants. Only the tenant of the installation may read and write it. */
 export function requireOperator({ principal }: Pick<Ctx, 'principal'>, configuration: Pick<ConfigurationSource, 'current'>): void {
   const { tenantId } = configuration.current;
   if (principal.tenant === tenantId) return;
-  throw new ServiceError('PERMISSION_DENIED', 'the configuration belongs to the tenant of the installation, which this token is not of', {
+  throw new ServiceError('PERMISSION_DENIED', 'The configuration can be read and changed only by tokens of the installation tenant.', {
     details: { reason: 'OTHER_TENANT' },
   });
 }

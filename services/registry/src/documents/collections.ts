@@ -2,46 +2,46 @@ import { AgentId } from '@switchyard/contracts';
 import { collection, json } from '@switchyard/store';
 import { z } from 'zod';
 
-/** The stored layer of one agent. What files and environment say about it is not kept here. */
+/** The stored layer of one agent, without the parts from files and environment. */
 export const AgentDocument = z.object({
   agentId: AgentId,
-  /** Keys of the section `agents.<id>`, in part; put over what the files say. */
+  /** A part of the section `agents.<id>` that overrides the files. */
   patch: json(z.record(z.string(), z.unknown())),
-  /** Counts the changes, so that two at once do not undo each other. */
+  /** Incremented by every change, to detect concurrent writes. */
   version: z.int().positive(),
   suspended: z.boolean(),
-  /** A tombstone: an agent named in a file stays deleted. */
+  /** Set on a tombstone, so that an agent from a file stays deleted. */
   deletedAt: z.int().nullable(),
   createdAt: z.int(),
   updatedAt: z.int(),
 });
 export type AgentDocument = z.infer<typeof AgentDocument>;
 
-/** One document per agent that was created, changed, suspended or deleted by a method. */
+/** One document for each agent that was created, changed, suspended or deleted by a method. */
 export const agentCollection = collection({ name: 'agents', schema: AgentDocument, key: 'agentId' });
 
 /**
- * One version of the stored configuration. Never changed: its key is the hash of what it says and of its layer. It counts once the
- * head, or a version that counts, names it.
+ * One immutable version of the stored configuration. Its key is the hash of its content and its layer. It belongs to the chain if it
+ * is the head or the parent of a version of the chain.
  */
 export const ConfigVersionDocument = z.object({
   sha: z.string(),
-  /** So that no two are called the same, whatever they say. */
+  /** Makes the hashes of equal versions different. */
   nonce: z.string(),
-  /** One more than that of its parent. */
+  /** The number of the parent plus one. */
   number: z.int().nonnegative(),
-  /** The version before; the first one has none. */
+  /** Unset for the first version. */
   parent: z.string().optional(),
   at: z.int(),
   author: z.string(),
-  /** The agent that wrote it for its author. */
+  /** The agent that wrote on behalf of the author. */
   agent: z.string().optional(),
   message: z.string(),
-  /** Where it changed one section alone. */
+  /** Set if only one section changed. */
   section: z.string().optional(),
-  /** The version that this one equals, of a rollback. */
+  /** The version that a rollback restored. */
   restores: z.string().optional(),
-  /** Why the version before was rolled back by itself. */
+  /** Why the previous version was rolled back automatically. */
   reason: z.string().optional(),
 });
 export type ConfigVersionDocument = z.infer<typeof ConfigVersionDocument>;
@@ -53,19 +53,19 @@ export const configVersionCollection = collection({
   indexes: [{ fields: ['number'] }],
 });
 
-/** What a version says, whole; apart from it, so that a history is read without a megabyte for each line. */
+/** The layer of a version, stored separately so that the history is read without the layers. */
 export const ConfigLayerDocument = z.object({ sha: z.string(), layer: json(z.record(z.string(), z.unknown())) });
 export type ConfigLayerDocument = z.infer<typeof ConfigLayerDocument>;
 
 export const configLayerCollection = collection({ name: 'configLayers', schema: ConfigLayerDocument, key: 'sha' });
 
-/** A model that has answered, at the address that its provider had then. */
+/** A model that has answered, with the provider address at that time. */
 export const ValidatedDocument = z.object({ name: z.string(), baseUrl: z.string(), at: z.int() });
 export type ValidatedDocument = z.infer<typeof ValidatedDocument>;
 
 export const validatedCollection = collection({ name: 'validated', schema: ValidatedDocument, key: 'name' });
 
-/** The one document that says which version is the newest. */
+/** The single document that names the newest version. */
 export const ConfigHeadDocument = z.object({ name: z.string(), sha: z.string(), number: z.int().nonnegative() });
 export type ConfigHeadDocument = z.infer<typeof ConfigHeadDocument>;
 

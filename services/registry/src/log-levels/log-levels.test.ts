@@ -23,7 +23,7 @@ function keptLog(): Kept {
   };
 }
 
-/** Who writes a line of this kind now: each of these modules says one, in each of these processes. */
+/** Logs one line per module and process and returns which are written. */
 function writers(replicas: readonly { app: TestService; kept: Kept }[], level: 'debug' | 'info', modules: readonly string[]): string[][] {
   return replicas.map(({ app, kept }) => {
     const from = kept.lines().length;
@@ -36,7 +36,7 @@ function writers(replicas: readonly { app: TestService; kept: Kept }[], level: '
   });
 }
 
-/** Resolves once what was set has reached this process. */
+/** Resolves once the level has reached this process. */
 async function heard({ host }: TestService, level: string, module?: LogModule): Promise<void> {
   const heardOf = Promise.withResolvers<void>();
   const bucket = await host.bus.kv(LEVELS_BUCKET);
@@ -55,7 +55,7 @@ async function start(stack: AsyncDisposableStack, options: { url?: string; data:
   return { kept, app: stack.use(await testService(registry, { as: ops, data: options.data, log: kept.log, env })) };
 }
 
-test('both replicas of a service write more of one module at once, and one that starts later does too', TIMEOUT, async () => {
+test('daemon.setLogLevel applies to all replicas of a service, including one that starts later', TIMEOUT, async () => {
   await using stack = new AsyncDisposableStack();
   const server = await startNatsServer();
   stack.defer(() => server.stop());
@@ -78,7 +78,7 @@ test('both replicas of a service write more of one module at once, and one that 
   assert.deepEqual(writers(all, 'info', ['registry', 'store', 'bus']), [[], [], []]);
 });
 
-test('the last of many who set it at once is what everybody has, and no module is lost', TIMEOUT, async () => {
+test('concurrent changes keep the last level and lose no module', TIMEOUT, async () => {
   await using stack = new AsyncDisposableStack();
   const { path: data } = stack.use(await tempDir());
   const one = await start(stack, { data });
@@ -88,7 +88,7 @@ test('the last of many who set it at once is what everybody has, and no module i
   assert.deepEqual(writers([one], 'debug', modules.slice()), [modules.slice()]);
 });
 
-test('it ends with the installation, and a change of logLevel is newer', TIMEOUT, async () => {
+test('runtime levels end with the installation, and a change of logLevel overrides them', TIMEOUT, async () => {
   await using data = await tempDir();
   {
     await using stack = new AsyncDisposableStack();
@@ -104,7 +104,7 @@ test('it ends with the installation, and a change of logLevel is newer', TIMEOUT
     });
     await app.bus.call('config.patch', { logLevel: 'warn' });
     await forgotten.promise;
-    assert.equal(app.host.log.level, 'info', 'as the caller gave it');
+    assert.equal(app.host.log.level, 'info', 'the level of the caller');
     await app.bus.call('daemon.setLogLevel', { level: 'trace', module: 'bus' });
   }
   await using stack = new AsyncDisposableStack();
@@ -112,7 +112,7 @@ test('it ends with the installation, and a change of logLevel is newer', TIMEOUT
   assert.deepEqual(writers([again], 'debug', ['bus']), [[]]);
 });
 
-test('it is the installation’s, and a module that nobody is called is refused with those there are', TIMEOUT, async () => {
+test('rejects other tenants, and an unknown module with the list of modules', TIMEOUT, async () => {
   await using stack = new AsyncDisposableStack();
   const { path: data } = stack.use(await tempDir());
   const { app } = await start(stack, { data });
@@ -122,7 +122,7 @@ test('it is the installation’s, and a module that nobody is called is refused 
   await assert.rejects(typo, (error: Error) => /module: expected/.test(error.message) && error.message.includes('sessions'));
 });
 
-test('whatever module the code logs under can be named', async () => {
+test('accepts every module that the code logs under', async () => {
   const root = new URL('../../../../', import.meta.url);
   const files = globSync('{libs,services}/*/src/**/*.ts', { cwd: root }).filter((file) => !file.includes('.test.'));
   const used = new Set<string>();

@@ -5,27 +5,24 @@ import type { z } from 'zod';
 
 type Level = z.infer<typeof LogLevel>;
 
-/** A third of the time after which the wish ends that nobody writes again. */
+/** A third of the TTL of the entry. */
 const REPEAT_MS = 20_000;
 
-/** How much everybody logs, until the installation ends: what every process follows. */
+/** Log levels of all processes at runtime. They end when the installation stops. */
 export interface Levels extends AsyncDisposable {
-  /** In one module, or everywhere, which takes back what was said of modules. */
+  /** Sets the level of one module, or of all, which resets the levels of modules. */
   set(level: Level, module: LogModule | undefined): Promise<void>;
-  /** Takes back what was said of everywhere: the configuration has said something newer. */
+  /** Resets the level of all modules, because the configuration has a newer one. */
   followConfiguration(): Promise<void>;
 }
 
-/**
- * The wish lives as long as a replica of the registry writes it again. One that starts later takes it up; after everything was
- * stopped for a minute it is gone.
- */
+/** The entry in the bucket expires after a minute unless a replica of the registry writes it again. */
 export async function openLevels(bus: Bus, log: Logger): Promise<Levels> {
   const bucket = await bus.kv(LEVELS_BUCKET);
   let last: LogLevelOverrides = { modules: {} };
 
-  /** Of replicas that change it at once, each changes what the other left. */
-  async function change(next: (wish: LogLevelOverrides) => LogLevelOverrides): Promise<void> {
+  /** Retries if another replica was faster. */
+  async function change(next: (wish: LogLevelWish) => LogLevelWish): Promise<void> {
     for (;;) {
       const entry = await bucket.get(LEVELS_KEY);
       const wish = next(read(entry) ?? last);
@@ -37,7 +34,7 @@ export async function openLevels(bus: Bus, log: Logger): Promise<Levels> {
 
   const repeat = (): Promise<void> => change((wish) => wish);
   const timer = setInterval(() => {
-    repeat().catch((err: unknown) => log.warn({ err }, 'how much is logged was not said again; it is tried in a moment'));
+    repeat().catch((err: unknown) => log.warn({ err }, 'failed to renew the log levels; retrying'));
   }, REPEAT_MS).unref();
   const unfollow = bus.onRestored(repeat);
   await repeat();
@@ -54,8 +51,8 @@ export async function openLevels(bus: Bus, log: Logger): Promise<Levels> {
   };
 }
 
-/** What cannot be read is written anew. */
-function read(entry: BucketEntry | undefined): LogLevelOverrides | undefined {
+/** Undefined for an unreadable entry, which is then overwritten. */
+function read(entry: BucketEntry | undefined): LogLevelWish | undefined {
   if (entry?.value === undefined) return undefined;
   try {
     return LogLevelOverrides.parse(JSON.parse(Buffer.from(entry.value).toString()));

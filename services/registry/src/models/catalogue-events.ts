@@ -11,7 +11,7 @@ interface Given {
   log: Pick<Logger, 'warn'>;
 }
 
-/** Tells of the catalogue at the start, and whenever the configuration makes another one of it. */
+/** Emits `model:catalog_loaded` at startup and when a configuration change gives another catalogue. */
 export function followCatalogue({ models, settings, bus, log }: Given): AsyncDisposable {
   let told: object | undefined;
   let telling: Promise<void> = Promise.resolve();
@@ -29,7 +29,7 @@ export function followCatalogue({ models, settings, bus, log }: Given): AsyncDis
 
   function look(): void {
     telling = telling.then(tell).catch((err: unknown) => {
-      log.warn({ err, errorKind: 'internal', hint: 'models are there; only the event is missing' }, 'nobody was told of the catalogue');
+      log.warn({ err, errorKind: 'internal', hint: 'models work; only the event is missing' }, 'failed to announce the model catalogue');
     });
   }
 

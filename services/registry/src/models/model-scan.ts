@@ -15,8 +15,8 @@ interface Given {
 }
 
 /**
- * With `models.scanOnStartup`: one tiny question at each model that an agent would ask, those of its chain among them, for as long as
- * `models.scanTimeoutMs` says. Not at the whole catalogue, which would cost money for models that nobody uses. Nothing waits for it.
+ * With `models.scanOnStartup`: sends a tiny request to each model that an agent uses, including its fallback models, within
+ * `models.scanTimeoutMs`. Other models of the catalogue are skipped to save cost. Runs in the background.
  */
 export function startScan(given: Given): AsyncDisposable {
   const { scanOnStartup, scanTimeoutMs } = given.settings.current.models;
@@ -24,7 +24,7 @@ export function startScan(given: Given): AsyncDisposable {
   const late = AbortSignal.any([stop.signal, AbortSignal.timeout(scanTimeoutMs)]);
   const scanning = scanOnStartup
     ? scan(given, late).catch((err: unknown) => {
-        given.log.warn({ err, errorKind: 'dependency', hint: 'models.test asks one of them' }, 'models were not asked whether they answer');
+        given.log.warn({ err, errorKind: 'dependency', hint: 'use models.test for a single model' }, 'failed to test the models of agents');
       })
     : undefined;
   return {
@@ -45,10 +45,10 @@ async function scan({ agents, models, validated, log }: Given, signal: AbortSign
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, next));
-  log.info({ answered, silent, notAsked: left.map(nameOf) }, 'the models of agents were asked whether they answer');
+  log.info({ answered, silent, notAsked: left.map(nameOf) }, 'the models of agents were tested');
 }
 
-/** Each once. An agent whose model nobody has is none of them. */
+/** The distinct models of the agents. Models that cannot be resolved are skipped. */
 async function modelsOf(agents: Awaited<ReturnType<Agents['all']>>, models: Models): Promise<ModelRef[]> {
   const all = new Map<string, ModelRef>();
   for (const { config } of agents) {

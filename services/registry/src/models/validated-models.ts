@@ -4,11 +4,11 @@ import type { ValidatedDocument } from '../documents/collections.ts';
 
 const MOST = 1_000;
 
-/** Which models have answered, whichever replica asked them. */
+/** Models that have answered a test of any replica. */
 export interface Validated {
-  /** Asks a model, and keeps it where it answers. */
+  /** Tests a model and records a success. */
   test(models: Models, model: ModelRef): Promise<{ ok: boolean; latencyMs: number; error?: string }>;
-  /** The entries with what is known of them. One whose provider has moved is not known any more. */
+  /** Marks validated entries. A success counts only while the provider has the same address. */
   stamp(entries: readonly CatalogueEntry[]): Promise<CatalogueEntry[]>;
 }
 

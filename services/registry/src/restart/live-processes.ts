@@ -1,17 +1,17 @@
 import type { RollingRestart } from '@switchyard/contracts';
 import type { ReplicaState } from '@switchyard/service-kit';
 
-/** A process that says that it lives, with all that runs in it. */
+/** A running process with its replicas. */
 export interface LiveProcess {
   process: string;
   /** `<service>.<replica>`, in order. */
   replicas: string[];
   services: string[];
-  /** Whether everything in it can work. */
+  /** Whether all its replicas are ready. */
   ready: boolean;
 }
 
-/** Of what every replica reports: those that run in one process together. Who does not say where it runs is left out. */
+/** Groups the reports of replicas by process. Reports without a process are skipped. */
 export function liveProcesses(states: readonly ReplicaState[]): LiveProcess[] {
   const byProcess = Map.groupBy(states, ({ process }) => process);
   return [...byProcess].flatMap(([process, members]) => {
@@ -21,12 +21,12 @@ export function liveProcesses(states: readonly ReplicaState[]): LiveProcess[] {
   });
 }
 
-/** How many processes serve this one and can work. */
+/** Counts the ready processes that run this service. */
 export function readyFor(live: readonly LiveProcess[], service: string): number {
   return live.filter(({ ready, services }) => ready && services.includes(service)).length;
 }
 
-/** All services there are, with how many can do the work of each. */
+/** The number of ready processes by service. */
 export function countReady(live: readonly LiveProcess[]): RollingRestart['ready'] {
   const services = new Set(live.flatMap((one) => one.services));
   return Object.fromEntries([...services].map((service) => [service, readyFor(live, service)]));

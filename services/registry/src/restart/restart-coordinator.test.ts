@@ -7,11 +7,11 @@ import { principal, startNatsServer, tempDir, testService, type TestService } fr
 import { registry } from '../service.ts';
 
 const ops = principal({ client: 'ops', scopes: ['*'] });
-/** Nothing of an edge but that it runs. */
+/** A stand-in for a gateway process. */
 const gateway = defineService({ contract: edge, version: '1.0.0', settings: ['gateway'], setup: () => ({}) });
 const TIMEOUT = { timeout: 60_000 };
 
-/** Another process, which does what it is told: leaves, and is there again as another run. */
+/** A process that stops when asked and starts again. */
 async function obedient(app: TestService, service: string, told: string[]): Promise<AsyncDisposable> {
   const name = `${service}.${service}-1`;
   let run = 0;
@@ -48,7 +48,7 @@ async function until<T>(look: () => Promise<T | undefined | false> | T | undefin
 
 const progress = async (app: TestService) => (await app.bus.call('gateway.status', {})).restart;
 
-/** A replica of the registry that is started again whenever it leaves, as whoever keeps it alive would. */
+/** A replica of the registry with a supervisor that restarts it. */
 async function keptAlive(stack: AsyncDisposableStack, env: Record<string, string>, data: string) {
   let app = await testService(registry, { as: ops, data, env });
   let runs = 1;
@@ -71,31 +71,35 @@ async function keptAlive(stack: AsyncDisposableStack, env: Record<string, string
   return { now: () => app, runs: () => runs };
 }
 
-test('asked twice it is one, each leaves once, and it goes on while those leave who drive it', TIMEOUT, async () => {
-  await using stack = new AsyncDisposableStack();
-  const server = await startNatsServer();
-  stack.defer(() => server.stop());
-  const { path } = stack.use(await tempDir());
-  const env = { SWITCHYARD_BUS: server.url };
-  const [one, two] = [await keptAlive(stack, env, path), await keptAlive(stack, env, path)];
-  const watching = stack.use(await testService(gateway, { as: ops, env }));
-  const told: string[] = [];
-  stack.use(await obedient(watching, 'memory', told));
-  stack.use(await obedient(watching, 'sessions', told));
-  const asked = await Promise.all([one, two].map(async (app) => app.now().bus.call('gateway.restart', {})));
-  const warning = 'there is one replica of gateway, memory, sessions: calls to it fail UNAVAILABLE until it is there again';
-  assert.deepEqual(asked, [
-    { restarting: true, warning },
-    { restarting: true, warning },
-  ]);
-  const { id } = await kept(watching);
-  await watching.host.restartWished;
-  assert.deepEqual([told, one.runs(), two.runs()], [['memory.memory-1', 'sessions.sessions-1'], 2, 2], 'all but the edge');
-  const now = await kept(watching);
-  assert.deepEqual([now.id, now.state, now.restarted.length, now.waiting], [id, 'running', 4, []]);
-});
+test(
+  'a second gateway.restart joins the first, each process restarts once, and the registry replicas restart as well',
+  TIMEOUT,
+  async () => {
+    await using stack = new AsyncDisposableStack();
+    const server = await startNatsServer();
+    stack.defer(() => server.stop());
+    const { path } = stack.use(await tempDir());
+    const env = { SWITCHYARD_BUS: server.url };
+    const [one, two] = [await keptAlive(stack, env, path), await keptAlive(stack, env, path)];
+    const watching = stack.use(await testService(gateway, { as: ops, env }));
+    const told: string[] = [];
+    stack.use(await obedient(watching, 'memory', told));
+    stack.use(await obedient(watching, 'sessions', told));
+    const asked = await Promise.all([one, two].map(async (app) => app.now().bus.call('gateway.restart', {})));
+    const warning = 'Only one replica of gateway, memory, sessions is running: calls to it fail with UNAVAILABLE until it has restarted.';
+    assert.deepEqual(asked, [
+      { restarting: true, warning },
+      { restarting: true, warning },
+    ]);
+    const { id } = await kept(watching);
+    await watching.host.restartWished;
+    assert.deepEqual([told, one.runs(), two.runs()], [['memory.memory-1', 'sessions.sessions-1'], 2, 2], 'all but the gateway');
+    const now = await kept(watching);
+    assert.deepEqual([now.id, now.state, now.restarted.length, now.waiting], [id, 'running', 4, []]);
+  },
+);
 
-test('a process whose turn it is not is not told', TIMEOUT, async () => {
+test('only the current process is asked to stop', TIMEOUT, async () => {
   await using app = await testService(registry, { as: ops });
   let wished = false;
   void app.host.restartWished.then(() => (wished = true));
@@ -111,16 +115,16 @@ test('a process whose turn it is not is not told', TIMEOUT, async () => {
   await app.host.restartWished;
 });
 
-test('it is the installation’s', TIMEOUT, async () => {
+test('gateway.restart rejects other tenants', TIMEOUT, async () => {
   await using app = await testService(registry, { as: ops });
   const other = app.bus.as(principal({ tenant: 'other', scopes: ['*'] }));
   await assert.rejects(other.call('gateway.restart', {}), { code: 'PERMISSION_DENIED' });
   assert.equal(await progress(app), undefined);
 });
 
-test('one process that does everything says what its clients will notice', TIMEOUT, async () => {
+test('gateway.restart of a single process returns a warning', TIMEOUT, async () => {
   await using app = await testService(registry, { as: ops });
-  assert.match((await app.bus.call('gateway.restart', {})).warning ?? '', /^one process does everything/);
+  assert.match((await app.bus.call('gateway.restart', {})).warning ?? '', /^All services run in one process/);
   await app.host.restartWished;
 });
 

@@ -8,9 +8,9 @@ import { liveProcesses } from './live-processes.ts';
 import { nextStep, planRestart } from './rolling-restart.ts';
 
 const LOOK_EVERY_MS = 250;
-/** For whoever keeps processes alive to start one again, and for it to be ready. */
+/** Time for the supervisor to start a process again and for the process to become ready. */
 const START_MS = 90_000;
-/** Load balancers that look every second. */
+/** Load balancers commonly check once a second. */
 const LEAST_SETTLE_MS = 1_000;
 
 interface Given {
@@ -19,19 +19,19 @@ interface Given {
   configuration: Pick<ConfigurationSource, 'current'>;
   store: Pick<Store, 'now'>;
   log: Logger;
-  /** How long one may take. */
+  /** Maximum duration of one step. */
   longestMs?: number;
 }
 
-/** A restart of every process, one after the other, driven by whichever replicas of the registry live. */
+/** Rolling restarts of all processes, driven by every replica of the registry. */
 export interface Restarts extends AsyncDisposable {
-  /** Begins one, unless one goes on: resolves with that one then. */
+  /** Starts a restart, or returns the running one. */
   begin(by: string): Promise<RollingRestart>;
-  /** The one that goes on, or the last one there was. */
+  /** The running or the last restart. */
   last(): RollingRestart | undefined;
 }
 
-/** Each step is one guarded write, so that of several replicas that see it one does it, and one that starts later goes on. */
+/** Each step is one write with a revision check: one replica performs it, and any replica can continue after a crash. */
 export async function openRestarts(given: Given): Promise<Restarts> {
   const { bus, replicas, configuration, store, log } = given;
   const bucket = await bus.kv(RESTART_BUCKET);
@@ -51,7 +51,7 @@ export async function openRestarts(given: Given): Promise<Restarts> {
 
   function look(): void {
     stepping ??= step()
-      .catch((err: unknown) => log.warn({ err }, 'the restart cannot go on now; it is tried again'))
+      .catch((err: unknown) => log.warn({ err }, 'failed to continue the restart; retrying'))
       .finally(() => (stepping = undefined));
   }
 
@@ -93,7 +93,6 @@ export async function openRestarts(given: Given): Promise<Restarts> {
   };
 }
 
-/** What cannot be read is no restart. */
 function read({ value }: BucketEntry): RollingRestart | undefined {
   if (value === undefined) return undefined;
   try {
@@ -105,12 +104,12 @@ function read({ value }: BucketEntry): RollingRestart | undefined {
 
 function tell(log: Logger, { id, state, turn, waiting, restarted, reason }: RollingRestart): void {
   const left = waiting.flatMap(({ replicas }) => replicas);
-  if (state === 'done') log.info({ restart: id, restarted }, 'every process was restarted');
+  if (state === 'done') log.info({ restart: id, restarted }, 'all processes were restarted');
   else if (state === 'stopped')
     log.error(
-      { restart: id, reason, restarted, left, errorKind: 'dependency', hint: 'whoever keeps it alive may know why' },
-      'a restart was stopped',
+      { restart: id, reason, restarted, left, errorKind: 'dependency', hint: 'check the supervisor of the process' },
+      'the restart was stopped',
     );
   else if (turn !== undefined && turn.backAt === undefined)
-    log.info({ restart: id, replicas: turn.replicas }, 'a process is told to leave');
+    log.info({ restart: id, replicas: turn.replicas }, 'a process was asked to stop');
 }

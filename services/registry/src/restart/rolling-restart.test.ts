@@ -14,7 +14,7 @@ function one(process: string, replicas: string[], ready = true): LiveProcess {
 
 const two = ['sessions', 'gateway'].flatMap((service) => [1, 2].map((at) => one(`${service}-${at}`, [`${service}.${service}-${at}`])));
 
-/** What is seen at a time, and the steps that follow from it until something has to happen. */
+/** Runs steps on one state of the processes until the plan waits. */
 function play(restart: RollingRestart, live: readonly LiveProcess[], now = 0): RollingRestart {
   for (;;) {
     const next = nextStep(restart, { live, now, longestMs: LONGEST_MS, settleMs: SETTLE_MS });
@@ -25,23 +25,23 @@ function play(restart: RollingRestart, live: readonly LiveProcess[], now = 0): R
 
 const plan = (live: readonly LiveProcess[]): RollingRestart => planRestart(live, { id: 'r', by: 'ops', now: 0 });
 
-/** Leaves, and is there again under the same name, as another process. */
+/** Replaces a process with a new one under the same name. */
 function renewed(live: readonly LiveProcess[], process: string): LiveProcess[] {
   return live.map((each) => (each.process === process ? { ...each, process: `${process}+` } : each));
 }
 
-test('each leaves once, when the one before is ready again, and the edge is last', () => {
+test('restarts each process once, after the previous one is ready, and gateways last', () => {
   let live = [...two];
   let restart = play(plan(live), live);
   const left: string[] = [];
   for (let now = 1; restart.state === 'running'; now += SETTLE_MS) {
-    const { process } = restart.turn ?? assert.fail('nobody was told to leave');
+    const { process } = restart.turn ?? assert.fail('no process was asked to stop');
     left.push(process);
-    assert.deepEqual(play(restart, live, now), restart, 'nobody else while it runs');
+    assert.deepEqual(play(restart, live, now), restart, 'waits while it runs');
     const without = live.filter((each) => each.process !== process);
-    assert.deepEqual(play(restart, without, now), restart, 'nor while it is away');
+    assert.deepEqual(play(restart, without, now), restart, 'waits while it is stopped');
     const starting = renewed(live, process).map((each) => (each.process === `${process}+` ? { ...each, ready: false } : each));
-    assert.deepEqual(play(restart, starting, now), restart, 'nor before it can work');
+    assert.deepEqual(play(restart, starting, now), restart, 'waits until it is ready');
     live = renewed(live, process);
     restart = play(play(restart, live, now), live, now + SETTLE_MS);
   }
@@ -53,7 +53,7 @@ test('each leaves once, when the one before is ready again, and the edge is last
   );
 });
 
-test('a gateway that is there again is given time to be seen before the next one leaves', () => {
+test('waits settleMs after a restarted gateway', () => {
   const live = two.filter(({ services }) => services.includes('gateway'));
   const restart = play(plan(live), live);
   const back = renewed(live, 'gateway-1');
@@ -62,44 +62,44 @@ test('a gateway that is there again is given time to be seen before the next one
   assert.equal(play(play(restart, back, 5), back, 5 + SETTLE_MS).turn?.process, 'gateway-2');
 });
 
-test('whoever cannot work goes first, so that those who can are there meanwhile', () => {
+test('restarts processes that are not ready first', () => {
   const live = [one('a', ['sessions.a']), one('b', ['sessions.b'], false)];
   assert.equal(play(plan(live), live).turn?.process, 'b');
 });
 
-test('a second one that is missing is waited for: a service is not left without', () => {
+test('waits for a missing second replica rather than stop the last one', () => {
   const died = two.filter(({ process }) => process !== 'sessions-2');
   const restart = play(plan(two), died);
-  assert.equal(restart.turn, undefined, 'sessions-1 is all there is of sessions now');
+  assert.equal(restart.turn, undefined, 'sessions-1 is the only replica of sessions');
   assert.equal(play(restart, renewed(two, 'sessions-2')).turn?.process, 'sessions-1');
-  assert.match(play(restart, died, LONGEST_MS).reason ?? '', /sessions has not as many replicas that can work as it had before$/);
+  assert.match(play(restart, died, LONGEST_MS).reason ?? '', /sessions has fewer ready replicas than before$/);
 });
 
-test('whoever died by itself needs no restart, and is not waited for', () => {
+test('skips a process that has already exited', () => {
   const restart = { ...plan(two), ready: {} };
   const live = [one('sessions-1+', ['sessions.sessions-1']), ...two.slice(1)];
   assert.equal(play(restart, live).turn?.process, 'sessions-2');
 });
 
-test('who is killed while it leaves is one that left', () => {
+test('treats a process that is killed while stopping as stopped', () => {
   const restart = play(plan(two), two);
   assert.equal(play(restart, renewed(two, 'sessions-1'), 1).turn?.process, 'sessions-2');
 });
 
-test('who does not leave, or does not come back, ends it: the others stay as they are, and it is said', () => {
+test('stops the restart if a process does not stop or does not come back', () => {
   const restart = play(plan(two), two);
   const stays = play(restart, two, LONGEST_MS);
-  assert.deepEqual([stays.state, stays.reason], ['stopped', 'not within 0 s: sessions.sessions-1 did not leave']);
+  assert.deepEqual([stays.state, stays.reason], ['stopped', 'not within 0 s: sessions.sessions-1 did not stop']);
   const gone = play(restart, two.slice(1), LONGEST_MS);
   assert.match(gone.reason ?? '', /sessions\.sessions-1 left, and is not there again and ready$/);
   assert.deepEqual(
     gone.waiting.map(({ process }) => process),
     ['sessions-2', 'gateway-1', 'gateway-2'],
   );
-  assert.equal(play(gone, two, LONGEST_MS + 1), gone, 'it is over');
+  assert.equal(play(gone, two, LONGEST_MS + 1), gone, 'the plan does not change any more');
 });
 
-test('what runs in one process leaves together', () => {
+test('restarts all replicas of one process together', () => {
   const state = { revision: 1, refused: undefined, process: 'p', ready: true };
   const live = liveProcesses([
     { ...state, replica: 'sessions.x' },

@@ -10,13 +10,13 @@ export interface Plan {
 export interface Seen {
   live: readonly LiveProcess[];
   now: number;
-  /** How long one may take to leave, to be started by whoever keeps it alive, and to be ready; then all of it is stopped. */
+  /** Time for a process to stop, to be started by its supervisor and to become ready. After it the restart is stopped. */
   longestMs: number;
-  /** How long a gateway that is there again is given to be seen by load balancers before the next one leaves. */
+  /** Time for load balancers to notice a restarted gateway before the next one stops. */
   settleMs: number;
 }
 
-/** Everybody, one after the other: first who cannot work, the edge last. */
+/** Plans the order: processes that are not ready first, gateways last. */
 export function planRestart(live: readonly LiveProcess[], { id, by, now }: Plan): RollingRestart {
   const order = (one: LiveProcess): string => `${one.ready ? 1 : 0}${hasEdge(one) ? 1 : 0}${one.replicas[0] ?? ''}`;
   const waiting = live
@@ -27,8 +27,8 @@ export function planRestart(live: readonly LiveProcess[], { id, by, now }: Plan)
 }
 
 /**
- * The next step as far as it can be seen; undefined while there is something to wait for. What it decides depends on nothing but what
- * is written and who lives, so that any replica of the registry may do it, and whoever dies leaves nothing undone.
+ * Computes the next step; undefined while waiting. It depends only on the stored plan and the running processes, so that any replica
+ * of the registry can continue.
  */
 export function nextStep(restart: RollingRestart, seen: Seen): RollingRestart | undefined {
   if (restart.state !== 'running') return undefined;
@@ -38,7 +38,7 @@ export function nextStep(restart: RollingRestart, seen: Seen): RollingRestart | 
   return { ...restart, state: 'stopped', reason: `not within ${Math.round(seen.longestMs / 1_000)} s: ${step}`.slice(0, MAX.line) };
 }
 
-/** Tells the next one to leave, or says what is missing. Who is not there any more needs no restart. */
+/** Asks the next process to stop, or returns what it waits for. Processes that are gone are skipped. */
 function begin(restart: RollingRestart, { live }: Seen): RollingRestart | string {
   const [next, ...waiting] = restart.waiting.filter(({ process }) => live.some((one) => one.process === process));
   if (next === undefined) return { ...restart, waiting: [], state: 'done' };
@@ -46,21 +46,21 @@ function begin(restart: RollingRestart, { live }: Seen): RollingRestart | string
   const self = others.length < live.length && live.some((one) => one.process === next.process && one.ready) ? 1 : 0;
   const services = next.replicas.map(serviceOf);
   const short = services.find((service) => readyFor(others, service) < (restart.ready[service] ?? 0) - self);
-  if (short !== undefined) return `${short} has not as many replicas that can work as it had before`;
+  if (short !== undefined) return `${short} has fewer ready replicas than before`;
   const needs = Object.fromEntries(services.map((service) => [service, readyFor(others, service) + 1]));
   return { ...restart, waiting, turn: { ...next, needs } };
 }
 
-/** Goes on once another one has taken its place, or says what is missing. */
+/** Continues once a new process has replaced the old one, or returns what it waits for. */
 function finish(restart: RollingRestart, turn: NonNullable<RollingRestart['turn']>, seen: Seen): RollingRestart | string {
   const { live, now, settleMs } = seen;
   const name = turn.replicas.join(', ');
-  if (live.some(({ process }) => process === turn.process)) return `${name} did not leave`;
+  if (live.some(({ process }) => process === turn.process)) return `${name} did not stop`;
   const back = Object.entries(turn.needs).every(([service, count]) => readyFor(live, service) >= count);
-  if (!back) return `${name} left, and is not there again and ready`;
+  if (!back) return `${name} stopped and has not become ready again`;
   if (turn.replicas.some((replica) => serviceOf(replica) === 'gateway')) {
     if (turn.backAt === undefined) return { ...restart, turn: { ...turn, backAt: now } };
-    if (now - turn.backAt < settleMs) return `${name} is there again, and was gone before anybody could see it`;
+    if (now - turn.backAt < settleMs) return `${name} has restarted, and load balancers may not have noticed yet`;
   }
   const { turn: _over, ...rest } = restart;
   return { ...rest, restarted: [...restart.restarted, ...turn.replicas].slice(-MAX.many) };

@@ -10,7 +10,7 @@ import { toPatch } from '../../agents/agent-patch.ts';
 import { withoutEffect } from '../../agents/ineffective-fields.ts';
 import type { WriteGiven } from '../../agents/change-agent.ts';
 
-/** The id is the slug of the name. An agent that was deleted may be created anew. */
+/** Creates an agent whose id is derived from its name. A deleted agent can be created again. */
 export function agentsCreate(given: WriteGiven & PatchGiven): Handler<'agents.create'> {
   const { agents, collection, store, projector } = given;
   return async (params, ctx) => {
@@ -37,5 +37,5 @@ export function agentsCreate(given: WriteGiven & PatchGiven): Handler<'agents.cr
 }
 
 function taken(agentId: string): ServiceError {
-  return new ServiceError('ALREADY_EXISTS', `an agent ${agentId} is there already`, { details: { agentId } });
+  return new ServiceError('ALREADY_EXISTS', `The agent ${agentId} already exists.`, { details: { agentId } });
 }

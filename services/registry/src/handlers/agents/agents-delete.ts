@@ -3,7 +3,7 @@ import { ServiceError } from '@switchyard/contracts';
 import { logChange } from '../../agents/log-change.ts';
 import { changeAgent, type WriteGiven } from '../../agents/change-agent.ts';
 
-/** Leaves a tombstone, so that an agent named in a file stays deleted at the next start. */
+/** Leaves a tombstone, so that an agent from a file stays deleted after a restart. */
 export function agentsDelete(given: WriteGiven): Handler<'agents.delete'> {
   return async ({ agentId }, ctx) => {
     const { tenant } = ctx.principal;

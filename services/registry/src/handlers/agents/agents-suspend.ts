@@ -3,13 +3,13 @@ import { ServiceError } from '@switchyard/contracts';
 import { logChange } from '../../agents/log-change.ts';
 import { changeAgent, type WriteGiven } from '../../agents/change-agent.ts';
 
-/** Stored, so that a suspended agent is still suspended after a restart. */
+/** The suspension is stored and survives a restart. */
 export function agentsSuspend(given: WriteGiven): Handler<'agents.suspend'> {
   return async ({ agentId }, ctx) => {
     const { tenant } = ctx.principal;
     await changeAgent(given, { tenant, agentId }, ({ suspended }) => {
       if (suspended)
-        throw new ServiceError('FAILED_PRECONDITION', `agent ${agentId} is suspended already`, { details: { reason: 'AGENT_SUSPENDED' } });
+        throw new ServiceError('FAILED_PRECONDITION', `agent ${agentId} is already suspended`, { details: { reason: 'AGENT_SUSPENDED' } });
       return { suspended: true };
     });
     logChange(ctx, agentId, { change: 'suspended' });

@@ -8,7 +8,7 @@ import { toPatch } from '../../agents/agent-patch.ts';
 import { withoutEffect } from '../../agents/ineffective-fields.ts';
 import { changeAgent, type WriteGiven } from '../../agents/change-agent.ts';
 
-/** Merged with what was stored before; every other key is replaced. */
+/** Merged with the stored values. All other keys are replaced. */
 const MERGED_KEYS: ReadonlySet<string> = new Set(['skills', 'scheduler', 'modelFailover']);
 
 export function agentsUpdate(given: WriteGiven & PatchGiven): Handler<'agents.update'> {

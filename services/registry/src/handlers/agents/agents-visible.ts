@@ -4,7 +4,7 @@ import { resolveAgentModel, type ModelRef, type Models } from '@switchyard/model
 import type { Agent, Agents } from '../../agents/agents.ts';
 import { usableBy } from '../../agents/usable-agents.ts';
 
-/** Each agent with the model it would answer with now, or the one it is configured with where nothing has it. */
+/** Lists each agent with its resolved model, or with the configured model if it cannot be resolved. */
 export function agentsVisible(agents: Agents, models: Models): Handler<'agents.visible'> {
   return async (_, ctx) => ({
     agents: await Promise.all((await usableBy(agents, ctx.principal)).map((agent) => visible(agent, models))),

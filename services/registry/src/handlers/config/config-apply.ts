@@ -6,7 +6,7 @@ import { splitOptions } from '../../config/write-options.ts';
 import { layerOf, type Present } from '../../config/stored-layer.ts';
 import { checkConfig, requireOperator, writeConfig, type ConfigGiven, type Plan } from '../../config/write-config.ts';
 
-/** What is stored is replaced as a whole. What the params say that is so anyway, by files or the environment, is not stored. */
+/** Replaces the stored configuration. Values that files or the environment provide anyway are not stored. */
 export function configApply(given: ConfigGiven): Handler<'config.apply'> {
   return async (params, ctx) => {
     requireOperator(ctx, given.configuration);

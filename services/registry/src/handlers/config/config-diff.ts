@@ -2,7 +2,7 @@ import type { Handler } from '@switchyard/bus';
 import { renderDiff } from '../../config/render-diff.ts';
 import { requireOperator, type ConfigGiven } from '../../config/write-config.ts';
 
-/** What the newest version stores otherwise than another one, or than the one before it. */
+/** The difference between the newest version and a given version, or its parent. */
 export function configDiff({ versions, configuration }: ConfigGiven): Handler<'config.diff'> {
   return async ({ sha }, ctx) => {
     requireOperator(ctx, configuration);

@@ -8,7 +8,7 @@ export function configGc({ versions, configuration }: ConfigGiven): Handler<'con
     requireOperator(ctx, configuration);
     const { removed: squashed, root: newRootSha } = await versions.fold(KEPT, { dryRun });
     const { client, tenant } = ctx.principal;
-    if (!dryRun) ctx.log.audit({ client, tenant, squashed, newRootSha }, 'old versions of the configuration were folded into one');
+    if (!dryRun) ctx.log.audit({ client, tenant, squashed, newRootSha }, 'old configuration versions were removed');
     return { gc: true as const, squashed, newRootSha, ...(dryRun ? { dryRun: true as const } : {}) };
   };
 }

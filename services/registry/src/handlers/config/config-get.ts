@@ -4,7 +4,7 @@ import { shownConfig } from '../../config/redact-config.ts';
 import { sectionNamed } from '../../config/find-section.ts';
 import { requireOperator, type ConfigGiven } from '../../config/write-config.ts';
 
-/** A section goes out with its secrets, and who asked is on record. What is kept as `${NAME}` goes out as that. */
+/** Returns a section with its secrets and logs the read. `${NAME}` references are returned as written. */
 export function configGet({ versions, configuration }: ConfigGiven): Handler<'config.get'> {
   return async ({ section }, ctx) => {
     requireOperator(ctx, configuration);
@@ -12,7 +12,7 @@ export function configGet({ versions, configuration }: ConfigGiven): Handler<'co
     const written = configuration.written((await versions.head()).layer);
     if (name === undefined) return shownConfig(written);
     const { client, tenant } = ctx.principal;
-    ctx.log.audit({ client, tenant, section: name }, 'a section of the configuration was read with its secrets');
+    ctx.log.audit({ client, tenant, section: name }, 'a configuration section was read with its secrets');
     return written[name] as Tree;
   };
 }

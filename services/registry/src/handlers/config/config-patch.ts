@@ -27,7 +27,7 @@ export function configPatch(given: ConfigGiven): Handler<'config.patch'> {
   };
 }
 
-/** Where one section or one key alone was written, its name, and its value without secrets. */
+/** If one section or one key was written: its name, and its value with secrets redacted. */
 function whatAlone(change: Tree): { section?: string; key?: string; value?: unknown } {
   const [section, ...others] = Object.keys(change);
   if (section === undefined || others.length > 0) return {};

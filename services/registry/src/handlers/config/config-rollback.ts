@@ -3,7 +3,7 @@ import { checkConfig, requireOperator, writeConfig, type ConfigGiven, type Plan 
 
 const SHORT = 12;
 
-/** A new version that stores what an earlier one did. */
+/** Writes a new version with the content of an earlier one. */
 export function configRollback(given: ConfigGiven): Handler<'config.rollback'> {
   return async ({ sha, ...options }, ctx) => {
     requireOperator(ctx, given.configuration);

@@ -3,7 +3,7 @@ import { inputSchema, OBJECT_SECTIONS, SECTION_NAMES, sections, type JsonSchema 
 import { inSteps } from '@switchyard/service-kit';
 import { sectionNamed } from '../../config/find-section.ts';
 
-/** What may be written, as the declarations say; the same for everybody. */
+/** The JSON schema of the configuration. */
 export function configSchema(): Handler<'config.schema'> {
   let all: Promise<Record<string, JsonSchema>> | undefined;
   return async ({ section }) => {

@@ -6,7 +6,7 @@ import { sectionNamed } from '../../config/find-section.ts';
 import { withoutShownSecrets, type Present } from '../../config/stored-layer.ts';
 import { checkConfig, requireOperator, writeConfig, type ConfigGiven, type Plan } from '../../config/write-config.ts';
 
-/** One key, merged as by config.patch; null takes back what was stored, so that files and defaults count again. */
+/** Sets one key as config.patch does. null removes the stored value, so that files and defaults apply again. */
 export function configSet(given: ConfigGiven & { env: Variables }): Handler<'config.set'> {
   return async ({ section, key, value, ...options }, ctx) => {
     requireOperator(ctx, given.configuration);
@@ -31,7 +31,7 @@ export function configSet(given: ConfigGiven & { env: Variables }): Handler<'con
   };
 }
 
-/** A value that is exactly `${NAME}` is kept as that, so it has to be what the variable says. */
+/** A `${NAME}` reference is stored as written, so the value of the variable is validated instead. */
 function checkValue(change: Tree, env: Variables): void {
   parseParams(ConfigurationPatch, resolveReferences(change, env, Configuration));
 }

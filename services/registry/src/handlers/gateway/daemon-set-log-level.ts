@@ -3,13 +3,13 @@ import type { ConfigurationSource } from '@switchyard/service-kit';
 import { requireOperator } from '../../config/write-config.ts';
 import type { Levels } from '../../log-levels/log-levels.ts';
 
-/** Every process follows within moments; who starts later, too. */
+/** Sets the log level of all processes, including processes that start later. */
 export function daemonSetLogLevel(levels: Pick<Levels, 'set'>, configuration: ConfigurationSource): Handler<'daemon.setLogLevel'> {
   return async ({ level, module }, ctx) => {
     requireOperator(ctx, configuration);
     await levels.set(level, module);
     const { client, tenant } = ctx.principal;
-    ctx.log.audit({ client, tenant, of: module ?? 'everything', to: level }, 'how much is logged was changed');
+    ctx.log.audit({ client, tenant, of: module ?? 'everything', to: level }, 'the log level was changed');
     return { updated: true, level, scope: module === undefined ? 'global' : 'module', persistent: false };
   };
 }

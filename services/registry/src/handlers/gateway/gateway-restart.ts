@@ -4,22 +4,23 @@ import type { ConfigurationSource } from '@switchyard/service-kit';
 import { requireOperator } from '../../config/write-config.ts';
 import type { Restarts } from '../../restart/restart-coordinator.ts';
 
-/** Answers once it is written who leaves after whom: what is written goes on, whoever dies. */
+/** Answers once the restart plan is stored. Any replica of the registry continues it after a crash. */
 export function gatewayRestart(restarts: Pick<Restarts, 'begin'>, configuration: ConfigurationSource): Handler<'gateway.restart'> {
   return async (_params, ctx) => {
     requireOperator(ctx, configuration);
     const { client, tenant } = ctx.principal;
     const restart = await restarts.begin(client);
-    ctx.log.audit({ client, tenant, restart: restart.id }, 'every process is restarted');
+    ctx.log.audit({ client, tenant, restart: restart.id }, 'a restart of all processes was started');
     const warning = warningOf(restart);
     return { restarting: true, ...(warning === undefined ? {} : { warning: warning.slice(0, MAX.line) }) };
   };
 }
 
-/** What clients will notice that try again. */
+/** What clients with retries will notice. */
 function warningOf({ ready, waiting, turn }: RollingRestart): string | undefined {
-  if (waiting.length + (turn ? 1 : 0) === 1) return 'one process does everything: its connections close, and are taken again in a moment';
+  if (waiting.length + (turn ? 1 : 0) === 1)
+    return 'All services run in one process: its connections close and are accepted again shortly after.';
   const single = Object.entries(ready).flatMap(([service, count]) => (count === 1 ? [service] : []));
   if (single.length === 0) return undefined;
-  return `there is one replica of ${single.toSorted().join(', ')}: calls to it fail UNAVAILABLE until it is there again`;
+  return `Only one replica of ${single.toSorted().join(', ')} is running: calls to it fail with UNAVAILABLE until it has restarted.`;
 }

@@ -4,7 +4,7 @@ import type { ConfigurationSource } from '@switchyard/service-kit';
 import type { InForce } from '../../config/active-version.ts';
 import type { Restarts } from '../../restart/restart-coordinator.ts';
 
-/** Reading the memory use costs more than the rest of the answer, so it is read once in this time. */
+/** Reading the memory usage costs more than the rest of the answer, so it is cached. */
 const MEMORY_FRESH_MS = 1_000;
 
 interface Given {
@@ -27,7 +27,7 @@ export function gatewayStatus({ configuration, inForce }: Given, restarts: Pick<
   const sections = [...OBJECT_SECTIONS];
   let written: { seen: readonly unknown[]; encode: Encode } | undefined;
 
-  /** What changes seldom is written when one of these is another one. */
+  /** Caches the encoded static part until one of its sources changes. */
   function encoderOf(): Encode {
     const [now, files, ineffective, restart] = [inForce(), configuration.files(), configuration.notInForce(), restarts.last()];
     const seen = [now, files, ineffective, restart];

@@ -10,12 +10,12 @@ export interface ModelsEmbedDeps {
   settings: Settings<'embedding'>;
 }
 
-/** As a rule a token has so many characters. */
+/** Average length of a token. */
 const CHARS_A_TOKEN = 4;
 
 /**
- * Turns texts into vectors, by whom the name or the configuration says. What it is expected to need is counted before, in the budgets of
- * the agent and the caller, and what it needed beyond that after. What it cost is told to the caller's tenant.
+ * Embeds texts with the requested or the configured model. The estimated usage is reserved in the budgets of the agent and the caller
+ * before the call, and the rest is added after it. The cost is reported to the caller's tenant.
  */
 export function modelsEmbed({ agents, models, settings }: ModelsEmbedDeps): Handler<'models.embed'> {
   return async ({ model: name, input, dimensions, agentId }, ctx) => {
@@ -49,17 +49,20 @@ interface Counted {
   answer: EmbedAnswer;
 }
 
-/** Nobody waits for it, and vectors that were paid for are not thrown away because it could not be told. */
+/** Runs in the background: a failure must not discard vectors that were paid for. */
 function tellBeyond(ctx: Ctx, { spending, counted, answer }: Counted): void {
   const tokens = Math.max(0, answer.tokens - counted.tokens);
   const costUsd = Math.max(0, answer.costUsd - counted.costUsd);
   if (tokens === 0 && costUsd === 0) return;
   ctx.call('budgets.spend', { ...spending, tokens, costUsd, late: true }).catch((err: unknown) => {
-    ctx.log.warn({ err, errorKind: 'dependency', hint: 'the next ones are counted' }, 'what an embedding used was not counted whole');
+    ctx.log.warn(
+      { err, errorKind: 'dependency', hint: 'later calls are counted' },
+      'failed to add the usage of an embedding to the budgets',
+    );
   });
 }
 
-/** The vectors of `local` are made where memory is kept, and nowhere else. */
+/** `local` vectors are computed only in the memory service. */
 function standardOf(provider: 'auto' | 'local' | 'openai'): DefaultEmbedder {
   if (provider === 'auto') return 'any';
   return provider === 'local' ? 'none' : { provider };
@@ -76,7 +79,7 @@ interface Used {
   latencyMs: number;
 }
 
-/** Where no agent asked it is told of the default one, as what the tenant itself uses. */
+/** Usage without an agent is reported for the default agent. */
 function tellUsage(ctx: Ctx, { agentId, model, answer: { tokens, costUsd }, latencyMs }: Used): void {
   ctx.emit('observability:token_usage', {
     timestamp: Date.now(),

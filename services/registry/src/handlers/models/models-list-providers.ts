@@ -1,7 +1,7 @@
 import type { Handler } from '@switchyard/bus';
 import type { Models } from '@switchyard/models';
 
-/** Those of the catalogue, and those that can answer without listing their models. */
+/** Providers of the catalogue, and available providers that do not list their models. */
 export function modelsListProviders(models: Models): Handler<'models.list_providers'> {
   return async () => {
     const listed = (await models.catalogue()).map(({ provider }) => provider);

@@ -2,13 +2,13 @@ import type { Handler } from '@switchyard/bus';
 import type { ModelRef, Models } from '@switchyard/models';
 import type { Validated } from '../../models/validated-models.ts';
 
-/** A model that does not answer is a result, not an error, and so is one that nobody knows. */
+/** An unknown model or a failed request is a result and not an error. */
 export function modelsTest(models: Models, validated: Validated): Handler<'models.test'> {
   return async ({ model, provider }) => {
     const name = provider === undefined ? model : `${provider}/${model}`;
     const ref = (await models.find(name)) ?? (await listed(models, name));
     if (ref === undefined)
-      return { ok: false, latencyMs: 0, provider: provider ?? providerIn(model), error: `no provider has a model ${name}` };
+      return { ok: false, latencyMs: 0, provider: provider ?? providerIn(model), error: `no provider has the model ${name}` };
     return { ...(await validated.test(models, ref)), provider: ref.provider };
   };
 }
@@ -18,7 +18,7 @@ function providerIn(model: string): string {
   return model.slice(0, Math.max(0, model.indexOf('/')));
 }
 
-/** A model of the catalogue whose provider cannot answer: the test says why. */
+/** Finds a catalogue model whose provider is unavailable, so that the test reports the reason. */
 async function listed(models: Models, name: string): Promise<ModelRef | undefined> {
   const catalogue = await models.catalogue();
   const slash = name.indexOf('/');
