@@ -2,7 +2,7 @@ import { registry as contract, ServiceError } from '@switchyard/contracts';
 import { createModels } from '@switchyard/models';
 import { createSecretReader, defineService, followSecrets, type SecretReader, type Settings } from '@switchyard/service-kit';
 import type { Logger } from '@switchyard/telemetry';
-import { checkConfigured } from './agents/check-config-agents.ts';
+import { checkConfigAgents } from './agents/check-config-agents.ts';
 import { createAgents } from './agents/agents.ts';
 import { openProjector } from './agents/agent-projector.ts';
 import { watchTenants } from './agents/tenant-watch.ts';
@@ -41,11 +41,11 @@ import { modelsListProviders } from './handlers/models/models-list-providers.ts'
 import { modelsList } from './handlers/models/models-list.ts';
 import { modelsTest } from './handlers/models/models-test.ts';
 import { modelsVisible } from './handlers/models/models-visible.ts';
-import { followCatalogue } from './models/catalogue-events.ts';
-import { startScan } from './models/model-scan.ts';
-import { createValidated } from './models/validated-models.ts';
-import { openRestarts } from './restart/restart-coordinator.ts';
-import { openLevels } from './log-levels/log-levels.ts';
+import { announceCatalogue } from './models/catalogue-events.ts';
+import { startModelScan } from './models/model-scan.ts';
+import { createValidatedModels } from './models/validated-models.ts';
+import { openRestartCoordinator } from './restart/restart-coordinator.ts';
+import { openLogLevels } from './log-levels/log-levels.ts';
 
 /** Control plane: agents, models and the configuration. */
 export const registry = defineService({
@@ -57,7 +57,7 @@ export const registry = defineService({
     const {
       agents: collection,
       validated,
-      ...kept
+      ...configCollections
     } = await store.open({
       agents: agentCollection,
       validated: validatedCollection,
@@ -65,7 +65,7 @@ export const registry = defineService({
       layers: configLayerCollection,
       heads: configHeadCollection,
     });
-    const secret = whereAny(createSecretReader(bus, contract.service));
+    const secret = ignoreUnavailable(createSecretReader(bus, contract.service));
     const models = createModels({ settings: () => settings.current, secret, env, log });
     own.use(await followSecrets(bus, () => models.forgetKeys()));
     const tenants = own.use(await watchTenants(bus));
@@ -83,15 +83,15 @@ export const registry = defineService({
         projector.rebuild().catch((err: unknown) => log.error({ err }, 'failed to project the agents after a configuration change'));
       }),
     );
-    const levels = own.use(await openLevels(bus, log));
-    own.defer(onOtherLevel(settings, () => levels.followConfiguration(), log));
-    const given = { agents, collection, store, projector, models, secret, configuration, env };
-    const opened = await openConfig({ ...kept, store, bus, configuration, own, log, webhook: { settings, secret } });
-    const config = { ...opened, env, checkAgents: (proposed: ProposedConfiguration) => checkConfigured(given, proposed) };
-    const known = createValidated(validated.for({ tenant: settings.current.tenantId }), store);
-    own.use(followCatalogue({ models, settings, bus, log }));
-    own.use(startScan({ agents, models, settings, validated: known, log }));
-    const restarts = own.use(await openRestarts({ bus, replicas: config.replicas, configuration, store, log }));
+    const levels = own.use(await openLogLevels(bus, log));
+    own.defer(onLogLevelChange(settings, () => levels.followConfiguration(), log));
+    const deps = { agents, collection, store, projector, models, secret, configuration, env };
+    const opened = await openConfig({ ...configCollections, store, bus, configuration, own, log, webhook: { settings, secret } });
+    const config = { ...opened, env, checkAgents: (proposed: ProposedConfiguration) => checkConfigAgents(deps, proposed) };
+    const validatedModels = createValidatedModels(validated.for({ tenant: settings.current.tenantId }), store);
+    own.use(announceCatalogue({ models, settings, bus, log }));
+    own.use(startModelScan({ agents, models, settings, validated: validatedModels, log }));
+    const restarts = own.use(await openRestartCoordinator({ bus, replicas: config.replicas, configuration, store, log }));
     return {
       'config.get': configGet(config),
       'config.read': configRead(config),
@@ -104,16 +104,16 @@ export const registry = defineService({
       'config.history': configHistory(config),
       'config.diff': configDiff(config),
       'agents.list': agentsList(agents),
-      'agents.create': agentsCreate(given),
+      'agents.create': agentsCreate(deps),
       'agents.get': agentsGet(agents),
-      'agents.update': agentsUpdate(given),
-      'agents.delete': agentsDelete(given),
-      'agents.suspend': agentsSuspend(given),
-      'agents.resume': agentsResume(given),
+      'agents.update': agentsUpdate(deps),
+      'agents.delete': agentsDelete(deps),
+      'agents.suspend': agentsSuspend(deps),
+      'agents.resume': agentsResume(deps),
       'agents.visible': agentsVisible(agents, models),
       'models.list_providers': modelsListProviders(models),
-      'models.list': modelsList(models, known),
-      'models.test': modelsTest(models, known),
+      'models.list': modelsList(models, validatedModels),
+      'models.test': modelsTest(models, validatedModels),
       'models.visible': modelsVisible(agents, models),
       'models.embed': modelsEmbed({ agents, models, settings }),
       'gateway.status': gatewayStatus(config, restarts),
@@ -124,10 +124,10 @@ export const registry = defineService({
 });
 
 /** Without a secrets service only keys of the environment are available. */
-function whereAny(read: SecretReader): SecretReader {
-  return async (...asked) => {
+function ignoreUnavailable(read: SecretReader): SecretReader {
+  return async (...request) => {
     try {
-      return await read(...asked);
+      return await read(...request);
     } catch (error) {
       if (error instanceof ServiceError && error.code === 'UNAVAILABLE') return null;
       throw error;
@@ -136,11 +136,11 @@ function whereAny(read: SecretReader): SecretReader {
 }
 
 /** Runs when a configuration change sets another log level. */
-function onOtherLevel(settings: Settings<'logLevel'>, take: () => Promise<void>, log: Logger): () => void {
+function onLogLevelChange(settings: Settings<'logLevel'>, reset: () => Promise<void>, log: Logger): () => void {
   let { logLevel } = settings.current;
   return settings.onChange((current) => {
     if (current.logLevel === logLevel) return;
     logLevel = current.logLevel;
-    take().catch((err: unknown) => log.error({ err, logLevel }, 'failed to reset runtime log levels; they still override logLevel'));
+    reset().catch((err: unknown) => log.error({ err, logLevel }, 'failed to reset runtime log levels; they still override logLevel'));
   });
 }

@@ -3,7 +3,7 @@ import { AgentId, ServiceError } from '@switchyard/contracts';
 const MAX_LENGTH = 64;
 
 /** Derives the agent id from its name: lower-case letters, digits, - and _. */
-export function slugOf(name: string): string {
+export function deriveAgentId(name: string): string {
   const slug = name
     .normalize('NFKD')
     .replace(/\p{M}/gu, '')

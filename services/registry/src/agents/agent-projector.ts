@@ -15,27 +15,27 @@ export async function openProjector(bus: Bus, agents: Agents): Promise<Projector
   const bucket = await bus.kv(AGENTS_BUCKET);
 
   async function rebuild(): Promise<void> {
-    const agentsNow = await agents.all();
-    const wanted = new Set(agentsNow.map(({ tenant, agentId }) => bucketKey(tenant, agentId)));
-    for (const key of wanted.union(new Set(await bucket.keys()))) {
+    const allAgents = await agents.all();
+    const projection = new Set(allAgents.map(({ tenant, agentId }) => bucketKey(tenant, agentId)));
+    for (const key of projection.union(new Set(await bucket.keys()))) {
       const owner = bucketKeyParts(key);
-      await settle(bucket, key, async () => (owner === undefined ? undefined : agents.find(owner.tenant, owner.id)));
+      await syncEntry(bucket, key, async () => (owner === undefined ? undefined : agents.find(owner.tenant, owner.id)));
     }
   }
 
-  return { rebuild, refresh: (tenant, agentId) => settle(bucket, bucketKey(tenant, agentId), () => agents.find(tenant, agentId)) };
+  return { rebuild, refresh: (tenant, agentId) => syncEntry(bucket, bucketKey(tenant, agentId), () => agents.find(tenant, agentId)) };
 }
 
 /** Reads the entry, then the agent, then writes over exactly that entry. If two replicas compete, the later read wins. */
-async function settle(bucket: Bucket, key: string, truth: () => Promise<Agent | undefined>): Promise<void> {
+async function syncEntry(bucket: Bucket, key: string, readAgent: () => Promise<Agent | undefined>): Promise<void> {
   for (;;) {
     const entry = await bucket.get(key);
-    const agent = await truth();
-    const wanted = agent === undefined ? undefined : toProjection(agent);
-    if (isDeepStrictEqual(read(entry), wanted)) return;
+    const agent = await readAgent();
+    const projection = agent === undefined ? undefined : toProjection(agent);
+    if (isDeepStrictEqual(parseEntry(entry), projection)) return;
     // Removals and first writes have no revision check, so the loop verifies the result.
-    if (wanted === undefined) await bucket.remove(key);
-    else await bucket.update(key, Buffer.from(JSON.stringify(wanted)), entry?.revision ?? 0);
+    if (projection === undefined) await bucket.remove(key);
+    else await bucket.update(key, Buffer.from(JSON.stringify(projection)), entry?.revision ?? 0);
   }
 }
 
@@ -45,7 +45,7 @@ function toProjection({ agentId, tenant, suspended, isDefault, written: config }
 }
 
 /** Null for an unreadable entry, which is then overwritten. */
-function read(entry: BucketEntry | undefined): AgentProjection | null | undefined {
+function parseEntry(entry: BucketEntry | undefined): AgentProjection | null | undefined {
   if (entry?.value === undefined) return undefined;
   try {
     return AgentProjection.parse(JSON.parse(Buffer.from(entry.value).toString()));

@@ -31,7 +31,7 @@ export interface Agents {
   defaultId(): string;
 }
 
-export interface AgentsGiven {
+export interface AgentsDeps {
   collection: Collection<AgentDocument>;
   configuration: Pick<ConfigurationSource, 'current' | 'pinned'>;
   /** Tenants that have a token. */
@@ -42,45 +42,45 @@ export interface AgentsGiven {
 
 const PAGE = 500;
 
-export function createAgents({ collection, configuration, tenants: speaking, log, env }: AgentsGiven): Agents {
+export function createAgents({ collection, configuration, tenants: tenantsWithToken, log, env }: AgentsDeps): Agents {
   function defaultId(): string {
     const { defaultAgentId } = configuration.current.routing;
     return AgentId.safeParse(defaultAgentId).success ? defaultAgentId : 'default';
   }
 
-  function base(tenant: string, agentId: string): Tree | undefined {
+  function getDeclared(tenant: string, agentId: string): Tree | undefined {
     const { agents, tenantId } = configuration.current;
     return tenant === tenantId && Object.hasOwn(agents, agentId) ? agents[agentId] : undefined;
   }
 
   function preview(tenant: string, agentId: string, patch: Tree): Tree {
-    const below = base(tenant, agentId) ?? {};
-    const pins = tenant === configuration.current.tenantId ? pinnedPaths(configuration, agentId) : [];
-    if (pins.some((path) => path.length === 0)) return below;
-    return merge(merge(below, patch), only(below, pins));
+    const declared = getDeclared(tenant, agentId) ?? {};
+    const pinned = tenant === configuration.current.tenantId ? pinnedPaths(configuration, agentId) : [];
+    if (pinned.some((path) => path.length === 0)) return declared;
+    return merge(merge(declared, patch), only(declared, pinned));
   }
 
-  function effective(tenant: string, agentId: string, stored: AgentDocument | undefined): Agent {
+  function resolveAgent(tenant: string, agentId: string, stored: AgentDocument | undefined): Agent {
     const parsed = AgentConfig.safeParse(preview(tenant, agentId, stored?.patch ?? {}));
     if (!parsed.success) log.error({ agentId, tenant }, 'the stored configuration of an agent is invalid and is ignored');
-    const written = parsed.data ?? AgentConfig.parse(base(tenant, agentId) ?? {});
+    const written = parsed.data ?? AgentConfig.parse(getDeclared(tenant, agentId) ?? {});
     const config = AgentConfig.safeParse(resolveReferences(written, env)).data ?? written;
     return { agentId, tenant, config, written, suspended: stored?.suspended ?? false, isDefault: agentId === defaultId(), stored };
   }
 
   function exists(tenant: string, agentId: string, stored: AgentDocument | undefined): boolean {
     if (agentId === defaultId()) return true;
-    return stored === undefined ? base(tenant, agentId) !== undefined : stored.deletedAt === null;
+    return stored === undefined ? getDeclared(tenant, agentId) !== undefined : stored.deletedAt === null;
   }
 
-  function ofTenant(tenant: string, documents: readonly AgentDocument[]): Agent[] {
+  function listTenant(tenant: string, documents: readonly AgentDocument[]): Agent[] {
     const stored = new Map(documents.map((document) => [document.agentId, document]));
     const { agents, tenantId } = configuration.current;
     const ids = new Set([defaultId(), ...(tenant === tenantId ? Object.keys(agents) : []), ...stored.keys()]);
     return [...ids]
       .filter((agentId) => exists(tenant, agentId, stored.get(agentId)))
       .sort()
-      .map((agentId) => effective(tenant, agentId, stored.get(agentId)));
+      .map((agentId) => resolveAgent(tenant, agentId, stored.get(agentId)));
   }
 
   return {
@@ -89,18 +89,18 @@ export function createAgents({ collection, configuration, tenants: speaking, log
     isDefault: (agentId) => agentId === defaultId(),
     async find(tenant, agentId) {
       const stored = (await collection.for({ tenant }).get(agentId)) ?? undefined;
-      return exists(tenant, agentId, stored) ? effective(tenant, agentId, stored) : undefined;
+      return exists(tenant, agentId, stored) ? resolveAgent(tenant, agentId, stored) : undefined;
     },
     async list(tenant) {
       const documents = collection.for({ tenant });
-      return ofTenant(tenant, await everyPage((cursor) => documents.find({}, { limit: PAGE, ...cursor })));
+      return listTenant(tenant, await readAllPages((cursor) => documents.find({}, { limit: PAGE, ...cursor })));
     },
     async all() {
       const system = collection.system();
-      const documents = await everyPage((cursor) => system.find({}, { limit: PAGE, ...cursor }));
+      const documents = await readAllPages((cursor) => system.find({}, { limit: PAGE, ...cursor }));
       const tenants = Map.groupBy(documents, ({ tenant }) => tenant);
-      for (const tenant of [configuration.current.tenantId, ...speaking]) if (!tenants.has(tenant)) tenants.set(tenant, []);
-      return [...tenants].flatMap(([tenant, mine]) => ofTenant(tenant, mine));
+      for (const tenant of [configuration.current.tenantId, ...tenantsWithToken]) if (!tenants.has(tenant)) tenants.set(tenant, []);
+      return [...tenants].flatMap(([tenant, tenantDocuments]) => listTenant(tenant, tenantDocuments));
     },
   };
 }
@@ -115,7 +115,7 @@ function pinnedPaths(configuration: Pick<ConfigurationSource, 'pinned'>, agentId
     .map((path) => path.slice(own.length));
 }
 
-async function everyPage<D>(page: (cursor: { cursor?: string }) => Promise<{ items: D[]; cursor?: string }>): Promise<D[]> {
+async function readAllPages<D>(page: (cursor: { cursor?: string }) => Promise<{ items: D[]; cursor?: string }>): Promise<D[]> {
   const all: D[] = [];
   for (let next: { cursor?: string } | undefined = {}; next !== undefined;) {
     const { items, cursor } = await page(next);

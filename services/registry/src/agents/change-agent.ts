@@ -2,7 +2,7 @@ import { ServiceError } from '@switchyard/contracts';
 import { inserted, type Collection, type OutboxEvent, type Store } from '@switchyard/store';
 import type { AgentDocument } from '../documents/collections.ts';
 import type { Agent, Agents } from './agents.ts';
-import { noAgent } from './agent-not-found.ts';
+import { agentNotFound } from './agent-not-found.ts';
 import type { Projector } from './agent-projector.ts';
 
 const MAX_ATTEMPTS = 5;
@@ -10,7 +10,7 @@ const MAX_ATTEMPTS = 5;
 /** The fields that a change sets on the stored document. */
 export type AgentChange = Partial<Pick<AgentDocument, 'patch' | 'suspended' | 'deletedAt'>> & { emit?: readonly OutboxEvent[] };
 
-export interface WriteGiven {
+export interface ChangeAgentDeps {
   agents: Agents;
   collection: Collection<AgentDocument>;
   store: Pick<Store, 'now'>;
@@ -22,34 +22,38 @@ export interface WriteGiven {
  * faster, `decide` runs again on the new state.
  */
 export async function changeAgent(
-  given: WriteGiven,
+  deps: ChangeAgentDeps,
   { tenant, agentId }: { tenant: string; agentId: string },
   decide: (agent: Agent) => Promise<AgentChange> | AgentChange,
 ): Promise<Agent> {
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
-    const agent = await given.agents.find(tenant, agentId);
-    if (agent === undefined) throw noAgent(agentId);
+    const agent = await deps.agents.find(tenant, agentId);
+    if (agent === undefined) throw agentNotFound(agentId);
     const { emit = [], ...set } = await decide(agent);
-    if (!(await write(given, agent, { set, emit }))) continue;
-    await given.projector.refresh(tenant, agentId);
-    return (await given.agents.find(tenant, agentId)) ?? agent;
+    if (!(await writeAgent(deps, agent, { set, emit }))) continue;
+    await deps.projector.refresh(tenant, agentId);
+    return (await deps.agents.find(tenant, agentId)) ?? agent;
   }
   throw new ServiceError('ABORTED', `The agent ${agentId} is being changed by other callers. Try again.`);
 }
 
-interface Written {
+interface WriteAgentOptions {
   set: Omit<AgentChange, 'emit'>;
   emit: readonly OutboxEvent[];
 }
 
 /** Returns false if another write was faster. */
-async function write({ collection, store }: WriteGiven, { tenant, agentId, stored }: Agent, { set, emit }: Written): Promise<boolean> {
+async function writeAgent(
+  { collection, store }: ChangeAgentDeps,
+  { tenant, agentId, stored }: Agent,
+  { set, emit }: WriteAgentOptions,
+): Promise<boolean> {
   const documents = collection.for({ tenant });
   const updatedAt = store.now();
   if (stored !== undefined) {
     const changed = await documents.update({ agentId, version: stored.version }, { set: { ...set, updatedAt }, inc: { version: 1 }, emit });
     return changed !== null;
   }
-  const blank = { agentId, patch: {}, suspended: false, deletedAt: null, createdAt: updatedAt, updatedAt, version: 1 };
-  return inserted(() => documents.insert({ ...blank, ...set }, { emit }));
+  const empty = { agentId, patch: {}, suspended: false, deletedAt: null, createdAt: updatedAt, updatedAt, version: 1 };
+  return inserted(() => documents.insert({ ...empty, ...set }, { emit }));
 }

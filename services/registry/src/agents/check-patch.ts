@@ -3,9 +3,9 @@ import { resolveAgentModel, type Models } from '@switchyard/models';
 import { checkReferences } from '../config/check-references.ts';
 import { resolveReferences, type ConfigurationSource, type Tree, type Variables } from '@switchyard/service-kit';
 
-const PROBE_SILENCE_MS = 5_000;
+const PROBE_TIMEOUT_MS = 5_000;
 
-export interface PatchGiven {
+export interface CheckPatchDeps {
   models: Models;
   secret: (name: string) => Promise<string | null>;
   configuration: Pick<ConfigurationSource, 'current' | 'pinned'>;
@@ -25,30 +25,34 @@ export interface PatchToCheck {
 
 /** Returns all errors of a change, in the order in which a user would fix them. Empty if it may be written. */
 export async function checkPatch(
-  given: PatchGiven,
+  deps: CheckPatchDeps,
   { tenant, agentId, patch, preview, stored = {} }: PatchToCheck,
 ): Promise<ServiceError[]> {
-  const refused = writtenPaths(patch, `agents.${agentId}`).flatMap((path) => refusedPath(given, tenant, path));
-  if (refused.length > 0) return refused;
-  const closed = checkReferences(given.configuration.current.config, stored, patch);
-  if (closed.length > 0) return closed;
+  const pathErrors = writtenPaths(patch, `agents.${agentId}`).flatMap((path) => checkPath(deps, tenant, path));
+  if (pathErrors.length > 0) return pathErrors;
+  const referenceErrors = checkReferences(deps.configuration.current.config, stored, patch);
+  if (referenceErrors.length > 0) return referenceErrors;
   const parsed = AgentConfig.safeParse(preview, { reportInput: true });
   if (!parsed.success) return [invalidParams(describeIssues(parsed.error))];
-  const meant = AgentConfig.safeParse(resolveReferences(parsed.data, given.env), { reportInput: true });
-  if (!meant.success) return [invalidParams(describeIssues(meant.error))];
-  return checkAnswers(given, patch, meant.data);
+  const resolved = AgentConfig.safeParse(resolveReferences(parsed.data, deps.env), { reportInput: true });
+  if (!resolved.success) return [invalidParams(describeIssues(resolved.error))];
+  return checkAnswers(deps, patch, resolved.data);
 }
 
 /** Checks that the agent's models and profiles work. Only the keys of `patch` are checked. */
-export async function checkAnswers(given: Pick<PatchGiven, 'models' | 'secret'>, patch: Tree, meant: AgentConfig): Promise<ServiceError[]> {
-  return [...(await checkModel(given, patch, meant)), ...(await checkProfiles(given, patch, meant))];
+export async function checkAnswers(
+  deps: Pick<CheckPatchDeps, 'models' | 'secret'>,
+  patch: Tree,
+  resolved: AgentConfig,
+): Promise<ServiceError[]> {
+  return [...(await checkModel(deps, patch, resolved)), ...(await checkProfiles(deps, patch, resolved))];
 }
 
-function refusedPath({ configuration }: PatchGiven, tenant: string, path: string): ServiceError[] {
-  if (isNeverByRpc(path)) return [refusal('IMMUTABLE', `${path} can only be changed in a file`)];
+function checkPath({ configuration }: CheckPatchDeps, tenant: string, path: string): ServiceError[] {
+  if (isNeverByRpc(path)) return [preconditionError('IMMUTABLE', `${path} can only be changed in a file`)];
   if (tenant !== configuration.current.tenantId) return [];
   const pin = configuration.pinned().find((one) => within(path, one.path) || within(one.path, path));
-  return pin === undefined ? [] : [refusal('PINNED', `${path} is set by the environment variable ${pin.variable}`)];
+  return pin === undefined ? [] : [preconditionError('PINNED', `${path} is set by the environment variable ${pin.variable}`)];
 }
 
 function within(path: string, above: string): boolean {
@@ -57,18 +61,23 @@ function within(path: string, above: string): boolean {
 
 /** Provider and model must be available, and a new provider must accept its key. */
 async function checkModel(
-  { models }: Pick<PatchGiven, 'models'>,
+  { models }: Pick<CheckPatchDeps, 'models'>,
   patch: Tree,
   { provider, model, modelRoutes }: AgentConfig,
 ): Promise<ServiceError[]> {
   const changed = ['provider', 'model', 'modelRoutes'].some((key) => patch[key] !== undefined);
   if (!changed || (provider === 'default' && model === 'default' && modelRoutes.default === undefined)) return [];
   if (provider !== 'default' && !(await models.providers()).includes(provider)) {
-    return [refusal('PROVIDER_NOT_FOUND', `provider: ${provider} is not available: it is not configured, or its key is not set`)];
+    return [preconditionError('PROVIDER_NOT_FOUND', `provider: ${provider} is not available: it is not configured, or its key is not set`)];
   }
   const ref = await resolveAgentModel(models, { provider, model, modelRoutes });
   if (ref === undefined)
-    return [refusal('MODEL_NOT_FOUND', `model: no available provider has ${model === 'default' ? (modelRoutes.default ?? model) : model}`)];
+    return [
+      preconditionError(
+        'MODEL_NOT_FOUND',
+        `model: no available provider has ${model === 'default' ? (modelRoutes.default ?? model) : model}`,
+      ),
+    ];
   return patch['provider'] === undefined || ref.provider === 'dev' ? [] : probe(models, ref);
 }
 
@@ -81,25 +90,29 @@ async function probe(models: Models, model: { provider: string; modelId: string 
       messages: [{ role: 'user', text: 'ping' }],
       maxTokens: 1,
       signal,
-      promptTimeoutMs: PROBE_SILENCE_MS,
+      promptTimeoutMs: PROBE_TIMEOUT_MS,
     });
     for await (const part of parts) if (part.type === 'text') break;
   } catch (error) {
     if (error instanceof ServiceError && error.details.reason === 'PROVIDER_AUTH')
-      return [refusal('PROVIDER_AUTH', `provider: ${error.message}`)];
+      return [preconditionError('PROVIDER_AUTH', `provider: ${error.message}`)];
   }
   return [];
 }
 
-async function checkProfiles({ secret }: Pick<PatchGiven, 'secret'>, patch: Tree, { modelFailover }: AgentConfig): Promise<ServiceError[]> {
+async function checkProfiles(
+  { secret }: Pick<CheckPatchDeps, 'secret'>,
+  patch: Tree,
+  { modelFailover }: AgentConfig,
+): Promise<ServiceError[]> {
   if (patch['modelFailover'] === undefined) return [];
   const names = modelFailover.authProfiles.map(({ keyName }) => keyName);
   const missing = await Promise.all(names.map(async (name) => (await secret(name)) === null));
   return names
     .filter((_, index) => missing[index])
-    .map((name) => refusal('SECRET_NOT_FOUND', `modelFailover.authProfiles: the secret ${name} is not set`));
+    .map((name) => preconditionError('SECRET_NOT_FOUND', `modelFailover.authProfiles: the secret ${name} is not set`));
 }
 
-function refusal(reason: string, message: string): ServiceError {
+function preconditionError(reason: string, message: string): ServiceError {
   return new ServiceError('FAILED_PRECONDITION', message, { details: { reason } });
 }

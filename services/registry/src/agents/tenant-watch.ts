@@ -2,14 +2,14 @@ import type { Bus } from '@switchyard/bus';
 import { bucketKeyParts, TOKENS_BUCKET } from '@switchyard/contracts';
 
 /** The tenants that have a token. */
-export interface Tenants extends Disposable {
+export interface TenantWatch extends Disposable {
   readonly all: ReadonlySet<string>;
   /** Reports tenants that appear later. */
   onNew(listener: (tenant: string) => void): void;
 }
 
 /** Resolves once all present tenants are known. */
-export async function watchTenants(bus: Bus): Promise<Tenants> {
+export async function watchTenants(bus: Bus): Promise<TenantWatch> {
   const all = new Set<string>();
   const listeners: ((tenant: string) => void)[] = [];
   const bucket = await bus.kv(TOKENS_BUCKET);

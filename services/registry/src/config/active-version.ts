@@ -1,11 +1,11 @@
 import { MAX } from '@switchyard/contracts';
 import type { ReplicaState, WatchedReplicas } from '@switchyard/service-kit';
-import type { Publisher, Told } from './head-publisher.ts';
+import type { Publisher, PublishedVersion } from './head-publisher.ts';
 
 /** The published version and the replicas that do not run it. Undefined before the first publication. */
-export type InForce = () => State | undefined;
+export type GetActiveVersion = () => ActiveVersion | undefined;
 
-interface State extends Told {
+interface ActiveVersion extends PublishedVersion {
   replicas: number;
   lagging: Lagging[];
 }
@@ -16,25 +16,25 @@ interface Lagging {
   refused?: string;
 }
 
-export function createInForce(publisher: Pick<Publisher, 'heard'>, replicas: Pick<WatchedReplicas, 'all'>): InForce {
-  let from: { told: Told | undefined; all: readonly ReplicaState[] } | undefined;
-  let state: State | undefined;
+export function createActiveVersion(publisher: Pick<Publisher, 'heard'>, replicas: Pick<WatchedReplicas, 'all'>): GetActiveVersion {
+  let cachedFor: { published: PublishedVersion | undefined; states: readonly ReplicaState[] } | undefined;
+  let state: ActiveVersion | undefined;
   return () => {
-    const told = publisher.heard();
-    const all = replicas.all();
-    if (from?.told === told && from?.all === all) return state;
-    from = { told, all };
-    return (state = told && stateOf(told, all));
+    const published = publisher.lastPublished();
+    const states = replicas.states();
+    if (cachedFor?.published === published && cachedFor?.states === states) return state;
+    cachedFor = { published, states };
+    return (state = published && describeState(published, states));
   };
 }
 
-function stateOf(told: Told, all: readonly ReplicaState[]): State {
-  const lagging = all.flatMap((state) => laggingOf(state, told.revision)).sort((a, b) => (a.replica < b.replica ? -1 : 1));
-  return { ...told, replicas: all.length, lagging: lagging.slice(0, MAX.many) };
+function describeState(published: PublishedVersion, states: readonly ReplicaState[]): ActiveVersion {
+  const lagging = states.flatMap((state) => describeLag(state, published.revision)).sort((a, b) => (a.replica < b.replica ? -1 : 1));
+  return { ...published, replicas: states.length, lagging: lagging.slice(0, MAX.many) };
 }
 
-function laggingOf({ replica, revision, refused }: ReplicaState, wanted: number): Lagging[] {
-  const refuses = refused?.revision === wanted;
-  if (revision === wanted && !refuses) return [];
+function describeLag({ replica, revision, refused }: ReplicaState, revisionPublished: number): Lagging[] {
+  const refuses = refused?.revision === revisionPublished;
+  if (revision === revisionPublished && !refuses) return [];
   return [{ replica, ...(revision === undefined ? {} : { revision }), ...(refuses ? { refused: refused.reason } : {}) }];
 }

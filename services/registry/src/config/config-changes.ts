@@ -5,24 +5,27 @@ import { isTree, type Tree } from '@switchyard/service-kit';
 export function changedPaths(before: unknown, after: unknown, prefix = ''): string[] {
   const [from, to] = [isTree(before) ? before : undefined, isTree(after) ? after : undefined];
   if (from === undefined && to === undefined) return isDeepStrictEqual(before, after) ? [] : [prefix];
-  const own = (before !== undefined && from === undefined) || (after !== undefined && to === undefined) ? [prefix] : [];
+  const ownChange = (before !== undefined && from === undefined) || (after !== undefined && to === undefined) ? [prefix] : [];
   const keys = new Set([...Object.keys(from ?? {}), ...Object.keys(to ?? {})]);
-  return [...own, ...[...keys].flatMap((key) => changedPaths(from?.[key], to?.[key], prefix === '' ? key : `${prefix}.${key}`))];
+  return [...ownChange, ...[...keys].flatMap((key) => changedPaths(from?.[key], to?.[key], prefix === '' ? key : `${prefix}.${key}`))];
 }
 
 /** Iterates over the values of a tree with their paths. Lists are values. */
-export function* leaves(tree: Tree, above: readonly string[] = []): Generator<{ path: readonly string[]; value: unknown }, void, void> {
+export function* iterateLeaves(
+  tree: Tree,
+  above: readonly string[] = [],
+): Generator<{ path: readonly string[]; value: unknown }, void, void> {
   for (const [key, value] of Object.entries(tree)) {
     const path = [...above, key];
-    if (isTree(value)) yield* leaves(value, path);
+    if (isTree(value)) yield* iterateLeaves(value, path);
     else if (value !== undefined) yield { path, value };
   }
 }
 
 /** A copy of the tree without the value at this path and without objects that become empty. */
-export function without(tree: Tree, [key, ...below]: readonly string[]): Tree {
+export function omitPath(tree: Tree, [key, ...below]: readonly string[]): Tree {
   if (key === undefined || !Object.hasOwn(tree, key)) return tree;
   const { [key]: inner, ...rest } = tree;
-  const left = below.length > 0 && isTree(inner) ? without(inner, below) : undefined;
+  const left = below.length > 0 && isTree(inner) ? omitPath(inner, below) : undefined;
   return left === undefined || Object.keys(left).length === 0 ? rest : { ...rest, [key]: left };
 }

@@ -13,14 +13,14 @@ import { registry } from '../service.ts';
 const KEY = 'the key of the webhook';
 const TIMEOUT = { timeout: 20_000 };
 
-interface Told {
+interface PublishedVersion {
   headers: Record<string, unknown>;
   body: string;
 }
 
 /** A webhook receiver that answers as the test configures. */
 async function startListener(...statuses: number[]) {
-  const told: Told[] = [];
+  const told: PublishedVersion[] = [];
   const waiting: (() => void)[] = [];
   const server = createServer(async (request, response) => {
     told.push({ headers: request.headers, body: await text(request) });
@@ -32,7 +32,7 @@ async function startListener(...statuses: number[]) {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/changed`,
     told,
-    async until(count: number): Promise<Told[]> {
+    async until(count: number): Promise<PublishedVersion[]> {
       while (told.length < count) await new Promise<void>((resolve) => waiting.push(resolve));
       return told;
     },

@@ -11,9 +11,9 @@ import type { Versions } from './version-chain.ts';
 const ATTEMPTS = 3;
 const PAUSE_MS = 1_000;
 /** Longer diffs are cut; `config.diff` returns the whole diff. */
-const MOST_CHARS = 65_536;
+const MAX_DIFF_CHARS = 65_536;
 
-interface Given {
+interface ConfigWebhookDeps {
   settings: Settings<'daemon' | 'security'>;
   versions: Pick<Versions, 'find'>;
   secret: SecretReader;
@@ -24,60 +24,60 @@ interface Given {
 /** Reports each version of the configuration to `daemon.configWebhook`. */
 export interface ConfigWebhook extends AsyncDisposable {
   /** Sends the version in the background, with up to three attempts. */
-  tell(version: Version): void;
+  send(version: Version): void;
 }
 
 /**
  * The replica that wrote a version sends it. A crash loses the notification; `config.history` has the version. A change of the webhook
  * address may still be sent to the old address.
  */
-export function createConfigWebhook({ settings, versions, secret, log, pauseMs = PAUSE_MS }: Given): ConfigWebhook {
+export function createConfigWebhook({ settings, versions, secret, log, pauseMs = PAUSE_MS }: ConfigWebhookDeps): ConfigWebhook {
   const ending = new AbortController();
-  const telling = new Set<Promise<void>>();
+  const sending = new Set<Promise<void>>();
 
-  async function tell(version: Version): Promise<void> {
+  async function send(version: Version): Promise<void> {
     const { url, timeoutMs, secret: key } = settings.current.daemon.configWebhook;
     if (url === undefined || url === '') return;
-    const refusal = whyNotCalled(url, settings.current.security.permission.allowedNetHosts);
-    if (refusal !== undefined) throw new Error(refusal);
-    const body = JSON.stringify(await bodyOf(versions, version));
-    const value = await valueOf(key, secret);
+    const problem = whyNotCalled(url, settings.current.security.permission.allowedNetHosts);
+    if (problem !== undefined) throw new Error(problem);
+    const body = JSON.stringify(await createBody(versions, version));
+    const value = await resolveSecret(key, secret);
     const signed = value === undefined ? {} : { 'x-webhook-signature': `sha256=${createHmac('sha256', value).update(body).digest('hex')}` };
     const headers = { 'content-type': 'application/json', ...signed };
     for (let attempt = 1; ; attempt++) {
-      const problem = await post(url, { body, headers, timeoutMs, signal: ending.signal });
-      if (problem === undefined || ending.signal.aborted) return;
-      if (attempt === ATTEMPTS) throw new Error(problem);
+      const failure = await post(url, { body, headers, timeoutMs, signal: ending.signal });
+      if (failure === undefined || ending.signal.aborted) return;
+      if (attempt === ATTEMPTS) throw new Error(failure);
       await delay(pauseMs * attempt, undefined, { signal: ending.signal }).catch(() => undefined);
     }
   }
 
   return {
-    tell(version) {
-      const told = tell(version)
+    send(version) {
+      const sent = send(version)
         .catch((err: unknown) => {
-          const more = { sha: version.sha, errorKind: 'network', hint: 'check daemon.configWebhook' };
-          log.warn({ err, ...more }, 'failed to send a configuration change to the webhook');
+          const fields = { sha: version.sha, errorKind: 'network', hint: 'check daemon.configWebhook' };
+          log.warn({ err, ...fields }, 'failed to send a configuration change to the webhook');
         })
-        .finally(() => telling.delete(told));
-      telling.add(told);
+        .finally(() => sending.delete(sent));
+      sending.add(sent);
     },
     async [Symbol.asyncDispose]() {
       ending.abort();
-      await Promise.all(telling);
+      await Promise.all(sending);
     },
   };
 }
 
 /** The request body. Secrets are redacted in the diff. */
-async function bodyOf(versions: Given['versions'], version: Version): Promise<object> {
+async function createBody(versions: ConfigWebhookDeps['versions'], version: Version): Promise<object> {
   const { sha, parent, at, author, agent, message, section, reason, layer } = version;
   const before = parent === undefined ? {} : (await versions.find(parent)).layer;
   return {
     event: 'config.changed',
-    method: methodOf(message),
+    method: parseMethod(message),
     section,
-    diff: (await renderDiff(before, layer)).slice(0, MOST_CHARS),
+    diff: (await renderDiff(before, layer)).slice(0, MAX_DIFF_CHARS),
     commitSha: sha,
     metadata: { agent, user: author, summary: reason ?? message },
     timestamp: at,
@@ -85,11 +85,11 @@ async function bodyOf(versions: Given['versions'], version: Version): Promise<ob
 }
 
 /** The method in a default message of the history; undefined if the author wrote a message. */
-function methodOf(message: string): string | undefined {
+function parseMethod(message: string): string | undefined {
   return /^config\.(apply|patch|set|rollback)\b/.exec(message)?.[0];
 }
 
-async function valueOf(ref: SecretRef | undefined, secret: SecretReader): Promise<string | undefined> {
+async function resolveSecret(ref: SecretRef | undefined, secret: SecretReader): Promise<string | undefined> {
   if (ref === undefined || typeof ref === 'string') return ref;
   const value = ref.source === 'env' ? await secret(ref.id) : null;
   if (value === null)
@@ -107,8 +107,8 @@ interface Post {
 /** Returns what went wrong, or undefined. Redirects are rejected: the signed body is for the configured address only. */
 async function post(url: string, { body, headers, timeoutMs, signal }: Post): Promise<string | undefined> {
   try {
-    const within = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
-    const response = await fetch(url, { method: 'POST', body, headers, signal: within, redirect: 'error' });
+    const postSignal = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+    const response = await fetch(url, { method: 'POST', body, headers, signal: postSignal, redirect: 'error' });
     await response.body?.cancel();
     return response.ok ? undefined : `the webhook answered ${response.status}`;
   } catch (error) {

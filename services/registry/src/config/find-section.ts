@@ -2,7 +2,7 @@ import { OBJECT_SECTIONS, SECTION_NAMES, ServiceError, type SectionName } from '
 import { closest } from '@switchyard/service-kit';
 
 /** Finds a section by name. Throws NOT_FOUND with a suggestion. */
-export function sectionNamed(name: string): SectionName {
+export function findSection(name: string): SectionName {
   const section = OBJECT_SECTIONS.find((one) => one === name);
   if (section !== undefined) return section;
   const root = SECTION_NAMES.some((one) => one === name);

@@ -6,7 +6,7 @@ import type { Versions } from './version-chain.ts';
 
 const KEY = 'head';
 /** Interval at which a head is published that a crashed replica moved and did not publish. */
-const LOOK_EVERY_MS = 1_000;
+const POLL_INTERVAL_MS = 1_000;
 
 /** The part of the bucket entry that is read here. Services also read the layer. */
 const Entry = z.looseObject({ sha: z.string() });
@@ -16,21 +16,21 @@ export interface Publisher extends AsyncDisposable {
   /** Resolves once the current head, or a later one, is published. */
   publish(): Promise<void>;
   /** Reads the published version and its revision from the bus. Undefined before the first publication. */
-  told(): Promise<Told | undefined>;
+  published(): Promise<PublishedVersion | undefined>;
   /** The published version as this process last received it. May lag behind another replica by milliseconds. */
-  heard(): Told | undefined;
+  lastPublished(): PublishedVersion | undefined;
 }
 
-export interface Told {
+export interface PublishedVersion {
   sha: string;
   revision: number;
 }
 
 export async function openPublisher(bus: Bus, versions: Pick<Versions, 'head'>, log: Logger): Promise<Publisher> {
   const bucket = await bus.kv(CONFIG_BUCKET);
-  let heard: Told | undefined;
+  let lastPublished: PublishedVersion | undefined;
   const watch = await bucket.watch((entry) => {
-    if (entry.key === KEY) hear(toldBy(entry));
+    if (entry.key === KEY) onPublished(parseEntry(entry));
   });
   let running: Promise<void> | undefined;
   let next: Promise<void> | undefined;
@@ -39,8 +39,8 @@ export async function openPublisher(bus: Bus, versions: Pick<Versions, 'head'>, 
   /** Coalesces calls during a run into one further run, which sees all earlier writes. */
   function publish(): Promise<void> {
     if (running === undefined)
-      return (running = settle(bucket, versions)
-        .then(hear)
+      return (running = publishHead(bucket, versions)
+        .then(onPublished)
         .finally(() => (running = undefined)));
     return (next ??= running
       .catch(() => undefined)
@@ -51,11 +51,11 @@ export async function openPublisher(bus: Bus, versions: Pick<Versions, 'head'>, 
   }
 
   /** Ignores older revisions: the watch can report an entry after it was overwritten. */
-  function hear(told: Told | undefined): void {
-    if (told !== undefined && told.revision > (heard?.revision ?? 0)) heard = told;
+  function onPublished(published: PublishedVersion | undefined): void {
+    if (published !== undefined && published.revision > (lastPublished?.revision ?? 0)) lastPublished = published;
   }
 
-  async function look(): Promise<void> {
+  async function publishPending(): Promise<void> {
     try {
       await publish();
       failing = false;
@@ -65,15 +65,15 @@ export async function openPublisher(bus: Bus, versions: Pick<Versions, 'head'>, 
     }
   }
 
-  const timer = setInterval(() => void look(), LOOK_EVERY_MS).unref();
+  const timer = setInterval(() => void publishPending(), POLL_INTERVAL_MS).unref();
   const unfollow = bus.onRestored(() => {
-    heard = undefined; // the content of the bucket may be lost
+    lastPublished = undefined; // the content of the bucket may be lost
     return publish();
   });
   return {
     publish,
-    told: async () => toldBy(await bucket.get(KEY)),
-    heard: () => heard,
+    published: async () => parseEntry(await bucket.get(KEY)),
+    lastPublished: () => lastPublished,
     async [Symbol.asyncDispose]() {
       clearInterval(timer);
       unfollow();
@@ -84,18 +84,18 @@ export async function openPublisher(bus: Bus, versions: Pick<Versions, 'head'>, 
 }
 
 /** Reads the entry, then the head, then writes over exactly that entry. If two replicas compete, the later read wins. */
-async function settle(bucket: Bucket, versions: Pick<Versions, 'head'>): Promise<Told> {
+async function publishHead(bucket: Bucket, versions: Pick<Versions, 'head'>): Promise<PublishedVersion> {
   for (;;) {
     const entry = await bucket.get(KEY);
     const { sha, layer } = await versions.head();
-    const told = toldBy(entry);
-    if (told?.sha === sha) return told;
+    const published = parseEntry(entry);
+    if (published?.sha === sha) return published;
     await bucket.update(KEY, Buffer.from(JSON.stringify({ sha, layer })), entry?.revision ?? 0);
   }
 }
 
 /** Undefined for an unreadable entry, which is then overwritten. */
-function toldBy(entry: BucketEntry | undefined): Told | undefined {
+function parseEntry(entry: BucketEntry | undefined): PublishedVersion | undefined {
   if (entry?.value === undefined) return undefined;
   try {
     const { sha } = Entry.parse(JSON.parse(Buffer.from(entry.value).toString()));

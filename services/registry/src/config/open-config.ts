@@ -4,14 +4,14 @@ import { watchReplicas, type ConfigurationSource, type WatchedReplicas } from '@
 import type { Collection, Store } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
 import type { ConfigHeadDocument, ConfigLayerDocument, ConfigVersionDocument } from '../documents/collections.ts';
-import { createInForce, type InForce } from './active-version.ts';
+import { createActiveVersion, type GetActiveVersion } from './active-version.ts';
 import { openPublisher } from './head-publisher.ts';
-import { rollBackRefused } from './automatic-rollback.ts';
+import { startAutomaticRollback } from './automatic-rollback.ts';
 import { createConfigWebhook } from './config-webhook.ts';
 import { openVersions, type Versions } from './version-chain.ts';
-import type { ConfigGiven } from './write-config.ts';
+import type { ConfigDeps } from './write-config.ts';
 
-interface Given {
+interface OpenConfigDeps {
   versions: Collection<ConfigVersionDocument>;
   layers: Collection<ConfigLayerDocument>;
   heads: Collection<ConfigHeadDocument>;
@@ -25,22 +25,22 @@ interface Given {
 
 /** Opens the version chain and publishes its head, also if a crashed replica did not publish it. */
 export async function openConfig(
-  given: Given,
-): Promise<Omit<ConfigGiven, 'checkAgents'> & { inForce: InForce; replicas: WatchedReplicas }> {
-  const { bus, configuration, own, log, store } = given;
-  const kept = await openVersions({ ...given, tenant: configuration.current.tenantId });
-  const webhook = own.use(createConfigWebhook({ ...given.webhook, versions: kept, log }));
+  deps: OpenConfigDeps,
+): Promise<Omit<ConfigDeps, 'checkAgents'> & { inForce: GetActiveVersion; replicas: WatchedReplicas }> {
+  const { bus, configuration, own, log, store } = deps;
+  const chain = await openVersions({ ...deps, tenant: configuration.current.tenantId });
+  const webhook = own.use(createConfigWebhook({ ...deps.webhook, versions: chain, log }));
   const versions: Versions = {
-    ...kept,
+    ...chain,
     async commit(write, decide) {
-      const version = await kept.commit(write, decide);
-      webhook.tell(version);
+      const version = await chain.commit(write, decide);
+      webhook.send(version);
       return version;
     },
   };
   const publisher = own.use(await openPublisher(bus, versions, log));
   await publisher.publish();
   const replicas = own.use(await watchReplicas(bus, CONFIG_BUCKET));
-  rollBackRefused({ versions, publisher, store, replicas, log });
-  return { versions, publisher, configuration, store, inForce: createInForce(publisher, replicas), replicas };
+  startAutomaticRollback({ versions, publisher, store, replicas, log });
+  return { versions, publisher, configuration, store, inForce: createActiveVersion(publisher, replicas), replicas };
 }

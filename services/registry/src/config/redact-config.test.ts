@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { shownConfig } from './redact-config.ts';
+import { redactConfig } from './redact-config.ts';
 
 test('redactConfig hides values under secret names, headers, variables and passwords in URLs', () => {
   const config = {
@@ -10,7 +10,7 @@ test('redactConfig hides values under secret names, headers, variables and passw
     headers: { nested: { deep: 'hush' } },
     servers: [{ env: { WHATEVER: 'hush' }, url: 'https://me:hush@example.org/x' }],
   };
-  assert.deepEqual(shownConfig(config), {
+  assert.deepEqual(redactConfig(config), {
     botToken: '[REDACTED]',
     name: 'oslo',
     entries: { local: { baseUrl: 'http://127.0.0.1:1', headers: { 'x-team': '[REDACTED]', Authorization: '[REDACTED]' } } },

@@ -9,7 +9,7 @@ const PASSWORD_IN_URL = /(:\/\/[^\s:/@]{0,256}:)[^\s/@]+(?=@)/g;
 const SECRET_MAPS: ReadonlySet<string> = new Set(['headers', 'env']);
 
 /** Redacts values under secret names, headers, variables and passwords in URLs. */
-export function shownConfig(config: Tree): Tree {
+export function redactConfig(config: Tree): Tree {
   return Object.fromEntries(Object.entries(config).map(([key, value]) => [key, shown(value, key)]));
 }
 
@@ -17,5 +17,5 @@ function shown(value: unknown, key: string): unknown {
   if (typeof value === 'string') return SECRET_KEY.test(key) ? REDACTED : value.replace(PASSWORD_IN_URL, `$1${REDACTED}`);
   if (Array.isArray(value)) return value.map((item) => shown(item, key));
   if (!isTree(value)) return value;
-  return SECRET_MAPS.has(key) ? Object.fromEntries(Object.keys(value).map((name) => [name, REDACTED])) : shownConfig(value);
+  return SECRET_MAPS.has(key) ? Object.fromEntries(Object.keys(value).map((name) => [name, REDACTED])) : redactConfig(value);
 }

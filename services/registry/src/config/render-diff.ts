@@ -3,7 +3,7 @@ import { REDACTED } from '@switchyard/contracts';
 import { isTree, type Tree } from '@switchyard/service-kit';
 import type * as Diff from 'diff';
 import type * as Yaml from 'yaml';
-import { shownConfig } from './redact-config.ts';
+import { redactConfig } from './redact-config.ts';
 
 /** After this time the diff falls back to the whole old and new text. */
 const PATIENCE_MS = 500;
@@ -19,7 +19,7 @@ export async function renderDiff(before: Tree, after: Tree): Promise<string> {
   const sections = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
   return sections
     .filter((name) => !isDeepStrictEqual(before[name], after[name]))
-    .map((name) => diffOf(writers, name, { before: only(before, name), after: only(after, name) }))
+    .map((name) => renderSection(writers, name, { before: only(before, name), after: only(after, name) }))
     .join('');
 }
 
@@ -29,33 +29,33 @@ function only(tree: Tree, name: string): Tree {
 
 type Writers = Pick<typeof Diff, 'createTwoFilesPatch' | 'FILE_HEADERS_ONLY'> & Pick<typeof Yaml, 'stringify'>;
 
-function diffOf(writers: Writers, name: string, { before, after }: { before: Tree; after: Tree }): string {
+function renderSection(writers: Writers, name: string, { before, after }: { before: Tree; after: Tree }): string {
   const { createTwoFilesPatch, FILE_HEADERS_ONLY } = writers;
-  const shownBefore = shownConfig(before);
-  const shownAfter = marked({ before, after, shownBefore, shownAfter: shownConfig(after) }) as Tree;
-  const [from, to] = [text(writers, shownBefore[name]), text(writers, shownAfter[name])];
+  const shownBefore = redactConfig(before);
+  const shownAfter = markSecrets({ before, after, shownBefore, shownAfter: redactConfig(after) }) as Tree;
+  const [from, to] = [toYaml(writers, shownBefore[name]), toYaml(writers, shownAfter[name])];
   const options = { context: 3, headerOptions: FILE_HEADERS_ONLY };
   const [a, b] = [`a/${name}`, `b/${name}`];
   const patch = createTwoFilesPatch(a, b, from, to, undefined, undefined, { ...options, timeout: PATIENCE_MS });
-  return patch ?? replaced(`--- ${a}\n+++ ${b}\n`, from, to);
+  return patch ?? replaceAll(`--- ${a}\n+++ ${b}\n`, from, to);
 }
 
-function text({ stringify }: Pick<Writers, 'stringify'>, value: unknown): string {
+function toYaml({ stringify }: Pick<Writers, 'stringify'>, value: unknown): string {
   return value === undefined ? '' : stringify(value, { lineWidth: 0, aliasDuplicateObjects: false, sortMapEntries: true });
 }
 
-function replaced(header: string, from: string, to: string): string {
-  const [old, young] = [lines(from), lines(to)];
+function replaceAll(header: string, from: string, to: string): string {
+  const [removed, added] = [lines(from), lines(to)];
   const range = (count: number): string => `${count === 0 ? 0 : 1},${count}`;
-  const hunk = `@@ -${range(old.length)} +${range(young.length)} @@\n`;
-  return header + hunk + [...old.map((line) => `-${line}\n`), ...young.map((line) => `+${line}\n`)].join('');
+  const hunk = `@@ -${range(removed.length)} +${range(added.length)} @@\n`;
+  return header + hunk + [...removed.map((line) => `-${line}\n`), ...added.map((line) => `+${line}\n`)].join('');
 }
 
 function lines(text: string): string[] {
   return text === '' ? [] : text.replace(/\n$/, '').split('\n');
 }
 
-interface Pair {
+interface MarkSecretsOptions {
   before: unknown;
   after: unknown;
   shownBefore: unknown;
@@ -63,17 +63,17 @@ interface Pair {
 }
 
 /** Marks values that differ but look the same after redaction: these are changed secrets. */
-function marked({ before, after, shownBefore, shownAfter }: Pair): unknown {
+function markSecrets({ before, after, shownBefore, shownAfter }: MarkSecretsOptions): unknown {
   if (isTree(after) && isTree(shownAfter)) {
     const entries = Object.entries(shownAfter).map(([key, inner]) => {
       const pair = { before: at(before, key), after: after[key], shownBefore: at(shownBefore, key), shownAfter: inner };
-      return [key, marked(pair)] as const;
+      return [key, markSecrets(pair)] as const;
     });
     return Object.fromEntries(entries);
   }
   if (Array.isArray(after) && Array.isArray(shownAfter))
     return shownAfter.map((inner: unknown, index) =>
-      marked({ before: at(before, index), after: after[index], shownBefore: at(shownBefore, index), shownAfter: inner }),
+      markSecrets({ before: at(before, index), after: after[index], shownBefore: at(shownBefore, index), shownAfter: inner }),
     );
   const hidden = typeof shownAfter === 'string' && shownAfter === shownBefore && before !== after;
   return hidden ? shownAfter.replace(REDACTED, CHANGED) : shownAfter;

@@ -2,18 +2,18 @@ import type { Ctx } from '@switchyard/bus';
 import { MAX, listUnusedSettings, ServiceError, type EventPayload } from '@switchyard/contracts';
 import type { ConfigurationSource, Tree } from '@switchyard/service-kit';
 import type { OutboxEvent, Store } from '@switchyard/store';
-import { shownConfig } from './redact-config.ts';
+import { redactConfig } from './redact-config.ts';
 import { changedPaths } from './config-changes.ts';
 import { checkWrite, type Proposed } from './check-write.ts';
 import type { Version } from './version-storage.ts';
 import type { Publisher } from './head-publisher.ts';
 import { renderDiff } from './render-diff.ts';
 import type { Decision, Versions } from './version-chain.ts';
-import type { Present } from './stored-layer.ts';
+import type { CurrentConfiguration } from './stored-layer.ts';
 
 /** Versions that are kept. Older ones are removed once every `FOLDED_EVERY` writes. */
-const MOST_VERSIONS = 1_000;
-const FOLDED_EVERY = 100;
+const MAX_VERSIONS = 1_000;
+const FOLD_INTERVAL = 100;
 
 /** The configuration before and after a write. */
 export interface ProposedConfiguration {
@@ -22,7 +22,7 @@ export interface ProposedConfiguration {
   agents: Readonly<Record<string, Tree>>;
 }
 
-export interface ConfigGiven {
+export interface ConfigDeps {
   versions: Versions;
   publisher: Publisher;
   configuration: ConfigurationSource;
@@ -51,7 +51,7 @@ export interface ConfigWrite {
   options: WriteOptions;
   /** The message in the history if the caller gives none. */
   title: string;
-  plan: (present: Present) => Plan | Promise<Plan>;
+  plan: (present: CurrentConfiguration) => Plan | Promise<Plan>;
 }
 
 /** A written version. */
@@ -62,66 +62,69 @@ export interface Written {
 }
 
 /** Writes one version and publishes it. If another write was faster, `plan` runs again on the new configuration. */
-export async function writeConfig(given: ConfigGiven, { ctx, options, title, plan }: ConfigWrite): Promise<Written> {
-  const { versions, configuration } = given;
+export async function writeConfig(deps: ConfigDeps, { ctx, options, title, plan }: ConfigWrite): Promise<Written> {
+  const { versions, configuration } = deps;
   const { client, agent, tenant } = ctx.principal;
   const message = (options.message ?? title).slice(0, MAX.line);
   let before: Tree = {};
   let paths: readonly string[] = [];
   const version = await versions.commit({ author: client, agent, message, baseSha: options.baseSha, signal: ctx.signal }, async (head) => {
-    const { layer, named, restores } = await plan(present(configuration, head.layer));
-    const [refused] = await checkWhole(given, { before: head.layer, after: layer, named });
-    if (refused) throw refused;
+    const { layer, named, restores } = await plan(describeCurrent(configuration, head.layer));
+    const [error] = await checkProposed(deps, { before: head.layer, after: layer, named });
+    if (error) throw error;
     before = head.layer;
     paths = [...new Set([...named, ...changedPaths(head.layer, layer)])];
-    return decision(given, { layer, paths, by: client, ...(restores === undefined ? {} : { restores }) });
+    return createDecision(deps, { layer, paths, author: client, ...(restores === undefined ? {} : { restores }) });
   });
   ctx.log.audit({ client, tenant, sha: version.sha, keys: paths.slice(0, MAX.few) }, 'the configuration was changed');
-  await tell(given, ctx.log);
-  if (version.number % FOLDED_EVERY === 0)
+  await publish(deps, ctx.log);
+  if (version.number % FOLD_INTERVAL === 0)
     versions
-      .fold(MOST_VERSIONS)
+      .fold(MAX_VERSIONS)
       .catch((err: unknown) => ctx.log.warn({ err }, 'failed to remove old versions of the configuration; retrying later'));
-  return { version, before, ...withoutEffect(version.layer, paths) };
+  return { version, before, ...describeIneffective(version.layer, paths) };
 }
 
 /** Dry run of `writeConfig`: returns the errors and the diff. */
-export async function checkConfig(given: ConfigGiven, { options, plan }: Pick<ConfigWrite, 'options' | 'plan'>) {
-  const { versions, configuration } = given;
+export async function checkConfig(deps: ConfigDeps, { options, plan }: Pick<ConfigWrite, 'options' | 'plan'>) {
+  const { versions, configuration } = deps;
   const head = await versions.head();
   if (options.baseSha !== undefined) await versions.requireHead(options.baseSha);
-  const { layer, named } = await plan(present(configuration, head.layer));
-  const errors = (await checkWhole(given, { before: head.layer, after: layer, named })).map(({ message }) => message.slice(0, MAX.line));
+  const { layer, named } = await plan(describeCurrent(configuration, head.layer));
+  const errors = (await checkProposed(deps, { before: head.layer, after: layer, named })).map(({ message }) => message.slice(0, MAX.line));
   const paths = changedPaths(head.layer, layer);
   const valid = errors.length === 0;
-  const outcome = valid ? { diff: await renderDiff(head.layer, layer), ...withoutEffect(layer, paths) } : {};
+  const outcome = valid ? { diff: await renderDiff(head.layer, layer), ...describeIneffective(layer, paths) } : {};
   return { dryRun: true as const, valid, errors: errors.slice(0, MAX.many), ...outcome };
 }
 
 /** Checks models and secrets only if all other checks pass. */
-async function checkWhole({ configuration, checkAgents }: ConfigGiven, proposed: Proposed): Promise<ServiceError[]> {
-  const refused = checkWrite(configuration, proposed);
-  if (refused.length > 0) return refused;
+async function checkProposed({ configuration, checkAgents }: ConfigDeps, proposed: Proposed): Promise<ServiceError[]> {
+  const errors = checkWrite(configuration, proposed);
+  if (errors.length > 0) return errors;
   const { before, after } = proposed;
   return checkAgents({ before, after, agents: configuration.preview(after).agents });
 }
 
-interface Decided {
+interface DecisionOptions {
   layer: Tree;
   paths: readonly string[];
-  by: string;
+  author: string;
   restores?: string;
   reason?: string;
 }
 
 /** A version with an event for each changed section. */
-export function decision({ store }: Pick<ConfigGiven, 'store'>, { layer, paths, by, restores, reason }: Decided): Decision {
+export function createDecision(
+  { store }: Pick<ConfigDeps, 'store'>,
+  { layer, paths, author, restores, reason }: DecisionOptions,
+): Decision {
   const sections = Map.groupBy(paths, (path) => path.split('.')[0] ?? path);
   const event = (sha: string, section: string, keys: readonly string[]): OutboxEvent => {
     const [only = section] = keys;
     const key = keys.length === 1 && only !== section ? { key: only.slice(section.length + 1).slice(0, MAX.line) } : {};
-    const why = reason === undefined ? {} : { reason };
-    const payload: EventPayload<'config:patched'> = { section, ...key, patchedBy: by, timestamp: store.now(), sha, ...why };
+    const rollbackReason = reason === undefined ? {} : { reason };
+    const payload: EventPayload<'config:patched'> = { section, ...key, patchedBy: author, timestamp: store.now(), sha, ...rollbackReason };
     return { name: 'config:patched', payload };
   };
   const [section] = sections.size === 1 ? sections.keys() : [];
@@ -129,7 +132,7 @@ export function decision({ store }: Pick<ConfigGiven, 'store'>, { layer, paths, 
 }
 
 /** Publishes the head. A failure does not undo the version: this or another replica publishes it later. */
-export async function tell({ publisher }: Pick<ConfigGiven, 'publisher'>, log: Pick<Ctx['log'], 'error'>): Promise<void> {
+export async function publish({ publisher }: Pick<ConfigDeps, 'publisher'>, log: Pick<Ctx['log'], 'error'>): Promise<void> {
   try {
     await publisher.publish();
   } catch (err) {
@@ -137,13 +140,13 @@ export async function tell({ publisher }: Pick<ConfigGiven, 'publisher'>, log: P
   }
 }
 
-function present(configuration: Pick<ConfigurationSource, 'written'>, stored: Tree): Present {
+function describeCurrent(configuration: Pick<ConfigurationSource, 'written'>, stored: Tree): CurrentConfiguration {
   const written = configuration.written(stored);
-  return { written, shown: shownConfig(written), stored };
+  return { written, shown: redactConfig(written), stored };
 }
 
 /** Reports written settings that no service reads yet, for the answer of a write. */
-function withoutEffect(layer: Tree, paths: readonly string[]): { notInForce?: string[] } {
+function describeIneffective(layer: Tree, paths: readonly string[]): { notInForce?: string[] } {
   const names = new Set(paths);
   const unread = listUnusedSettings(layer).filter((path) => names.has(path));
   return unread.length === 0 ? {} : { notInForce: unread.toSorted().slice(0, MAX.many) };

@@ -6,10 +6,10 @@ import type { z } from 'zod';
 type Level = z.infer<typeof LogLevel>;
 
 /** A third of the TTL of the entry. */
-const REPEAT_MS = 20_000;
+const RENEW_INTERVAL_MS = 20_000;
 
 /** Log levels of all processes at runtime. They end when the installation stops. */
-export interface Levels extends AsyncDisposable {
+export interface LogLevels extends AsyncDisposable {
   /** Sets the level of one module, or of all, which resets the levels of modules. */
   set(level: Level, module: LogModule | undefined): Promise<void>;
   /** Resets the level of all modules, because the configuration has a newer one. */
@@ -17,33 +17,33 @@ export interface Levels extends AsyncDisposable {
 }
 
 /** The entry in the bucket expires after a minute unless a replica of the registry writes it again. */
-export async function openLevels(bus: Bus, log: Logger): Promise<Levels> {
+export async function openLogLevels(bus: Bus, log: Logger): Promise<LogLevels> {
   const bucket = await bus.kv(LEVELS_BUCKET);
   let last: LogLevelOverrides = { modules: {} };
 
   /** Retries if another replica was faster. */
-  async function change(next: (wish: LogLevelWish) => LogLevelWish): Promise<void> {
+  async function update(next: (levels: LogLevelWish) => LogLevelWish): Promise<void> {
     for (;;) {
       const entry = await bucket.get(LEVELS_KEY);
-      const wish = next(read(entry) ?? last);
-      if ((await bucket.update(LEVELS_KEY, Buffer.from(JSON.stringify(wish)), entry?.revision ?? 0)) === undefined) continue;
-      last = wish;
+      const levels = next(parseEntry(entry) ?? last);
+      if ((await bucket.update(LEVELS_KEY, Buffer.from(JSON.stringify(levels)), entry?.revision ?? 0)) === undefined) continue;
+      last = levels;
       return;
     }
   }
 
-  const repeat = (): Promise<void> => change((wish) => wish);
+  const renew = (): Promise<void> => update((levels) => levels);
   const timer = setInterval(() => {
-    repeat().catch((err: unknown) => log.warn({ err }, 'failed to renew the log levels; retrying'));
-  }, REPEAT_MS).unref();
-  const unfollow = bus.onRestored(repeat);
-  await repeat();
+    renew().catch((err: unknown) => log.warn({ err }, 'failed to renew the log levels; retrying'));
+  }, RENEW_INTERVAL_MS).unref();
+  const unfollow = bus.onRestored(renew);
+  await renew();
   return {
     set: (level, module) =>
-      change(({ modules, ...wish }) =>
-        module === undefined ? { all: level, modules: {} } : { ...wish, modules: { ...modules, [module]: level } },
+      update(({ modules, ...levels }) =>
+        module === undefined ? { all: level, modules: {} } : { ...levels, modules: { ...modules, [module]: level } },
       ),
-    followConfiguration: () => change(({ modules }) => ({ modules })),
+    followConfiguration: () => update(({ modules }) => ({ modules })),
     async [Symbol.asyncDispose]() {
       clearInterval(timer);
       unfollow();
@@ -52,7 +52,7 @@ export async function openLevels(bus: Bus, log: Logger): Promise<Levels> {
 }
 
 /** Undefined for an unreadable entry, which is then overwritten. */
-function read(entry: BucketEntry | undefined): LogLevelWish | undefined {
+function parseEntry(entry: BucketEntry | undefined): LogLevelWish | undefined {
   if (entry?.value === undefined) return undefined;
   try {
     return LogLevelOverrides.parse(JSON.parse(Buffer.from(entry.value).toString()));

@@ -4,7 +4,7 @@ import type { Models } from '@switchyard/models';
 import type { Settings } from '@switchyard/service-kit';
 import type { Logger } from '@switchyard/telemetry';
 
-interface Given {
+interface AnnounceCatalogueDeps {
   models: Pick<Models, 'catalogue' | 'revision'>;
   settings: Settings<'tenantId' | 'models' | 'providers'>;
   bus: Bus;
@@ -12,14 +12,14 @@ interface Given {
 }
 
 /** Emits `model:catalog_loaded` at startup and when a configuration change gives another catalogue. */
-export function followCatalogue({ models, settings, bus, log }: Given): AsyncDisposable {
-  let told: object | undefined;
-  let telling: Promise<void> = Promise.resolve();
+export function announceCatalogue({ models, settings, bus, log }: AnnounceCatalogueDeps): AsyncDisposable {
+  let announced: object | undefined;
+  let announcing: Promise<void> = Promise.resolve();
 
-  async function tell(): Promise<void> {
+  async function announce(): Promise<void> {
     const revision = await models.revision();
-    if (revision === told) return;
-    told = revision;
+    if (revision === announced) return;
+    announced = revision;
     const catalogue = await models.catalogue();
     const providerCount = new Set(catalogue.map(({ provider }) => provider)).size;
     const { tenantId } = settings.current;
@@ -27,18 +27,18 @@ export function followCatalogue({ models, settings, bus, log }: Given): AsyncDis
     bus.as(servicePrincipal('registry', tenantId)).emit('model:catalog_loaded', payload);
   }
 
-  function look(): void {
-    telling = telling.then(tell).catch((err: unknown) => {
+  function announceChange(): void {
+    announcing = announcing.then(announce).catch((err: unknown) => {
       log.warn({ err, errorKind: 'internal', hint: 'models work; only the event is missing' }, 'failed to announce the model catalogue');
     });
   }
 
-  look();
-  const unwatch = settings.onChange(look);
+  announceChange();
+  const unwatch = settings.onChange(announceChange);
   return {
     async [Symbol.asyncDispose]() {
       unwatch();
-      await telling;
+      await announcing;
     },
   };
 }

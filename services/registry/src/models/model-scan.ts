@@ -2,15 +2,15 @@ import { resolveAgentModel, type ModelRef, type Models } from '@switchyard/model
 import type { Settings } from '@switchyard/service-kit';
 import type { Logger } from '@switchyard/telemetry';
 import type { Agents } from '../agents/agents.ts';
-import type { Validated } from './validated-models.ts';
+import type { ValidatedModels } from './validated-models.ts';
 
-const AT_ONCE = 4;
+const SCAN_CONCURRENCY = 4;
 
-interface Given {
+interface ModelScanDeps {
   agents: Pick<Agents, 'all'>;
   models: Models;
   settings: Settings<'models'>;
-  validated: Validated;
+  validated: ValidatedModels;
   log: Pick<Logger, 'info' | 'warn'>;
 }
 
@@ -18,13 +18,13 @@ interface Given {
  * With `models.scanOnStartup`: sends a tiny request to each model that an agent uses, including its fallback models, within
  * `models.scanTimeoutMs`. Other models of the catalogue are skipped to save cost. Runs in the background.
  */
-export function startScan(given: Given): AsyncDisposable {
-  const { scanOnStartup, scanTimeoutMs } = given.settings.current.models;
+export function startModelScan(deps: ModelScanDeps): AsyncDisposable {
+  const { scanOnStartup, scanTimeoutMs } = deps.settings.current.models;
   const stop = new AbortController();
-  const late = AbortSignal.any([stop.signal, AbortSignal.timeout(scanTimeoutMs)]);
+  const deadline = AbortSignal.any([stop.signal, AbortSignal.timeout(scanTimeoutMs)]);
   const scanning = scanOnStartup
-    ? scan(given, late).catch((err: unknown) => {
-        given.log.warn({ err, errorKind: 'dependency', hint: 'use models.test for a single model' }, 'failed to test the models of agents');
+    ? scan(deps, deadline).catch((err: unknown) => {
+        deps.log.warn({ err, errorKind: 'dependency', hint: 'use models.test for a single model' }, 'failed to test the models of agents');
       })
     : undefined;
   return {
@@ -35,25 +35,25 @@ export function startScan(given: Given): AsyncDisposable {
   };
 }
 
-async function scan({ agents, models, validated, log }: Given, signal: AbortSignal): Promise<void> {
-  const left = await modelsOf(await agents.all(), models);
+async function scan({ agents, models, validated, log }: ModelScanDeps, signal: AbortSignal): Promise<void> {
+  const pending = await listAgentModels(await agents.all(), models);
   const [answered, silent]: string[][] = [[], []];
   const next = async (): Promise<void> => {
-    for (let model = left.shift(); model && !signal.aborted; model = left.shift()) {
+    for (let model = pending.shift(); model && !signal.aborted; model = pending.shift()) {
       const outcome = await untilAborted(validated.test(models, model), signal);
-      if (outcome) (outcome.ok ? answered : silent)?.push(nameOf(model));
+      if (outcome) (outcome.ok ? answered : silent)?.push(formatModelName(model));
     }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, next));
-  log.info({ answered, silent, notAsked: left.map(nameOf) }, 'the models of agents were tested');
+  await Promise.all(Array.from({ length: SCAN_CONCURRENCY }, next));
+  log.info({ answered, silent, notAsked: pending.map(formatModelName) }, 'the models of agents were tested');
 }
 
 /** The distinct models of the agents. Models that cannot be resolved are skipped. */
-async function modelsOf(agents: Awaited<ReturnType<Agents['all']>>, models: Models): Promise<ModelRef[]> {
+async function listAgentModels(agents: Awaited<ReturnType<Agents['all']>>, models: Models): Promise<ModelRef[]> {
   const all = new Map<string, ModelRef>();
   for (const { config } of agents) {
     const own = await resolveAgentModel(models, config).catch(() => undefined);
-    for (const model of [...(own ? [own] : []), ...config.modelFailover.fallbackModels]) all.set(nameOf(model), model);
+    for (const model of [...(own ? [own] : []), ...config.modelFailover.fallbackModels]) all.set(formatModelName(model), model);
   }
   return [...all.values()];
 }
@@ -65,6 +65,6 @@ function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | und
   return Promise.race([work, promise]);
 }
 
-function nameOf({ provider, modelId }: ModelRef): string {
+function formatModelName({ provider, modelId }: ModelRef): string {
   return `${provider}/${modelId}`;
 }

@@ -12,26 +12,26 @@ export interface LiveProcess {
 }
 
 /** Groups the reports of replicas by process. Reports without a process are skipped. */
-export function liveProcesses(states: readonly ReplicaState[]): LiveProcess[] {
+export function groupByProcess(states: readonly ReplicaState[]): LiveProcess[] {
   const byProcess = Map.groupBy(states, ({ process }) => process);
   return [...byProcess].flatMap(([process, members]) => {
     if (process === undefined) return [];
     const replicas = members.map(({ replica }) => replica).toSorted();
-    return [{ process, replicas, services: [...new Set(replicas.map(serviceOf))], ready: members.every(({ ready }) => ready) }];
+    return [{ process, replicas, services: [...new Set(replicas.map(parseService))], ready: members.every(({ ready }) => ready) }];
   });
 }
 
 /** Counts the ready processes that run this service. */
-export function readyFor(live: readonly LiveProcess[], service: string): number {
+export function countReadyFor(live: readonly LiveProcess[], service: string): number {
   return live.filter(({ ready, services }) => ready && services.includes(service)).length;
 }
 
 /** The number of ready processes by service. */
 export function countReady(live: readonly LiveProcess[]): RollingRestart['ready'] {
   const services = new Set(live.flatMap((one) => one.services));
-  return Object.fromEntries([...services].map((service) => [service, readyFor(live, service)]));
+  return Object.fromEntries([...services].map((service) => [service, countReadyFor(live, service)]));
 }
 
-export function serviceOf(replica: string): string {
+export function parseService(replica: string): string {
   return replica.slice(0, replica.indexOf('.'));
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RollingRestart } from '@switchyard/contracts';
 import type { LiveProcess } from './live-processes.ts';
-import { liveProcesses } from './live-processes.ts';
+import { groupByProcess } from './live-processes.ts';
 import { nextStep, planRestart } from './rolling-restart.ts';
 
 const LONGEST_MS = 100;
@@ -17,7 +17,7 @@ const two = ['sessions', 'gateway'].flatMap((service) => [1, 2].map((at) => one(
 /** Runs steps on one state of the processes until the plan waits. */
 function play(restart: RollingRestart, live: readonly LiveProcess[], now = 0): RollingRestart {
   for (;;) {
-    const next = nextStep(restart, { live, now, longestMs: LONGEST_MS, settleMs: SETTLE_MS });
+    const next = nextStep(restart, { live, now, stepTimeoutMs: LONGEST_MS, settleMs: SETTLE_MS });
     if (next === undefined) return restart;
     restart = next;
   }
@@ -101,7 +101,7 @@ test('stops the restart if a process does not stop or does not come back', () =>
 
 test('restarts all replicas of one process together', () => {
   const state = { revision: 1, refused: undefined, process: 'p', ready: true };
-  const live = liveProcesses([
+  const live = groupByProcess([
     { ...state, replica: 'sessions.x' },
     { ...state, replica: 'gateway.x' },
     { ...state, replica: 'memory.old', process: undefined },

@@ -1,12 +1,12 @@
 import type { Handler } from '@switchyard/bus';
 import { ServiceError } from '@switchyard/contracts';
 import { logChange } from '../../agents/log-change.ts';
-import { changeAgent, type WriteGiven } from '../../agents/change-agent.ts';
+import { changeAgent, type ChangeAgentDeps } from '../../agents/change-agent.ts';
 
-export function agentsResume(given: WriteGiven): Handler<'agents.resume'> {
+export function agentsResume(deps: ChangeAgentDeps): Handler<'agents.resume'> {
   return async ({ agentId }, ctx) => {
     const { tenant } = ctx.principal;
-    await changeAgent(given, { tenant, agentId }, ({ suspended }) => {
+    await changeAgent(deps, { tenant, agentId }, ({ suspended }) => {
       if (!suspended)
         throw new ServiceError('FAILED_PRECONDITION', `agent ${agentId} is not suspended`, { details: { reason: 'AGENT_ACTIVE' } });
       return { suspended: false };

@@ -2,17 +2,17 @@ import type { Handler } from '@switchyard/bus';
 import { ServiceError } from '@switchyard/contracts';
 import { resolveAgentModel, type ModelRef, type Models } from '@switchyard/models';
 import type { Agent, Agents } from '../../agents/agents.ts';
-import { usableBy } from '../../agents/usable-agents.ts';
+import { listUsableAgents } from '../../agents/usable-agents.ts';
 
 /** Lists each agent with its resolved model, or with the configured model if it cannot be resolved. */
 export function agentsVisible(agents: Agents, models: Models): Handler<'agents.visible'> {
   return async (_, ctx) => ({
-    agents: await Promise.all((await usableBy(agents, ctx.principal)).map((agent) => visible(agent, models))),
+    agents: await Promise.all((await listUsableAgents(agents, ctx.principal)).map((agent) => describeAgent(agent, models))),
   });
 }
 
-async function visible({ agentId, config, written, suspended }: Agent, models: Models) {
-  const ref = await resolved(models, config);
+async function describeAgent({ agentId, config, written, suspended }: Agent, models: Models) {
+  const ref = await resolveModel(models, config);
   return {
     id: agentId,
     name: written.name,
@@ -22,7 +22,7 @@ async function visible({ agentId, config, written, suspended }: Agent, models: M
   };
 }
 
-async function resolved(models: Models, config: Agent['config']): Promise<ModelRef | undefined> {
+async function resolveModel(models: Models, config: Agent['config']): Promise<ModelRef | undefined> {
   try {
     return await resolveAgentModel(models, config);
   } catch (error) {

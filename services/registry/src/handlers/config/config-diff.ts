@@ -1,9 +1,9 @@
 import type { Handler } from '@switchyard/bus';
 import { renderDiff } from '../../config/render-diff.ts';
-import { requireOperator, type ConfigGiven } from '../../config/write-config.ts';
+import { requireOperator, type ConfigDeps } from '../../config/write-config.ts';
 
 /** The difference between the newest version and a given version, or its parent. */
-export function configDiff({ versions, configuration }: ConfigGiven): Handler<'config.diff'> {
+export function configDiff({ versions, configuration }: ConfigDeps): Handler<'config.diff'> {
   return async ({ sha }, ctx) => {
     requireOperator(ctx, configuration);
     const head = await versions.head();

@@ -1,9 +1,9 @@
 import type { Handler } from '@switchyard/bus';
-import { requireOperator, type ConfigGiven } from '../../config/write-config.ts';
+import { requireOperator, type ConfigDeps } from '../../config/write-config.ts';
 
 const KEPT = 50;
 
-export function configGc({ versions, configuration }: ConfigGiven): Handler<'config.gc'> {
+export function configGc({ versions, configuration }: ConfigDeps): Handler<'config.gc'> {
   return async ({ dryRun = false }, ctx) => {
     requireOperator(ctx, configuration);
     const { removed: squashed, root: newRootSha } = await versions.fold(KEPT, { dryRun });

@@ -1,25 +1,25 @@
 import type { Handler } from '@switchyard/bus';
 import { writtenPaths } from '@switchyard/contracts';
 import { merge, valueAt, type Tree } from '@switchyard/service-kit';
-import { shownConfig } from '../../config/redact-config.ts';
-import { withoutShownSecrets, type Present } from '../../config/stored-layer.ts';
-import { checkConfig, requireOperator, writeConfig, type ConfigGiven, type Plan } from '../../config/write-config.ts';
+import { redactConfig } from '../../config/redact-config.ts';
+import { omitRedactedSecrets, type CurrentConfiguration } from '../../config/stored-layer.ts';
+import { checkConfig, requireOperator, writeConfig, type ConfigDeps, type Plan } from '../../config/write-config.ts';
 import { splitOptions } from '../../config/write-options.ts';
 
-export function configPatch(given: ConfigGiven): Handler<'config.patch'> {
+export function configPatch(deps: ConfigDeps): Handler<'config.patch'> {
   return async (params, ctx) => {
-    requireOperator(ctx, given.configuration);
+    requireOperator(ctx, deps.configuration);
     const { options, written: change } = splitOptions(params);
-    const plan = (present: Present): Plan => {
-      const meant = withoutShownSecrets(change, present);
-      return { layer: merge(present.stored, meant), named: writtenPaths(meant) };
+    const plan = (current: CurrentConfiguration): Plan => {
+      const accepted = omitRedactedSecrets(change, current);
+      return { layer: merge(current.stored, accepted), named: writtenPaths(accepted) };
     };
-    if (options.dryRun === true) return checkConfig(given, { options, plan });
+    if (options.dryRun === true) return checkConfig(deps, { options, plan });
     const sections = Object.keys(change);
-    const { version, notInForce } = await writeConfig(given, { ctx, options, title: `config.patch ${sections.join(', ')}`, plan });
+    const { version, notInForce } = await writeConfig(deps, { ctx, options, title: `config.patch ${sections.join(', ')}`, plan });
     return {
       patched: true as const,
-      ...whatAlone(change),
+      ...describeSingleChange(change),
       commitSha: version.sha,
       restarting: true as const,
       ...(notInForce === undefined ? {} : { notInForce }),
@@ -28,10 +28,10 @@ export function configPatch(given: ConfigGiven): Handler<'config.patch'> {
 }
 
 /** If one section or one key was written: its name, and its value with secrets redacted. */
-function whatAlone(change: Tree): { section?: string; key?: string; value?: unknown } {
+function describeSingleChange(change: Tree): { section?: string; key?: string; value?: unknown } {
   const [section, ...others] = Object.keys(change);
   if (section === undefined || others.length > 0) return {};
   const [path, ...more] = writtenPaths(change);
   if (path === undefined || more.length > 0 || path === section) return { section };
-  return { section, key: path.slice(section.length + 1), value: valueAt(shownConfig(change), path.split('.')) };
+  return { section, key: path.slice(section.length + 1), value: valueAt(redactConfig(change), path.split('.')) };
 }

@@ -1,27 +1,27 @@
 import type { Handler } from '@switchyard/bus';
 import { Configuration, ConfigurationPatch, parseParams, writtenPaths } from '@switchyard/contracts';
 import { merge, resolveReferences, treeOf, valueAt, type Tree, type Variables } from '@switchyard/service-kit';
-import { without } from '../../config/config-changes.ts';
-import { sectionNamed } from '../../config/find-section.ts';
-import { withoutShownSecrets, type Present } from '../../config/stored-layer.ts';
-import { checkConfig, requireOperator, writeConfig, type ConfigGiven, type Plan } from '../../config/write-config.ts';
+import { omitPath } from '../../config/config-changes.ts';
+import { findSection } from '../../config/find-section.ts';
+import { omitRedactedSecrets, type CurrentConfiguration } from '../../config/stored-layer.ts';
+import { checkConfig, requireOperator, writeConfig, type ConfigDeps, type Plan } from '../../config/write-config.ts';
 
 /** Sets one key as config.patch does. null removes the stored value, so that files and defaults apply again. */
-export function configSet(given: ConfigGiven & { env: Variables }): Handler<'config.set'> {
+export function configSet(deps: ConfigDeps & { env: Variables }): Handler<'config.set'> {
   return async ({ section, key, value, ...options }, ctx) => {
-    requireOperator(ctx, given.configuration);
-    const path = [sectionNamed(section), ...key.split('.')];
+    requireOperator(ctx, deps.configuration);
+    const path = [findSection(section), ...key.split('.')];
     const change = treeOf(path, value);
-    if (value !== null) checkValue(change, given.env);
+    if (value !== null) checkValue(change, deps.env);
     let previous: unknown;
-    const plan = (present: Present): Plan => {
-      previous = valueAt(present.shown, path);
-      if (value === null) return { layer: without(present.stored, path), named: [path.join('.')] };
-      const meant = withoutShownSecrets(change, present);
-      return { layer: merge(present.stored, meant), named: writtenPaths(meant) };
+    const plan = (current: CurrentConfiguration): Plan => {
+      previous = valueAt(current.shown, path);
+      if (value === null) return { layer: omitPath(current.stored, path), named: [path.join('.')] };
+      const accepted = omitRedactedSecrets(change, current);
+      return { layer: merge(current.stored, accepted), named: writtenPaths(accepted) };
     };
-    if (options.dryRun === true) return checkConfig(given, { options, plan });
-    const { version, notInForce } = await writeConfig(given, { ctx, options, title: `config.set ${path.join('.')}`, plan });
+    if (options.dryRun === true) return checkConfig(deps, { options, plan });
+    const { version, notInForce } = await writeConfig(deps, { ctx, options, title: `config.set ${path.join('.')}`, plan });
     return {
       ok: true as const,
       ...(previous === undefined ? {} : { previous }),

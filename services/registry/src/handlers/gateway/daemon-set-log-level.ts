@@ -1,10 +1,10 @@
 import type { Handler } from '@switchyard/bus';
 import type { ConfigurationSource } from '@switchyard/service-kit';
 import { requireOperator } from '../../config/write-config.ts';
-import type { Levels } from '../../log-levels/log-levels.ts';
+import type { LogLevels } from '../../log-levels/log-levels.ts';
 
 /** Sets the log level of all processes, including processes that start later. */
-export function daemonSetLogLevel(levels: Pick<Levels, 'set'>, configuration: ConfigurationSource): Handler<'daemon.setLogLevel'> {
+export function daemonSetLogLevel(levels: Pick<LogLevels, 'set'>, configuration: ConfigurationSource): Handler<'daemon.setLogLevel'> {
   return async ({ level, module }, ctx) => {
     requireOperator(ctx, configuration);
     await levels.set(level, module);

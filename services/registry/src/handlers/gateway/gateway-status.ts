@@ -1,23 +1,26 @@
 import { createEncoder, type Handler } from '@switchyard/bus';
 import { MAX, OBJECT_SECTIONS, type Result, type RollingRestart } from '@switchyard/contracts';
 import type { ConfigurationSource } from '@switchyard/service-kit';
-import type { InForce } from '../../config/active-version.ts';
-import type { Restarts } from '../../restart/restart-coordinator.ts';
+import type { GetActiveVersion } from '../../config/active-version.ts';
+import type { RestartCoordinator } from '../../restart/restart-coordinator.ts';
 
 /** Reading the memory usage costs more than the rest of the answer, so it is cached. */
-const MEMORY_FRESH_MS = 1_000;
+const MEMORY_TTL_MS = 1_000;
 
-interface Given {
+interface GatewayStatusDeps {
   configuration: Pick<ConfigurationSource, 'files' | 'notInForce'>;
-  inForce: InForce;
+  inForce: GetActiveVersion;
 }
 
-export function gatewayStatus({ configuration, inForce }: Given, restarts: Pick<Restarts, 'last'>): Handler<'gateway.status'> {
+export function gatewayStatus(
+  { configuration, inForce }: GatewayStatusDeps,
+  restarts: Pick<RestartCoordinator, 'last'>,
+): Handler<'gateway.status'> {
   let rss = 0;
   let readAt = -Infinity;
   const memoryUsage = (): number => {
     const now = performance.now();
-    if (now - readAt >= MEMORY_FRESH_MS) {
+    if (now - readAt >= MEMORY_TTL_MS) {
       rss = process.memoryUsage.rss();
       readAt = now;
     }
@@ -25,13 +28,13 @@ export function gatewayStatus({ configuration, inForce }: Given, restarts: Pick<
   };
   const { pid, version: nodeVersion } = process;
   const sections = [...OBJECT_SECTIONS];
-  let written: { seen: readonly unknown[]; encode: Encode } | undefined;
+  let cached: { sources: readonly unknown[]; encode: Encode } | undefined;
 
   /** Caches the encoded static part until one of its sources changes. */
-  function encoderOf(): Encode {
+  function getEncoder(): Encode {
     const [now, files, ineffective, restart] = [inForce(), configuration.files(), configuration.notInForce(), restarts.last()];
-    const seen = [now, files, ineffective, restart];
-    if (written?.seen.every((one, at) => one === seen[at])) return written.encode;
+    const sources = [now, files, ineffective, restart];
+    if (cached?.sources.every((one, at) => one === sources[at])) return cached.encode;
     const encode = createEncoder({
       pid,
       nodeVersion,
@@ -39,18 +42,18 @@ export function gatewayStatus({ configuration, inForce }: Given, restarts: Pick<
       sections,
       notInForce: ineffective.slice(0, MAX.many),
       ...(now === undefined ? {} : { configuration: now }),
-      ...(restart === undefined ? {} : { restart: progressOf(restart) }),
+      ...(restart === undefined ? {} : { restart: describeProgress(restart) }),
     });
-    written = { seen, encode };
+    cached = { sources, encode };
     return encode;
   }
 
-  return () => encoderOf()({ uptime: process.uptime(), memoryUsage: memoryUsage() });
+  return () => getEncoder()({ uptime: process.uptime(), memoryUsage: memoryUsage() });
 }
 
 type Encode = ReturnType<typeof createEncoder<Omit<Result<'gateway.status'>, 'uptime' | 'memoryUsage'>>>;
 
-function progressOf({ state, since, by, restarted, turn, waiting, reason }: RollingRestart) {
+function describeProgress({ state, since, by, restarted, turn, waiting, reason }: RollingRestart) {
   const names = waiting.flatMap(({ replicas }) => replicas);
   return { state, since, by, restarted, leaving: turn?.replicas ?? [], waiting: names, ...(reason === undefined ? {} : { reason }) };
 }

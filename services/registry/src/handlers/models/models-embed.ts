@@ -11,7 +11,7 @@ export interface ModelsEmbedDeps {
 }
 
 /** Average length of a token. */
-const CHARS_A_TOKEN = 4;
+const CHARS_PER_TOKEN = 4;
 
 /**
  * Embeds texts with the requested or the configured model. The estimated usage is reserved in the budgets of the agent and the caller
@@ -20,10 +20,10 @@ const CHARS_A_TOKEN = 4;
 export function modelsEmbed({ agents, models, settings }: ModelsEmbedDeps): Handler<'models.embed'> {
   return async ({ model: name, input, dimensions, agentId }, ctx) => {
     const { enabled, provider } = settings.current.embedding;
-    const model = enabled ? await models.embedder(name, standardOf(provider)) : undefined;
+    const model = enabled ? await models.embedder(name, resolveDefaultEmbedder(provider)) : undefined;
     if (model === undefined) throw noEmbedder();
     const spending = { ...model, ...(agentId === undefined ? {} : { agentId }) };
-    const counted = await ctx.call('budgets.spend', { ...spending, tokens: tokensOf(input) });
+    const counted = await ctx.call('budgets.spend', { ...spending, tokens: estimateTokens(input) });
     const startedAt = performance.now();
     const answer = await models.embed({
       model,
@@ -33,24 +33,24 @@ export function modelsEmbed({ agents, models, settings }: ModelsEmbedDeps): Hand
       promptTimeoutMs: Math.max(1, ctx.deadline - Date.now()),
       traceparent: ctx.traceparent,
     });
-    tellBeyond(ctx, { spending, counted, answer });
-    tellUsage(ctx, { agentId: agentId ?? agents.defaultId(), model, answer, latencyMs: Math.round(performance.now() - startedAt) });
+    addRemainingUsage(ctx, { spending, counted, answer });
+    reportUsage(ctx, { agentId: agentId ?? agents.defaultId(), model, answer, latencyMs: Math.round(performance.now() - startedAt) });
     return { model: answer.model, vectors: answer.vectors };
   };
 }
 
-function tokensOf(input: readonly string[]): number {
-  return Math.ceil(input.reduce((sum, text) => sum + text.length, 0) / CHARS_A_TOKEN);
+function estimateTokens(input: readonly string[]): number {
+  return Math.ceil(input.reduce((sum, text) => sum + text.length, 0) / CHARS_PER_TOKEN);
 }
 
-interface Counted {
+interface BudgetedCall {
   spending: Omit<Input<'budgets.spend'>, 'tokens' | 'costUsd' | 'late'>;
   counted: Result<'budgets.spend'>;
   answer: EmbedAnswer;
 }
 
 /** Runs in the background: a failure must not discard vectors that were paid for. */
-function tellBeyond(ctx: Ctx, { spending, counted, answer }: Counted): void {
+function addRemainingUsage(ctx: Ctx, { spending, counted, answer }: BudgetedCall): void {
   const tokens = Math.max(0, answer.tokens - counted.tokens);
   const costUsd = Math.max(0, answer.costUsd - counted.costUsd);
   if (tokens === 0 && costUsd === 0) return;
@@ -63,7 +63,7 @@ function tellBeyond(ctx: Ctx, { spending, counted, answer }: Counted): void {
 }
 
 /** `local` vectors are computed only in the memory service. */
-function standardOf(provider: 'auto' | 'local' | 'openai'): DefaultEmbedder {
+function resolveDefaultEmbedder(provider: 'auto' | 'local' | 'openai'): DefaultEmbedder {
   if (provider === 'auto') return 'any';
   return provider === 'local' ? 'none' : { provider };
 }
@@ -72,7 +72,7 @@ function noEmbedder(): ServiceError {
   return new ServiceError('NOT_FOUND', 'No embedding provider configured', { details: { reason: 'NO_EMBEDDER' } });
 }
 
-interface Used {
+interface UsageReport {
   agentId: string;
   model: ModelRef;
   answer: EmbedAnswer;
@@ -80,7 +80,7 @@ interface Used {
 }
 
 /** Usage without an agent is reported for the default agent. */
-function tellUsage(ctx: Ctx, { agentId, model, answer: { tokens, costUsd }, latencyMs }: Used): void {
+function reportUsage(ctx: Ctx, { agentId, model, answer: { tokens, costUsd }, latencyMs }: UsageReport): void {
   ctx.emit('observability:token_usage', {
     timestamp: Date.now(),
     traceId: ctx.requestId,

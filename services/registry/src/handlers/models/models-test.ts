@@ -1,9 +1,9 @@
 import type { Handler } from '@switchyard/bus';
 import type { ModelRef, Models } from '@switchyard/models';
-import type { Validated } from '../../models/validated-models.ts';
+import type { ValidatedModels } from '../../models/validated-models.ts';
 
 /** An unknown model or a failed request is a result and not an error. */
-export function modelsTest(models: Models, validated: Validated): Handler<'models.test'> {
+export function modelsTest(models: Models, validated: ValidatedModels): Handler<'models.test'> {
   return async ({ model, provider }) => {
     const name = provider === undefined ? model : `${provider}/${model}`;
     const ref = (await models.find(name)) ?? (await listed(models, name));
