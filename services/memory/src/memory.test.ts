@@ -7,7 +7,7 @@ import { memory } from './service.ts';
 
 const admin = (more: Partial<Principal> = {}): Principal => ({ ...principal({ scopes: ['*'] }), tenant: `t-${randomUUID()}`, ...more });
 
-/** What the service promises on any database. Each test has a tenant of its own. */
+/** Tests for every database. Each test has its own tenant. */
 function onStore(name: string, open: () => Promise<TestService>): void {
   describe(`memory on ${name}`, () => {
     let app: TestService;
@@ -15,7 +15,7 @@ function onStore(name: string, open: () => Promise<TestService>): void {
     after(() => app[Symbol.asyncDispose]());
     const as = (more: Partial<Principal> = {}) => app.bus.as(admin(more));
 
-    test('what is stored is found at once, by its words, and shown as it is', async () => {
+    test('finds a stored memory at once by its words', async () => {
       const bus = as({ client: 'alice' });
       const { id, stored } = await bus.call('memory.store', { content: 'The printer is on the second floor.', metadata: { by: 'hand' } });
       assert.equal(stored, true);
@@ -33,13 +33,13 @@ function onStore(name: string, open: () => Promise<TestService>): void {
         ],
       );
       const [first] = results;
-      assert.equal(first?.score, 1, 'first in both lanes is the best there is');
+      assert.equal(first?.score, 1, 'first in both lanes has the highest score');
       assert.deepEqual(first.source, { who: 'alice', channel: 'web-console' });
       assert.deepEqual(first.tags, ['operator-stored']);
       assert.equal('embedding' in first, false);
     });
 
-    test('another tenant finds, sees, counts, deletes and exports nothing of it', async () => {
+    test('hides memories from other tenants in all methods', async () => {
       const mine = as();
       const { id } = await mine.call('memory.store', { content: 'The vault opens with seven turns.' });
       const theirs = as();
@@ -53,7 +53,7 @@ function onStore(name: string, open: () => Promise<TestService>): void {
       assert.equal((await mine.call('memory.inspect', { id })).entry?.id, id);
     });
 
-    test('inspect takes no other tenant for the caller’s', async () => {
+    test('memory.inspect returns nothing for another tenant', async () => {
       const me = admin();
       const bus = app.bus.as(me);
       const { id } = await bus.call('memory.store', { content: 'Tea at five.' });
@@ -63,7 +63,7 @@ function onStore(name: string, open: () => Promise<TestService>): void {
       assert.equal((await bus.call('memory.inspect', {})).stats?.totalEntries, 1);
     });
 
-    test('a search is of one agent: the caller itself, the one that is named, or the default one', async () => {
+    test('searches the memories of the calling, the named or the default agent', async () => {
       const me = admin();
       const bus = app.bus.as(me);
       await bus.call('memory.store', { content: 'Oslo is cold.', agent_id: 'weather' });
@@ -76,14 +76,14 @@ function onStore(name: string, open: () => Promise<TestService>): void {
       await assert.rejects(contents({ ...me, agent: 'weather' }, { agent_id: 'default' }), { code: 'PERMISSION_DENIED' });
     });
 
-    test('an agent does not see what another one remembers, not even by its id', async () => {
+    test('hides memories of other agents, also by id', async () => {
       const me = admin();
       const { id } = await app.bus.as(me).call('memory.store', { content: 'Between us.', agent_id: 'one' });
       assert.deepEqual(await app.bus.as({ ...me, agent: 'other' }).call('memory.inspect', { id }), {});
       assert.equal((await app.bus.as({ ...me, agent: 'one' }).call('memory.inspect', { id })).entry?.id, id);
     });
 
-    test('a client that is held to its own finds its own and what is everybody’s, and ends only its own', async () => {
+    test('a token limited to its own sessions finds its own and shared memories and deletes only its own', async () => {
       const tenant = `t-${randomUUID()}`;
       const [house, ann, bob] = [
         as({ tenant }),
@@ -96,7 +96,7 @@ function onStore(name: string, open: () => Promise<TestService>): void {
         (await bus.call('memory.search', { query: 'office' })).results.map(({ id }) => id).toSorted();
       assert.deepEqual(await found(ann), [shared.id, anns.id].toSorted());
       assert.deepEqual(await found(bob), [shared.id]);
-      assert.deepEqual(await found(house), [shared.id, anns.id].toSorted(), 'a token for the tenant sees all of it');
+      assert.deepEqual(await found(house), [shared.id, anns.id].toSorted(), 'a token for the tenant finds all');
       assert.equal((await bob.call('memory.browse', {})).total, 1);
       assert.equal((await bob.call('memory.stats', {})).totalEntries, 1);
       assert.equal((await bob.call('memory.export', {})).totalEntries, 1);
@@ -107,7 +107,7 @@ function onStore(name: string, open: () => Promise<TestService>): void {
       assert.equal((await ann.call('memory.delete', { id: anns.id })).deleted, true);
     });
 
-    test('what is deleted is gone from everywhere, once', async () => {
+    test('memory.delete removes a memory everywhere and fails the second time', async () => {
       const bus = as();
       const { id } = await bus.call('memory.store', { content: 'A slip of the tongue.', metadata: { secret: 'yes' } });
       assert.deepEqual(await bus.call('memory.delete', { id }), { id, deleted: true });
@@ -117,7 +117,7 @@ function onStore(name: string, open: () => Promise<TestService>): void {
       await assert.rejects(bus.call('memory.delete', { id }), { code: 'NOT_FOUND' });
     });
 
-    test('flush forgets all of the tenant and says how much', async () => {
+    test('memory.flush deletes all memories of the tenant and returns the count', async () => {
       const bus = as();
       for (const n of [1, 2, 3]) await bus.call('memory.store', { content: `Number ${n}.`, agent_id: `a${n}` });
       assert.deepEqual(await bus.call('memory.flush', {}), { flushed: true, deletedCount: 3 });
@@ -126,7 +126,7 @@ function onStore(name: string, open: () => Promise<TestService>): void {
       assert.deepEqual(await bus.call('memory.flush', {}), { flushed: true, deletedCount: 0 });
     });
 
-    test('browse pages, newest first, through what its filters leave, with the beginning of long texts', async () => {
+    test('memory.browse pages through filtered memories, newest first, with truncated texts', async () => {
       const bus = as();
       const ids: string[] = [];
       for (const n of [0, 1, 2, 3, 4]) {
@@ -137,7 +137,7 @@ function onStore(name: string, open: () => Promise<TestService>): void {
           agent_id: n === 4 ? 'last' : 'default',
         });
         ids.unshift(id);
-        await new Promise((resolve) => void setTimeout(resolve, 2)); // a moment of its own for each
+        await new Promise((resolve) => void setTimeout(resolve, 2)); // distinct timestamps
       }
       const page = async (params: object) => bus.call('memory.browse', params);
       const first = await page({ limit: 2 });
@@ -156,7 +156,7 @@ function onStore(name: string, open: () => Promise<TestService>): void {
       assert.equal((await page({ trust_level: 'learned' })).total, 5);
     });
 
-    test('export is all of the tenant, whole, oldest first', async () => {
+    test('memory.export returns all memories of the tenant, oldest first', async () => {
       const bus = as();
       const contents = Array.from({ length: 7 }, (_, n) => `${n} `.repeat(300));
       for (const content of contents) await bus.call('memory.store', { content, agent_id: 'any' });
@@ -165,7 +165,7 @@ function onStore(name: string, open: () => Promise<TestService>): void {
       assert.ok(entries.every((one, at) => at === 0 || (entries[at - 1]?.createdAt ?? 0) <= one.createdAt));
     });
 
-    test('stats count by kind, trust and agent', async () => {
+    test('memory.stats counts by type, trust level and agent', async () => {
       const bus = as();
       await bus.call('memory.store', { content: 'One.', memory_type: 'working', agent_id: 'a' });
       await bus.call('memory.store', { content: 'Two.', memory_type: 'working' });
@@ -181,7 +181,7 @@ function onStore(name: string, open: () => Promise<TestService>): void {
       assert.ok(dbSizeBytes > 100 && (oldestCreatedAt ?? 0) > 0);
     });
 
-    test('what has expired is found by nobody', async () => {
+    test('hides expired memories', async () => {
       const bus = as();
       const soon = await bus.call('memory.store', { content: 'The code is 1234.', expires_at: Date.now() - 1 });
       const later = await bus.call('memory.store', { content: 'The code is 5678.', expires_at: Date.now() + 60_000 });
@@ -206,7 +206,7 @@ onStore('MongoDB', async () => {
 });
 after(() => server?.stop());
 
-test('what is remembered outlives a restart, and a second start finds its index again', async () => {
+test('memories survive a restart, and the index is reused', async () => {
   await using data = await tempDir();
   {
     await using app = await testService(memory, { data: data.path, as: admin({ tenant: 'acme' }) });

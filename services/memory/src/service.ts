@@ -24,25 +24,23 @@ import { createLocalModel, type LocalModelDeps } from './vectors/local-model.ts'
 import { createQuestionCache } from './vectors/query-vector-cache.ts';
 import { createVectorMaker } from './vectors/vector-maker.ts';
 
-/** What another replica wrote is found here this long after it at most, and what it takes to read it. */
+/** Interval at which the index reads the writes of other replicas. */
 const LOOK_MS = 500;
 
-/** How often is looked for what is too old or too many. */
 const TEND_MS = 60_000;
-/** How often is looked whether a review is due. */
 const REVIEW_MS = 15_000;
 
 export interface MemoryOptions {
   tendMs?: number;
   reviewMs?: number;
-  /** What loads the library of models that run in this process. */
+  /** Loads the library for local models. */
   load?: LocalModelDeps['load'];
 }
 
-/** Owns what agents remember. */
+/** Owns the memories of agents. */
 export const memory = defineMemory();
 
-/** The same on another clock, or with another library. */
+/** The service with other intervals or another library, for tests. */
 export function defineMemory({ tendMs = TEND_MS, reviewMs = REVIEW_MS, load }: MemoryOptions = {}) {
   return defineService({
     contract,

@@ -22,24 +22,24 @@ async function capture(app: TestService, as: Principal, content: string, more: o
   return (await app.bus.as(as).call('memory.capture', { captured: [{ ...one, memoryType: 'semantic', ...more }] })).stored;
 }
 
-test('nobody but sessions recalls and captures', async () => {
+test('only the sessions service may recall and capture', async () => {
   await using app = await testService(memory, { from: 'gateway' });
   await assert.rejects(recall(app, ann), { code: 'PERMISSION_DENIED' });
   await assert.rejects(capture(app, ann, 'x'), { code: 'PERMISSION_DENIED' });
 });
 
-test('a turn is reminded of what is everybody’s and of what its client said, never of what others said', async () => {
+test('memory.recall returns shared memories and memories of the client only', async () => {
   await using app = await open();
   await app.bus.as(operator).call('memory.store', { content: 'The tide table hangs in the hall.' });
   await capture(app, ann, 'Remember that my tide table is wrong.');
   assert.equal((await recall(app, ann)).entries.length, 2);
   assert.deepEqual(contents(await recall(app, bob)), ['The tide table hangs in the hall.']);
-  assert.deepEqual(contents(await recall(app, operator)), ['The tide table hangs in the hall.'], 'whatever its token may read');
+  assert.deepEqual(contents(await recall(app, operator)), ['The tide table hangs in the hall.'], 'also for a token with access to all sessions');
   assert.deepEqual(contents(await recall(app, { ...ann, tenant: 'other' })), []);
   assert.deepEqual(contents(await recall(app, ann, { agentId: 'other' })), []);
 });
 
-test('it says when there is nothing at all, and not when there is nothing that fits', async () => {
+test('memory.recall sets empty only if there is no memory at all', async () => {
   await using app = await open();
   assert.equal((await recall(app, ann)).empty, true);
   await capture(app, bob, 'Remember the milk.');
@@ -47,7 +47,7 @@ test('it says when there is nothing at all, and not when there is nothing that f
   assert.deepEqual(contents(await recall(app, bob, { query: 'zebra' })), []);
 });
 
-test('no more than asked for, nothing twice, and what does not fit is left out whole', async () => {
+test('memory.recall applies its limits, skips duplicates and never cuts a text', async () => {
   await using app = await open();
   const bus = app.bus.as(operator);
   const long = `tide table ${'x'.repeat(300)}`;
@@ -61,14 +61,14 @@ test('no more than asked for, nothing twice, and what does not fit is left out w
     await bus.call('memory.store', { content });
   }
   const all = contents(await recall(app, ann));
-  assert.equal(all.filter((content) => content.startsWith(long)).length, 1, 'they begin alike');
+  assert.equal(all.filter((content) => content.startsWith(long)).length, 1, 'texts with the same beginning count as duplicates');
   assert.equal(all.length, 4);
   assert.equal((await recall(app, ann, { maxResults: 2 })).entries.length, 2);
   const few = contents(await recall(app, ann, { maxChars: 340 }));
-  assert.ok(few.length >= 2 && few.join('').length <= 340 && few.every((content) => all.includes(content)), 'none is cut');
+  assert.ok(few.length >= 2 && few.join('').length <= 340 && few.every((content) => all.includes(content)), 'no text is cut');
 });
 
-test('what is below the least score is left out', async () => {
+test('memory.recall applies minScore', async () => {
   await using app = await open();
   await app.bus.as(operator).call('memory.store', { content: 'tide table' });
   await app.bus.as(operator).call('memory.store', { content: 'a long text in which only the word tide is the same as in the question' });
@@ -76,7 +76,7 @@ test('what is below the least score is left out', async () => {
   assert.deepEqual(contents(await recall(app, ann, { minScore: 0.999 })), ['tide table']);
 });
 
-test('what a tool may have said is external, and recalled only where that is wanted', async () => {
+test('tool output is external and recalled only if trustLevels includes it', async () => {
   await using app = await open();
   await capture(app, ann, 'The tide table of a web page.', { outside: true });
   assert.deepEqual(contents(await recall(app, ann)), []);
@@ -87,7 +87,7 @@ test('what a tool may have said is external, and recalled only where that is wan
   );
 });
 
-test('what another system sent is kept as of the web, and not as learned', async () => {
+test('content from another system is stored with the source web', async () => {
   await using app = await open();
   await capture(app, ann, 'The tide table of a webhook.', { outside: true, sourceType: 'web' });
   const [entry] = (await app.bus.as(operator).call('memory.browse', {})).entries;
@@ -95,7 +95,7 @@ test('what another system sent is kept as of the web, and not as learned', async
   assert.deepEqual(contents(await recall(app, ann)), []);
 });
 
-test('told twice it is kept once; forgotten it stays forgotten', async () => {
+test('memory.capture stores a turn once and does not restore a deleted one', async () => {
   await using app = await open();
   assert.deepEqual([await capture(app, ann, 'Remember the tide.'), await capture(app, ann, 'Remember the tide.')], [1, 0]);
   const admin = app.bus.as(operator);
@@ -109,7 +109,7 @@ test('told twice it is kept once; forgotten it stays forgotten', async () => {
   assert.equal((await admin.call('memory.stats', {})).totalEntries, 0);
 });
 
-test('what may not be remembered is left out and said, and the rest is kept', async () => {
+test('memory.capture skips a rejected text with an event and stores the rest', async () => {
   await using app = await open();
   const one = { agentId: 'default', sessionKey: 'default:x:gateway', memoryType: 'semantic', outside: false } as const;
   const { stored } = await app.bus.as(ann).call('memory.capture', {
@@ -124,7 +124,7 @@ test('what may not be remembered is left out and said, and the rest is kept', as
   assert.equal((await app.nextEvent('security:memory_tainted')).blocked, true);
 });
 
-test('what was kept of a session is forgotten, all of it and nothing else', async () => {
+test('memory.forgetSession deletes exactly the memories of the session', async () => {
   await using app = await open();
   for (let n = 0; n < 3; n += 1) await capture(app, ann, `My tide table number ${n}.`);
   await capture(app, ann, 'My tide table of elsewhere.', { sessionKey: 'default:y:gateway' });
@@ -136,7 +136,7 @@ test('what was kept of a session is forgotten, all of it and nothing else', asyn
   assert.deepEqual(contents(await recall(app, ann)), ['My tide table of elsewhere.']);
 });
 
-test('how it looked is told, with the lanes and what each of them found, and nothing of what was asked', async () => {
+test('memory.recall emits the lanes and their counts without the query', async () => {
   await using app = await open();
   await app.bus.as(operator).call('memory.store', { content: 'The tide table hangs in the hall.' });
   await app.bus.as(operator).call('memory.store', { content: 'The tides are high.' });
@@ -148,16 +148,16 @@ test('how it looked is told, with the lanes and what each of them found, and not
   assert.deepEqual(rest, { agentId: 'default', lanes: ['text'], ...found, rerankerAvailable: false });
 });
 
-test('what is told with unlessAlike is not kept where its client has something as near to it already', async () => {
+test('unlessAlike skips a text that is similar to a memory of the same client', async () => {
   await using app = await open();
   const said = 'The harbour master wants the tide table by Friday.';
   const like = (content: string, turnId: string, as = ann) => capture(app, as, content, { turnId, unlessAlike: 0.9 });
   assert.deepEqual([await like(said, 'sum_1'), await like(`${said}!`, 'sum_2'), await like(`${said}!`, 'sum_2')], [1, 0, 0]);
-  assert.equal(await like(said, 'sum_3', bob), 1, 'another client has it not');
+  assert.equal(await like(said, 'sum_3', bob), 1, 'another client has no similar memory');
   assert.equal(await like('Lunch was cold.', 'sum_4'), 1);
-  assert.equal(await capture(app, ann, said, { turnId: 'sum_5' }), 1, 'without it everything is kept');
+  assert.equal(await capture(app, ann, said, { turnId: 'sum_5' }), 1, 'without unlessAlike everything is stored');
   const one = { agentId: 'default', sessionKey: 'default:x:gateway', memoryType: 'semantic', outside: false, unlessAlike: 0.9 } as const;
   const both = ['sum_6', 'sum_7'].map((turnId) => ({ ...one, turnId, content: 'A gull took the bread from the table.' }));
-  assert.equal((await app.bus.as(ann).call('memory.capture', { captured: both })).stored, 1, 'of two told at once one stays');
+  assert.equal((await app.bus.as(ann).call('memory.capture', { captured: both })).stored, 1, 'one of two similar texts in a call is stored');
   assert.equal((await app.bus.as(operator).call('memory.stats', {})).totalEntries, 5);
 });

@@ -4,12 +4,12 @@ import { z } from 'zod';
 
 const instant = z.int().nonnegative();
 
-/** One thing remembered; of one that was forgotten, only that it was, so that every index hears of it. */
+/** A memory. A deleted memory stays for a day as an empty tombstone, so that every index removes it. */
 export const EntryDocument = z.object({
   id: z.string(),
   agentId: AgentId,
   userId: z.string(),
-  /** The client that alone may find it; empty where everybody of the tenant may. */
+  /** The only client that may find it; empty if all clients of the tenant may. */
   owner: z.string(),
   content: z.string(),
   memoryType: MemoryType,
@@ -22,37 +22,36 @@ export const EntryDocument = z.object({
   tags: z.array(z.string()),
   metadata: json(z.record(z.string(), z.unknown())).optional(),
   createdAt: instant,
-  /** From then on nobody finds it. */
   expiresAt: instant.optional(),
-  /** When it was last written, by the database's clock: the indexes follow it. */
+  /** Time of the last write by the database clock. The indexes follow it. */
   changedAt: instant,
   goneAt: instant.optional(),
-  /** Made by a provider: a byte for each place, as base64. */
+  /** Vector of a provider, one byte per dimension, as base64. */
   vector: z.string().optional(),
-  /** Which model was asked for it, and at which number of places; without a vector, one that refused the text. */
+  /** Model and dimensions of the vector. Without a vector: the model that rejected the text. */
   vectorOf: z.string().optional(),
-  /** A replica asks for its vector, until then at most. */
+  /** Lease of the replica that requests the vector. */
   takenBy: z.string().optional(),
   takenUntil: instant.optional(),
-  /** Of an observation: when it was made, which memories it stands for, and of which sessions those were kept. */
+  /** Set on an observation: when it was derived, its source memories and their sessions. */
   derivedAt: instant.optional(),
   sourceIds: z.array(z.string()).optional(),
   sourceSessions: z.array(z.string()).optional(),
-  /** The observation that stands for it: until that is gone nobody finds it. */
+  /** The observation that replaces this memory in searches. */
   mergedInto: z.string().optional(),
-  /** When the document itself goes. */
+  /** When the database removes the document. */
   forgetAt: instant.optional(),
 });
 export type EntryDocument = z.infer<typeof EntryDocument>;
 
-/** The vector of a question that was asked, as a provider made it. */
+/** The cached vector of a search query. */
 export const QuestionDocument = z.object({
-  /** A hash of who asked what, and of the model. */
+  /** Hash of tenant, model and text. */
   id: z.string(),
-  /** A byte for each place, as base64. */
+  /** One byte per dimension, as base64. */
   vector: z.string(),
   madeAt: instant,
-  /** When the document goes. */
+  /** When the database removes the document. */
   forgetAt: instant.optional(),
 });
 export type QuestionDocument = z.infer<typeof QuestionDocument>;
@@ -65,19 +64,19 @@ export const questionCollection = collection({
   expires: { field: 'forgetAt', afterMs: 0 },
 });
 
-/** When what an agent remembers was reviewed last. */
+/** The last review of the memories of an agent. */
 export const ReviewDocument = z.object({
   agentId: AgentId,
-  /** The time of its schedule that this was for. */
+  /** The scheduled time of the review. */
   dueAt: instant,
 });
 export type ReviewDocument = z.infer<typeof ReviewDocument>;
 
 export const reviewCollection = collection({ name: 'reviews', schema: ReviewDocument, key: 'agentId' });
 
-/** An index that has not followed for half of this time begins anew. */
+/** How long tombstones stay. An index that has not followed for half of this time is rebuilt. */
 export const GONE_MS = 86_400_000;
-/** As large as a request may be, whatever its letters are. */
+/** The maximum size of a request, whatever its encoding. */
 const ENTRY_BYTES = 8_388_608;
 
 export const entryCollection = collection({

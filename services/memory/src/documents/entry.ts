@@ -2,7 +2,7 @@ import type { MemoryEntry } from '@switchyard/contracts';
 import type { DeletedEntry, SearchEntry, VectorModel } from '@switchyard/store';
 import type { EntryDocument } from './collections.ts';
 
-/** An entry as it is shown: what it says and whence it is, which nothing changes after it was written. Its vector never leaves. */
+/** Converts a document to the entry of the API. The vector is never returned. */
 export function toEntry(tenant: string, entry: EntryDocument, score?: number): MemoryEntry {
   const { id, agentId, userId, content, memoryType, trustLevel, who, channel, sessionKey, sourceType, taintLevel, tags } = entry;
   const { metadata, createdAt, expiresAt, sourceIds } = entry;
@@ -26,8 +26,8 @@ export function toEntry(tenant: string, entry: EntryDocument, score?: number): M
   };
 }
 
-/** The same as the index takes it. */
-export function toIndexed(tenant: string, entry: EntryDocument, model?: VectorModel): SearchEntry | DeletedEntry {
+/** Converts a document to an entry of the search index. */
+export function toIndexed(tenant: string, entry: EntryDocument, model?: VectorModel): SearchEntry | GoneEntry {
   const { id, changedAt: version } = entry;
   if (entry.goneAt !== undefined || entry.mergedInto !== undefined) return { tenant, id, version, gone: true };
   const { agentId: group, owner, memoryType: kind, trustLevel: trust, tags, sessionKey: session = '', content: text } = entry;

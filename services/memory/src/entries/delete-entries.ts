@@ -16,7 +16,7 @@ const WHAT_IT_SAID = [
   'mergedInto',
 ] as const;
 
-/** Takes everything out of an entry but that it was there. Null when it is gone already. */
+/** Turns a memory into a tombstone. Null if it is already deleted. */
 export function forget(mine: Documents<EntryDocument>, { id, now }: { id: string; now: number }): Promise<EntryDocument | null> {
   return mine.update(
     { id, goneAt: null },

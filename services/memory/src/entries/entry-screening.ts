@@ -1,21 +1,21 @@
 import { phrasesIn, plainOf } from '@switchyard/security';
 
-/** What a text to be remembered looks like. */
+/** The result of screening a text before it is stored. */
 export interface Screening {
-  /** `suspicious` is remembered and trusted less, `critical` is not remembered. */
+  /** `suspicious` texts are stored with less trust, `critical` texts are rejected. */
   verdict: 'clean' | 'suspicious' | 'critical';
-  /** Names of what was found. */
+  /** Names of the patterns found. */
   patterns: string[];
 }
 
 /**
- * Whoever reads a memory later is a model, and a memory that gives orders is an order that comes back each time. Words can be put
- * otherwise, so nothing rests on this alone: what is remembered is never instructions (`turns/memories.ts` of sessions says so to the model).
+ * Screens a text for instructions, because a model reads it with every later recall. Rephrased instructions pass, so the prompt of the
+ * sessions service also tells the model never to follow instructions in memories.
  */
 export function screen(text: string): Screening {
   const plain = plainOf(text);
   const critical = namesOf(CRITICAL, plain);
-  // What stands between fences is read like the rest.
+  // Fenced code is screened as well.
   const suspicious = [...phrasesIn(plain), ...namesOf(SUSPICIOUS, plain)];
   const verdict = critical.length > 0 ? 'critical' : suspicious.length > 0 ? 'suspicious' : 'clean';
   return { verdict, patterns: [...critical, ...suspicious] };
@@ -23,7 +23,7 @@ export function screen(text: string): Screening {
 
 type Patterns = Readonly<Record<string, RegExp>>;
 
-/** What is odd about a memory, besides what is odd about a message. */
+/** Patterns for memories, in addition to the patterns for messages. */
 const SUSPICIOUS: Patterns = {
   jailbreak: /\b(?:jailbreak|jailbroken|dan\s+mode|developer\s+mode\s+enabled)\b/,
   reveal_prompt: /\b(?:reveal|print|repeat|show)\s+(?:\w+\s+){0,3}(?:system\s+prompt|hidden\s+instructions?)\b/,

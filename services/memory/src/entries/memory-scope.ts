@@ -1,15 +1,15 @@
 import { AgentId, canUseAgent, ServiceError, type Principal, type Sections } from '@switchyard/contracts';
 import type { EntryDocument } from '../documents/collections.ts';
 
-/** Everybody of the tenant. */
+/** The owner of memories that all clients of the tenant may find. */
 export const SHARED = '';
 
-/** Whose memories a caller may find; undefined is everybody's. A client that is held to its own sessions is to its own memories too. */
+/** The owners whose memories a caller may find; undefined for all. A token limited to its own sessions finds its own and shared memories. */
 export function ownersFor({ client, sessions }: Pick<Principal, 'client' | 'sessions'>): readonly string[] | undefined {
   return sessions === 'own' ? [SHARED, client] : undefined;
 }
 
-/** Whether an entry may be shown to a caller: not one that is gone, somebody else's, or, to an agent, another agent's. */
+/** Whether the caller may see an entry. Deleted and expired entries, and entries of other owners or agents, are hidden. */
 export function isVisible(entry: EntryDocument, principal: Principal, now: number): boolean {
   if (entry.goneAt !== undefined || (entry.expiresAt ?? Infinity) <= now) return false;
   if (principal.agent !== undefined && principal.agent !== entry.agentId) return false;
@@ -17,15 +17,15 @@ export function isVisible(entry: EntryDocument, principal: Principal, now: numbe
   return ownersFor(principal)?.includes(entry.owner) ?? true;
 }
 
-/** Whose memory is meant: an agent has its own and no other. */
+/** Resolves the agent whose memories are used. A calling agent may only use its own. */
 export function agentOf(principal: Pick<Principal, 'agent' | 'agents'>, asked: string | undefined, routing: Sections['routing']): string {
   const { agent } = principal;
   if (agent !== undefined && asked !== undefined && asked !== agent) {
-    throw new ServiceError('PERMISSION_DENIED', `The agent ${agent} has no memory but its own.`, { details: { reason: 'OTHER_AGENT' } });
+    throw new ServiceError('PERMISSION_DENIED', `The agent ${agent} can only access its own memories.`, { details: { reason: 'OTHER_AGENT' } });
   }
   const { defaultAgentId } = routing;
   const standard = AgentId.safeParse(defaultAgentId).success ? defaultAgentId : 'default';
-  const meant = asked ?? agent ?? (canUseAgent(principal, standard) ? standard : (principal.agents?.[0] ?? standard));
-  if (canUseAgent(principal, meant)) return meant;
-  throw new ServiceError('PERMISSION_DENIED', `This token is not for the agent ${meant}.`, { details: { reason: 'OTHER_AGENT' } });
+  const meant = asked ?? agent ?? (mayUse(principal, standard) ? standard : (principal.agents?.[0] ?? standard));
+  if (mayUse(principal, meant)) return meant;
+  throw new ServiceError('PERMISSION_DENIED', `This token may not use the agent ${meant}.`, { details: { reason: 'OTHER_AGENT' } });
 }

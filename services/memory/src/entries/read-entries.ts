@@ -3,7 +3,7 @@ import type { Collection, Documents } from '@switchyard/store';
 import type { EntryDocument } from '../documents/collections.ts';
 import { isVisible } from './memory-scope.ts';
 
-/** An index may be a moment behind: what it found is read from the documents, and shown as those are and only to whom they are shown. */
+/** Loads search hits from the documents and checks visibility there, because the index may lag behind. */
 export async function readFound(
   entries: Collection<EntryDocument>,
   principal: Principal,
@@ -17,7 +17,7 @@ export async function readFound(
 
 const PAGE = 200;
 
-/** All entries of a tenant that are there, in no order that says anything. */
+/** Iterates over all entries of a tenant, page by page, in no particular order. */
 export async function* everyEntry(mine: Documents<EntryDocument>): AsyncGenerator<EntryDocument[], void> {
   for (let cursor: string | undefined, more = true; more;) {
     const page = await mine.find({ goneAt: null }, { limit: PAGE, ...(cursor === undefined ? {} : { cursor }) });

@@ -1,10 +1,10 @@
 import type { Ctx } from '@switchyard/bus';
 import type { SearchHits } from '@switchyard/store';
 
-/** How something was looked for. */
+/** Measurements of a recall. */
 export interface Looked {
   agentId: string;
-  /** Whether likeness was searched too. */
+  /** Whether vectors were searched as well. */
   vectors: boolean;
   candidates: Pick<SearchHits, 'textCandidates' | 'vectorCandidates'>;
   found: number;
@@ -14,7 +14,7 @@ export interface Looked {
   reranked: boolean;
 }
 
-/** Says how memories were looked for; nothing of what was asked or found. */
+/** Emits `memory:recalled` without the query and the results. */
 export function tellRecalled(ctx: Pick<Ctx, 'emit'>, { agentId, vectors, candidates, found, startedAt, now, reranked }: Looked): void {
   ctx.emit('memory:recalled', {
     timestamp: now,

@@ -12,7 +12,7 @@ export interface Entries {
   index: MemoryIndex;
 }
 
-/** Something to remember, before anybody has looked at what it says. */
+/** A memory before screening. */
 export type Wanted = Omit<
   EntryDocument,
   | 'id'
@@ -30,15 +30,13 @@ export type Wanted = Omit<
   | 'mergedInto'
 > & { id?: string };
 
-/** What is said of a text that is not remembered. */
-const REFUSED = 'The text asks for commands or elevated rights, and is not remembered; say what is to be known, not what is to be done.';
+const REFUSED = 'The text contains commands or requests elevated rights and was not stored. Store facts, not instructions.';
 
 const SUSPECT_TAGS = ['security-tainted', 'security:memory_tainted'];
 
 /**
- * Keeps an entry, if what it says may be kept. One that looks like instructions is trusted as what comes from outside;
- * FAILED_PRECONDITION for one that asks for commands. Undefined when there is one of its id already. Whoever answers for it tells the
- * index first.
+ * Screens and stores a memory. A text that looks like instructions is stored as `external`; a text with commands is rejected with
+ * FAILED_PRECONDITION. Returns undefined if the id exists. The caller adds the entry to the index.
  */
 export async function remember(
   { entries, store }: Pick<Entries, 'entries' | 'store'>,
@@ -69,7 +67,7 @@ export async function remember(
   return (await inserted(() => entries.for(ctx.principal).insert(entry, { emit }))) ? entry : undefined;
 }
 
-/** Nothing is kept longer than it can be found. */
+/** The document is removed when the memory expires. */
 function lastingUntil(entry: EntryDocument): EntryDocument {
   return entry.expiresAt === undefined ? entry : { ...entry, forgetAt: entry.expiresAt };
 }

@@ -3,7 +3,6 @@ import type { Entries } from '../entries/store-entry.ts';
 import type { QuestionCache } from '../vectors/query-vector-cache.ts';
 import type { VectorMaker } from '../vectors/vector-maker.ts';
 
-/** What every handler works with. */
 export interface Given extends Entries {
   settings: Settings<'routing' | 'embedding'>;
   maker: VectorMaker;

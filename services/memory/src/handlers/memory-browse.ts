@@ -4,7 +4,7 @@ import { readFound } from '../entries/read-entries.ts';
 import { agentOf, ownersFor } from '../entries/memory-scope.ts';
 import type { Given } from './handler-deps.ts';
 
-/** Of a longer text a list shows its beginning. */
+/** Longer texts are truncated in the list. */
 const MOST_CHARS = 500;
 
 export function memoryBrowse({ entries, store, index, settings }: Given): Handler<'memory.browse'> {

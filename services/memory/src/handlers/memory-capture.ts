@@ -8,14 +8,14 @@ import type { Given } from './handler-deps.ts';
 
 type Captured = Input<'memory.capture'>['captured'][number];
 
-/** Keeps each once, however often it is told. What may not be remembered is left out, and said in an event. */
+/** Stores captured turns, each once. Rejected texts are skipped and reported in an event. */
 export function memoryCapture(given: Given): Handler<'memory.capture'> {
   return async ({ captured }, ctx) => {
     const kept = (await Promise.all(captured.map((one) => keep(given, one, ctx)))).filter((entry) => entry !== undefined);
     if (kept.length > 0) await given.index.note(ctx.principal.tenant, kept);
     if (captured.every(({ unlessAlike }) => unlessAlike === undefined)) return { stored: kept.length };
     let stored = 0;
-    // One after the other: of two that are alike one stays.
+    // Sequentially, so that one of two similar texts stays.
     for (const entry of kept) if (!(await leaveOut(given, ctx, entry, captured))) stored += 1;
     return { stored };
   };
@@ -50,8 +50,8 @@ async function keep(given: Given, captured: Captured, ctx: Ctx): Promise<EntryDo
 }
 
 /**
- * Forgets one again that says what is remembered already: only what is in the index can be compared. Who dies in between leaves it beside
- * the other, as reviews find it.
+ * Deletes a captured memory that is similar to an existing one. The comparison needs the index, so the entry is stored first; after a
+ * crash in between a review merges both.
  */
 async function leaveOut({ entries, store, index }: Given, ctx: Ctx, entry: EntryDocument, captured: readonly Captured[]): Promise<boolean> {
   const { tenant } = ctx.principal;
@@ -70,7 +70,7 @@ async function leaveOut({ entries, store, index }: Given, ctx: Ctx, entry: Entry
   });
   const others = alike.filter((one) => one !== id);
   if (others.length === 0) return false;
-  // An index may be a moment behind.
+  // The index may lag behind.
   const { items } = await entries.for(ctx.principal).find({ id: { in: others }, goneAt: null }, { limit: MOST_ALIKE });
   if (items.length === 0) return false;
   const gone = await forget(entries.for(ctx.principal), { id, now: store.now() });
@@ -80,7 +80,7 @@ async function leaveOut({ entries, store, index }: Given, ctx: Ctx, entry: Entry
 
 const MOST_ALIKE = 5;
 
-/** The same for the same turn, in the form of every other id. */
+/** Derives a UUID from the turn id. */
 function idOf(turnId: string): string {
   const hex = createHash('sha256').update(`turn ${turnId}`).digest('hex');
   return [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`, hex.slice(20, 32)].join('-');

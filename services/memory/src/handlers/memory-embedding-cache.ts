@@ -3,9 +3,9 @@ import type { Handler } from '@switchyard/bus';
 import type { LevelStats } from '../vectors/query-vector-cache.ts';
 import type { Given } from './handler-deps.ts';
 
-/** Of this replica, but for what all of them keep together; each counts what it was asked itself. */
-export function memoryEmbeddingCache({ settings, maker, questions }: Given): Handler<'memory.embeddingCache'> {
-  return async () => {
+/** Statistics of this replica. Only the database level is shared by all replicas. */
+export function memoryEmbeddingCache({ index, settings, maker, questions }: Given): Handler<'memory.embeddingCache'> {
+  return async (_params, ctx) => {
     const { enabled, cache } = settings.current.embedding;
     const { l1, l2 } = await questions.stats();
     return {
@@ -22,6 +22,13 @@ export function memoryEmbeddingCache({ settings, maker, questions }: Given): Han
       vecAvailable: maker.model() !== undefined && maker.breaker() !== 'open',
       circuitBreaker: { state: maker.breaker() },
     };
+
+    /** Statistics of vectors that are computed by the index. */
+    async function local(): Promise<LevelStats> {
+      const there = await (await index.get(ctx.signal))?.cacheStats();
+      const { size, ...counts } = there ?? { size: 0, hits: 0, misses: 0, evictions: 0 };
+      return { ...counts, entries: size, maxEntries: cache.maxEntries };
+    }
   };
 }
 

@@ -5,7 +5,7 @@ import { everyEntry } from '../entries/read-entries.ts';
 import { isVisible } from '../entries/memory-scope.ts';
 import type { Given } from './handler-deps.ts';
 
-/** Read from the documents, page by page, oldest first; what is written meanwhile may be in it or not. */
+/** Exports all visible memories, oldest first. Concurrent writes may or may not be included. */
 export function memoryExport({ entries, store }: Given): Handler<'memory.export'> {
   return async (_params, { principal, signal }) => {
     const now = store.now();
@@ -16,7 +16,7 @@ export function memoryExport({ entries, store }: Given): Handler<'memory.export'
       if (found.length > MAX.all) {
         throw new ServiceError(
           'FAILED_PRECONDITION',
-          `There are more than ${MAX.all} memories, which is more than one answer holds; page through them with memory.browse.`,
+          `There are more than ${MAX.all} memories, the limit of one answer. Use memory.browse instead.`,
         );
       }
     }

@@ -4,12 +4,12 @@ import { forget } from '../entries/delete-entries.ts';
 import { everyEntry } from '../entries/read-entries.ts';
 import type { Given } from './handler-deps.ts';
 
-/** Forgets page after page; whoever asks again after a failure ends what is left. */
+/** Deletes page by page. After a failure the call can be repeated. */
 export function memoryFlush({ entries, store, index }: Given): Handler<'memory.flush'> {
   return async (_params, { principal, signal, log }) => {
     const { client, tenant, sessions, agent } = principal;
     if (sessions === 'own' || agent !== undefined) {
-      throw new ServiceError('PERMISSION_DENIED', 'memory.flush forgets what the whole tenant remembers, which is not yours alone to do.');
+      throw new ServiceError('PERMISSION_DENIED', 'memory.flush deletes the memories of the whole tenant. Tokens limited to their own sessions and agents cannot call it.');
     }
     const mine = entries.for(principal);
     const now = store.now();

@@ -6,8 +6,8 @@ import type { Given } from './handler-deps.ts';
 const PAGE = 200;
 
 /**
- * Forgets page after page; whoever asks again after a failure ends what is left. What was made of these memories and of others stands
- * for the others alone from then on, before these are gone: afterwards nothing says any more of which session they were.
+ * Deletes the memories of a session page by page; after a failure the call can be repeated. Observations are updated first, because
+ * deleted memories no longer name their session.
  */
 export function memoryForgetSession(given: Given): Handler<'memory.forgetSession'> {
   const { entries, store, index } = given;
@@ -34,13 +34,13 @@ interface Asked {
   signal: AbortSignal;
 }
 
-/** Gives how many observations went with it. */
+/** Removes the session from observations and returns how many were deleted. */
 async function unlinkAll(given: Given, tenant: string, { sessionKey, purgeDerived, signal }: Asked): Promise<number> {
   const mine = given.entries.for({ tenant });
   let forgotten = 0;
   for (let more = true; more;) {
     signal.throwIfAborted();
-    // One that was unlinked says the session no more.
+    // An updated observation no longer names the session, so the query makes progress.
     const { items, cursor } = await mine.find({ derivedAt: { gt: 0 }, sourceSessions: { has: sessionKey }, goneAt: null }, { limit: PAGE });
     for (const observation of items) {
       const gone = await unlink(given, tenant, { observation, without: (source) => source.sessionKey === sessionKey, purge: purgeDerived });

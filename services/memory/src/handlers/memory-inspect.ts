@@ -4,7 +4,7 @@ import { isVisible } from '../entries/memory-scope.ts';
 import { readStats } from './read-stats.ts';
 import type { Given } from './handler-deps.ts';
 
-/** What is another tenant's, or another client's, is as unknown as what never was. */
+/** Memories of other tenants and clients are returned as unknown. */
 export function memoryInspect(given: Given): Handler<'memory.inspect'> {
   const { entries, store } = given;
   return async ({ id, tenantId }, ctx) => {

@@ -6,14 +6,14 @@ import { SHARED } from '../entries/memory-scope.ts';
 import { vectorsFor } from './query-vectors.ts';
 import type { Given } from './handler-deps.ts';
 
-/** Texts that begin alike say the same. */
+/** Texts that share a beginning of this length count as duplicates. */
 const ALIKE_CHARS = 200;
 const OVER_FETCH = 2;
 const MOST = 100;
-/** A turn waits for all of it 150 ms: by then it is to have what its words find. */
+/** A turn waits 150 ms for the recall, so the vector must leave time for the word search. */
 const VECTOR_MS = 100;
 
-/** What everybody may know and what this client said itself: whatever a token may read, a conversation is not told to somebody else. */
+/** Recalls shared memories and memories of the client. Conversations of other clients are never recalled, whatever the token may read. */
 export function memoryRecall(given: Given): Handler<'memory.recall'> {
   const { entries, store, index } = given;
   return async ({ agentId, query, maxResults, maxChars, minScore, trustLevels, reranked = false }, ctx) => {
@@ -41,7 +41,7 @@ export function memoryRecall(given: Given): Handler<'memory.recall'> {
   };
 }
 
-/** The best that fit together. A text that is too long is left out: half of it may say something else. */
+/** The best entries that fit. A text that is too long is skipped, because a part of it could mislead. */
 function fitting(found: readonly EntryDocument[], { maxResults, maxChars }: { maxResults: number; maxChars: number }): EntryDocument[] {
   const beginnings = new Set<string>();
   const kept: EntryDocument[] = [];

@@ -5,7 +5,7 @@ import { agentOf, ownersFor } from '../entries/memory-scope.ts';
 import { vectorsFor } from './query-vectors.ts';
 import type { Given } from './handler-deps.ts';
 
-/** A search waits so long for the vector of its question, and goes on by words alone then. */
+/** After this time a search continues without the vector of its query. */
 const VECTOR_MS = 2_000;
 
 export function memorySearch(given: Given): Handler<'memory.search'> {

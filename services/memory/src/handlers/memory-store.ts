@@ -4,7 +4,7 @@ import { agentOf, SHARED } from '../entries/memory-scope.ts';
 import { remember } from '../entries/store-entry.ts';
 import type { Given } from './handler-deps.ts';
 
-/** Answers once it is kept, and can be found at the replica that answers. */
+/** Answers once the memory is stored and in the index of this replica. */
 export function memoryStore(given: Given): Handler<'memory.store'> {
   return async ({ content, metadata, memory_type, tags, expires_at, agent_id }, ctx) => {
     const { client, agent, session, sessions } = ctx.principal;

@@ -1,7 +1,7 @@
 import type { Ctx } from '@switchyard/bus';
 import type { Given } from './handler-deps.ts';
 
-/** Returns the vector of a query, or undefined without a model or if the model does not answer in time. */
+/** The vector of a query: from the provider, false if it is unavailable, or true if the index computes it. */
 export async function vectorsFor(
   { maker, settings }: Pick<Given, 'maker' | 'settings'>,
   query: string,

@@ -3,7 +3,12 @@ import type { Ctx } from '@switchyard/bus';
 import type { Given } from './handler-deps.ts';
 import { ownersFor } from '../entries/memory-scope.ts';
 
-/** What the caller may know of, counted in this replica's index. */
+/** The name of the embedding model for clients. */
+export function embedderOf({ model }: Pick<VectorMaker, 'model'>): string {
+  return model()?.name ?? 'local';
+}
+
+/** Counts the memories that the caller may see in the index of this replica. */
 export async function readStats(
   { store, index, maker, questions }: Given,
   ctx: Pick<Ctx, 'principal' | 'signal'>,

@@ -10,7 +10,7 @@ import { memory } from '../service.ts';
 const admin = principal({ scopes: ['*'] });
 const CONTENT = 'The lighthouse keeper is called Anselm.';
 
-/** Which of these files of an index there are once something is remembered, and found. */
+/** Which of these index files exist after a memory was stored and found. */
 async function files(settings: object, ...paths: string[]): Promise<boolean[]> {
   await using data = await tempDir();
   await using app = await testService(memory, { as: admin, settings: { memory: settings }, env: { SWITCHYARD_DATA: data.path } });
@@ -19,17 +19,17 @@ async function files(settings: object, ...paths: string[]): Promise<boolean[]> {
   return paths.map((path) => existsSync(join(data.path, 'index', path)));
 }
 
-test('the index is where the settings want it', async () => {
+test('memory.dbPath selects the directory of the index', async () => {
   assert.deepEqual(await files({}, 'memory/1/index.db'), [true]);
   assert.deepEqual(await files({ dbPath: 'fast/of-memories' }, 'fast/of-memories/1/index.db', 'memory'), [true, false]);
 });
 
-test('what is written goes to a log first, or where that may not be to no file beside it', async () => {
+test('memory.walMode controls the write-ahead log', async () => {
   assert.deepEqual(await files({}, 'memory/1/index.db-wal'), [true]);
   assert.deepEqual(await files({ walMode: false }, 'memory/1/index.db', 'memory/1/index.db-wal'), [true, false]);
 });
 
-test('an index that is to be elsewhere is made there, and nothing of it stays behind', async () => {
+test('a changed dbPath rebuilds the index there and empties the old one', async () => {
   await using data = await tempDir();
   await using app = await testService(memory, { as: admin, env: { SWITCHYARD_DATA: data.path } });
   const left = join(data.path, 'index/memory/1/index.db');
@@ -41,13 +41,13 @@ test('an index that is to be elsewhere is made there, and nothing of it stays be
   const bus = await app.host.connect('registry');
   await (await bus.kv(CONFIG_BUCKET)).put('head', Buffer.from(JSON.stringify({ layer: { memory: { dbPath: 'moved' } } })));
   for (const until = performance.now() + 10_000; !existsSync(join(data.path, 'index/moved/1/index.db')); await nextTurn()) {
-    assert.ok(performance.now() < until, 'it is not moved');
+    assert.ok(performance.now() < until, 'the index was not moved');
     assert.equal(await finds(), true);
   }
   assert.deepEqual([await finds(), holds()], [true, false]);
 });
 
-test('nothing outside of the indexes can be named', () => {
+test('rejects a dbPath outside of the index directory', () => {
   for (const dbPath of ['/etc', '../sessions', 'a/../../b', './a', 'a/..', '']) {
     const { error } = sections.memory.safeParse({ dbPath });
     assert.deepEqual(

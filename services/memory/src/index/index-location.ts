@@ -2,10 +2,10 @@ import { join } from 'node:path';
 import type { Settings } from '@switchyard/service-kit';
 import type { IndexPlace } from './memory-index.ts';
 
-/** The name that says nothing in particular: that of the setting as it is shipped. */
+/** Default of `memory.dbPath`; it selects the default directory. */
 const USUAL = 'memory.db';
 
-/** Where the settings want the index, below `dir`; one object for as long as they want the same. */
+/** Resolves the index directory below `dir`. Returns the same object until the settings change. */
 export function createPlace(dir: string, settings: Settings<'memory'>): () => IndexPlace {
   let from: unknown;
   let place: IndexPlace | undefined;

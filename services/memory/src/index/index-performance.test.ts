@@ -8,16 +8,16 @@ import { memory } from '../service.ts';
 const MEMORIES = 10_000;
 const AT_ONCE = 100;
 const SEARCHES = 200;
-/** A search may compute so long in one piece before it lets others go on. */
+/** Maximum time that a search may block the event loop. */
 const HELD_MS = 20;
 
-/** Words as seldom as those of a language: the n-th as often as one in n. */
+/** Words with the frequencies of a natural language (Zipf). */
 const WORDS = Array.from(
   { length: 4_000 },
   (_, n) => ['ta', 'ri', 'mo', 'ke', 'lu', 'so', 'ne', 'va'].map((part, at) => ((n >> at) & 1 ? part : '')).join('') + n.toString(36),
 );
 
-test('among ten thousand memories a search is quick, and holds nobody else up', { timeout: 120_000 }, async (t) => {
+test('searches ten thousand memories quickly and without blocking the event loop', { timeout: 120_000 }, async (t) => {
   const { below } = dice(17);
   const word = (): string => WORDS[Math.floor(WORDS.length ** (below(1_000) / 1_000)) - 1] ?? 'tide';
   const sentence = (words: number): string => Array.from({ length: words }, word).join(' ');
@@ -49,15 +49,12 @@ test('among ten thousand memories a search is quick, and holds nobody else up', 
     `search p50 ${at(0.5)} ms, p99 ${at(0.99)} ms; the loop was held for ${held.computed.toFixed(1)} ms at most, ${held.passed.toFixed(1)} ms by the clock, an idle thread beside it for ${late.toFixed(1)} ms`,
   );
   t.diagnostic(`processor time of this thread ${cpu.toFixed(2)} ms a search`);
-  // What it costs elsewhere, it must not cost here: a machine that is busy makes everything late, and nothing dearer.
+  // The test compares CPU time, because a busy machine delays everything without using more CPU.
   assert.ok(cpu < 10, `${cpu} ms`);
   assert.ok(held.computed <= HELD_MS, `${held.computed} ms`);
 });
 
-/**
- * The longest piece of work of this thread: what it computed meanwhile, and what passed on the clock. A machine that is busy makes the
- * second longer, and not the first.
- */
+/** The longest block of this thread, in CPU time and in wall time. A busy machine increases only the wall time. */
 function watchLoop(): () => { computed: number; passed: number } {
   const longest = { computed: 0, passed: 0 };
   let [at, cpu] = [performance.now(), process.threadCpuUsage()];
@@ -78,7 +75,7 @@ function computedMs({ user, system }: NodeJS.CpuUsage): number {
   return (user + system) / 1_000;
 }
 
-/** How late a thread was at most that had nothing to do: as late as the machine makes everybody. */
+/** The maximum delay of an idle thread, caused by the machine. */
 async function watchIdleThread(): Promise<() => Promise<number>> {
   const source = `
     const { parentPort } = require('node:worker_threads');

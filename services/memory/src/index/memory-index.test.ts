@@ -8,7 +8,7 @@ import { principal, tempDir, testService } from '@switchyard/testkit';
 import { memory } from '../service.ts';
 
 const admin = principal({ scopes: ['*'] });
-/** What another replica wrote is found by then. */
+/** Writes of another replica are found within this time. */
 const WITHIN_MS = 1_000;
 const QUESTIONS = ['tide', 'harbour master', 'crane rope', 'lighthouses', 'wind in the sails', 'number 17', 'nothing of it'];
 const WORDS = ['tide', 'harbour', 'crane', 'rope', 'lighthouse', 'wind', 'sail', 'master', 'ship', 'keel'];
@@ -17,24 +17,24 @@ function textOf(n: number): string {
   return `Note number ${n}: ${[1, 2, 3, 5].map((k) => WORDS[(n * k + k) % WORDS.length]).join(' ')}.`;
 }
 
-/** All that a client can see of an index. */
+/** Everything that a client can see of an index. */
 async function answersOf(bus: Bus): Promise<unknown> {
   const searches = await Promise.all(QUESTIONS.map((query) => bus.call('memory.search', { query, limit: 20 })));
   const { cacheHitRate: _, ...stats } = await bus.call('memory.stats', {});
   return { searches, stats, pages: await bus.call('memory.browse', { limit: 50, sort: 'oldest' }) };
 }
 
-/** How long it takes until it is so. */
+/** Waits for a condition and returns the time. */
 async function until(isSo: () => Promise<boolean>): Promise<number> {
   const began = performance.now();
   while (!(await isSo())) {
-    assert.ok(performance.now() - began < 10 * WITHIN_MS, 'it is not so after ten times as long');
+    assert.ok(performance.now() - began < 10 * WITHIN_MS, 'the condition did not hold after ten times as long');
     await wait(10);
   }
   return performance.now() - began;
 }
 
-test('an index that was thrown away is written anew from the documents, equal', async () => {
+test('rebuilds a deleted index from the documents', async () => {
   await using data = await tempDir();
   let before: unknown;
   {
@@ -56,7 +56,7 @@ test('an index that was thrown away is written anew from the documents, equal', 
   assert.deepEqual(await answersOf(again.bus), before);
 });
 
-test('what one replica wrote or forgot another one knows within a second', async () => {
+test('a replica finds writes and deletions of another within a second', async () => {
   await using data = await tempDir();
   await using one = await testService(memory, { data: data.path, as: admin });
   await using other = await testService(memory, { data: data.path, as: admin });
@@ -67,12 +67,12 @@ test('what one replica wrote or forgot another one knows within a second', async
   const took = await until(() => finds('lighthouse'));
   assert.ok(took <= WITHIN_MS, `${took} ms`);
   await one.bus.call('memory.delete', { id });
-  assert.equal(await finds('lighthouse'), false, 'at once: the documents say what is there');
+  assert.equal(await finds('lighthouse'), false, 'at once, because hits are checked against the documents');
   await until(async () => (await other.bus.call('memory.stats', {})).totalEntries === 1);
   assert.deepEqual(await answersOf(other.bus), await answersOf(one.bus));
 });
 
-test('who was away follows what happened meanwhile', async () => {
+test('a restarted replica catches up', async () => {
   await using data = await tempDir();
   await using one = await testService(memory, { data: data.path, as: admin });
   const { id } = await one.bus.call('memory.store', { content: 'Soon to be forgotten.' });
@@ -87,7 +87,7 @@ test('who was away follows what happened meanwhile', async () => {
   assert.equal((await back.bus.call('memory.stats', {})).totalEntries, 1);
 });
 
-test('while nothing is remembered there is no index, and everything is answered', async () => {
+test('answers without an index while no memory is stored', async () => {
   await using data = await tempDir();
   await using app = await testService(memory, { data: data.path, as: admin });
   assert.deepEqual(await app.bus.call('memory.search', { query: 'anything' }), { results: [] });
@@ -97,7 +97,7 @@ test('while nothing is remembered there is no index, and everything is answered'
   await assert.rejects(rm(join(data.path, 'index')), { code: 'ENOENT' });
 });
 
-test('many at once are all kept and all found', async () => {
+test('stores and finds concurrent writes', async () => {
   await using app = await testService(memory, { as: admin });
   const stored = await Promise.all(Array.from({ length: 200 }, (_, n) => app.bus.call('memory.store', { content: textOf(n) })));
   assert.equal(new Set(stored.map(({ id }) => id)).size, 200);
@@ -105,7 +105,7 @@ test('many at once are all kept and all found', async () => {
   assert.deepEqual([totalEntries, embeddedEntries], [200, 0]);
 });
 
-test('with embedding off there are words alone, and it is said', async () => {
+test('reports word search only if embedding is disabled', async () => {
   await using app = await testService(memory, { as: admin, settings: { embedding: { enabled: false } } });
   await app.bus.call('memory.store', { content: 'The physiotherapist called.' });
   assert.deepEqual(await app.bus.call('memory.search', { query: 'fysiotherapist' }), { results: [] });

@@ -5,15 +5,15 @@ import type { Logger } from '@switchyard/telemetry';
 import { GONE_MS, type EntryDocument } from '../documents/collections.ts';
 import { toIndexed } from '../documents/entry.ts';
 
-/** This replica's index of what is remembered. It follows the documents, and is opened when there is something to find. */
+/** The search index of this replica. It follows the documents and is opened once there is a memory. */
 export interface MemoryIndex extends AsyncDisposable {
-  /** The index, once it knows all that was there when it was opened; undefined while nothing was ever remembered. */
+  /** Returns the index once it has caught up. Undefined while no memory was ever stored. */
   get(signal?: AbortSignal): Promise<SearchIndex | undefined>;
-  /** What was written here can be found here at once. Never fails: what is missed here is followed later. */
+  /** Adds entries written by this replica, so that it finds them at once. Never fails: missed entries are followed later. */
   note(tenant: string, written: readonly EntryDocument[]): Promise<void>;
 }
 
-/** Below `dir` each process has an index of its own. */
+/** Each process has its own index below `dir`. */
 export interface IndexPlace {
   dir: string;
   wal: boolean;
@@ -22,17 +22,19 @@ export interface IndexPlace {
 export interface MemoryIndexDeps {
   entries: Collection<EntryDocument>;
   store: Pick<Store, 'now' | 'identity'>;
-  /** Where the indexes of this machine are, and how they are kept: one that is to be elsewhere is made anew there. */
+  /** Location of the indexes of this machine. After a change the index is rebuilt in the new location. */
   place: () => IndexPlace;
-  /** Who makes vectors, if a provider does: an index of another one's is begun anew. */
+  /** Maximum number of cached query vectors. */
+  cachedVectors: () => number;
+  /** The embedding model of a provider. After a change the index is rebuilt. */
   model?: () => VectorModel | undefined;
   log: Logger;
   clock: Clock;
-  /** How often is looked for what other replicas wrote. */
+  /** Interval at which writes of other replicas are read. */
   lookMs: number;
 }
 
-/** A write is seen some time after the moment that is written in it: so much is read again, each time and now and then. */
+/** A write becomes visible after the time in its document, so each poll overlaps the last one, and every 20th poll overlaps more. */
 const OVERLAP_MS = 2_000;
 const LONG_OVERLAP_MS = 30_000;
 const LONG_EVERY = 20;
@@ -41,9 +43,9 @@ const PAGE = 200;
 interface Followed {
   index: SearchIndex;
   place: IndexPlace;
-  /** Whose vectors it takes. */
+  /** The model of its vectors. */
   model: VectorModel | undefined;
-  /** All that was written before is in it. */
+  /** All writes before this time are in the index. */
   to: number;
 }
 
@@ -55,7 +57,7 @@ export function createMemoryIndex(deps: MemoryIndexDeps): MemoryIndex {
   let looking: Promise<void> = Promise.resolve();
   let [looks, busy, closed] = [0, false, false];
 
-  /** Reads what was written since, page by page, into the index. */
+  /** Reads new writes into the index, page by page. */
   async function follow({ index, place, model, to }: Followed, overlapMs: number): Promise<Followed> {
     const began = store.now();
     const since = Math.max(0, to - overlapMs);
@@ -82,8 +84,8 @@ export function createMemoryIndex(deps: MemoryIndexDeps): MemoryIndex {
     const options = { identity: store.identity, vectorModel: model, wal: place.wal };
     const index = openSearchIndex(place.dir, options);
     try {
-      let to = await index.getPosition();
-      // What was forgotten meanwhile may have left no trace.
+      let to = await index.followedTo();
+      // Tombstones of deletions since then may already be removed.
       if (to !== null && to < store.now() - GONE_MS / 2) {
         await index.clear();
         to = null;
@@ -96,19 +98,19 @@ export function createMemoryIndex(deps: MemoryIndexDeps): MemoryIndex {
     }
   }
 
-  /** What stays behind where nobody looks would outlive what is forgotten. */
+  /** Empties the index at the old location, because it would keep deleted memories. */
   async function leave({ dir }: IndexPlace): Promise<void> {
     if (followed === undefined) return;
     const { index, place } = followed;
     try {
       if (index.alive && place.dir !== dir) await index.clear();
     } catch (err) {
-      log.warn({ err, errorKind: 'resource', hint: `remove ${place.dir}` }, 'an index that is elsewhere now could not be emptied');
+      log.warn({ err, errorKind: 'resource', hint: `remove ${place.dir}` }, 'failed to empty the memory index at its old location');
     }
     await index[Symbol.asyncDispose]();
   }
 
-  /** One that can be asked, and whose vectors are made as they are now. */
+  /** The open index, if it is alive and has the current model and location. */
   function current(): Followed | undefined {
     if (!followed?.index.alive || followed.model?.name !== deps.model?.()?.name) return undefined;
     const { dir, wal } = deps.place();
@@ -119,7 +121,7 @@ export function createMemoryIndex(deps: MemoryIndexDeps): MemoryIndex {
     return (await all.find({ changedAt: { gte: 0 } }, { sort: [['changedAt', 'asc']], limit: 1 })).items.length > 0;
   }
 
-  /** Whoever comes while it is opened waits for the same one. */
+  /** Coalesces concurrent calls into one. */
   function opened(): Promise<Followed | undefined> {
     return (opening ??= open().finally(() => (opening = undefined)));
   }
@@ -137,7 +139,7 @@ export function createMemoryIndex(deps: MemoryIndexDeps): MemoryIndex {
     busy = true;
     looking = look()
       .catch((err: unknown) => {
-        if (!closed) log.warn({ err, errorKind: 'dependency', hint: 'it is tried again in a moment' }, 'the memory index does not follow');
+        if (!closed) log.warn({ err, errorKind: 'dependency', hint: 'it is retried' }, 'the memory index does not follow the documents');
       })
       .finally(() => (busy = false));
   });
@@ -149,13 +151,13 @@ export function createMemoryIndex(deps: MemoryIndexDeps): MemoryIndex {
     async note(tenant, written) {
       try {
         const there = current() ?? (await opened());
-        // What opening it has read already is passed over.
+        // Entries that were already read when opening are skipped.
         await there?.index.apply(
           written.map((entry) => toIndexed(tenant, entry, there.model)),
           null,
         );
       } catch (err) {
-        log.warn({ err, errorKind: 'dependency', hint: 'it is followed in a moment' }, 'a memory is not in the index yet');
+        log.warn({ err, errorKind: 'dependency', hint: 'the next poll adds it' }, 'failed to add a memory to the index');
       }
     },
     async [Symbol.asyncDispose]() {
@@ -168,12 +170,12 @@ export function createMemoryIndex(deps: MemoryIndexDeps): MemoryIndex {
   };
 }
 
-/** Waits no longer than whoever asks. */
+/** Waits until the caller's signal aborts. */
 async function until<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return work;
   signal.throwIfAborted();
   const { promise, reject } = Promise.withResolvers<never>();
-  const leave = (): void => reject(new ServiceError('CANCELLED', 'nobody waits for it any more', { cause: signal.reason }));
+  const leave = (): void => reject(new ServiceError('CANCELLED', 'the caller cancelled the request', { cause: signal.reason }));
   signal.addEventListener('abort', leave, { once: true });
   try {
     return await Promise.race([work, promise]);

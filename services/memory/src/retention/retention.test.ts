@@ -12,7 +12,7 @@ const ENOUGH_MS = 10_000;
 
 type Put = Partial<EntryDocument> & { id: string; daysOld: number };
 
-/** A memory service that keeps house all the time, and what was written into its documents before. */
+/** Starts a memory service with a short sweep interval on prepared documents. */
 async function start(settings: ConfigurationPatch, before: readonly Put[]) {
   const stack = new AsyncDisposableStack();
   const data = stack.use(await tempDir());
@@ -40,7 +40,7 @@ async function write({ host }: TestService, before: readonly Put[]): Promise<voi
 const left = async ({ bus }: TestService): Promise<string[]> =>
   (await bus.call('memory.export', {})).entries.map(({ id }) => id).toSorted();
 
-/** Once house was kept; it stays so. */
+/** Waits for a sweep and checks that the result is stable. */
 async function settled(app: TestService, expected: readonly string[]): Promise<void> {
   const until = performance.now() + ENOUGH_MS;
   while ((await left(app)).length > expected.length && performance.now() < until) await wait(20);
@@ -53,7 +53,7 @@ const several = (name: string, count: number, more: Partial<Put> = {}): Put[] =>
   Array.from({ length: count }, (_, n) => ({ id: `${name}-${n}`, daysOld: 50 - n, ...more }));
 const ids = (puts: readonly Put[]): string[] => puts.map(({ id }) => id);
 
-test('what is older than retention.maxAgeDays is forgotten, but nothing that is the system’s', async () => {
+test('deletes memories older than retention.maxAgeDays except system memories', async () => {
   const old = { id: 'old', daysOld: 11 };
   const kept = [
     { id: 'young', daysOld: 9 },
@@ -63,14 +63,14 @@ test('what is older than retention.maxAgeDays is forgotten, but nothing that is 
   await settled(house.app, ids(kept));
 });
 
-test('of an agent that remembers more than retention.maxEntries the oldest goes, whatever its kind; the system’s neither goes nor counts', async () => {
+test('deletes the oldest memories of an agent above retention.maxEntries and ignores system memories', async () => {
   const mine = several('mine', 6, { memoryType: 'semantic', tags: [] });
   const kept = [...mine.slice(2), ...several('rule', 3, { trustLevel: 'system' }), ...several('other', 4, { agentId: 'other' })];
   await using house = await start({ memory: { retention: { maxEntries: 4 } } }, [...mine.slice(0, 2), ...kept]);
   await settled(house.app, ids(kept));
 });
 
-test('what collects by itself is thinned to compaction.targetSize once it is more than the threshold; what was stored on purpose stays', async () => {
+test('thins captured memories to compaction.targetSize above the threshold and keeps stored ones', async () => {
   const collected = several('collected', 8);
   const few = several('few', 6, { agentId: 'other' });
   const known = several('known', 9, { memoryType: 'semantic' });
@@ -80,7 +80,7 @@ test('what collects by itself is thinned to compaction.targetSize once it is mor
   await settled(house.app, ids([...collected.slice(5), ...few, ...known, ...stored]));
 });
 
-test('0 is without a bound, and compaction.enabled false is none', async () => {
+test('treats 0 as unlimited and skips compaction if it is disabled', async () => {
   const all = several('all', 8, { daysOld: 5_000 });
   const settings = { memory: { retention: { maxAgeDays: 0, maxEntries: 0 }, compaction: { enabled: false, threshold: 2, targetSize: 1 } } };
   await using house = await start(settings, all);

@@ -15,29 +15,29 @@ export interface TendingDeps {
   settings: Settings<'memory'>;
   log: Logger;
   clock: Clock;
-  /** How often is looked for what is too old or too many. */
+  /** Interval of the sweep. */
   tendMs: number;
 }
 
 const DAY_MS = 86_400_000;
 const BATCH = 200;
-/** What is trusted as the system's goes only when somebody says so. */
+/** Memories of the trust level `system` are deleted only on request. */
 const MAY_GO: z.infer<typeof TrustLevel>[] = ['learned', 'external'];
-/** What collects by itself while people talk. What was stored on purpose is nothing of that. */
+/** Memories captured from conversations, as opposed to memories stored on request. */
 const COLLECTED = { kinds: ['episodic', 'working'], tags: ['conversation'] };
 
 /**
- * Forgets what is too old or too much, as `memory.retention` and `memory.compaction` say: the oldest first, and never what is trusted as
- * the system's. Replicas that do it at once find the same entries, and each is forgotten once.
+ * Deletes memories beyond `memory.retention` and `memory.compaction`, oldest first, except memories of the trust level `system`.
+ * Replicas that sweep at once find the same entries, and each entry is deleted once.
  */
 export function startTending(deps: TendingDeps): AsyncDisposable {
   const { clock, log, tendMs } = deps;
   const failed = (err: unknown): void => {
-    log.warn({ err, errorKind: 'dependency', hint: 'it is tried again in a while' }, 'old memories were not forgotten');
+    log.warn({ err, errorKind: 'dependency', hint: 'the next sweep retries' }, 'failed to delete old memories');
   };
   return atIntervals({ clock, ms: tendMs, failed }, async (closed) => {
     const forgotten = await tend(deps, closed);
-    if (forgotten > 0) log.info({ forgotten }, 'memories were forgotten that were too old or too many');
+    if (forgotten > 0) log.info({ forgotten }, 'deleted memories beyond the retention limits');
   });
 }
 
@@ -52,7 +52,7 @@ async function tend(deps: TendingDeps, closed: () => boolean): Promise<number> {
   return forgotten;
 }
 
-/** 0 days is for ever. */
+/** 0 days means no limit. */
 async function forgetOld(deps: TendingDeps, days: number, closed: () => boolean): Promise<number> {
   if (days === 0) return 0;
   const createdAt = { lt: deps.store.now() - days * DAY_MS };
@@ -71,9 +71,9 @@ async function forgetOld(deps: TendingDeps, days: number, closed: () => boolean)
 }
 
 interface Thinning {
-  /** An agent that remembers more of them than this… */
+  /** Agents with more memories are thinned. */
   most: number;
-  /** …is left so many. */
+  /** Number of memories that remain. */
   left: number;
   kinds?: readonly string[];
   tags?: readonly string[];
@@ -94,7 +94,7 @@ async function thin(deps: TendingDeps, { most, left, ...which }: Thinning, close
   return forgotten;
 }
 
-/** Of what somebody else forgot meanwhile nothing is left to do. */
+/** Deletes entries and returns how many were deleted here and not by another replica. */
 async function forgetAll(deps: TendingDeps, tenant: string, ids: readonly string[]): Promise<number> {
   const { entries, store, index } = deps;
   const mine = entries.for({ tenant });

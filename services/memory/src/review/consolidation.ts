@@ -6,7 +6,7 @@ import { MOST_SOURCES, observationId, saidBy, type ObservationDeps } from './obs
 export interface Reviewing {
   tenant: string;
   agentId: string;
-  /** Memories that are so near to each other say the same. */
+  /** Minimum similarity of memories that are merged. */
   threshold: number;
   autoTags: readonly string[];
   limits: ReviewLimits;
@@ -19,11 +19,11 @@ export interface Reviewed {
   dedupHits: number;
 }
 
-/** So many are looked at in one review, the newest. */
+/** Number of newest memories that one review considers. */
 const MOST_REVIEWED = 500;
 const TRUST = ['learned', 'external'];
 
-/** Makes one observation of memories of one owner that say the same. What expires, and what is the system's, stands for itself. */
+/** Merges similar memories of one owner into observations. Expiring memories and system memories are skipped. */
 export async function consolidate(deps: ObservationDeps, reviewing: Reviewing): Promise<Reviewed> {
   const reviewed: Reviewed = { clustersProcessed: 0, observationsCreated: 0, dedupHits: 0 };
   const index = await deps.index.get();
@@ -62,7 +62,7 @@ async function near(
   );
 }
 
-/** What was made of some of them before stands for the others too from now on. */
+/** Adds the cluster to its existing observation, or derives a new one. */
 async function merge(
   deps: ObservationDeps,
   cluster: readonly EntryDocument[],
@@ -120,7 +120,7 @@ async function make(
   return there?.goneAt === undefined ? (there ?? undefined) : undefined;
 }
 
-/** Not where somebody else has changed it meanwhile. */
+/** Adds sources to an observation. Undefined if another write changed it meanwhile. */
 async function widen(
   { entries, store }: ObservationDeps,
   tenant: string,

@@ -5,8 +5,8 @@ import { forget } from '../entries/delete-entries.ts';
 import type { MemoryIndex } from '../index/memory-index.ts';
 
 /*
- * An observation stands for memories that say the same, its sources. They stay, and are found no more while it is there. It is written
- * before they are marked, so whoever dies in between leaves memories that are found beside it, and the next review marks them.
+ * An observation replaces similar memories, its sources, in searches. The sources stay stored and are hidden while it exists. It is
+ * written before the sources are marked: after a crash in between both are found, and the next review marks the sources.
  */
 
 export interface ObservationDeps {
@@ -15,7 +15,7 @@ export interface ObservationDeps {
   index: MemoryIndex;
 }
 
-/** What an observation says: what the longest of its sources does, trusted as the least of them is. */
+/** The content of an observation: the longest source, with the lowest trust level of all sources. */
 export function saidBy(
   sources: readonly EntryDocument[],
   more: readonly string[],
@@ -37,33 +37,33 @@ export function saidBy(
 }
 
 const OBSERVATION_TAG = 'observation';
-/** It did not collect by itself. */
+/** Tag of captured memories. Observations do not inherit it. */
 const COLLECTED_TAG = 'conversation';
 const MOST_TAGS = 100;
-/** Of one observation; what says the same beyond that stands for itself. */
+/** Maximum sources of one observation. Further similar memories stay separate. */
 export const MOST_SOURCES = 50;
 
-/** The same for the same sources. */
+/** Derives the id from the sources, so that a repeated review creates no duplicate. */
 export function observationId(sources: readonly EntryDocument[]): string {
   const ids = sources.map(({ id }) => id).toSorted();
   const hex = createHash('sha256').update(JSON.stringify(ids)).digest('hex');
   return [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`, hex.slice(20, 32)].join('-');
 }
 
-/** Its sources that are there. */
+/** The sources that are not deleted. */
 export async function sourcesOf(mine: Documents<EntryDocument>, { sourceIds = [] }: EntryDocument): Promise<EntryDocument[]> {
   if (sourceIds.length === 0) return [];
   return (await mine.find({ id: { in: sourceIds }, goneAt: null }, { limit: sourceIds.length })).items;
 }
 
 export interface Unlinking {
-  /** The sources that it is to stand for no more. */
+  /** Selects the sources to remove. */
   without: (source: EntryDocument) => boolean;
-  /** It goes whatever else supports it, and what does stands for itself again. */
+  /** Deletes the observation although sources remain; these are found again. */
   purge?: boolean;
 }
 
-/** Takes sources out of an observation, which says then what the others say. Without any it is forgotten. Gives whether it was. */
+/** Removes sources from an observation and derives it again from the rest. Without sources it is deleted. Returns whether it was deleted. */
 export async function unlink(
   { entries, store, index }: ObservationDeps,
   tenant: string,
@@ -89,7 +89,7 @@ export async function unlink(
   return gone !== null;
 }
 
-/** Forgets an observation with all that it stands for. Its sources go first: whoever asks again after a failure finds it still. */
+/** Deletes the sources of an observation before the observation itself, so that a failed call can be repeated. */
 export async function forgetSources({ entries, store, index }: ObservationDeps, tenant: string, observation: EntryDocument): Promise<void> {
   const mine = entries.for({ tenant });
   const now = store.now();

@@ -3,13 +3,13 @@ import type { EntryDocument } from '../documents/collections.ts';
 
 export type ReviewLimits = Pick<AgentConfig['memoryReview'], 'minMessages' | 'maxSessionsPerRun' | 'maxReviewTokens'>;
 
-/** What is kept of a session is what was said and what was answered. */
+/** A captured memory contains a message and its answer. */
 const MESSAGES_EACH = 2;
 const CHARS_PER_TOKEN = 4;
 
 /**
- * The memories that a review begins at, of those given, the newest first: those of the newest sessions that said enough, and what was
- * told outside of any, as many as there are tokens for, and one at least. What is near to them is found wherever it is from.
+ * Selects the memories that a review starts from, newest first: from the newest sessions with at least `minMessages`, and memories
+ * without a session, up to `maxReviewTokens` and at least one. Similar memories are then searched among all.
  */
 export function chooseSeeds<E extends Pick<EntryDocument, 'sessionKey' | 'content'>>(
   newestFirst: readonly E[],

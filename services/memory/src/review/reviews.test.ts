@@ -22,7 +22,7 @@ const log = createLogger({ level: 'warn', destination: { write: (line: string) =
 before(async () => void (app = await testService(defineMemory({ reviewMs: 50 }), { from: 'sessions', log })));
 after(() => app[Symbol.asyncDispose]());
 
-/** A tenant whose default agent reviews what it remembers, as it says. */
+/** A tenant whose default agent has this memoryReview. */
 async function house(review: object) {
   const tenant = `t-${randomUUID()}`;
   const admin = principal({ tenant, scopes: ['*'] });
@@ -37,7 +37,7 @@ async function house(review: object) {
     admin,
     bus,
     set,
-    /** Something that was kept of a session. */
+    /** A captured memory of a session. */
     async keep(content: string, session: string, client = admin.client): Promise<void> {
       const about = { turnId: `${tenant} ${session} ${content}`, agentId: 'default', sessionKey: keyOf(session) };
       const captured = [{ ...about, content, memoryType: 'semantic' as const, outside: false }];
@@ -65,24 +65,24 @@ async function until(isSo: () => Promise<boolean>): Promise<void> {
 
 const reviewed = ({ found }: House): Promise<void> => until(async () => (await found()).length === 1);
 
-describe('reviews of what agents remember', { concurrency: true }, () => {
-  test('what says the same is made one that lists its sources; what another owner said, and what says something else, stays', async () => {
+describe('memory reviews', { concurrency: true }, () => {
+  test('merges similar memories of one owner into an observation with its sources', async () => {
     const { keep, found } = await house({ enabled: true, autoTags: ['reviewed'] });
     for (const [n, text] of SAME.entries()) await keep(text, `s${n}`);
     await keep('Lunch was cold.', 's1');
     await keep(SAME[0] ?? '', 'theirs', 'ann');
     await until(async () => (await found()).length === 2);
     const [one] = (await found()).filter(({ sources }) => sources);
-    assert.equal(one?.content, SAME[2], 'the one that says most');
+    assert.equal(one?.content, SAME[2], 'the longest source');
     assert.equal(one?.sources?.length, 3);
     assert.deepEqual(one?.tags, ['observation', 'reviewed']);
     assert.equal((await found('lunch')).length, 1);
-    // The one that comes later joins what was made of the others.
+    // A later similar memory joins the observation.
     await keep(SAME[1] ?? '', 'later');
     await until(async () => (await found()).some(({ sources }) => sources?.length === 4) && (await found()).length === 2);
   });
 
-  test('sessions that said too little are left out of it', async () => {
+  test('skips sessions with too few messages', async () => {
     const { keep, found } = await house({ enabled: true, minMessages: 4 });
     for (const n of [0, 1]) await keep(`The tide table of ${n} hangs in the harbour office.`, `s${n}`);
     for (const text of SAME.slice(0, 2)) await keep(text, 'long');
@@ -90,7 +90,7 @@ describe('reviews of what agents remember', { concurrency: true }, () => {
     assert.equal((await found('tide table harbour')).length, 2);
   });
 
-  test('it is told how many were made one', async () => {
+  test('emits memory:consolidated with the counts', async () => {
     const { bus } = await house({ enabled: true });
     for (const content of SAME) await bus.call('memory.store', { content });
     for (;;) {
@@ -101,20 +101,20 @@ describe('reviews of what agents remember', { concurrency: true }, () => {
     }
   });
 
-  test('a session that is forgotten is no source any more: the others stay, and without any it is gone', async () => {
+  test('forgetting a session removes its sources, and the observation with its last source', async () => {
     const one = await house({ enabled: true });
     await keepAll(one);
     await reviewed(one);
     assert.equal(await one.forget('s2'), 1);
     const [kept, ...others] = await one.found();
     assert.deepEqual([kept?.sources?.length, others], [2, []]);
-    assert.notEqual(kept?.content, SAME[2], 'what only the session said is said no more');
+    assert.notEqual(kept?.content, SAME[2], 'the content of the session is gone');
     assert.deepEqual([await one.forget('s0'), await one.forget('s1')], [1, 2]);
     assert.deepEqual(await one.found(), []);
     assert.equal((await one.bus.call('memory.export', {})).totalEntries, 0);
   });
 
-  test('with purgeDerived what was made of it goes whole, and what others said stands for itself again', async () => {
+  test('purgeDerived deletes the observation and shows the remaining sources again', async () => {
     const one = await house({ enabled: true });
     await keepAll(one);
     await reviewed(one);
@@ -126,7 +126,7 @@ describe('reviews of what agents remember', { concurrency: true }, () => {
     assert.ok(left.length === 2 && left.every(({ sources }) => sources === undefined));
   });
 
-  test('who deletes an observation deletes what it stands for', async () => {
+  test('deleting an observation deletes its sources', async () => {
     const one = await house({ enabled: true });
     await keepAll(one);
     await reviewed(one);
@@ -135,16 +135,16 @@ describe('reviews of what agents remember', { concurrency: true }, () => {
     assert.equal((await one.bus.call('memory.export', {})).totalEntries, 0);
   });
 
-  test('without memoryReview, and below dedupThreshold, everything stays as it is', async () => {
+  test('changes nothing without memoryReview or below dedupThreshold', async () => {
     const houses = await Promise.all([house({ enabled: false }), house({ enabled: true, dedupThreshold: 1 })]);
     await Promise.all(houses.map(keepAll));
     await wait(2_200);
     assert.deepEqual(await Promise.all(houses.map(async ({ found }) => (await found()).length)), [3, 2]);
   });
 
-  test('a schedule that is none is warned of once, however often it is looked at', async () => {
+  test('logs an invalid schedule once', async () => {
     const one = await house({ enabled: true, schedule: 'every noon' });
-    const warned = () => logged.filter((line) => line.includes(one.admin.tenant) && line.includes('memoryReview.schedule is none')).length;
+    const warned = () => logged.filter((line) => line.includes(one.admin.tenant) && line.includes('memoryReview.schedule is invalid')).length;
     await until(async () => warned() > 0);
     await wait(300);
     assert.equal(warned(), 1);
@@ -152,7 +152,7 @@ describe('reviews of what agents remember', { concurrency: true }, () => {
     await until(async () => warned() === 2);
   });
 
-  test('a time of the schedule that another replica had is had by nobody else', async () => {
+  test('skips a scheduled time that another replica claimed', async () => {
     const one = await house({ enabled: true });
     const store = await app.host.store('memory');
     const { reviews } = await store.open({ reviews: reviewCollection });

@@ -14,7 +14,7 @@ export interface ReviewDeps extends ObservationDeps {
   env: Variables;
   clock: Clock;
   log: Logger;
-  /** How often is looked whether a review is due. */
+  /** Interval of the check for due reviews. */
   reviewMs: number;
 }
 
@@ -22,13 +22,13 @@ interface Due {
   tenant: string;
   agentId: string;
   review: AgentConfig['memoryReview'];
-  /** Schedules that are none, by agent: each is warned of once. */
+  /** Invalid schedules by agent. Each is logged once. */
   refused: Map<string, string>;
 }
 
 /**
- * Reviews what agents remember, when their `memoryReview` says so: once for each time of the schedule, however many replicas there are.
- * Who dies over a review leaves memories as they are, and the next one goes on.
+ * Reviews the memories of agents on the schedule of `memoryReview`, once per scheduled time over all replicas. A crashed review leaves
+ * valid memories, and the next review continues.
  */
 export async function startReviewing(deps: ReviewDeps): Promise<AsyncDisposable> {
   const { bus, env, clock, log, reviewMs } = deps;
@@ -37,7 +37,7 @@ export async function startReviewing(deps: ReviewDeps): Promise<AsyncDisposable>
   const agents = await watchBucket(bus, AGENTS_BUCKET, schema, log);
   const refused = new Map<string, string>();
   const failed = (err: unknown): void => {
-    log.warn({ err, errorKind: 'dependency', hint: 'the next review goes on' }, 'memories were not reviewed');
+    log.warn({ err, errorKind: 'dependency', hint: 'the next review continues' }, 'failed to review memories');
   };
   const reviewing = atIntervals({ clock, ms: reviewMs, failed }, async (closed) => {
     for (const { tenant, agentId, suspended, config } of agents.entries.values()) {
@@ -61,7 +61,7 @@ async function reviewWhenDue(deps: ReviewDeps, { tenant, agentId, review, refuse
   if (dueAt === undefined) {
     if (refused.get(name) === review.schedule) return;
     refused.set(name, review.schedule);
-    log.warn({ tenant, agentId, errorKind: 'config', hint: 'expected a cron expression like 0 2 * * *' }, 'memoryReview.schedule is none');
+    log.warn({ tenant, agentId, errorKind: 'config', hint: 'expected a cron expression like 0 2 * * *' }, 'memoryReview.schedule is invalid');
     return;
   }
   refused.delete(name);
@@ -74,7 +74,7 @@ async function reviewWhenDue(deps: ReviewDeps, { tenant, agentId, review, refuse
   bus.as(servicePrincipal('memory', tenant)).emit('memory:consolidated', { timestamp: store.now(), agentId, ...reviewed, durationMs });
 }
 
-/** The last time of a schedule that has come. Undefined for what is no schedule. */
+/** The last scheduled time in the past. Undefined for an invalid schedule. */
 function lastTime(schedule: string, now: number): number | undefined {
   try {
     return new Cron(schedule).previousRuns(1, new Date(now))[0]?.getTime();
@@ -83,7 +83,7 @@ function lastTime(schedule: string, now: number): number | undefined {
   }
 }
 
-/** One replica has it for each time. Of an agent whose review was turned on just now no time that was before counts. */
+/** Claims a scheduled time for this replica. The first check of an agent only records the time, so that no past review runs. */
 async function claim(
   { reviews }: ReviewDeps,
   { tenant, agentId, dueAt }: { tenant: string; agentId: string; dueAt: number },

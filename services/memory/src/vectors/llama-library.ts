@@ -1,8 +1,8 @@
-/** What is asked of `node-llama-cpp`, as far as it is asked. */
+/** The part of `node-llama-cpp` that is used. */
 export interface LocalLibrary {
-  /** `never`: with what comes with it, and without making anything on this machine. */
+  /** `build: 'never'` uses the bundled binaries and compiles nothing. */
   getLlama(options: { gpu: Gpu; logLevel: 'error'; build: 'never'; progressLogs: false }): Promise<Llama>;
-  /** The path of a model, which is fetched into the directory unless it is there whole. */
+  /** Returns the path of a model. Downloads it into the directory unless it is complete. */
   resolveModelFile(uri: string, options: { directory: string; cli: false; signal: AbortSignal }): Promise<string>;
 }
 
@@ -25,17 +25,17 @@ export interface LlamaContext {
 
 const PACKAGE = 'node-llama-cpp';
 
-/** How it is installed beside the product, by whoever wants it. */
+/** The command that installs the library. */
 export const INSTALL = `npm install --no-save ${PACKAGE}@3`;
 
 /**
- * Its binaries are for every kind of machine, and too much for those who do not want it: so it is no dependency, and loaded where
- * somebody has installed it. Throws where nobody has.
+ * Loads the library if it is installed, else throws. It is not a dependency, because its binaries for all platforms take hundreds of
+ * megabytes.
  */
 export async function loadLibrary(): Promise<LocalLibrary> {
   const library = (await import(PACKAGE)) as Partial<LocalLibrary>;
   const { getLlama, resolveModelFile } = library;
-  if (getLlama === undefined || resolveModelFile === undefined) throw new Error(`${PACKAGE} is of another version: ${INSTALL}`);
+  if (getLlama === undefined || resolveModelFile === undefined) throw new Error(`${PACKAGE} has an unsupported version. Install it with: ${INSTALL}`);
   return { getLlama, resolveModelFile };
 }
 

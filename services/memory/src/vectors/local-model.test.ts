@@ -12,7 +12,7 @@ const admin = principal({ scopes: ['*'] });
 const PLACES = 4;
 const CONCEPTS = [/\b(car|automobile)/i, /\b(dog|hound)/i, /\b(doctor|physician)/i];
 
-/** The library, of which every model knows what texts are about and nothing else. */
+/** A stand-in for the library whose models recognize a few concepts. */
 function library() {
   const asked: {
     gpu?: Gpu;
@@ -70,14 +70,14 @@ const local = (more: object = {}): ConfigurationPatch => ({ embedding: { provide
 
 async function until(what: () => Promise<boolean>): Promise<void> {
   for (const end = Date.now() + 10_000; !(await what());) {
-    assert.ok(Date.now() < end, 'it never came');
+    assert.ok(Date.now() < end, 'the condition never held');
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
 
 const providerOf = async ({ bus }: TestService): Promise<string | null> => (await bus.call('memory.embeddingCache', {})).provider;
 
-test('a model in this process finds what means the same, with what the settings say of it', async () => {
+test('finds synonyms with a local model and its settings', async () => {
   await using data = await tempDir();
   const { asked, load } = library();
   const settings = local({ gpu: false, contextSize: 64, modelsDir: 'own/models' });
@@ -92,10 +92,10 @@ test('a model in this process finds what means the same, with what the settings 
     results.map(({ content }) => content),
     ['The automobile is in the garage.'],
   );
-  assert.equal(asked.longest, 61, 'a longer text is read up to where the context ends');
+  assert.equal(asked.longest, 61, 'truncates a text at the context size');
 });
 
-test('another model takes its place while everything runs, and the one before is given back', async () => {
+test('replaces the model at runtime and frees the previous one', async () => {
   const { asked, load } = library();
   const app = await testService(defineMemory({ load }), { as: admin, settings: local() });
   await until(async () => (await providerOf(app)) === `local/one.gguf@${PLACES}`);
@@ -125,7 +125,7 @@ test('searches by words and logs the remedy when the library or the model is mis
   }
 });
 
-test('nobody who has not asked for it loads anything', async () => {
+test('loads nothing unless it is configured', async () => {
   let loaded = 0;
   const { load } = library();
   const counted = (): Promise<LocalLibrary> => {
@@ -139,7 +139,7 @@ test('nobody who has not asked for it loads anything', async () => {
   assert.equal(loaded, 0);
 });
 
-test('texts are read one after the other, whoever asks', async () => {
+test('embeds texts sequentially', async () => {
   const { asked, load } = library();
   const embedding = sections.embedding.parse({ provider: 'local' });
   const settings = { current: { embedding }, onChange: () => () => undefined };
@@ -155,7 +155,7 @@ const installed = await loadLibrary().then(
   () => true,
   () => false,
 );
-test('the library itself loads what it needs', { skip: installed ? false : `not installed here: ${INSTALL}` }, async () => {
+test('loads the installed library', { skip: installed ? false : `not installed here: ${INSTALL}` }, async () => {
   const { getLlama } = await loadLibrary();
   const llama = await getLlama({ gpu: false, logLevel: 'error', build: 'never', progressLogs: false });
   await llama.dispose();

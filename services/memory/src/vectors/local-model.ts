@@ -8,17 +8,17 @@ import { INSTALL, isNotInstalled, loadLibrary, type LlamaContext, type LlamaMode
 
 type Wanted = Sections['embedding']['local'];
 
-/** A model that makes vectors in this process, where `embedding.provider` is `local` and the library is installed. */
+/** An embedding model in this process, if `embedding.provider` is `local` and the library is installed. */
 export interface LocalModel extends AsyncDisposable {
-  /** Undefined while there is none, or none yet: a model is fetched and loaded in the background. */
+  /** Undefined until a model is loaded. Models are downloaded and loaded in the background. */
   model(): VectorModel | undefined;
-  /** One for each text, one after the other. Of a text that is longer than its context it reads the beginning. */
+  /** Embeds texts sequentially. A text longer than the context is truncated. */
   embed(texts: readonly string[], signal: AbortSignal | undefined): Promise<Float32Array[]>;
 }
 
 export interface LocalModelDeps {
   settings: Settings<'embedding'>;
-  /** The data directory: models lie below it. */
+  /** The data directory, which contains the models. */
   data: string;
   log: Pick<Logger, 'info' | 'warn'>;
   load?: () => Promise<LocalLibrary>;
@@ -29,14 +29,14 @@ interface Loaded {
   model: LlamaModel;
   context: LlamaContext;
   contextSize: number;
-  /** One text after the other: each of them uses all cores. */
+  /** Texts are embedded sequentially, because each uses all cores. */
   last: Promise<unknown>;
 }
 
-/** What a context adds to a text, where it begins and ends, and one place that stays free. */
+/** Tokens that a context adds at the beginning and the end, plus one spare token. */
 const AROUND = 3;
 
-/** Loads what the settings want, and something else when they want that; of what is not wanted any more all is given back. */
+/** Loads the configured model, replaces it when the settings change, and frees the previous one. */
 export function createLocalModel({ settings, data, log, load = loadLibrary }: LocalModelDeps): LocalModel {
   let wanted: Wanted | undefined;
   let loaded: Loaded | undefined;
@@ -60,11 +60,11 @@ export function createLocalModel({ settings, data, log, load = loadLibrary }: Lo
       if (signal.aborted) return;
       const name = `local/${modelUri}@${model.embeddingVectorSize}`;
       loaded = { name, model, context, contextSize, last: Promise.resolve() };
-      log.info({ model: name }, 'vectors are made by a model in this process');
+      log.info({ model: name }, 'loaded the local embedding model');
     } catch (err) {
       if (signal.aborted) return;
-      const hint = isNotInstalled(err) ? `it needs a library that is not installed: ${INSTALL}` : 'see to embedding.local';
-      log.warn({ err, errorKind: 'dependency', hint }, 'embedding.provider is local, but no model is loaded; search is by words only');
+      const hint = isNotInstalled(err) ? `install the library: ${INSTALL}` : 'check embedding.local';
+      log.warn({ err, errorKind: 'dependency', hint }, 'embedding.provider is local, and there is no model: vectors are of letters');
     }
   }
 
@@ -87,7 +87,7 @@ export function createLocalModel({ settings, data, log, load = loadLibrary }: Lo
       const vectors: Float32Array[] = [];
       for (const text of texts) {
         const by = loaded;
-        if (by === undefined) throw new ServiceError('UNAVAILABLE', 'the local model is not there any more');
+        if (by === undefined) throw new ServiceError('UNAVAILABLE', 'the local model was unloaded');
         signal?.throwIfAborted();
         const tokens = by.model.tokenize(text).slice(0, by.contextSize - AROUND);
         const made = by.last.then(() => by.context.getEmbeddingFor(tokens));

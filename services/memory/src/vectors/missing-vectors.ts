@@ -11,24 +11,27 @@ export interface TakingDeps {
   replica: string;
 }
 
-/** Longer than a batch: whoever has taken an entry and is still there is not overtaken. */
+/** Longer than the timeout of a batch, so that the lease of a live replica does not expire. */
 const TAKEN_MS = 120_000;
-/** What stands in an entry that somebody has taken. */
+/** The fields of the lease. */
 export const TAKEN = ['takenBy', 'takenUntil'] as const;
-/** Whose budget is used up is asked for again after this time at most: it may have been raised. */
+/** An exhausted budget is checked again after this time at most, because it may have been raised. */
 const MOST_REST_MS = 600_000;
-/** Under whose name entries stand that rest. */
+/** Lease holder of entries that wait for a budget. */
 const NOBODY = '';
 
 export interface Looking {
   model: VectorModel;
-  /** Of this process. */
+  /** Start of this process. */
   startedAt: number;
-  /** The first look of this process: what stands under its name is left from a life that ended. Later there is one batch at a time. */
+  /** The first poll of this process. Leases under its name are then left from a previous run. */
   first: boolean;
 }
 
-/** Entries without a vector of this model that nobody has taken: those that never had one first; without `indexOnStartup` no such one that was there before. */
+/**
+ * Finds entries without a vector of this model and without a lease, entries without any vector first. Without `indexOnStartup`, entries
+ * from before the start that never had a vector are skipped.
+ */
 export async function lacking({ entries, store, settings, replica }: TakingDeps, { model, startedAt, first }: Looking): Promise<Found[]> {
   const { autoReindex, batch } = settings.current.embedding;
   const since = batch.indexOnStartup ? {} : { createdAt: { gte: startedAt } };
@@ -47,7 +50,7 @@ export async function lacking({ entries, store, settings, replica }: TakingDeps,
   return found;
 }
 
-/** Those that nobody else was faster to take. */
+/** Acquires leases and returns the entries that no other replica leased first. */
 export async function take({ entries, store, replica }: TakingDeps, found: readonly Found[]): Promise<Found[]> {
   const now = store.now();
   const taken = await Promise.all(
@@ -58,18 +61,18 @@ export async function take({ entries, store, replica }: TakingDeps, found: reado
   return found.filter((_, at) => taken[at] !== null);
 }
 
-/** What is asked for together counts in one budget. */
+/** Groups entries by agent, because a request counts in the budget of one agent. */
 export function ofEachAgent(found: readonly Found[]): Found[][] {
   const groups = Object.groupBy(found, ({ tenant, agentId }) => JSON.stringify([tenant, agentId]));
   return Object.values(groups).flatMap((group) => (group ? [group] : []));
 }
 
-/** Somebody may take them at once. */
+/** Releases the leases. */
 export async function giveBack({ entries }: Pick<TakingDeps, 'entries'>, found: readonly Found[]): Promise<void> {
   await Promise.all(found.map(({ tenant, id }) => entries.for({ tenant }).update({ id, goneAt: null }, { unset: [...TAKEN] })));
 }
 
-/** Nobody takes them for a while, so that they are not in the way of other agents' entries. */
+/** Postpones entries, so that they do not delay entries of other agents. */
 export async function rest({ entries, store }: Pick<TakingDeps, 'entries' | 'store'>, found: readonly Found[], ms: number): Promise<void> {
   const takenUntil = store.now() + Math.min(ms, MOST_REST_MS);
   await Promise.all(

@@ -12,10 +12,10 @@ import { createQuestionCache, type Question, type QuestionCache } from './query-
 
 const about = (text: string, more: Partial<Question> = {}): Question => ({ tenant: 't', model: 'm', text, ...more });
 const vector = Int8Array.of(1, -2, 3);
-/** Within the life of a process and its database; before that documents expire. */
+/** A time in the future, so that the database does not expire the documents. */
 const TODAY = Date.UTC(2100, 0, 1);
 
-/** Caches of replicas that share a database, on a clock that a test moves. */
+/** Caches of replicas with a shared database and a manual clock. */
 async function replicas(dir: string, settings: object) {
   const stack = new AsyncDisposableStack();
   const time = { now: TODAY };
@@ -41,7 +41,7 @@ async function replicas(dir: string, settings: object) {
       one.work();
     }
   }
-  /** Whatever was to be written before is written then. */
+  /** Resolves after all earlier writes. */
   async function written(): Promise<void> {
     for (const id of ['one more', 'the last']) await questions.for({ tenant: 't' }).insert({ id, vector: '', madeAt: TODAY });
   }
@@ -59,7 +59,7 @@ async function until(isSo: () => Promise<boolean>): Promise<void> {
   assert.ok(await isSo());
 }
 
-test('a question is remembered as long as those that were asked since leave room, and only for its tenant and model', async () => {
+test('evicts the least recently used vector, and keys vectors by tenant and model', async () => {
   await using dir = await tempDir();
   await using house = await replicas(dir.path, { maxEntries: 2 });
   const cache = house.open();
@@ -75,10 +75,10 @@ test('a question is remembered as long as those that were asked since leave room
   assert.equal(await cache.get(about('one', { model: 'other' })), undefined);
   assert.deepEqual(await cache.stats(), { l1: { entries: 2, maxEntries: 2, hits: 3, misses: 3, evictions: 1 } });
   await house.written();
-  assert.equal(await house.kept(), 2, 'nothing else is written where nobody wants it');
+  assert.equal(await house.kept(), 2, 'nothing is written to the database without persistent');
 });
 
-test('persistent: another replica and the next life have it, of another tenant nobody; the file says nothing of the question', async () => {
+test('persistent vectors are shared by replicas and restarts, not by tenants, and contain no query', async () => {
   await using dir = await tempDir();
   await using house = await replicas(dir.path, { persistent: true });
   house.open().put(about('where is the key?'), vector);
@@ -92,7 +92,7 @@ test('persistent: another replica and the next life have it, of another tenant n
   assert.deepEqual(l2, { entries: 1, maxEntries: 50_000, hits: 1, misses: 1, evictions: 0 });
 });
 
-test('after ttlMs it is asked for anew, here and in the database', async () => {
+test('vectors expire after ttlMs in both levels', async () => {
   await using dir = await tempDir();
   await using house = await replicas(dir.path, { persistent: true, ttlMs: 1_000, pruneIntervalMs: 5_000 });
   const cache = house.open();
@@ -108,7 +108,7 @@ test('after ttlMs it is asked for anew, here and in the database', async () => {
   await until(async () => (await house.open().get(about('one')))?.[0] === 4);
 });
 
-test('every pruneIntervalMs the database loses the oldest beyond persistentMaxEntries', async () => {
+test('prunes the oldest documents above persistentMaxEntries every pruneIntervalMs', async () => {
   await using dir = await tempDir();
   await using house = await replicas(dir.path, { persistent: true, persistentMaxEntries: 2, pruneIntervalMs: 1_000 });
   const cache = house.open();

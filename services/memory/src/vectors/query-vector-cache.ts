@@ -6,14 +6,14 @@ import type { Logger } from '@switchyard/telemetry';
 import { LRUCache } from 'lru-cache';
 import type { QuestionDocument } from '../documents/collections.ts';
 
-/** Which vector: of a text, by a model, for a tenant, which alone pays for it and has it. */
+/** The key of a cached vector. Vectors are not shared between tenants, because each tenant pays for its own. */
 export interface Question {
   tenant: string;
   model: string;
   text: string;
 }
 
-/** How well one level remembers. */
+/** Statistics of one cache level. */
 export interface LevelStats {
   entries: number;
   maxEntries: number;
@@ -22,12 +22,12 @@ export interface LevelStats {
   evictions: number;
 }
 
-/** Vectors of questions that a provider made, since the same ones are asked again: here, and where it is wanted, in the database. */
+/** Caches the vectors of search queries in memory and, with `embedding.cache.persistent`, in the database. */
 export interface QuestionCache extends AsyncDisposable {
   get(question: Question): Promise<Int8Array | undefined>;
-  /** Returns at once. What the database does not take is made again some day. */
+  /** Stores a vector in the background. A failed write to the database is logged and ignored. */
   put(question: Question, vector: Int8Array): void;
-  /** The second level only while it is wanted. */
+  /** `l2` is the database level, if it is enabled. */
   stats(): Promise<{ l1: LevelStats; l2?: LevelStats }>;
 }
 
@@ -39,7 +39,6 @@ export interface QuestionCacheDeps {
   log: Logger;
 }
 
-/** Of those that are too many, so many go at a time. */
 const BATCH = 500;
 
 type MemoryLevelSettings = Pick<Sections['embedding']['cache'], 'maxEntries' | 'ttlMs'>;
@@ -106,12 +105,12 @@ export function createQuestionCache(deps: QuestionCacheDeps): QuestionCache {
     l2.evictions += await trim(deps, () => closed);
   }
 
-  /** The interval is the one that is set when the one before is over. */
+  /** Schedules the next run with the current setting. */
   function later(): () => void {
     return clock.after(cache().pruneIntervalMs, () => {
       work = prune()
         .catch((err: unknown) => {
-          if (!closed) log.warn({ err, errorKind: 'dependency', hint: 'it is tried again' }, 'vectors of questions were not pruned');
+          if (!closed) log.warn({ err, errorKind: 'dependency', hint: 'the next run retries' }, 'failed to prune the query vector cache');
         })
         .finally(() => {
           if (!closed) stop = later();
@@ -134,7 +133,7 @@ export function createQuestionCache(deps: QuestionCacheDeps): QuestionCache {
       if (!persistent || persistentMaxEntries === 0) return;
       const made = { madeAt, vector: Buffer.from(vector).toString('base64'), ...(ttlMs === undefined ? {} : { forgetAt: madeAt + ttlMs }) };
       keepThere(questions.for({ tenant }), { id, ...made }).catch((err: unknown) => {
-        log.debug({ err, errorKind: 'dependency', hint: 'it is made again' }, 'the vector of a question was not kept');
+        log.debug({ err, errorKind: 'dependency', hint: 'it is computed again' }, 'failed to store a query vector');
       });
     },
 
@@ -153,7 +152,7 @@ export function createQuestionCache(deps: QuestionCacheDeps): QuestionCache {
   };
 }
 
-/** One that is there has outlived its time. */
+/** Overwrites an existing document, which has expired. */
 async function keepThere(mine: Documents<QuestionDocument>, { id, ...made }: QuestionDocument): Promise<void> {
   if (await mine.update({ id }, { set: made })) return;
   await inserted(() => mine.insert({ id, ...made }));
@@ -163,7 +162,7 @@ function counts() {
   return { hits: 0, misses: 0, evictions: 0 };
 }
 
-/** The oldest of those that are too many, or of which nobody wants any. Two replicas that do it at once take the same ones out. */
+/** Removes the oldest documents above the limit, or all if the level is disabled. Concurrent replicas remove the same ones. */
 async function trim({ questions, settings }: QuestionCacheDeps, closed: () => boolean): Promise<number> {
   const all = questions.system();
   const { persistent, persistentMaxEntries } = settings.current.embedding.cache;
@@ -177,7 +176,7 @@ async function trim({ questions, settings }: QuestionCacheDeps, closed: () => bo
   return removed;
 }
 
-/** Nobody reads from it what was asked. */
+/** A hash, so that the database does not contain the query. */
 function idOf({ tenant, model, text }: Question): string {
   return createHash('sha256')
     .update(JSON.stringify([tenant, model, text]))

@@ -16,23 +16,23 @@ export interface FillDeps {
   log: Logger;
   clock: Clock;
   replica: string;
-  /** How often is looked for entries without a vector. */
+  /** Interval of the poll for entries without a vector. */
   lookMs: number;
 }
 
 const BATCH_MS = 60_000;
 
 /**
- * Gives entries the vectors they lack, in the background: new ones, and, after the model was changed, all of them. The vector stands in
- * the document, so that every index is written anew without asking a provider again. An entry is taken before it is sent, so that no two
- * replicas pay for it; of one that died, it is free again two minutes later.
+ * Embeds entries in the background: new entries, and all entries after a change of the model. Vectors are stored in the documents, so
+ * that an index is rebuilt without the provider. A replica leases an entry before it sends it, so that it is paid for once; the lease
+ * of a crashed replica expires after two minutes.
  */
 export function startFilling(deps: FillDeps): AsyncDisposable {
   const { maker, log, clock, lookMs, settings } = deps;
   const startedAt = deps.store.now();
   let first = true;
   const failed = (err: unknown): void => {
-    log.warn({ err, errorKind: 'dependency', hint: 'they are found by their words until then' }, 'memories have no vectors yet');
+    log.warn({ err, errorKind: 'dependency', hint: 'they are found by words until then' }, 'failed to embed memories; retrying');
   };
   return atIntervals({ clock, ms: lookMs, failed }, async (closed) => {
     for (let more = true; more && !closed();) {
@@ -47,7 +47,7 @@ export function startFilling(deps: FillDeps): AsyncDisposable {
   });
 }
 
-/** Where one fails, the others are free for the next look. */
+/** Embeds group by group. After a failure the leases of the other groups are released. */
 async function fillEach(deps: FillDeps, groups: readonly Found[][], model: VectorModel): Promise<void> {
   for (const [at, entries] of groups.entries()) {
     try {
@@ -60,7 +60,7 @@ async function fillEach(deps: FillDeps, groups: readonly Found[][], model: Vecto
 }
 
 interface Batch {
-  /** Of one agent. */
+  /** Entries of one agent. */
   entries: readonly Found[];
   model: VectorModel;
 }
@@ -75,7 +75,7 @@ async function fill(deps: FillDeps, { entries, model }: Batch): Promise<void> {
     await keep(deps, { entries, model }, vectors);
   } catch (error) {
     if (isRefusal(error) && entries.length > 1) {
-      // One of them is the reason: each is asked for by itself.
+      // The provider rejected one of the texts, so each text is embedded in a request of its own.
       for (const entry of entries) await fill(deps, { entries: [entry], model });
       return;
     }
@@ -92,12 +92,12 @@ async function restUntilThen(deps: FillDeps, entries: readonly Found[], ms: numb
   await rest(deps, entries, ms);
   const [one] = entries;
   deps.log.info(
-    { tenant: one?.tenant, agentId: one?.agentId, memories: entries.length, hint: 'they are found by their words until then' },
-    'memories have no vectors yet: the budget of their agent is used up',
+    { tenant: one?.tenant, agentId: one?.agentId, memories: entries.length, hint: 'they are found by words until then' },
+    'postponed embedding of memories: the budget of their agent is used up',
   );
 }
 
-/** With its model even where there is none: what was refused is not asked for again. The index hears of it by the time of the change. */
+/** Stores vectors. A rejected text is stored with the model and without a vector, so that it is not sent again. */
 async function keep({ entries: all, store, index }: FillDeps, { entries, model }: Batch, vectors: readonly (Int8Array | undefined)[]) {
   const tenant = entries[0]?.tenant ?? '';
   const kept = await Promise.all(

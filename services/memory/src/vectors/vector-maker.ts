@@ -5,27 +5,27 @@ import { quantizeVector, type VectorModel } from '@switchyard/store';
 import type { LocalModel } from './local-model.ts';
 import type { QuestionCache } from './query-vector-cache.ts';
 
-/** Asks a provider, or a model in this process, for vectors, where the configuration names one. */
+/** Embeds texts with the configured provider or the local model. */
 export interface VectorMaker {
-  /** How vectors are made now; undefined while no provider makes them. */
+  /** The current model; undefined without a provider. */
   model(): VectorModel | undefined;
-  /** One for each text, in their order. Throws what the provider's refusal was. */
+  /** Embeds texts in order. Throws the error of the provider. */
   make(texts: readonly string[], given: Asking): Promise<Int8Array[]>;
-  /** The vector of a question, remembered or made in time. Undefined where nobody makes one: words alone are searched then. */
+  /** The vector of a search query, from the cache or the provider. Undefined if it is unavailable; only words are searched then. */
   ofQuestion(text: string, given: Asking): Promise<Int8Array | undefined>;
-  /** Open after failures in a row: nobody is asked for a while. Then one is tried. */
+  /** Opens after consecutive failures. After a pause one request is tried. */
   breaker(): 'closed' | 'open' | 'half-open';
 }
 
 export interface Asking {
   principal: Principal;
-  /** Whose budget it is. */
+  /** The agent whose budget is used. */
   agentId: string;
   timeoutMs: number;
   signal?: AbortSignal | undefined;
 }
 
-/** What a model reads of a text at most; by then the text has said what it is about. */
+/** Characters of a text that are embedded. */
 const MOST_CHARS = 24_000;
 const FAILURES_IN_A_ROW = 3;
 const OPEN_MS = 30_000;
@@ -38,7 +38,7 @@ export interface VectorMakerDeps {
   local: Pick<LocalModel, 'model' | 'embed'>;
 }
 
-/** As they are shipped, these of memory say nothing: then it is as everybody has it. */
+/** Defaults of the memory section. With these values the embedding section applies. */
 const { embeddingModel: USUAL_MODEL, embeddingDimensions: USUAL_DIMENSIONS } = sections.memory.parse({});
 
 function chosen({ embedding: { openai }, memory }: Settings<'embedding' | 'memory'>['current']): { model: string; dimensions: number } {
@@ -82,7 +82,7 @@ export function createVectorMaker({ bus, settings, now, questions, local }: Vect
       failures = 0;
       return vectors.map(quantizeVector);
     } catch (error) {
-      // Whoever left, a text that was refused, and a budget that is used up say nothing of the provider.
+      // A cancelled call, a rejected text and an exhausted budget are not failures of the provider.
       if (signal?.aborted !== true && !isRefusal(error) && spentFor(error) === undefined && ++failures >= FAILURES_IN_A_ROW)
         openUntil = now() + OPEN_MS;
       throw error;
@@ -100,7 +100,7 @@ export function createVectorMaker({ bus, settings, now, questions, local }: Vect
       if (vector) questions.put(question, vector);
       return vector;
     } catch (error) {
-      if (error instanceof ServiceError) return undefined; // a search without vectors is better than none
+      if (error instanceof ServiceError) return undefined; // search without vectors
       throw error;
     }
   }
@@ -108,7 +108,7 @@ export function createVectorMaker({ bus, settings, now, questions, local }: Vect
   return { model, make, ofQuestion, breaker };
 }
 
-/** A search waits only so long; what was begun for it is done all the same. */
+/** Limits the wait. The local model still completes the work. */
 function withinTime(local: Pick<LocalModel, 'embed'>, input: string[], { signal, timeoutMs }: Asking): Promise<Float32Array[]> {
   const late = Promise.withResolvers<never>();
   const error = new ServiceError('DEADLINE_EXCEEDED', 'the local model did not answer in time');
@@ -116,19 +116,19 @@ function withinTime(local: Pick<LocalModel, 'embed'>, input: string[], { signal,
   return Promise.race([local.embed(input, signal), late.promise]).finally(() => clearTimeout(timer));
 }
 
-/** The text was not taken: another try has no other end. */
+/** Whether the provider rejected the text, so that a retry is useless. */
 export function isRefusal(error: unknown): boolean {
   return error instanceof ServiceError && ['INVALID_ARGUMENT', 'OUT_OF_RANGE', 'FAILED_PRECONDITION'].includes(error.code);
 }
 
-/** Where it is a budget that is used up: how long nothing comes of asking. */
+/** For an exhausted budget: milliseconds until it is available again. */
 export function spentFor(error: unknown): number | undefined {
   if (!(error instanceof ServiceError) || error.details.reason !== 'BUDGET_EXCEEDED') return undefined;
   const { retryAfterMs } = error.details;
   return typeof retryAfterMs === 'number' ? retryAfterMs : 0;
 }
 
-/** From base64 of little-endian float32. */
+/** Decodes base64 of little-endian float32. */
 function numbersOf(vector: string): Float32Array {
   const bytes = Buffer.from(vector, 'base64');
   return Float32Array.from({ length: bytes.length >> 2 }, (_, at) => bytes.readFloatLE(at * 4));

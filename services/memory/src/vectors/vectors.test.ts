@@ -13,17 +13,17 @@ const PLACES = 8;
 const SPENT_MS = 1_000;
 const openai = (model = 'concepts') => ({ embedding: { provider: 'openai' as const, openai: { model, dimensions: PLACES } } });
 
-/** What texts are about: a provider knows that a car is an automobile, whatever their letters are. */
+/** Concepts that the provider recognizes: a car is an automobile. */
 const CONCEPTS = [/\b(car|automobile|vehicle)/i, /\b(dog|hound|puppy)/i, /\b(doctor|physician)/i, /\b(rain|shower)/i];
 
 interface Provider {
   asked: { model: string; input: readonly string[]; tenant: string; agentId?: string }[];
   fails?: 'DOWN' | 'REFUSES';
-  /** The agent whose budget is used up, until then. */
+  /** An agent with an exhausted budget. */
   spent?: string;
 }
 
-/** Stands in for the registry, and so for a provider: vectors of concepts, and how often was asked for them. */
+/** A stand-in for the registry that returns vectors of concepts and records requests. */
 function provider(given: Provider) {
   return async (host: Host): Promise<void> => {
     const handlers = {
@@ -53,7 +53,7 @@ function vectorOf(text: string): string {
   return Buffer.from(numbers.buffer).toString('base64');
 }
 
-/** Until all that is remembered has a vector. */
+/** Waits until all memories have a vector. */
 async function filled(bus: Bus, count: number): Promise<void> {
   for (const until = Date.now() + 10_000; (await bus.call('memory.stats', {})).embeddedEntries !== count;) {
     assert.ok(Date.now() < until, JSON.stringify(await bus.call('memory.stats', {})));
@@ -64,7 +64,7 @@ async function filled(bus: Bus, count: number): Promise<void> {
 const found = async (bus: Bus, query: string): Promise<string[]> =>
   (await bus.call('memory.search', { query })).results.map(({ content }) => content);
 
-test('with a provider what means the same is found, and every memory is paid for once', async () => {
+test('finds synonyms with a provider and embeds each memory once', async () => {
   const given: Provider = { asked: [] };
   await using app = await testService(memory, { as: admin, settings: openai(), prepare: provider(given) });
   const { id } = await app.bus.call('memory.store', { content: 'The automobile is in the garage.' });
@@ -75,7 +75,7 @@ test('with a provider what means the same is found, and every memory is paid for
   const { l1, l2, provider: by, hits, misses, circuitBreaker } = await app.bus.call('memory.embeddingCache', {});
   assert.deepEqual([by, hits, misses, circuitBreaker?.state], [`openai/concepts@${PLACES}`, 1, 1, 'closed']);
   assert.deepEqual([l1, l2], [{ entries: 1, maxEntries: 10_000, hitRate: 0.5, hits: 1, misses: 1 }, undefined]);
-  assert.equal(given.asked.flatMap(({ input }) => input).length, 3, 'two memories and one question');
+  assert.equal(given.asked.flatMap(({ input }) => input).length, 3, 'two memories and one query');
   const { entry } = await app.bus.call('memory.inspect', { id });
   assert.deepEqual(
     Object.keys(entry ?? {}).filter((key) => /vector|embedding|taken|updated/i.test(key)),
@@ -84,7 +84,7 @@ test('with a provider what means the same is found, and every memory is paid for
   );
 });
 
-test('memories may have a model of their own', async () => {
+test('memory.embeddingModel overrides the model of embedding', async () => {
   const given: Provider = { asked: [] };
   const settings = { ...openai('common'), memory: { embeddingModel: 'own' } };
   await using app = await testService(memory, { as: admin, settings, prepare: provider(given) });
@@ -93,7 +93,7 @@ test('memories may have a model of their own', async () => {
   assert.deepEqual([given.asked[0]?.model, (await app.bus.call('memory.embeddingCache', {})).provider], ['own', `openai/own@${PLACES}`]);
 });
 
-test('a provider that is down costs what only it finds, opens the breaker, and is asked again later', async () => {
+test('searches words while the provider is down, opens the breaker and retries later', async () => {
   const given: Provider = { asked: [], fails: 'DOWN' };
   await using app = await testService(memory, { as: admin, settings: openai(), prepare: provider(given) });
   await app.bus.call('memory.store', { content: 'The automobile is in the garage.' });
@@ -102,15 +102,15 @@ test('a provider that is down costs what only it finds, opens the breaker, and i
   assert.deepEqual([circuitBreaker?.state, vecAvailable], ['open', false]);
   const asked = given.asked.length;
   await found(app.bus, 'garage four');
-  assert.equal(given.asked.length, asked, 'nobody is asked while it is open');
+  assert.equal(given.asked.length, asked, 'no request is sent while the breaker is open');
 });
 
-test('one text that a provider refuses keeps no other from its vector, and is not sent again', async () => {
+test('a rejected text does not block others and is not sent again', async () => {
   const given: Provider = { asked: [], fails: 'REFUSES' };
   await using app = await testService(memory, { as: admin, settings: openai(), prepare: provider(given) });
   for (const content of ['A puppy.', 'Something forbidden.', 'A physician.']) await app.bus.call('memory.store', { content });
   await filled(app.bus, 2);
-  assert.deepEqual(await found(app.bus, 'forbidden'), ['Something forbidden.'], 'its words find it');
+  assert.deepEqual(await found(app.bus, 'forbidden'), ['Something forbidden.'], 'found by words');
   const sent = (): number => given.asked.flatMap(({ input }) => input).filter((text) => text === 'Something forbidden.').length;
   const before = sent();
   await app.bus.call('memory.store', { content: 'A dog.' });
@@ -118,7 +118,7 @@ test('one text that a provider refuses keeps no other from its vector, and is no
   assert.equal(sent(), before);
 });
 
-test('a tenant is embedded by itself, and finds nothing of another', async () => {
+test('embeds each tenant separately and finds nothing of another tenant', async () => {
   const given: Provider = { asked: [] };
   await using app = await testService(memory, { as: admin, settings: openai(), prepare: provider(given) });
   const other = app.bus.as(principal({ tenant: 'other', scopes: ['*'] }));
@@ -138,7 +138,7 @@ test('a tenant is embedded by itself, and finds nothing of another', async () =>
   );
 });
 
-test('another model: all is embedded anew; an index that is lost is written from the documents and asks nobody', async () => {
+test('embeds everything again after a model change, and rebuilds an index without the provider', async () => {
   await using data = await tempDir();
   const [first, second]: Provider[] = [{ asked: [] }, { asked: [] }];
   const texts = ['The automobile.', 'The hound.', 'A shower.'];
@@ -171,7 +171,7 @@ test('another model: all is embedded anew; an index that is lost is written from
   );
 });
 
-test('without autoReindex what has vectors of another model keeps them, and is found by its words', async () => {
+test('without autoReindex entries keep old vectors and are found by words', async () => {
   await using data = await tempDir();
   const [first, second]: Provider[] = [{ asked: [] }, { asked: [] }];
   {
@@ -190,7 +190,7 @@ test('without autoReindex what has vectors of another model keeps them, and is f
   assert.deepEqual(await found(app.bus, 'automobile'), ['The automobile.']);
 });
 
-test('an agent whose budget is used up is found by its words, keeps no other from its vectors, and has its own later', async () => {
+test('an exhausted budget delays only the vectors of its agent', async () => {
   const given: Provider = { asked: [], spent: 'poor' };
   const settings = { embedding: { ...openai().embedding, batch: { batchSize: 1 } } };
   await using app = await testService(memory, { as: admin, settings, prepare: provider(given) });
@@ -200,7 +200,7 @@ test('an agent whose budget is used up is found by its words, keeps no other fro
   const asked = { query: 'automobile', agent_id: 'poor' };
   for (const _ of [1, 2, 3, 4]) assert.equal((await app.bus.call('memory.search', asked)).results.length, 5);
   const { circuitBreaker } = await app.bus.call('memory.embeddingCache', {});
-  assert.equal(circuitBreaker?.state, 'closed', 'a budget says nothing of the provider');
+  assert.equal(circuitBreaker?.state, 'closed', 'a budget error does not open the breaker');
   const filling = (): number => given.asked.filter(({ agentId, input }) => agentId === 'poor' && input[0]?.startsWith('Automobile')).length;
   const before = filling();
   await new Promise((resolve) => setTimeout(resolve, 200));
@@ -209,7 +209,7 @@ test('an agent whose budget is used up is found by its words, keeps no other fro
   await filled(app.bus, 6);
 });
 
-test('without indexOnStartup what was there before stays without vectors, and what comes has one', async () => {
+test('without indexOnStartup only new memories are embedded', async () => {
   await using data = await tempDir();
   {
     await using app = await testService(memory, { as: admin, data: data.path });
