@@ -34,7 +34,11 @@ test('memory.recall returns shared memories and memories of the client only', as
   await capture(app, ann, 'Remember that my tide table is wrong.');
   assert.equal((await recall(app, ann)).entries.length, 2);
   assert.deepEqual(contents(await recall(app, bob)), ['The tide table hangs in the hall.']);
-  assert.deepEqual(contents(await recall(app, operator)), ['The tide table hangs in the hall.'], 'also for a token with access to all sessions');
+  assert.deepEqual(
+    contents(await recall(app, operator)),
+    ['The tide table hangs in the hall.'],
+    'also for a token with access to all sessions',
+  );
   assert.deepEqual(contents(await recall(app, { ...ann, tenant: 'other' })), []);
   assert.deepEqual(contents(await recall(app, ann, { agentId: 'other' })), []);
 });
@@ -128,11 +132,11 @@ test('memory.forgetSession deletes exactly the memories of the session', async (
   await using app = await open();
   for (let n = 0; n < 3; n += 1) await capture(app, ann, `My tide table number ${n}.`);
   await capture(app, ann, 'My tide table of elsewhere.', { sessionKey: 'default:y:gateway' });
-  const forget = (tenant = 'default') =>
+  const deleteEntry = (tenant = 'default') =>
     app.bus.as(principal({ tenant, client: 'ann' })).call('memory.forgetSession', { sessionKey: 'default:x:gateway' });
-  assert.deepEqual(await forget('other'), { forgotten: 0 });
-  assert.deepEqual(await forget(), { forgotten: 3 });
-  assert.deepEqual(await forget(), { forgotten: 0 });
+  assert.deepEqual(await deleteEntry('other'), { forgotten: 0 });
+  assert.deepEqual(await deleteEntry(), { forgotten: 3 });
+  assert.deepEqual(await deleteEntry(), { forgotten: 0 });
   assert.deepEqual(contents(await recall(app, ann)), ['My tide table of elsewhere.']);
 });
 
@@ -158,6 +162,10 @@ test('unlessAlike skips a text that is similar to a memory of the same client', 
   assert.equal(await capture(app, ann, said, { turnId: 'sum_5' }), 1, 'without unlessAlike everything is stored');
   const one = { agentId: 'default', sessionKey: 'default:x:gateway', memoryType: 'semantic', outside: false, unlessAlike: 0.9 } as const;
   const both = ['sum_6', 'sum_7'].map((turnId) => ({ ...one, turnId, content: 'A gull took the bread from the table.' }));
-  assert.equal((await app.bus.as(ann).call('memory.capture', { captured: both })).stored, 1, 'one of two similar texts in a call is stored');
+  assert.equal(
+    (await app.bus.as(ann).call('memory.capture', { captured: both })).stored,
+    1,
+    'one of two similar texts in a call is stored',
+  );
   assert.equal((await app.bus.as(operator).call('memory.stats', {})).totalEntries, 5);
 });

@@ -25,14 +25,14 @@ export const EntryDocument = z.object({
   expiresAt: instant.optional(),
   /** Time of the last write by the database clock. The indexes follow it. */
   changedAt: instant,
-  goneAt: instant.optional(),
+  deletedAt: instant.optional(),
   /** Vector of a provider, one byte per dimension, as base64. */
   vector: z.string().optional(),
   /** Model and dimensions of the vector. Without a vector: the model that rejected the text. */
-  vectorOf: z.string().optional(),
+  vectorModel: z.string().optional(),
   /** Lease of the replica that requests the vector. */
-  takenBy: z.string().optional(),
-  takenUntil: instant.optional(),
+  leasedBy: z.string().optional(),
+  leasedUntil: instant.optional(),
   /** Set on an observation: when it was derived, its source memories and their sessions. */
   derivedAt: instant.optional(),
   sourceIds: z.array(z.string()).optional(),
@@ -40,28 +40,28 @@ export const EntryDocument = z.object({
   /** The observation that replaces this memory in searches. */
   mergedInto: z.string().optional(),
   /** When the database removes the document. */
-  forgetAt: instant.optional(),
+  purgeAt: instant.optional(),
 });
 export type EntryDocument = z.infer<typeof EntryDocument>;
 
 /** The cached vector of a search query. */
-export const QuestionDocument = z.object({
+export const QueryVectorDocument = z.object({
   /** Hash of tenant, model and text. */
   id: z.string(),
   /** One byte per dimension, as base64. */
   vector: z.string(),
-  madeAt: instant,
+  createdAt: instant,
   /** When the database removes the document. */
-  forgetAt: instant.optional(),
+  purgeAt: instant.optional(),
 });
-export type QuestionDocument = z.infer<typeof QuestionDocument>;
+export type QueryVectorDocument = z.infer<typeof QueryVectorDocument>;
 
-export const questionCollection = collection({
-  name: 'questions',
-  schema: QuestionDocument,
+export const queryVectorCollection = collection({
+  name: 'queryVectors',
+  schema: QueryVectorDocument,
   key: 'id',
-  indexes: [{ fields: ['madeAt'], across: true }],
-  expires: { field: 'forgetAt', afterMs: 0 },
+  indexes: [{ fields: ['createdAt'], across: true }],
+  expires: { field: 'purgeAt', afterMs: 0 },
 });
 
 /** The last review of the memories of an agent. */
@@ -75,7 +75,7 @@ export type ReviewDocument = z.infer<typeof ReviewDocument>;
 export const reviewCollection = collection({ name: 'reviews', schema: ReviewDocument, key: 'agentId' });
 
 /** How long tombstones stay. An index that has not followed for half of this time is rebuilt. */
-export const GONE_MS = 86_400_000;
+export const TOMBSTONE_TTL_MS = 86_400_000;
 /** The maximum size of a request, whatever its encoding. */
 const ENTRY_BYTES = 8_388_608;
 
@@ -86,10 +86,10 @@ export const entryCollection = collection({
   maxBytes: ENTRY_BYTES,
   indexes: [
     { fields: ['changedAt'], across: true },
-    { fields: ['vectorOf', 'goneAt'], across: true },
+    { fields: ['vectorModel', 'deletedAt'], across: true },
     { fields: ['createdAt'], across: true },
     { fields: ['sessionKey'], sparse: true },
     { fields: ['derivedAt'], sparse: true },
   ],
-  expires: { field: 'forgetAt', afterMs: 0 },
+  expires: { field: 'purgeAt', afterMs: 0 },
 });

@@ -27,14 +27,16 @@ export function toEntry(tenant: string, entry: EntryDocument, score?: number): M
 }
 
 /** Converts a document to an entry of the search index. */
-export function toIndexed(tenant: string, entry: EntryDocument, model?: VectorModel): SearchEntry | GoneEntry {
+export function toSearchEntry(tenant: string, entry: EntryDocument, model?: VectorModel): SearchEntry | GoneEntry {
   const { id, changedAt: version } = entry;
-  if (entry.goneAt !== undefined || entry.mergedInto !== undefined) return { tenant, id, version, gone: true };
+  if (entry.deletedAt !== undefined || entry.mergedInto !== undefined) return { tenant, id, version, gone: true };
   const { agentId: group, owner, memoryType: kind, trustLevel: trust, tags, sessionKey: session = '', content: text } = entry;
-  const { takenBy: _by, takenUntil: _until, ...kept } = entry;
-  const bytes = Buffer.byteLength(JSON.stringify(kept));
+  const { leasedBy: _by, leasedUntil: _until, ...indexed } = entry;
+  const bytes = Buffer.byteLength(JSON.stringify(indexed));
   const vector =
-    model !== undefined && entry.vectorOf === model.name && entry.vector ? new Int8Array(Buffer.from(entry.vector, 'base64')) : undefined;
+    model !== undefined && entry.vectorModel === model.name && entry.vector
+      ? new Int8Array(Buffer.from(entry.vector, 'base64'))
+      : undefined;
   const { createdAt, expiresAt } = entry;
   return { tenant, id, group, owner, kind, trust, tags, session, text, bytes, createdAt, expiresAt, version, vector };
 }

@@ -1,15 +1,15 @@
 import type { Documents } from '@switchyard/store';
-import { GONE_MS, type EntryDocument } from '../documents/collections.ts';
+import { TOMBSTONE_TTL_MS, type EntryDocument } from '../documents/collections.ts';
 
-const WHAT_IT_SAID = [
+const CONTENT_FIELDS = [
   'metadata',
   'channel',
   'sessionKey',
   'expiresAt',
   'vector',
-  'vectorOf',
-  'takenBy',
-  'takenUntil',
+  'vectorModel',
+  'leasedBy',
+  'leasedUntil',
   'derivedAt',
   'sourceIds',
   'sourceSessions',
@@ -17,12 +17,12 @@ const WHAT_IT_SAID = [
 ] as const;
 
 /** Turns a memory into a tombstone. Null if it is already deleted. */
-export function forget(mine: Documents<EntryDocument>, { id, now }: { id: string; now: number }): Promise<EntryDocument | null> {
-  return mine.update(
-    { id, goneAt: null },
+export function deleteEntry(documents: Documents<EntryDocument>, { id, now }: { id: string; now: number }): Promise<EntryDocument | null> {
+  return documents.update(
+    { id, deletedAt: null },
     {
-      set: { content: '', who: '', userId: '', tags: [], goneAt: now, changedAt: now, forgetAt: now + GONE_MS },
-      unset: [...WHAT_IT_SAID],
+      set: { content: '', who: '', userId: '', tags: [], deletedAt: now, changedAt: now, purgeAt: now + TOMBSTONE_TTL_MS },
+      unset: [...CONTENT_FIELDS],
     },
   );
 }

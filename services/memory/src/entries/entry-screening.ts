@@ -12,11 +12,11 @@ export interface Screening {
  * Screens a text for instructions, because a model reads it with every later recall. Rephrased instructions pass, so the prompt of the
  * sessions service also tells the model never to follow instructions in memories.
  */
-export function screen(text: string): Screening {
+export function screenText(text: string): Screening {
   const plain = plainOf(text);
-  const critical = namesOf(CRITICAL, plain);
+  const critical = findPatterns(CRITICAL, plain);
   // Fenced code is screened as well.
-  const suspicious = [...phrasesIn(plain), ...namesOf(SUSPICIOUS, plain)];
+  const suspicious = [...phrasesIn(plain), ...findPatterns(SUSPICIOUS, plain)];
   const verdict = critical.length > 0 ? 'critical' : suspicious.length > 0 ? 'suspicious' : 'clean';
   return { verdict, patterns: [...critical, ...suspicious] };
 }
@@ -40,6 +40,6 @@ const CRITICAL: Patterns = {
     /--(?:no-sandbox|privileged|dangerously-[a-z-]+|allow-root|yolo)\b|\b(?:elevated|bypass_approvals?|auto_approve|skip_permissions)\s*[:=]\s*(?:true|1|yes|on)\b/,
 };
 
-function namesOf(patterns: Patterns, text: string): string[] {
+function findPatterns(patterns: Patterns, text: string): string[] {
   return Object.entries(patterns).flatMap(([name, pattern]) => (pattern.test(text) ? [name] : []));
 }

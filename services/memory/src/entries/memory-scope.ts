@@ -5,27 +5,33 @@ import type { EntryDocument } from '../documents/collections.ts';
 export const SHARED = '';
 
 /** The owners whose memories a caller may find; undefined for all. A token limited to its own sessions finds its own and shared memories. */
-export function ownersFor({ client, sessions }: Pick<Principal, 'client' | 'sessions'>): readonly string[] | undefined {
+export function getVisibleOwners({ client, sessions }: Pick<Principal, 'client' | 'sessions'>): readonly string[] | undefined {
   return sessions === 'own' ? [SHARED, client] : undefined;
 }
 
 /** Whether the caller may see an entry. Deleted and expired entries, and entries of other owners or agents, are hidden. */
 export function isVisible(entry: EntryDocument, principal: Principal, now: number): boolean {
-  if (entry.goneAt !== undefined || (entry.expiresAt ?? Infinity) <= now) return false;
+  if (entry.deletedAt !== undefined || (entry.expiresAt ?? Infinity) <= now) return false;
   if (principal.agent !== undefined && principal.agent !== entry.agentId) return false;
-  if (!canUseAgent(principal, entry.agentId)) return false;
-  return ownersFor(principal)?.includes(entry.owner) ?? true;
+  if (!mayUse(principal, entry.agentId)) return false;
+  return getVisibleOwners(principal)?.includes(entry.owner) ?? true;
 }
 
 /** Resolves the agent whose memories are used. A calling agent may only use its own. */
-export function agentOf(principal: Pick<Principal, 'agent' | 'agents'>, asked: string | undefined, routing: Sections['routing']): string {
+export function resolveAgent(
+  principal: Pick<Principal, 'agent' | 'agents'>,
+  requested: string | undefined,
+  routing: Sections['routing'],
+): string {
   const { agent } = principal;
-  if (agent !== undefined && asked !== undefined && asked !== agent) {
-    throw new ServiceError('PERMISSION_DENIED', `The agent ${agent} can only access its own memories.`, { details: { reason: 'OTHER_AGENT' } });
+  if (agent !== undefined && requested !== undefined && requested !== agent) {
+    throw new ServiceError('PERMISSION_DENIED', `The agent ${agent} can only access its own memories.`, {
+      details: { reason: 'OTHER_AGENT' },
+    });
   }
   const { defaultAgentId } = routing;
-  const standard = AgentId.safeParse(defaultAgentId).success ? defaultAgentId : 'default';
-  const meant = asked ?? agent ?? (mayUse(principal, standard) ? standard : (principal.agents?.[0] ?? standard));
-  if (mayUse(principal, meant)) return meant;
-  throw new ServiceError('PERMISSION_DENIED', `This token may not use the agent ${meant}.`, { details: { reason: 'OTHER_AGENT' } });
+  const fallback = AgentId.safeParse(defaultAgentId).success ? defaultAgentId : 'default';
+  const resolved = requested ?? agent ?? (mayUse(principal, fallback) ? fallback : (principal.agents?.[0] ?? fallback));
+  if (mayUse(principal, resolved)) return resolved;
+  throw new ServiceError('PERMISSION_DENIED', `This token may not use the agent ${resolved}.`, { details: { reason: 'OTHER_AGENT' } });
 }

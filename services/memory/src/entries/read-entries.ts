@@ -4,7 +4,7 @@ import type { EntryDocument } from '../documents/collections.ts';
 import { isVisible } from './memory-scope.ts';
 
 /** Loads search hits from the documents and checks visibility there, because the index may lag behind. */
-export async function readFound(
+export async function readVisible(
   entries: Collection<EntryDocument>,
   principal: Principal,
   { ids, now }: { ids: readonly string[]; now: number },
@@ -18,9 +18,9 @@ export async function readFound(
 const PAGE = 200;
 
 /** Iterates over all entries of a tenant, page by page, in no particular order. */
-export async function* everyEntry(mine: Documents<EntryDocument>): AsyncGenerator<EntryDocument[], void> {
+export async function* iterateEntries(documents: Documents<EntryDocument>): AsyncGenerator<EntryDocument[], void> {
   for (let cursor: string | undefined, more = true; more;) {
-    const page = await mine.find({ goneAt: null }, { limit: PAGE, ...(cursor === undefined ? {} : { cursor }) });
+    const page = await documents.find({ deletedAt: null }, { limit: PAGE, ...(cursor === undefined ? {} : { cursor }) });
     yield page.items;
     cursor = page.cursor;
     more = cursor !== undefined;

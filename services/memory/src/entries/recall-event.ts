@@ -2,7 +2,7 @@ import type { Ctx } from '@switchyard/bus';
 import type { SearchHits } from '@switchyard/store';
 
 /** Measurements of a recall. */
-export interface Looked {
+export interface RecallStats {
   agentId: string;
   /** Whether vectors were searched as well. */
   vectors: boolean;
@@ -15,7 +15,7 @@ export interface Looked {
 }
 
 /** Emits `memory:recalled` without the query and the results. */
-export function tellRecalled(ctx: Pick<Ctx, 'emit'>, { agentId, vectors, candidates, found, startedAt, now, reranked }: Looked): void {
+export function emitRecalled(ctx: Pick<Ctx, 'emit'>, { agentId, vectors, candidates, found, startedAt, now, reranked }: RecallStats): void {
   ctx.emit('memory:recalled', {
     timestamp: now,
     agentId,

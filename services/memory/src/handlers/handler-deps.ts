@@ -1,10 +1,10 @@
 import type { Settings } from '@switchyard/service-kit';
-import type { Entries } from '../entries/store-entry.ts';
-import type { QuestionCache } from '../vectors/query-vector-cache.ts';
+import type { EntryDeps } from '../entries/store-entry.ts';
+import type { QueryVectorCache } from '../vectors/query-vector-cache.ts';
 import type { VectorMaker } from '../vectors/vector-maker.ts';
 
-export interface Given extends Entries {
+export interface HandlerDeps extends EntryDeps {
   settings: Settings<'routing' | 'embedding'>;
   maker: VectorMaker;
-  questions: QuestionCache;
+  queryVectors: QueryVectorCache;
 }

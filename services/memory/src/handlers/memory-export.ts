@@ -1,16 +1,16 @@
 import { MAX, ServiceError, type MemoryEntry } from '@switchyard/contracts';
 import type { Handler } from '@switchyard/bus';
 import { toEntry } from '../documents/entry.ts';
-import { everyEntry } from '../entries/read-entries.ts';
+import { iterateEntries } from '../entries/read-entries.ts';
 import { isVisible } from '../entries/memory-scope.ts';
-import type { Given } from './handler-deps.ts';
+import type { HandlerDeps } from './handler-deps.ts';
 
 /** Exports all visible memories, oldest first. Concurrent writes may or may not be included. */
-export function memoryExport({ entries, store }: Given): Handler<'memory.export'> {
+export function memoryExport({ entries, store }: HandlerDeps): Handler<'memory.export'> {
   return async (_params, { principal, signal }) => {
     const now = store.now();
     const found: MemoryEntry[] = [];
-    for await (const page of everyEntry(entries.for(principal))) {
+    for await (const page of iterateEntries(entries.for(principal))) {
       signal.throwIfAborted();
       for (const entry of page) if (isVisible(entry, principal, now)) found.push(toEntry(principal.tenant, entry));
       if (found.length > MAX.all) {

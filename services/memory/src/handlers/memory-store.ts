@@ -1,21 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import type { Handler } from '@switchyard/bus';
-import { agentOf, SHARED } from '../entries/memory-scope.ts';
-import { remember } from '../entries/store-entry.ts';
-import type { Given } from './handler-deps.ts';
+import { resolveAgent, SHARED } from '../entries/memory-scope.ts';
+import { storeEntry } from '../entries/store-entry.ts';
+import type { HandlerDeps } from './handler-deps.ts';
 
 /** Answers once the memory is stored and in the index of this replica. */
-export function memoryStore(given: Given): Handler<'memory.store'> {
+export function memoryStore(deps: HandlerDeps): Handler<'memory.store'> {
   return async ({ content, metadata, memory_type, tags, expires_at, agent_id }, ctx) => {
     const { client, agent, session, sessions } = ctx.principal;
-    const by = agent === undefined ? ['operator-stored', 'web-console'] : ['agent-stored', 'agent-tool'];
-    const [tag = '', channel = ''] = by;
+    const labels = agent === undefined ? ['operator-stored', 'web-console'] : ['agent-stored', 'agent-tool'];
+    const [tag = '', channel = ''] = labels;
     const id = randomUUID();
-    const entry = await remember(
-      given,
+    const entry = await storeEntry(
+      deps,
       {
         id,
-        agentId: agentOf(ctx.principal, agent_id, given.settings.current.routing),
+        agentId: resolveAgent(ctx.principal, agent_id, deps.settings.current.routing),
         userId: client,
         owner: sessions === 'own' ? client : SHARED,
         content,
@@ -32,7 +32,7 @@ export function memoryStore(given: Given): Handler<'memory.store'> {
       },
       ctx,
     );
-    if (entry) await given.index.note(ctx.principal.tenant, [entry]);
+    if (entry) await deps.index.note(ctx.principal.tenant, [entry]);
     return { id, stored: true };
   };
 }

@@ -1,11 +1,13 @@
 import type { Ctx } from '@switchyard/bus';
-import type { Given } from './handler-deps.ts';
+import type { HandlerDeps } from './handler-deps.ts';
 
 /** The vector of a query: from the provider, false if it is unavailable, or true if the index computes it. */
-export async function vectorsFor(
-  { maker, settings }: Pick<Given, 'maker' | 'settings'>,
+export async function embedQueryVector(
+  { maker, settings }: Pick<HandlerDeps, 'maker' | 'settings'>,
   query: string,
-  { principal, signal, agentId, withinMs }: Pick<Ctx, 'principal' | 'signal'> & { agentId: string; withinMs: number },
-): Promise<Int8Array | undefined> {
-  return settings.current.embedding.enabled ? maker.ofQuestion(query, { principal, signal, agentId, timeoutMs: withinMs }) : undefined;
+  { principal, signal, agentId, timeoutMs }: Pick<Ctx, 'principal' | 'signal'> & { agentId: string; timeoutMs: number },
+): Promise<boolean | Int8Array> {
+  if (!settings.current.embedding.enabled) return false;
+  if (maker.model() === undefined) return true;
+  return (await maker.embedQuery(query, { principal, signal, agentId, timeoutMs })) ?? false;
 }

@@ -1,36 +1,38 @@
 import type { Result } from '@switchyard/contracts';
 import type { Ctx } from '@switchyard/bus';
-import type { Given } from './handler-deps.ts';
-import { ownersFor } from '../entries/memory-scope.ts';
+import type { HandlerDeps } from './handler-deps.ts';
+import type { VectorMaker } from '../vectors/vector-maker.ts';
+import { getVisibleOwners } from '../entries/memory-scope.ts';
 
 /** The name of the embedding model for clients. */
-export function embedderOf({ model }: Pick<VectorMaker, 'model'>): string {
+export function getEmbedderName({ model }: Pick<VectorMaker, 'model'>): string {
   return model()?.name ?? 'local';
 }
 
 /** Counts the memories that the caller may see in the index of this replica. */
 export async function readStats(
-  { store, index, maker, questions }: Given,
+  { store, index, settings, maker, queryVectors }: HandlerDeps,
   ctx: Pick<Ctx, 'principal' | 'signal'>,
 ): Promise<Result<'memory.stats'>> {
   const { principal } = ctx;
-  const model = maker.model();
-  const embedder = model === undefined ? {} : { embeddingProvider: model.name };
-  const there = await index.get(ctx.signal);
-  if (!there) return { ...NOTHING, ...embedder };
+  const embeddingEnabled = settings.current.embedding.enabled;
+  const searchIndex = await index.get(ctx.signal);
+  if (!searchIndex) return { ...EMPTY_STATS, ...(embeddingEnabled ? { embeddingProvider: getEmbedderName(maker) } : {}) };
   const scope = {
     tenant: principal.tenant,
     group: principal.agent ?? principal.agents?.[0],
-    owners: ownersFor(principal),
+    owners: getVisibleOwners(principal),
     now: store.now(),
   };
-  const [counted, { l1: cache }] = await Promise.all([there.stats(scope), questions.stats()]);
-  const lookups = cache.hits + cache.misses;
+  const [counted, { hits, misses }] = await Promise.all([
+    searchIndex.stats(scope),
+    maker.model() === undefined ? searchIndex.cacheStats() : queryVectors.stats().then(({ l1 }) => l1),
+  ]);
   return {
     totalEntries: counted.entries,
     dbSizeBytes: counted.bytes,
-    ...embedder,
-    ...(model !== undefined && lookups > 0 ? { cacheHitRate: cache.hits / lookups } : {}),
+    ...(embeddingEnabled ? { embeddingProvider: getEmbedderName(maker) } : {}),
+    ...(embeddingEnabled && hits + misses > 0 ? { cacheHitRate: hits / (hits + misses) } : {}),
     byType: counted.byKind,
     byTrustLevel: counted.byTrust,
     byAgent: counted.byGroup,
@@ -40,7 +42,7 @@ export async function readStats(
   };
 }
 
-const NOTHING = {
+const EMPTY_STATS = {
   totalEntries: 0,
   dbSizeBytes: 0,
   byType: {},

@@ -1,19 +1,19 @@
 import { join } from 'node:path';
 import type { Settings } from '@switchyard/service-kit';
-import type { IndexPlace } from './memory-index.ts';
+import type { IndexLocation } from './memory-index.ts';
 
 /** Default of `memory.dbPath`; it selects the default directory. */
-const USUAL = 'memory.db';
+const DEFAULT_DB_PATH = 'memory.db';
 
 /** Resolves the index directory below `dir`. Returns the same object until the settings change. */
-export function createPlace(dir: string, settings: Settings<'memory'>): () => IndexPlace {
-  let from: unknown;
-  let place: IndexPlace | undefined;
+export function createIndexLocation(dir: string, settings: Settings<'memory'>): () => IndexLocation {
+  let resolvedFor: unknown;
+  let location: IndexLocation | undefined;
   return () => {
     const { memory } = settings.current;
-    if (place && from === memory) return place;
-    from = memory;
+    if (location && resolvedFor === memory) return location;
+    resolvedFor = memory;
     const { dbPath, walMode: wal } = memory;
-    return (place = { dir: join(dir, dbPath === USUAL ? 'memory' : dbPath), wal });
+    return (location = { dir: join(dir, dbPath === DEFAULT_DB_PATH ? 'memory' : dbPath), wal });
   };
 }

@@ -25,9 +25,9 @@ async function answersOf(bus: Bus): Promise<unknown> {
 }
 
 /** Waits for a condition and returns the time. */
-async function until(isSo: () => Promise<boolean>): Promise<number> {
+async function until(isTrue: () => Promise<boolean>): Promise<number> {
   const began = performance.now();
-  while (!(await isSo())) {
+  while (!(await isTrue())) {
     assert.ok(performance.now() - began < 10 * WITHIN_MS, 'the condition did not hold after ten times as long');
     await wait(10);
   }

@@ -2,8 +2,8 @@ import { ServiceError } from '@switchyard/contracts';
 import type { Clock } from '@switchyard/service-kit';
 import { openSearchIndex, type Collection, type SearchIndex, type Store, type VectorModel } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
-import { GONE_MS, type EntryDocument } from '../documents/collections.ts';
-import { toIndexed } from '../documents/entry.ts';
+import { TOMBSTONE_TTL_MS, type EntryDocument } from '../documents/collections.ts';
+import { toSearchEntry } from '../documents/entry.ts';
 
 /** The search index of this replica. It follows the documents and is opened once there is a memory. */
 export interface MemoryIndex extends AsyncDisposable {
@@ -14,7 +14,7 @@ export interface MemoryIndex extends AsyncDisposable {
 }
 
 /** Each process has its own index below `dir`. */
-export interface IndexPlace {
+export interface IndexLocation {
   dir: string;
   wal: boolean;
 }
@@ -23,7 +23,7 @@ export interface MemoryIndexDeps {
   entries: Collection<EntryDocument>;
   store: Pick<Store, 'now' | 'identity'>;
   /** Location of the indexes of this machine. After a change the index is rebuilt in the new location. */
-  place: () => IndexPlace;
+  location: () => IndexLocation;
   /** Maximum number of cached query vectors. */
   cachedVectors: () => number;
   /** The embedding model of a provider. After a change the index is rebuilt. */
@@ -31,18 +31,18 @@ export interface MemoryIndexDeps {
   log: Logger;
   clock: Clock;
   /** Interval at which writes of other replicas are read. */
-  lookMs: number;
+  pollMs: number;
 }
 
 /** A write becomes visible after the time in its document, so each poll overlaps the last one, and every 20th poll overlaps more. */
 const OVERLAP_MS = 2_000;
 const LONG_OVERLAP_MS = 30_000;
-const LONG_EVERY = 20;
+const LONG_OVERLAP_EVERY = 20;
 const PAGE = 200;
 
 interface Followed {
   index: SearchIndex;
-  place: IndexPlace;
+  location: IndexLocation;
   /** The model of its vectors. */
   model: VectorModel | undefined;
   /** All writes before this time are in the index. */
@@ -50,15 +50,15 @@ interface Followed {
 }
 
 export function createMemoryIndex(deps: MemoryIndexDeps): MemoryIndex {
-  const { entries, store, log, clock, lookMs } = deps;
+  const { entries, store, log, clock, pollMs } = deps;
   const all = entries.system();
   let followed: Followed | undefined;
   let opening: Promise<Followed | undefined> | undefined;
-  let looking: Promise<void> = Promise.resolve();
-  let [looks, busy, closed] = [0, false, false];
+  let polling: Promise<void> = Promise.resolve();
+  let [polls, busy, closed] = [0, false, false];
 
   /** Reads new writes into the index, page by page. */
-  async function follow({ index, place, model, to }: Followed, overlapMs: number): Promise<Followed> {
+  async function follow({ index, location, model, to }: Followed, overlapMs: number): Promise<Followed> {
     const began = store.now();
     const since = Math.max(0, to - overlapMs);
     for (let cursor: string | undefined, more = true; more && !closed;) {
@@ -68,29 +68,29 @@ export function createMemoryIndex(deps: MemoryIndexDeps): MemoryIndex {
       );
       cursor = page.cursor;
       more = cursor !== undefined;
-      const changes = page.items.map(({ tenant, ...entry }) => toIndexed(tenant, entry, model));
+      const changes = page.items.map(({ tenant, ...entry }) => toSearchEntry(tenant, entry, model));
       if (changes.length > 0 || !more) await index.apply(changes, more ? null : began);
     }
-    return { index, place, model, to: began };
+    return { index, location, model, to: began };
   }
 
   async function open(): Promise<Followed | undefined> {
-    const there = current();
-    if (there) return there;
-    if (!(await isAnything())) return undefined;
-    const place = deps.place();
-    await leave(place);
+    const openIndex = getCurrent();
+    if (openIndex) return openIndex;
+    if (!(await hasEntries())) return undefined;
+    const location = deps.location();
+    await closePrevious(location);
     const model = deps.model?.();
-    const options = { identity: store.identity, vectorModel: model, wal: place.wal };
-    const index = openSearchIndex(place.dir, options);
+    const options = { identity: store.identity, cachedVectors: deps.cachedVectors(), given: model, wal: location.wal };
+    const index = openSearchIndex(location.dir, options);
     try {
       let to = await index.followedTo();
       // Tombstones of deletions since then may already be removed.
-      if (to !== null && to < store.now() - GONE_MS / 2) {
+      if (to !== null && to < store.now() - TOMBSTONE_TTL_MS / 2) {
         await index.clear();
         to = null;
       }
-      followed = await follow({ index, place, model, to: to ?? 0 }, LONG_OVERLAP_MS);
+      followed = await follow({ index, location, model, to: to ?? 0 }, LONG_OVERLAP_MS);
       return followed;
     } catch (error) {
       await index[Symbol.asyncDispose]();
@@ -99,45 +99,45 @@ export function createMemoryIndex(deps: MemoryIndexDeps): MemoryIndex {
   }
 
   /** Empties the index at the old location, because it would keep deleted memories. */
-  async function leave({ dir }: IndexPlace): Promise<void> {
+  async function closePrevious({ dir }: IndexLocation): Promise<void> {
     if (followed === undefined) return;
-    const { index, place } = followed;
+    const { index, location } = followed;
     try {
-      if (index.alive && place.dir !== dir) await index.clear();
+      if (index.alive && location.dir !== dir) await index.clear();
     } catch (err) {
-      log.warn({ err, errorKind: 'resource', hint: `remove ${place.dir}` }, 'failed to empty the memory index at its old location');
+      log.warn({ err, errorKind: 'resource', hint: `remove ${location.dir}` }, 'failed to empty the memory index at its old location');
     }
     await index[Symbol.asyncDispose]();
   }
 
   /** The open index, if it is alive and has the current model and location. */
-  function current(): Followed | undefined {
+  function getCurrent(): Followed | undefined {
     if (!followed?.index.alive || followed.model?.name !== deps.model?.()?.name) return undefined;
-    const { dir, wal } = deps.place();
-    return followed.place.dir === dir && followed.place.wal === wal ? followed : undefined;
+    const { dir, wal } = deps.location();
+    return followed.location.dir === dir && followed.location.wal === wal ? followed : undefined;
   }
 
-  async function isAnything(): Promise<boolean> {
+  async function hasEntries(): Promise<boolean> {
     return (await all.find({ changedAt: { gte: 0 } }, { sort: [['changedAt', 'asc']], limit: 1 })).items.length > 0;
   }
 
   /** Coalesces concurrent calls into one. */
-  function opened(): Promise<Followed | undefined> {
+  function openOnce(): Promise<Followed | undefined> {
     return (opening ??= open().finally(() => (opening = undefined)));
   }
 
-  async function look(): Promise<void> {
-    const there = await opened();
-    if (!there || closed) return;
-    looks += 1;
-    const { index, place, model, to } = await follow(there, looks % LONG_EVERY === 0 ? LONG_OVERLAP_MS : OVERLAP_MS);
-    if (followed?.index === index) followed = { index, place, model, to };
+  async function poll(): Promise<void> {
+    const openIndex = await openOnce();
+    if (!openIndex || closed) return;
+    polls += 1;
+    const { index, location, model, to } = await follow(openIndex, polls % LONG_OVERLAP_EVERY === 0 ? LONG_OVERLAP_MS : OVERLAP_MS);
+    if (followed?.index === index) followed = { index, location, model, to };
   }
 
-  const stop = clock.every(lookMs, () => {
+  const stop = clock.every(pollMs, () => {
     if (busy || closed) return;
     busy = true;
-    looking = look()
+    polling = poll()
       .catch((err: unknown) => {
         if (!closed) log.warn({ err, errorKind: 'dependency', hint: 'it is retried' }, 'the memory index does not follow the documents');
       })
@@ -146,14 +146,14 @@ export function createMemoryIndex(deps: MemoryIndexDeps): MemoryIndex {
 
   return {
     async get(signal) {
-      return (current() ?? (await until(opened(), signal)))?.index;
+      return (getCurrent() ?? (await until(openOnce(), signal)))?.index;
     },
     async note(tenant, written) {
       try {
-        const there = current() ?? (await opened());
+        const openIndex = getCurrent() ?? (await openOnce());
         // Entries that were already read when opening are skipped.
-        await there?.index.apply(
-          written.map((entry) => toIndexed(tenant, entry, there.model)),
+        await openIndex?.index.apply(
+          written.map((entry) => toSearchEntry(tenant, entry, openIndex.model)),
           null,
         );
       } catch (err) {
@@ -163,7 +163,7 @@ export function createMemoryIndex(deps: MemoryIndexDeps): MemoryIndex {
     async [Symbol.asyncDispose]() {
       closed = true;
       stop();
-      await looking;
+      await polling;
       await opening?.catch(() => undefined);
       await followed?.index[Symbol.asyncDispose]();
     },
@@ -175,11 +175,11 @@ async function until<T>(work: Promise<T>, signal: AbortSignal | undefined): Prom
   if (!signal) return work;
   signal.throwIfAborted();
   const { promise, reject } = Promise.withResolvers<never>();
-  const leave = (): void => reject(new ServiceError('CANCELLED', 'the caller cancelled the request', { cause: signal.reason }));
-  signal.addEventListener('abort', leave, { once: true });
+  const onAbort = (): void => reject(new ServiceError('CANCELLED', 'the caller cancelled the request', { cause: signal.reason }));
+  signal.addEventListener('abort', onAbort, { once: true });
   try {
     return await Promise.race([work, promise]);
   } finally {
-    signal.removeEventListener('abort', leave);
+    signal.removeEventListener('abort', onAbort);
   }
 }

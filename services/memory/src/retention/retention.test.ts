@@ -16,8 +16,8 @@ type Put = Partial<EntryDocument> & { id: string; daysOld: number };
 async function start(settings: ConfigurationPatch, before: readonly Put[]) {
   const stack = new AsyncDisposableStack();
   const data = stack.use(await tempDir());
-  const service = (tendMs: number, more: ConfigurationPatch = {}) =>
-    testService(defineMemory({ tendMs }), { data: data.path, as: admin, settings: more });
+  const service = (retentionMs: number, more: ConfigurationPatch = {}) =>
+    testService(defineMemory({ retentionMs }), { data: data.path, as: admin, settings: more });
   {
     await using writing = await service(DAY_MS);
     await write(writing, before);

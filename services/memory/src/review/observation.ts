@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Collection, Documents, Store } from '@switchyard/store';
 import type { EntryDocument } from '../documents/collections.ts';
-import { forget } from '../entries/delete-entries.ts';
+import { deleteEntry } from '../entries/delete-entries.ts';
 import type { MemoryIndex } from '../index/memory-index.ts';
 
 /*
@@ -16,9 +16,9 @@ export interface ObservationDeps {
 }
 
 /** The content of an observation: the longest source, with the lowest trust level of all sources. */
-export function saidBy(
+export function deriveContent(
   sources: readonly EntryDocument[],
-  more: readonly string[],
+  extraTags: readonly string[],
 ): Partial<EntryDocument> & Pick<EntryDocument, 'content'> {
   const [best] = sources.toSorted((a, b) => b.content.length - a.content.length || b.createdAt - a.createdAt);
   if (!best) throw new Error('an observation has a source');
@@ -30,7 +30,7 @@ export function saidBy(
     memoryType: best.memoryType,
     trustLevel: sources.some(({ trustLevel }) => trustLevel === 'external') ? 'external' : 'learned',
     taintLevel: has('raw') ? 'raw' : has('wrapped') ? 'wrapped' : 'clean',
-    tags: [...new Set([...tags, OBSERVATION_TAG, ...more])].slice(0, MOST_TAGS),
+    tags: [...new Set([...tags, OBSERVATION_TAG, ...extraTags])].slice(0, MAX_TAGS),
     sourceIds: sources.map(({ id }) => id),
     sourceSessions: [...new Set(sessions)],
   };
@@ -39,9 +39,9 @@ export function saidBy(
 const OBSERVATION_TAG = 'observation';
 /** Tag of captured memories. Observations do not inherit it. */
 const COLLECTED_TAG = 'conversation';
-const MOST_TAGS = 100;
+const MAX_TAGS = 100;
 /** Maximum sources of one observation. Further similar memories stay separate. */
-export const MOST_SOURCES = 50;
+export const MAX_SOURCES = 50;
 
 /** Derives the id from the sources, so that a repeated review creates no duplicate. */
 export function observationId(sources: readonly EntryDocument[]): string {
@@ -51,14 +51,14 @@ export function observationId(sources: readonly EntryDocument[]): string {
 }
 
 /** The sources that are not deleted. */
-export async function sourcesOf(mine: Documents<EntryDocument>, { sourceIds = [] }: EntryDocument): Promise<EntryDocument[]> {
+export async function findSources(documents: Documents<EntryDocument>, { sourceIds = [] }: EntryDocument): Promise<EntryDocument[]> {
   if (sourceIds.length === 0) return [];
-  return (await mine.find({ id: { in: sourceIds }, goneAt: null }, { limit: sourceIds.length })).items;
+  return (await documents.find({ id: { in: sourceIds }, deletedAt: null }, { limit: sourceIds.length })).items;
 }
 
-export interface Unlinking {
+export interface UnlinkOptions {
   /** Selects the sources to remove. */
-  without: (source: EntryDocument) => boolean;
+  isRemoved: (source: EntryDocument) => boolean;
   /** Deletes the observation although sources remain; these are found again. */
   purge?: boolean;
 }
@@ -67,35 +67,40 @@ export interface Unlinking {
 export async function unlink(
   { entries, store, index }: ObservationDeps,
   tenant: string,
-  { observation, without, purge = false }: Unlinking & { observation: EntryDocument },
+  { observation, isRemoved, purge = false }: UnlinkOptions & { observation: EntryDocument },
 ): Promise<boolean> {
-  const mine = entries.for({ tenant });
-  const rest = (await sourcesOf(mine, observation)).filter((source) => !without(source));
+  const documents = entries.for({ tenant });
+  const remaining = (await findSources(documents, observation)).filter((source) => !isRemoved(source));
   const now = Math.max(store.now(), observation.changedAt + 1);
   const { id } = observation;
-  if (!purge && rest.length > 0) {
-    const kept = await mine.update({ id, goneAt: null }, { set: { ...saidBy(rest, []), changedAt: now }, unset: ['vector', 'vectorOf'] });
-    await index.note(tenant, kept ? [kept] : []);
+  if (!purge && remaining.length > 0) {
+    const updated = await documents.update(
+      { id, deletedAt: null },
+      { set: { ...deriveContent(remaining, []), changedAt: now }, unset: ['vector', 'vectorModel'] },
+    );
+    await index.note(tenant, updated ? [updated] : []);
     return false;
   }
-  const free = await Promise.all(
-    rest.map((source) => mine.update({ id: source.id, goneAt: null, mergedInto: id }, { set: { changedAt: now }, unset: ['mergedInto'] })),
+  const released = await Promise.all(
+    remaining.map((source) =>
+      documents.update({ id: source.id, deletedAt: null, mergedInto: id }, { set: { changedAt: now }, unset: ['mergedInto'] }),
+    ),
   );
-  const gone = await forget(mine, { id, now });
+  const deleted = await deleteEntry(documents, { id, now });
   await index.note(
     tenant,
-    [...free, gone].filter((entry) => entry !== null),
+    [...released, deleted].filter((entry) => entry !== null),
   );
-  return gone !== null;
+  return deleted !== null;
 }
 
 /** Deletes the sources of an observation before the observation itself, so that a failed call can be repeated. */
-export async function forgetSources({ entries, store, index }: ObservationDeps, tenant: string, observation: EntryDocument): Promise<void> {
-  const mine = entries.for({ tenant });
+export async function deleteSources({ entries, store, index }: ObservationDeps, tenant: string, observation: EntryDocument): Promise<void> {
+  const documents = entries.for({ tenant });
   const now = store.now();
-  const gone = await Promise.all((observation.sourceIds ?? []).map((id) => forget(mine, { id, now })));
+  const deleted = await Promise.all((observation.sourceIds ?? []).map((id) => deleteEntry(documents, { id, now })));
   await index.note(
     tenant,
-    gone.filter((entry) => entry !== null),
+    deleted.filter((entry) => entry !== null),
   );
 }

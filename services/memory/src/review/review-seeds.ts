@@ -4,7 +4,7 @@ import type { EntryDocument } from '../documents/collections.ts';
 export type ReviewLimits = Pick<AgentConfig['memoryReview'], 'minMessages' | 'maxSessionsPerRun' | 'maxReviewTokens'>;
 
 /** A captured memory contains a message and its answer. */
-const MESSAGES_EACH = 2;
+const MESSAGES_PER_MEMORY = 2;
 const CHARS_PER_TOKEN = 4;
 
 /**
@@ -15,15 +15,15 @@ export function chooseSeeds<E extends Pick<EntryDocument, 'sessionKey' | 'conten
   newestFirst: readonly E[],
   { minMessages, maxSessionsPerRun, maxReviewTokens }: ReviewLimits,
 ): E[] {
-  const said = new Map<string | undefined, number>();
-  for (const { sessionKey } of newestFirst) said.set(sessionKey, (said.get(sessionKey) ?? 0) + MESSAGES_EACH);
+  const messages = new Map<string | undefined, number>();
+  for (const { sessionKey } of newestFirst) messages.set(sessionKey, (messages.get(sessionKey) ?? 0) + MESSAGES_PER_MEMORY);
   const sessions = new Set<string>();
   const seeds: E[] = [];
   let tokens = 0;
   for (const entry of newestFirst) {
     const { sessionKey, content } = entry;
     if (sessionKey !== undefined && !sessions.has(sessionKey)) {
-      if (sessions.size >= maxSessionsPerRun || (said.get(sessionKey) ?? 0) < minMessages) continue;
+      if (sessions.size >= maxSessionsPerRun || (messages.get(sessionKey) ?? 0) < minMessages) continue;
       sessions.add(sessionKey);
     }
     tokens += Math.ceil(content.length / CHARS_PER_TOKEN);

@@ -46,7 +46,7 @@ async function house(review: object) {
     async found(query = 'printer toner') {
       return (await bus.call('memory.search', { query })).results;
     },
-    forget: async (session: string, more: object = {}) =>
+    deleteEntry: async (session: string, more: object = {}) =>
       (await bus.call('memory.forgetSession', { sessionKey: keyOf(session), ...more })).forgotten,
   };
 }
@@ -58,9 +58,9 @@ async function keepAll({ keep }: House): Promise<void> {
   for (const [n, text] of SAME.entries()) await keep(text, `s${n}`);
 }
 
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  for (const end = performance.now() + ENOUGH_MS; !(await isSo()) && performance.now() < end;) await wait(20);
-  assert.ok(await isSo());
+async function until(isTrue: () => Promise<boolean>): Promise<void> {
+  for (const end = performance.now() + ENOUGH_MS; !(await isTrue()) && performance.now() < end;) await wait(20);
+  assert.ok(await isTrue());
 }
 
 const reviewed = ({ found }: House): Promise<void> => until(async () => (await found()).length === 1);
@@ -105,11 +105,11 @@ describe('memory reviews', { concurrency: true }, () => {
     const one = await house({ enabled: true });
     await keepAll(one);
     await reviewed(one);
-    assert.equal(await one.forget('s2'), 1);
+    assert.equal(await one.deleteEntry('s2'), 1);
     const [kept, ...others] = await one.found();
     assert.deepEqual([kept?.sources?.length, others], [2, []]);
     assert.notEqual(kept?.content, SAME[2], 'the content of the session is gone');
-    assert.deepEqual([await one.forget('s0'), await one.forget('s1')], [1, 2]);
+    assert.deepEqual([await one.deleteEntry('s0'), await one.deleteEntry('s1')], [1, 2]);
     assert.deepEqual(await one.found(), []);
     assert.equal((await one.bus.call('memory.export', {})).totalEntries, 0);
   });
@@ -120,7 +120,7 @@ describe('memory reviews', { concurrency: true }, () => {
     await reviewed(one);
     await one.set({ enabled: false });
     await wait(300);
-    assert.equal(await one.forget('s0', { purgeDerived: true }), 2);
+    assert.equal(await one.deleteEntry('s0', { purgeDerived: true }), 2);
     const left = await one.found();
     assert.deepEqual(new Set(left.map(({ content }) => content)), new Set(SAME.slice(1)));
     assert.ok(left.length === 2 && left.every(({ sources }) => sources === undefined));
@@ -144,7 +144,8 @@ describe('memory reviews', { concurrency: true }, () => {
 
   test('logs an invalid schedule once', async () => {
     const one = await house({ enabled: true, schedule: 'every noon' });
-    const warned = () => logged.filter((line) => line.includes(one.admin.tenant) && line.includes('memoryReview.schedule is invalid')).length;
+    const warned = () =>
+      logged.filter((line) => line.includes(one.admin.tenant) && line.includes('memoryReview.schedule is invalid')).length;
     await until(async () => warned() > 0);
     await wait(300);
     assert.equal(warned(), 1);

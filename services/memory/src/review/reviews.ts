@@ -18,32 +18,32 @@ export interface ReviewDeps extends ObservationDeps {
   reviewMs: number;
 }
 
-interface Due {
+interface ReviewCheck {
   tenant: string;
   agentId: string;
   review: AgentConfig['memoryReview'];
   /** Invalid schedules by agent. Each is logged once. */
-  refused: Map<string, string>;
+  invalidSchedules: Map<string, string>;
 }
 
 /**
  * Reviews the memories of agents on the schedule of `memoryReview`, once per scheduled time over all replicas. A crashed review leaves
  * valid memories, and the next review continues.
  */
-export async function startReviewing(deps: ReviewDeps): Promise<AsyncDisposable> {
+export async function startReviews(deps: ReviewDeps): Promise<AsyncDisposable> {
   const { bus, env, clock, log, reviewMs } = deps;
-  const meant = (written: Record<string, unknown>): Record<string, unknown> => resolveReferences(written, env);
-  const schema = AgentProjection.extend({ config: AgentProjection.shape.config.transform(meant).pipe(AgentConfig) });
+  const resolve = (config: Record<string, unknown>): Record<string, unknown> => resolveReferences(config, env);
+  const schema = AgentProjection.extend({ config: AgentProjection.shape.config.transform(resolve).pipe(AgentConfig) });
   const agents = await watchBucket(bus, AGENTS_BUCKET, schema, log);
-  const refused = new Map<string, string>();
-  const failed = (err: unknown): void => {
+  const invalidSchedules = new Map<string, string>();
+  const onFailure = (err: unknown): void => {
     log.warn({ err, errorKind: 'dependency', hint: 'the next review continues' }, 'failed to review memories');
   };
-  const reviewing = atIntervals({ clock, ms: reviewMs, failed }, async (closed) => {
+  const reviewing = atIntervals({ clock, ms: reviewMs, failed: onFailure }, async (closed) => {
     for (const { tenant, agentId, suspended, config } of agents.entries.values()) {
       if (closed()) return;
       const { memoryReview: review } = config;
-      if (review.enabled && !suspended) await reviewWhenDue(deps, { tenant, agentId, review, refused }, closed);
+      if (review.enabled && !suspended) await reviewWhenDue(deps, { tenant, agentId, review, invalidSchedules }, closed);
     }
   });
   return {
@@ -54,18 +54,25 @@ export async function startReviewing(deps: ReviewDeps): Promise<AsyncDisposable>
   };
 }
 
-async function reviewWhenDue(deps: ReviewDeps, { tenant, agentId, review, refused }: Due, closed: () => boolean): Promise<void> {
+async function reviewWhenDue(
+  deps: ReviewDeps,
+  { tenant, agentId, review, invalidSchedules }: ReviewCheck,
+  closed: () => boolean,
+): Promise<void> {
   const { bus, store, log } = deps;
-  const dueAt = lastTime(review.schedule, store.now());
+  const dueAt = getLastScheduledTime(review.schedule, store.now());
   const name = `${tenant} ${agentId}`;
   if (dueAt === undefined) {
-    if (refused.get(name) === review.schedule) return;
-    refused.set(name, review.schedule);
-    log.warn({ tenant, agentId, errorKind: 'config', hint: 'expected a cron expression like 0 2 * * *' }, 'memoryReview.schedule is invalid');
+    if (invalidSchedules.get(name) === review.schedule) return;
+    invalidSchedules.set(name, review.schedule);
+    log.warn(
+      { tenant, agentId, errorKind: 'config', hint: 'expected a cron expression like 0 2 * * *' },
+      'memoryReview.schedule is invalid',
+    );
     return;
   }
-  refused.delete(name);
-  if (!(await claim(deps, { tenant, agentId, dueAt }))) return;
+  invalidSchedules.delete(name);
+  if (!(await claimReview(deps, { tenant, agentId, dueAt }))) return;
   const startedAt = performance.now();
   const { dedupThreshold: threshold, autoTags } = review;
   const reviewed = await consolidate(deps, { tenant, agentId, threshold, autoTags, limits: review, closed });
@@ -75,7 +82,7 @@ async function reviewWhenDue(deps: ReviewDeps, { tenant, agentId, review, refuse
 }
 
 /** The last scheduled time in the past. Undefined for an invalid schedule. */
-function lastTime(schedule: string, now: number): number | undefined {
+function getLastScheduledTime(schedule: string, now: number): number | undefined {
   try {
     return new Cron(schedule).previousRuns(1, new Date(now))[0]?.getTime();
   } catch {
@@ -84,12 +91,12 @@ function lastTime(schedule: string, now: number): number | undefined {
 }
 
 /** Claims a scheduled time for this replica. The first check of an agent only records the time, so that no past review runs. */
-async function claim(
+async function claimReview(
   { reviews }: ReviewDeps,
   { tenant, agentId, dueAt }: { tenant: string; agentId: string; dueAt: number },
 ): Promise<boolean> {
-  const mine = reviews.for({ tenant });
-  if (await mine.update({ agentId, dueAt: { lt: dueAt } }, { set: { dueAt } })) return true;
-  if ((await mine.get(agentId)) === null) await inserted(() => mine.insert({ agentId, dueAt }));
+  const documents = reviews.for({ tenant });
+  if (await documents.update({ agentId, dueAt: { lt: dueAt } }, { set: { dueAt } })) return true;
+  if ((await documents.get(agentId)) === null) await inserted(() => documents.insert({ agentId, dueAt }));
   return false;
 }

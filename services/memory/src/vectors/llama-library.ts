@@ -35,7 +35,8 @@ export const INSTALL = `npm install --no-save ${PACKAGE}@3`;
 export async function loadLibrary(): Promise<LocalLibrary> {
   const library = (await import(PACKAGE)) as Partial<LocalLibrary>;
   const { getLlama, resolveModelFile } = library;
-  if (getLlama === undefined || resolveModelFile === undefined) throw new Error(`${PACKAGE} has an unsupported version. Install it with: ${INSTALL}`);
+  if (getLlama === undefined || resolveModelFile === undefined)
+    throw new Error(`${PACKAGE} has an unsupported version. Install it with: ${INSTALL}`);
   return { getLlama, resolveModelFile };
 }
 

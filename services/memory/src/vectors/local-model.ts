@@ -6,7 +6,7 @@ import type { VectorModel } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
 import { INSTALL, isNotInstalled, loadLibrary, type LlamaContext, type LlamaModel, type LocalLibrary } from './llama-library.ts';
 
-type Wanted = Sections['embedding']['local'];
+type LocalSettings = Sections['embedding']['local'];
 
 /** An embedding model in this process, if `embedding.provider` is `local` and the library is installed. */
 export interface LocalModel extends AsyncDisposable {
@@ -30,36 +30,36 @@ interface Loaded {
   context: LlamaContext;
   contextSize: number;
   /** Texts are embedded sequentially, because each uses all cores. */
-  last: Promise<unknown>;
+  queue: Promise<unknown>;
 }
 
 /** Tokens that a context adds at the beginning and the end, plus one spare token. */
-const AROUND = 3;
+const RESERVED_TOKENS = 3;
 
 /** Loads the configured model, replaces it when the settings change, and frees the previous one. */
 export function createLocalModel({ settings, data, log, load = loadLibrary }: LocalModelDeps): LocalModel {
-  let wanted: Wanted | undefined;
+  let configured: LocalSettings | undefined;
   let loaded: Loaded | undefined;
   let ending = new AbortController();
   let changing: Promise<void> = Promise.resolve();
-  let free: (() => Promise<void>) | undefined;
+  let freeModel: (() => Promise<void>) | undefined;
 
-  async function change(want: Wanted | undefined, signal: AbortSignal): Promise<void> {
+  async function change(settingsToLoad: LocalSettings | undefined, signal: AbortSignal): Promise<void> {
     loaded = undefined;
-    await free?.();
-    free = undefined;
-    if (want === undefined || signal.aborted) return;
+    await freeModel?.();
+    freeModel = undefined;
+    if (settingsToLoad === undefined || signal.aborted) return;
     try {
-      const { gpu, modelUri, modelsDir, contextSize } = want;
+      const { gpu, modelUri, modelsDir, contextSize } = settingsToLoad;
       const library = await load();
       const llama = await library.getLlama({ gpu, logLevel: 'error', build: 'never', progressLogs: false });
-      free = () => llama.dispose();
+      freeModel = () => llama.dispose();
       const modelPath = await library.resolveModelFile(modelUri, { directory: resolve(data, modelsDir), cli: false, signal });
       const model = await llama.loadModel({ modelPath, loadSignal: signal });
       const context = await model.createEmbeddingContext({ contextSize, createSignal: signal });
       if (signal.aborted) return;
       const name = `local/${modelUri}@${model.embeddingVectorSize}`;
-      loaded = { name, model, context, contextSize, last: Promise.resolve() };
+      loaded = { name, model, context, contextSize, queue: Promise.resolve() };
       log.info({ model: name }, 'loaded the local embedding model');
     } catch (err) {
       if (signal.aborted) return;
@@ -68,41 +68,41 @@ export function createLocalModel({ settings, data, log, load = loadLibrary }: Lo
     }
   }
 
-  function take(): void {
+  function applySettings(): void {
     const { enabled, provider, local } = settings.current.embedding;
-    const want = enabled && provider === 'local' ? local : undefined;
-    if (isDeepStrictEqual(want, wanted)) return;
-    wanted = want;
+    const settingsToLoad = enabled && provider === 'local' ? local : undefined;
+    if (isDeepStrictEqual(settingsToLoad, configured)) return;
+    configured = settingsToLoad;
     ending.abort();
     const { signal } = (ending = new AbortController());
-    changing = changing.then(() => change(want, signal));
+    changing = changing.then(() => change(settingsToLoad, signal));
   }
 
-  const forget = settings.onChange(take);
-  take();
+  const unfollow = settings.onChange(applySettings);
+  applySettings();
 
   return {
     model: () => loaded && { name: loaded.name, dimensions: loaded.model.embeddingVectorSize },
     async embed(texts, signal) {
       const vectors: Float32Array[] = [];
       for (const text of texts) {
-        const by = loaded;
-        if (by === undefined) throw new ServiceError('UNAVAILABLE', 'the local model was unloaded');
+        const model = loaded;
+        if (model === undefined) throw new ServiceError('UNAVAILABLE', 'the local model was unloaded');
         signal?.throwIfAborted();
-        const tokens = by.model.tokenize(text).slice(0, by.contextSize - AROUND);
-        const made = by.last.then(() => by.context.getEmbeddingFor(tokens));
-        by.last = made.catch(() => undefined);
-        vectors.push(Float32Array.from((await made).vector));
+        const tokens = model.model.tokenize(text).slice(0, model.contextSize - RESERVED_TOKENS);
+        const embedding = model.queue.then(() => model.context.getEmbeddingFor(tokens));
+        model.queue = embedding.catch(() => undefined);
+        vectors.push(Float32Array.from((await embedding).vector));
       }
       return vectors;
     },
     async [Symbol.asyncDispose]() {
-      forget();
-      wanted = undefined;
+      unfollow();
+      configured = undefined;
       ending.abort();
       await changing;
       loaded = undefined;
-      await free?.();
+      await freeModel?.();
     },
   };
 }

@@ -4,7 +4,7 @@ import type { EntryDocument } from '../documents/collections.ts';
 
 export type Found = EntryDocument & { tenant: string };
 
-export interface TakingDeps {
+export interface VectorLeaseDeps {
   entries: Collection<EntryDocument>;
   store: Pick<Store, 'now'>;
   settings: Settings<'embedding'>;
@@ -12,70 +12,78 @@ export interface TakingDeps {
 }
 
 /** Longer than the timeout of a batch, so that the lease of a live replica does not expire. */
-const TAKEN_MS = 120_000;
+const LEASE_MS = 120_000;
 /** The fields of the lease. */
-export const TAKEN = ['takenBy', 'takenUntil'] as const;
+export const LEASE_FIELDS = ['leasedBy', 'leasedUntil'] as const;
 /** An exhausted budget is checked again after this time at most, because it may have been raised. */
-const MOST_REST_MS = 600_000;
+const MAX_POSTPONE_MS = 600_000;
 /** Lease holder of entries that wait for a budget. */
-const NOBODY = '';
+const NO_REPLICA = '';
 
-export interface Looking {
+export interface FindMissingOptions {
   model: VectorModel;
   /** Start of this process. */
   startedAt: number;
   /** The first poll of this process. Leases under its name are then left from a previous run. */
-  first: boolean;
+  isFirstPoll: boolean;
 }
 
 /**
  * Finds entries without a vector of this model and without a lease, entries without any vector first. Without `indexOnStartup`, entries
  * from before the start that never had a vector are skipped.
  */
-export async function lacking({ entries, store, settings, replica }: TakingDeps, { model, startedAt, first }: Looking): Promise<Found[]> {
+export async function findMissing(
+  { entries, store, settings, replica }: VectorLeaseDeps,
+  { model, startedAt, isFirstPoll }: FindMissingOptions,
+): Promise<Found[]> {
   const { autoReindex, batch } = settings.current.embedding;
   const since = batch.indexOnStartup ? {} : { createdAt: { gte: startedAt } };
-  const which = [
-    { vectorOf: null, ...since },
-    ...(autoReindex ? [{ vectorOf: { lt: model.name } }, { vectorOf: { gt: model.name } }] : []),
+  const conditions = [
+    { vectorModel: null, ...since },
+    ...(autoReindex ? [{ vectorModel: { lt: model.name } }, { vectorModel: { gt: model.name } }] : []),
   ];
   const now = store.now();
-  const left = first ? [{ takenUntil: { gt: now }, takenBy: replica }] : [];
-  const free = [...left, { takenUntil: null }, { takenUntil: { lte: now } }];
+  const ownLeases = isFirstPoll ? [{ leasedUntil: { gt: now }, leasedBy: replica }] : [];
+  const available = [...ownLeases, { leasedUntil: null }, { leasedUntil: { lte: now } }];
   const found: Found[] = [];
-  for (const filter of free.flatMap((one) => which.map((other) => ({ ...one, ...other })))) {
+  for (const filter of available.flatMap((one) => conditions.map((other) => ({ ...one, ...other })))) {
     const limit = batch.batchSize - found.length;
-    if (limit > 0) found.push(...(await entries.system().find({ ...filter, goneAt: null }, { limit, sort: [['vectorOf', 'asc']] })).items);
+    if (limit > 0)
+      found.push(...(await entries.system().find({ ...filter, deletedAt: null }, { limit, sort: [['vectorModel', 'asc']] })).items);
   }
   return found;
 }
 
 /** Acquires leases and returns the entries that no other replica leased first. */
-export async function take({ entries, store, replica }: TakingDeps, found: readonly Found[]): Promise<Found[]> {
+export async function leaseEntries({ entries, store, replica }: VectorLeaseDeps, found: readonly Found[]): Promise<Found[]> {
   const now = store.now();
-  const taken = await Promise.all(
-    found.map(({ tenant, id, takenUntil = null }) =>
-      entries.for({ tenant }).update({ id, goneAt: null, takenUntil }, { set: { takenBy: replica, takenUntil: now + TAKEN_MS } }),
+  const leases = await Promise.all(
+    found.map(({ tenant, id, leasedUntil = null }) =>
+      entries.for({ tenant }).update({ id, deletedAt: null, leasedUntil }, { set: { leasedBy: replica, leasedUntil: now + LEASE_MS } }),
     ),
   );
-  return found.filter((_, at) => taken[at] !== null);
+  return found.filter((_, at) => leases[at] !== null);
 }
 
 /** Groups entries by agent, because a request counts in the budget of one agent. */
-export function ofEachAgent(found: readonly Found[]): Found[][] {
+export function groupByAgent(found: readonly Found[]): Found[][] {
   const groups = Object.groupBy(found, ({ tenant, agentId }) => JSON.stringify([tenant, agentId]));
   return Object.values(groups).flatMap((group) => (group ? [group] : []));
 }
 
 /** Releases the leases. */
-export async function giveBack({ entries }: Pick<TakingDeps, 'entries'>, found: readonly Found[]): Promise<void> {
-  await Promise.all(found.map(({ tenant, id }) => entries.for({ tenant }).update({ id, goneAt: null }, { unset: [...TAKEN] })));
+export async function releaseLeases({ entries }: Pick<VectorLeaseDeps, 'entries'>, found: readonly Found[]): Promise<void> {
+  await Promise.all(found.map(({ tenant, id }) => entries.for({ tenant }).update({ id, deletedAt: null }, { unset: [...LEASE_FIELDS] })));
 }
 
 /** Postpones entries, so that they do not delay entries of other agents. */
-export async function rest({ entries, store }: Pick<TakingDeps, 'entries' | 'store'>, found: readonly Found[], ms: number): Promise<void> {
-  const takenUntil = store.now() + Math.min(ms, MOST_REST_MS);
+export async function postpone(
+  { entries, store }: Pick<VectorLeaseDeps, 'entries' | 'store'>,
+  found: readonly Found[],
+  ms: number,
+): Promise<void> {
+  const leasedUntil = store.now() + Math.min(ms, MAX_POSTPONE_MS);
   await Promise.all(
-    found.map(({ tenant, id }) => entries.for({ tenant }).update({ id, goneAt: null }, { set: { takenBy: NOBODY, takenUntil } })),
+    found.map(({ tenant, id }) => entries.for({ tenant }).update({ id, deletedAt: null }, { set: { leasedBy: NO_REPLICA, leasedUntil } })),
   );
 }

@@ -7,10 +7,10 @@ import { openStore } from '@switchyard/store';
 import { silentLogger } from '@switchyard/telemetry';
 import { tempDir } from '@switchyard/testkit';
 import { setTimeout as wait } from 'node:timers/promises';
-import { questionCollection } from '../documents/collections.ts';
-import { createQuestionCache, type Question, type QuestionCache } from './query-vector-cache.ts';
+import { queryVectorCollection } from '../documents/collections.ts';
+import { createQueryVectorCache, type QueryKey, type QueryVectorCache } from './query-vector-cache.ts';
 
-const about = (text: string, more: Partial<Question> = {}): Question => ({ tenant: 't', model: 'm', text, ...more });
+const about = (text: string, more: Partial<QueryKey> = {}): QueryKey => ({ tenant: 't', model: 'm', text, ...more });
 const vector = Int8Array.of(1, -2, 3);
 /** A time in the future, so that the database does not expire the documents. */
 const TODAY = Date.UTC(2100, 0, 1);
@@ -21,7 +21,7 @@ async function replicas(dir: string, settings: object) {
   const time = { now: TODAY };
   const store = await openStore(`sqlite:${join(dir, 'store')}`, { service: 'memory' });
   stack.defer(() => store.close());
-  const { questions } = await store.open({ questions: questionCollection });
+  const { questions } = await store.open({ questions: queryVectorCollection });
   const due: { at: number; work: () => void }[] = [];
   const after: Clock['after'] = (ms, work) => {
     const one = { at: time.now + ms, work };
@@ -30,9 +30,9 @@ async function replicas(dir: string, settings: object) {
   };
   const clock: Clock = { now: () => time.now, after, soon: (work) => void setImmediate(work), every: () => () => undefined };
   const current = { embedding: sections.embedding.parse({ cache: settings }) };
-  const open = (): QuestionCache => {
+  const open = (): QueryVectorCache => {
     const deps = { questions, store: { now: () => time.now }, settings: { current } as never, clock, log: silentLogger() };
-    return stack.use(createQuestionCache(deps));
+    return stack.use(createQueryVectorCache(deps));
   };
   function pass(ms: number): void {
     time.now += ms;
@@ -43,20 +43,20 @@ async function replicas(dir: string, settings: object) {
   }
   /** Resolves after all earlier writes. */
   async function written(): Promise<void> {
-    for (const id of ['one more', 'the last']) await questions.for({ tenant: 't' }).insert({ id, vector: '', madeAt: TODAY });
+    for (const id of ['one more', 'the last']) await questions.for({ tenant: 't' }).insert({ id, vector: '', createdAt: TODAY });
   }
   return {
     open,
     pass,
     written,
-    kept: () => questions.system().count({ madeAt: { gt: 0 } }),
+    kept: () => questions.system().count({ createdAt: { gt: 0 } }),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }
 
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  for (const end = performance.now() + 5_000; !(await isSo()) && performance.now() < end;) await wait(5);
-  assert.ok(await isSo());
+async function until(isTrue: () => Promise<boolean>): Promise<void> {
+  for (const end = performance.now() + 5_000; !(await isTrue()) && performance.now() < end;) await wait(5);
+  assert.ok(await isTrue());
 }
 
 test('evicts the least recently used vector, and keys vectors by tenant and model', async () => {

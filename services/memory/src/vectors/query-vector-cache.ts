@@ -4,10 +4,10 @@ import type { Clock, Settings } from '@switchyard/service-kit';
 import { inserted, type Collection, type Documents, type Store } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
 import { LRUCache } from 'lru-cache';
-import type { QuestionDocument } from '../documents/collections.ts';
+import type { QueryVectorDocument } from '../documents/collections.ts';
 
 /** The key of a cached vector. Vectors are not shared between tenants, because each tenant pays for its own. */
-export interface Question {
+export interface QueryKey {
   tenant: string;
   model: string;
   text: string;
@@ -23,23 +23,23 @@ export interface LevelStats {
 }
 
 /** Caches the vectors of search queries in memory and, with `embedding.cache.persistent`, in the database. */
-export interface QuestionCache extends AsyncDisposable {
-  get(question: Question): Promise<Int8Array | undefined>;
+export interface QueryVectorCache extends AsyncDisposable {
+  get(key: QueryKey): Promise<Int8Array | undefined>;
   /** Stores a vector in the background. A failed write to the database is logged and ignored. */
-  put(question: Question, vector: Int8Array): void;
+  put(key: QueryKey, vector: Int8Array): void;
   /** `l2` is the database level, if it is enabled. */
   stats(): Promise<{ l1: LevelStats; l2?: LevelStats }>;
 }
 
-export interface QuestionCacheDeps {
-  questions: Collection<QuestionDocument>;
+export interface QueryVectorCacheDeps {
+  queryVectors: Collection<QueryVectorDocument>;
   store: Pick<Store, 'now'>;
   settings: Settings<'embedding'>;
   clock: Clock;
   log: Logger;
 }
 
-const BATCH = 500;
+const PRUNE_BATCH_SIZE = 500;
 
 type MemoryLevelSettings = Pick<Sections['embedding']['cache'], 'maxEntries' | 'ttlMs'>;
 
@@ -47,12 +47,12 @@ interface MemoryLevel extends MemoryLevelSettings {
   vectors: LRUCache<string, Int8Array>;
 }
 
-export function createQuestionCache(deps: QuestionCacheDeps): QuestionCache {
-  const { questions, store, settings, clock, log } = deps;
-  const [l1, l2] = [counts(), counts()];
+export function createQueryVectorCache(deps: QueryVectorCacheDeps): QueryVectorCache {
+  const { queryVectors, store, settings, clock, log } = deps;
+  const [l1, l2] = [createCounters(), createCounters()];
   const cache = () => settings.current.embedding.cache;
   let memoryLevel = createMemoryLevel(cache());
-  const isFresh = (madeAt: number): boolean => madeAt + (cache().ttlMs ?? Infinity) > store.now();
+  const isFresh = (createdAt: number): boolean => createdAt + (cache().ttlMs ?? Infinity) > store.now();
   let [closed, work]: [boolean, Promise<void>] = [false, Promise.resolve()];
 
   function createMemoryLevel({ maxEntries, ttlMs }: MemoryLevelSettings): MemoryLevel {
@@ -76,8 +76,8 @@ export function createQuestionCache(deps: QuestionCacheDeps): QuestionCache {
     return memoryLevel.vectors;
   }
 
-  function storeInMemory(id: string, vector: Int8Array, madeAt: number): void {
-    if (cache().maxEntries > 0) inMemory().set(id, vector, { start: madeAt });
+  function storeInMemory(id: string, vector: Int8Array, createdAt: number): void {
+    if (cache().maxEntries > 0) inMemory().set(id, vector, { start: createdAt });
   }
 
   function getFromMemory(id: string): Int8Array | undefined {
@@ -87,16 +87,16 @@ export function createQuestionCache(deps: QuestionCacheDeps): QuestionCache {
     return vector;
   }
 
-  async function fromDatabase(tenant: string, id: string): Promise<Int8Array | undefined> {
+  async function getFromDatabase(tenant: string, id: string): Promise<Int8Array | undefined> {
     if (!cache().persistent) return undefined;
-    const found = await questions.for({ tenant }).get(id);
-    if (!found || !isFresh(found.madeAt)) {
+    const found = await queryVectors.for({ tenant }).get(id);
+    if (!found || !isFresh(found.createdAt)) {
       l2.misses += 1;
       return undefined;
     }
     l2.hits += 1;
     const vector = new Int8Array(Buffer.from(found.vector, 'base64'));
-    storeInMemory(id, vector, found.madeAt);
+    storeInMemory(id, vector, found.createdAt);
     return vector;
   }
 
@@ -106,42 +106,49 @@ export function createQuestionCache(deps: QuestionCacheDeps): QuestionCache {
   }
 
   /** Schedules the next run with the current setting. */
-  function later(): () => void {
+  function schedulePrune(): () => void {
     return clock.after(cache().pruneIntervalMs, () => {
       work = prune()
         .catch((err: unknown) => {
           if (!closed) log.warn({ err, errorKind: 'dependency', hint: 'the next run retries' }, 'failed to prune the query vector cache');
         })
         .finally(() => {
-          if (!closed) stop = later();
+          if (!closed) stop = schedulePrune();
         });
     });
   }
-  let stop = later();
+  let stop = schedulePrune();
 
   return {
     async get({ tenant, model, text }) {
-      const id = idOf({ tenant, model, text });
-      return getFromMemory(id) ?? (await fromDatabase(tenant, id));
+      const id = hashKey({ tenant, model, text });
+      return getFromMemory(id) ?? (await getFromDatabase(tenant, id));
     },
 
     put({ tenant, model, text }, vector) {
-      const id = idOf({ tenant, model, text });
-      const madeAt = store.now();
-      storeInMemory(id, vector, madeAt);
+      const id = hashKey({ tenant, model, text });
+      const createdAt = store.now();
+      storeInMemory(id, vector, createdAt);
       const { persistent, persistentMaxEntries, ttlMs } = cache();
       if (!persistent || persistentMaxEntries === 0) return;
-      const made = { madeAt, vector: Buffer.from(vector).toString('base64'), ...(ttlMs === undefined ? {} : { forgetAt: madeAt + ttlMs }) };
-      keepThere(questions.for({ tenant }), { id, ...made }).catch((err: unknown) => {
+      const fields = {
+        createdAt,
+        vector: Buffer.from(vector).toString('base64'),
+        ...(ttlMs === undefined ? {} : { purgeAt: createdAt + ttlMs }),
+      };
+      storeInDatabase(queryVectors.for({ tenant }), { id, ...fields }).catch((err: unknown) => {
         log.debug({ err, errorKind: 'dependency', hint: 'it is computed again' }, 'failed to store a query vector');
       });
     },
 
     async stats() {
       const { maxEntries, persistent, persistentMaxEntries } = cache();
-      const first = { ...l1, entries: inMemory().size, maxEntries };
-      if (!persistent) return { l1: first };
-      return { l1: first, l2: { ...l2, entries: await questions.system().count({ madeAt: { gt: 0 } }), maxEntries: persistentMaxEntries } };
+      const memoryStats = { ...l1, entries: inMemory().size, maxEntries };
+      if (!persistent) return { l1: memoryStats };
+      return {
+        l1: memoryStats,
+        l2: { ...l2, entries: await queryVectors.system().count({ createdAt: { gt: 0 } }), maxEntries: persistentMaxEntries },
+      };
     },
 
     async [Symbol.asyncDispose]() {
@@ -153,31 +160,31 @@ export function createQuestionCache(deps: QuestionCacheDeps): QuestionCache {
 }
 
 /** Overwrites an existing document, which has expired. */
-async function keepThere(mine: Documents<QuestionDocument>, { id, ...made }: QuestionDocument): Promise<void> {
-  if (await mine.update({ id }, { set: made })) return;
-  await inserted(() => mine.insert({ id, ...made }));
+async function storeInDatabase(documents: Documents<QueryVectorDocument>, { id, ...fields }: QueryVectorDocument): Promise<void> {
+  if (await documents.update({ id }, { set: fields })) return;
+  await inserted(() => documents.insert({ id, ...fields }));
 }
 
-function counts() {
+function createCounters() {
   return { hits: 0, misses: 0, evictions: 0 };
 }
 
 /** Removes the oldest documents above the limit, or all if the level is disabled. Concurrent replicas remove the same ones. */
-async function trim({ questions, settings }: QuestionCacheDeps, closed: () => boolean): Promise<number> {
-  const all = questions.system();
+async function trim({ queryVectors, settings }: QueryVectorCacheDeps, closed: () => boolean): Promise<number> {
+  const all = queryVectors.system();
   const { persistent, persistentMaxEntries } = settings.current.embedding.cache;
-  const most = persistent ? persistentMaxEntries : 0;
+  const max = persistent ? persistentMaxEntries : 0;
   let removed = 0;
-  for (let over = (await all.count({ madeAt: { gt: 0 } })) - most; over > 0 && !closed(); over -= BATCH) {
-    const { items } = await all.find({ madeAt: { gt: 0 } }, { sort: [['madeAt', 'asc']], limit: Math.min(over, BATCH) });
+  for (let excess = (await all.count({ createdAt: { gt: 0 } })) - max; excess > 0 && !closed(); excess -= PRUNE_BATCH_SIZE) {
+    const { items } = await all.find({ createdAt: { gt: 0 } }, { sort: [['createdAt', 'asc']], limit: Math.min(excess, PRUNE_BATCH_SIZE) });
     if (items.length === 0) break;
-    for (const { tenant, id } of items) removed += await questions.for({ tenant }).remove({ id });
+    for (const { tenant, id } of items) removed += await queryVectors.for({ tenant }).remove({ id });
   }
   return removed;
 }
 
 /** A hash, so that the database does not contain the query. */
-function idOf({ tenant, model, text }: Question): string {
+function hashKey({ tenant, model, text }: QueryKey): string {
   return createHash('sha256')
     .update(JSON.stringify([tenant, model, text]))
     .digest('hex');

@@ -4,10 +4,10 @@ import type { Collection, Store, VectorModel } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
 import type { EntryDocument } from '../documents/collections.ts';
 import type { MemoryIndex } from '../index/memory-index.ts';
-import { giveBack, lacking, ofEachAgent, rest, take, TAKEN, type Found } from './missing-vectors.ts';
+import { releaseLeases, findMissing, groupByAgent, postpone, leaseEntries, LEASE_FIELDS, type Found } from './missing-vectors.ts';
 import { isRefusal, spentFor, type VectorMaker } from './vector-maker.ts';
 
-export interface FillDeps {
+export interface BackfillDeps {
   entries: Collection<EntryDocument>;
   store: Pick<Store, 'now'>;
   index: MemoryIndex;
@@ -17,43 +17,43 @@ export interface FillDeps {
   clock: Clock;
   replica: string;
   /** Interval of the poll for entries without a vector. */
-  lookMs: number;
+  pollMs: number;
 }
 
-const BATCH_MS = 60_000;
+const BATCH_TIMEOUT_MS = 60_000;
 
 /**
  * Embeds entries in the background: new entries, and all entries after a change of the model. Vectors are stored in the documents, so
  * that an index is rebuilt without the provider. A replica leases an entry before it sends it, so that it is paid for once; the lease
  * of a crashed replica expires after two minutes.
  */
-export function startFilling(deps: FillDeps): AsyncDisposable {
-  const { maker, log, clock, lookMs, settings } = deps;
+export function startVectorBackfill(deps: BackfillDeps): AsyncDisposable {
+  const { maker, log, clock, pollMs, settings } = deps;
   const startedAt = deps.store.now();
-  let first = true;
-  const failed = (err: unknown): void => {
+  let isFirstPoll = true;
+  const onFailure = (err: unknown): void => {
     log.warn({ err, errorKind: 'dependency', hint: 'they are found by words until then' }, 'failed to embed memories; retrying');
   };
-  return atIntervals({ clock, ms: lookMs, failed }, async (closed) => {
+  return atIntervals({ clock, ms: pollMs, failed: onFailure }, async (closed) => {
     for (let more = true; more && !closed();) {
       const model = maker.model();
       if (model === undefined || maker.breaker() === 'open') return;
-      const found = await lacking(deps, { model, startedAt, first });
-      first = false;
-      const taken = await take(deps, found);
-      await fillEach(deps, ofEachAgent(taken), model);
-      more = taken.length > 0 && found.length >= settings.current.embedding.batch.batchSize;
+      const found = await findMissing(deps, { model, startedAt, isFirstPoll });
+      isFirstPoll = false;
+      const leased = await leaseEntries(deps, found);
+      await embedGroups(deps, groupByAgent(leased), model);
+      more = leased.length > 0 && found.length >= settings.current.embedding.batch.batchSize;
     }
   });
 }
 
 /** Embeds group by group. After a failure the leases of the other groups are released. */
-async function fillEach(deps: FillDeps, groups: readonly Found[][], model: VectorModel): Promise<void> {
+async function embedGroups(deps: BackfillDeps, groups: readonly Found[][], model: VectorModel): Promise<void> {
   for (const [at, entries] of groups.entries()) {
     try {
-      await fill(deps, { entries, model });
+      await embedGroup(deps, { entries, model });
     } catch (error) {
-      await giveBack(deps, groups.slice(at + 1).flat());
+      await releaseLeases(deps, groups.slice(at + 1).flat());
       throw error;
     }
   }
@@ -65,55 +65,59 @@ interface Batch {
   model: VectorModel;
 }
 
-async function fill(deps: FillDeps, { entries, model }: Batch): Promise<void> {
-  const [one] = entries;
-  if (!one) return;
-  const { tenant, agentId } = one;
+async function embedGroup(deps: BackfillDeps, { entries, model }: Batch): Promise<void> {
+  const [firstEntry] = entries;
+  if (!firstEntry) return;
+  const { tenant, agentId } = firstEntry;
   try {
     const texts = entries.map(({ content }) => content);
-    const vectors = await deps.maker.make(texts, { principal: servicePrincipal('memory', tenant), agentId, timeoutMs: BATCH_MS });
-    await keep(deps, { entries, model }, vectors);
+    const vectors = await deps.maker.make(texts, { principal: servicePrincipal('memory', tenant), agentId, timeoutMs: BATCH_TIMEOUT_MS });
+    await storeVectors(deps, { entries, model }, vectors);
   } catch (error) {
     if (isRefusal(error) && entries.length > 1) {
       // The provider rejected one of the texts, so each text is embedded in a request of its own.
-      for (const entry of entries) await fill(deps, { entries: [entry], model });
+      for (const entry of entries) await embedGroup(deps, { entries: [entry], model });
       return;
     }
-    if (isRefusal(error)) return keep(deps, { entries, model }, [undefined]);
-    const spent = spentFor(error);
-    if (spent !== undefined) return restUntilThen(deps, entries, spent);
-    await giveBack(deps, entries);
+    if (isRefusal(error)) return storeVectors(deps, { entries, model }, [undefined]);
+    const retryAfterMs = spentFor(error);
+    if (retryAfterMs !== undefined) return postponeForBudget(deps, entries, retryAfterMs);
+    await releaseLeases(deps, entries);
     if (error instanceof ServiceError && error.code === 'NOT_FOUND') return;
     throw error;
   }
 }
 
-async function restUntilThen(deps: FillDeps, entries: readonly Found[], ms: number): Promise<void> {
-  await rest(deps, entries, ms);
-  const [one] = entries;
+async function postponeForBudget(deps: BackfillDeps, entries: readonly Found[], ms: number): Promise<void> {
+  await postpone(deps, entries, ms);
+  const [firstEntry] = entries;
   deps.log.info(
-    { tenant: one?.tenant, agentId: one?.agentId, memories: entries.length, hint: 'they are found by words until then' },
+    { tenant: firstEntry?.tenant, agentId: firstEntry?.agentId, memories: entries.length, hint: 'they are found by words until then' },
     'postponed embedding of memories: the budget of their agent is used up',
   );
 }
 
 /** Stores vectors. A rejected text is stored with the model and without a vector, so that it is not sent again. */
-async function keep({ entries: all, store, index }: FillDeps, { entries, model }: Batch, vectors: readonly (Int8Array | undefined)[]) {
+async function storeVectors(
+  { entries: all, store, index }: BackfillDeps,
+  { entries, model }: Batch,
+  vectors: readonly (Int8Array | undefined)[],
+) {
   const tenant = entries[0]?.tenant ?? '';
-  const kept = await Promise.all(
+  const updated = await Promise.all(
     entries.map(({ id, changedAt }, at) => {
       const vector = vectors[at];
-      const made =
+      const encoded =
         vector?.length === model.dimensions
           ? { vector: Buffer.from(vector.buffer, vector.byteOffset, vector.length).toString('base64') }
           : {};
-      const unset = [...TAKEN, ...('vector' in made ? [] : (['vector'] as const))];
-      const set = { ...made, vectorOf: model.name, changedAt: Math.max(store.now(), changedAt + 1) };
-      return all.for({ tenant }).update({ id, goneAt: null }, { set, unset });
+      const unset = [...LEASE_FIELDS, ...('vector' in encoded ? [] : (['vector'] as const))];
+      const set = { ...encoded, vectorModel: model.name, changedAt: Math.max(store.now(), changedAt + 1) };
+      return all.for({ tenant }).update({ id, deletedAt: null }, { set, unset });
     }),
   );
   await index.note(
     tenant,
-    kept.filter((entry) => entry !== null),
+    updated.filter((entry) => entry !== null),
   );
 }

@@ -3,21 +3,21 @@ import { sections, ServiceError, type Principal } from '@switchyard/contracts';
 import type { Settings } from '@switchyard/service-kit';
 import { quantizeVector, type VectorModel } from '@switchyard/store';
 import type { LocalModel } from './local-model.ts';
-import type { QuestionCache } from './query-vector-cache.ts';
+import type { QueryVectorCache } from './query-vector-cache.ts';
 
 /** Embeds texts with the configured provider or the local model. */
 export interface VectorMaker {
   /** The current model; undefined without a provider. */
   model(): VectorModel | undefined;
   /** Embeds texts in order. Throws the error of the provider. */
-  make(texts: readonly string[], given: Asking): Promise<Int8Array[]>;
+  make(texts: readonly string[], options: EmbedOptions): Promise<Int8Array[]>;
   /** The vector of a search query, from the cache or the provider. Undefined if it is unavailable; only words are searched then. */
-  ofQuestion(text: string, given: Asking): Promise<Int8Array | undefined>;
+  embedQuery(text: string, options: EmbedOptions): Promise<Int8Array | undefined>;
   /** Opens after consecutive failures. After a pause one request is tried. */
   breaker(): 'closed' | 'open' | 'half-open';
 }
 
-export interface Asking {
+export interface EmbedOptions {
   principal: Principal;
   /** The agent whose budget is used. */
   agentId: string;
@@ -26,78 +26,81 @@ export interface Asking {
 }
 
 /** Characters of a text that are embedded. */
-const MOST_CHARS = 24_000;
-const FAILURES_IN_A_ROW = 3;
-const OPEN_MS = 30_000;
+const MAX_CHARS = 24_000;
+const FAILURE_THRESHOLD = 3;
+const OPEN_TIMEOUT_MS = 30_000;
 
 export interface VectorMakerDeps {
   bus: Bus;
   settings: Settings<'embedding' | 'memory'>;
   now: () => number;
-  questions: Pick<QuestionCache, 'get' | 'put'>;
+  queryVectors: Pick<QueryVectorCache, 'get' | 'put'>;
   local: Pick<LocalModel, 'model' | 'embed'>;
 }
 
 /** Defaults of the memory section. With these values the embedding section applies. */
-const { embeddingModel: USUAL_MODEL, embeddingDimensions: USUAL_DIMENSIONS } = sections.memory.parse({});
+const { embeddingModel: DEFAULT_MODEL, embeddingDimensions: DEFAULT_DIMENSIONS } = sections.memory.parse({});
 
-function chosen({ embedding: { openai }, memory }: Settings<'embedding' | 'memory'>['current']): { model: string; dimensions: number } {
+function resolveModel({ embedding: { openai }, memory }: Settings<'embedding' | 'memory'>['current']): {
+  model: string;
+  dimensions: number;
+} {
   const { embeddingModel, embeddingDimensions } = memory;
   return {
-    model: embeddingModel === USUAL_MODEL ? openai.model : embeddingModel,
-    dimensions: embeddingDimensions === USUAL_DIMENSIONS ? openai.dimensions : embeddingDimensions,
+    model: embeddingModel === DEFAULT_MODEL ? openai.model : embeddingModel,
+    dimensions: embeddingDimensions === DEFAULT_DIMENSIONS ? openai.dimensions : embeddingDimensions,
   };
 }
 
-export function createVectorMaker({ bus, settings, now, questions, local }: VectorMakerDeps): VectorMaker {
+export function createVectorMaker({ bus, settings, now, queryVectors, local }: VectorMakerDeps): VectorMaker {
   let [failures, openUntil] = [0, 0];
 
   function model(): VectorModel | undefined {
     const { enabled, provider } = settings.current.embedding;
     if (enabled && provider === 'local') return local.model();
     if (!enabled || provider !== 'openai') return undefined;
-    const { model: name, dimensions } = chosen(settings.current);
+    const { model: name, dimensions } = resolveModel(settings.current);
     return { name: `openai/${name}@${dimensions}`, dimensions };
   }
 
   function breaker(): 'closed' | 'open' | 'half-open' {
-    if (failures < FAILURES_IN_A_ROW) return 'closed';
+    if (failures < FAILURE_THRESHOLD) return 'closed';
     return now() < openUntil ? 'open' : 'half-open';
   }
 
-  async function ofProvider(input: string[], { principal, agentId, timeoutMs, signal }: Asking): Promise<Float32Array[]> {
-    const { model: name, dimensions } = chosen(settings.current);
+  async function embedWithProvider(input: string[], { principal, agentId, timeoutMs, signal }: EmbedOptions): Promise<Float32Array[]> {
+    const { model: name, dimensions } = resolveModel(settings.current);
     const answer = await bus
       .as(principal)
       .call('models.embed', { model: name, input, dimensions, agentId }, { timeoutMs, ...(signal ? { signal } : {}) });
-    return answer.vectors.map(numbersOf);
+    return answer.vectors.map(decodeVector);
   }
 
-  async function make(texts: readonly string[], given: Asking): Promise<Int8Array[]> {
-    const { signal } = given;
-    const input = texts.map((text) => text.slice(0, MOST_CHARS).toWellFormed());
+  async function make(texts: readonly string[], options: EmbedOptions): Promise<Int8Array[]> {
+    const { signal } = options;
+    const input = texts.map((text) => text.slice(0, MAX_CHARS).toWellFormed());
     try {
-      const here = settings.current.embedding.provider === 'local';
-      const vectors = await (here ? withinTime(local, input, given) : ofProvider(input, given));
+      const isLocal = settings.current.embedding.provider === 'local';
+      const vectors = await (isLocal ? embedLocally(local, input, options) : embedWithProvider(input, options));
       failures = 0;
       return vectors.map(quantizeVector);
     } catch (error) {
       // A cancelled call, a rejected text and an exhausted budget are not failures of the provider.
-      if (signal?.aborted !== true && !isRefusal(error) && spentFor(error) === undefined && ++failures >= FAILURES_IN_A_ROW)
-        openUntil = now() + OPEN_MS;
+      if (signal?.aborted !== true && !isRefusal(error) && getBudgetRetryMs(error) === undefined && ++failures >= FAILURE_THRESHOLD)
+        openUntil = now() + OPEN_TIMEOUT_MS;
       throw error;
     }
   }
 
-  async function ofQuestion(text: string, given: Asking): Promise<Int8Array | undefined> {
-    const by = model();
-    if (by === undefined) return undefined;
-    const question = { tenant: given.principal.tenant, model: by.name, text };
+  async function embedQuery(text: string, options: EmbedOptions): Promise<Int8Array | undefined> {
+    const currentModel = model();
+    if (currentModel === undefined) return undefined;
+    const key = { tenant: options.principal.tenant, model: currentModel.name, text };
     try {
-      const known = await questions.get(question);
-      if (known || breaker() === 'open') return known;
-      const [vector] = await make([text], given);
-      if (vector) questions.put(question, vector);
+      const cached = await queryVectors.get(key);
+      if (cached || breaker() === 'open') return cached;
+      const [vector] = await make([text], options);
+      if (vector) queryVectors.put(key, vector);
       return vector;
     } catch (error) {
       if (error instanceof ServiceError) return undefined; // search without vectors
@@ -105,15 +108,15 @@ export function createVectorMaker({ bus, settings, now, questions, local }: Vect
     }
   }
 
-  return { model, make, ofQuestion, breaker };
+  return { model, make, embedQuery, breaker };
 }
 
 /** Limits the wait. The local model still completes the work. */
-function withinTime(local: Pick<LocalModel, 'embed'>, input: string[], { signal, timeoutMs }: Asking): Promise<Float32Array[]> {
-  const late = Promise.withResolvers<never>();
+function embedLocally(local: Pick<LocalModel, 'embed'>, input: string[], { signal, timeoutMs }: EmbedOptions): Promise<Float32Array[]> {
+  const timeout = Promise.withResolvers<never>();
   const error = new ServiceError('DEADLINE_EXCEEDED', 'the local model did not answer in time');
-  const timer = setTimeout(() => late.reject(error), timeoutMs);
-  return Promise.race([local.embed(input, signal), late.promise]).finally(() => clearTimeout(timer));
+  const timer = setTimeout(() => timeout.reject(error), timeoutMs);
+  return Promise.race([local.embed(input, signal), timeout.promise]).finally(() => clearTimeout(timer));
 }
 
 /** Whether the provider rejected the text, so that a retry is useless. */
@@ -122,14 +125,14 @@ export function isRefusal(error: unknown): boolean {
 }
 
 /** For an exhausted budget: milliseconds until it is available again. */
-export function spentFor(error: unknown): number | undefined {
+export function getBudgetRetryMs(error: unknown): number | undefined {
   if (!(error instanceof ServiceError) || error.details.reason !== 'BUDGET_EXCEEDED') return undefined;
   const { retryAfterMs } = error.details;
   return typeof retryAfterMs === 'number' ? retryAfterMs : 0;
 }
 
 /** Decodes base64 of little-endian float32. */
-function numbersOf(vector: string): Float32Array {
+function decodeVector(vector: string): Float32Array {
   const bytes = Buffer.from(vector, 'base64');
   return Float32Array.from({ length: bytes.length >> 2 }, (_, at) => bytes.readFloatLE(at * 4));
 }

@@ -39,14 +39,14 @@ function provider(given: Provider) {
         if (given.fails === 'DOWN') throw new ServiceError('UNAVAILABLE', 'the provider is down');
         if (given.fails === 'REFUSES' && input.some((text) => text.includes('forbidden')))
           throw new ServiceError('INVALID_ARGUMENT', 'not that');
-        return { model, vectors: input.map(vectorOf) };
+        return { model, vectors: input.map(vectorModel) };
       },
     };
     await (await host.connect('registry')).serve(registry, handlers, { version: '0.0.0' });
   };
 }
 
-function vectorOf(text: string): string {
+function vectorModel(text: string): string {
   const numbers = new Float32Array(PLACES);
   CONCEPTS.forEach((concept, at) => (numbers[at] = concept.test(text) ? 1 : 0));
   numbers[PLACES - 1] = 0.05;
