@@ -15,7 +15,7 @@ for (const [length, width] of [
   [16, 22],
   [32, 43],
 ] as const) {
-  test(`${length} bytes are ${width} digits, and say the same number`, () => {
+  test(`${length} bytes encode to ${width} digits of the same number`, () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: length, maxLength: length }), (bytes) => {
         const text = encodeBase62(bytes, width);
@@ -26,7 +26,7 @@ for (const [length, width] of [
   });
 }
 
-test('the extremes keep their width', () => {
+test('encodes zero and the maximum with full width', () => {
   assert.equal(encodeBase62(new Uint8Array(16), 22), '0'.repeat(22));
   assert.equal(decode(encodeBase62(new Uint8Array(32).fill(255), 43)), 2n ** 256n - 1n);
 });

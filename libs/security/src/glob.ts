@@ -1,4 +1,4 @@
-/** Whether `*` for any run of characters makes the pattern the text. As long as both together at the most, whatever stands in them. */
+/** Matches a pattern in which `*` stands for any run of characters. Runs in linear time. */
 export function matchesGlob(pattern: string, text: string): boolean {
   const [first = '', ...rest] = pattern.split('*');
   if (rest.length === 0) return text === pattern;

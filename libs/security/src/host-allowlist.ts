@@ -1,16 +1,15 @@
 /**
- * Why an address is not to be called where only some hosts may be; undefined when it may, and where the list is empty. A host is named
- * as it is, with a port where only that one is meant, or with all below it: `*.example.com`. An address that is none is for others to
- * refuse.
+ * Explains why an address must not be called; undefined if it may be. An empty list allows every host. An entry is a host, a host with
+ * a port, or `*.example.com` for all subdomains. Malformed addresses are not checked here.
  */
-export function whyNotCalled(address: string, hosts: readonly string[]): string | undefined {
+export function explainBlockedHost(address: string, hosts: readonly string[]): string | undefined {
   if (hosts.length === 0 || !URL.canParse(address)) return undefined;
   const { hostname, host, port, protocol } = new URL(address);
   const withPort = port === '' ? `${hostname}:${protocol === 'https:' ? 443 : 80}` : host;
-  if (hosts.some((allowed) => names(allowed.toLowerCase(), hostname, withPort))) return undefined;
-  return `${hostname} is none of the hosts that may be called: security.permission.allowedNetHosts does not name it`;
+  if (hosts.some((allowed) => matchesHost(allowed.toLowerCase(), hostname, withPort))) return undefined;
+  return `${hostname} must not be called: security.permission.allowedNetHosts does not include it`;
 }
 
-function names(allowed: string, hostname: string, withPort: string): boolean {
+function matchesHost(allowed: string, hostname: string, withPort: string): boolean {
   return allowed.startsWith('*.') ? hostname.endsWith(allowed.slice(1)) : allowed === hostname || allowed === withPort;
 }

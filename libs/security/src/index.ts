@@ -1,13 +1,13 @@
 export { checkChain, linkHash, linkMac, textMac, type ChainCheck, type Link } from './hash-chain.ts';
-export { deriveKey, mintSealingKey, readMasterKey, seal, unseal, type SealingKey } from './envelope.ts';
+export { deriveKey, createEncryptionKey, readMasterKey, seal, unseal, type EncryptionKey } from './envelope.ts';
 export { matchesGlob } from './glob.ts';
-export { whyNotCalled } from './host-allowlist.ts';
+export { explainBlockedHost } from './host-allowlist.ts';
 export { acceptRequestId, deriveId, mintId, randomBase62 } from './ids.ts';
 export { createDecryptionKey, encryptTo, type DecryptionKey, type JweBinding } from './jwe.ts';
 export { checkToken, hashToken, MIN_OPERATOR_TOKEN, mintToken, TOKEN_PATTERN, type TokenKind } from './tokens.ts';
-export { withoutCanaries } from './screening/canaries.ts';
-export { phrasesIn, plainOf, scoreInjection, type Injection } from './screening/injection.ts';
-export { oddShapesOf, type OddShape } from './screening/text-shape.ts';
+export { redactCanaries } from './screening/canaries.ts';
+export { findInjectionPhrases, normalizeText, scoreInjection, type Injection } from './screening/injection.ts';
+export { detectOddShapes, type OddShape } from './screening/text-shape.ts';
 export { createOutputGuard } from './screening/output-guard.ts';
 export { createReasoningFilter } from './screening/reasoning.ts';
 export { outputWarnings } from './screening/output-warnings.ts';

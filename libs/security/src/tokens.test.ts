@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { checkToken, hashToken, mintToken, TOKEN_PATTERN } from './tokens.ts';
 
-test('a minted token is valid, found by scanners, and shows only its look-up part', () => {
+test('a minted token is valid, matches TOKEN_PATTERN and contains its lookup part', () => {
   const { token, lookup } = mintToken('pat');
   assert.equal(token.length, 'sy_pat_'.length + 10 + 1 + 43 + 6);
   assert.ok(token.startsWith(`sy_pat_${lookup}_`));
@@ -13,13 +13,13 @@ test('a minted token is valid, found by scanners, and shows only its look-up par
   assert.equal(checkToken(mintToken('svc').token), 'valid');
 });
 
-test('no two tokens are alike', () => {
+test('minted tokens are distinct', () => {
   const tokens = Array.from({ length: 500 }, () => mintToken('svc'));
   assert.equal(new Set(tokens.map(({ token }) => token)).size, 500);
   assert.equal(new Set(tokens.map(({ lookup }) => lookup)).size, 500);
 });
 
-test('a typo of one character, anywhere, is seen without a look-up', () => {
+test('checkToken detects a typo in any position', () => {
   const at = fc.integer({ min: 3, max: 66 });
   const digit = fc.string({ minLength: 1, maxLength: 1 });
   fc.assert(
@@ -32,7 +32,7 @@ test('a typo of one character, anywhere, is seen without a look-up', () => {
   );
 });
 
-test('neighbours exchanged, an end cut off, something added: malformed', () => {
+test('checkToken detects swapped, missing and added characters', () => {
   fc.assert(
     fc.property(fc.integer({ min: 7, max: 65 }), (index) => {
       const { token } = mintToken('pat');
@@ -46,10 +46,10 @@ test('neighbours exchanged, an end cut off, something added: malformed', () => {
   );
 });
 
-test('what does not claim to be ours is the operator’s', () => {
+test('checkToken returns foreign for other secrets', () => {
   for (const text of ['', 'x'.repeat(32), 'Sy_pat_abc', ` ${mintToken('pat').token}`]) assert.equal(checkToken(text), 'foreign');
 });
 
-test('the hash is the SHA-256 of the whole text', () => {
+test('hashToken returns the SHA-256 of the token', () => {
   assert.equal(hashToken('correct horse'), createHash('sha256').update('correct horse').digest('hex'));
 });

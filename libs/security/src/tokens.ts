@@ -8,18 +8,18 @@ const SECRET_BYTES = 32;
 const SECRET_DIGITS = 43;
 const CRC_DIGITS = 6;
 
-/** Source of a regular expression that finds our tokens in text: for secret scanners and log scrubbers. */
+/** Source of a regular expression that finds tokens in text, for secret scanners and log redaction. */
 export const TOKEN_PATTERN = `sy_(?:pat|svc)_[0-9A-Za-z]{${LOOKUP_DIGITS}}_[0-9A-Za-z]{${SECRET_DIGITS + CRC_DIGITS}}`;
 
-/** A secret an operator brings along has at least this many characters. */
+/** Minimum length of a secret that an operator provides. */
 export const MIN_OPERATOR_TOKEN = 32;
 
 const WHOLE_TOKEN = new RegExp(`^${TOKEN_PATTERN}$`);
 
-/** `pat` is a person's, `svc` a machine's. */
+/** `pat` for a person, `svc` for a machine. */
 export type TokenKind = 'pat' | 'svc';
 
-/** A new bearer secret of 256 random bits, and the part of it that may be shown and logged. */
+/** Creates a bearer secret of 256 random bits. `lookup` is the part that may be shown and logged. */
 export function mintToken(kind: TokenKind): { token: string; lookup: string } {
   const lookup = randomBase62(LOOKUP_DIGITS);
   const body = `sy_${kind}_${lookup}_${encodeBase62(randomBytes(SECRET_BYTES), SECRET_DIGITS)}`;
@@ -27,8 +27,8 @@ export function mintToken(kind: TokenKind): { token: string; lookup: string } {
 }
 
 /**
- * `malformed` claims to be ours and is mistyped or cut: refuse it without a look-up. `foreign` is an operator's own secret, found
- * by its hash like a valid one.
+ * Checks the form of a token. `malformed` has our prefix and a wrong checksum, and is rejected without a lookup. `foreign` is a secret
+ * of the operator, looked up by its hash like a valid token.
  */
 export function checkToken(text: string): 'valid' | 'malformed' | 'foreign' {
   if (!text.startsWith('sy_')) return 'foreign';
@@ -36,7 +36,7 @@ export function checkToken(text: string): 'valid' | 'malformed' | 'foreign' {
   return checksum(text.slice(0, -CRC_DIGITS)) === text.slice(-CRC_DIGITS) ? 'valid' : 'malformed';
 }
 
-/** Hex SHA-256: what is kept of a token. Enough without salt or pepper, because our secrets have 256 random bits. */
+/** The hex SHA-256 that is stored instead of a token. It needs no salt, because secrets have 256 random bits. */
 export function hashToken(text: string): string {
   return hash('sha256', text, 'hex');
 }

@@ -1,8 +1,8 @@
 import type { ProviderEntry, Sections } from '@switchyard/contracts';
-import { whyNotCalled } from '@switchyard/security';
-import { PUBLISHED, type Published } from '../catalogue/2026-11.ts';
-import { BUILT_IN } from '../catalogue/built-in.ts';
-import { DEV_PROVIDER } from '../dev/dev-provider.ts';
+import { explainBlockedHost } from '@switchyard/security';
+import { PUBLISHED, type Published } from './catalogue/2026-11.ts';
+import { BUILT_IN } from './catalogue/built-in.ts';
+import { DEV_PROVIDER } from './dev/dev-provider.ts';
 import { hasOwner, whyNotSent } from './key-origin.ts';
 import type { CatalogueEntry } from '../model/model.ts';
 import { RETRY } from '../errors/retry.ts';
@@ -91,7 +91,7 @@ function fromEntry(id: string, entry: ProviderEntry | undefined, { env, hosts }:
     keyOrigin: originOf(keyName, baseUrl),
     keyWithheld,
     keyRefusal,
-    hostRefusal: whyNotCalled(baseUrl, hosts),
+    hostRefusal: explainBlockedHost(baseUrl, hosts),
     keyOptional: Boolean(ownUrl) && !entry?.apiKeyName,
     headers: entry?.headers ?? {},
     timeoutMs: entry?.timeoutMs ?? DEFAULT_TIMEOUT_MS,

@@ -5,7 +5,7 @@ const MARKS = new RegExp(
   'g',
 );
 
-/** A text that is there whole, without the marks of prompts in it. A JSON text stays one. */
-export function withoutCanaries(text: string): string {
+/** Redacts prompt canaries in a complete text. JSON stays valid. */
+export function redactCanaries(text: string): string {
   return text.replace(MARKS, `[REDACTED:${CANARY}]`);
 }

@@ -1,58 +1,58 @@
-/** What a text looks like that may want to give orders to an agent. */
+/** The result of scoring a text for prompt injection. */
 export interface Injection {
   /** 0 to 1. */
   score: number;
-  /** `low` passes, `medium` is answered with a reminder of what counts, `high` is warned of. */
+  /** `low` passes, `medium` adds a reminder to the prompt, `high` emits a warning. */
   risk: 'low' | 'medium' | 'high';
-  /** Names of what was found. */
+  /** Names of the patterns found. */
   patterns: string[];
 }
 
 const MEDIUM = 0.4;
 const HIGH = 0.7;
-const SCRAMBLED = 0.3;
+const SCRAMBLED_WEIGHT = 0.3;
 
 /**
- * Whether a text looks like orders to its reader, by kinds of phrases that each count once. Blocks of code count nothing. Words can be
- * put otherwise, so nothing rests on this alone. Takes time in proportion to the text, whatever is in it.
+ * Scores how much a text looks like instructions to a model. Each kind of phrase counts once; code blocks are ignored. Rephrased
+ * instructions pass, so this must not be the only defence. Runs in linear time.
  */
 export function scoreInjection(text: string): Injection {
-  const plain = plainOf(withoutCode(text));
-  const patterns = phrasesIn(plain);
+  const plain = normalizeText(withoutCode(text));
+  const patterns = findInjectionPhrases(plain);
   const weights = patterns.map((name) => KINDS[name]?.weight ?? 0);
   if (hasScrambled(plain)) {
     patterns.push('scrambled_words');
-    weights.push(SCRAMBLED);
+    weights.push(SCRAMBLED_WEIGHT);
   }
   const sum = weights.reduce((all, one) => all + one, 0);
   const score = Math.min(1, Math.round(sum * 100) / 100);
   return { score, risk: score < MEDIUM ? 'low' : score < HIGH ? 'medium' : 'high', patterns };
 }
 
-/** The kinds of phrases that give orders, in a text as `plainOf` makes it. */
-export function phrasesIn(plain: string): string[] {
+/** Finds kinds of instruction phrases in a normalized text. */
+export function findInjectionPhrases(plain: string): string[] {
   return Object.entries(KINDS).flatMap(([name, { phrase }]) => (phrase.test(plain) ? [name] : []));
 }
 
-/** Letters that nobody sees, by which a word is hidden from a search for it. */
+/** Invisible characters, which can hide a word from a search. */
 const INVISIBLE = /[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]/g;
 
-/** Nothing of it can be written otherwise. */
+/** ASCII text needs no Unicode normalization. */
 const ASCII = /^\p{ASCII}*$/u;
 const MARKS = /\p{M}/gu;
 
 /**
- * A text as a search for phrases reads it: without letters that nobody sees, in small letters, each of them written in one way. Spaces in
- * a row count as one, so that no phrase can be stretched; lines stay lines. Takes time in proportion to the text.
+ * Normalizes a text for the search for phrases: NFKC, lower case, without invisible characters and combining marks, and with runs of
+ * spaces collapsed. Line breaks are kept. Runs in linear time.
  */
-export function plainOf(written: string): string {
-  // Marks go first: to bring many of them into order takes a normaliser much longer than to read them.
-  const plain = ASCII.test(written) ? written : written.replace(MARKS, '').normalize('NFKC').replace(INVISIBLE, '');
-  const said = plain.toLowerCase();
-  return said.replace(/[^\S\n]+/g, ' ').replace(/\n\s*/g, '\n');
+export function normalizeText(text: string): string {
+  // Combining marks are removed first, because normalizing long runs of them takes more than linear time.
+  const plain = ASCII.test(text) ? text : text.replace(MARKS, '').normalize('NFKC').replace(INVISIBLE, '');
+  const lowerCase = plain.toLowerCase();
+  return lowerCase.replace(/[^\S\n]+/g, ' ').replace(/\n\s*/g, '\n');
 }
 
-/** What stands between fences; a fence that nobody closes begins no block. */
+/** Removes fenced code blocks. An unclosed fence does not start a block. */
 function withoutCode(text: string): string {
   const parts = text.split('```');
   if (parts.length < 3) return text;
@@ -65,33 +65,33 @@ interface Kind {
   phrase: RegExp;
 }
 
-/** Up to four words that may stand between the two that matter. */
-const FEW = String.raw`(?:[\w'’]{1,30},?\s){0,4}`;
+/** Up to four words between the two key words. */
+const GAP = String.raw`(?:[\w'’]{1,30},?\s){0,4}`;
 const ORDERS = String.raw`(?:instructions?|rules?|prompts?|guidelines?|directives?|commands?)`;
 
 function phrase(source: string): RegExp {
   return new RegExp(source);
 }
 
-/** A space may be the end of a line. */
+/** `\s` also matches a line break. */
 const KINDS: Readonly<Record<string, Kind>> = {
-  ignore_instructions: { weight: 0.6, phrase: phrase(String.raw`\b(?:ignore|bypass|skip)\s${FEW}${ORDERS}\b`) },
+  ignore_instructions: { weight: 0.6, phrase: phrase(String.raw`\b(?:ignore|bypass|skip)\s${GAP}${ORDERS}\b`) },
   override_safety: {
     weight: 0.6,
-    phrase: phrase(String.raw`\b(?:override|disable|turn\soff)\s${FEW}(?:safety|guardrails?|filters?|restrictions?|security)\b`),
+    phrase: phrase(String.raw`\b(?:override|disable|turn\soff)\s${GAP}(?:safety|guardrails?|filters?|restrictions?|security)\b`),
   },
-  disregard_previous: { weight: 0.5, phrase: phrase(String.raw`\bdisregard\s${FEW}(?:above|previous|prior|earlier|${ORDERS})\b`) },
-  forget_instructions: { weight: 0.5, phrase: phrase(String.raw`\bforget\s${FEW}(?:training|everything\sabove|${ORDERS})\b`) },
+  disregard_previous: { weight: 0.5, phrase: phrase(String.raw`\bdisregard\s${GAP}(?:above|previous|prior|earlier|${ORDERS})\b`) },
+  forget_instructions: { weight: 0.5, phrase: phrase(String.raw`\bforget\s${GAP}(?:training|everything\sabove|${ORDERS})\b`) },
   new_instructions: { weight: 0.5, phrase: phrase(String.raw`\b(?:new|updated)\s(?:system\s)?instructions?\s?:`) },
   important_override: {
     weight: 0.5,
-    phrase: phrase(String.raw`\b(?:important|urgent|attention)\s?[:!]\s?${FEW}(?:override|ignore|disregard)\b`),
+    phrase: phrase(String.raw`\b(?:important|urgent|attention)\s?[:!]\s?${GAP}(?:override|ignore|disregard)\b`),
   },
   role_assumption: { weight: 0.4, phrase: phrase(String.raw`\byou\sare\s(?:now|no\slonger)\s(?:an?\s|the\s|in\s)?\w`) },
   act_as_role: {
     weight: 0.4,
     phrase: phrase(
-      String.raw`\b(?:act|behave|respond|pretend\sto\sbe)\s(?:as\s)?(?:an?\s|if\syou\s(?:are|were|had)\s)?${FEW}(?:admin|administrator|root|unrestricted|jailbroken|no\srestrictions?)\b`,
+      String.raw`\b(?:act|behave|respond|pretend\sto\sbe)\s(?:as\s)?(?:an?\s|if\syou\s(?:are|were|had)\s)?${GAP}(?:admin|administrator|root|unrestricted|jailbroken|no\srestrictions?)\b`,
     ),
   },
   context_reset: {
@@ -106,7 +106,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   role_markers: { weight: 0.2, phrase: phrase(String.raw`(?:^|\n)\s?(?:system|assistant|developer)\s?:`) },
 };
 
-/** Words whose inner letters are shuffled so that a search misses them and a model does not. */
+/** Words that attackers scramble: a search misses the scrambled word, and a model understands it. */
 const KEY_WORDS = [
   'ignore',
   'bypass',
@@ -120,33 +120,33 @@ const KEY_WORDS = [
   'prompt',
   'safety',
 ];
-const SIGNATURES = new Map(KEY_WORDS.map((word) => [signatureOf(word), word]));
-const ENDS = new Set(KEY_WORDS.map((word) => endsOf(word, 0, word.length)));
+const SIGNATURES = new Map(KEY_WORDS.map((word) => [computeSignature(word), word]));
+const ENDS = new Set(KEY_WORDS.map((word) => encodeEnds(word, 0, word.length)));
 const LONGEST = Math.max(...KEY_WORDS.map(({ length }) => length));
 const [A, Z] = [97, 122];
 
-/** Word by word, and nothing is made of a word that is none of them at a glance. */
+/** Compares first letter, last letter and length before it computes a signature. */
 function hasScrambled(text: string): boolean {
   let from = 0;
   for (let at = 0; at <= text.length; at += 1) {
     const code = at < text.length ? text.charCodeAt(at) : 0;
     if (code >= A && code <= Z) continue;
-    if (at - from > 2 && at - from <= LONGEST && ENDS.has(endsOf(text, from, at))) {
+    if (at - from > 2 && at - from <= LONGEST && ENDS.has(encodeEnds(text, from, at))) {
       const word = text.slice(from, at);
-      const meant = SIGNATURES.get(signatureOf(word));
-      if (meant !== undefined && meant !== word) return true;
+      const keyWord = SIGNATURES.get(computeSignature(word));
+      if (keyWord !== undefined && keyWord !== word) return true;
     }
     from = at + 1;
   }
   return false;
 }
 
-/** What a shuffled word has in common with its own at a glance: its first letter, its last one, and how long it is. */
-function endsOf(text: string, from: number, to: number): number {
+/** Combines first letter, last letter and length of a word in one number. */
+function encodeEnds(text: string, from: number, to: number): number {
   return ((to - from) * 128 + text.charCodeAt(from)) * 128 + text.charCodeAt(to - 1);
 }
 
-/** The first letter, the last one, and the others in order. */
-function signatureOf(word: string): string {
+/** First letter, sorted inner letters, last letter. */
+function computeSignature(word: string): string {
   return `${word.slice(0, 1)}${word.slice(1, -1).split('').toSorted().join('')}${word.slice(-1)}`;
 }

@@ -7,7 +7,7 @@ import { SECRET_PATTERNS } from './secret-patterns.ts';
 const X = 'aB3xK9mQ2rT7vW1z';
 const LONG = X.repeat(4);
 
-/** One of each kind. None is real. */
+/** One invented secret of each kind. */
 const SECRETS: Readonly<Record<string, string>> = {
   aws_access_key: 'AKIAIOSFODNN7EXAMPLE',
   anthropic_key: `sk-ant-api03-${LONG}`,
@@ -31,7 +31,7 @@ function guarded(pieces: readonly string[]) {
   return { text: said.join('') + guard.end(), said, found: guard.found };
 }
 
-test('there are thirteen kinds of secrets and a canary, and each is taken out by its name', () => {
+test('redacts thirteen kinds of secrets and canaries by name', () => {
   assert.deepEqual(Object.keys(SECRETS).toSorted(), SECRET_PATTERNS.map(({ name }) => name).toSorted());
   assert.equal(SECRET_PATTERNS.length, 14);
   for (const [name, secret] of Object.entries(SECRETS)) {
@@ -47,7 +47,7 @@ test('there are thirteen kinds of secrets and a canary, and each is taken out by
   }
 });
 
-test('a secret does not leave wherever a stream cuts it, and the rest of the stream does', () => {
+test('redacts a secret wherever the stream splits it', () => {
   for (const [name, secret] of Object.entries(SECRETS)) {
     const whole = `The key: ${secret}, and "more".`;
     for (let cut = 1; cut < whole.length; cut += 1) {
@@ -57,7 +57,7 @@ test('a secret does not leave wherever a stream cuts it, and the rest of the str
   }
 });
 
-test('whatever the pieces, what leaves is the same as of the whole', () => {
+test('the output does not depend on how the text is split', () => {
   const parts = [
     ...Object.values(SECRETS),
     'task-oriented-programming-languages',
@@ -85,7 +85,7 @@ test('whatever the pieces, what leaves is the same as of the whole', () => {
   );
 });
 
-test('words that only look like it are said at once and as they are', () => {
+test('passes words that only resemble secrets without delay', () => {
   const words = [
     'risk-',
     'averse ',
@@ -106,7 +106,7 @@ test('words that only look like it are said at once and as they are', () => {
 
 const ROUNDS = 10;
 
-test('time and room are in proportion to the text, also where it is made to look like secrets', () => {
+test('needs linear time and memory, also for adversarial texts', () => {
   const hostile = ['sk-', '-----BEGIN ', 'ghp_ ', '1234567:A', 'AKIA', '-', 'sk-a.', '\\n', 'x'];
   for (const unit of hostile) {
     const took = (chars: number): number => {
@@ -117,7 +117,7 @@ test('time and room are in proportion to the text, also where it is made to look
       return performance.now() - began;
     };
     took(20_000);
-    // The least of several: others on the machine, and the collector, only ever add to it.
+    // The minimum of several runs, because other load and garbage collection only add time.
     let [little, much] = [Infinity, Infinity];
     for (let round = 0; round < ROUNDS && !(much < 8 * 3 * little + 20); round += 1)
       [little, much] = [Math.min(little, took(50_000)), Math.min(much, took(400_000))];

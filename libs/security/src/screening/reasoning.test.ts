@@ -13,22 +13,22 @@ function said(text: string, finalOnly = false): string {
   return answer;
 }
 
-test('what a model thinks aloud is no part of its answer', () => {
+test('removes reasoning tags with their content', () => {
   assert.equal(said('<think>hm, 2 < 3</think>\n\nThree.'), 'Three.');
   for (const name of ['think', 'thinking', 'Thought', 'REASONING']) assert.equal(said(`a <${name}>b</${name}> c`), 'a c');
-  assert.equal(said('one <think>a<thinking>b</think> two'), 'one two', 'another tag within is thought too');
-  assert.equal(said('an answer <think>and no end'), 'an answer ', 'of a tag that nobody closes all that follows');
+  assert.equal(said('one <think>a<thinking>b</think> two'), 'one two', 'nested tags are removed as well');
+  assert.equal(said('an answer <think>and no end'), 'an answer ', 'an unclosed tag removes the rest');
 });
 
-test('other text stays as it is, also where it looks like a tag', () => {
+test('keeps other text and unknown tags', () => {
   for (const text of ['2 < 3 <b>bold</b> <thin', '  leading', '<final>kept</final>', 'a ` b `` c', 'ends with </think> alone']) {
     assert.equal(said(text), text);
   }
   const code = 'So:\n```html\n<think>shown</think>\n```\nand';
-  assert.equal(said(`${code}<think>x</think> on`), `${code}on`, 'a block of code is code');
+  assert.equal(said(`${code}<think>x</think> on`), `${code}on`, 'code blocks are kept');
 });
 
-test('where only the final answer counts, nothing else is said', () => {
+test('finalOnly keeps only the final answer', () => {
   assert.equal(said('Let me see. <final> Four. </final> Done.', true), 'Four. ');
   assert.equal(said('<think><final>no</final></think><final>yes</final>', true), 'yes');
   assert.equal(said('never said', true), '');

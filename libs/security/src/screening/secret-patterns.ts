@@ -1,29 +1,29 @@
-/** What one kind of secret looks like: how it begins, and what it goes on with for as long as it lasts. */
+/** A kind of secret: its head and the characters that may follow. */
 export interface SecretPattern {
   name: string;
-  /** Its beginning, up to where it is surely one. A word begins with it, unless it is `anywhere`. */
+  /** The shortest text that is certainly a secret. It starts a word, unless `anywhere` is set. */
   head: string;
-  /** What belongs to it behind that: a class of characters. */
+  /** The characters that continue the secret after its head. */
   tail: RegExp;
-  /** What it may begin with, letter by letter. */
+  /** Its literal prefixes. */
   prefixes: readonly string[];
   anywhere?: true;
 }
 
 const WORD = /[\w-]/;
 
-/** A secret with a prefix of its own and so many characters behind it. */
-function prefixed(name: string, prefixes: readonly string[], least: number, tail = WORD): SecretPattern {
-  return { name, head: `(?:${prefixes.map((prefix) => RegExp.escape(prefix)).join('|')})${tail.source}{${least}}`, tail, prefixes };
+/** A secret with a fixed prefix and at least this many characters after it. */
+function prefixed(name: string, prefixes: readonly string[], minChars: number, tail = WORD): SecretPattern {
+  return { name, head: `(?:${prefixes.map((prefix) => RegExp.escape(prefix)).join('|')})${tail.source}{${minChars}}`, tail, prefixes };
 }
 
-/** The name of a canary's pattern: who finds one has found a prompt that leaked. */
+/** The name of the canary pattern. A canary in an output proves that a prompt leaked. */
 export const CANARY = 'canary';
 
-/** Of two that fit the first counts. */
+/** The first matching pattern wins. */
 export const SECRET_PATTERNS: readonly SecretPattern[] = [
   prefixed('aws_access_key', ['AKIA', 'ASIA'], 16, /[0-9A-Z]/),
-  // Surely one before it could be taken for the next.
+  // Before openai_key, whose prefix also matches.
   prefixed('anthropic_key', ['sk-ant-'], 13),
   prefixed('openai_key', ['sk-'], 20),
   prefixed('github_token', ['ghp_', 'gho_', 'ghu_', 'ghs_', 'ghr_', 'github_pat_'], 30, /\w/),

@@ -1,26 +1,26 @@
-/** What is odd about a text, whatever it says. */
+/** Unusual shapes of a text, independent of its content. */
 export type OddShape = 'mostly_whitespace' | 'repeated_character';
 
-const LEAST_CHARS = 50;
-const MOST_WHITESPACE = 0.7;
-const MOST_REPEATS = 50;
+const MIN_CHARS = 50;
+const MAX_WHITESPACE_RATIO = 0.7;
+const MAX_REPEATS = 50;
 
-/** More than seven tenths of it are white space, or one character stands there fifty times in a row. Short texts are never odd. */
-export function oddShapesOf(text: string): OddShape[] {
-  if (text.length < LEAST_CHARS) return [];
+/** Reports more than 70 % white space, and runs of at least 50 equal characters. Short texts are never reported. */
+export function detectOddShapes(text: string): OddShape[] {
+  if (text.length < MIN_CHARS) return [];
   const odd: OddShape[] = [];
-  if (whitespaceIn(text) > text.length * MOST_WHITESPACE) odd.push('mostly_whitespace');
-  if (longestRun(text) >= MOST_REPEATS) odd.push('repeated_character');
+  if (countWhitespace(text) > text.length * MAX_WHITESPACE_RATIO) odd.push('mostly_whitespace');
+  if (longestRun(text) >= MAX_REPEATS) odd.push('repeated_character');
   return odd;
 }
 
-function whitespaceIn(text: string): number {
+function countWhitespace(text: string): number {
   let count = 0;
   for (let at = 0; at < text.length; at += 1) if (isSpace(text.charCodeAt(at))) count += 1;
   return count;
 }
 
-/** Of characters that are seen: white space is counted above. */
+/** The longest run of one visible character. */
 function longestRun(text: string): number {
   let longest = 0;
   let run = 0;

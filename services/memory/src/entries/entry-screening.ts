@@ -1,4 +1,4 @@
-import { phrasesIn, plainOf } from '@switchyard/security';
+import { findInjectionPhrases, normalizeText } from '@switchyard/security';
 
 /** The result of screening a text before it is stored. */
 export interface Screening {
@@ -13,10 +13,10 @@ export interface Screening {
  * sessions service also tells the model never to follow instructions in memories.
  */
 export function screenText(text: string): Screening {
-  const plain = plainOf(text);
+  const plain = normalizeText(text);
   const critical = findPatterns(CRITICAL, plain);
   // Fenced code is screened as well.
-  const suspicious = [...phrasesIn(plain), ...findPatterns(SUSPICIOUS, plain)];
+  const suspicious = [...findInjectionPhrases(plain), ...findPatterns(SUSPICIOUS, plain)];
   const verdict = critical.length > 0 ? 'critical' : suspicious.length > 0 ? 'suspicious' : 'clean';
   return { verdict, patterns: [...critical, ...suspicious] };
 }

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { SecretRef } from '@switchyard/contracts';
-import { whyNotCalled } from '@switchyard/security';
+import { explainBlockedHost } from '@switchyard/security';
 import type { SecretReader, Settings } from '@switchyard/service-kit';
 import type { Logger } from '@switchyard/telemetry';
 import { renderDiff } from './render-diff.ts';
@@ -38,7 +38,7 @@ export function createConfigWebhook({ settings, versions, secret, log, pauseMs =
   async function send(version: Version): Promise<void> {
     const { url, timeoutMs, secret: key } = settings.current.daemon.configWebhook;
     if (url === undefined || url === '') return;
-    const problem = whyNotCalled(url, settings.current.security.permission.allowedNetHosts);
+    const problem = explainBlockedHost(url, settings.current.security.permission.allowedNetHosts);
     if (problem !== undefined) throw new Error(problem);
     const body = JSON.stringify(await createBody(versions, version));
     const value = await resolveSecret(key, secret);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test, type TestContext } from 'node:test';
 import type { AuditRecord } from '@switchyard/contracts';
-import { checkChain, linkHash, linkMac, mintSealingKey } from '@switchyard/security';
+import { checkChain, linkHash, linkMac, createEncryptionKey } from '@switchyard/security';
 import { openStore, type Collection, type Document, type Store } from '@switchyard/store';
 import { silentLogger } from '@switchyard/telemetry';
 import { principal, tempDir } from '@switchyard/testkit';
@@ -260,7 +260,7 @@ test('the rollout of a first master key raises no alarm, and replicas without it
   await begin(old, world, 'b');
   const key = await openDataKey(
     dataKeys,
-    { current: mintSealingKey('kek'), previous: undefined },
+    { current: createEncryptionKey('kek'), previous: undefined },
     { tenant: 'default', store: world.store },
   );
   const auditKey = await loadAuditKey(dataKeys, key);

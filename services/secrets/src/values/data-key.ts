@@ -1,4 +1,4 @@
-import { deriveKey, mintSealingKey, seal, textMac, unseal, type SealingKey } from '@switchyard/security';
+import { deriveKey, createEncryptionKey, seal, textMac, unseal, type EncryptionKey } from '@switchyard/security';
 import { StartError } from '@switchyard/service-kit';
 import { inserted, type Documents, type Store } from '@switchyard/store';
 import type { DataKeyDocument } from '../documents/collections.ts';
@@ -7,8 +7,8 @@ const DATA_KEY_ID = 'dek-1';
 
 /** The operator's keys: the current one, and the previous one, which only decrypts. */
 export interface MasterKeys {
-  current: SealingKey;
-  previous: SealingKey | undefined;
+  current: EncryptionKey;
+  previous: EncryptionKey | undefined;
 }
 
 const AUDIT_KEY_INFO = 'switchyard/audit/v1';
@@ -20,13 +20,13 @@ export interface AuditKey {
 }
 
 /** Derived from the data key, so that it stays the same when the master key changes. */
-export async function loadAuditKey(keys: Documents<DataKeyDocument>, key: SealingKey): Promise<AuditKey> {
+export async function loadAuditKey(keys: Documents<DataKeyDocument>, key: EncryptionKey): Promise<AuditKey> {
   const stored = await keys.get(DATA_KEY_ID);
   const proven = stored !== null && stored.createdMac === createdAtMac(key, stored.createdAt);
   return { key: deriveKey(key, AUDIT_KEY_INFO), since: proven ? stored.createdAt : 0 };
 }
 
-function createdAtMac(key: SealingKey, createdAt: number): string {
+function createdAtMac(key: EncryptionKey, createdAt: number): string {
   return textMac(deriveKey(key, AUDIT_KEY_INFO), `made ${createdAt}`);
 }
 
@@ -43,13 +43,13 @@ export async function openDataKey(
   keys: Documents<DataKeyDocument>,
   { current, previous }: MasterKeys,
   { tenant, store }: { tenant: string; store: Pick<Store, 'now'> },
-): Promise<SealingKey> {
+): Promise<EncryptionKey> {
   const binding = [tenant, DATA_KEY_ID];
   const wrap = (bytes: Uint8Array): string => seal(current, bytes, binding);
   for (;;) {
     const stored = await keys.get(DATA_KEY_ID);
     if (stored === null) {
-      const created = mintSealingKey(DATA_KEY_ID);
+      const created = createEncryptionKey(DATA_KEY_ID);
       const createdAt = store.now();
       const document = {
         id: DATA_KEY_ID,

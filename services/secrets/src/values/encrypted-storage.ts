@@ -1,5 +1,5 @@
 import { ServiceError, type EventPayload } from '@switchyard/contracts';
-import { seal, unseal, type SealingKey } from '@switchyard/security';
+import { seal, unseal, type EncryptionKey } from '@switchyard/security';
 import { inserted, type Documents, type Store } from '@switchyard/store';
 import type { SecretDocument } from '../documents/collections.ts';
 import { guessProvider } from './provider-names.ts';
@@ -9,7 +9,7 @@ const PAGE_SIZE = 500;
 
 interface EncryptedStorageDeps {
   documents: Documents<SecretDocument>;
-  key: SealingKey;
+  key: EncryptionKey;
   tenant: string;
   store: Pick<Store, 'now'>;
 }

@@ -1,5 +1,5 @@
 import { ServiceError } from '@switchyard/contracts';
-import { createDecryptionKey, deriveKey, readMasterKey, type DecryptionKey, type SealingKey } from '@switchyard/security';
+import { createDecryptionKey, deriveKey, readMasterKey, type DecryptionKey, type EncryptionKey } from '@switchyard/security';
 import { readSecret, StartError, type Variables } from '@switchyard/service-kit';
 import type { Collection, Store } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
@@ -91,7 +91,7 @@ async function readMasterKeys(env: Variables): Promise<MasterKeys | undefined> {
   return current && { current, previous };
 }
 
-async function readKey(env: Variables, name: string): Promise<SealingKey | undefined> {
+async function readKey(env: Variables, name: string): Promise<EncryptionKey | undefined> {
   const text = await readSecret(env, name);
   if (text === undefined) return undefined;
   const key = readMasterKey(text);

@@ -1,5 +1,5 @@
 import { toolCall, type ToolCall } from '@switchyard/models';
-import { CANARY, createOutputGuard, createReasoningFilter, outputWarnings, withoutCanaries } from '@switchyard/security';
+import { CANARY, createOutputGuard, createReasoningFilter, outputWarnings, redactCanaries } from '@switchyard/security';
 import type { OutputFinding } from '../screening/output-finding.ts';
 import type { Said } from './model-call.ts';
 
@@ -59,6 +59,6 @@ function unmarked(calls: ToolCall[]): ToolCall[] {
 function withoutMarks(call: ToolCall): ToolCall {
   // A letter that is written as an escape is the letter to whoever reads the call.
   const written = typeof call.input === 'string' || !call.text.includes('\\u') ? call.text : JSON.stringify(call.input);
-  const [name, text] = [withoutCanaries(call.name), withoutCanaries(written)];
+  const [name, text] = [redactCanaries(call.name), redactCanaries(written)];
   return name === call.name && text === written ? call : toolCall(call.callId, name, text);
 }

@@ -1,5 +1,5 @@
 import { ServiceError, servicePrincipal, type Screened, type Sections } from '@switchyard/contracts';
-import { CANARY, oddShapesOf, scoreInjection } from '@switchyard/security';
+import { CANARY, detectOddShapes, scoreInjection } from '@switchyard/security';
 import type { Bus } from '@switchyard/bus';
 import type { Clock } from '@switchyard/service-kit';
 import type { Logger } from '@switchyard/telemetry';
@@ -56,7 +56,7 @@ export function createScreening({ bus, clock, settings, log }: ScreeningDeps): S
 
     look(message) {
       const { score, risk, patterns } = scoreInjection(message);
-      const shapes = oddShapesOf(message);
+      const shapes = detectOddShapes(message);
       return risk === 'low' && shapes.length === 0 ? undefined : { score, risk, patterns, shapes };
     },
 
