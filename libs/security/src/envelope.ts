@@ -56,7 +56,8 @@ export function unseal(key: EncryptionKey, text: string, place: readonly string[
   const [version, id, iv = '', body = '', ...extra] = text.split('.');
   const sealed = Buffer.from(body, 'base64url');
   const nonce = Buffer.from(iv, 'base64url');
-  const isWellFormed = version === VERSION && id === key.id && extra.length === 0 && nonce.length === IV_BYTES && sealed.length >= TAG_BYTES;
+  const isWellFormed =
+    version === VERSION && id === key.id && extra.length === 0 && nonce.length === IV_BYTES && sealed.length >= TAG_BYTES;
   // Rejects non-canonical base64url, so that each ciphertext has exactly one text.
   if (!isWellFormed || sealed.toString('base64url') !== body || nonce.toString('base64url') !== iv) return undefined;
   const decipher = createDecipheriv(CIPHER, key.bytes, nonce, { authTagLength: TAG_BYTES });

@@ -21,7 +21,7 @@ async function replicas(dir: string, settings: object) {
   const time = { now: TODAY };
   const store = await openStore(`sqlite:${join(dir, 'store')}`, { service: 'memory' });
   stack.defer(() => store.close());
-  const { questions } = await store.open({ questions: queryVectorCollection });
+  const { queryVectors } = await store.open({ queryVectors: queryVectorCollection });
   const due: { at: number; work: () => void }[] = [];
   const after: Clock['after'] = (ms, work) => {
     const one = { at: time.now + ms, work };
@@ -43,13 +43,13 @@ async function replicas(dir: string, settings: object) {
   }
   /** Resolves after all earlier writes. */
   async function written(): Promise<void> {
-    for (const id of ['one more', 'the last']) await questions.for({ tenant: 't' }).insert({ id, vector: '', createdAt: TODAY });
+    for (const id of ['one more', 'the last']) await queryVectors.for({ tenant: 't' }).insert({ id, vector: '', createdAt: TODAY });
   }
   return {
     open,
     pass,
     written,
-    kept: () => questions.system().count({ createdAt: { gt: 0 } }),
+    kept: () => queryVectors.system().count({ createdAt: { gt: 0 } }),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }

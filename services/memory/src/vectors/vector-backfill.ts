@@ -5,7 +5,7 @@ import type { Logger } from '@switchyard/telemetry';
 import type { EntryDocument } from '../documents/collections.ts';
 import type { MemoryIndex } from '../index/memory-index.ts';
 import { releaseLeases, findMissing, groupByAgent, postpone, leaseEntries, LEASE_FIELDS, type Found } from './missing-vectors.ts';
-import { isRefusal, spentFor, type VectorMaker } from './vector-maker.ts';
+import { isRefusal, getBudgetRetryMs, type VectorMaker } from './vector-maker.ts';
 
 export interface BackfillDeps {
   entries: Collection<EntryDocument>;
@@ -80,7 +80,7 @@ async function embedGroup(deps: BackfillDeps, { entries, model }: Batch): Promis
       return;
     }
     if (isRefusal(error)) return storeVectors(deps, { entries, model }, [undefined]);
-    const retryAfterMs = spentFor(error);
+    const retryAfterMs = getBudgetRetryMs(error);
     if (retryAfterMs !== undefined) return postponeForBudget(deps, entries, retryAfterMs);
     await releaseLeases(deps, entries);
     if (error instanceof ServiceError && error.code === 'NOT_FOUND') return;

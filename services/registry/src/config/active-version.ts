@@ -16,12 +16,12 @@ interface Lagging {
   refused?: string;
 }
 
-export function createActiveVersion(publisher: Pick<Publisher, 'heard'>, replicas: Pick<WatchedReplicas, 'all'>): GetActiveVersion {
+export function createActiveVersion(publisher: Pick<Publisher, 'lastPublished'>, replicas: Pick<WatchedReplicas, 'all'>): GetActiveVersion {
   let cachedFor: { published: PublishedVersion | undefined; states: readonly ReplicaState[] } | undefined;
   let state: ActiveVersion | undefined;
   return () => {
     const published = publisher.lastPublished();
-    const states = replicas.states();
+    const states = replicas.all();
     if (cachedFor?.published === published && cachedFor?.states === states) return state;
     cachedFor = { published, states };
     return (state = published && describeState(published, states));

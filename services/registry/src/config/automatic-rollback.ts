@@ -2,7 +2,7 @@ import { MAX, ServiceError } from '@switchyard/contracts';
 import type { ReplicaState, WatchedReplicas } from '@switchyard/service-kit';
 import type { Logger } from '@switchyard/telemetry';
 import { changedPaths } from './config-changes.ts';
-import { decision, publish, type ConfigDeps } from './write-config.ts';
+import { createDecision, publish, type ConfigDeps } from './write-config.ts';
 
 /** Only younger versions are rolled back. An older version was accepted before, so that a refusal has another cause. */
 const ROLLBACK_WINDOW_MS = 30_000;
@@ -51,7 +51,7 @@ async function rollBack(
   const cause = `${replica} refused ${head.sha.slice(0, SHORT_HASH_LENGTH)}: ${reason}`.slice(0, MAX.line);
   try {
     await versions.commit({ author: AUTHOR, message: `rolled back: ${cause}`.slice(0, MAX.line), baseSha: head.sha }, ({ layer }) =>
-      decision(deps, {
+      createDecision(deps, {
         layer: before.layer,
         paths: changedPaths(layer, before.layer),
         author: AUTHOR,

@@ -22,7 +22,7 @@ export interface World {
   /** Changes the layer of a version directly in the database. */
   tamper(sha: string, layer: Tree): Promise<void>;
   /** The published version. */
-  told(): Promise<{ sha: string; layer: Tree } | undefined>;
+  published(): Promise<{ sha: string; layer: Tree } | undefined>;
 }
 
 export interface Replica {
@@ -48,7 +48,7 @@ export async function openWorld(t: TestContext): Promise<World> {
       const { layers } = await store.open({ layers: configLayerCollection });
       await layers.for({ tenant: 'default' }).replace({ sha, layer });
     },
-    async told() {
+    async published() {
       const entry = await (await bus.kv(CONFIG_BUCKET)).get('head');
       return entry?.value && (JSON.parse(Buffer.from(entry.value).toString()) as { sha: string; layer: Tree });
     },

@@ -21,7 +21,7 @@ async function assertOneChain(world: World, replica: Replica): Promise<ConfigVer
     chain.map(({ parent }) => parent),
     [...chain.slice(1).map(({ sha }) => sha), undefined],
   );
-  assert.equal((await world.told())?.sha, chain[0]?.sha);
+  assert.equal((await world.published())?.sha, chain[0]?.sha);
   return chain;
 }
 
@@ -78,7 +78,7 @@ describe('a crash during a write', () => {
 
       await other.publisher.publish();
       const counted = death.write === 'bucket' || (death.write === 'head' && death.when === 'after');
-      assert.deepEqual((await world.told())?.layer, { gateway: { before: 1, ...(counted ? { during: 1 } : {}) } });
+      assert.deepEqual((await world.published())?.layer, { gateway: { before: 1, ...(counted ? { during: 1 } : {}) } });
       const next = await world.replica();
       await next.set('after', 1);
       const chain = await assertOneChain(world, next);
@@ -125,8 +125,8 @@ test('publishes a head that a crashed replica moved within seconds', { timeout: 
   await world.replica();
   const dying = await world.replica({ write: 'bucket', when: 'before' });
   await assert.rejects(dying.set('during', 1), /gone/);
-  while ((await world.told())?.layer['gateway'] === undefined) await new Promise((resolve) => setTimeout(resolve, 20));
-  assert.deepEqual((await world.told())?.layer, { gateway: { during: 1 } });
+  while ((await world.published())?.layer['gateway'] === undefined) await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.deepEqual((await world.published())?.layer, { gateway: { during: 1 } });
 });
 
 test('the published version is known at once to its publisher and soon to other replicas, without a read', async (t) => {
@@ -134,9 +134,9 @@ test('the published version is known at once to its publisher and soon to other 
   const world = await openWorld(t);
   const [one, other] = [await world.replica(), await world.replica()];
   const sha = await one.set('a', 1);
-  assert.deepEqual([one.publisher.heard()?.sha, (await one.publisher.told())?.sha], [sha, sha]);
-  while (other.publisher.heard()?.sha !== sha) await new Promise(setImmediate);
-  assert.deepEqual(other.publisher.heard(), one.publisher.heard());
+  assert.deepEqual([one.publisher.lastPublished()?.sha, (await one.publisher.published())?.sha], [sha, sha]);
+  while (other.publisher.lastPublished()?.sha !== sha) await new Promise(setImmediate);
+  assert.deepEqual(other.publisher.lastPublished(), one.publisher.lastPublished());
 });
 
 test('fold keeps the newest versions and a valid chain', async (t) => {

@@ -4,7 +4,7 @@ import type { ConfigurationSource, Tree } from '@switchyard/service-kit';
 import type { OutboxEvent, Store } from '@switchyard/store';
 import { redactConfig } from './redact-config.ts';
 import { changedPaths } from './config-changes.ts';
-import { checkWrite, type Proposed } from './check-write.ts';
+import { checkWrite, type ProposedLayer } from './check-write.ts';
 import type { Version } from './version-storage.ts';
 import type { Publisher } from './head-publisher.ts';
 import { renderDiff } from './render-diff.ts';
@@ -99,7 +99,7 @@ export async function checkConfig(deps: ConfigDeps, { options, plan }: Pick<Conf
 }
 
 /** Checks models and secrets only if all other checks pass. */
-async function checkProposed({ configuration, checkAgents }: ConfigDeps, proposed: Proposed): Promise<ServiceError[]> {
+async function checkProposed({ configuration, checkAgents }: ConfigDeps, proposed: ProposedLayer): Promise<ServiceError[]> {
   const errors = checkWrite(configuration, proposed);
   if (errors.length > 0) return errors;
   const { before, after } = proposed;

@@ -91,7 +91,7 @@ test('stops the restart if a process does not stop or does not come back', () =>
   const stays = play(restart, two, LONGEST_MS);
   assert.deepEqual([stays.state, stays.reason], ['stopped', 'not within 0 s: sessions.sessions-1 did not stop']);
   const gone = play(restart, two.slice(1), LONGEST_MS);
-  assert.match(gone.reason ?? '', /sessions\.sessions-1 left, and is not there again and ready$/);
+  assert.match(gone.reason ?? '', /sessions\.sessions-1 stopped and has not become ready again$/);
   assert.deepEqual(
     gone.waiting.map(({ process }) => process),
     ['sessions-2', 'gateway-1', 'gateway-2'],
