@@ -31,7 +31,7 @@ async function replicas(dir: string, settings: object) {
   const clock: Clock = { now: () => time.now, after, soon: (work) => void setImmediate(work), every: () => () => undefined };
   const current = { embedding: sections.embedding.parse({ cache: settings }) };
   const open = (): QueryVectorCache => {
-    const deps = { questions, store: { now: () => time.now }, settings: { current } as never, clock, log: silentLogger() };
+    const deps = { queryVectors, store: { now: () => time.now }, settings: { current } as never, clock, log: silentLogger() };
     return stack.use(createQueryVectorCache(deps));
   };
   function pass(ms: number): void {

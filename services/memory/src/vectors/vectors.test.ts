@@ -167,7 +167,7 @@ test('embeds everything again after a model change, and rebuilds an index withou
   assert.deepEqual(
     again.asked.flatMap(({ input }) => input),
     ['car', 'dog'],
-    'only the questions',
+    'only the queries',
   );
 });
 
