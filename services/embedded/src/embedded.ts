@@ -24,24 +24,24 @@ import {
   type Variables,
 } from '@switchyard/service-kit';
 import { firstToken } from './first-token.ts';
-import { takeOwnPlace } from './reexec.ts';
-import { logFileOf, openLogFile } from './log-file.ts';
-import { keepRecords } from './run-record.ts';
+import { reexec } from './reexec.ts';
+import { resolveLogFile, openLogFile } from './log-file.ts';
+import { writeEventFiles } from './event-files.ts';
 import { services } from './services.ts';
 
 const VERSION = '0.1.0';
-const AGAIN = 'make start';
-const PATIENCE_MS = 1_000;
-/** Where OpenTelemetry's exporters for Prometheus listen. */
+const START_COMMAND = 'make start';
+const NOTICE_DELAY_MS = 1_000;
+/** Default port of OpenTelemetry's Prometheus exporter. */
 const METRICS_PORT = 9464;
-const NO_EDGE = 'gateway.enabled is false, so nobody could reach what runs here. Remove the key, or start the services one by one.';
+const GATEWAY_DISABLED = 'gateway.enabled is false, so no client could connect. Remove the setting, or start the services separately.';
 
-/** All services in one process, until a signal ends it. What cannot start says why in one sentence and exits 1. */
+/** Runs all services in one process until a signal. A failed start prints one sentence and exits with code 1. */
 export async function runEmbedded(env: Variables): Promise<void> {
   let port = 0;
   const onListening = (url: string): void => void (port = Number(new URL(url).port));
-  const start = (given: Starting): Promise<Host> => startEmbedded(env, { ...given, onListening });
-  await runProcess('switchyard', start, { again: () => takeOwnPlace(env, port) });
+  const start = (starting: Starting): Promise<Host> => startEmbedded(env, { ...starting, onListening });
+  await runProcess('switchyard', start, { again: () => reexec(env, port) });
 }
 
 interface StartingEmbedded extends Starting {
@@ -51,11 +51,11 @@ interface StartingEmbedded extends Starting {
 async function startEmbedded(env: Variables, { stack, signal, onListening }: StartingEmbedded): Promise<Host> {
   const started = performance.now();
   const environment = await readEnvironment(env);
-  const { data, token: given, bus } = environment;
+  const { data, token: environmentToken, bus } = environment;
   stack.use(claimDataDirectory(data));
   leaveNote(environment);
   const host = stack.use(
-    await sayIfSlow(
+    await printNoticeIfSlow(
       bus,
       openHost({
         env,
@@ -67,20 +67,20 @@ async function startEmbedded(env: Variables, { stack, signal, onListening }: Sta
     ),
   );
 
-  if (!host.settings.current.gateway.enabled) throw new StartError(NO_EDGE);
+  if (!host.settings.current.gateway.enabled) throw new StartError(GATEWAY_DISABLED);
 
   let url = '';
   let token: string | undefined;
-  stack.use(keepRecords({ bus: await host.connect('gateway'), settings: host.settings.current, data }));
-  const ours = defineSecrets({
+  stack.use(writeEventFiles({ bus: await host.connect('gateway'), settings: host.settings.current, data }));
+  const secretsService = defineSecrets({
     ...(bus === 'memory:' ? { envFile: resolve(data, '.env') } : {}),
     async firstToken(tokens) {
-      token = await firstToken({ dir: data, tenant: host.settings.current.tenantId, given }, tokens);
+      token = await firstToken({ dir: data, tenant: host.settings.current.tenantId, environmentToken }, tokens);
     },
   });
-  const edge = defineGateway({ onListening: (address) => onListening((url = address)) });
-  for (const service of services) stack.use(await startService(service === secrets ? ours : service, host));
-  stack.use(await startService(edge, host).catch((error: unknown) => Promise.reject(explainListening(error, host))));
+  const gateway = defineGateway({ onListening: (address) => onListening((url = address)) });
+  for (const service of services) stack.use(await startService(service === secrets ? secretsService : service, host));
+  stack.use(await startService(gateway, host).catch((error: unknown) => Promise.reject(explainListening(error, host))));
 
   const { port } = new URL(url);
   stack.use(openRunFile(data)).write({
@@ -91,18 +91,18 @@ async function startEmbedded(env: Variables, { stack, signal, onListening }: Sta
         replica: host.replica('gateway'),
         pid: process.pid,
         ports: { http: Number(port), ...host.ports },
-        log: logFileOf(host.settings.current, data),
+        log: resolveLogFile(host.settings.current, data),
       },
     ],
   });
   const served: Served = {
     version: VERSION,
     how: 'all services in one process',
-    again: AGAIN,
+    again: START_COMMAND,
     url,
     bus,
     data,
-    services: [edge, ...services.toReversed()].map(({ contract }) => contract.service),
+    services: [gateway, ...services.toReversed()].map(({ contract }) => contract.service),
     seconds: (performance.now() - started) / 1_000,
     metrics: metricsUrl(host),
     provider: await describeModels(host),
@@ -118,13 +118,14 @@ async function startEmbedded(env: Variables, { stack, signal, onListening }: Sta
 
 async function describeModels({ bus, settings }: Host): Promise<string> {
   const { models } = await bus.as(servicePrincipal('gateway', settings.current.tenantId)).call('models.visible', {});
-  return describeProvider(models, AGAIN);
+  return describeProvider(models, START_COMMAND);
 }
 
-/** A bus that is down is waited for, and whoever started this should not have to guess. */
-async function sayIfSlow(bus: string, opening: Promise<Host>): Promise<Host> {
-  const say = (): boolean => process.stderr.write(`switchyard waits for the bus at ${withoutCredentials(bus)}; Ctrl-C ends it\n`);
-  const timer = bus === 'memory:' ? undefined : setTimeout(say, PATIENCE_MS);
+/** Prints a notice if the start waits for an external bus. */
+async function printNoticeIfSlow(bus: string, opening: Promise<Host>): Promise<Host> {
+  const printNotice = (): boolean =>
+    process.stderr.write(`switchyard waits for the bus at ${withoutCredentials(bus)}; press Ctrl-C to stop\n`);
+  const timer = bus === 'memory:' ? undefined : setTimeout(printNotice, NOTICE_DELAY_MS);
   try {
     return await opening;
   } finally {
@@ -143,12 +144,12 @@ function explainListening(error: unknown, { settings }: Host): unknown {
     case 'EADDRINUSE':
       return new StartError(`port ${port} on ${host} is in use. Take any free one: SWITCHYARD_PORT=0 make start`, { cause: error });
     case 'EACCES':
-      return new StartError(`port ${port} on ${host} is not for this user. Take any free one: SWITCHYARD_PORT=0 make start`, {
+      return new StartError(`port ${port} on ${host} is not permitted for this user. Use any free port: SWITCHYARD_PORT=0 make start`, {
         cause: error,
       });
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
-      return new StartError(`${host} is no address of this machine. Listen on this machine alone: SWITCHYARD_HOST=127.0.0.1 make start`, {
+      return new StartError(`${host} is not an address of this machine. Listen locally: SWITCHYARD_HOST=127.0.0.1 make start`, {
         cause: error,
       });
     default:

@@ -6,24 +6,24 @@ import { checkToken } from '@switchyard/security';
 import { tempDir } from '@switchyard/testkit';
 import { firstToken } from './first-token.ts';
 
-/** The tokens of a deployment: those that are accepted, and whether one of them may do everything. */
+/** A stand-in for the tokens of an installation. */
 function tokensOf(accepted: string[], { granting = false, late = false } = {}): FirstToken {
   return {
     accepts: async (secret) => accepted.includes(secret),
     async admit(mint) {
       if (granting) return undefined;
       const secret = mint();
-      if (late) return undefined; // another process was first
+      if (late) return undefined; // another process was faster
       accepted.push(secret);
       return secret;
     },
   };
 }
 
-const of = (dir: string, given: string | undefined, tenant = 'default') => ({ dir, tenant, given });
+const of = (dir: string, environmentToken: string | undefined, tenant = 'default') => ({ dir, tenant, environmentToken });
 const saved = (dir: string): string => readFileSync(`${dir}/token`, 'utf8').trim();
 
-test('the first token is minted once, kept for its user alone, and found again', async () => {
+test('mints the first token once, with mode 0600, and finds it again', async () => {
   await using dir = await tempDir();
   const tokens = tokensOf([]);
   const token = (await firstToken(of(dir.path, undefined), tokens)) ?? '';
@@ -33,7 +33,7 @@ test('the first token is minted once, kept for its user alone, and found again',
   assert.equal(await firstToken(of(dir.path, undefined), tokens), token);
 });
 
-test('the file is written before the token counts', async () => {
+test('writes the file before the token becomes valid', async () => {
   await using dir = await tempDir();
   const dies: FirstToken = {
     accepts: async () => false,
@@ -45,10 +45,10 @@ test('the file is written before the token counts', async () => {
   };
   await assert.rejects(firstToken(of(dir.path, undefined), dies), /dies here/);
   const left = saved(dir.path);
-  assert.notEqual(await firstToken(of(dir.path, undefined), tokensOf([])), left, 'what was left opened nothing, and is not used');
+  assert.notEqual(await firstToken(of(dir.path, undefined), tokensOf([])), left, 'a token that never became valid is not used');
 });
 
-test('a saved token that opens nothing is not brought back, and stays where it is while others may do everything', async () => {
+test('keeps an invalid saved token in its file while others have full access', async () => {
   await using dir = await tempDir();
   writeFileSync(`${dir.path}/token`, 'rotated away\n');
   assert.equal(await firstToken(of(dir.path, undefined), tokensOf([], { granting: true })), undefined);
@@ -56,13 +56,13 @@ test('a saved token that opens nothing is not brought back, and stays where it i
   assert.notEqual(await firstToken(of(dir.path, undefined), tokensOf([])), 'rotated away');
 });
 
-test('whoever minted too late keeps nothing', async () => {
+test('removes the file if another process was faster', async () => {
   await using dir = await tempDir();
   assert.equal(await firstToken(of(dir.path, undefined), tokensOf([], { late: true })), undefined);
   assert.equal(existsSync(`${dir.path}/token`), false);
 });
 
-test('a token of the operator is saved where no other works, and never in the place of one that does', async () => {
+test('saves the token of the operator unless the saved one is valid', async () => {
   await using dir = await tempDir();
   const [chosen, other] = ['o'.repeat(40), 'p'.repeat(40)];
   assert.equal(await firstToken(of(dir.path, chosen), tokensOf([chosen])), chosen);
@@ -71,7 +71,7 @@ test('a token of the operator is saved where no other works, and never in the pl
   assert.equal(await firstToken(of(dir.path, other), tokensOf([other])), other);
 });
 
-test('whoever tries another tenant, and a third, and comes back, finds the token of each', async () => {
+test('keeps the token of each tenant when tenantId changes', async () => {
   await using dir = await tempDir();
   const [before, acme, sons] = [['of an earlier version'], [] as string[], [] as string[]];
   writeFileSync(`${dir.path}/token`, 'of an earlier version\n', { mode: 0o600 });
@@ -82,7 +82,7 @@ test('whoever tries another tenant, and a third, and comes back, finds the token
   const second = await start('../sons', sons);
   assert.notEqual(second, first);
   assert.equal(await start('acme & sons', acme), first);
-  assert.equal(saved(dir.path), first, 'the command reads the one of what runs');
+  assert.equal(saved(dir.path), first, 'the command reads the token of the running tenant');
   assert.equal(await start('default', before), 'of an earlier version');
   assert.equal(await start('../sons', sons), second);
   assert.equal(await start('default', before), 'of an earlier version');

@@ -6,64 +6,64 @@ import { mintToken } from '@switchyard/security';
 export interface SavedToken {
   /** The data directory. */
   dir: string;
-  /** A token of one tenant opens nothing of another. */
+  /** A token is valid for one tenant only. */
   tenant: string;
-  /** That of the environment. */
-  given: string | undefined;
+  /** The token of the environment. */
+  environmentToken: string | undefined;
 }
 
 /**
- * The saved token, if it still opens anything; else the one of the environment; else, while no token may do everything, a new
- * one. Undefined when there are tokens and none of them is known here. The file `token` is what the command reads; each tenant's is
- * kept beside it, so that whoever tries another tenant and comes back is let in again.
+ * Returns the saved token if it is valid, else the token of the environment, else a new one if no token has full access. Undefined if
+ * tokens exist and none is known here. The command reads the file `token`; one file per tenant keeps the tokens when `tenantId` changes.
  */
 export async function firstToken(saved: SavedToken, tokens: FirstToken): Promise<string | undefined> {
-  const { dir, given } = saved;
+  const { dir, environmentToken } = saved;
   const before = readToken(dir);
-  const known = (await findAccepted(saved, tokens)) ?? given;
-  if (known !== undefined) {
-    keep(saved, known);
-    return known;
+  const token = (await findAccepted(saved, tokens)) ?? environmentToken;
+  if (token !== undefined) {
+    saveToken(saved, token);
+    return token;
   }
   let minted: string | undefined;
   const admitted = await tokens.admit(() => {
     minted = mintToken('pat').token;
-    write(dir, minted);
+    writeToken(dir, minted);
     return minted;
   });
-  if (admitted !== undefined) keep(saved, admitted);
-  else if (minted !== undefined) putBack(dir, before); // somebody else was first
+  if (admitted !== undefined) saveToken(saved, admitted);
+  else if (minted !== undefined) restoreFile(dir, before); // another process was faster
   return admitted;
 }
 
-const OF = 'token.of-';
-/** One that is of no tenant we know of: an earlier version did not keep them apart. */
-const BEFORE = 'token.before';
+const TENANT_PREFIX = 'token.of-';
+/** File for a token of an unknown tenant. */
+const UNKNOWN_TENANT_FILE = 'token.before';
 
 async function findAccepted({ dir, tenant }: SavedToken, tokens: FirstToken): Promise<string | undefined> {
-  for (const token of [readToken(dir), readPrivately(dir, nameOf(tenant)), readPrivately(dir, BEFORE)])
+  for (const token of [readToken(dir), readPrivately(dir, getFileName(tenant)), readPrivately(dir, UNKNOWN_TENANT_FILE)])
     if (token !== undefined && (await tokens.accepts(token))) return token;
   return undefined;
 }
 
-function keep({ dir, tenant }: SavedToken, token: string): void {
-  if (readToken(dir) !== token) write(dir, token);
-  if (readPrivately(dir, nameOf(tenant)) !== token) keepPrivately(dir, nameOf(tenant), token);
+function saveToken({ dir, tenant }: SavedToken, token: string): void {
+  if (readToken(dir) !== token) writeToken(dir, token);
+  if (readPrivately(dir, getFileName(tenant)) !== token) keepPrivately(dir, getFileName(tenant), token);
 }
 
-/** Nothing that stands in the file now is lost by it. */
-function write(dir: string, token: string): void {
+/** Writes the token file and saves its previous content. */
+function writeToken(dir: string, token: string): void {
   const before = readToken(dir);
-  const kept = readdirSync(dir).filter((name) => name.startsWith(OF));
-  if (before !== undefined && !kept.some((name) => readPrivately(dir, name) === before)) keepPrivately(dir, BEFORE, before);
+  const tenantFiles = readdirSync(dir).filter((name) => name.startsWith(TENANT_PREFIX));
+  if (before !== undefined && !tenantFiles.some((name) => readPrivately(dir, name) === before))
+    keepPrivately(dir, UNKNOWN_TENANT_FILE, before);
   keepToken(dir, token);
 }
 
-function putBack(dir: string, token: string | undefined): void {
+function restoreFile(dir: string, token: string | undefined): void {
   if (token === undefined) dropToken(dir);
   else keepToken(dir, token);
 }
 
-function nameOf(tenant: string): string {
-  return OF + encodeURIComponent(tenant.toWellFormed());
+function getFileName(tenant: string): string {
+  return TENANT_PREFIX + encodeURIComponent(tenant.toWellFormed());
 }

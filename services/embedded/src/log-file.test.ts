@@ -3,18 +3,18 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { Configuration } from '@switchyard/contracts';
 import { tempDir } from '@switchyard/testkit';
-import { logFileOf, openLogFile } from './log-file.ts';
+import { resolveLogFile, openLogFile } from './log-file.ts';
 
 const settingsOf = (logging: object, logRotation: object = {}) =>
   Configuration.parse({ daemon: { logging }, observability: { logRotation } });
 
-test('the file stands where the settings say', () => {
-  assert.equal(logFileOf(settingsOf({}), '/data'), '/data/logs/daemon.log');
-  assert.equal(logFileOf(settingsOf({ filePath: '/var/log/switchyard.log' }), '/data'), '/var/log/switchyard.log');
-  assert.equal(logFileOf(settingsOf({ filePath: 'here.log' }), '/data'), '/data/here.log');
+test('logging.filePath selects the log file', () => {
+  assert.equal(resolveLogFile(settingsOf({}), '/data'), '/data/logs/daemon.log');
+  assert.equal(resolveLogFile(settingsOf({ filePath: '/var/log/switchyard.log' }), '/data'), '/var/log/switchyard.log');
+  assert.equal(resolveLogFile(settingsOf({ filePath: 'here.log' }), '/data'), '/data/here.log');
 });
 
-/** How many copies there are of so many lines of a hundred bytes, and what they are called. */
+/** Writes lines of a hundred bytes and returns the names of the rolled files. */
 async function copies(lines: number, settings: ReturnType<typeof settingsOf>): Promise<string[]> {
   await using dir = await tempDir();
   const file = openLogFile(settings, dir.path);
@@ -26,8 +26,8 @@ async function copies(lines: number, settings: ReturnType<typeof settingsOf>): P
   return readdirSync(`${dir.path}/logs`).filter((name) => name !== 'daemon.log');
 }
 
-test('each setting counts, and of two that say the same thing the smaller one', async () => {
-  assert.equal((await copies(101, settingsOf({ maxSize: '1k' }))).length, 5, 'as many as are kept unless it is said');
+test('applies each rotation setting, and the smaller of two limits', async () => {
+  assert.equal((await copies(101, settingsOf({ maxSize: '1k' }))).length, 5, 'the default number of files');
   assert.equal((await copies(101, settingsOf({ maxSize: '1K', maxFiles: 3 }))).length, 3);
   assert.equal((await copies(101, settingsOf({ maxSize: '1k' }, { maxFiles: 2 }))).length, 2);
   assert.equal((await copies(101, settingsOf({ maxSize: '1m' }))).length, 0);

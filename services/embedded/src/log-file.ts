@@ -2,33 +2,33 @@ import { join, resolve } from 'node:path';
 import type { Sections } from '@switchyard/contracts';
 import { openRollingFile, type RollingFile } from '@switchyard/telemetry';
 
-type Logged = Pick<Sections, 'daemon' | 'observability'>;
+type LogSettings = Pick<Sections, 'daemon' | 'observability'>;
 
 const DATA_DIR = '{dataDir}';
 const BYTES = { k: 2 ** 10, m: 2 ** 20, g: 2 ** 30 };
 
-/** Where the log is written; what is no whole path is below the data directory. */
-export function logFileOf({ daemon }: Logged, data: string): string {
+/** Resolves the path of the log file. Relative paths are below the data directory. */
+export function resolveLogFile({ daemon }: LogSettings, data: string): string {
   const { filePath } = daemon.logging;
   return filePath.startsWith(DATA_DIR) ? resolve(join(data, filePath.slice(DATA_DIR.length))) : resolve(data, filePath);
 }
 
-/** Rolled and tidied as the settings of the file and those of all such files say: the smaller of both counts. */
-export function openLogFile(settings: Logged, data: string): RollingFile {
+/** Opens the rolling log file. If two settings limit the same value, the smaller one applies. */
+export function openLogFile(settings: LogSettings, data: string): RollingFile {
   const { maxSize, maxFiles, compress } = settings.daemon.logging;
-  const all = settings.observability.logRotation;
+  const rotation = settings.observability.logRotation;
   return openRollingFile({
-    file: logFileOf(settings, data),
-    maxBytes: Math.min(bytesOf(maxSize), all.maxSizeBytes),
-    maxFiles: Math.min(maxFiles, all.maxFiles),
-    maxAgeDays: all.maxAgeDays,
+    file: resolveLogFile(settings, data),
+    maxBytes: Math.min(parseSize(maxSize), rotation.maxSizeBytes),
+    maxFiles: Math.min(maxFiles, rotation.maxFiles),
+    maxAgeDays: rotation.maxAgeDays,
     compress,
-    compressAged: all.compressAged,
+    compressAged: rotation.compressAged,
   });
 }
 
-/** `10m` is ten times 2^20. */
-function bytesOf(size: string): number {
+/** Parses sizes such as `10m` (10 MiB). */
+function parseSize(size: string): number {
   const unit = size.at(-1)?.toLowerCase();
   return Number.parseInt(size, 10) * (unit === 'k' || unit === 'm' || unit === 'g' ? BYTES[unit] : 1);
 }

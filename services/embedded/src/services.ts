@@ -4,9 +4,9 @@ import { secrets } from '@switchyard/secrets';
 import type { AnyService } from '@switchyard/service-kit';
 import { sessions } from '@switchyard/sessions';
 
-/** The services behind the edge, in the order in which they start. */
+/** The services behind the gateway, in start order. */
 export const services: readonly AnyService[] = [
-  secrets, // first: the others ask it for keys
+  secrets, // first, because the others need keys
   registry,
   sessions,
   memory,

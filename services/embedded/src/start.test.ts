@@ -5,12 +5,12 @@ import { test } from 'node:test';
 import { startProcess, tempDir } from '@switchyard/testkit';
 
 /**
- * The packages that a start loads. Drivers of databases, brokers and providers, documents and telemetry that is sent somewhere are for those
- * who use them: who first needs one imports it then. Each of these is paid for by every start, with time and memory that stay.
+ * The packages that a start loads. Drivers of databases, brokers and providers, and telemetry exporters are imported on first use,
+ * because every loaded package costs start time and memory.
  */
 const PACKAGES = ['@opentelemetry/api', 'close-with-grace', 'croner', 'fastify', 'lru-cache', 'pino', 'ws', 'zod'];
 
-/** Writes down, at the end of the process, what our own code imported of others, and which parts of Node were loaded. */
+/** Records at exit which packages and Node modules were loaded. */
 const WITNESS = `
   import { writeFileSync } from 'node:fs';
   import { registerHooks } from 'node:module';
@@ -29,7 +29,7 @@ const WITNESS = `
   });
 `;
 
-test('a start loads what it serves with, and nothing that somebody may ask for later', async () => {
+test('a start loads only the packages that it needs', async () => {
   await using data = await tempDir();
   const witnessed = join(data.path, 'witnessed.json');
   const preload = `data:text/javascript,${encodeURIComponent(WITNESS)}`;

@@ -5,13 +5,13 @@ import { connectBus, createMemoryHub } from '@switchyard/bus';
 import { Configuration } from '@switchyard/contracts';
 import { silentLogger } from '@switchyard/telemetry';
 import { tempDir } from '@switchyard/testkit';
-import { keepRecords } from './run-record.ts';
+import { writeEventFiles } from './event-files.ts';
 
 const settings = Configuration.parse({ observability: { logRotation: { maxSizeBytes: 400, maxFiles: 2 } } });
 const AT = Date.UTC(2026, 0, 31, 12);
 const sessionKey = { tenantId: 'default', userId: 'ada', channelId: 'gateway' };
 
-test('what changed and which sessions there were stand in files of their own, which do not grow without end', async () => {
+test('writes changes and sessions to bounded files', async () => {
   await using dir = await tempDir();
   const hub = createMemoryHub();
   const [writer, reader] = [
@@ -19,7 +19,7 @@ test('what changed and which sessions there were stand in files of their own, wh
     await connectBus('memory:', { hub, service: 'gateway', log: silentLogger() }),
   ];
   {
-    await using _records = keepRecords({ bus: reader, settings, data: dir.path });
+    await using _records = writeEventFiles({ bus: reader, settings, data: dir.path });
     writer.emit('config:patched', { section: 'gateway', key: 'port', patchedBy: 'ops', timestamp: AT });
     const act = { agentId: 'ops', tenantId: 'default', classification: 'destructive' as const, outcome: 'success' as const, metadata: {} };
     writer.emit('audit:event', { ...act, actionType: 'tokens.revoke', timestamp: AT });
@@ -44,13 +44,17 @@ test('what changed and which sessions there were stand in files of their own, wh
   );
   {
     await using other = await tempDir();
-    await using _without = keepRecords({ bus: reader, settings: Configuration.parse({ security: { auditLog: false } }), data: other.path });
+    await using _without = writeEventFiles({
+      bus: reader,
+      settings: Configuration.parse({ security: { auditLog: false } }),
+      data: other.path,
+    });
     writer.emit('config:patched', { section: 'gateway', patchedBy: 'ops', timestamp: AT });
     writer.emit('session:created', { sessionKey, timestamp: AT });
     await Promise.all([writer.flush(), reader.flush()]);
     assert.deepEqual(readdirSync(`${other.path}/logs`), ['session-index.2026-01-31.jsonl'], 'security.auditLog');
   }
-  await using _again = keepRecords({ bus: reader, settings, data: dir.path });
+  await using _again = writeEventFiles({ bus: reader, settings, data: dir.path });
   for (let n = 0; n < 40; n++) writer.emit('config:patched', { section: 'gateway', patchedBy: `ops ${n}`, timestamp: AT });
   await Promise.all([writer.flush(), reader.flush()]);
   await _again[Symbol.asyncDispose]();
