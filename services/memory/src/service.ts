@@ -51,12 +51,11 @@ export function defineMemory({ retentionMs = RETENTION_INTERVAL_MS, reviewMs = R
       const collections = { entries: entryCollection, queryVectors: queryVectorCollection, reviews: reviewCollection };
       const { entries, queryVectors: queryVectorDocuments, reviews } = await store.open(collections);
       const location = createIndexLocation(join(data, 'index'), settings);
-      const cachedVectors = (): number => settings.current.embedding.cache.maxEntries;
       const common = { entries, store, settings, log, clock: systemClock, replica, pollMs: POLL_INTERVAL_MS };
       const queryVectors = own.use(createQueryVectorCache({ ...common, queryVectors: queryVectorDocuments }));
       const local = own.use(createLocalModel({ settings, data, log, ...(load && { load }) }));
       const maker = createVectorMaker({ bus, settings, now: () => store.now(), queryVectors, local });
-      const index = own.use(createMemoryIndex({ ...common, location, cachedVectors, model: () => maker.model() }));
+      const index = own.use(createMemoryIndex({ ...common, location, model: () => maker.model() }));
       own.use(startVectorBackfill({ ...common, index, maker }));
       own.use(startRetention({ ...common, index, retentionMs }));
       own.use(await startReviews({ ...common, index, reviews, bus, env, reviewMs }));

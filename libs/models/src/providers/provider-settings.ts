@@ -1,8 +1,8 @@
 import type { ProviderEntry, Sections } from '@switchyard/contracts';
 import { explainBlockedHost } from '@switchyard/security';
-import { PUBLISHED, type Published } from './catalogue/2026-11.ts';
-import { BUILT_IN } from './catalogue/built-in.ts';
-import { DEV_PROVIDER } from './dev/dev-provider.ts';
+import { PUBLISHED, type Published } from '../catalogue/2026-11.ts';
+import { BUILT_IN } from '../catalogue/built-in.ts';
+import { DEV_PROVIDER } from '../dev/dev-provider.ts';
 import { hasOwner, whyNotSent } from './key-origin.ts';
 import type { CatalogueEntry } from '../model/model.ts';
 import { RETRY } from '../errors/retry.ts';

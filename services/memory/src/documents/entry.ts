@@ -27,7 +27,7 @@ export function toEntry(tenant: string, entry: EntryDocument, score?: number): M
 }
 
 /** Converts a document to an entry of the search index. */
-export function toSearchEntry(tenant: string, entry: EntryDocument, model?: VectorModel): SearchEntry | GoneEntry {
+export function toSearchEntry(tenant: string, entry: EntryDocument, model?: VectorModel): SearchEntry | DeletedEntry {
   const { id, changedAt: version } = entry;
   if (entry.deletedAt !== undefined || entry.mergedInto !== undefined) return { tenant, id, version, gone: true };
   const { agentId: group, owner, memoryType: kind, trustLevel: trust, tags, sessionKey: session = '', content: text } = entry;

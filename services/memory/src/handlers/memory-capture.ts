@@ -60,11 +60,19 @@ async function deleteIfSimilar(
   captured: readonly CapturedTurn[],
 ): Promise<boolean> {
   const { tenant } = ctx.principal;
-  const least = captured.find(({ turnId }) => deriveEntryId(turnId) === entry.id)?.unlessAlike;
-  const found = least === undefined ? undefined : await index.get(ctx.signal);
-  if (least === undefined || !found) return false;
+  const minCosine = captured.find(({ turnId }) => deriveEntryId(turnId) === entry.id)?.unlessAlike;
+  const found = minCosine === undefined ? undefined : await index.get(ctx.signal);
+  if (minCosine === undefined || !found) return false;
   const { agentId: group, id } = entry;
-  const similar = await found.alike({ tenant, group, id, now: store.now(), trust: [...TrustLevel.options], least, limit: MAX_SIMILAR });
+  const similar = await found.findSimilar({
+    tenant,
+    group,
+    id,
+    now: store.now(),
+    trust: [...TrustLevel.options],
+    minCosine,
+    limit: MAX_SIMILAR,
+  });
   const others = similar.filter((one) => one !== id);
   if (others.length === 0) return false;
   // The index may lag behind.

@@ -21,7 +21,7 @@ export function memoryRecall(deps: HandlerDeps): Handler<'memory.recall'> {
     const startedAt = performance.now();
     const searchIndex = await index.get(ctx.signal);
     if (!searchIndex) return { entries: [], empty: true, textCandidates: 0, vectorCandidates: 0 };
-    const vectors = await embedQueryVector(deps, query, {
+    const vector = await embedQueryVector(deps, query, {
       principal: ctx.principal,
       signal: ctx.signal,
       agentId,
@@ -30,12 +30,12 @@ export function memoryRecall(deps: HandlerDeps): Handler<'memory.recall'> {
     const now = store.now();
     const scope = { tenant: principal.tenant, group: agentId, owners: [SHARED, principal.client], trust: trustLevels, now };
     const limit = Math.min(maxResults * OVER_FETCH_FACTOR, MAX_HITS);
-    const { hits, ...candidates } = await searchIndex.search({ ...scope, text: query, limit, vectors });
+    const { hits, ...candidates } = await searchIndex.search({ ...scope, text: query, limit, vector });
     const scores = new Map(hits.filter(({ score }) => score >= minScore).map(({ id, score }) => [id, score]));
     const agentPrincipal = { ...principal, agent: agentId };
     const found = await readVisible(entries, agentPrincipal, { ids: [...scores.keys()], now });
     const selected = selectFitting(found, { maxResults, maxChars });
-    emitRecalled(ctx, { agentId, vectors: vectors !== false, candidates, found: selected.length, startedAt, now, reranked });
+    emitRecalled(ctx, { agentId, vectors: vector !== undefined, candidates, found: selected.length, startedAt, now, reranked });
     return {
       entries: selected.map(({ id, content, memoryType, trustLevel, createdAt }) => {
         return { id, content, memoryType, trustLevel, createdAt, score: scores.get(id) ?? 0 };

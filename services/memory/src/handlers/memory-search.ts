@@ -14,11 +14,11 @@ export function memorySearch(deps: HandlerDeps): Handler<'memory.search'> {
     const { principal } = ctx;
     const group = resolveAgent(principal, agent_id, settings.current.routing);
     const searchIndex = await index.get(ctx.signal);
-    const vectors = searchIndex
+    const vector = searchIndex
       ? await embedQueryVector(deps, query, { principal: ctx.principal, signal: ctx.signal, agentId: group, timeoutMs: VECTOR_TIMEOUT_MS })
-      : false;
+      : undefined;
     const now = store.now();
-    const search = { tenant: principal.tenant, group, owners: getVisibleOwners(principal), text: query, limit, now, vectors };
+    const search = { tenant: principal.tenant, group, owners: getVisibleOwners(principal), text: query, limit, now, vector };
     const { hits } = searchIndex ? await searchIndex.search(search) : { hits: [] };
     const scores = new Map(hits.map(({ id, score }) => [id, score]));
     const found = await readVisible(entries, principal, { ids: [...scores.keys()], now });

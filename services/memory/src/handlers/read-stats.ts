@@ -1,38 +1,31 @@
 import type { Result } from '@switchyard/contracts';
 import type { Ctx } from '@switchyard/bus';
 import type { HandlerDeps } from './handler-deps.ts';
-import type { VectorMaker } from '../vectors/vector-maker.ts';
 import { getVisibleOwners } from '../entries/memory-scope.ts';
-
-/** The name of the embedding model for clients. */
-export function getEmbedderName({ model }: Pick<VectorMaker, 'model'>): string {
-  return model()?.name ?? 'local';
-}
 
 /** Counts the memories that the caller may see in the index of this replica. */
 export async function readStats(
-  { store, index, settings, maker, queryVectors }: HandlerDeps,
+  { store, index, maker, queryVectors }: HandlerDeps,
   ctx: Pick<Ctx, 'principal' | 'signal'>,
 ): Promise<Result<'memory.stats'>> {
   const { principal } = ctx;
-  const embeddingEnabled = settings.current.embedding.enabled;
+  const model = maker.model();
+  const embedder = model === undefined ? {} : { embeddingProvider: model.name };
   const searchIndex = await index.get(ctx.signal);
-  if (!searchIndex) return { ...EMPTY_STATS, ...(embeddingEnabled ? { embeddingProvider: getEmbedderName(maker) } : {}) };
+  if (!searchIndex) return { ...EMPTY_STATS, ...embedder };
   const scope = {
     tenant: principal.tenant,
     group: principal.agent ?? principal.agents?.[0],
     owners: getVisibleOwners(principal),
     now: store.now(),
   };
-  const [counted, { hits, misses }] = await Promise.all([
-    searchIndex.stats(scope),
-    maker.model() === undefined ? searchIndex.cacheStats() : queryVectors.stats().then(({ l1 }) => l1),
-  ]);
+  const [counted, { l1: cache }] = await Promise.all([searchIndex.stats(scope), queryVectors.stats()]);
+  const lookups = cache.hits + cache.misses;
   return {
     totalEntries: counted.entries,
     dbSizeBytes: counted.bytes,
-    ...(embeddingEnabled ? { embeddingProvider: getEmbedderName(maker) } : {}),
-    ...(embeddingEnabled && hits + misses > 0 ? { cacheHitRate: hits / (hits + misses) } : {}),
+    ...embedder,
+    ...(model !== undefined && lookups > 0 ? { cacheHitRate: cache.hits / lookups } : {}),
     byType: counted.byKind,
     byTrustLevel: counted.byTrust,
     byAgent: counted.byGroup,

@@ -24,8 +24,6 @@ export interface MemoryIndexDeps {
   store: Pick<Store, 'now' | 'identity'>;
   /** Location of the indexes of this machine. After a change the index is rebuilt in the new location. */
   location: () => IndexLocation;
-  /** Maximum number of cached query vectors. */
-  cachedVectors: () => number;
   /** The embedding model of a provider. After a change the index is rebuilt. */
   model?: () => VectorModel | undefined;
   log: Logger;
@@ -81,10 +79,10 @@ export function createMemoryIndex(deps: MemoryIndexDeps): MemoryIndex {
     const location = deps.location();
     await closePrevious(location);
     const model = deps.model?.();
-    const options = { identity: store.identity, cachedVectors: deps.cachedVectors(), given: model, wal: location.wal };
+    const options = { identity: store.identity, vectorModel: model, wal: location.wal };
     const index = openSearchIndex(location.dir, options);
     try {
-      let to = await index.followedTo();
+      let to = await index.getPosition();
       // Tombstones of deletions since then may already be removed.
       if (to !== null && to < store.now() - TOMBSTONE_TTL_MS / 2) {
         await index.clear();

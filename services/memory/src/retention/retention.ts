@@ -84,7 +84,7 @@ async function thinAgents(deps: RetentionDeps, { max, target, ...filter }: ThinA
   if (!index) return 0;
   const scope = { ...filter, now: deps.store.now(), trust: DELETABLE_TRUST };
   let deleted = 0;
-  for (const { tenant, group, entries } of await index.crowded({ ...scope, most: max })) {
+  for (const { tenant, group, entries } of await index.findLargeGroups({ ...scope, max })) {
     for (let over = entries - target; over > 0 && !closed(); over -= BATCH) {
       const { ids } = await index.list({ ...scope, tenant, group, oldestFirst: true, offset: 0, limit: Math.min(over, BATCH) });
       if (ids.length === 0) break;

@@ -52,9 +52,9 @@ export async function consolidate(deps: ObservationDeps, options: ConsolidateOpt
 async function findSimilar(
   { entries, store }: ObservationDeps,
   index: SearchIndex,
-  { tenant, agentId: group, threshold: least, id }: ConsolidateOptions & { id: string },
+  { tenant, agentId: group, threshold: minCosine, id }: ConsolidateOptions & { id: string },
 ): Promise<EntryDocument[]> {
-  const ids = await index.alike({ tenant, group, id, now: store.now(), trust: TRUST, least, limit: MAX_SOURCES });
+  const ids = await index.findSimilar({ tenant, group, id, now: store.now(), trust: TRUST, minCosine, limit: MAX_SOURCES });
   if (ids.length < 2) return [];
   const { items } = await entries.for({ tenant }).find({ id: { in: ids }, deletedAt: null }, { limit: ids.length });
   return items.filter(

@@ -64,7 +64,7 @@ export function createLocalModel({ settings, data, log, load = loadLibrary }: Lo
     } catch (err) {
       if (signal.aborted) return;
       const hint = isNotInstalled(err) ? `install the library: ${INSTALL}` : 'check embedding.local';
-      log.warn({ err, errorKind: 'dependency', hint }, 'embedding.provider is local, and there is no model: vectors are of letters');
+      log.warn({ err, errorKind: 'dependency', hint }, 'embedding.provider is local, but no model is loaded; search is by words only');
     }
   }
 
