@@ -112,7 +112,7 @@ test('searches by words and logs the remedy when the library or the model is mis
   const missing = Object.assign(new Error('Cannot find package'), { code: 'ERR_MODULE_NOT_FOUND' });
   const cases = [
     [async () => Promise.reject(missing), local(), INSTALL],
-    [library().load, local({ modelUri: 'gone.gguf' }), 'see to embedding.local'],
+    [library().load, local({ modelUri: 'gone.gguf' }), 'check embedding.local'],
   ] as const;
   for (const [load, settings, says] of cases) {
     const lines: string[] = [];
