@@ -7,7 +7,7 @@ import { tempDir } from '@switchyard/testkit';
 import { firstToken } from './first-token.ts';
 
 /** A stand-in for the tokens of an installation. */
-function tokensOf(accepted: string[], { granting = false, late = false } = {}): FirstToken {
+function createTokens(accepted: string[], { granting = false, late = false } = {}): FirstToken {
   return {
     accepts: async (secret) => accepted.includes(secret),
     async admit(mint) {
@@ -25,7 +25,7 @@ const saved = (dir: string): string => readFileSync(`${dir}/token`, 'utf8').trim
 
 test('mints the first token once, with mode 0600, and finds it again', async () => {
   await using dir = await tempDir();
-  const tokens = tokensOf([]);
+  const tokens = createTokens([]);
   const token = (await firstToken(of(dir.path, undefined), tokens)) ?? '';
   assert.equal(checkToken(token), 'valid');
   assert.equal(statSync(`${dir.path}/token`).mode & 0o777, 0o600);
@@ -45,30 +45,30 @@ test('writes the file before the token becomes valid', async () => {
   };
   await assert.rejects(firstToken(of(dir.path, undefined), dies), /dies here/);
   const left = saved(dir.path);
-  assert.notEqual(await firstToken(of(dir.path, undefined), tokensOf([])), left, 'a token that never became valid is not used');
+  assert.notEqual(await firstToken(of(dir.path, undefined), createTokens([])), left, 'a token that never became valid is not used');
 });
 
 test('keeps an invalid saved token in its file while others have full access', async () => {
   await using dir = await tempDir();
   writeFileSync(`${dir.path}/token`, 'rotated away\n');
-  assert.equal(await firstToken(of(dir.path, undefined), tokensOf([], { granting: true })), undefined);
+  assert.equal(await firstToken(of(dir.path, undefined), createTokens([], { granting: true })), undefined);
   assert.equal(saved(dir.path), 'rotated away');
-  assert.notEqual(await firstToken(of(dir.path, undefined), tokensOf([])), 'rotated away');
+  assert.notEqual(await firstToken(of(dir.path, undefined), createTokens([])), 'rotated away');
 });
 
 test('removes the file if another process was faster', async () => {
   await using dir = await tempDir();
-  assert.equal(await firstToken(of(dir.path, undefined), tokensOf([], { late: true })), undefined);
+  assert.equal(await firstToken(of(dir.path, undefined), createTokens([], { late: true })), undefined);
   assert.equal(existsSync(`${dir.path}/token`), false);
 });
 
 test('saves the token of the operator unless the saved one is valid', async () => {
   await using dir = await tempDir();
   const [chosen, other] = ['o'.repeat(40), 'p'.repeat(40)];
-  assert.equal(await firstToken(of(dir.path, chosen), tokensOf([chosen])), chosen);
+  assert.equal(await firstToken(of(dir.path, chosen), createTokens([chosen])), chosen);
   assert.equal(saved(dir.path), chosen);
-  assert.equal(await firstToken(of(dir.path, other), tokensOf([chosen, other])), chosen);
-  assert.equal(await firstToken(of(dir.path, other), tokensOf([other])), other);
+  assert.equal(await firstToken(of(dir.path, other), createTokens([chosen, other])), chosen);
+  assert.equal(await firstToken(of(dir.path, other), createTokens([other])), other);
 });
 
 test('keeps the token of each tenant when tenantId changes', async () => {
@@ -76,7 +76,7 @@ test('keeps the token of each tenant when tenantId changes', async () => {
   const [before, acme, sons] = [['of an earlier version'], [] as string[], [] as string[]];
   writeFileSync(`${dir.path}/token`, 'of an earlier version\n', { mode: 0o600 });
   const start = (tenant: string, accepted: string[]) =>
-    firstToken(of(dir.path, undefined, tenant), tokensOf(accepted, { granting: accepted.length > 0 }));
+    firstToken(of(dir.path, undefined, tenant), createTokens(accepted, { granting: accepted.length > 0 }));
   const first = await start('acme & sons', acme);
   assert.notEqual(first, 'of an earlier version');
   const second = await start('../sons', sons);

@@ -40,8 +40,8 @@ function onStore(name: string, open: () => Promise<TestService>): void {
     });
 
     test('hides memories from other tenants in all methods', async () => {
-      const mine = as();
-      const { id } = await mine.call('memory.store', { content: 'The vault opens with seven turns.' });
+      const documents = as();
+      const { id } = await documents.call('memory.store', { content: 'The vault opens with seven turns.' });
       const theirs = as();
       assert.deepEqual(await theirs.call('memory.search', { query: 'vault' }), { results: [] });
       assert.deepEqual(await theirs.call('memory.inspect', { id }), {});
@@ -50,7 +50,7 @@ function onStore(name: string, open: () => Promise<TestService>): void {
       assert.equal((await theirs.call('memory.browse', {})).total, 0);
       assert.equal((await theirs.call('memory.export', {})).totalEntries, 0);
       assert.equal((await theirs.call('memory.flush', {})).deletedCount, 0);
-      assert.equal((await mine.call('memory.inspect', { id })).entry?.id, id);
+      assert.equal((await documents.call('memory.inspect', { id })).entry?.id, id);
     });
 
     test('memory.inspect returns nothing for another tenant', async () => {
@@ -85,18 +85,18 @@ function onStore(name: string, open: () => Promise<TestService>): void {
 
     test('a token limited to its own sessions finds its own and shared memories and deletes only its own', async () => {
       const tenant = `t-${randomUUID()}`;
-      const [house, ann, bob] = [
+      const [fixture, ann, bob] = [
         as({ tenant }),
         as({ tenant, client: 'ann', sessions: 'own' }),
         as({ tenant, client: 'bob', sessions: 'own' }),
       ];
-      const shared = await house.call('memory.store', { content: 'The office closes at six.' });
+      const shared = await fixture.call('memory.store', { content: 'The office closes at six.' });
       const anns = await ann.call('memory.store', { content: 'Ann leaves the office at four.' });
       const found = async (bus: typeof ann): Promise<string[]> =>
         (await bus.call('memory.search', { query: 'office' })).results.map(({ id }) => id).toSorted();
       assert.deepEqual(await found(ann), [shared.id, anns.id].toSorted());
       assert.deepEqual(await found(bob), [shared.id]);
-      assert.deepEqual(await found(house), [shared.id, anns.id].toSorted(), 'a token for the tenant finds all');
+      assert.deepEqual(await found(fixture), [shared.id, anns.id].toSorted(), 'a token for the tenant finds all');
       assert.equal((await bob.call('memory.browse', {})).total, 1);
       assert.equal((await bob.call('memory.stats', {})).totalEntries, 1);
       assert.equal((await bob.call('memory.export', {})).totalEntries, 1);

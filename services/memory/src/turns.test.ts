@@ -10,9 +10,9 @@ const bob = principal({ client: 'bob' });
 
 const open = (): Promise<TestService> => testService(memory, { from: 'sessions' });
 
-async function recall(app: TestService, as: Principal, asked: Partial<Params<'memory.recall'>> = {}): Promise<Result<'memory.recall'>> {
+async function recall(app: TestService, as: Principal, requests: Partial<Params<'memory.recall'>> = {}): Promise<Result<'memory.recall'>> {
   const params = { agentId: 'default', query: 'tide table', maxResults: 5, maxChars: 4_000, minScore: 0.1 };
-  return app.bus.as(as).call('memory.recall', { ...params, trustLevels: ['system', 'learned'], ...asked });
+  return app.bus.as(as).call('memory.recall', { ...params, trustLevels: ['system', 'learned'], ...requests });
 }
 
 const contents = ({ entries }: Result<'memory.recall'>): string[] => entries.map(({ content }) => content);
@@ -144,9 +144,9 @@ test('memory.recall emits the lanes and their counts without the query', async (
   await using app = await open();
   await app.bus.as(operator).call('memory.store', { content: 'The tide table hangs in the hall.' });
   await app.bus.as(operator).call('memory.store', { content: 'The tides are high.' });
-  const told = app.nextEvent('memory:recalled');
+  const received = app.nextEvent('memory:recalled');
   await recall(app, ann, { maxResults: 1 });
-  const { durationMs, timestamp, ...rest } = await told;
+  const { durationMs, timestamp, ...rest } = await received;
   assert.ok(durationMs >= 0 && timestamp > 0);
   const found = { ftsCandidates: 2, vectorCandidates: 0, entityCandidates: 0, finalCount: 1 };
   assert.deepEqual(rest, { agentId: 'default', lanes: ['text'], ...found, rerankerAvailable: false });

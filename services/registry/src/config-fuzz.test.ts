@@ -44,10 +44,10 @@ const names = fc.oneof(
 
 /** Mostly valid values of this schema, sometimes arbitrary ones. */
 function like(schema: z.core.$ZodType): fc.Arbitrary<unknown> {
-  return fc.oneof({ weight: 30, arbitrary: meant(schema) }, { weight: 1, arbitrary: junk });
+  return fc.oneof({ weight: 30, arbitrary: resolved(schema) }, { weight: 1, arbitrary: junk });
 }
 
-function meant(schema: z.core.$ZodType): fc.Arbitrary<unknown> {
+function resolved(schema: z.core.$ZodType): fc.Arbitrary<unknown> {
   const def = schema._zod.def as Def;
   switch (def.type) {
     case 'object': {
@@ -59,7 +59,7 @@ function meant(schema: z.core.$ZodType): fc.Arbitrary<unknown> {
     case 'array':
       return fc.array(like(def.element), { maxLength: 2 });
     case 'union':
-      return fc.oneof(...def.options.map(meant));
+      return fc.oneof(...def.options.map(resolved));
     case 'enum':
     case 'literal':
       return fc.constantFrom(...(schema._zod.values ?? ['']));
@@ -70,7 +70,7 @@ function meant(schema: z.core.$ZodType): fc.Arbitrary<unknown> {
     case 'string':
       return fc.oneof(fc.string(), fc.constantFrom('http://127.0.0.1:1', '10m', '/hooks', '22:00', 'h'.repeat(40)));
     default:
-      return 'innerType' in def ? meant(def.innerType) : junk;
+      return 'innerType' in def ? resolved(def.innerType) : junk;
   }
 }
 

@@ -92,8 +92,8 @@ test('gateway.status and config.history name a replica that does not run the new
     return found.length > 0 && found;
   });
   assert.deepEqual(lagging, { replica: 'sessions.slow', revision: 1 });
-  const { inForce: told } = await app.bus.call('config.history', {});
-  assert.ok(told?.lagging.some(({ replica }) => replica === 'sessions.slow'));
+  const { inForce: received } = await app.bus.call('config.history', {});
+  assert.ok(received?.lagging.some(({ replica }) => replica === 'sessions.slow'));
 });
 
 test('rolls back a version that a service refuses and reports the reason', { timeout: PATIENCE_MS }, async (t) => {
@@ -114,10 +114,10 @@ test('rolls back a version that a service refuses and reports the reason', { tim
   assert.deepEqual([back?.author, back?.restores, back?.section], ['switchyard', good?.sha, 'gateway']);
   assert.match(back?.reason ?? '', /refused [0-9a-f]{12}: ten is the most$/);
   await until(async () => app.host.settings.current.gateway.maxBatchSize === 7);
-  const heard = [];
-  for (let n = 0; n < 3; n++) heard.push(await app.nextEvent('config:patched'));
+  const messages = [];
+  for (let n = 0; n < 3; n++) messages.push(await app.nextEvent('config:patched'));
   assert.deepEqual(
-    heard.map(({ patchedBy, reason }) => [patchedBy, reason]),
+    messages.map(({ patchedBy, reason }) => [patchedBy, reason]),
     [
       ['ops', undefined],
       ['ops', undefined],
@@ -133,16 +133,16 @@ test('keeps an older version that a replica refuses', { timeout: PATIENCE_MS }, 
   const log = createLogger({ level: 'info', destination: { write: (line: string) => void lines.push(line) } });
   const [app] = await replicas(t, 1, { log });
   await app.bus.call('config.patch', { logLevel: 'warn' });
-  const told = await inForce(app);
+  const received = await inForce(app);
   t.mock.timers.enable({ apis: ['Date'], now: Date.now() + 60_000 });
   await using late = await reportRevisions(app.host.bus, 'sessions', 'late');
-  late.refused(CONFIG_BUCKET.name, { revision: told.revision, reason: 'its own file is wrong' });
+  late.refused(CONFIG_BUCKET.name, { revision: received.revision, reason: 'its own file is wrong' });
   const [named] = await until(async () => {
     const found = (await inForce(app)).lagging.filter(({ replica }) => replica === 'sessions.late');
     return found.length > 0 && found;
   });
   assert.deepEqual(named?.refused, 'its own file is wrong');
-  await until(async () => lines.some((line) => line.includes('which stays') && line.includes('sessions.late')));
+  await until(async () => lines.some((line) => line.includes('it is kept') && line.includes('sessions.late')));
   assert.equal((await app.bus.call('config.history', {})).entries[0]?.message, 'config.patch logLevel');
 });
 

@@ -13,7 +13,7 @@ function start(options: TestServiceOptions = {}): Promise<TestService> {
 }
 
 /** The published entry. */
-async function told(app: TestService): Promise<{ sha: string; layer: ConfigurationPatch; revision: number }> {
+async function received(app: TestService): Promise<{ sha: string; layer: ConfigurationPatch; revision: number }> {
   const entry = await (await app.bus.kv(CONFIG_BUCKET)).get('head');
   return {
     ...(JSON.parse(Buffer.from(entry?.value ?? '').toString()) as { sha: string; layer: ConfigurationPatch }),
@@ -25,7 +25,7 @@ async function history(app: TestService, limit = 1_000) {
   return (await app.bus.call('config.history', { limit })).entries;
 }
 
-async function refusalOf(call: Promise<unknown>): Promise<Pick<ServiceError, 'code' | 'message' | 'details'>> {
+async function catchError(call: Promise<unknown>): Promise<Pick<ServiceError, 'code' | 'message' | 'details'>> {
   return call.then(
     () => assert.fail('the call was not rejected'),
     (error: unknown) => error as ServiceError,
@@ -36,7 +36,7 @@ test('creates and publishes an empty first version', async () => {
   await using app = await start();
   const [first, ...others] = await history(app);
   assert.deepEqual([first?.message, first?.parent, others], ['first version, empty', undefined, []]);
-  const now = await told(app);
+  const now = await received(app);
   assert.deepEqual([now.sha, now.layer], [first?.sha, {}]);
 });
 
@@ -49,8 +49,8 @@ test('config.patch merges objects, replaces lists and is published before its an
   assert.deepEqual([gateway.rateLimit, gateway.corsOrigins], [{ windowMs: 5, maxRequests: 7 }, ['c']]);
   assert.ok('patched' in answer);
   assert.deepEqual([answer.section, answer.key, answer.value, answer.restarting], ['gateway', 'corsOrigins', ['c'], true]);
-  assert.equal(answer.commitSha, (await told(app)).sha);
-  assert.deepEqual((await told(app)).layer, { gateway: { rateLimit: { maxRequests: 7 }, corsOrigins: ['c'] } });
+  assert.equal(answer.commitSha, (await received(app)).sha);
+  assert.deepEqual((await received(app)).layer, { gateway: { rateLimit: { maxRequests: 7 }, corsOrigins: ['c'] } });
 });
 
 test('each write is one version with author, message and parent, and emits events', async () => {
@@ -74,10 +74,10 @@ test('each write is one version with author, message and parent, and emits event
     [...entries.slice(1).map(({ sha }) => sha), undefined],
   );
   assert.equal(new Set(entries.map(({ sha }) => sha)).size, 4);
-  const heard = [];
-  for (let n = 0; n < 4; n++) heard.push(await app.nextEvent('config:patched'));
+  const messages = [];
+  for (let n = 0; n < 4; n++) messages.push(await app.nextEvent('config:patched'));
   assert.deepEqual(
-    heard.map(({ section, key, patchedBy, sha }) => [section, key, patchedBy, sha]),
+    messages.map(({ section, key, patchedBy, sha }) => [section, key, patchedBy, sha]),
     [
       ['gateway', 'maxBatchSize', 'ops', entries[2]?.sha],
       ['gateway', 'maxBatchSize', 'ops', entries[1]?.sha],
@@ -99,7 +99,7 @@ test('rejects a write with an outdated baseSha and names the head', async () => 
     app.bus.call('config.set', { section: 'gateway', key: 'maxBatchSize', value: 1, baseSha: base?.sha }),
     app.bus.call('config.rollback', { sha: commitSha, baseSha: base?.sha }),
   ]) {
-    const { code, message, details } = await refusalOf(call);
+    const { code, message, details } = await catchError(call);
     assert.deepEqual([code, details.reason], ['ABORTED', 'HEAD_MOVED']);
     assert.ok(message.includes(commitSha));
   }
@@ -114,26 +114,26 @@ test('config.set writes nested keys, returns the previous value, and null remove
   const back = await app.bus.call('config.set', { section: 'gateway', key, value: null });
   assert.ok('ok' in back && back.previous === 6);
   assert.equal(app.host.settings.current.gateway.rateLimit.maxRequests, 5);
-  assert.deepEqual((await told(app)).layer, {});
+  assert.deepEqual((await received(app)).layer, {});
 });
 
 test('rejects invalid values with their path only, and unknown sections with a suggestion', async () => {
   await using app = await start();
-  const wrong = await refusalOf(app.bus.call('config.set', { section: 'gateway', key: 'maxBatchSize', value: 'hush-hush' }));
+  const wrong = await catchError(app.bus.call('config.set', { section: 'gateway', key: 'maxBatchSize', value: 'hush-hush' }));
   assert.deepEqual([wrong.code, wrong.message.includes('hush')], ['INVALID_ARGUMENT', false]);
   assert.match(wrong.message, /^Invalid params: gateway\.maxBatchSize: expected number/);
-  const unknown = await refusalOf(app.bus.call('config.set', { section: 'gatway', key: 'maxBatchSize', value: 1 }));
+  const unknown = await catchError(app.bus.call('config.set', { section: 'gatway', key: 'maxBatchSize', value: 1 }));
   assert.deepEqual([unknown.code, /did you mean gateway\?/.test(unknown.message)], ['NOT_FOUND', true]);
-  assert.match((await refusalOf(app.bus.call('config.get', { section: 'logLevel' }))).message, /config\.patch/);
+  assert.match((await catchError(app.bus.call('config.get', { section: 'logLevel' }))).message, /config\.patch/);
   for (const key of ['rateLimit..x', 'rateLimit.constructor', '__proto__.x'])
-    assert.equal((await refusalOf(app.bus.call('config.set', { section: 'gateway', key, value: 1 }))).code, 'INVALID_ARGUMENT', key);
+    assert.equal((await catchError(app.bus.call('config.set', { section: 'gateway', key, value: 1 }))).code, 'INVALID_ARGUMENT', key);
   assert.equal((await history(app)).length, 1);
 });
 
 test('rejects a write that makes the whole configuration invalid, and publishes nothing', async () => {
   await using app = await start();
   const incomplete = { providers: { entries: { local: { baseUrl: 'http://127.0.0.1:1' } } } };
-  const { code, message, details } = await refusalOf(app.bus.call('config.patch', incomplete));
+  const { code, message, details } = await catchError(app.bus.call('config.patch', incomplete));
   assert.deepEqual([code, details.reason], ['INVALID_ARGUMENT', 'CONFIG_INVALID']);
   assert.match(message, /^Config validation failed: providers\.entries\.local\.type: expected/);
   assert.equal((await history(app)).length, 1);
@@ -143,10 +143,10 @@ test('rejects names that reach a prototype', async () => {
   await using app = await start();
   for (const text of ['{"agents":{"__proto__":{"maxSteps":3}}}', '{"agents":{"constructor":{"maxSteps":3}}}', '{"__proto__":{}}']) {
     for (const method of ['config.patch', 'config.apply'] as const)
-      assert.equal((await refusalOf(app.bus.call(method, JSON.parse(text) as ConfigurationPatch))).code, 'INVALID_ARGUMENT', text);
+      assert.equal((await catchError(app.bus.call(method, JSON.parse(text) as ConfigurationPatch))).code, 'INVALID_ARGUMENT', text);
   }
   const value = JSON.parse('{"__proto__":{"maxSteps":1}}') as unknown;
-  assert.equal((await refusalOf(app.bus.call('config.set', { section: 'agents', key: 'oslo', value }))).code, 'INVALID_ARGUMENT');
+  assert.equal((await catchError(app.bus.call('config.set', { section: 'agents', key: 'oslo', value }))).code, 'INVALID_ARGUMENT');
   assert.equal(({} as { maxSteps?: number }).maxSteps, undefined);
   assert.equal((await history(app)).length, 1);
 });
@@ -156,17 +156,17 @@ test('rejects immutable paths unless they are overridden, and paths from the env
     env: { SWITCHYARD_GATEWAY__MAX_BATCH_SIZE: '4' },
     settings: { config: { immutableOverrides: ['daemon.logging'] } },
   });
-  const { code, message, details } = await refusalOf(app.bus.call('config.patch', { gateway: { port: 1, wsHeartbeatMs: 2 } }));
+  const { code, message, details } = await catchError(app.bus.call('config.patch', { gateway: { port: 1, wsHeartbeatMs: 2 } }));
   assert.deepEqual([code, details.reason], ['FAILED_PRECONDITION', 'IMMUTABLE']);
   assert.match(message, /^gateway\.port cannot be changed/);
-  assert.match((await refusalOf(app.bus.call('config.patch', { agents: { oslo: { name: 'x' } } }))).message, /agents\.update/);
-  const pinned = await refusalOf(app.bus.call('config.set', { section: 'gateway', key: 'maxBatchSize', value: 5 }));
+  assert.match((await catchError(app.bus.call('config.patch', { agents: { oslo: { name: 'x' } } }))).message, /agents\.update/);
+  const pinned = await catchError(app.bus.call('config.set', { section: 'gateway', key: 'maxBatchSize', value: 5 }));
   assert.deepEqual([pinned.code, pinned.details.reason], ['FAILED_PRECONDITION', 'PINNED']);
   assert.match(pinned.message, /SWITCHYARD_GATEWAY__MAX_BATCH_SIZE/);
   await app.bus.call('config.set', { section: 'daemon', key: 'logging.maxFiles', value: 3 });
   assert.equal(app.host.settings.current.gateway.wsHeartbeatMs, 30_000);
   assert.equal(
-    (await refusalOf(app.bus.call('config.set', { section: 'config', key: 'immutableOverrides', value: [] }))).details.reason,
+    (await catchError(app.bus.call('config.set', { section: 'config', key: 'immutableOverrides', value: [] }))).details.reason,
     'IMMUTABLE',
   );
 });
@@ -183,23 +183,23 @@ test('config.apply stores only differences and keeps redacted secrets', async ()
   const whole = { ...read.config, gateway: { ...read.config.gateway, wsHeartbeatMs: 8 } };
   const applied = await app.bus.call('config.apply', whole);
   assert.ok('applied' in applied && applied.sections.includes('webhooks'));
-  assert.deepEqual((await told(app)).layer, { gateway: { wsHeartbeatMs: 8 }, queue: { maxConcurrentSessions: 3 }, logLevel: 'warn' });
+  assert.deepEqual((await received(app)).layer, { gateway: { wsHeartbeatMs: 8 }, queue: { maxConcurrentSessions: 3 }, logLevel: 'warn' });
   assert.equal(app.host.settings.current.webhooks.token, HOOK_TOKEN);
 
   await app.bus.call('config.apply', { logLevel: 'warn' });
-  assert.deepEqual((await told(app)).layer, { logLevel: 'warn' }, 'omitted values are removed');
+  assert.deepEqual((await received(app)).layer, { logLevel: 'warn' }, 'omitted values are removed');
   const moved = { ...read.config, gateway: { ...read.config.gateway, port: 1 } } as ConfigurationPatch;
-  assert.match((await refusalOf(app.bus.call('config.apply', moved))).message, /^gateway\.port cannot be changed/);
+  assert.match((await catchError(app.bus.call('config.apply', moved))).message, /^gateway\.port cannot be changed/);
 });
 
 test('never stores the placeholder of a redacted secret', async () => {
   await using app = await start({ settings: { webhooks: { token: HOOK_TOKEN } } });
   await app.bus.call('config.patch', { webhooks: { token: '[REDACTED]', maxBodyBytes: 9 } });
-  assert.deepEqual((await told(app)).layer, { webhooks: { maxBodyBytes: 9 } }, 'the secret is unchanged');
+  assert.deepEqual((await received(app)).layer, { webhooks: { maxBodyBytes: 9 } }, 'the secret is unchanged');
   const local = { type: 'openai', headers: { 'x-key': '[REDACTED]' }, baseUrl: 'http://me:[REDACTED]@127.0.0.1:1' } as const;
   const list = { providers: { entries: { local } } };
   for (const method of ['config.patch', 'config.apply'] as const) {
-    const { code, message } = await refusalOf(app.bus.call(method, list));
+    const { code, message } = await catchError(app.bus.call(method, list));
     assert.equal(code, 'INVALID_ARGUMENT');
     assert.match(message, /providers\.entries\.local\.headers\.x-key: expected the secret/);
     assert.match(message, /providers\.entries\.local\.baseUrl: expected the secret/);
@@ -210,13 +210,13 @@ test('rejects variable references in headers that are sent to a configured addre
   await using app = await start({ env: { DEPLOY_KEY: 'of the house' } });
   const local = { type: 'openai', baseUrl: 'https://elsewhere.example', headers: { 'x-key': '${DEPLOY_KEY}', 'x-team': 'ours' } } as const;
   for (const method of ['config.patch', 'config.apply'] as const) {
-    const { code, message } = await refusalOf(app.bus.call(method, { providers: { entries: { local } } }));
+    const { code, message } = await catchError(app.bus.call(method, { providers: { entries: { local } } }));
     assert.equal(code, 'INVALID_ARGUMENT');
     assert.match(message, /providers\.entries\.local\.headers\.x-key: expected a literal header; .* got a reference to a variable/);
     assert.ok(!message.includes('of the house'));
   }
   const set = app.bus.call('config.set', { section: 'providers', key: 'entries', value: { local } });
-  assert.equal((await refusalOf(set)).code, 'INVALID_ARGUMENT');
+  assert.equal((await catchError(set)).code, 'INVALID_ARGUMENT');
 });
 
 test('config.get returns a section with secrets and logs it; config.read redacts them', async () => {
@@ -289,7 +289,7 @@ test('config.diff returns a unified diff by section with redacted secrets', asyn
   assert.match(whole.diff, /^--- a\/gateway\n\+\+\+ b\/gateway\n@@ -0,0 \+1,2 @@\n\+maxBatchSize: 3\n\+wsHeartbeatMs: 2\n/);
   assert.ok(!`${diff}${whole.diff}`.includes('gggg'));
   for (const sha of ['0'.repeat(64), first?.sha.slice(0, 3) ?? ''])
-    assert.equal((await refusalOf(app.bus.call('config.diff', { sha }))).code, 'NOT_FOUND', sha);
+    assert.equal((await catchError(app.bus.call('config.diff', { sha }))).code, 'NOT_FOUND', sha);
 });
 
 test('config.rollback writes a new version with the old content', async () => {
@@ -300,17 +300,17 @@ test('config.rollback writes a new version with the old content', async () => {
   const back = await app.bus.call('config.rollback', { sha: wanted?.sha ?? '' });
 
   assert.ok('rolledBack' in back && back.sha === wanted?.sha && back.newCommitSha !== wanted.sha);
-  assert.deepEqual((await told(app)).layer, { logLevel: 'warn' });
+  assert.deepEqual((await received(app)).layer, { logLevel: 'warn' });
   const [newest, ...others] = await history(app);
   assert.deepEqual([newest?.sha, newest?.restores, others.length], [back.newCommitSha, wanted.sha, 3]);
   assert.equal((await app.bus.call('config.diff', { sha: wanted.sha })).diff, '');
-  assert.equal((await refusalOf(app.bus.call('config.rollback', { sha: 'f'.repeat(64) }))).code, 'NOT_FOUND');
+  assert.equal((await catchError(app.bus.call('config.rollback', { sha: 'f'.repeat(64) }))).code, 'NOT_FOUND');
 });
 
 test('a dry run of each write returns its result and changes nothing', async () => {
   await using app = await start();
   await app.bus.call('config.patch', { logLevel: 'warn' });
-  const before = await told(app);
+  const before = await received(app);
   const { sha = '' } = (await history(app)).at(-1) ?? {};
   const dry = { dryRun: true } as const;
   for (const call of [
@@ -330,7 +330,7 @@ test('a dry run of each write returns its result and changes nothing', async () 
   assert.match(bad.errors.join(), /^security\.auditLog cannot be changed/);
   const gc = await app.bus.call('config.gc', dry);
   assert.deepEqual([gc.dryRun, gc.squashed], [true, 0]);
-  assert.deepEqual(await told(app), before);
+  assert.deepEqual(await received(app), before);
   assert.equal((await history(app)).length, 2);
 });
 
@@ -350,7 +350,7 @@ test('rejects reads and writes of the configuration by other tenants', async () 
     'config.set': { section: 'gateway', key: 'maxBatchSize', value: 1 },
   };
   for (const [method, params] of Object.entries(calls))
-    assert.equal((await refusalOf(elsewhere.call(method as 'config.get', params))).code, 'PERMISSION_DENIED', method);
+    assert.equal((await catchError(elsewhere.call(method as 'config.get', params))).code, 'PERMISSION_DENIED', method);
   assert.equal((await history(app)).length, 1);
 });
 
@@ -384,7 +384,7 @@ test('rejects a stored configuration above the size limit', async () => {
   await using app = await start();
   const names = (count: number) => Array.from({ length: count }, (_, at) => `${at}-${'x'.repeat(1_000)}`);
   await app.bus.call('config.patch', { gateway: { corsOrigins: names(300) } });
-  const { code } = await refusalOf(app.bus.call('config.patch', { gateway: { trustedProxies: names(300) } }));
+  const { code } = await catchError(app.bus.call('config.patch', { gateway: { trustedProxies: names(300) } }));
   assert.equal(code, 'OUT_OF_RANGE');
   assert.equal(app.host.settings.current.gateway.corsOrigins.length, 300);
 });

@@ -30,15 +30,15 @@ function start(keys: Keys, options: TestServiceOptions & { spend?: Spend } = {})
 /** A logger whose lines can be awaited. */
 function keptLog(): { log: Logger; line: (msg: string) => Promise<Record<string, unknown>> } {
   const { promise, resolve } = Promise.withResolvers<Record<string, unknown>>();
-  let wanted = '';
+  let expected = '';
   const lines: Record<string, unknown>[] = [];
-  const look = (): void => lines.filter(({ msg }) => msg === wanted).forEach(resolve);
+  const look = (): void => lines.filter(({ msg }) => msg === expected).forEach(resolve);
   const write = (line: string): void => {
     lines.push(JSON.parse(line) as Record<string, unknown>);
     look();
   };
   const line = (msg: string): typeof promise => {
-    wanted = msg;
+    expected = msg;
     look();
     return promise;
   };
@@ -98,10 +98,10 @@ test('models.embed uses the requested or the configured provider and reports the
   const settings = (embedding: object) => ({ settings: { providers: { entries: { local } }, embedding } });
   await using app = await start({ LOCAL_KEY: 'k' }, settings({}));
 
-  const told = app.nextEvent('observability:token_usage');
+  const received = app.nextEvent('observability:token_usage');
   const { vectors, model } = await app.bus.call('models.embed', { model: 'small', input: ['hello'] });
   assert.deepEqual([vectors, model], [[Buffer.from(Float32Array.of(1, 2).buffer).toString('base64')], 'small']);
-  const { provider, tokens, cost: paid, agentId } = await told;
+  const { provider, tokens, cost: paid, agentId } = await received;
   assert.deepEqual([provider, tokens, agentId], ['local', { prompt: 7, completion: 0, total: 7 }, 'default']);
   assert.ok(Math.abs(paid.total - 14e-6) < 1e-12);
 
@@ -117,12 +117,12 @@ test('models.embed reserves the estimate before the call, adds the rest after it
   await using upstream = await startUpstream({ kind: 'answer', body });
   const cost = { input: 2, output: 0, cacheRead: 0, cacheWrite: 0 };
   const local = { ...entry(upstream.url), models: [{ id: 'small', cost }] };
-  const told = Promise.withResolvers<void>();
+  const received = Promise.withResolvers<void>();
   const counted: Input<'budgets.spend'>[] = [];
   let left = 5;
   const spend: Spend = (asked) => {
     counted.push(asked);
-    if (asked.late) told.resolve();
+    if (asked.late) received.resolve();
     if (left <= 0) throw new ServiceError('RESOURCE_EXHAUSTED', 'used up', { details: { reason: 'BUDGET_EXCEEDED', retryAfterMs: 9 } });
     left -= asked.tokens;
     return { tokens: asked.tokens, costUsd: asked.costUsd ?? 2e-6 };
@@ -130,7 +130,7 @@ test('models.embed reserves the estimate before the call, adds the rest after it
   await using app = await start({ LOCAL_KEY: 'k' }, { settings: { providers: { entries: { local } } }, spend });
   const usage = app.nextEvent('observability:token_usage');
   await app.bus.call('models.embed', { model: 'small', input: ['hello'], agentId: 'oslo' });
-  await told.promise;
+  await received.promise;
   assert.equal((await usage).agentId, 'oslo');
   const about = { provider: 'local', modelId: 'small', agentId: 'oslo' };
   const [before, after] = counted;
@@ -163,14 +163,14 @@ test('models.test returns a result for an unknown model or provider', async () =
   await using app = await start({});
   const unknown = { ok: false, latencyMs: 0 };
   const asked = [
-    [{ model: 'no-such-model' }, { provider: '', error: 'no provider has a model no-such-model' }],
+    [{ model: 'no-such-model' }, { provider: '', error: 'no provider has the model no-such-model' }],
     [{ model: 'nowhere/small' }, { provider: 'nowhere', error: 'no provider has a model nowhere/small' }],
     [
       { model: 'small', provider: 'nowhere' },
       { provider: 'nowhere', error: 'no provider has a model nowhere/small' },
     ],
   ] as const;
-  for (const [params, said] of asked) assert.deepEqual(await app.bus.call('models.test', params), { ...unknown, ...said });
+  for (const [params, content] of asked) assert.deepEqual(await app.bus.call('models.test', params), { ...unknown, ...content });
 });
 
 test('agents.update rejects a provider that rejects its key, and accepts an unreachable one', async () => {
@@ -234,10 +234,10 @@ test('models.scanOnStartup tests each model of the agents once and shares the re
   const agents = {
     default: { provider: 'local', model: 'small', modelFailover: { fallbackModels: [{ provider: 'mute', modelId: 'small' }] } },
   };
-  const kept = keptLog();
+  const logs = keptLog();
   const settings = { providers: { entries }, agents, models: { scanOnStartup: true, scanTimeoutMs: 500 } };
-  await using app = await start({ LOCAL_KEY: 'k' }, { settings, log: kept.log });
-  const { answered, silent: mute, notAsked } = await kept.line('the models of agents were tested');
+  await using app = await start({ LOCAL_KEY: 'k' }, { settings, log: logs.log });
+  const { answered, silent: mute, notAsked } = await logs.line('the models of agents were tested');
   assert.deepEqual([answered, mute, notAsked], [['local/small'], [], []], 'the scan stops at its timeout');
   assert.equal(upstream.requests.length, 1);
   await using _second = await startService(registry, app.host);
@@ -256,6 +256,6 @@ test('config.patch and its dry run reject an unavailable model as agents.update 
   await assert.rejects(app.bus.call('config.patch', patch), refused);
   await assert.rejects(app.bus.call('config.set', { section: 'agents', key: 'default.provider', value: 'nobody' }), refused);
   const dry = await app.bus.call('config.patch', { ...patch, dryRun: true });
-  assert.match(JSON.stringify(dry), /nobody cannot answer/);
+  assert.match(JSON.stringify(dry), /nobody is not available/);
   await app.bus.call('config.patch', { agents: { default: { provider: 'dev', model: 'echo' } } });
 });

@@ -138,12 +138,12 @@ test('budgets are listed, projected, kept by a rotation and removed with the tok
 });
 
 test('token changes are logged with the client and without secrets', async () => {
-  const kept = collectingLog();
-  await using app = await start({ log: kept.log });
+  const logs = collectingLog();
+  await using app = await start({ log: logs.log });
   const secrets = [ENV, (await app.bus.call('tokens.create', { id: 'ci', scopes: ['rpc'] })).secret];
   secrets.push((await app.bus.call('tokens.rotate', { id: 'ci' })).secret);
   await app.bus.call('tokens.revoke', { id: 'ci' });
-  const lines = kept.lines().filter(({ tokenId }) => tokenId !== undefined);
+  const lines = logs.lines().filter(({ tokenId }) => tokenId !== undefined);
   assert.deepEqual(
     lines.map(({ client, msg, tokenId, scopes }) => [client, msg, tokenId, scopes]),
     [
@@ -154,7 +154,7 @@ test('token changes are logged with the client and without secrets', async () =>
     ],
   );
   assert.ok(lines.every(({ level, tenant }) => Number(level) >= 30 && tenant === 'default'));
-  for (const secret of secrets) assert.ok(!kept.text().includes(secret) && !kept.text().includes(hashToken(secret)));
+  for (const secret of secrets) assert.ok(!logs.text().includes(secret) && !logs.text().includes(hashToken(secret)));
 });
 
 test('rejects mcp-client together with other scopes', async () => {

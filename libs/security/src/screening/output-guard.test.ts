@@ -27,8 +27,8 @@ const SECRETS: Readonly<Record<string, string>> = {
 
 function guarded(pieces: readonly string[]) {
   const guard = createOutputGuard();
-  const said = pieces.map((piece) => guard.push(piece));
-  return { text: said.join('') + guard.end(), said, found: guard.found };
+  const content = pieces.map((piece) => guard.push(piece));
+  return { text: content.join('') + guard.end(), content, found: guard.found };
 }
 
 test('redacts thirteen kinds of secrets and canaries by name', () => {
@@ -74,8 +74,8 @@ test('the output does not depend on how the text is split', () => {
   const texts = fc.array(fc.constantFrom(...parts), { maxLength: 8 });
   const cuts = fc.array(fc.nat({ max: 60 }), { maxLength: 12 });
   fc.assert(
-    fc.property(texts, cuts, (said, lengths) => {
-      const whole = said.join('');
+    fc.property(texts, cuts, (content, lengths) => {
+      const whole = content.join('');
       const pieces: string[] = [];
       let at = 0;
       for (const length of lengths) pieces.push(whole.slice(at, (at += length)));
@@ -101,7 +101,7 @@ test('passes words that only resemble secrets without delay', () => {
   const { text, found } = guarded(words);
   assert.equal(text, words.join(''));
   assert.deepEqual(found, []);
-  assert.deepEqual(guarded(['Hello', ' there', ', how', ' are you', '?']).said, ['Hello', ' there', ', how', ' are you', '?']);
+  assert.deepEqual(guarded(['Hello', ' there', ', how', ' are you', '?']).content, ['Hello', ' there', ', how', ' are you', '?']);
 });
 
 const ROUNDS = 10;

@@ -13,12 +13,12 @@ const WITHIN_MS = 1_000;
 const QUESTIONS = ['tide', 'harbour master', 'crane rope', 'lighthouses', 'wind in the sails', 'number 17', 'nothing of it'];
 const WORDS = ['tide', 'harbour', 'crane', 'rope', 'lighthouse', 'wind', 'sail', 'master', 'ship', 'keel'];
 
-function textOf(n: number): string {
+function createText(n: number): string {
   return `Note number ${n}: ${[1, 2, 3, 5].map((k) => WORDS[(n * k + k) % WORDS.length]).join(' ')}.`;
 }
 
 /** Everything that a client can see of an index. */
-async function answersOf(bus: Bus): Promise<unknown> {
+async function readAnswers(bus: Bus): Promise<unknown> {
   const searches = await Promise.all(QUESTIONS.map((query) => bus.call('memory.search', { query, limit: 20 })));
   const { cacheHitRate: _, ...stats } = await bus.call('memory.stats', {});
   return { searches, stats, pages: await bus.call('memory.browse', { limit: 50, sort: 'oldest' }) };
@@ -42,18 +42,18 @@ test('rebuilds a deleted index from the documents', async () => {
     const ids: string[] = [];
     for (let n = 0; n < 60; n++) {
       const { id } = await app.bus.call('memory.store', {
-        content: textOf(n),
+        content: createText(n),
         tags: [`t${n % 3}`],
         memory_type: n % 2 ? 'semantic' : 'working',
       });
       ids.push(id);
     }
     for (const id of ids.filter((_, n) => n % 5 === 0)) await app.bus.call('memory.delete', { id });
-    before = await answersOf(app.bus);
+    before = await readAnswers(app.bus);
   }
   await rm(join(data.path, 'index'), { recursive: true });
   await using again = await testService(memory, { data: data.path, as: admin });
-  assert.deepEqual(await answersOf(again.bus), before);
+  assert.deepEqual(await readAnswers(again.bus), before);
 });
 
 test('a replica finds writes and deletions of another within a second', async () => {
@@ -69,7 +69,7 @@ test('a replica finds writes and deletions of another within a second', async ()
   await one.bus.call('memory.delete', { id });
   assert.equal(await finds('lighthouse'), false, 'at once, because hits are checked against the documents');
   await until(async () => (await other.bus.call('memory.stats', {})).totalEntries === 1);
-  assert.deepEqual(await answersOf(other.bus), await answersOf(one.bus));
+  assert.deepEqual(await readAnswers(other.bus), await readAnswers(one.bus));
 });
 
 test('a restarted replica catches up', async () => {
@@ -83,7 +83,7 @@ test('a restarted replica catches up', async () => {
   await one.bus.call('memory.delete', { id });
   await one.bus.call('memory.store', { content: 'Written meanwhile.' });
   await using back = await testService(memory, { data: data.path, as: admin });
-  assert.deepEqual(await answersOf(back.bus), await answersOf(one.bus));
+  assert.deepEqual(await readAnswers(back.bus), await readAnswers(one.bus));
   assert.equal((await back.bus.call('memory.stats', {})).totalEntries, 1);
 });
 
@@ -99,7 +99,7 @@ test('answers without an index while no memory is stored', async () => {
 
 test('stores and finds concurrent writes', async () => {
   await using app = await testService(memory, { as: admin });
-  const stored = await Promise.all(Array.from({ length: 200 }, (_, n) => app.bus.call('memory.store', { content: textOf(n) })));
+  const stored = await Promise.all(Array.from({ length: 200 }, (_, n) => app.bus.call('memory.store', { content: createText(n) })));
   assert.equal(new Set(stored.map(({ id }) => id)).size, 200);
   const { totalEntries, embeddedEntries } = await app.bus.call('memory.stats', {});
   assert.deepEqual([totalEntries, embeddedEntries], [200, 0]);

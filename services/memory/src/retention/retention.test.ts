@@ -55,19 +55,19 @@ const ids = (puts: readonly Put[]): string[] => puts.map(({ id }) => id);
 
 test('deletes memories older than retention.maxAgeDays except system memories', async () => {
   const old = { id: 'old', daysOld: 11 };
-  const kept = [
+  const expected = [
     { id: 'young', daysOld: 9 },
     { id: 'rule', daysOld: 400, trustLevel: 'system' as const },
   ];
-  await using house = await start({ memory: { retention: { maxAgeDays: 10 } } }, [old, ...kept]);
-  await settled(house.app, ids(kept));
+  await using fixture = await start({ memory: { retention: { maxAgeDays: 10 } } }, [old, ...expected]);
+  await settled(fixture.app, ids(expected));
 });
 
 test('deletes the oldest memories of an agent above retention.maxEntries and ignores system memories', async () => {
-  const mine = several('mine', 6, { memoryType: 'semantic', tags: [] });
-  const kept = [...mine.slice(2), ...several('rule', 3, { trustLevel: 'system' }), ...several('other', 4, { agentId: 'other' })];
-  await using house = await start({ memory: { retention: { maxEntries: 4 } } }, [...mine.slice(0, 2), ...kept]);
-  await settled(house.app, ids(kept));
+  const ownEntries = several('mine', 6, { memoryType: 'semantic', tags: [] });
+  const expected = [...ownEntries.slice(2), ...several('rule', 3, { trustLevel: 'system' }), ...several('other', 4, { agentId: 'other' })];
+  await using fixture = await start({ memory: { retention: { maxEntries: 4 } } }, [...ownEntries.slice(0, 2), ...expected]);
+  await settled(fixture.app, ids(expected));
 });
 
 test('thins captured memories to compaction.targetSize above the threshold and keeps stored ones', async () => {
@@ -76,14 +76,14 @@ test('thins captured memories to compaction.targetSize above the threshold and k
   const known = several('known', 9, { memoryType: 'semantic' });
   const stored = several('stored', 9, { tags: ['operator-stored'] });
   const settings = { memory: { compaction: { threshold: 6, targetSize: 3 } } };
-  await using house = await start(settings, [...collected, ...few, ...known, ...stored]);
-  await settled(house.app, ids([...collected.slice(5), ...few, ...known, ...stored]));
+  await using fixture = await start(settings, [...collected, ...few, ...known, ...stored]);
+  await settled(fixture.app, ids([...collected.slice(5), ...few, ...known, ...stored]));
 });
 
 test('treats 0 as unlimited and skips compaction if it is disabled', async () => {
   const all = several('all', 8, { daysOld: 5_000 });
   const settings = { memory: { retention: { maxAgeDays: 0, maxEntries: 0 }, compaction: { enabled: false, threshold: 2, targetSize: 1 } } };
-  await using house = await start(settings, all);
-  await house.app.bus.call('memory.search', { query: 'says' });
-  await settled(house.app, ids(all));
+  await using fixture = await start(settings, all);
+  await fixture.app.bus.call('memory.search', { query: 'says' });
+  await settled(fixture.app, ids(all));
 });

@@ -23,7 +23,7 @@ before(async () => void (app = await testService(defineMemory({ reviewMs: 50 }),
 after(() => app[Symbol.asyncDispose]());
 
 /** A tenant whose default agent has this memoryReview. */
-async function house(review: object) {
+async function fixture(review: object) {
   const tenant = `t-${randomUUID()}`;
   const admin = principal({ tenant, scopes: ['*'] });
   const bus = app.bus.as(admin);
@@ -39,7 +39,7 @@ async function house(review: object) {
     set,
     /** A captured memory of a session. */
     async keep(content: string, session: string, client = admin.client): Promise<void> {
-      const about = { turnId: `${tenant} ${session} ${content}`, agentId: 'default', sessionKey: keyOf(session) };
+      const about = { turnId: `${tenant} ${session} ${content}`, agentId: 'default', sessionKey: toSessionKey(session) };
       const captured = [{ ...about, content, memoryType: 'semantic' as const, outside: false }];
       await app.bus.as({ ...admin, client }).call('memory.capture', { captured });
     },
@@ -47,12 +47,12 @@ async function house(review: object) {
       return (await bus.call('memory.search', { query })).results;
     },
     deleteEntry: async (session: string, more: object = {}) =>
-      (await bus.call('memory.forgetSession', { sessionKey: keyOf(session), ...more })).forgotten,
+      (await bus.call('memory.forgetSession', { sessionKey: toSessionKey(session), ...more })).forgotten,
   };
 }
 
-const keyOf = (session: string): string => `default:${session}:gateway`;
-type House = Awaited<ReturnType<typeof house>>;
+const toSessionKey = (session: string): string => `default:${session}:gateway`;
+type House = Awaited<ReturnType<typeof fixture>>;
 
 async function keepAll({ keep }: House): Promise<void> {
   for (const [n, text] of SAME.entries()) await keep(text, `s${n}`);
@@ -67,7 +67,7 @@ const reviewed = ({ found }: House): Promise<void> => until(async () => (await f
 
 describe('memory reviews', { concurrency: true }, () => {
   test('merges similar memories of one owner into an observation with its sources', async () => {
-    const { keep, found } = await house({ enabled: true, autoTags: ['reviewed'] });
+    const { keep, found } = await fixture({ enabled: true, autoTags: ['reviewed'] });
     for (const [n, text] of SAME.entries()) await keep(text, `s${n}`);
     await keep('Lunch was cold.', 's1');
     await keep(SAME[0] ?? '', 'theirs', 'ann');
@@ -83,7 +83,7 @@ describe('memory reviews', { concurrency: true }, () => {
   });
 
   test('skips sessions with too few messages', async () => {
-    const { keep, found } = await house({ enabled: true, minMessages: 4 });
+    const { keep, found } = await fixture({ enabled: true, minMessages: 4 });
     for (const n of [0, 1]) await keep(`The tide table of ${n} hangs in the harbour office.`, `s${n}`);
     for (const text of SAME.slice(0, 2)) await keep(text, 'long');
     await until(async () => (await found()).some(({ sources }) => sources?.length === 2));
@@ -91,7 +91,7 @@ describe('memory reviews', { concurrency: true }, () => {
   });
 
   test('emits memory:consolidated with the counts', async () => {
-    const { bus } = await house({ enabled: true });
+    const { bus } = await fixture({ enabled: true });
     for (const content of SAME) await bus.call('memory.store', { content });
     for (;;) {
       const { observationsCreated, clustersProcessed, dedupHits, agentId } = await app.nextEvent('memory:consolidated');
@@ -102,20 +102,20 @@ describe('memory reviews', { concurrency: true }, () => {
   });
 
   test('forgetting a session removes its sources, and the observation with its last source', async () => {
-    const one = await house({ enabled: true });
+    const one = await fixture({ enabled: true });
     await keepAll(one);
     await reviewed(one);
     assert.equal(await one.deleteEntry('s2'), 1);
-    const [kept, ...others] = await one.found();
-    assert.deepEqual([kept?.sources?.length, others], [2, []]);
-    assert.notEqual(kept?.content, SAME[2], 'the content of the session is gone');
+    const [stored, ...others] = await one.found();
+    assert.deepEqual([stored?.sources?.length, others], [2, []]);
+    assert.notEqual(stored?.content, SAME[2], 'the content of the session is gone');
     assert.deepEqual([await one.deleteEntry('s0'), await one.deleteEntry('s1')], [1, 2]);
     assert.deepEqual(await one.found(), []);
     assert.equal((await one.bus.call('memory.export', {})).totalEntries, 0);
   });
 
   test('purgeDerived deletes the observation and shows the remaining sources again', async () => {
-    const one = await house({ enabled: true });
+    const one = await fixture({ enabled: true });
     await keepAll(one);
     await reviewed(one);
     await one.set({ enabled: false });
@@ -127,7 +127,7 @@ describe('memory reviews', { concurrency: true }, () => {
   });
 
   test('deleting an observation deletes its sources', async () => {
-    const one = await house({ enabled: true });
+    const one = await fixture({ enabled: true });
     await keepAll(one);
     await reviewed(one);
     const [observation] = await one.found();
@@ -136,14 +136,14 @@ describe('memory reviews', { concurrency: true }, () => {
   });
 
   test('changes nothing without memoryReview or below dedupThreshold', async () => {
-    const houses = await Promise.all([house({ enabled: false }), house({ enabled: true, dedupThreshold: 1 })]);
+    const houses = await Promise.all([fixture({ enabled: false }), fixture({ enabled: true, dedupThreshold: 1 })]);
     await Promise.all(houses.map(keepAll));
     await wait(2_200);
     assert.deepEqual(await Promise.all(houses.map(async ({ found }) => (await found()).length)), [3, 2]);
   });
 
   test('logs an invalid schedule once', async () => {
-    const one = await house({ enabled: true, schedule: 'every noon' });
+    const one = await fixture({ enabled: true, schedule: 'every noon' });
     const warned = () =>
       logged.filter((line) => line.includes(one.admin.tenant) && line.includes('memoryReview.schedule is invalid')).length;
     await until(async () => warned() > 0);
@@ -154,15 +154,15 @@ describe('memory reviews', { concurrency: true }, () => {
   });
 
   test('skips a scheduled time that another replica claimed', async () => {
-    const one = await house({ enabled: true });
+    const one = await fixture({ enabled: true });
     const store = await app.host.store('memory');
     const { reviews } = await store.open({ reviews: reviewCollection });
-    const mine = reviews.for(one.admin);
-    await until(async () => (await mine.get('default')) !== null);
+    const tenantDocuments = reviews.for(one.admin);
+    await until(async () => (await tenantDocuments.get('default')) !== null);
     const dueAt = Date.now() + 3_600_000;
-    await mine.update({ agentId: 'default' }, { set: { dueAt } });
+    await tenantDocuments.update({ agentId: 'default' }, { set: { dueAt } });
     await keepAll(one);
     await wait(1_500);
-    assert.deepEqual([(await one.found()).length, (await mine.get('default'))?.dueAt], [3, dueAt]);
+    assert.deepEqual([(await one.found()).length, (await tenantDocuments.get('default'))?.dueAt], [3, dueAt]);
   });
 });

@@ -14,7 +14,7 @@ const CONCEPTS = [/\b(car|automobile)/i, /\b(dog|hound)/i, /\b(doctor|physician)
 
 /** A stand-in for the library whose models recognize a few concepts. */
 function library() {
-  const asked: {
+  const requests: {
     gpu?: Gpu;
     uri?: string;
     directory?: string;
@@ -32,7 +32,7 @@ function library() {
   const texts = new Map<number, string>();
   const load = async (): Promise<LocalLibrary> => ({
     getLlama: async ({ gpu }) => {
-      asked.gpu = gpu;
+      requests.gpu = gpu;
       return {
         loadModel: async () => ({
           embeddingVectorSize: PLACES,
@@ -41,29 +41,29 @@ function library() {
             return [texts.size - 1, ...Array.from(text, () => 0)];
           },
           createEmbeddingContext: async ({ contextSize }) => {
-            asked.contextSize = contextSize;
+            requests.contextSize = contextSize;
             return {
               async getEmbeddingFor(tokens) {
-                asked.longest = Math.max(asked.longest, tokens.length);
-                asked.most = Math.max(asked.most, ++asked.running);
+                requests.longest = Math.max(requests.longest, tokens.length);
+                requests.most = Math.max(requests.most, ++requests.running);
                 await new Promise((resolve) => setImmediate(resolve));
-                asked.running -= 1;
+                requests.running -= 1;
                 const text = texts.get(tokens[0] ?? -1) ?? '';
                 return { vector: [...CONCEPTS.map((concept) => Number(concept.test(text))), 0.05] };
               },
             };
           },
         }),
-        dispose: async () => void (asked.freed += 1),
+        dispose: async () => void (requests.freed += 1),
       };
     },
     resolveModelFile: async (uri, { directory }) => {
-      Object.assign(asked, { uri, directory });
+      Object.assign(requests, { uri, directory });
       if (uri === 'gone.gguf') throw new Error('there is no such model');
       return join(directory, 'model.gguf');
     },
   });
-  return { asked, load };
+  return { requests, load };
 }
 
 const local = (more: object = {}): ConfigurationPatch => ({ embedding: { provider: 'local', local: { modelUri: 'one.gguf', ...more } } });
@@ -75,15 +75,18 @@ async function until(what: () => Promise<boolean>): Promise<void> {
   }
 }
 
-const providerOf = async ({ bus }: TestService): Promise<string | null> => (await bus.call('memory.embeddingCache', {})).provider;
+const readProvider = async ({ bus }: TestService): Promise<string | null> => (await bus.call('memory.embeddingCache', {})).provider;
 
 test('finds synonyms with a local model and its settings', async () => {
   await using data = await tempDir();
-  const { asked, load } = library();
+  const { requests, load } = library();
   const settings = local({ gpu: false, contextSize: 64, modelsDir: 'own/models' });
   await using app = await testService(defineMemory({ load }), { as: admin, settings, data: data.path });
-  await until(async () => (await providerOf(app)) === `local/one.gguf@${PLACES}`);
-  assert.deepEqual([asked.gpu, asked.uri, asked.directory, asked.contextSize], [false, 'one.gguf', join(data.path, 'own/models'), 64]);
+  await until(async () => (await readProvider(app)) === `local/one.gguf@${PLACES}`);
+  assert.deepEqual(
+    [requests.gpu, requests.uri, requests.directory, requests.contextSize],
+    [false, 'one.gguf', join(data.path, 'own/models'), 64],
+  );
   await app.bus.call('memory.store', { content: 'The automobile is in the garage.' });
   await app.bus.call('memory.store', { content: `The hound is called Bruno. ${'And so on. '.repeat(50)}` });
   await until(async () => (await app.bus.call('memory.stats', {})).embeddedEntries === 2);
@@ -92,20 +95,20 @@ test('finds synonyms with a local model and its settings', async () => {
     results.map(({ content }) => content),
     ['The automobile is in the garage.'],
   );
-  assert.equal(asked.longest, 61, 'truncates a text at the context size');
+  assert.equal(requests.longest, 61, 'truncates a text at the context size');
 });
 
 test('replaces the model at runtime and frees the previous one', async () => {
-  const { asked, load } = library();
+  const { requests, load } = library();
   const app = await testService(defineMemory({ load }), { as: admin, settings: local() });
-  await until(async () => (await providerOf(app)) === `local/one.gguf@${PLACES}`);
+  await until(async () => (await readProvider(app)) === `local/one.gguf@${PLACES}`);
   const bucket = await (await app.host.connect('registry')).kv(CONFIG_BUCKET);
   const layer = local({ modelUri: 'two.gguf' });
   await bucket.put('head', Buffer.from(JSON.stringify({ layer })));
-  await until(async () => (await providerOf(app)) === `local/two.gguf@${PLACES}`);
-  assert.equal(asked.freed, 1);
+  await until(async () => (await readProvider(app)) === `local/two.gguf@${PLACES}`);
+  assert.equal(requests.freed, 1);
   await app[Symbol.asyncDispose]();
-  assert.equal(asked.freed, 2);
+  assert.equal(requests.freed, 2);
 });
 
 test('searches by words and logs the remedy when the library or the model is missing', async () => {
@@ -119,7 +122,7 @@ test('searches by words and logs the remedy when the library or the model is mis
     const log = createLogger({ level: 'warn', destination: { write: (line: string) => void lines.push(line) } });
     await using app = await testService(defineMemory({ load }), { as: admin, settings, log });
     await until(async () => lines.some((line) => line.includes(says)));
-    assert.equal(await providerOf(app), null);
+    assert.equal(await readProvider(app), null);
     await app.bus.call('memory.store', { content: 'The automobile is in the garage.' });
     assert.equal((await app.bus.call('memory.search', { query: 'automobile garage' })).results.length, 1);
   }
@@ -140,7 +143,7 @@ test('loads nothing unless it is configured', async () => {
 });
 
 test('embeds texts sequentially', async () => {
-  const { asked, load } = library();
+  const { requests, load } = library();
   const embedding = sections.embedding.parse({ provider: 'local' });
   const settings = { current: { embedding }, onChange: () => () => undefined };
   const loaded = Promise.withResolvers<void>();
@@ -148,7 +151,7 @@ test('embeds texts sequentially', async () => {
   await using model = createLocalModel({ settings, data: '/data', log, load });
   await loaded.promise;
   const [one, two] = await Promise.all([model.embed(['a car', 'a dog'], undefined), model.embed(['a doctor'], undefined)]);
-  assert.deepEqual([one.length, two.length, asked.most], [2, 1, 1]);
+  assert.deepEqual([one.length, two.length, requests.most], [2, 1, 1]);
 });
 
 const installed = await loadLibrary().then(

@@ -49,7 +49,7 @@ async function replicas(dir: string, settings: object) {
     open,
     pass,
     written,
-    kept: () => queryVectors.system().count({ createdAt: { gt: 0 } }),
+    stored: () => queryVectors.system().count({ createdAt: { gt: 0 } }),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }
@@ -75,14 +75,14 @@ test('evicts the least recently used vector, and keys vectors by tenant and mode
   assert.equal(await cache.get(about('one', { model: 'other' })), undefined);
   assert.deepEqual(await cache.stats(), { l1: { entries: 2, maxEntries: 2, hits: 3, misses: 3, evictions: 1 } });
   await house.written();
-  assert.equal(await house.kept(), 2, 'nothing is written to the database without persistent');
+  assert.equal(await house.stored(), 2, 'nothing is written to the database without persistent');
 });
 
 test('persistent vectors are shared by replicas and restarts, not by tenants, and contain no query', async () => {
   await using dir = await tempDir();
   await using house = await replicas(dir.path, { persistent: true });
   house.open().put(about('where is the key?'), vector);
-  await until(async () => (await house.kept()) === 1);
+  await until(async () => (await house.stored()) === 1);
   const other = house.open();
   assert.deepEqual(await other.get(about('where is the key?')), vector);
   assert.deepEqual(await other.get(about('where is the key?')), vector);
@@ -97,7 +97,7 @@ test('vectors expire after ttlMs in both levels', async () => {
   await using house = await replicas(dir.path, { persistent: true, ttlMs: 1_000, pruneIntervalMs: 5_000 });
   const cache = house.open();
   cache.put(about('one'), vector);
-  await until(async () => (await house.kept()) === 1);
+  await until(async () => (await house.stored()) === 1);
   house.pass(999);
   assert.deepEqual(await cache.get(about('one')), vector);
   house.pass(2);
@@ -114,13 +114,13 @@ test('prunes the oldest documents above persistentMaxEntries every pruneInterval
   const cache = house.open();
   for (const [n, text] of ['one', 'two', 'three', 'four'].entries()) {
     cache.put(about(text), vector);
-    await until(async () => (await house.kept()) === n + 1);
+    await until(async () => (await house.stored()) === n + 1);
     house.pass(10);
   }
   house.pass(900);
-  assert.equal(await house.kept(), 4);
+  assert.equal(await house.stored(), 4);
   house.pass(100);
-  await until(async () => (await house.kept()) === 2);
+  await until(async () => (await house.stored()) === 2);
   const next = house.open();
   assert.deepEqual(
     (await Promise.all(['one', 'two', 'three', 'four'].map((text) => next.get(about(text))))).map((one) => one !== undefined),

@@ -20,10 +20,10 @@ interface PublishedVersion {
 
 /** A webhook receiver that answers as the test configures. */
 async function startListener(...statuses: number[]) {
-  const told: PublishedVersion[] = [];
+  const received: PublishedVersion[] = [];
   const waiting: (() => void)[] = [];
   const server = createServer(async (request, response) => {
-    told.push({ headers: request.headers, body: await text(request) });
+    received.push({ headers: request.headers, body: await text(request) });
     response.writeHead(statuses.shift() ?? 200, { location: '/elsewhere' }).end();
     for (const look of waiting.splice(0)) look();
   });
@@ -31,10 +31,10 @@ async function startListener(...statuses: number[]) {
   await once(server, 'listening');
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/changed`,
-    told,
+    received,
     async until(count: number): Promise<PublishedVersion[]> {
-      while (told.length < count) await new Promise<void>((resolve) => waiting.push(resolve));
-      return told;
+      while (received.length < count) await new Promise<void>((resolve) => waiting.push(resolve));
+      return received;
     },
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
@@ -61,16 +61,16 @@ test('each version is sent once by the replica that wrote it, signed, with a dif
   const patch = { providers: { entries: { lab: { type: 'openai', headers: { 'x-token': 'hidden from all' }, maxRetries: 7 } } } };
   const patched = await app.bus.call('config.patch', patch);
   await app.bus.call('config.set', { section: 'gateway', key: 'maxBatchSize', value: 9, message: 'fewer at once' });
-  const told = await listener.until(2);
-  for (const { headers, body } of told) {
+  const received = await listener.until(2);
+  for (const { headers, body } of received) {
     assert.equal(headers['x-webhook-signature'], `sha256=${createHmac('sha256', KEY).update(body).digest('hex')}`);
     assert.ok(!body.includes('hidden from all') && !body.includes(KEY));
   }
-  const all = told.map(({ body }) => JSON.parse(body) as Record<string, unknown>);
+  const all = received.map(({ body }) => JSON.parse(body) as Record<string, unknown>);
   const first = all.find(({ section }) => section === 'providers') ?? {};
-  const { timestamp, diff, ...said } = first;
+  const { timestamp, diff, ...content } = first;
   const metadata = { user: 'ops', summary: 'config.patch providers' };
-  assert.deepEqual(said, {
+  assert.deepEqual(content, {
     event: 'config.changed',
     method: 'config.patch',
     section: 'providers',
@@ -87,9 +87,9 @@ test('retries a failed webhook and does not follow redirects', TIMEOUT, async ()
   await using listener = await startListener(500, 302);
   await using app = await start(listener.url);
   await app.bus.call('config.patch', { logLevel: 'warn' });
-  const told = await listener.until(3);
-  assert.equal(new Set(told.map(({ body }) => body)).size, 1);
-  assert.equal(told[0]?.headers['x-webhook-signature'], undefined);
+  const received = await listener.until(3);
+  assert.equal(new Set(received.map(({ body }) => body)).size, 1);
+  assert.equal(received[0]?.headers['x-webhook-signature'], undefined);
 });
 
 test('sends nothing if the signing key is not set', TIMEOUT, async () => {
@@ -105,13 +105,13 @@ test('sends nothing if the signing key is not set', TIMEOUT, async () => {
 
 test('sends nothing to a host outside allowedNetHosts', TIMEOUT, async () => {
   await using listener = await startListener();
-  for (const [hosts, told] of [
+  for (const [hosts, received] of [
     [['hooks.example.com'], 0],
     [['hooks.example.com', '127.0.0.1'], 1],
   ] as const) {
     const app = await start(listener.url, undefined, [...hosts]);
     await app.bus.call('config.set', { section: 'gateway', key: 'maxBatchSize', value: 9 });
     await app[Symbol.asyncDispose]();
-    assert.equal(listener.told.length, told, hosts.join());
+    assert.equal(listener.received.length, received, hosts.join());
   }
 });

@@ -56,11 +56,11 @@ export async function openWorld(t: TestContext): Promise<World> {
 }
 
 async function openReplica(t: TestContext, { store, bus, dying }: { store: Store; bus: Bus; dying: Dying }): Promise<Replica> {
-  const kept = await store.open({ layers: configLayerCollection, versions: configVersionCollection, heads: configHeadCollection });
+  const stored = await store.open({ layers: configLayerCollection, versions: configVersionCollection, heads: configHeadCollection });
   const versions = await openVersions({
-    layers: dying.collection('layer', kept.layers),
-    versions: dying.collection('version', kept.versions),
-    heads: dying.collection('head', kept.heads),
+    layers: dying.collection('layer', stored.layers),
+    versions: dying.collection('version', stored.versions),
+    heads: dying.collection('head', stored.heads),
     tenant: 'default',
     store,
   });
@@ -103,11 +103,11 @@ function createDying(death: Death | undefined) {
         if (typeof member !== 'function') return member;
         return async (...args: unknown[]) => {
           if (dead) die();
-          const mine = armed && death?.write === name && WRITES.includes(String(key)) && key !== 'remove';
-          if (mine && death.when === 'before') die();
+          const isTarget = armed && death?.write === name && WRITES.includes(String(key)) && key !== 'remove';
+          if (isTarget && death.when === 'before') die();
           const result: unknown = await (member as (...args: unknown[]) => unknown).apply(from, args);
-          if (mine && death.when === 'after') die();
-          if (mine) throw new Error('no answer');
+          if (isTarget && death.when === 'after') die();
+          if (isTarget) throw new Error('no answer');
           return result;
         };
       },

@@ -4,7 +4,7 @@ import type { ConfigVersionDocument } from '../documents/collections.ts';
 import { versionHash } from './version-hash.ts';
 import { openWorld, type Death, type Replica, type World } from './version-chain.fixture.ts';
 
-async function chainOf({ versions }: Replica): Promise<ConfigVersionDocument[]> {
+async function readChain({ versions }: Replica): Promise<ConfigVersionDocument[]> {
   const chain = [];
   for await (const version of versions.chain()) chain.push(version);
   return chain;
@@ -12,7 +12,7 @@ async function chainOf({ versions }: Replica): Promise<ConfigVersionDocument[]> 
 
 /** Checks that there is one head, that it is published, and that every version leads to the first. */
 async function assertOneChain(world: World, replica: Replica): Promise<ConfigVersionDocument[]> {
-  const chain = await chainOf(replica);
+  const chain = await readChain(replica);
   assert.deepEqual(
     chain.map(({ number }) => number),
     [...chain.keys()].reverse(),
@@ -37,11 +37,11 @@ test('the name of a version is the hash of its content', async (t) => {
   const world = await openWorld(t);
   const replica = await world.replica();
   await replica.set('maxBatchSize', 1);
-  const { sha, layer, ...said } = await replica.versions.head();
+  const { sha, layer, ...output } = await replica.versions.head();
   assert.match(sha, /^[0-9a-f]{64}$/);
-  assert.equal(versionHash(said, { gateway: { maxBatchSize: 1 } }), sha);
-  assert.notEqual(versionHash({ ...said, author: 'mallory' }, layer), sha);
-  assert.notEqual(versionHash(said, { gateway: { maxBatchSize: 2 } }), sha);
+  assert.equal(versionHash(output, { gateway: { maxBatchSize: 1 } }), sha);
+  assert.notEqual(versionHash({ ...output, author: 'mallory' }, layer), sha);
+  assert.notEqual(versionHash(output, { gateway: { maxBatchSize: 2 } }), sha);
 });
 
 test(
@@ -143,19 +143,19 @@ test('fold keeps the newest versions and a valid chain', async (t) => {
   const world = await openWorld(t);
   const replica = await world.replica();
   for (let n = 1; n <= 12; n++) await replica.set(`key${n % 3}`, n);
-  const before = await chainOf(replica);
+  const before = await readChain(replica);
   assert.deepEqual(await replica.versions.fold(5, { dryRun: true }), { removed: 8, root: before[4]?.sha });
-  assert.equal((await chainOf(replica)).length, 13);
+  assert.equal((await readChain(replica)).length, 13);
 
   assert.deepEqual(await replica.versions.fold(5), { removed: 8, root: before[4]?.sha });
   assert.deepEqual(
-    (await chainOf(replica)).map(({ sha }) => sha),
+    (await readChain(replica)).map(({ sha }) => sha),
     before.slice(0, 5).map(({ sha }) => sha),
   );
   assert.deepEqual((await replica.versions.find(before[4]?.sha ?? '')).layer, { gateway: { key0: 6, key1: 7, key2: 8 } });
   await assert.rejects(replica.versions.find(before[5]?.sha ?? ''), { code: 'NOT_FOUND' });
   await replica.set('more', 1);
-  assert.equal((await chainOf(replica)).length, 6);
+  assert.equal((await readChain(replica)).length, 6);
 });
 
 test('finds a version by a unique prefix of at least seven characters', async (t) => {

@@ -37,15 +37,15 @@ function writers(replicas: readonly { app: TestService; kept: Kept }[], level: '
 }
 
 /** Resolves once the level has reached this process. */
-async function heard({ host }: TestService, level: string, module?: LogModule): Promise<void> {
-  const heardOf = Promise.withResolvers<void>();
+async function messages({ host }: TestService, level: string, module?: LogModule): Promise<void> {
+  const receivedFor = Promise.withResolvers<void>();
   const bucket = await host.bus.kv(LEVELS_BUCKET);
   const watch = await bucket.watch(({ key, value }) => {
     if (key !== LEVELS_KEY || value === undefined) return;
     const wish = JSON.parse(Buffer.from(value).toString()) as { all?: string; modules: Record<string, string> };
-    if ((module === undefined ? wish.all : wish.modules[module]) === level) setImmediate(heardOf.resolve);
+    if ((module === undefined ? wish.all : wish.modules[module]) === level) setImmediate(receivedFor.resolve);
   });
-  await heardOf.promise;
+  await receivedFor.promise;
   watch.stop();
 }
 
@@ -66,7 +66,7 @@ test('daemon.setLogLevel applies to all replicas of a service, including one tha
 
   const set = await first.app.bus.call('daemon.setLogLevel', { level: 'debug', module: 'store' });
   assert.deepEqual(set, { updated: true, level: 'debug', scope: 'module', persistent: false });
-  await Promise.all([first, second].map(({ app }) => heard(app, 'debug', 'store')));
+  await Promise.all([first, second].map(({ app }) => messages(app, 'debug', 'store')));
   assert.deepEqual(writers([first, second], 'debug', ['registry', 'store', 'bus']), [['store'], ['store']]);
 
   const third = await start(stack, { url: server.url, data });
@@ -74,7 +74,7 @@ test('daemon.setLogLevel applies to all replicas of a service, including one tha
 
   assert.equal((await second.app.bus.call('daemon.setLogLevel', { level: 'error' })).scope, 'global');
   const all = [first, second, third];
-  await Promise.all(all.map(({ app }) => heard(app, 'error')));
+  await Promise.all(all.map(({ app }) => messages(app, 'error')));
   assert.deepEqual(writers(all, 'info', ['registry', 'store', 'bus']), [[], [], []]);
 });
 
@@ -84,7 +84,7 @@ test('concurrent changes keep the last level and lose no module', TIMEOUT, async
   const one = await start(stack, { data });
   const modules = LogModule.options;
   await Promise.all(modules.map((module) => one.app.bus.call('daemon.setLogLevel', { level: 'trace', module })));
-  await heard(one.app, 'trace', 'telemetry');
+  await messages(one.app, 'trace', 'telemetry');
   assert.deepEqual(writers([one], 'debug', modules.slice()), [modules.slice()]);
 });
 
@@ -94,7 +94,7 @@ test('runtime levels end with the installation, and a change of logLevel overrid
     await using stack = new AsyncDisposableStack();
     const { app } = await start(stack, { data: data.path });
     await app.bus.call('daemon.setLogLevel', { level: 'debug' });
-    await heard(app, 'debug');
+    await messages(app, 'debug');
     assert.equal(app.host.log.level, 'debug');
     const forgotten = Promise.withResolvers<void>();
     await (

@@ -12,7 +12,7 @@ const gateway = defineService({ contract: edge, version: '1.0.0', settings: ['ga
 const TIMEOUT = { timeout: 60_000 };
 
 /** A process that stops when asked and starts again. */
-async function obedient(app: TestService, service: string, told: string[]): Promise<AsyncDisposable> {
+async function obedient(app: TestService, service: string, received: string[]): Promise<AsyncDisposable> {
   const name = `${service}.${service}-1`;
   let run = 0;
   const start = async () => {
@@ -27,7 +27,7 @@ async function obedient(app: TestService, service: string, told: string[]): Prom
   ).watch(({ value }) => {
     const { turn } = value === undefined ? {} : RollingRestart.parse(JSON.parse(Buffer.from(value).toString()));
     if (turn?.process !== now.process) return;
-    told.push(name);
+    received.push(name);
     void now.report[Symbol.asyncDispose]().then(async () => (now = await start()));
   });
   return {
@@ -82,19 +82,19 @@ test(
     const env = { SWITCHYARD_BUS: server.url };
     const [one, two] = [await keptAlive(stack, env, path), await keptAlive(stack, env, path)];
     const watching = stack.use(await testService(gateway, { as: ops, env }));
-    const told: string[] = [];
-    stack.use(await obedient(watching, 'memory', told));
-    stack.use(await obedient(watching, 'sessions', told));
-    const asked = await Promise.all([one, two].map(async (app) => app.now().bus.call('gateway.restart', {})));
+    const received: string[] = [];
+    stack.use(await obedient(watching, 'memory', received));
+    stack.use(await obedient(watching, 'sessions', received));
+    const requests = await Promise.all([one, two].map(async (app) => app.now().bus.call('gateway.restart', {})));
     const warning = 'Only one replica of gateway, memory, sessions is running: calls to it fail with UNAVAILABLE until it has restarted.';
-    assert.deepEqual(asked, [
+    assert.deepEqual(requests, [
       { restarting: true, warning },
       { restarting: true, warning },
     ]);
-    const { id } = await kept(watching);
+    const { id } = await stored(watching);
     await watching.host.restartWished;
-    assert.deepEqual([told, one.runs(), two.runs()], [['memory.memory-1', 'sessions.sessions-1'], 2, 2], 'all but the gateway');
-    const now = await kept(watching);
+    assert.deepEqual([received, one.runs(), two.runs()], [['memory.memory-1', 'sessions.sessions-1'], 2, 2], 'all but the gateway');
+    const now = await stored(watching);
     assert.deepEqual([now.id, now.state, now.restarted.length, now.waiting], [id, 'running', 4, []]);
   },
 );
@@ -128,7 +128,7 @@ test('gateway.restart of a single process returns a warning', TIMEOUT, async () 
   await app.host.restartWished;
 });
 
-async function kept(app: TestService): Promise<RollingRestart> {
+async function stored(app: TestService): Promise<RollingRestart> {
   const entry = await (await app.host.bus.kv(RESTART_BUCKET)).get(RESTART_KEY);
   return RollingRestart.parse(JSON.parse(Buffer.from(entry?.value ?? []).toString()));
 }

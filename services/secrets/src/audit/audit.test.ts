@@ -28,7 +28,7 @@ const LONG_AFTER_MS = 3_600_000;
 interface World {
   data: AuditData;
   store: Store;
-  told: string[];
+  received: string[];
   /** Simulates a replica that crashes at a write: this write fails before or after it is stored, and all later writes fail. */
   replica(death?: Death): AuditLog;
 }
@@ -43,13 +43,13 @@ async function openWorld(t: TestContext): Promise<World> {
   t.after(() => dir[Symbol.asyncDispose]());
   const store = await openStore(`sqlite:${dir.path}`, { service: 'secrets', log: silentLogger(), strict: true });
   t.after(() => store.close());
-  const told: string[] = [];
-  await store.publishTo(async ({ payload }) => void told.push((payload as { outcome: string }).outcome));
+  const received: string[] = [];
+  await store.publishTo(async ({ payload }) => void received.push((payload as { outcome: string }).outcome));
   const data = await store.open({ records: auditCollection, heads: auditHeadCollection, pendingCalls: pendingCallCollection });
   return {
     data,
     store,
-    told,
+    received,
     replica: (death) => opened(t, openAuditLog({ data: death ? dying(data, death) : data, store, log: silentLogger() })),
   };
 }
@@ -62,12 +62,12 @@ function opened(t: TestContext, audit: AuditLog): AuditLog {
 function dying(data: AuditData, { write, when }: Death): AuditData {
   let dead = false;
   const fatal =
-    (name: Death['write'] | undefined, act: (...given: never[]) => unknown) =>
-    async (...given: never[]): Promise<unknown> => {
+    (name: Death['write'] | undefined, act: (...options: never[]) => unknown) =>
+    async (...options: never[]): Promise<unknown> => {
       if (dead) throw new Error('it is dead');
       dead = name === write;
       if (dead && when === 'before') throw new Error('it dies');
-      const done = await act(...given);
+      const done = await act(...options);
       if (dead) throw new Error('it dies');
       return done;
     };
@@ -77,11 +77,11 @@ function dying(data: AuditData, { write, when }: Death): AuditData {
   ): Collection<D> => ({
     ...all,
     for: (whose) => {
-      const documents = all.for(whose) as unknown as Record<string, (...given: never[]) => unknown>;
+      const documents = all.for(whose) as unknown as Record<string, (...options: never[]) => unknown>;
       const names_ = names as Record<string, Death['write'] | undefined>;
       const calls = ['get', 'insert', 'update', 'find', 'count', 'remove'].map((name) => [
         name,
-        fatal(names_[name], (...given) => documents[name]?.(...given)),
+        fatal(names_[name], (...options) => documents[name]?.(...options)),
       ]);
       return Object.fromEntries(calls) as ReturnType<typeof all.for>;
     },
@@ -180,12 +180,12 @@ const changes: Readonly<Record<string, { change: (world: World) => Promise<unkno
   'a record that is gone': { change: ({ data }) => data.records.for(TENANT).remove({ seq: 2 }), found: /record 2 is missing/ },
   'two that changed places': {
     async change({ data }) {
-      const mine = data.records.for(TENANT);
-      const [two, three] = (await mine.find({ seq: { gte: 2, lte: 3 } }, { sort: [['seq', 'asc']] })).items;
+      const tenantDocuments = data.records.for(TENANT);
+      const [two, three] = (await tenantDocuments.find({ seq: { gte: 2, lte: 3 } }, { sort: [['seq', 'asc']] })).items;
       assert.ok(two && three);
-      await mine.remove({ seq: { gte: 2, lte: 3 } });
-      await mine.insert({ ...three, seq: 2, key: two.key });
-      await mine.insert({ ...two, seq: 3, key: three.key });
+      await tenantDocuments.remove({ seq: { gte: 2, lte: 3 } });
+      await tenantDocuments.insert({ ...three, seq: 2, key: two.key });
+      await tenantDocuments.insert({ ...two, seq: 3, key: three.key });
     },
     found: /record 2 was changed/,
   },
@@ -216,17 +216,17 @@ test('with a master key, verification reports records that were rewritten in the
     await begin(audit, world, id);
     await audit.finish(root, id, { outcome: 'success' });
   }
-  const kept = await audit.chain('default').read(0, 100);
-  assert.ok(kept.records.every(({ mac }) => /^[0-9a-f]{64}$/.test(mac ?? '')) && kept.forged === undefined);
-  const mine = world.data.records.for(TENANT);
+  const recorded = await audit.chain('default').read(0, 100);
+  assert.ok(recorded.records.every(({ mac }) => /^[0-9a-f]{64}$/.test(mac ?? '')) && recorded.forged === undefined);
+  const tenantDocuments = world.data.records.for(TENANT);
   /** Rewrites the chain from a record on with correct hashes. */
   async function rewrite(change: (record: AuditRecord) => AuditRecord): Promise<void> {
     let prev = '';
-    for (const record of kept.records) {
-      const { hash: _, ...said } = { ...change(record), prev };
-      prev = linkHash(said);
-      await mine.remove({ seq: record.seq });
-      await mine.insert({ ...said, hash: prev, key: String(record.seq).padStart(16, '0') });
+    for (const record of recorded.records) {
+      const { hash: _, ...content } = { ...change(record), prev };
+      prev = linkHash(content);
+      await tenantDocuments.remove({ seq: record.seq });
+      await tenantDocuments.insert({ ...content, hash: prev, key: String(record.seq).padStart(16, '0') });
     }
   }
   const verified = async () => {
@@ -240,7 +240,7 @@ test('with a master key, verification reports records that were rewritten in the
   assert.deepEqual(await verified(), { forged: 3, fault: undefined });
   await rewrite((record) => ({ ...record, mac: undefined }));
   assert.deepEqual(await verified(), { forged: 1, fault: undefined }, 'also if every MAC was removed');
-  const other = linkMac(key, 'another', kept.records[1] ?? assert.fail());
+  const other = linkMac(key, 'another', recorded.records[1] ?? assert.fail());
   await rewrite((record) => (record.seq === 2 ? { ...record, mac: other } : record));
   assert.equal((await verified()).forged, 2, 'a record of another tenant is rejected');
   await rewrite((record) => record);
@@ -347,9 +347,9 @@ test('reading the audit log is recorded', TIMEOUT, async () => {
   await using app = await start();
   await app.bus.call('tokens.list', {});
   for (let n = 0; n < 2; n++) await app.bus.call('audit.read', { after: 0, limit: 10 });
-  const told = [await app.nextEvent('audit:event'), await app.nextEvent('audit:event')];
+  const received = [await app.nextEvent('audit:event'), await app.nextEvent('audit:event')];
   assert.deepEqual(
-    told.map(({ actionType, classification, metadata }) => [actionType, classification, metadata?.['count']]),
+    received.map(({ actionType, classification, metadata }) => [actionType, classification, metadata?.['count']]),
     [
       ['tokens.list', 'read', 1],
       ['audit.read', 'read', 2],

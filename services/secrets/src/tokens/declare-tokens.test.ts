@@ -83,11 +83,11 @@ test('a start applies declared mcpClient, only with the scope mcp-client', async
     return (await projected(app)).get('default.ops')?.mcpClient;
   };
   const mcp: Token = { ...ops, scopes: ['mcp-client'] };
-  const given = { allowlist: ['memory_search'], sessionAllowlist: [], toolRateLimit: {} };
-  assert.deepEqual(await seen({ ...mcp, mcpClient: given }), given);
-  assert.deepEqual(await seen({ ...mcp, mcpClient: { ...given, allowlist: ['*'] } }), { ...given, allowlist: ['*'] });
+  const overrides = { allowlist: ['memory_search'], sessionAllowlist: [], toolRateLimit: {} };
+  assert.deepEqual(await seen({ ...mcp, mcpClient: overrides }), overrides);
+  assert.deepEqual(await seen({ ...mcp, mcpClient: { ...overrides, allowlist: ['*'] } }), { ...overrides, allowlist: ['*'] });
   assert.equal(await seen(mcp), undefined);
-  await assert.rejects(seen({ ...ops, mcpClient: given }), {
+  await assert.rejects(seen({ ...ops, mcpClient: overrides }), {
     message: 'gateway.tokens: the token "ops": mcpClient: expected the scope mcp-client, got other scopes.',
   });
 });
@@ -212,8 +212,8 @@ test('token documents of earlier versions stay valid as ordinary tokens until th
   {
     await using app = await start({ data: data.path, env: {} });
     await using documents = await openData(app);
-    const mine = documents.tokens.for(root);
-    for (const token of [stored('env', former), stored('ci', { scopes: ['rpc'] })]) await mine.insert(token);
+    const tenantDocuments = documents.tokens.for(root);
+    for (const token of [stored('env', former), stored('ci', { scopes: ['rpc'] })]) await tenantDocuments.insert(token);
   }
   {
     await using app = await start({ data: data.path, env: {} });

@@ -59,15 +59,15 @@ test('one of several replicas that start at once mints the first token, also if 
   for (const present of [[], [stored('first', { scopes: ['rpc'] })]]) {
     await using app = await start({ env: {} });
     await using data = await openData(app);
-    const mine = data.tokens.for(root);
-    for (const token of present) await mine.insert(token);
-    const tokens = createFirstToken(mine, { now: () => 1 });
+    const documents = data.tokens.for(root);
+    for (const token of present) await documents.insert(token);
+    const tokens = createFirstToken(documents, { now: () => 1 });
     const launchers = Array.from({ length: 10 }, launcher);
     await Promise.all(launchers.map(({ firstToken }) => firstToken(tokens)));
     assert.equal(launchers.filter(({ admitted }) => admitted() !== undefined).length, 1);
     const winner = launchers.find(({ admitted }) => admitted() !== undefined);
     assert.equal(await tokens.accepts(winner?.admitted() ?? ''), true);
-    assert.equal(await mine.count({}), present.length + 1);
+    assert.equal(await documents.count({}), present.length + 1);
   }
 });
 

@@ -12,14 +12,14 @@ const last = { code: 'FAILED_PRECONDITION', details: { reason: 'LAST_ADMIN' } };
 async function withTokens(...tokens: TokenDocument[]) {
   const app = await start({ env: {} });
   const data = await openData(app);
-  const mine = data.tokens.for(root);
-  for (const token of tokens) await mine.insert(token);
+  const tenantDocuments = data.tokens.for(root);
+  for (const token of tokens) await tenantDocuments.insert(token);
   return {
     app,
-    mine,
-    live: async (): Promise<string[]> => (await mine.find({ hash: { exists: true } })).items.map(({ id }) => id).sort(),
+    tenantDocuments,
+    live: async (): Promise<string[]> => (await tenantDocuments.find({ hash: { exists: true } })).items.map(({ id }) => id).sort(),
     read: async (id: string): Promise<LiveToken> => {
-      const token = await mine.get(id);
+      const token = await tenantDocuments.get(id);
       return isLive(token) ? token : assert.fail(`${id} does not live`);
     },
     async [Symbol.asyncDispose]() {
@@ -78,21 +78,21 @@ test('one of several admins that revoke each other in a ring stays', async () =>
 });
 
 /** The same documents with a hook before the nth write. */
-function interrupted(mine: Documents<TokenDocument>, nth: number, happens: () => Promise<unknown>): Documents<TokenDocument> {
+function interrupted(tenantDocuments: Documents<TokenDocument>, nth: number, happens: () => Promise<unknown>): Documents<TokenDocument> {
   let writes = 0;
   const update: Documents<TokenDocument>['update'] = async (filter, change) => {
     writes += 1;
     if (writes === nth) await happens();
-    return mine.update(filter, change);
+    return tenantDocuments.update(filter, change);
   };
-  return { ...mine, update };
+  return { ...tenantDocuments, update };
 }
 
 for (const nth of [1, 2, 3]) {
   test(`a revocation that is overtaken before write ${nth} does not revoke the last admin`, async () => {
     await using fixture = await withTokens(stored('a'), stored('b'));
-    const overtaken = interrupted(fixture.mine, nth, async () => {
-      await revokeToken(fixture.mine, await fixture.read('b'), { now: NOW }).catch(() => undefined);
+    const overtaken = interrupted(fixture.tenantDocuments, nth, async () => {
+      await revokeToken(fixture.tenantDocuments, await fixture.read('b'), { now: NOW }).catch(() => undefined);
     });
     await revokeToken(overtaken, await fixture.read('a'), { now: NOW }).catch(() => undefined);
     assert.equal((await fixture.live()).length, 1);
@@ -102,7 +102,7 @@ for (const nth of [1, 2, 3]) {
 test('a successor that is revoked or marked meanwhile does not count', async () => {
   for (const change of [createTombstone(NOW), { set: { revocation: 'leave_b', revocationStartedAt: NOW } }]) {
     await using fixture = await withTokens(stored('a'), stored('b'));
-    const late = interrupted(fixture.mine, 2, () => fixture.mine.update({ id: 'b' }, change));
+    const late = interrupted(fixture.tenantDocuments, 2, () => fixture.tenantDocuments.update({ id: 'b' }, change));
     await assert.rejects(revokeToken(late, await fixture.read('a'), { now: NOW }), last);
     assert.equal((await fixture.read('a')).revocation, undefined);
   }
@@ -111,15 +111,15 @@ test('a successor that is revoked or marked meanwhile does not count', async () 
 test('a mark left by a crashed revocation expires', async () => {
   await using fixture = await withTokens(stored('a', { revocation: 'leave_x', revocationStartedAt: NOW - 1_000 }), stored('b'));
   const b = await fixture.read('b');
-  await assert.rejects(revokeToken(fixture.mine, b, { now: NOW }), last);
-  assert.equal(await revokeToken(fixture.mine, b, { now: NOW + 10_000 }), true);
+  await assert.rejects(revokeToken(fixture.tenantDocuments, b, { now: NOW }), last);
+  assert.equal(await revokeToken(fixture.tenantDocuments, b, { now: NOW + 10_000 }), true);
   assert.deepEqual(await fixture.live(), ['a']);
 });
 
 test('a delayed revocation fails after its mark was removed', async () => {
   await using fixture = await withTokens(stored('a'), stored('b'));
-  const late = interrupted(fixture.mine, 3, async () => {
-    assert.equal(await revokeToken(fixture.mine, await fixture.read('b'), { now: NOW + 10_000 }), true);
+  const late = interrupted(fixture.tenantDocuments, 3, async () => {
+    assert.equal(await revokeToken(fixture.tenantDocuments, await fixture.read('b'), { now: NOW + 10_000 }), true);
   });
   assert.equal(await revokeToken(late, await fixture.read('a'), { now: NOW }), false);
   assert.deepEqual(await fixture.live(), ['a']);

@@ -62,16 +62,16 @@ test('a token with an expiry, budgets or agents does not count as another admin'
 });
 
 test('an expired token is not listed, and the sweep frees its id for another client', async () => {
-  const kept = collectingLog();
-  await using app = await start({ log: kept.log });
+  const logs = collectingLog();
+  await using app = await start({ log: logs.log });
   await using data = await openData(app);
   await data.tokens.for(root).insert(stored('past', { scopes: ['rpc'], expiresAt: 1 }));
   assert.equal(await listed(app, 'past'), undefined);
   await assert.rejects(app.bus.call('tokens.rotate', { id: 'past' }), { code: 'NOT_FOUND' });
   const store = { now: () => Date.now() };
   using projector = await openTokenProjector(app.host.bus, data.tokens);
-  await expireTokens({ ...data, store, projector, tenantId: 'default', log: kept.log });
-  assert.ok(kept.lines().some(({ msg, tokenId }) => msg === 'a token expired' && tokenId === 'past'));
+  await expireTokens({ ...data, store, projector, tenantId: 'default', log: logs.log });
+  assert.ok(logs.lines().some(({ msg, tokenId }) => msg === 'a token expired' && tokenId === 'past'));
   await app.bus.call('tokens.create', { id: 'past', scopes: ['rpc'] });
   const again = (await projected(app)).get('default.past');
   assert.deepEqual([again?.client, again?.expiresAt], ['past=2', undefined]);
@@ -83,8 +83,8 @@ test('agents are projected, rejected for admin scopes, and a token with agents c
   assert.deepEqual((await listed(app, 'held'))?.agents, ['oslo']);
   assert.deepEqual((await projected(app)).get('default.held')?.agents, ['oslo']);
   for (const scopes of [['*'], ['admin', 'rpc']] as const) {
-    const asked = app.bus.call('tokens.create', { id: 'x', scopes: [...scopes], agents: ['oslo'] });
-    await assert.rejects(asked, { ...wrong, message: /agents: expected no scope admin or \*/ });
+    const requests = app.bus.call('tokens.create', { id: 'x', scopes: [...scopes], agents: ['oslo'] });
+    await assert.rejects(requests, { ...wrong, message: /agents: expected no scope admin or \*/ });
   }
   const held = app.bus.as({ ...root, client: 'odd', agents: ['oslo'] });
   await assert.rejects(held.call('tokens.create', { id: 'x', scopes: ['rpc'] }), denied);

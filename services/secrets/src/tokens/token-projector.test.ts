@@ -24,7 +24,7 @@ async function open(t: TestContext) {
     await app[Symbol.asyncDispose]();
   });
   const { tokens } = await store.open({ tokens: tokenCollection });
-  return { bus, tokens, mine: tokens.for({ tenant }), bucket: await bus.kv(TOKENS_BUCKET) };
+  return { bus, tokens, tenantDocuments: tokens.for({ tenant }), bucket: await bus.kv(TOKENS_BUCKET) };
 }
 
 /** The same collection with a hook after each read of a token. */
@@ -33,11 +33,11 @@ function raced(tokens: Collection<TokenDocument>, intrude: () => Promise<void>):
   return {
     ...tokens,
     for(principal) {
-      const mine = tokens.for(principal);
+      const tenantDocuments = tokens.for(principal);
       return {
-        ...mine,
+        ...tenantDocuments,
         async get(id) {
-          const document = await mine.get(id);
+          const document = await tenantDocuments.get(id);
           const now = once;
           once = undefined;
           await now?.();
@@ -49,13 +49,13 @@ function raced(tokens: Collection<TokenDocument>, intrude: () => Promise<void>):
 }
 
 test('a rebuild does not restore a token that is revoked meanwhile', async (t) => {
-  const { bus, tokens, mine, bucket } = await open(t);
-  await mine.insert(token('ci'));
+  const { bus, tokens, tenantDocuments, bucket } = await open(t);
+  await tenantDocuments.insert(token('ci'));
   using other = await openTokenProjector(bus, tokens);
   using projector = await openTokenProjector(
     bus,
     raced(tokens, async () => {
-      await mine.remove({ id: 'ci' });
+      await tenantDocuments.remove({ id: 'ci' });
       await other.withdraw(tenant, 'ci');
     }),
   );
@@ -64,13 +64,13 @@ test('a rebuild does not restore a token that is revoked meanwhile', async (t) =
 });
 
 test('a rebuild does not remove a token that is created meanwhile', async (t) => {
-  const { bus, tokens, mine, bucket } = await open(t);
-  await mine.insert(token('old'));
+  const { bus, tokens, tenantDocuments, bucket } = await open(t);
+  await tenantDocuments.insert(token('old'));
   using other = await openTokenProjector(bus, tokens);
   using projector = await openTokenProjector(
     bus,
     raced(tokens, async () => {
-      await mine.insert(token('new'));
+      await tenantDocuments.insert(token('new'));
       await other.publish(tenant, 'new');
     }),
   );

@@ -11,14 +11,14 @@ const env = { SWITCHYARD_TOKEN: ENV, OPENAI_API_KEY: CANARY, OTHER_API_KEY: 'ano
 
 test('no message on the bus contains the value of a resolved secret', TIMEOUT, async () => {
   await using app = await start({ env });
-  const heard: string[] = [];
+  const messages: string[] = [];
   const tap = await app.host.connect('observability');
-  tap.subscribe('>', ({ subject, data }) => void heard.push(`${subject} ${Buffer.from(data).toString()}`));
+  tap.subscribe('>', ({ subject, data }) => void messages.push(`${subject} ${Buffer.from(data).toString()}`));
   assert.equal(await resolve(app, 'OPENAI_API_KEY'), CANARY);
   await app.nextEvent('secret:accessed');
-  assert.ok(heard.some((line) => line.includes('svc.secrets.secrets.resolve')));
-  assert.ok(heard.some((line) => line.includes('"value":"eyJ')));
-  for (const form of [CANARY, Buffer.from(CANARY).toString('base64url').slice(0, 30)]) assert.ok(!heard.join('\n').includes(form));
+  assert.ok(messages.some((line) => line.includes('svc.secrets.secrets.resolve')));
+  assert.ok(messages.some((line) => line.includes('"value":"eyJ')));
+  for (const form of [CANARY, Buffer.from(CANARY).toString('base64url').slice(0, 30)]) assert.ok(!messages.join('\n').includes(form));
 });
 
 test('a recorded answer is rejected by another process, in a later request and for another name', TIMEOUT, async () => {

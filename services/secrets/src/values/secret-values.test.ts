@@ -39,10 +39,10 @@ test('sets, resolves, lists and replaces a secret', TIMEOUT, async () => {
 });
 
 test('no log, event, answer, error or document contains a value in clear text', TIMEOUT, async () => {
-  const kept = collectingLog();
+  const logs = collectingLog();
   await using data = await tempDir();
-  await using app = await start({ env: withMasterKey, log: kept.log, data: data.path });
-  kept.log.level = 'trace';
+  await using app = await start({ env: withMasterKey, log: logs.log, data: data.path });
+  logs.log.level = 'trace';
   const seen: unknown[] = [];
   (await app.host.connect('observability')).subscribe('evt.>', (message) => void seen.push(Buffer.from(message.data).toString()));
   seen.push(await app.bus.call('env.set', { key: 'CANARY_KEY', value: CANARY }));
@@ -61,11 +61,11 @@ test('no log, event, answer, error or document contains a value in clear text', 
   await using stored = await documents(app);
   seen.push(await stored.of.find({}));
   assert.ok(seen.length >= 9);
-  for (const text of [JSON.stringify(seen), kept.text(), ...(await filesOf(data.path))])
+  for (const text of [JSON.stringify(seen), logs.text(), ...(await listFiles(data.path))])
     for (const form of [CANARY, Buffer.from(CANARY).toString('base64'), MASTER]) assert.ok(!text.includes(form), text.slice(0, 400));
 });
 
-async function filesOf(dir: string): Promise<string[]> {
+async function listFiles(dir: string): Promise<string[]> {
   return Promise.all(['', '-wal'].map((end) => readFile(`${dir}/store/secrets.db${end}`, 'latin1').catch(() => '')));
 }
 
@@ -117,9 +117,9 @@ test('without a master key secrets are stored in the env file with a warning, or
   await using dir = await tempDir();
   const envFile = `${dir.path}/.env`;
   await writeFile(envFile, '# mine\nlower.case=kept as it is\nGROQ_API_KEY=from-the-file\n');
-  const kept = collectingLog();
-  await using app = await start({ envFile, log: kept.log, env: { SWITCHYARD_TOKEN: ENV, GROQ_API_KEY: 'of the environment' } });
-  assert.ok(kept.lines().some(({ level, msg }) => level === 40 && /SECRETS_MASTER_KEY is not set/.test(String(msg))));
+  const logs = collectingLog();
+  await using app = await start({ envFile, log: logs.log, env: { SWITCHYARD_TOKEN: ENV, GROQ_API_KEY: 'of the environment' } });
+  assert.ok(logs.lines().some(({ level, msg }) => level === 40 && /SECRETS_MASTER_KEY is not set/.test(String(msg))));
   const value = `with 'quotes', \\n and\na line`;
   const set = await app.bus.call('env.set', { key: 'NEW_KEY', value });
   assert.equal(set.storage, 'envfile');
@@ -206,8 +206,8 @@ test('rejects other tenants, and announces a change without the name of the secr
   const other = app.bus.as(principal({ tenant: 'other', scopes: ['*'] }));
   await assert.rejects(other.call('env.list', {}), { code: 'PERMISSION_DENIED' });
   await assert.rejects(other.call('env.set', { key: 'A', value: 'x' }), { code: 'PERMISSION_DENIED' });
-  const told = Promise.withResolvers<string>();
-  await (await app.host.bus.kv(SECRETS_BUCKET)).watch(({ value }) => told.resolve(Buffer.from(value ?? '').toString()));
+  const received = Promise.withResolvers<string>();
+  await (await app.host.bus.kv(SECRETS_BUCKET)).watch(({ value }) => received.resolve(Buffer.from(value ?? '').toString()));
   await app.bus.as(root).call('env.set', { key: 'A_SECRET_NAME', value: CANARY });
-  assert.match(await told.promise, /^\{"at":\d+\}$/);
+  assert.match(await received.promise, /^\{"at":\d+\}$/);
 });
