@@ -164,10 +164,10 @@ test('models.test returns a result for an unknown model or provider', async () =
   const unknown = { ok: false, latencyMs: 0 };
   const asked = [
     [{ model: 'no-such-model' }, { provider: '', error: 'no provider has the model no-such-model' }],
-    [{ model: 'nowhere/small' }, { provider: 'nowhere', error: 'no provider has a model nowhere/small' }],
+    [{ model: 'nowhere/small' }, { provider: 'nowhere', error: 'no provider has the model nowhere/small' }],
     [
       { model: 'small', provider: 'nowhere' },
-      { provider: 'nowhere', error: 'no provider has a model nowhere/small' },
+      { provider: 'nowhere', error: 'no provider has the model nowhere/small' },
     ],
   ] as const;
   for (const [params, content] of asked) assert.deepEqual(await app.bus.call('models.test', params), { ...unknown, ...content });
