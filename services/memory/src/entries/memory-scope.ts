@@ -13,7 +13,7 @@ export function getVisibleOwners({ client, sessions }: Pick<Principal, 'client' 
 export function isVisible(entry: EntryDocument, principal: Principal, now: number): boolean {
   if (entry.deletedAt !== undefined || (entry.expiresAt ?? Infinity) <= now) return false;
   if (principal.agent !== undefined && principal.agent !== entry.agentId) return false;
-  if (!mayUse(principal, entry.agentId)) return false;
+  if (!canUseAgent(principal, entry.agentId)) return false;
   return getVisibleOwners(principal)?.includes(entry.owner) ?? true;
 }
 
@@ -31,7 +31,7 @@ export function resolveAgent(
   }
   const { defaultAgentId } = routing;
   const fallback = AgentId.safeParse(defaultAgentId).success ? defaultAgentId : 'default';
-  const resolved = requested ?? agent ?? (mayUse(principal, fallback) ? fallback : (principal.agents?.[0] ?? fallback));
-  if (mayUse(principal, resolved)) return resolved;
+  const resolved = requested ?? agent ?? (canUseAgent(principal, fallback) ? fallback : (principal.agents?.[0] ?? fallback));
+  if (canUseAgent(principal, resolved)) return resolved;
   throw new ServiceError('PERMISSION_DENIED', `This token may not use the agent ${resolved}.`, { details: { reason: 'OTHER_AGENT' } });
 }

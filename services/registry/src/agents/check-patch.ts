@@ -49,7 +49,7 @@ export async function checkAnswers(
 }
 
 function checkPath({ configuration }: CheckPatchDeps, tenant: string, path: string): ServiceError[] {
-  if (isNeverByRpc(path)) return [preconditionError('IMMUTABLE', `${path} can only be changed in a file`)];
+  if (isOperatorOnly(path)) return [preconditionError('IMMUTABLE', `${path} can only be changed in a file`)];
   if (tenant !== configuration.current.tenantId) return [];
   const pin = configuration.pinned().find((one) => within(path, one.path) || within(one.path, path));
   return pin === undefined ? [] : [preconditionError('PINNED', `${path} is set by the environment variable ${pin.variable}`)];

@@ -3,5 +3,5 @@ import type { Agent, Agents } from './agents.ts';
 
 /** The agents of the caller's tenant that its token may use. */
 export async function listUsableAgents(agents: Agents, principal: Principal): Promise<Agent[]> {
-  return (await agents.list(principal.tenant)).filter(({ agentId }) => mayUse(principal, agentId));
+  return (await agents.list(principal.tenant)).filter(({ agentId }) => canUseAgent(principal, agentId));
 }

@@ -22,7 +22,7 @@ export async function openLogLevels(bus: Bus, log: Logger): Promise<LogLevels> {
   let last: LogLevelOverrides = { modules: {} };
 
   /** Retries if another replica was faster. */
-  async function update(next: (levels: LogLevelWish) => LogLevelWish): Promise<void> {
+  async function update(next: (levels: LogLevelOverrides) => LogLevelOverrides): Promise<void> {
     for (;;) {
       const entry = await bucket.get(LEVELS_KEY);
       const levels = next(parseEntry(entry) ?? last);
@@ -52,7 +52,7 @@ export async function openLogLevels(bus: Bus, log: Logger): Promise<LogLevels> {
 }
 
 /** Undefined for an unreadable entry, which is then overwritten. */
-function parseEntry(entry: BucketEntry | undefined): LogLevelWish | undefined {
+function parseEntry(entry: BucketEntry | undefined): LogLevelOverrides | undefined {
   if (entry?.value === undefined) return undefined;
   try {
     return LogLevelOverrides.parse(JSON.parse(Buffer.from(entry.value).toString()));

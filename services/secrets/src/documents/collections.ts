@@ -17,7 +17,7 @@ export const TokenDocument = z.object({
   id: TokenId,
   hash: z.string().optional(),
   scopes: z.array(Scope),
-  sessions: SessionsOf.optional(),
+  sessions: SessionAccess.optional(),
   lenient: z.boolean().optional(),
   budgets: SpendLimits.optional(),
   agents: AllowedAgents.optional(),

@@ -61,7 +61,7 @@ export function checkGrant({ scopes, sessions }: ComparableGrant, principal: Pri
   if (scopes.includes('mcp-client') && scopes.length > 1) {
     throw new ServiceError('INVALID_ARGUMENT', 'Invalid params: scopes: expected mcp-client as the only scope, got further scopes');
   }
-  if (!within(scopes, principal.scopes)) throw grantForbidden(`its scopes are ${scopes.join(', ')}, and your token has fewer`);
+  if (!isScopeSubset(scopes, principal.scopes)) throw grantForbidden(`its scopes are ${scopes.join(', ')}, and your token has fewer`);
   if (sessions !== 'own' && principal.sessions === 'own')
     throw grantForbidden('it can access all sessions, and your token is limited to its own (sessions: "own")');
 }
@@ -94,7 +94,7 @@ export function managesTokens(scopes: readonly TokenScope[]): boolean {
 /** Whether a client with the first token could create the second. */
 export function canCreate(creator: ComparableGrant, created: ComparableGrant): boolean {
   if (!managesTokens(creator.scopes) || creator.budgets !== undefined || creator.agents !== undefined) return false;
-  const coversRights = within(created.scopes, creator.scopes) && (creator.sessions !== 'own' || created.sessions === 'own');
+  const coversRights = isScopeSubset(created.scopes, creator.scopes) && (creator.sessions !== 'own' || created.sessions === 'own');
   return coversRights && getExpiry(created) <= getExpiry(creator);
 }
 

@@ -117,7 +117,7 @@ test('publishes all tokens again after the server lost its store', { timeout: 20
   await using app = await testService(secrets, { env: { ...ENV, SWITCHYARD_BUS: server.url } });
   assert.deepEqual(await (await app.host.bus.kv(TOKENS_BUCKET)).keys(), ['default.env', TOKENS_COMPLETE_KEY]);
   const keys = await lose(app, () => server.restart({ empty: true }), t.signal);
-  assert.deepEqual(keys, ['default.env', TOKENS_TOLD], 'and the completion entry last');
+  assert.deepEqual(keys, ['default.env', TOKENS_COMPLETE_KEY], 'and the completion entry last');
 });
 
 test('tokens.create waits for gateways that were connected before the server lost its store', { timeout: 20_000 }, async (t) => {
@@ -135,7 +135,7 @@ test('tokens.create waits for gateways that were connected before the server los
   };
   await create('before');
   let before = 0;
-  for (let n = 0; n < 20; n++) before = await bucket.put(TOKENS_TOLD, Buffer.from('{"told":true}'));
+  for (let n = 0; n < 20; n++) before = await bucket.put(TOKENS_COMPLETE_KEY, Buffer.from('{"told":true}'));
 
   gateway.silent = true;
   await lose(app, () => server.restart({ empty: true }), t.signal);

@@ -19,7 +19,7 @@ const CONFIRM_TIMEOUT_MS = 1_000;
 const PAGE_SIZE = 500;
 /** Tokens written concurrently. After data loss they must be back before the gateways drop their copies (5 s). */
 const SYNC_BATCH_SIZE = 32;
-const SYNC_COMPLETE: z.infer<typeof TokensTold> = { told: true };
+const SYNC_COMPLETE: z.infer<typeof TokensCompleteMarker> = { told: true };
 
 /** Keeps the KV bucket `tokens`, which the gateways watch, equal to the stored tokens. */
 export interface TokenProjector {
@@ -80,8 +80,8 @@ export async function openTokenProjector(bus: Bus, tokens: Collection<TokenDocum
         await Promise.all(all.slice(at, at + SYNC_BATCH_SIZE).map(({ tenant, id }) => syncEntry(tenant, id)));
       }
       // If another rebuild started meanwhile, some of these entries may be lost again.
-      const isComplete = run === lastRebuild && (await bucket.get(TOKENS_TOLD))?.value === undefined;
-      if (isComplete) await bucket.put(TOKENS_TOLD, Buffer.from(JSON.stringify(SYNC_COMPLETE)));
+      const isComplete = run === lastRebuild && (await bucket.get(TOKENS_COMPLETE_KEY))?.value === undefined;
+      if (isComplete) await bucket.put(TOKENS_COMPLETE_KEY, Buffer.from(JSON.stringify(SYNC_COMPLETE)));
     },
 
     [Symbol.dispose]: () => gateways[Symbol.dispose](),
