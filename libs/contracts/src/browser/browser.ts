@@ -15,7 +15,7 @@ export const BrowserStatus = z.object({
 export const BrowserStarted = z.object({ started: z.literal(true) });
 export const BrowserStopped = z.object({ stopped: z.literal(true) });
 
-/** Where the navigation ended, after redirects. */
+/** The final URL of a navigation, after redirects. */
 export const Navigation = z.object({ url: boundedString(MAX.url), title: boundedString(MAX.line), tabId: boundedString(MAX.id) });
 
 /** The page as a tree of roles and names; `refs` are what `browser.act` takes as selector. */
@@ -45,7 +45,7 @@ export const PagePdf = z.object({
   mimeType: boundedString(MAX.name).optional(),
 });
 
-/** An action that fails on the page says so here; it is no error of the call. */
+/** Result of an action. A failure on the page is reported here and is no error of the call. */
 export const ActResult = z.object({ ok: z.boolean(), action: boundedString(MAX.line), error: boundedString(MAX.line).optional() });
 
 export const BrowserTab = z.object({ id: boundedString(MAX.name), url: boundedString(MAX.url), title: boundedString(MAX.line) });

@@ -29,7 +29,7 @@ const KNOWN = new Set(
   ),
 );
 
-/** What the later schema breaks for those who rely on the earlier one; empty when nothing. */
+/** Lists the breaking changes between two versions of a schema; empty if there are none. */
 export function findBreakingChanges(before: JsonSchema, after: JsonSchema, direction: Direction): string[] {
   const earlier = { schema: before, root: before };
   const later = { schema: after, root: after };
@@ -248,7 +248,7 @@ function change(path: string, direction: Direction, inner: string, outer: string
   return `${at(path)} changed from ${from} to ${to}`;
 }
 
-/** What is said of the form that comes closest: one whose bounds differ is closer than one of another kind. */
+/** Returns the faults of the closest union member: fewer faults are closer, and differing bounds are closer than a different type. */
 function nearest(found: readonly string[][]): string[] | undefined {
   const distance = (sentences: readonly string[]) =>
     sentences.reduce((sum, sentence) => sum + (BOUND_CHANGED.test(sentence) ? 1 : 1_000), 0);

@@ -3,7 +3,7 @@ import { findBreakingChanges, type Direction } from './compatibility-schema.ts';
 import { inputSchema, outputSchema, type JsonSchema } from '../definition/json-schema.ts';
 import { callables, contracts, type Callable } from './contracts.ts';
 
-/** What is promised under one name, without its words of explanation. */
+/** The promise of one name, without descriptions. */
 export interface LockEntry {
   service: string;
   scope?: string;
@@ -36,7 +36,7 @@ export function createSnapshot(): ContractsLock {
   };
 }
 
-/** What breaks for those who rely on `before`, one sentence each; empty when `after` only adds. */
+/** Lists the breaking changes since `before`, one sentence each; empty if `after` only adds. */
 export function findNarrowings(before: ContractsLock, after: ContractsLock): string[] {
   return KINDS.flatMap((kind) =>
     Object.entries(before[kind]).flatMap(([name, entry]) => {

@@ -57,9 +57,9 @@ export type StreamName = { [N in CallName]: Callables[N] extends { chunk: z.ZodT
 export type UnaryName = Exclude<CallName, StreamName>;
 
 type Field<N extends CallName, F extends string> = Callables[N] extends { [K in F]: infer Z extends z.ZodType } ? Z : never;
-/** What a caller writes. */
+/** Params as the caller passes them. */
 export type Params<N extends CallName> = z.input<Field<N, 'params'>>;
-/** What a handler receives: validated, with defaults. */
+/** Params as the handler receives them: validated, with defaults. */
 export type Input<N extends CallName> = z.output<Field<N, 'params'>>;
 export type Result<N extends CallName> = z.output<Field<N, 'result'>>;
 export type Chunk<N extends StreamName> = z.output<Field<N, 'chunk'>>;
@@ -84,20 +84,20 @@ export interface Callable {
   /** Whether its owner keeps keys under which a call that is made again is the same one. */
   keyed: boolean;
   tool: boolean;
-  /** Which of the two may be larger than a message. */
+  /** Whether params or result can exceed a message. */
   large: { params: boolean; result: boolean };
-  /** The secret members of each; a part that has any never crosses the bus in clear. Undefined where neither has one. */
+  /** Secret fields of params and result, which cross the bus encrypted. Undefined if there are none. */
   sealed: SealedParts | undefined;
   /** The events it may cause. */
   emits: readonly EventName[];
-  /** As what each call stands on record; undefined for what does not. */
+  /** Kind of the audit record of each call; undefined for calls without one. */
   audited: AuditKind | undefined;
   /** An admin only looks at something with it: on record afterwards, and counted. */
   looked: boolean;
   spec: MethodSpec | OperationSpec;
 }
 
-/** Which members of the two are secret. */
+/** The secret fields of params and result. */
 export interface SealedParts {
   params: readonly string[];
   result: readonly string[];
@@ -203,7 +203,7 @@ export const callables: ReadonlyMap<string, Callable> = resolveCallables();
 /** The public methods alone: all that JSON-RPC may reach. */
 export const publicMethods: ReadonlyMap<string, Callable> = new Map([...callables].filter(([, callable]) => callable.kind === 'method'));
 
-/** Where each event comes from, by name. */
+/** The service that emits each event, by event name. */
 export const eventServices: ReadonlyMap<string, ServiceName> = new Map(
   (Object.values(contracts) as Contract[]).flatMap((contract) =>
     Object.keys(contract.events).map((name) => [name, contract.service] as const),

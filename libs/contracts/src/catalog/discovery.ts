@@ -6,7 +6,7 @@ import { maxKeys } from '../values/max-keys.ts';
 import { contracts, type MethodName } from './contracts.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
 
-/** What a replica says of itself: whether it can do work, and what it lacks if not. */
+/** Readiness of a replica: whether it can do work, and what it is missing if not. */
 export const ReplicaReadiness = z.object({
   ready: z.boolean(),
   status: boundedString(MAX.id),
@@ -16,7 +16,7 @@ export const ReplicaReadiness = z.object({
 });
 export type ReplicaReadiness = z.infer<typeof ReplicaReadiness>;
 
-/** What one method of a replica was asked since its start. */
+/** Call statistics of one method of a replica since its start. */
 export const EndpointUse = z.object({
   method: boundedString(MAX.name),
   requests: z.int().nonnegative(),
@@ -34,7 +34,7 @@ export const Replica = z.object({
   startedAt: Timestamp,
   pid: z.int().positive(),
   host: boundedString(MAX.name),
-  /** Told to whoever looks closely. */
+  /** Set in detailed status results only. */
   readiness: ReplicaReadiness.optional(),
   endpoints: z.array(EndpointUse).max(MAX.many).optional(),
 });
@@ -42,7 +42,7 @@ export type Replica = z.infer<typeof Replica>;
 
 const ReplicaOfOne = Replica.omit({ service: true });
 
-/** `down`: nobody answers, though somebody should. `unbuilt`: nobody answers, and no code serves it yet. */
+/** `down`: a built service without a running replica. `unbuilt`: no code serves the contract yet. */
 export const ServiceState = z.enum(['up', 'down', 'unbuilt']);
 export type ServiceState = z.infer<typeof ServiceState>;
 
@@ -60,7 +60,7 @@ export function isBuilt(service: ServiceName): boolean {
   return Object.keys(methods).some((name) => !unserved.has(name as MethodName));
 }
 
-/** What a gateway cannot be without: tokens and keys; agents and settings; turns. All else degrades what is offered. */
+/** Services that a gateway requires: tokens and keys, agents and settings, turns. Without another service the gateway is degraded. */
 export const GATEWAY_DEPENDENCIES: readonly ServiceName[] = ['secrets', 'registry', 'sessions'];
 
 /** Every service there should be, with the replicas that answered. Those of others on the same bus are left out. */

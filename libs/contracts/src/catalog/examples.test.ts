@@ -6,7 +6,7 @@ import { notifications } from './notifications.ts';
 import { callables, contracts, publicMethods } from './contracts.ts';
 import { parseParams } from '../definition/validation.ts';
 
-/** These take keys that depend on another one: the action, the type of a channel. */
+/** These schemas accept keys that depend on another key, such as the action or the type of a channel. */
 const OPEN: ReadonlySet<string> = new Set(['discord.action', 'slack.action', 'telegram.action', 'whatsapp.action']);
 
 const methods = [...publicMethods.values()].map(({ name, spec }) => [name as string, spec as MethodSpec] as const);
@@ -55,7 +55,7 @@ function withName(text: string, name: string): unknown {
 describe('operations', () => {
   for (const callable of callables.values()) {
     if (callable.kind !== 'operation') continue;
-    test(`${callable.name}: says who may call it and refuses unknown names`, () => {
+    test(`${callable.name}: declares a scope and rejects unknown params`, () => {
       assert.ok(callable.callers.length > 0);
       assert.throws(() => parseParams(callable.spec.params, { nobodyKnowsThis: 1 }), /nobodyKnowsThis: expected no such parameter/);
     });
@@ -83,7 +83,7 @@ describe('notifications', () => {
   }
 });
 
-test('what is not served yet is declared', () => {
+test('every unserved method is declared', () => {
   assert.deepEqual(
     [...unserved].filter((name) => !publicMethods.has(name)),
     [],

@@ -61,7 +61,7 @@ test('a method shows its params, scope, owner and examples', () => {
   assert.equal(create?.errors[0]?.message, "Insufficient scope: requires 'admin'");
 });
 
-test('what the product adds to the interface is marked', () => {
+test('additions to the interface are marked', () => {
   const marked = document.methods.filter((method) => method['x-beyond']).map(({ name }) => name);
   const declared = [...publicMethods.values()].filter(({ spec }) => 'beyond' in spec).map(({ name }) => name);
   assert.ok(marked.includes('skills.list') && !marked.includes('agent.execute'));

@@ -59,7 +59,7 @@ export function buildOpenRpcDocument(served: Served): OpenRpcDocument {
   }
 }
 
-/** The same document method by method: whoever has others waiting lets them go on in between, because all of it takes long. */
+/** Builds the same document one method per step, so that the caller can yield to other work: the whole takes long. */
 export function* buildOpenRpcInSteps({ url, version }: Served): Generator<undefined, OpenRpcDocument> {
   projected ??= yield* projectMethods();
   return {
@@ -154,7 +154,7 @@ function errorsOf(spec: MethodSpec, scope: string): OpenRpcMethod['errors'] {
   ];
 }
 
-/** What is exhausted has a number of its own where it is a rate. */
+/** RESOURCE_EXHAUSTED has a second number for rate limits. */
 function numbersOf(code: ErrorCode): number[] {
   return code === 'RESOURCE_EXHAUSTED' ? [jsonRpcCode({ code, details: { rate: true } }), jsonRpcCode({ code })] : [jsonRpcCode({ code })];
 }

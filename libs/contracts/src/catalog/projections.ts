@@ -24,7 +24,7 @@ export const TokenProjection = z.object({
 });
 export type TokenProjection = z.infer<typeof TokenProjection>;
 
-/** What stands under `TOKENS_TOLD`. */
+/** Value of `TOKENS_COMPLETE_KEY`. */
 export const TokensCompleteMarker = z.strictObject({ told: z.literal(true) });
 
 /** An agent as every service sees it, in the bucket `agents` under its tenant and id. */
@@ -46,7 +46,7 @@ export const ReplicaReport = z.object({
 });
 export type ReplicaReport = z.infer<typeof ReplicaReport>;
 
-/** How much is logged, everywhere and by module, until the next start: in the bucket `levels`. */
+/** Log levels until the next start, globally and by module, in the bucket `levels`. */
 export const LogLevelOverrides = z.object({ all: LogLevel.optional(), modules: z.partialRecord(LogModule, LogLevel) });
 export type LogLevelOverrides = z.infer<typeof LogLevelOverrides>;
 
@@ -65,11 +65,11 @@ export const RollingRestart = z.object({
   by: boundedString(MAX.name).describe('requesting client'),
   since: Timestamp,
   movedAt: Timestamp.describe('time of the last step'),
-  /** How many replicas of each service could work when it began: as many are to be there whenever somebody leaves. */
+  /** Ready replicas of each service at the start. Each step of the restart waits for this number. */
   ready: ByService,
   restarted: z.array(boundedString(MAX.name)).max(MAX.many),
   waiting: z.array(RestartedProcess).max(MAX.many),
-  /** Who leaves, how many replicas there must be of its services before the next one may, and since when there are. */
+  /** The process that is restarting, the replicas required before the next process, and the time since which they are ready. */
   turn: RestartedProcess.extend({ needs: ByService, backAt: Timestamp.optional() }).optional(),
   reason: boundedString(MAX.line).optional().describe('reason of the stop'),
 });

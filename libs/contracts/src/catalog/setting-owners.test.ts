@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { UNREAD_SETTINGS } from '../config/unread-settings.ts';
 import { isServed, listMethods, resolveOwner, remainingSettings, SETTING_OWNERS } from './setting-owners.ts';
 
-test('whose a setting is says the nearest part that somebody has, and a section says it for all of itself', () => {
+test('resolveOwner returns the owner of the longest prefix, down to the section', () => {
   assert.deepEqual(
     ['agents.oslo.maxSteps', 'agents.oslo.skills.watchEnabled', 'agents.oslo.skillset', 'memory', 'approvals.rules', 'no.such'].map(
       resolveOwner,
@@ -26,7 +26,7 @@ test('an owner is a service, or the methods that come to it, and is there when i
   );
 });
 
-test('what nothing reads waits for somebody who is not there yet', () => {
+test('settings without a reader belong to unbuilt services', () => {
   for (const path of UNREAD_SETTINGS) assert.ok(resolveOwner(path), `nobody has ${path}`);
   assert.ok(UNREAD_SETTINGS.length > 40);
   assert.deepEqual(remainingSettings(), [], 'nothing reads these, although their owner is there');

@@ -5,15 +5,15 @@ import { UNREAD_SETTINGS } from '../config/unread-settings.ts';
 import { covers } from '../config/immutable.ts';
 import type { SectionName } from '../config/sections.ts';
 
-/** A service, or what comes to it with methods of its own: those whose names begin so. */
+/** A service, or a namespace of a service (`service/prefix`) with its own methods. */
 export type Owner = ServiceName | `${ServiceName}/${string}`;
 
-/** Who reads each section. What belongs to somebody else within it stands below. */
+/** Owner of each section. `PART_OWNERS` lists settings of other owners within a section. */
 const SECTION_OWNERS: Readonly<Record<SectionName, Owner>> = {
   tenantId: 'registry',
   logLevel: 'registry',
   dataDir: 'registry',
-  // What of an agent is in files is its workspace; all else is in documents.
+  // The files of an agent belong to the workspace; its other data is stored in documents.
   agentDir: 'workspace',
   config: 'registry',
   agents: 'sessions',
@@ -56,9 +56,9 @@ const SECTION_OWNERS: Readonly<Record<SectionName, Owner>> = {
   telegramFileRefGuard: 'channels',
 };
 
-/** What within a section is for another than the rest of it. */
+/** Settings whose owner differs from the owner of their section. */
 const PART_OWNERS: Readonly<Record<string, Owner>> = {
-  // What goes on in the background is read and ended with a tool of ours, `background_tasks`, and without it would be lost.
+  // Background tasks are read and ended with the tool `background_tasks`, so they need the tools service.
   'agents.*.backgroundTasks': 'tools',
   'agents.*.bootstrap': 'workspace',
   'agents.*.broadcastGroups': 'channels',
@@ -76,9 +76,9 @@ const PART_OWNERS: Readonly<Record<string, Owner>> = {
   'agents.*.reactionLevel': 'channels',
   'agents.*.scheduler': 'scheduler',
   'agents.*.session.dmScope': 'channels',
-  // How far a turn is is told where people are written to; the interface has no event for it.
+  // Progress is shown on channels; the interface has no event for it.
   'agents.*.sep.userVisibleProgress': 'channels',
-  // What an agent is told in headed sections is in the files of its workspace, and in nothing else that there is.
+  // These sections come from files of the agent's workspace.
   'agents.*.session.compaction.postCompactionSections': 'workspace',
   'agents.*.skills': 'tools',
   'agents.*.sourceGate': 'tools',
@@ -101,7 +101,7 @@ const PART_OWNERS: Readonly<Record<string, Owner>> = {
 /** All of it, by path. */
 export const SETTING_OWNERS: Readonly<Record<string, Owner>> = { ...SECTION_OWNERS, ...PART_OWNERS };
 
-/** Who reads, or is to read, the setting at this path: the nearest that is said at it or above it. */
+/** Returns the service that reads the setting: the owner of the longest declared prefix of its path. */
 export function resolveOwner(path: string): Owner | undefined {
   const names = path.split('.');
   const above = Object.keys(SETTING_OWNERS).filter((pattern) => covers(pattern, names));
@@ -121,7 +121,7 @@ export function isServed(owner: Owner): boolean {
   return listMethods(owner).some((name) => !unserved.has(name));
 }
 
-/** What nothing reads although its owner is there: what is left to do, or has no meaning here. All else waits for its owner. */
+/** Lists settings without a reader although their owner is built. Settings of unbuilt services are excluded. */
 export function remainingSettings(): string[] {
   return UNREAD_SETTINGS.filter((path) => isServed(resolveOwner(path) ?? 'registry'));
 }

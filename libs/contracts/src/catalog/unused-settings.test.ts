@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { UNREAD_SETTINGS } from '../config/unread-settings.ts';
 import { isUnread, listUnusedSettings } from './unused-settings.ts';
 
-test('what stands below an unread key is unread too, what stands beside it is not', () => {
+test('isUnread includes paths below an unread key and excludes its siblings', () => {
   assert.ok(UNREAD_SETTINGS.includes('autoReplyEngine') && UNREAD_SETTINGS.includes('agents.*.notification'));
   for (const path of ['autoReplyEngine.enabled', 'agents.oslo.notification', 'agents.oslo.notification.maxPerHour'])
     assert.equal(isUnread(path), true, path);
@@ -11,7 +11,7 @@ test('what stands below an unread key is unread too, what stands beside it is no
     assert.equal(isUnread(path), false, path);
 });
 
-test('of a part of the configuration the written leaves are named; in a list, the items that have them', () => {
+test('listUnusedSettings names set leaves, and the list items that contain them', () => {
   assert.deepEqual(listUnusedSettings({ autoReplyEngine: { enabled: false, customPatterns: ['x'] }, gateway: { port: 1 }, tts: {} }), [
     'autoReplyEngine.enabled',
     'autoReplyEngine.customPatterns',
@@ -23,7 +23,7 @@ test('of a part of the configuration the written leaves are named; in a list, th
     assert.deepEqual(listUnusedSettings(value), []);
 });
 
-test('what a webhook cannot set off yet is named, and what it can is not', () => {
+test('listUnusedSettings names unserved webhook actions only', () => {
   const mapping = { id: 'm', model: 'dev/echo', timeoutSeconds: 60, messageTemplate: 'x', deliver: true };
   const later = { wakeMode: 'now', textTemplate: 'x', channel: 'telegram', to: '42' };
   assert.deepEqual(

@@ -2,8 +2,8 @@ import { UNREAD_SETTINGS } from '../config/unread-settings.ts';
 import { covers, writtenPaths } from '../config/immutable.ts';
 
 /**
- * What a part of the configuration says that nothing reads yet: it is accepted and kept, and has no effect. `prefix` is where the
- * part stands, such as `agents.oslo`.
+ * Lists the set paths of a configuration value that no code reads. They are accepted and stored without effect. `prefix` is the path of
+ * the value, such as `agents.oslo`.
  */
 export function listUnusedSettings(value: unknown, prefix = ''): string[] {
   if (prefix !== '' && isUnread(prefix)) return writtenPaths(value, prefix);

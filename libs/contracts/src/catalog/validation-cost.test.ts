@@ -6,7 +6,7 @@ import { callables } from './contracts.ts';
 import { validate } from '../definition/validation.ts';
 
 const RUNS = 5;
-/** So many where other work gets in between: what is truly dear stays dear in each of them. */
+/** Maximum repetitions when other processes disturb the measurement; an expensive case stays expensive in all of them. */
 const MOST_RUNS = 15;
 /** Refusing may cost as much as reading the text did, with room for a run that was interrupted. */
 const FACTOR = 3;
@@ -17,10 +17,7 @@ function timed(work: () => unknown): number {
   return performance.now() - started;
 }
 
-/**
- * The quickest run of each, taken in turn: a machine that is slow for a while is slow for both, and what else it does only ever
- * adds. Whoever looks too dear is measured again.
- */
+/** Returns the fastest run of each, measured alternately, because other load only adds time. An expensive result is measured again. */
 function costs(read: () => unknown, refuse: () => unknown): { reading: number; refusing: number } {
   let [reading, refusing] = [Infinity, Infinity];
   for (let run = 0; run < RUNS || (run < MOST_RUNS && refusing >= FACTOR * reading); run += 1) {
@@ -58,7 +55,7 @@ const hostile: [string, z.ZodType, unknown][] = [
   ['a text of a million characters', at(z.string().max(9)), { field: 'x'.repeat(1_000_000) }],
 ];
 
-describe('what is far too much is refused for no more than it cost to read', () => {
+describe('rejecting oversized input costs no more than parsing it', () => {
   for (const [name, schema, value] of hostile) {
     test(name, () => {
       const text = JSON.stringify(value);
@@ -70,7 +67,7 @@ describe('what is far too much is refused for no more than it cost to read', () 
   }
 });
 
-test('the complaint names the field, what was expected and what came', () => {
+test('the error names the field, the expected and the received value', () => {
   const { error } = validate(params('tokens.create'), { id: 'x', scopes: list(520_000, 1) });
   assert.deepEqual(
     error?.issues.map(({ code, path }) => [code, path]),

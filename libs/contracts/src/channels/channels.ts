@@ -23,7 +23,7 @@ export const Channel = z.object({
 export const ChannelList = z.object({ channels: z.array(Channel).max(MAX.all), total: Count });
 export const ChannelAbilities = z.object({ channelType, features: ChannelFeatures });
 
-/** How one adapter has been doing. What has not happened yet is null. */
+/** Health of one adapter. Times of events that have not happened are null. */
 export const ChannelHealth = z.object({
   channelType,
   state: z.enum(['startup-grace', 'healthy', 'idle', 'stale', 'stuck', 'disconnected', 'errored', 'unknown']),

@@ -3,7 +3,7 @@ import { Timestamp } from '../values/common.ts';
 import { defineEvents } from '../definition/define.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
 
-/** What a platform can do; `channels.capabilities` answers this block alone. */
+/** Features of a platform; the whole result of `channels.capabilities`. */
 export const ChannelFeatures = z.object({
   reactions: z.boolean(),
   editMessages: z.boolean(),

@@ -20,7 +20,7 @@ test('an effect is an object, or its type alone', () => {
   assert.deepEqual(parseParams(params, { ...message, effects: ['spoiler', { type: 'silent' }] }).effects, effects);
 });
 
-test('what only a platform understands is passed on whole, and nothing about it is refused but its size', () => {
+test('platform objects are accepted unchanged and limited in size only', () => {
   const button = { type: 'button', text: { type: 'plain_text', text: 'Yes' }, action_id: 'deploy' };
   const card = { title: 7, blocks: [{ type: 'divider' }], color: 'green' };
   const effect = { type: 'confetti', seconds: 3 };

@@ -20,12 +20,12 @@ function platformObjects<S extends z.ZodType>(item: S) {
     });
 }
 
-/** Rows of buttons; a flat list is one row. What comes out are rows. */
+/** Rows of buttons. A flat list is one row; the output is always a list of rows. */
 export const MessageButtons = z
   .union([platformObjects(z.array(PlatformObject).max(MAX.few)), platformObjects(PlatformObject).transform((row) => [row])])
   .describe('objects such as {text, callback_data, url, style}, in one row or in rows');
 
-/** What comes out are objects; a name alone is the effect of that type. */
+/** The output is always an object; a plain name is the effect of that type. */
 export const MessageEffect = z.union([
   z
     .string()

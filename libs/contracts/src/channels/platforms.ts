@@ -6,10 +6,10 @@ import { MAX, boundedString } from '../values/sizes.ts';
 const Id = z.string().min(1).max(256);
 const Text = z.string().min(1).max(MAX.text);
 
-/** What the platform answered, under the action that was asked for. */
+/** Response of the platform, under the requested action. */
 export const PlatformResult = z.object({ ok: z.literal(true), action: boundedString(MAX.line), result: z.unknown().optional() });
 
-/** One action: its name and what it needs. */
+/** Declares one action: its name and its params. */
 function action<const N extends string, S extends z.core.$ZodLooseShape>(name: N, shape: S) {
   return z.strictObject({ action: z.literal(name), ...shape });
 }

@@ -47,7 +47,7 @@ const compaction = z
 
 const distillFromLcd = z.strictObject({ enabled: flag(false), minDepth: positive(1), dedupCosineThreshold: ratio(0.92) }).prefault({});
 
-/** What `contextThreshold` is where nobody has changed it: then `session.compaction.softThresholdRatio` counts. */
+/** Default of `contextThreshold`. With it, `session.compaction.softThresholdRatio` applies. */
 export const USUAL_CONTEXT_THRESHOLD = 0.75;
 
 export const contextEngine = z

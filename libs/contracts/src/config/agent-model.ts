@@ -5,7 +5,7 @@ import { MAX, boundedString } from '../values/sizes.ts';
 
 const dollars = z.number().positive().max(1_000_000_000).optional();
 
-/** What an agent may use: in one turn, in an hour, in a day. */
+/** Budgets of an agent per turn, hour and day. */
 export const budgets = z
   .strictObject({
     perExecution: positive(2_000_000),

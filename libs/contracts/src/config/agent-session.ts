@@ -67,7 +67,7 @@ export const session = z.strictObject({ resetPolicy, dmScope, pruning, compactio
 
 const Name = z.string().min(1).max(128);
 
-/** Where a heartbeat is delivered. */
+/** Delivery target of a heartbeat. */
 export const heartbeatTarget = z.strictObject({
   channelType: Name,
   channelId: Name,
@@ -75,7 +75,7 @@ export const heartbeatTarget = z.strictObject({
   isDm: z.boolean().optional(),
 });
 
-/** What an agent's heartbeat may be told, in its section and by heartbeat.update alike. */
+/** Heartbeat settings of an agent, in its section and in heartbeat.update. */
 export const heartbeatSettings = {
   enabled: z.boolean().optional(),
   intervalMs: z.int().nonnegative().optional().describe('0 disables it'),

@@ -180,7 +180,7 @@ export const AgentConfig = z
   .describe('one agent');
 export type AgentConfig = z.output<typeof AgentConfig>;
 
-/** What `agents.create` and `agents.update` take: any part of an agent, nothing filled in. */
+/** Params of `agents.create` and `agents.update`: any part of an agent, without defaults. */
 export const AgentPatch = createPatchSchema(AgentConfig);
 export type AgentPatch = z.output<typeof AgentPatch>;
 

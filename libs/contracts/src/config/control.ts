@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { texts } from './kinds.ts';
 
-/** What an operator allows `config.*` beyond its rules. Written in a file or the environment only, so that no client can widen it. */
+/** Operator settings for `config.*`. They can be set in a file or the environment only, so that no client can widen its rights. */
 export const config = z
   .strictObject({
     references: texts()

@@ -40,7 +40,7 @@ export const daemon = z
   .prefault({})
   .describe('logging, watchdog and shutdown of the process');
 
-/** What runs by the clock. */
+/** Scheduled work. */
 export const scheduler = z
   .strictObject({
     cron: z.strictObject({ ...cronLimits, storeDir: text('./data/scheduler') }).prefault({}),
@@ -82,7 +82,7 @@ export const scheduler = z
   .prefault({})
   .describe('scheduled jobs and heartbeats');
 
-/** What agents remember. */
+/** Memory of agents. */
 export const memory = z
   .strictObject({
     dbPath: boundedString(MAX.path)
@@ -104,7 +104,7 @@ export const memory = z
   .prefault({})
   .describe('agent memory');
 
-/** What is watched on the machine. */
+/** Monitoring of the machine. */
 export const monitoring = z
   .strictObject({
     disk: z.strictObject({ enabled: flag(true), paths: texts(['/']), thresholdPercent: percent(90) }).prefault({}),
@@ -116,7 +116,7 @@ export const monitoring = z
   .prefault({})
   .describe('monitoring of the machine');
 
-/** What is kept about what happened. */
+/** Retention of observability data. */
 export const observability = z
   .strictObject({
     persistence: z

@@ -93,7 +93,7 @@ export const sendPolicy = z
   .prefault({})
   .describe('targets that agents may send to');
 
-/** What an agent is told about a message besides its text. */
+/** Message metadata that is included in the prompt. */
 export const envelope = z
   .strictObject({
     timezoneMode: text('utc').describe('utc, local, or an IANA name'),
@@ -135,7 +135,7 @@ export const responsePrefix = z
   .prefault({})
   .describe('text added before or after every answer');
 
-/** What waits to be delivered. */
+/** The queue of outgoing deliveries. */
 export const deliveryQueue = z
   .strictObject({
     enabled: flag(true),
@@ -149,7 +149,7 @@ export const deliveryQueue = z
   .prefault({})
   .describe('delivery queue');
 
-/** What was delivered elsewhere and is told to the session. */
+/** Copies of deliveries to other chats in the session. */
 export const deliveryMirror = z
   .strictObject({
     enabled: flag(true),

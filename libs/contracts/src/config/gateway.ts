@@ -29,7 +29,7 @@ const Tls = z.strictObject({
   requireClientCert: flag(true),
 });
 
-/** Where the edge listens, whom it lets in, and how much it takes from one client. */
+/** Address of the gateway, authentication, and limits per client. */
 export const gateway = z
   .strictObject({
     enabled: flag(true),
@@ -116,7 +116,7 @@ const hmac = z
   .prefault({})
   .describe('how a body is signed');
 
-/** Routes for other systems: what a webhook must prove and what it sets off. */
+/** Routes for other systems: authentication of webhooks and their actions. */
 export const webhooks = z
   .strictObject({
     enabled: flag(false),

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { IMMUTABLE_PATHS, isImmutable, isOperatorOnly, MUTABLE_EXCEPTIONS, mutableAlternatives, writtenPaths } from './immutable.ts';
 import { ConfigurationPatch } from './sections.ts';
 
-test('what is immutable is so with all beneath it, and above it where a write would replace it', () => {
+test('a path is immutable with everything below it, and above it when a write would replace it', () => {
   for (const path of ['security', 'security.secrets.enabled', 'gateway.tls', 'gateway.tls.certPath', 'gateway.port', 'agents.oslo.name']) {
     assert.equal(isImmutable(path), true, path);
   }
@@ -29,7 +29,7 @@ test('an unknown section is not writable', () => {
   for (const path of ['', 'tooling.x', '__proto__.x', 'toString']) assert.equal(isImmutable(path), true, path);
 });
 
-test('of the keys at the root only the log level can be changed by a method', () => {
+test('the log level is the only root key that methods can change', () => {
   assert.deepEqual(
     ['tenantId', 'logLevel', 'dataDir', 'agentDir'].map((path) => isImmutable(path)),
     [true, false, true, true],

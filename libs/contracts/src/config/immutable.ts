@@ -1,6 +1,8 @@
 import { SECTION_NAMES, topLevel } from './sections.ts';
 
-/** What `config.*` may not write; `*` stands for one name. It is changed in a file, or by the methods of `CONFIG_WRITE_METHODS`. */
+/**
+ * Paths that `config.*` must not write; `*` matches one name. They are changed in a file, or by the methods of `CONFIG_WRITE_METHODS`.
+ */
 export const IMMUTABLE_PATHS: readonly string[] = [
   ...Object.keys(topLevel).filter((key) => key !== 'logLevel'),
   'config',
@@ -21,7 +23,7 @@ export const IMMUTABLE_PATHS: readonly string[] = [
   'daemon.logging',
 ];
 
-/** What `config.*` may write all the same, inside the paths above. */
+/** Paths inside `IMMUTABLE_PATHS` that `config.*` may write. */
 export const MUTABLE_EXCEPTIONS: readonly string[] = [
   'agents.*.skills.watchEnabled',
   'agents.*.skills.watchDebounceMs',
@@ -38,7 +40,7 @@ export const MUTABLE_EXCEPTIONS: readonly string[] = [
   'providers.entries',
 ];
 
-/** What no method may write, `agents.update` included. */
+/** Paths that no method may write, including `agents.update`. */
 export const OPERATOR_ONLY_PATHS: readonly string[] = ['agents.*.skills.execSandbox', 'config'];
 
 /** The methods that change what `config.*` may not. */
@@ -72,7 +74,7 @@ export function writtenPaths(patch: unknown, prefix = ''): string[] {
   return Object.entries(patch).flatMap(([key, value]) => writtenPaths(value, prefix === '' ? key : `${prefix}.${key}`));
 }
 
-/** What a refusal of this path can offer instead: writable paths beside it, and methods. */
+/** Alternatives to name when a write to this path is rejected: writable neighbouring paths, and methods. */
 export function mutableAlternatives(path: string): string[] {
   const section = path.split('.')[0] ?? '';
   const others = Object.entries(CONFIG_WRITE_METHODS).flatMap(([prefix, methods]) =>

@@ -63,7 +63,7 @@ export const plugins = z
   .prefault({})
   .describe('extensions by id');
 
-/** Where an agent finds help about the product. */
+/** Product documentation for agents. */
 export const documentation = z
   .strictObject({
     enabled: flag(false),

@@ -24,11 +24,11 @@ export const texts = (preset: readonly string[] = []) => Texts.default([...prese
 
 export const LogLevel = z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal']);
 export const Delivery = z.enum(['allow', 'deny']);
-/** When a reply is spoken. `never` and `voice_reply` are other words for `off` and `inbound`. */
+/** Controls spoken replies. `never` and `voice_reply` are aliases of `off` and `inbound`. */
 export const SpeechMode = z.enum(['off', 'always', 'inbound', 'tagged', 'never', 'voice_reply']);
 export const ToolProfile = z.enum(['minimal', 'coding', 'messaging', 'supervisor', 'full']);
 
-/** Where a secret is kept, instead of the secret itself. */
+/** Reference to a stored secret, used instead of its value. */
 export const SecretLocation = z.strictObject({
   source: z.enum(['env', 'file', 'exec']),
   provider: z.string().min(1).max(MAX.name),
@@ -41,7 +41,7 @@ const secretHelp = 'the value, ${VAR}, or a reference: {source, provider, id}';
 export const SecretRef = z.union([z.string().min(1).max(MAX.value), SecretLocation]).describe(secretHelp);
 export type SecretRef = z.infer<typeof SecretRef>;
 
-/** What is shown in place of a secret. Whoever writes it back means that the secret stays; nothing is ever in force with it. */
+/** Shown in place of a secret. Writing it back leaves the secret unchanged; it is never used as a value. */
 export const REDACTED = '[REDACTED]';
 
 /** A secret that guards a route: too short a value is refused. */

@@ -3,7 +3,7 @@ import { texts } from './kinds.ts';
 import { maxKeys } from '../values/max-keys.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
 
-/** What a token of the scope `mcp-client` opens at `/mcp`: nothing that is not named here. */
+/** Permissions of a token with the scope `mcp-client` at `/mcp`. Unnamed tools are denied. */
 export const McpClient = z.strictObject({
   allowlist: texts().describe('tools the client may call'),
   sessionAllowlist: texts().describe('sessions the client may read'),

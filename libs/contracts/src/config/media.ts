@@ -81,7 +81,7 @@ const documentExtraction = z
   })
   .prefault({});
 
-/** What is made of sound, pictures, documents and links. */
+/** Processing of audio, images, documents and links. */
 export const media = z
   .strictObject({
     transcription,

@@ -3,7 +3,7 @@ import { address, count, flag, positive, text, texts } from './kinds.ts';
 import { maxKeys } from '../values/max-keys.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
 
-/** Which models are known and which is meant when none is named. */
+/** Model aliases and the default model. */
 export const models = z
   .strictObject({
     scanOnStartup: flag(false),
@@ -41,7 +41,7 @@ const Compat = z.strictObject({
   nativeWebSearchTool: z.boolean().optional().describe("allows the provider's own web search, which costs extra"),
 });
 
-/** What a model can be trusted with, the most capable first. */
+/** Capability class of a model, the most capable first. */
 export const CapabilityClass = z.enum(['frontier', 'mid', 'small', 'nano']);
 export type CapabilityClass = z.output<typeof CapabilityClass>;
 
@@ -147,7 +147,7 @@ export const embedding = z
   .prefault({})
   .describe('embeddings');
 
-/** Where sign-ins at providers are kept. */
+/** Storage of OAuth profiles. */
 export const oauth = z
   .strictObject({ storage: z.enum(['file', 'encrypted']).default('file') })
   .prefault({})

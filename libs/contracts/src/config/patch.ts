@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What may be left out of a change: everything, at every depth. Lists are replaced whole. */
+/** Makes all fields optional at every depth. Lists are replaced whole. */
 export type DeepPartial<T> = T extends readonly unknown[] ? T : T extends object ? { [K in keyof T]?: DeepPartial<T[K]> | undefined } : T;
 
 /** The schema of a change: the same keys, each optional, and no defaults, so that what was not said stays unsaid. */

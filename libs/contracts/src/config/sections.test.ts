@@ -134,7 +134,7 @@ test('a number outside its range is refused, never clamped', () => {
   assert.ok(sections.webhooks.parse({ token: { source: 'env', provider: 'default', id: 'HOOK' } }).token);
 });
 
-test('the sections a client is told of are objects; the keys at the root beside them are none', () => {
+test('client sections are objects and exclude the scalar root keys', () => {
   for (const name of OBJECT_SECTIONS) assert.equal(typeof defaults[name], 'object', name);
   const rest = SECTION_NAMES.filter((name) => !OBJECT_SECTIONS.includes(name));
   assert.deepEqual(rest, ['tenantId', 'logLevel', 'dataDir', 'agentDir']);

@@ -71,7 +71,7 @@ export type SectionName = keyof typeof sections;
 
 export const SECTION_NAMES = Object.keys(sections) as SectionName[];
 
-/** What counts as a section to a client: objects only, without the keys that stand at the root beside them. */
+/** Sections as clients see them: objects only, without the scalar keys at the root. */
 export const OBJECT_SECTIONS: readonly SectionName[] = SECTION_NAMES.filter((name) => !(name in topLevel));
 
 /** The whole configuration as one schema: unknown sections are refused too. */

@@ -44,7 +44,7 @@ const agentToAgent = z
   })
   .prefault({});
 
-/** What agents may do, and what is written down about it. */
+/** Permissions of agents, and the audit log. */
 export const security = z
   .strictObject({
     logRedaction: flag(true).describe('redacts values that look like secrets from the log; known secrets are always redacted'),

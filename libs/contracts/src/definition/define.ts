@@ -25,7 +25,7 @@ export type EventWord = `${string}:${string}`;
 /** The scope a method asks for. `*` on a token satisfies both; there is no hierarchy between them. */
 export type MethodScope = 'rpc' | 'admin';
 
-/** As what a call stands on record: it shows what is secret, changes something, or takes something away. */
+/** Kind of an audit record: the call reads secrets, changes data, or destroys data. */
 export const AUDIT_KINDS = ['read', 'mutate', 'destructive'] as const;
 export type AuditKind = (typeof AUDIT_KINDS)[number];
 
@@ -35,7 +35,7 @@ export interface Example {
   result: unknown;
 }
 
-/** What one public method promises. Routing, validation, client, CLI, tools and documents are all read from it. */
+/** Declaration of a public method. Routing, validation, client, CLI, tools and reference pages are derived from it. */
 export interface MethodSpec {
   summary: string;
   description?: string;
@@ -46,11 +46,11 @@ export interface MethodSpec {
   chunk?: z.ZodType;
   /** How long a caller waits. Defaults to 30,000; turns say 600,000. */
   deadlineMs?: number;
-  /** Whether calling twice is the same as calling once. */
+  /** Whether repeating a call has no further effect. */
   idempotent?: boolean;
   /** It changes nothing at all: a turn makes such calls side by side. Only of what is idempotent and causes no event. */
   reads?: true;
-  /** As what it stands on record, before it is answered. `mutate` for what admins do and may not be done twice, unless said. */
+  /** Kind of the audit record written before the call is answered. Default: `mutate` for admin methods that are not idempotent. */
   audited?: AuditKind;
   /** Whether an agent may use it as a tool. Defaults to true for scope `rpc`, is never true for `admin`. */
   tool?: boolean;
@@ -65,11 +65,11 @@ export interface MethodSpec {
    */
   sealed?: readonly string[];
   errors?: readonly ErrorCode[];
-  /** Said of what the interface does not promise and the product adds; a test finds what lacks it, and what has it in vain. */
+  /** Marks additions to the interface. A test finds missing and superfluous marks. */
   beyond?: true;
   /** The events that a call causes, while it runs or after it. None when left out: a handler that emits another fails in tests. */
   emits?: readonly EventWord[];
-  /** What calls and their answers look like. A test plays them in the order of declaration, those that end something last. */
+  /** Example calls with results. A test runs them in the order of declaration, with destructive ones last. */
   examples: readonly Example[];
 }
 

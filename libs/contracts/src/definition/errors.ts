@@ -33,7 +33,7 @@ export interface ErrorDetails {
   reason?: string;
   retryable?: boolean;
   retryAfterMs?: number;
-  /** With RESOURCE_EXHAUSTED: so many a minute were exceeded, and not a place that is full. */
+  /** With RESOURCE_EXHAUSTED: a rate limit was exceeded, rather than a queue or quota. */
   rate?: boolean;
   turnId?: string;
   issues?: readonly Issue[];
@@ -59,8 +59,8 @@ export class ServiceError extends Error {
 }
 
 /**
- * As the constructor, for what is said often and is no defect: it does not know where it was made, which is most of what an error
- * costs.
+ * Same as the constructor, but without a stack trace, for frequent errors that are no defects. The stack trace is most of the cost of
+ * an error.
  */
 export function createServiceError(code: ErrorCode, message: string, options: { details?: ErrorDetails } = {}): ServiceError {
   const { stackTraceLimit } = Error;
@@ -72,12 +72,12 @@ export function createServiceError(code: ErrorCode, message: string, options: { 
   }
 }
 
-/** What of the details clients may see. */
+/** Details that clients may see. */
 export type PublicDetails = Pick<ErrorDetails, 'reason' | 'retryable' | 'retryAfterMs' | 'turnId' | 'issues'>;
 
 /**
- * Whether the same call may simply be made again: it may succeed then, and the one that failed has not acted. Decided here for a
- * code alone; whoever throws and knows more says so in the details (docs/decisions/0012).
+ * Whether the call can be repeated: it may succeed later and had no effect so far. Derived from the code; the thrower can override it
+ * in the details (docs/decisions/0012).
  */
 export function isRetryable(code: ErrorCode, { retryable }: Pick<ErrorDetails, 'retryable'>): boolean {
   return retryable ?? RETRYABLE.has(code);
@@ -137,7 +137,7 @@ export function openAiErrorType(status: number): string {
   return OPENAI_TYPES.get(status) ?? 'server_error';
 }
 
-/** What a client may see of an error, in `error.data` on JSON-RPC. */
+/** Error data for clients, in `error.data` of JSON-RPC. */
 export interface ErrorData {
   code: ErrorCode;
   reason?: string;

@@ -12,7 +12,7 @@ const DRAFT_7 = new Set(
     ' ',
   ),
 );
-/** What stands under these is a value and no schema. */
+/** The members of these keywords are values, not schemas. */
 const VALUES = new Set(['default', 'const', 'enum', 'examples']);
 
 /** Every format in a document, with where it stands. A property may be called `format`: that one is a schema. */

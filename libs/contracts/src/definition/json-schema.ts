@@ -4,7 +4,7 @@ import { readMaxKeys } from '../values/max-keys.ts';
 /** OpenRPC builds on draft 7, OpenAPI 3.1 on draft 2020-12. */
 type Target = 'draft-7' | 'draft-2020-12';
 
-/** What `z.toJSONSchema` makes of our schemas. */
+/** The subset of JSON Schema that `z.toJSONSchema` produces for our schemas. */
 export interface JsonSchema {
   [keyword: string]: unknown;
   type?: string | string[];
@@ -24,12 +24,12 @@ const FORMATS: ReadonlySet<string> = new Set(
   ),
 );
 
-/** What a caller may write. */
+/** JSON Schema of the accepted input. */
 export function inputSchema(schema: z.ZodType, target: Target = 'draft-7'): JsonSchema {
   return project(schema, 'input', target);
 }
 
-/** What a reader gets. Objects stay open: results and payloads grow, and readers pass over what they do not know. */
+/** JSON Schema of the output. Objects stay open, because results and payloads grow and readers ignore unknown fields. */
 export function outputSchema(schema: z.ZodType, target: Target = 'draft-7'): JsonSchema {
   return project(schema, 'output', target);
 }
@@ -43,7 +43,7 @@ function project(schema: z.ZodType, io: 'input' | 'output', target: Target): Jso
       if (io === 'output' && zodSchema._zod.def.type === 'object') openUp(zodSchema as z.core.$ZodObject, jsonSchema);
       const names = readMaxKeys(zodSchema);
       if (names !== undefined) jsonSchema.maxProperties = names;
-      // Others are words of zod alone; what they mean stands beside them as a pattern.
+      // Other formats are specific to zod; an equivalent pattern is beside them.
       if (jsonSchema.format !== undefined && !FORMATS.has(jsonSchema.format)) delete jsonSchema.format;
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;

@@ -4,7 +4,7 @@ import { bucketKey, bucketKeyParts, listStreams, subjectPart, subjects, TURNS_LO
 
 const TEXTS = ['ci', 'first=2', 'ops.eu:west@acme', 'a.b', 'a=2eb', '*', '>', 'acme & sons', 'größe', ' ', '=', '.'];
 
-test('any text is one part of a subject, and what is plain stays as it is', () => {
+test('subjectPart encodes any text as one token and keeps plain text', () => {
   for (const text of TEXTS) assert.match(subjectPart(text), /^[A-Za-z0-9_=-]+$/, text);
   assert.equal(subjectPart('Laptop_1-a'), 'Laptop_1-a');
   assert.equal(subjectPart('a.b:c@d'), 'a=2eb=3ac=40d');
@@ -16,11 +16,11 @@ test('two texts never give one part, and a key tells whose it is', () => {
   for (const tenant of TEXTS) for (const id of TEXTS) assert.deepEqual(bucketKeyParts(bucketKey(tenant, id)), { tenant, id });
 });
 
-test('a key that was never made is nobody’s', () => {
+test('bucketKeyParts returns undefined for a foreign key', () => {
   for (const key of ['ci', 'a.b.c', 'a.', '.a', 'a.=61', 'a.=ff', 'a.=zz', 'a.=E4']) assert.equal(bucketKeyParts(key), undefined, key);
 });
 
-test('who may choose an id cannot choose a subject', () => {
+test('a chosen id cannot address another subject', () => {
   assert.equal(subjects.notifyClient('acme.eu', 'a.*'), 'notify.client.acme=2eeu.a=2e=2a');
   assert.notEqual(subjects.notifyClient('a', 'b.c'), subjects.notifyClient('a.b', 'c'));
   assert.throws(() => subjects.turn('a.b'), TypeError);

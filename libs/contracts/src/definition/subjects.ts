@@ -4,7 +4,7 @@ const TOKEN = /^[A-Za-z0-9_-]{1,64}$/;
 /** Into how many groups turns fall: as many streams can share them at the most. It is part of every subject and never changes. */
 const TURN_GROUPS = 16;
 
-/** Every subject of the wire is spelled here and nowhere else. What came from outside is checked or encoded, never trusted. */
+/** All bus subjects. Values from outside are checked or encoded before they become part of a subject. */
 export const subjects = {
   method: (service: ServiceName, method: string) => `rpc.${service}.${method}`,
   operation: (service: ServiceName, operation: string) => `svc.${service}.${operation}`,
@@ -23,10 +23,10 @@ export const subjects = {
   notifyEverybody: 'notify.all.*',
   notifyClients: 'notify.client.*.*',
   cancel: (service: ServiceName) => `ctl.${service}.cancel`,
-  /** What one gateway let through, for the windows of the others. */
+  /** Requests counted by one gateway, for the rate windows of the other gateways. */
   counted: 'ctl.gateway.counted',
   wake: (service: ServiceName) => `ctl.${service}.wake`,
-  /** A turn was ended by somebody else than who runs it. Losing it costs seconds. */
+  /** A turn was ended by a process other than its runner. A lost message costs seconds. */
   turnEnded: 'ctl.sessions.ended',
 } as const;
 
@@ -59,12 +59,12 @@ export function subjectPart(text: string): string {
   return encoded.join('');
 }
 
-/** Where a bucket keeps what belongs to a tenant. */
+/** Bucket key of an entry of a tenant. */
 export function bucketKey(tenant: string, id: string): string {
   return `${subjectPart(tenant)}.${subjectPart(id)}`;
 }
 
-/** What a key of `bucketKey` was made of; undefined for any other. */
+/** Decodes a key of `bucketKey`; undefined for any other key. */
 export function bucketKeyParts(key: string): { tenant: string; id: string } | undefined {
   const parts = key.split('.');
   const [tenant, id] = parts.map(partText);
@@ -91,9 +91,9 @@ export interface LogDefinition {
   storage: 'memory' | 'file';
   /** Together all of `subjects`, where they may be kept in several streams, `<name>_0` and on, which share them. */
   parts?: readonly string[];
-  /** In how many streams, at most as many as there are parts. Who does not say it, as all but the provisioning job, leaves them as they are. */
+  /** Number of streams, at most the number of parts. Unset leaves them unchanged; only the provisioning job sets it. */
   streams?: number;
-  /** On how many servers a copy is kept. Who does not say it, as all but the provisioning job, leaves it as it is. */
+  /** Number of replicas of the stream. Unset leaves it unchanged; only the provisioning job sets it. */
   copies?: number;
 }
 
@@ -136,13 +136,13 @@ export const LOGS: readonly (LogDefinition & Access)[] = [TURNS_LOG, EVENTS_LOG]
 export interface BucketDefinition {
   name: string;
   ttlMs?: number;
-  /** As of a log. */
+  /** Same as for a log. */
   copies?: number;
 }
 
 /** Each live token as the edge sees it, by tenant and id (`bucketKey`). */
 export const TOKENS_BUCKET: BucketDefinition & Access = { name: 'tokens', writers: ['secrets'], readers: ['gateway', 'registry'] };
-/** The key that is written after all others when the tokens were told anew: without it, one that is missing may be as good as ever. */
+/** Key that is written last when all tokens have been published again. Without it, a missing token may still be valid. */
 export const TOKENS_COMPLETE_KEY = 'told';
 /** The effective configuration of each agent, by tenant and agent id (`bucketKey`). */
 export const AGENTS_BUCKET: BucketDefinition & Access = {
@@ -157,7 +157,7 @@ export const CONFIG_BUCKET: BucketDefinition & Access = { name: 'config', writer
  * with the installation.
  */
 export const LEVELS_BUCKET: BucketDefinition & Access = { name: 'levels', ttlMs: 60_000, writers: ['registry'], readers: SERVICES };
-/** Where that bucket keeps it. */
+/** Key of the log levels in that bucket. */
 export const LEVELS_KEY = 'wish';
 /** The restart that goes on, or the last one: who leaves now, and who still waits. */
 export const RESTART_BUCKET: BucketDefinition & Access = { name: 'restart', writers: ['registry'], readers: SERVICES };
@@ -169,7 +169,7 @@ export const SECRETS_BUCKET: BucketDefinition & Access = {
   readers: ['gateway', 'registry', 'sessions'],
 };
 export const SECRETS_CHANGED = 'changed';
-/** What stands for a token once: by the hash of the ticket, whose it is, or that it was used. */
+/** Single-use tickets: by the hash of the ticket, its owner, or a mark that it was used. */
 export const TICKETS_BUCKET = {
   name: 'tickets',
   ttlMs: 60_000,

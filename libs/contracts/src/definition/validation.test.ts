@@ -41,7 +41,7 @@ describe('the wording of refused params', () => {
     says(z.strictObject({ value: z.unknown() }), {}, 'value: expected a value, got nothing');
   });
 
-  test('speaks of the params themselves where there is no path', () => {
+  test('names the params when the fault has no path', () => {
     says(z.strictObject({}), ['a'], 'params: expected object, got array');
   });
 
@@ -149,7 +149,7 @@ describe('rules of a method’s own', () => {
   });
 });
 
-describe('what a refusal may carry', () => {
+describe('error details', () => {
   test('the same issues for machines', () => {
     assert.deepEqual(refusal(z.strictObject({ limit: z.number() }), { limit: 'ten' }).details.issues, [
       { path: 'limit', expected: 'number', received: 'string', message: 'limit: expected number, got string' },

@@ -3,7 +3,7 @@ import { ServiceError, type Issue } from './errors.ts';
 
 const MAX_ISSUES = 10;
 const MAX_NAME = 64;
-/** As many values as a person writes by hand. */
+/** Number of values up to which all faults are reported. */
 const SMALL = 256;
 const ALL_FAULTS = { reportInput: true } as const;
 const FIRST_FAULT = { reportInput: true, abortEarly: true } as const;
@@ -19,8 +19,8 @@ export function parseParams<T extends z.ZodType>(schema: T, value: unknown): z.o
 }
 
 /**
- * Parses what a stranger sent. Reading ends at the first fault, so that what is wrong a million times costs no more than what is
- * wrong once. What is small is then read again to its end, because a person wants all faults at once.
+ * Parses untrusted input. Validation stops at the first fault, so that a million faults cost no more than one. Small inputs are then
+ * validated completely, so that a person sees all faults at once.
  */
 export function validate<T extends z.ZodType>(schema: T, value: unknown): z.ZodSafeParseResult<z.output<T>> {
   const parsed = schema.safeParse(value, FIRST_FAULT);
@@ -57,7 +57,7 @@ function expand(issue: ZodIssue, above: Path): Issue[] {
   }
 }
 
-/** Counts no further than it must, and holds no call for each level: what came may be nested as deep as it is long. */
+/** Stops counting at the limit and does not recurse, because untrusted input can be nested as deep as it is long. */
 function isSmall(value: unknown): boolean {
   const found = [value];
   for (const each of found) {
@@ -69,7 +69,7 @@ function isSmall(value: unknown): boolean {
   return true;
 }
 
-/** What is wrong within the one form that was meant; where several or none could be meant, what the forms are. */
+/** Returns the faults within the matching union member. If several or no members match, lists the alternatives. */
 function expandUnion(issue: z.core.$ZodIssueInvalidUnion, path: Path): Issue[] {
   if (issue.discriminator !== undefined) {
     const options = property(issue, 'options');

@@ -84,7 +84,7 @@ export const GraphNodeInput = z
   .transform((node, ctx) => resolveAliases(node, spellings, ctx))
   .pipe(GraphNode);
 
-/** What `graph.define` takes. Cycles, unknown dependencies and double ids are found by the service. */
+/** Params of `graph.define`. The service detects cycles, unknown dependencies and duplicate ids. */
 export const GraphDefinition = z.strictObject({
   nodes: z.array(GraphNodeInput).min(1).max(20),
   label: z.string().min(1).max(200).optional(),

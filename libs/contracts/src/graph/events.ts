@@ -6,7 +6,7 @@ import { MAX, boundedString } from '../values/sizes.ts';
 export const NodeStatus = z.enum(['pending', 'ready', 'running', 'completed', 'failed', 'skipped']);
 export const GraphStatus = z.enum(['running', 'completed', 'failed', 'cancelled']);
 
-/** How graphs come along. */
+/** Progress of graphs. */
 export const graphEvents = defineEvents({
   'graph:started': {
     summary: 'A graph started.',

@@ -6,7 +6,7 @@ import { MAX } from '../values/sizes.ts';
 const Agents = z.array(AgentId).min(2).max(MAX.few);
 const Text = z.string().min(1).max(MAX.text);
 
-/** What `type_config` must be for each `type_id`. */
+/** Schema of `type_config` for each `type_id`. */
 export const nodeTypeConfigs = {
   agent: z.strictObject({ agent: AgentId, model: Text.optional(), max_steps: z.int().positive().optional() }),
   debate: z.strictObject({ agents: Agents, rounds: z.int().min(1).max(5).default(2), synthesizer: AgentId.optional() }),

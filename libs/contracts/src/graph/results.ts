@@ -10,7 +10,7 @@ const name = boundedString(MAX.name);
 const Output = boundedString(MAX.payload).nullable().describe('null until the node has completed');
 const Outputs = z.record(boundedString(MAX.name), Output).check(maxKeys(MAX.many)).describe('by node id');
 
-/** Something about a graph that is allowed and probably not meant. */
+/** A valid but probably unintended property of a graph. */
 export const GraphWarning = z.object({
   type: z.enum([
     'typed_node_agentid_ignored',
@@ -73,7 +73,7 @@ export const GraphProgress = z.object({
   durationMs: DurationMs.optional(),
 });
 
-/** The graphs of late, and how busy all replicas are with them. */
+/** Recent graphs, and the load of all replicas. */
 export const GraphOverview = z.object({
   graphs: z
     .array(

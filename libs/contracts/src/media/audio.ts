@@ -5,7 +5,7 @@ import { MAX, boundedString } from '../values/sizes.ts';
 
 export const Language = z.string().min(2).max(35).describe('language tag, for example en or pt-BR; detected by default');
 
-/** What was said. */
+/** Transcribed speech. */
 export const Transcript = z.object({
   text: boundedString(MAX.text),
   language: boundedString(MAX.name).optional(),

@@ -13,7 +13,7 @@ export const GeneratedImage = z.discriminatedUnion('success', [
   z.object({ success: z.literal(false), error: boundedString(MAX.line) }),
 ]);
 
-/** What a model sees in a picture or a film. */
+/** Description of an image or a video by a model. */
 export const VisualDescription = z.object({
   description: boundedString(MAX.text),
   provider: boundedString(MAX.name),

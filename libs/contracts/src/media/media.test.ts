@@ -11,7 +11,7 @@ test('base64 is standard or URL-safe, padded or not, with white space in it or n
     assert.deepEqual(parseParams(params, { audio }), { audio }, audio);
 });
 
-test('what is no base64 is refused where the answer has no place for an error', () => {
+test('invalid base64 is rejected when the result has no error field', () => {
   for (const audio of ['', ' ', '=', 'A', 'AAAAA', 'AA=A', 'A===', 'AA*A', 'data:audio/ogg;base64,AAAA'])
     assert.throws(
       () => parseParams(params, { audio }),

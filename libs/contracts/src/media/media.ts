@@ -39,7 +39,7 @@ const provider = {
   model: boundedString(MAX.name).optional(),
 };
 
-/** Which kinds of media can be worked on, and who does it. */
+/** Supported kinds of media and their providers. */
 export const MediaProviders = z.object({
   providers: z.object({
     stt: z.object({ ...provider, fallbackProviders: z.array(boundedString(MAX.name)).max(MAX.many).optional() }),

@@ -4,7 +4,7 @@ import { defineEvents } from '../definition/define.ts';
 
 const took = { timestamp: Timestamp, agentId: AgentId, durationMs: DurationMs };
 
-/** How memories were looked for and looked through. No payload says what was asked or found. */
+/** Searches and inspections of memories. No payload contains queries or results. */
 export const memoryEvents = defineEvents({
   'memory:recalled': {
     beyond: true,

@@ -7,7 +7,7 @@ import { MemoryEntry, MemoryType, TrustLevel } from './entry.ts';
 
 export const MemorySearchResult = z.object({ results: z.array(MemoryEntry).max(MAX.all).describe('best first') });
 
-/** What is kept, counted. */
+/** Counts of stored memories. */
 export const MemoryStats = z.object({
   totalEntries: Count,
   dbSizeBytes: Count,

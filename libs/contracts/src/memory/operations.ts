@@ -8,7 +8,7 @@ const CALLERS = ['sessions'] as const;
 /** A turn waits for it. */
 const RECALL_MS = 2_000;
 
-/** What one turn of an agent is reminded of. */
+/** Memories that are injected into one turn. */
 const Recalled = z.object({
   id: boundedString(MAX.id),
   content: boundedString(MAX.text),
@@ -33,7 +33,7 @@ const Captured = z.strictObject({
   unlessAlike: Rate.optional().describe('similarity above which an existing memory is kept instead'),
 });
 
-/** What the turns of agents ask and tell. Both are made for the client of the turn. */
+/** Memory operations of agent turns. Both are called for the client of the turn. */
 export const memoryOperations = defineOperations({
   'memory.recall': {
     summary: 'Returns an agent’s memories that are relevant for a query.',

@@ -6,7 +6,7 @@ import { MAX, boundedString } from '../values/sizes.ts';
 
 const timestamp = Timestamp;
 
-/** What one model call used and cost. */
+/** Usage and cost of one model call. */
 export const TokenUsage = z.object({
   timestamp,
   traceId: boundedString(MAX.id),
@@ -112,7 +112,7 @@ const diagnosticEvents = defineEvents({
   },
 });
 
-/** What the product observes about itself. */
+/** Events about the product itself. */
 export const observabilityEvents = defineEvents({
   ...meterEvents,
   ...diagnosticEvents,

@@ -16,7 +16,7 @@ export const RootCause = z.object({
   suggestedNextSteps: z.array(boundedString(MAX.line)).max(MAX.many),
 });
 
-/** What was left out of a report, and why. */
+/** Omitted parts of a report, with the reason. */
 export const Truncation = z.object({
   field: boundedString(MAX.name),
   reason: boundedString(MAX.line),
@@ -69,7 +69,7 @@ const Coverage = z.object({
   }),
 });
 
-/** What happened in a session, from logged evidence alone: the same session always gives the same verdict. */
+/** Explanation of a session from logged evidence. The same session always gives the same verdict. */
 export const IncidentReport = z.object({
   schemaVersion: z.literal(1),
   sessionKey: SessionKey.nullable().describe('null if the trace has no session'),

@@ -11,7 +11,7 @@ const Finding = z.object({
   hint: boundedString(MAX.line),
 });
 
-/** How all sessions of a window fared, from logged evidence alone. */
+/** Summary of all sessions in a time window, from logged evidence. */
 export const FleetHealthReport = z.object({
   schemaVersion: z.literal(1),
   windowHours: z.number().nonnegative(),

@@ -28,7 +28,7 @@ export const ProviderBilling = z.object({
 
 export const HourlyUsage = z.object({ hour: z.int().min(0).max(23), tokens: Count });
 
-/** What prompt caching hit, missed and saved, over all providers. */
+/** Prompt cache hits, misses and savings over all providers. */
 export const PromptCacheStats = z.object({
   totalHits: Count,
   totalMisses: Count,

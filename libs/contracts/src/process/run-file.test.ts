@@ -12,7 +12,7 @@ test('a run file is what was written, less what has another shape', () => {
   assert.deepEqual(parseRunFile('{"url":"http://127.0.0.1:5000"}'), { ...run, processes: [] });
 });
 
-test('one that is half written or of another program says nothing', () => {
+test('parseRunFile returns undefined for incomplete or foreign files', () => {
   for (const text of ['', '{"url":', '[]', 'null', '{"url":5,"processes":[]}', '{"url":"nonsense","processes":[]}'])
     assert.equal(parseRunFile(text), undefined, text);
 });

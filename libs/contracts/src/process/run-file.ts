@@ -4,7 +4,7 @@ export const RunningProcess = z.object({
   service: z.string(),
   replica: z.string(),
   pid: z.int(),
-  ports: z.record(z.string(), z.int()).describe('Where it listens, by what for.'),
+  ports: z.record(z.string(), z.int()).describe('Listening ports by purpose.'),
   log: z.string(),
 });
 /** One process of those that run on this machine. */
@@ -21,7 +21,7 @@ export interface RunFile {
 
 const Written = z.object({ url: z.url(), processes: z.array(z.unknown()).catch([]) });
 
-/** What a launcher wrote. Text that is half written or of another shape says nothing, and so does a process that is. */
+/** Parses the file of a launcher. Returns undefined for incomplete text or another shape, and skips incomplete processes. */
 export function parseRunFile(text: string): RunFile | undefined {
   try {
     const { url, processes } = Written.parse(JSON.parse(text));

@@ -35,7 +35,7 @@ export const AgentCreated = z.object({
 
 export const AgentUpdated = z.object({ agentId: AgentId, config: JsonObject, updated: z.literal(true), notInForce });
 
-/** What an update would have done; nothing was written. */
+/** Effect that an update would have; nothing was written. */
 export const AgentUpdateChecked = z.object({
   agentId: AgentId,
   dryRun: z.literal(true),

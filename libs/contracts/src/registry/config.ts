@@ -11,7 +11,7 @@ import { ConfigInForce } from './config-in-force.ts';
 const Section = z.string().min(1).max(128);
 const Sha = z.string().min(1).max(128).describe('version name of config.history, or a unique prefix');
 
-/** What a write may say besides what it writes. No section is called like one of them. */
+/** Options of a write. No section has one of these names. */
 export const CONFIG_WRITE_OPTIONS = {
   baseSha: Sha.optional().describe('base version; the write fails with ABORTED if the head has moved'),
   message: boundedString(MAX.line).optional().describe('reason, shown in the history'),
@@ -52,7 +52,7 @@ export const ConfigRolledBack = z.object({
   restarting: z.literal(true),
 });
 
-/** What a write with `dryRun` would have done. */
+/** Effect that a write with `dryRun` would have. */
 export const ConfigChecked = z.object({
   dryRun: z.literal(true),
   valid: z.boolean(),
@@ -68,7 +68,7 @@ export const ConfigCollected = z.object({
   dryRun: z.literal(true).optional(),
 });
 
-/** One change of the configuration, and who made it. */
+/** One version of the configuration, with its author. */
 export const ConfigVersion = z.object({
   sha: boundedString(MAX.name),
   date: IsoTime,
@@ -82,7 +82,7 @@ export const ConfigVersion = z.object({
   reason: boundedString(MAX.line).optional().describe('reason of the automatic rollback'),
 });
 
-/** Which layer says what a key is, and where that layer is. */
+/** The layer that sets a key, and its location. */
 export const ConfigOrigin = z.object({
   layer: z.enum(['default', 'preset', 'file', 'stored', 'environment']),
   from: boundedString(MAX.path).optional().describe('the file, or the variable'),
@@ -224,7 +224,7 @@ const configWrites = defineMethods({
   },
 });
 
-/** After the writes, because their examples speak of versions that there must be. */
+/** Declared after the writes, because the examples use versions that the writes create. */
 const configVersions = defineMethods({
   'config.history': {
     summary: 'Lists the versions of the configuration, newest first.',

@@ -68,7 +68,7 @@ const providerEvents = defineEvents({
   },
 });
 
-/** What changes in the control plane. */
+/** Changes of the control plane. */
 export const registryEvents = defineEvents({
   'config:patched': {
     summary: 'A configuration change took effect.',

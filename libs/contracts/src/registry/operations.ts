@@ -17,11 +17,11 @@ export const VisibleAgent = z.object({
   status: z.enum(['active', 'suspended']),
 });
 
-/** As many texts as clients send at once. */
+/** Maximum number of texts that OpenAI clients send in one request. */
 const MAX_TEXTS = 2_048;
 const MAX_DIMENSIONS = 65_536;
 
-/** What the edge needs of the control plane beyond the public methods. */
+/** Control plane operations for the gateway. */
 export const registryOperations = {
   'models.visible': {
     summary: 'Returns the model names for /v1 clients.',

@@ -29,14 +29,14 @@ test('a kind nobody knows is refused with the three there are', () => {
   refused({ everyMs: 1000 }, `${kinds}, got nothing`);
 });
 
-test('what a kind needs is missed by name', () => {
+test('a missing field of a schedule kind is named', () => {
   refused({ kind: 'cron' }, 'schedule.expr: expected string, got nothing');
   refused({ kind: 'interval' }, 'schedule.everyMs: expected number, got nothing');
   refused({ kind: 'once', at: '2030-01-01' }, 'schedule.at: expected a date and time of ISO 8601, got string');
   refused(undefined, 'schedule: expected object, got nothing');
 });
 
-test('what a kind of schedule does not use is ignored, what no kind has is refused', () => {
+test('fields of other schedule kinds are ignored, unknown fields are rejected', () => {
   const whole = { expr: '* * * * *', tz: 'Nowhere', everyMs: 1000, at: 'never' };
   assert.deepEqual(parseParams(CronSchedule, { ...whole, kind: 'interval' }), { kind: 'interval', everyMs: 1000 });
   assert.deepEqual(parseParams(CronSchedule, { ...whole, kind: 'cron', tz: 'UTC' }), { kind: 'cron', expr: '* * * * *', tz: 'UTC' });

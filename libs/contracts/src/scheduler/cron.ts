@@ -13,7 +13,7 @@ export const TimeZone = z
   .refine(isTimeZone, { error: 'a time zone such as Europe/Oslo or UTC' })
   .describe('IANA name; default: scheduler.cron.defaultTimezone');
 
-/** One flat object on the wire: what a kind does not use may be there all the same. */
+/** The schedule is one flat object, so fields of other kinds may be present. */
 const unused = z.unknown().optional().describe('ignored for this kind');
 
 const CronKind = z
@@ -64,7 +64,7 @@ const kind = z.enum(['cron', 'interval', 'once']);
 const nextRunAtMs = Timestamp.nullable().describe('null if it will not fire again');
 const id = boundedString(MAX.id);
 
-/** What `cron.status` says of a job. */
+/** State of a job in `cron.status`. */
 export const CronJobStatus = z.object({
   id,
   name: JobName,

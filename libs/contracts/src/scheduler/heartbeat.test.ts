@@ -37,7 +37,7 @@ test('heartbeat.update and its section take the same values within the same boun
   );
 });
 
-test('a heartbeat has no tool policy of its own unless one is set', () => {
+test('a heartbeat inherits the tool policy unless one is set', () => {
   assert.deepEqual(section.parse({}), {});
   assert.deepEqual(section.parse({ toolPolicy: {} }), { toolPolicy: { profile: 'full', allow: [], deny: [] } });
 });

@@ -4,7 +4,7 @@ import { heartbeatSettings, heartbeatTarget } from '../config/agent-session.ts';
 import { defineMethods } from '../definition/define.ts';
 import { MAX } from '../values/sizes.ts';
 
-/** How one agent's heart stands. What has not happened yet is null. */
+/** State of an agent's heartbeat. Times of events that have not happened are null. */
 export const HeartbeatState = z.object({
   agentId: AgentId,
   enabled: z.boolean(),
@@ -21,7 +21,7 @@ export type HeartbeatState = z.infer<typeof HeartbeatState>;
 
 export const HeartbeatStates = z.object({ agents: z.array(HeartbeatState).max(MAX.all) });
 
-/** What is set for this agent alone, and what holds once the defaults are filled in. */
+/** Settings of this agent, and the effective settings with defaults. */
 export const HeartbeatConfig = z.object({ agentId: AgentId, perAgent: JsonObject, effective: JsonObject });
 
 export const HeartbeatUpdated = z.object({ agentId: AgentId, config: JsonObject, updated: z.literal(true) });

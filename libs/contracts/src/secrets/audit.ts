@@ -4,7 +4,7 @@ import { AUDIT_KINDS, defineOperations, SERVICES } from '../definition/define.ts
 import { maxKeys } from '../values/max-keys.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
 
-/** What a call is on record as, before it is made. Whose it is says the principal. */
+/** Audit record of a call, written before the call is made. The principal is its owner. */
 const Act = z.strictObject({
   id: boundedString(MAX.id),
   method: boundedString(MAX.name),
@@ -37,7 +37,7 @@ export const AuditRecord = Act.extend({
 });
 export type AuditRecord = z.infer<typeof AuditRecord>;
 
-/** Calls of one caller to one method that changed nothing and ended alike. */
+/** Read calls of one caller to one method with the same outcome. */
 const AuditLook = Act.omit({ kind: true }).extend({
   outcome: AuditOutcome,
   code: boundedString(MAX.name).optional(),
@@ -46,7 +46,7 @@ const AuditLook = Act.omit({ kind: true }).extend({
 });
 export type AuditLook = z.infer<typeof AuditLook>;
 
-/** Where a chain ends. */
+/** Head of the audit chain. */
 export const AuditHead = z.object({ seq: Count, hash: boundedString(MAX.id) });
 export type AuditHead = z.infer<typeof AuditHead>;
 

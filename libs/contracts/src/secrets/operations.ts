@@ -5,7 +5,7 @@ import { defineOperations, SERVICES } from '../definition/define.ts';
 
 export const SecretName = boundedString(MAX.name).regex(/^[A-Z][A-Z0-9_]{0,255}$/);
 
-/** What a value of the longest kind is when it is sealed: three bytes a character, in base64, and what stands before it. */
+/** Size of the longest value as a JWE: three bytes a character, in base64url, plus the header. */
 const MAX_SEALED = 34_000;
 
 const Origin = boundedString(MAX.url)
@@ -24,7 +24,7 @@ const PublicKey = boundedString(43).regex(/^[A-Za-z0-9_-]{43}$/);
 /** The operation that says what secret params are sealed to. */
 export const SEALING_KEY = 'secrets.sealingKey';
 
-/** Who asks for a secret: the answer is sealed to its key, and opens for this call alone. */
+/** The process that requests a secret. The result is encrypted to its key, for this call only. */
 const SecretAsker = z.strictObject({
   service: z.enum(SERVICES),
   key: PublicKey.describe('X25519 public key of the calling process, base64url'),

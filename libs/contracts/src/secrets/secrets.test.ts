@@ -28,7 +28,7 @@ test('an event about secrets names an agent only where one is involved', () => {
   assert.deepEqual(sessionsEvents['security:warn'].payload.parse(warned), warned);
 });
 
-test('what is secret in a call is declared with the method, and can be sealed', () => {
+test('secret fields are declared with the method and can be sealed', () => {
   const sealing = [...callables.values()].filter(({ sealed }) => sealed !== undefined);
   assert.deepEqual(
     sealing.map(({ name, sealed }) => [name, sealed?.params, sealed?.result]),

@@ -46,7 +46,7 @@ export const AgentCancelled = z.object({
 
 const turnId = 'turn_5Qm8Zr1nY0cVh3Kd7LsXwB';
 
-/** What prompt caching hit, missed and saved. */
+/** Prompt cache hits, misses and savings of an agent. */
 export const AgentCacheStats = z.object({
   agentId: AgentId.optional(),
   cacheHits: Count,

@@ -5,7 +5,7 @@ import { MAX, boundedString } from '../values/sizes.ts';
 
 const used = z.object({ tokens: Count, costUsd: z.number().nonnegative() });
 
-/** What models are asked for that is no turn counts in the same budgets. */
+/** Model calls outside of turns count in the same budgets. */
 export const budgetOperations = defineOperations({
   'budgets.spend': {
     summary:

@@ -26,7 +26,7 @@ const EarlierMessage = z.object({
   untrusted: z.literal(true).optional().describe('parts may come from outside the conversation'),
 });
 
-/** What a tool answered in a turn, where all of it is kept. */
+/** Id of a stored tool result of a turn. */
 const ResultId = z
   .string()
   .max(MAX.id)
@@ -43,8 +43,8 @@ const Found = z.object({
 });
 
 /**
- * What an agent has to look up what was said earlier in the conversation that it is in, and that its model is told no more word by
- * word. They are offered to a turn where there is such a thing. No client reaches them but through a turn.
+ * Tools to look up earlier messages of the current conversation that are no longer in the prompt. They are offered when such messages
+ * exist. Clients reach them through a turn only.
  */
 export const contextToolOperations = defineOperations({
   'ctx.search': {

@@ -35,7 +35,7 @@ export const CallerTools = z.strictObject({
 });
 export type CallerTools = z.infer<typeof CallerTools>;
 
-/** What was said around the message of a turn that keeps nothing; its caller kept it. */
+/** Messages around the message of a stateless turn; the caller stores them. */
 export const TurnMessage = z.discriminatedUnion('role', [
   z.strictObject({ role: z.literal('user'), text }),
   z.strictObject({ role: z.literal('assistant'), text, toolCalls: z.array(CallerToolCall).max(MAX.many).optional() }),

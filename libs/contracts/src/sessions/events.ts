@@ -128,7 +128,7 @@ const securityEvents = defineEvents({
   },
 });
 
-/** What ends a turn before it has said all. */
+/** Reasons that abort a turn before its end. */
 export const AbortReason = z.enum([
   'user_stop',
   'budget_exceeded',
@@ -162,7 +162,7 @@ const executionEvents = defineEvents({
   },
 });
 
-/** Answers that say that there is nothing to be said. */
+/** Kinds of answers that are not delivered. */
 export const FilteredReason = z.enum(['no_reply', 'silent', 'heartbeat_ok', 'empty']);
 export type FilteredReason = z.infer<typeof FilteredReason>;
 
@@ -202,7 +202,7 @@ const approvalEvents = defineEvents({
   },
 });
 
-/** What the owner of conversations tells the other services. */
+/** Events of conversations for other services. */
 export const sessionsEvents = defineEvents({
   ...messageEvents,
   ...sessionLifeEvents,

@@ -3,7 +3,7 @@ import { Count, Timestamp } from '../values/common.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
 import { TurnId } from './turns.ts';
 
-/** The beginning of a SHA-256, in hexadecimal: the same of the same text, and nothing that was said. */
+/** Prefix of a SHA-256 in hexadecimal. Equal texts have equal digests, and the digest reveals no text. */
 const Digest = boundedString(MAX.name);
 
 /** A tool that was called in a step: what with, by a digest alone, and what came of it. Without an outcome none came. */
@@ -17,7 +17,7 @@ export const ToolEvidence = z.object({
 });
 export type ToolEvidence = z.infer<typeof ToolEvidence>;
 
-/** One step of a turn: how long its model took, for its first word and for all, what it cost, and the tools it called. */
+/** One step of a turn: time to first token, duration, cost, and tool calls. */
 export const StepEvidence = z.object({
   step: Count,
   ms: z.number(),
@@ -45,7 +45,7 @@ const ToldEvidence = z
   })
   .describe('prompt before the question');
 
-/** What was odd about what a turn was told, by names and numbers alone. */
+/** Findings of the input screening, as names and numbers only. */
 export const Screened = z.object({
   score: z.number().min(0).max(1),
   risk: z.enum(['low', 'medium', 'high']),
@@ -54,7 +54,7 @@ export const Screened = z.object({
 });
 export type Screened = z.infer<typeof Screened>;
 
-/** How a turn went, in numbers, references and digests. */
+/** Trace of a turn as numbers, references and digests. */
 export const TurnEvidence = z.object({
   model: boundedString(MAX.name).optional(),
   told: ToldEvidence.optional(),
@@ -89,7 +89,7 @@ export const TurnEvidence = z.object({
 });
 export type TurnEvidence = z.infer<typeof TurnEvidence>;
 
-/** A turn of a conversation and its evidence, which turns of commands have none of. */
+/** A turn of a conversation with its evidence; command turns have no evidence. */
 export const EvidentTurn = z.object({
   turnId: TurnId,
   turn: Count.describe('number of the turn'),

@@ -24,7 +24,7 @@ export const ResponseState = z.object({
 });
 export type ResponseState = z.infer<typeof ResponseState>;
 
-/** What a later response goes on from. */
+/** Conversation that a later response continues. */
 const Talk = z.object({
   message: text,
   history: z.array(TurnMessage).max(MAX.messages).optional(),
@@ -35,7 +35,7 @@ const Talk = z.object({
 const one = z.strictObject({ turnId: TurnId });
 const large = ['echo', 'result', 'said', 'pieces', 'failure'];
 
-/** What the edge needs for responses that are kept; `turns.once` makes them. */
+/** Operations of the gateway for stored responses, which `turns.once` creates. */
 export const responseOperations = {
   'responses.get': {
     summary: 'Returns the state and text of a response.',

@@ -30,7 +30,7 @@ export const SessionSummary = z.object({
   totalTokens: Count.optional(),
 });
 
-/** One session with all that was said in it. */
+/** A session with all its messages. */
 export const SessionExport = z.object({
   sessionKey: SessionKey,
   label: SessionLabel.optional(),
@@ -41,7 +41,7 @@ export const SessionExport = z.object({
   updatedAt: Timestamp,
 });
 
-/** The last that is seen of a deleted session. */
+/** The last event of a deleted session. */
 export const SessionTranscript = z.object({ messages: z.array(SessionMessage).max(MAX.all), metadata: JsonObject, messageCount: Count });
 
 export const SessionStatus = z.object({
@@ -75,7 +75,7 @@ export const CompactionResult = z.object({
   tokensAfter: Count.optional(),
 });
 
-/** What was cleared of a conversation, in numbers alone. */
+/** Counts of the data that a reset removed. */
 export const ConversationReset = z.object({
   sessionKey: SessionKey,
   lcdRowsDeleted: Count,

@@ -1,4 +1,4 @@
-/** What a call of a model causes. */
+/** Events that a model call causes. */
 export const MODEL_EVENTS = [
   'observability:token_usage',
   'model:fallback_attempt',
@@ -8,7 +8,7 @@ export const MODEL_EVENTS = [
   'provider:recovered',
 ] as const;
 
-/** What a turn causes by itself; its tools declare their own. */
+/** Events that a turn causes; tools declare their own. */
 export const TURN_EVENTS = [
   'message:received',
   'message:streaming',

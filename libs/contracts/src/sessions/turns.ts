@@ -6,11 +6,11 @@ import { MAX, boundedString } from '../values/sizes.ts';
 import { CallerToolCall, CallerTools, JsonFormat, TurnMessage } from './conversation.ts';
 import { TURN_EVENTS } from './turn-events.ts';
 
-/** What one agent turn answers, over every transport. */
+/** Result of an agent turn, equal on all transports. */
 export const TurnResult = z.object({ response: boundedString(MAX.payload), tokensUsed: TokensUsed, finishReason: FinishReason });
 export type TurnResult = z.infer<typeof TurnResult>;
 
-/** What a turn that keeps nothing answers. */
+/** Result of a stateless turn. */
 export const StatelessResult = TurnResult.extend({
   toolCalls: z.array(CallerToolCall).max(MAX.many).optional().describe('with finishReason tool_calls: calls for the caller to execute'),
 });
@@ -52,7 +52,7 @@ export const FullFor = z.object({
 });
 export type FullFor = z.infer<typeof FullFor>;
 
-/** What a turn says before it ends. */
+/** Frames of a turn before its end. */
 const progress = [
   z.object({
     ...said,
@@ -96,7 +96,7 @@ export const TurnFrame = z.discriminatedUnion('type', [
 ]);
 export type TurnFrame = z.infer<typeof TurnFrame>;
 
-/** The channel of what webhooks bring: what is said there strangers may have written. */
+/** Channel of webhook messages, whose content is untrusted. */
 export const WEBHOOK_CHANNEL = 'webhook';
 
 /** How a session is named by a route: its formatted key, or its parts. */
@@ -135,7 +135,7 @@ export const StatelessTurn = z.strictObject({
 });
 export type StatelessTurn = z.infer<typeof StatelessTurn>;
 
-/** What an answer on `/v1` is known by: the same for everybody who gets it. */
+/** Identity of an answer on `/v1`, equal for all its readers. */
 export const AnswerHead = z.object({ id: boundedString(MAX.id), created: z.int().nonnegative().describe('seconds') });
 export type AnswerHead = z.infer<typeof AnswerHead>;
 
@@ -213,7 +213,7 @@ export const turnOperations = {
       lastFrame: z.int().nonnegative().optional(),
       result: StatelessResult.optional(),
       failure: TurnFailure.optional(),
-      /** What a turn has said, as it was kept last, and the number of the frame that comes after; of one that has ended, all of it. */
+      /** Stored text of the turn so far and the number of the next frame; the whole text of an ended turn. */
       soFar: z.object({ text: boundedString(MAX.payload), frame: z.int().nonnegative(), fence: z.int().nonnegative() }).optional(),
     }),
     idempotent: true,

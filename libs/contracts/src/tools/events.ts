@@ -3,7 +3,7 @@ import { Count, DurationMs, Timestamp } from '../values/common.ts';
 import { defineEvents } from '../definition/define.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
 
-/** What happens to skills. */
+/** Changes of skills. */
 export const toolsEvents = defineEvents({
   'skill:loaded': {
     summary: 'A skill was loaded and is available to agents.',

@@ -59,6 +59,6 @@ test('a test needs a server, by name or as a whole', () => {
   assert.deepEqual(parseParams(tried, { transport: 'stdio', command: 'mcp-files' }), { transport: 'stdio', command: 'mcp-files' });
 });
 
-test('what nobody declared is refused', () => {
+test('undeclared fields are rejected', () => {
   refused(connect, { name: 'files', port: 80 }, 'port: expected no such parameter, got an unknown name');
 });

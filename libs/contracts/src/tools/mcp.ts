@@ -93,7 +93,7 @@ const settings = {
 const spellings = { server_name: ['name', 'serverId'] };
 const named = { server_name: McpServerName, name: McpServerName, serverId: McpServerName };
 
-/** A server that is configured already. What comes out has `server_name`. */
+/** A configured server. The output has `server_name`. */
 export const McpServerRef = z
   .strictObject(named)
   .partial()

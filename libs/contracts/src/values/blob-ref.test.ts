@@ -9,13 +9,13 @@ import { callables, type MethodName } from '../catalog/contracts.ts';
 const ALL = '*';
 const served = [...callables.values()].filter(({ name }) => !unserved.has(name as MethodName));
 
-/** What is left of a message when the named fields are not in it, at worst. */
+/** Maximum size of a message without the named fields. */
 function rest(schema: z.ZodType, named: ReadonlySet<string>): number {
   if (named.has(ALL)) return 0;
   return [...largestFields(schema)].reduce((bytes, [field, most]) => bytes + (named.has(field) ? 0 : most), 2);
 }
 
-describe('what may be larger than a message is named in blobs', () => {
+describe('fields that can exceed a message are named in blobs', () => {
   test('in each contract that somebody serves: without the named fields, params and result always fit', () => {
     assert.ok(served.length > 25, `${served.length} are served`);
     const missing = served.flatMap(({ name, spec: { blobs = [], params, result } }) =>

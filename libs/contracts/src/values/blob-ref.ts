@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { MAX, boundedString } from './sizes.ts';
 
-/** What is longer than this, of the fields that a contract names in `blobs`, does not ride the bus. */
+/** Size above which the fields named in `blobs` travel through the blob store instead of the bus. */
 export const INLINE_BYTES = 65_536;
 
 /** The type of a field that does not ride the bus: whatever has it is between services, and no client may ask for it by its id. */
 export const PAYLOAD_TYPE = 'application/vnd.switchyard.payload+json';
 
-/** Names bytes that are kept in the blob store until they expire. Of use to services of the same tenant alone. */
+/** Reference to bytes in the blob store, which keeps them until they expire. Only services of the same tenant can read them. */
 export const BlobRef = z.strictObject({
   id: z.string().regex(/^blob_[0-9A-Za-z]{22}$/),
   size: z.int().nonnegative(),

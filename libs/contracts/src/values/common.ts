@@ -7,9 +7,9 @@ export const AgentId = z
   .max(64)
   .regex(/^[a-z0-9_-]{1,64}$/)
   .describe('lower-case letters, digits, - and _');
-/** Who does a piece of work. Where the agent is the thing asked for, one that nobody knows is NOT_FOUND instead. */
+/** The agent that performs the work. Methods about an agent return NOT_FOUND for an unknown one instead. */
 export const ActingAgentId = AgentId.describe('default: the default agent; an unknown agent is INVALID_ARGUMENT');
-/** What a caller chooses as the id of something: a token, a session, a job. */
+/** An id that a caller chooses: of a token, a session or a job. */
 export const CallerId = boundedString(MAX.id)
   .regex(/^[A-Za-z0-9._:@-]{1,128}$/)
   .describe('1 to 128 letters, digits and . _ : @ -');
@@ -22,7 +22,7 @@ export const TokenTenant = z
   .max(64)
   .regex(/^[A-Za-z0-9._@-]{1,64}$/)
   .describe('another tenant; requires a token of scope * in the tenant of the installation');
-/** Whose sessions a token may read and write: those of its tenant, or only those that it made. */
+/** Sessions that a token may read and write: all of its tenant, or those that it created. */
 export const SessionAccess = z.enum(['tenant', 'own']);
 export const Scope = z.enum(TOKEN_SCOPES);
 export const Scopes = z.array(Scope).max(MAX.words);
@@ -33,7 +33,7 @@ export const SessionKey = z
   .max(2048)
   .describe('[agent:<id>:]<tenant>:<user>:<channel>[:peer:<p>][:guild:<g>][:thread:<t>]');
 
-/** Who speaks where; what is left out is filled from the caller. The tenant never comes from here. */
+/** Parts of a session key. Missing parts are filled from the caller. The tenant is always that of the caller. */
 export const SessionParts = z.strictObject({
   tenantId: z.string().min(1).max(64).optional(),
   userId: CallerId.optional(),

@@ -15,7 +15,7 @@ export function maxKeys(maximum: number): z.core.$ZodCheck<Record<string, unknow
   return check;
 }
 
-/** How many names a record has at most; undefined where nothing says so, and for what is no record. */
+/** Returns the maximum number of keys of a record schema; undefined without one or for other schemas. */
 export function readMaxKeys({ _zod: { def, bag } }: z.core.$ZodType): number | undefined {
   const maximum = def.type === 'record' ? bag['maximum'] : undefined;
   return typeof maximum === 'number' ? maximum : undefined;

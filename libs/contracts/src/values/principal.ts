@@ -1,24 +1,24 @@
-/** What a bearer token may hold. `*` is all of them; `mcp-client` stands alone and is refused on some routes. */
+/** Scopes of a bearer token. `*` includes all; `mcp-client` cannot be combined and is rejected on some routes. */
 export const TOKEN_SCOPES = ['rpc', 'admin', '*', 'api', 'mcp-client'] as const;
 export type TokenScope = (typeof TOKEN_SCOPES)[number];
 
-/** Who a call is made for. Travels with every call; trusted, because only services may publish on the bus. */
+/** The identity behind a call. It is sent with every call and trusted, because only services may publish on the bus. */
 export interface Principal {
   tenant: string;
-  /** Who the token speaks for, or the name of the service that acts on its own. A token made again under an old id is another client. */
+  /** Client of the token, or the name of the service that acts for itself. A token created again under an old id is another client. */
   client: string;
   scopes: readonly TokenScope[];
   agent?: string;
   session?: string;
-  /** Held to the sessions that this client made; without it, the tenant's are open. */
+  /** Restricts the token to sessions of its client. Unset: all sessions of the tenant. */
   sessions?: 'own';
   /** The agents that its token is held to; without it, all of the tenant. */
   agents?: readonly string[];
-  /** What its token may use of models, whichever agents answer. */
+  /** Model budgets of the token, over all agents. */
   budgets?: Spend;
 }
 
-/** What may be used in an hour and in a day: tokens, and US dollars by list price. */
+/** Limits per hour and day: tokens, and US dollars by list price. */
 export interface Spend {
   perHour?: number | undefined;
   perDay?: number | undefined;

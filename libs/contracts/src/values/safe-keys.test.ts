@@ -20,13 +20,13 @@ test('a name that reaches a prototype is refused at any depth, with its path, al
     });
 });
 
-test('what has no such name is read as ever, and a value may be called anything', () => {
+test('accepts objects without unsafe names, and any text as a value', () => {
   const value = { agents: { oslo: { name: '__proto__', proto: ['constructor'] } } };
   assert.deepEqual(parseParams(schema, value), value);
   assert.throws(() => parseParams(schema, { agents: 1 }), /agents: expected object/);
 });
 
-test('what is nested as deep as it is long takes no stack', () => {
+test('does not overflow the stack on deeply nested input', () => {
   let deep: unknown = {};
   for (let level = 0; level < 50_000; level++) deep = { a: deep };
   assert.ok(parseParams(schema, { agents: { deep } }));

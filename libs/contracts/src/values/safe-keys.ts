@@ -30,7 +30,7 @@ interface Place {
   above: Place | undefined;
 }
 
-/** Where the first such name stands; holds no call for each level, because what came may be nested as deep as it is long. */
+/** Returns the path of the first unsafe name. It does not recurse, because untrusted input can be nested as deep as it is long. */
 function unsafePath(root: unknown): string[] | undefined {
   const found: Place[] = [{ value: root, key: '', above: undefined }];
   for (const place of found) {

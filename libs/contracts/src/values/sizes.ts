@@ -1,23 +1,22 @@
 import { z } from 'zod';
 
 /**
- * How long the texts and lists of the wire may be, in characters and items. One table, so that no two contracts bound one thing
- * differently. What is larger travels as a blob.
+ * Maximum lengths of texts and lists on the wire, in characters and items. All contracts use this table. Larger data is sent as a blob.
  */
 export const MAX = {
-  /** What a caller chose as an id: a token, a session, a job. */
+  /** An id that a caller chooses: of a token, a session or a job. */
   id: 128,
   /** A name, a title, a label, a word of an open list. */
   name: 256,
   /** A reason, a summary, a sentence of an error. */
   line: 2_048,
   path: 4_096,
-  /** What one setting, header, variable or secret holds. */
+  /** A setting, header, variable or secret. */
   value: 8_192,
   url: 8_192,
-  /** What somebody says: a message, a prompt, a document. No request is larger. */
+  /** A message, a prompt or a document. No request is larger. */
   text: 1_048_576,
-  /** What only an answer carries: the largest message of the bus. */
+  /** Largest message of the bus; only results are that large. */
   payload: 8_388_608,
   /** Words out of a short closed list. */
   words: 10,
