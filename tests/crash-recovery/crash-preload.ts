@@ -5,7 +5,7 @@ import { registerHooks } from 'node:module';
  * what it has written. The code of the service is the one that is shipped.
  */
 
-const HOST = '/libs/service-kit/src/host.ts';
+const HOST = '/libs/service-kit/src/host/host.ts';
 const BUS = new URL('./crash-hook.ts', import.meta.url).href;
 
 registerHooks({

@@ -1,15 +1,15 @@
-export { atIntervals } from './at-intervals.ts';
-export { pause, systemClock, type Clock } from './clock.ts';
-export { defineService, type AnyService, type ServiceDefinition, type Setup } from './define-service.ts';
-export { PROCESS_VARIABLE_HELP, DEFAULT_DATA, readEnvironment, type Environment } from './environment.ts';
-export { followSecrets } from './follow-secrets.ts';
-export { type Dependency, type HealthRegistry, type HealthReporter, type Readiness } from './health.ts';
-export { openHost, type Host, type HostOptions } from './host.ts';
-export { http } from './http.ts';
-export { inSteps } from './in-steps.ts';
-export { largePayloads } from './large-payloads.ts';
-export { provision } from './provision.ts';
-export { readSecret, type Variables } from './read-secret.ts';
+export { atIntervals } from './scheduling/periodic-task.ts';
+export { pause, systemClock, type Clock } from './scheduling/clock.ts';
+export { defineService, type AnyService, type ServiceDefinition, type Setup } from './service/service-definition.ts';
+export { PROCESS_VARIABLE_HELP, DEFAULT_DATA, readEnvironment, type Environment } from './host/environment.ts';
+export { followSecrets } from './control-state/secret-changes.ts';
+export { type Dependency, type HealthRegistry, type HealthReporter, type Readiness } from './health/health-registry.ts';
+export { openHost, type Host, type HostOptions } from './host/host.ts';
+export { http } from './health/http.ts';
+export { inSteps } from './scheduling/cooperative-task.ts';
+export { largePayloads } from './storage/large-payloads.ts';
+export { provision } from './host/provisioning-job.ts';
+export { readSecret, type Variables } from './variables/secret-variables.ts';
 export {
   countReplicas,
   reportRevisions,
@@ -18,23 +18,23 @@ export {
   type ReplicaState,
   type Revisions,
   type WatchedReplicas,
-} from './replicas.ts';
-export { runProcess, runService, startSentence, type Starting } from './run-service.ts';
+} from './control-state/replica-reports.ts';
+export { runProcess, runService, startSentence, type Starting } from './service/service-process.ts';
 export { variableOf, type Pin } from './settings/environment-layer.ts';
-export { type IneffectiveSetting } from './settings/not-in-force.ts';
-export { startAgainWith } from './permissions.ts';
-export { openSettings, type ConfigurationSource, type Refusal } from './settings/open-settings.ts';
+export { type IneffectiveSetting } from './settings/unused-settings.ts';
+export { startAgainWith } from './host/node-permissions.ts';
+export { openSettings, type ConfigurationSource, type Refusal } from './settings/configuration-source.ts';
 export { type Origin } from './settings/origin.ts';
-export { closest } from './settings/closest.ts';
-export { createSecretReader, createSecretRecipient, encryptSecret, type SecretReader } from './secret-encryption.ts';
+export { closest } from './settings/spelling-suggestion.ts';
+export { createSecretReader, createSecretRecipient, encryptSecret, type SecretReader } from './control-state/secret-encryption.ts';
 export { referencesIn, resolveReferences, sentReferences } from './settings/references.ts';
-export { isTree, merge, only, refuseUnsafeKeys, treeOf, valueAt, type Tree } from './settings/tree.ts';
-export { keepFile } from './keep-file.ts';
-export { StartError } from './start-error.ts';
-export type { StoreFile } from './store-file.ts';
-export { startService } from './start-service.ts';
-export { watchBucket, type WatchedBucket } from './watch-bucket.ts';
-export type { SectionName, Settings } from './settings.ts';
+export { isTree, merge, only, refuseUnsafeKeys, treeOf, valueAt, type Tree } from './settings/configuration-tree.ts';
+export { keepFile } from './storage/private-file.ts';
+export { StartError } from './variables/start-error.ts';
+export type { StoreFile } from './storage/store-file.ts';
+export { startService } from './service/service-start.ts';
+export { watchBucket, type WatchedBucket } from './control-state/watched-bucket.ts';
+export type { SectionName, Settings } from './settings/settings.ts';
 export {
   createLeases,
   leaseFields,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { hideValue } from './hidden.ts';
+import { hideValue } from './masked-values.ts';
 import type { LogLevel } from './levels.ts';
 import { bindTrace, createLogger, silentLogger } from './logger.ts';
 

@@ -9,8 +9,8 @@ import {
   type LoggerOptions as PinoOptions,
 } from 'pino';
 import { createLevels, type LevelRegistry, type Levels, type LogLevel, type Names } from './levels.ts';
-import { redact, redactKnown } from './redact.ts';
-import { scrub, scrubKnown } from './scrub.ts';
+import { redact, redactKnown } from './object-redaction.ts';
+import { scrub, scrubKnown } from './text-redaction.ts';
 import { parseTraceparent } from './trace-context.ts';
 
 /** One JSON line per record; `child` binds fields such as `service` and `requestId`. Secrets never reach the line. */

@@ -1,5 +1,5 @@
 import { context, SpanStatusCode, trace, type Attributes, type Context, type Span as ApiSpan, type Tracer } from '@opentelemetry/api';
-import { scrub } from './scrub.ts';
+import { scrub } from './text-redaction.ts';
 import { makeTrace, parseTraceparent } from './trace-context.ts';
 
 /** A piece of work being timed. While tracing is off it only hands its parent on. */

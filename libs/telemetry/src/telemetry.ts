@@ -31,7 +31,7 @@ export async function startTelemetry(env: Environment, { service, log }: { servi
 
   const { startNodeSdk } = await import('@opentelemetry/sdk-node');
   // Made first: what is wrong with its settings is told before anything runs.
-  const metricReaders = wanted.metrics ? [await (await import('./metrics/otlp.ts')).metricReader(env, SCOPE)] : [];
+  const metricReaders = wanted.metrics ? [await (await import('./metrics/otlp-reader.ts')).metricReader(env, SCOPE)] : [];
   const sdk = startNodeSdk({
     ...(wanted.traces ? {} : { spanProcessors: [] }),
     metricReaders,

@@ -42,6 +42,6 @@ test('a start loads only the packages that it needs', async () => {
   assert.ok(builtin.includes('http'));
   assert.ok(
     !builtin.includes('internal/deps/undici/undici'),
-    'an import of node:http, a fetch or a WebSocket loads the client of Node: see service-kit/src/http.ts',
+    'an import of node:http, a fetch or a WebSocket loads the client of Node: see service-kit/src/health/http.ts',
   );
 });

@@ -7,7 +7,7 @@ import { readSabotage, SABOTAGE } from './sabotage.ts';
  * knows nothing of it.
  */
 
-const HOST = '/libs/service-kit/src/host.ts';
+const HOST = '/libs/service-kit/src/host/host.ts';
 const WITNESSED = new Map([
   ['@switchyard/store', new URL('./store.ts', import.meta.url).href],
   ['@switchyard/bus', new URL('./bus.ts', import.meta.url).href],

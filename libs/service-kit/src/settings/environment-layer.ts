@@ -1,10 +1,10 @@
 import type { z } from 'zod';
-import { PROCESS_VARIABLES } from '../environment.ts';
-import { readSecret, type Variables } from '../read-secret.ts';
-import { StartError } from '../start-error.ts';
-import { closest } from './closest.ts';
+import { PROCESS_VARIABLES } from '../host/environment.ts';
+import { readSecret, type Variables } from '../variables/secret-variables.ts';
+import { StartError } from '../variables/start-error.ts';
+import { closest } from './spelling-suggestion.ts';
 import { knownKeys, readAs, stepByVariable, variablePart } from './schema-path.ts';
-import { merge, refuseUnsafeKeys, treeOf, type Path, type Tree } from './tree.ts';
+import { merge, refuseUnsafeKeys, treeOf, type Path, type Tree } from './configuration-tree.ts';
 
 /** A key that the environment sets: nobody can write it while the process runs. */
 export interface Pin {

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import type { z } from 'zod';
-import type { Variables } from '../read-secret.ts';
-import { StartError } from '../start-error.ts';
+import type { Variables } from '../variables/secret-variables.ts';
+import { StartError } from '../variables/start-error.ts';
 import { readAs, stepInto } from './schema-path.ts';
-import { isTree, refuseUnsafeKeys, type Tree } from './tree.ts';
+import { isTree, refuseUnsafeKeys, type Tree } from './configuration-tree.ts';
 
 const DEFAULT_FILE = 'config.yaml';
 

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
-import type { Variables } from '../read-secret.ts';
+import type { Variables } from '../variables/secret-variables.ts';
 import { readAs, stepInto } from './schema-path.ts';
-import { isTree, type Tree } from './tree.ts';
+import { isTree, type Tree } from './configuration-tree.ts';
 
 const REFERENCE = /^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$/;
 

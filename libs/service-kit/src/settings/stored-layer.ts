@@ -2,7 +2,7 @@ import type { Bus } from '@switchyard/bus';
 import { CONFIG_BUCKET, MAX } from '@switchyard/contracts';
 import { scrub, type Logger } from '@switchyard/telemetry';
 import { z } from 'zod';
-import { refuseUnsafeKeys, type Tree } from './tree.ts';
+import { refuseUnsafeKeys, type Tree } from './configuration-tree.ts';
 
 const STORED_KEY = 'head';
 const Stored = z.looseObject({ layer: z.record(z.string(), z.unknown()) });

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { tempDir } from '@switchyard/testkit';
 import { createLogger } from '../logger.ts';
-import { agedName } from './aged.ts';
+import { agedName } from './rotated-file-name.ts';
 import { openRollingFile, type RollingFile, type RollingFileOptions } from './rolling-file.ts';
 
 const DAY_MS = 86_400_000;

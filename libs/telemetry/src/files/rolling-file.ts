@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { fstatSync, mkdirSync, openSync, renameSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { pino, type DestinationStream } from 'pino';
-import { agedName } from './aged.ts';
-import { sweep, type Keeping } from './sweep.ts';
+import { agedName } from './rotated-file-name.ts';
+import { sweep, type Keeping } from './retention.ts';
 
 export interface RollingFileOptions extends Keeping {
   /** Where lines are written now; what was written before stands beside it. */

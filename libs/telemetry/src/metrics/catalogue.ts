@@ -1,4 +1,4 @@
-import type { MetricDefinition } from './definition.ts';
+import type { MetricDefinition } from './metric-definition.ts';
 
 /** From a call that is answered in memory to a turn of minutes: each bound is about two or two and a half times the one before. */
 const CALL_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];

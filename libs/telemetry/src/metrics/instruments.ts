@@ -1,4 +1,4 @@
-import type { MetricDefinition } from './definition.ts';
+import type { MetricDefinition } from './metric-definition.ts';
 import { METRICS, metricDefinitions, type Labels, type MetricName, type NameOf } from './catalogue.ts';
 
 /** One series that counts up. */

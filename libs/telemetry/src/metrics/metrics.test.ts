@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { metricDefinitions, type MetricName } from './catalogue.ts';
-import { prometheusName } from './definition.ts';
-import { exposition } from './exposition.ts';
+import { prometheusName } from './metric-definition.ts';
+import { exposition } from './prometheus-exposition.ts';
 import { collect, counter, histogram, MOST_SERIES, observe } from './instruments.ts';
 
 /** The lines of one metric as Prometheus reads them. */

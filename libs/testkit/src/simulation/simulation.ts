@@ -1,6 +1,6 @@
 import { ServiceError } from '@switchyard/contracts';
 import type { Clock } from '@switchyard/service-kit';
-import { dice, type Dice } from './dice.ts';
+import { dice, type Dice } from './seeded-random.ts';
 
 /** How much goes wrong. Everything is a probability for each operation, or each step. */
 export interface Faults {

@@ -1,0 +1,133 @@
+import type { Bus, Ctx, Handlers } from '@switchyard/bus';
+import { callables, ServiceError, type AuditKind, type AuditOutcome, type Contract, type ServiceName } from '@switchyard/contracts';
+import { mintId } from '@switchyard/security';
+import { keyOf, type Looks, type Seen } from './read-access-log.ts';
+
+/** Writing the record of what was done takes no longer than this, whatever is left of the call's own time. */
+const FINISH_MS = 5_000;
+const ATTEMPTS = 3;
+const MOST_CHARS = 128;
+
+/** Of what a caller says, that which names a thing. Nothing else of it is put on record. */
+const NAMES = ['id', 'agentId', 'agent_id', 'section', 'key', 'name', 'module', 'level', 'sha', 'session_key', 'graphId', 'filePath'];
+
+type AnyHandler = (params: object, ctx: Ctx) => unknown;
+
+interface Given {
+  bus: Pick<Bus, 'as'>;
+  service: ServiceName;
+  replica: string;
+  looks: Pick<Looks, 'note'>;
+}
+
+/**
+ * Puts every call that the contract wants on record there: that it is about to be made, then how it ended, before it is answered.
+ * One that cannot be put on record is refused, and nothing is done. What an admin only looks at is counted, and put there later.
+ */
+export function audited<C extends Contract>(handlers: Handlers<C>, given: Given): Handlers<C> {
+  const entries = Object.entries(handlers as Record<string, AnyHandler>).map(([name, handler]) => {
+    const { audited: kind, looked = false } = callables.get(name) ?? {};
+    if (kind !== undefined) return [name, recorded(handler, { ...given, method: name, kind })] as const;
+    return [name, looked ? counted(handler, given.looks, name) : handler] as const;
+  });
+  return Object.fromEntries(entries) as Handlers<C>;
+}
+
+function recorded(handler: AnyHandler, { bus, method, kind, service, replica }: Given & { method: string; kind: AuditKind }): AnyHandler {
+  return async (params, ctx) => {
+    const { principal, deadline, log, requestId } = ctx;
+    const id = mintId('audit');
+    await ctx
+      .call('audit.begin', { id, method, kind, target: namesIn(params, NAMES), requestId, service, replica, deadline: Math.ceil(deadline) })
+      .catch((cause: unknown) => Promise.reject(notBegun(method, cause)));
+    const finish = async (outcome: AuditOutcome, code?: string): Promise<void> => {
+      const said = { id, outcome, ...(code === undefined ? {} : { code }) };
+      for (let attempt = 1; ; attempt++) {
+        try {
+          await bus.as(principal).call('audit.finish', said, { timeoutMs: FINISH_MS, requestId });
+          return;
+        } catch (err) {
+          if (attempt < ATTEMPTS) continue;
+          log.error({ err, auditId: id, outcome }, 'how a call ended is not on record yet; it will be as one whose outcome nobody knows');
+          throw notFinished(method, err);
+        }
+      }
+    };
+    let result: unknown;
+    try {
+      result = await handler(params, ctx);
+    } catch (error) {
+      const { outcome, code } = endingOf(error);
+      // What went wrong is for the caller to hear, also where the record has to wait.
+      await finish(outcome, code).catch(() => undefined);
+      throw error;
+    }
+    await finish('success');
+    return result;
+  };
+}
+
+/** Nothing waits for it: the answer is the handler's own, as soon as it is there. */
+function counted(handler: AnyHandler, looks: Pick<Looks, 'note'>, method: string): AnyHandler {
+  const names = namesOf(method);
+  const bare: Seen = { method, target: {}, ...SEEN };
+  const seen: Seen = { ...bare, key: keyOf(bare) };
+  const succeeded = (params: object, ctx: Ctx): void =>
+    looks.note(ctx, names.length === 0 ? seen : { ...bare, target: namesIn(params, names) });
+  const failed = (params: object, ctx: Ctx, error: unknown): void =>
+    looks.note(ctx, { method, target: namesIn(params, names), ...endingOf(error) });
+  return (params, ctx) => {
+    let result: unknown;
+    try {
+      result = handler(params, ctx);
+    } catch (error) {
+      failed(params, ctx, error);
+      throw error;
+    }
+    if (!(result instanceof Promise)) succeeded(params, ctx);
+    else
+      void result.then(
+        () => succeeded(params, ctx),
+        (error: unknown) => failed(params, ctx, error),
+      );
+    return result;
+  };
+}
+
+interface Ending {
+  outcome: AuditOutcome;
+  code?: string;
+}
+
+const SEEN: Ending = { outcome: 'success' };
+
+function endingOf(error: unknown): Required<Ending> {
+  const code = error instanceof ServiceError ? error.code : 'INTERNAL';
+  return { outcome: code === 'PERMISSION_DENIED' ? 'denied' : 'failure', code };
+}
+
+/** Those of the names that a call can say. */
+function namesOf(method: string): readonly string[] {
+  const shape = (callables.get(method)?.spec.params as { shape?: object } | undefined)?.shape;
+  return shape === undefined ? NAMES : NAMES.filter((name) => name in shape);
+}
+
+function namesIn(params: object, among: readonly string[]): Record<string, string> {
+  const said = params as Record<string, unknown>;
+  const names = among.filter((name) => typeof said[name] === 'string' && Object.hasOwn(said, name));
+  return Object.fromEntries(names.slice(0, 10).map((name) => [name, String(said[name]).slice(0, MOST_CHARS).toWellFormed()]));
+}
+
+function notBegun(method: string, cause: unknown): ServiceError {
+  return new ServiceError('UNAVAILABLE', `${method} cannot be put on record now, so nothing was done: try again`, {
+    details: { reason: 'AUDIT_AWAY', retryable: true },
+    cause,
+  });
+}
+
+function notFinished(method: string, cause: unknown): ServiceError {
+  return new ServiceError('UNAVAILABLE', `${method} was done, and is not on record yet: look before you try again`, {
+    details: { reason: 'AUDIT_LATE', retryable: false },
+    cause,
+  });
+}

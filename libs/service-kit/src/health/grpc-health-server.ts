@@ -1,0 +1,117 @@
+import { createServer } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import type { sendUnaryData, ServerUnaryCall, ServerWritableStream, ServiceDefinition } from '@grpc/grpc-js';
+import type { HealthRegistry } from './health-registry.ts';
+import { listen, type ProbeAddress } from './probe-listener.ts';
+import type { ProbeServer } from './metrics-server.ts';
+
+/** Of the protocol. */
+const [SERVING, NOT_SERVING, SERVICE_UNKNOWN] = [1, 2, 3] as const;
+type Status = 1 | 2 | 3;
+
+const PROTOS = fileURLToPath(new URL('../../../../proto', import.meta.url));
+const PROTO = 'grpc/health/v1/health.proto';
+const SERVICE = 'grpc.health.v1.Health';
+
+/** Always served: says only that the process runs, for whoever would end one that does not. */
+const LIVENESS = 'liveness';
+const MOST_CONNECTIONS = 32;
+const MOST_WATCHES = 16;
+const LARGEST_REQUEST = 1_024;
+/** What is only asked is asked so often while somebody watches. */
+const LOOK_MS = 1_000;
+
+type Check = ServerUnaryCall<{ service: string }, { status: Status }>;
+type Watch = ServerWritableStream<{ service: string }, { status: Status }>;
+
+/**
+ * The health protocol of gRPC. The service `""` is the process: NOT_SERVING while it drains or something it needs is away. Each thing
+ * it needs is a service of its own (`bus`, `store`, `sessions`); `liveness` is served as long as the process runs. Loaded when first
+ * asked for, as gRPC takes a while.
+ */
+export async function openHealthServer(health: HealthRegistry, address: ProbeAddress): Promise<ProbeServer> {
+  const [grpc, { load }] = await Promise.all([import('@grpc/grpc-js'), import('@grpc/proto-loader')]);
+  const definitions = await load(PROTO, { includeDirs: [PROTOS], enums: Number, defaults: true });
+  const server = new grpc.Server({
+    'grpc.max_concurrent_streams': MOST_WATCHES,
+    'grpc.max_receive_message_length': LARGEST_REQUEST,
+    'grpc.keepalive_time_ms': 30_000,
+    'grpc.keepalive_timeout_ms': 10_000,
+  });
+  const watches = createWatches(health);
+  server.addService(definitions[SERVICE] as unknown as ServiceDefinition, {
+    Check({ request: { service } }: Check, answer: sendUnaryData<{ status: Status }>) {
+      const status = statusOf(health, service);
+      if (status === SERVICE_UNKNOWN) answer({ code: grpc.status.NOT_FOUND, details: `${service} is nothing that this process needs` });
+      else answer(null, { status });
+    },
+    Watch: (call: Watch) => watches.add(call),
+  });
+
+  // Ours, because only it bounds the number of connections.
+  const injector = server.createConnectionInjector(grpc.ServerCredentials.createInsecure());
+  const listener = createServer((socket) => injector.injectConnection(socket));
+  listener.maxConnections = MOST_CONNECTIONS;
+  const port = await listen(listener, address);
+  listener.unref();
+  return {
+    port,
+    async [Symbol.asyncDispose]() {
+      watches.end();
+      const closed = new Promise((resolve) => listener.close(resolve));
+      injector.destroy();
+      server.forceShutdown();
+      await closed;
+    },
+  };
+}
+
+function statusOf(health: HealthRegistry, service: string): Status {
+  const { ready, status, dependencies } = health.readiness();
+  if (service === '') return ready ? SERVING : NOT_SERVING;
+  if (service === LIVENESS) return SERVING;
+  const dependency = Object.hasOwn(dependencies, service) ? dependencies[service] : undefined;
+  if (dependency === undefined) return SERVICE_UNKNOWN;
+  return dependency.ready && status !== 'draining' ? SERVING : NOT_SERVING;
+}
+
+/** Whoever watches hears at once how it is, and each change. */
+function createWatches(health: HealthRegistry): { add(call: Watch): void; end(): void } {
+  const told = new Map<Watch, Status>();
+  const unfollow = health.follow(tell);
+  let timer: NodeJS.Timeout | undefined;
+
+  function tell(): void {
+    for (const call of told.keys()) {
+      const status = statusOf(health, call.request.service);
+      // Compared after the look, which itself may find a change and tell of it.
+      if (status === told.get(call)) continue;
+      told.set(call, status);
+      call.write({ status });
+    }
+  }
+
+  function remove(call: Watch): void {
+    told.delete(call);
+    if (told.size > 0) return;
+    clearInterval(timer);
+    timer = undefined;
+  }
+
+  return {
+    add(call) {
+      const status = statusOf(health, call.request.service);
+      told.set(call, status);
+      call.write({ status });
+      call.on('cancelled', () => remove(call));
+      call.on('error', () => remove(call));
+      timer ??= setInterval(tell, LOOK_MS).unref();
+    },
+    end() {
+      unfollow();
+      for (const call of told.keys()) call.end();
+      told.clear();
+      clearInterval(timer);
+    },
+  };
+}

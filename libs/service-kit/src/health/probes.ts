@@ -1,0 +1,65 @@
+import { observe, observeProcess } from '@switchyard/telemetry';
+import type { Logger } from '@switchyard/telemetry';
+import type { Environment } from '../host/environment.ts';
+import type { HealthRegistry } from './health-registry.ts';
+import type { ProbeAddress } from './probe-listener.ts';
+import { openMetricsServer } from './metrics-server.ts';
+
+/** Where whoever watches finds this process. */
+export interface Probes extends AsyncDisposable {
+  /** By what is served there: `metrics`, `health`. */
+  readonly ports: Readonly<Record<string, number>>;
+}
+
+export interface ProbesOptions {
+  probes: Environment['probes'];
+  /** Where metrics are served if the environment does not say; a free port where that one is taken. */
+  metricsPort: number | undefined;
+  health: HealthRegistry;
+  log: Logger;
+}
+
+const ALL = 'all';
+
+/** Opened before anything the process waits for, so that it can be seen to wait; closed when all else is closed. */
+export async function openProbes({ probes, metricsPort, health, log }: ProbesOptions): Promise<Probes> {
+  await using opening = new AsyncDisposableStack();
+  const ports: Record<string, number> = {};
+  const metrics = addressOf(probes.host, probes.metrics ?? metricsPort, 'SWITCHYARD_METRICS_PORT');
+  opening.defer(observeHealth(health));
+  if (metrics) {
+    opening.defer(observeProcess());
+    const server = opening.use(await openMetricsServer(health, { ...metrics, orFree: probes.metrics === undefined }));
+    ports['metrics'] = server.port;
+  }
+  const probe = addressOf(probes.host, probes.health, 'SWITCHYARD_HEALTH_PORT');
+  if (probe) {
+    const { openHealthServer } = await import('./grpc-health-server.ts');
+    const server = opening.use(await openHealthServer(health, probe));
+    ports['health'] = server.port;
+  }
+  if (Object.keys(ports).length > 0) log.info({ host: probes.host, ...ports }, 'can be watched');
+  const opened = opening.move();
+  return { ports, [Symbol.asyncDispose]: () => opened.disposeAsync() };
+}
+
+function addressOf(host: string, port: number | 'off' | undefined, variable: string): ProbeAddress | undefined {
+  return port === undefined || port === 'off' ? undefined : { host, port, variable };
+}
+
+/** A series for each thing that the process needs, as they become known. */
+function observeHealth(health: HealthRegistry): () => void {
+  const observed = new Map<string, () => void>();
+  function look(): void {
+    for (const name of Object.keys(health.readiness().dependencies)) {
+      if (observed.has(name)) continue;
+      const read = (): number => Number(health.readiness().dependencies[name]?.ready ?? false);
+      observed.set(name, observe('switchyard.ready', { dependency: name }, read));
+    }
+  }
+  const ends = [health.follow(look), observe('switchyard.ready', { dependency: ALL }, () => Number(health.readiness().ready))];
+  look();
+  return () => {
+    for (const end of [...ends, ...observed.values()]) end();
+  };
+}

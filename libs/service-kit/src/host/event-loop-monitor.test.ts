@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Configuration } from '@switchyard/contracts';
+import { watchEventLoop } from './event-loop-monitor.ts';
+
+const daemonOf = (daemon: object) => ({ current: Configuration.parse({ daemon }) });
+
+/** Nothing else is done meanwhile. */
+function block(ms: number): void {
+  for (const end = performance.now() + ms; performance.now() < end;);
+}
+
+/** What is said while this process is busy for a while, and then is not. */
+async function said(threshold: number): Promise<object[]> {
+  const lines: object[] = [];
+  const settings = daemonOf({ metricsIntervalMs: 150, eventLoopDelayThresholdMs: threshold });
+  using _watched = watchEventLoop({ settings, log: { warn: (fields: unknown) => void lines.push(fields as object) } });
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  block(90);
+  await new Promise((resolve) => setTimeout(resolve, 250));
+  return lines;
+}
+
+test('a process that keeps others waiting for longer than it may says so, and one that may does not', { timeout: 10_000 }, async () => {
+  const [line] = (await said(60)) as { maxMs?: number; thresholdMs?: number }[];
+  assert.ok((line?.maxMs ?? 0) >= 60 && line?.thresholdMs === 60, JSON.stringify(line));
+  assert.deepEqual(await said(60_000), []);
+});

@@ -1,0 +1,87 @@
+import { mkdirSync, realpathSync } from 'node:fs';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Environment } from './environment.ts';
+import type { ConfigurationSource } from '../settings/configuration-source.ts';
+import { StartError } from '../variables/start-error.ts';
+
+/** Where the code of the product is. */
+const ROOT = fileURLToPath(new URL('../../../..', import.meta.url));
+const DATA_DIR = '{dataDir}';
+const A_DIRECTORY = /^(?:sqlite|file):(.+)$/;
+const A_FILE = /^[A-Za-z_][A-Za-z0-9_]*_FILE$/;
+
+type Settings = Pick<ConfigurationSource, 'current' | 'files'>;
+
+/**
+ * What Node has to be started with where `security.permission.enableNodePermissions` is set: then the process reads its code, its
+ * data, the files that its configuration and environment name, and what is below `allowedFsPaths`; it writes its data and below
+ * those; it starts no other process. SQLite's files are not asked for by Node, so these rules do not hold for them. Undefined where nothing is to change.
+ */
+export function permissionFlags(
+  environment: Environment,
+  settings: Settings,
+  has = process.permission !== undefined,
+): string[] | undefined {
+  const { enableNodePermissions, allowedFsPaths } = settings.current.security.permission;
+  if (!enableNodePermissions || has) return undefined;
+  const { variables } = environment;
+  if (variables['WATCHDOG_USEC'] && variables['NOTIFY_SOCKET']) throw new StartError(WATCHED);
+  const written = writtenBy(environment, settings);
+  for (const dir of written) mkdirSync(dir, { recursive: true, mode: 0o700 });
+  const named = allowedFsPaths.map((path) => resolve(path));
+  const read = [ROOT, ...written, ...named, ...readBy(environment, settings)];
+  return [
+    '--permission',
+    // The searches of what was said run in one. What Node warns of is that whoever runs foreign code there may do more.
+    '--allow-worker',
+    '--disable-warning=PERM0006',
+    ...distinct(read).map((path) => `--allow-fs-read=${path}`),
+    ...distinct([...written, ...named]).map((path) => `--allow-fs-write=${path}`),
+  ];
+}
+
+const WATCHED =
+  'security.permission.enableNodePermissions keeps this process from starting others, and systemd-notify, which feeds the watchdog, is one. Take WatchdogSec out of the unit, or the setting away.';
+
+/** Directories: of data, documents, blobs, the log. */
+function writtenBy({ data, store, variables }: Environment, { current }: Settings): string[] {
+  const { filePath } = current.daemon.logging;
+  const log = filePath.startsWith(DATA_DIR) ? join(data, filePath.slice(DATA_DIR.length)) : resolve(data, filePath);
+  const { dbPath } = current.security.secrets;
+  return [
+    data,
+    ...[store, variables['SWITCHYARD_BLOBS'] ?? ''].flatMap((url) => A_DIRECTORY.exec(url)?.[1] ?? []),
+    dirname(log),
+    ...(isAbsolute(dbPath) ? [dirname(dbPath)] : []),
+  ].map((path) => resolve(path));
+}
+
+/** Files that somebody named before the start: who can only write settings names no more. */
+function readBy({ variables }: Environment, { current, files }: Settings): string[] {
+  const { tls, web } = current.gateway;
+  const byVariable = Object.entries(variables).flatMap(([name, value]) => (A_FILE.test(name) && value ? [value] : []));
+  const bySetting = [...Object.values(tls ?? {}), web.path].filter((path) => typeof path === 'string' && path !== '');
+  return [...files(), ...byVariable, ...bySetting].map((path) => resolve(String(path)));
+}
+
+/** A link is followed: what counts is where the file is. */
+function distinct(paths: readonly string[]): string[] {
+  return [...new Set(paths.flatMap((path) => [path, followed(path)]))];
+}
+
+function followed(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}
+
+/** Becomes the same program as the same process, started with these flags besides. */
+export function startAgainWith(flags: readonly string[]): never {
+  if (process.execve === undefined)
+    throw new StartError(`This system cannot start a process in its own place. Start Node with ${flags.join(' ')}.`);
+  const env = Object.fromEntries(Object.entries(process.env).filter(([, value]) => value !== undefined)) as Record<string, string>;
+  return process.execve(process.execPath, [process.execPath, ...process.execArgv, ...flags, ...process.argv.slice(1)], env);
+}

@@ -1,0 +1,52 @@
+import { execFile } from 'node:child_process';
+import type { Sections } from '@switchyard/contracts';
+import type { Logger } from '@switchyard/telemetry';
+import type { Variables } from '../variables/secret-variables.ts';
+
+/** While it is turned off, so often is looked whether it still is. */
+const OFF_MS = 30_000;
+const MICROS = 1_000;
+/** It asks for a word within a time, and recommends half of it. */
+const SHARE = 1 / 2;
+
+interface Given {
+  env: Variables;
+  settings: { readonly current: Readonly<Pick<Sections, 'daemon'>> };
+  log: Pick<Logger, 'warn'>;
+  tell?: Tell;
+}
+
+/** Says one thing to the one who keeps the process alive. */
+type Tell = (word: string, onFailure: (error: Error) => void) => void;
+
+/**
+ * Tells systemd every `daemon.watchdogIntervalMs`, and at least twice in the time that it waits, that the process works. One that
+ * hangs says nothing, and is started again. Where nobody asks, as under everything but systemd, it does nothing at all. Node speaks
+ * no datagrams of Unix, so `systemd-notify` says it: the unit needs `NotifyAccess=all`.
+ */
+export function feedWatchdog({ env, settings, log, tell = systemdNotify(env) }: Given): Disposable {
+  if ((env['NOTIFY_SOCKET'] ?? '') === '') return { [Symbol.dispose]: () => undefined };
+  const longest = (Number(env['WATCHDOG_USEC']) / MICROS) * SHARE || Infinity;
+  let failed = false;
+  let timer = feed();
+
+  function feed(): NodeJS.Timeout {
+    const { watchdogIntervalMs } = settings.current.daemon;
+    if (watchdogIntervalMs > 0) tell('WATCHDOG=1', warnOnce);
+    return setTimeout(() => (timer = feed()), watchdogIntervalMs > 0 ? Math.min(watchdogIntervalMs, longest) : OFF_MS).unref();
+  }
+
+  function warnOnce(err: Error): void {
+    if (failed) return;
+    failed = true;
+    log.warn({ err, errorKind: 'dependency', hint: 'is systemd-notify installed?' }, 'systemd cannot be told that this process works');
+  }
+
+  return { [Symbol.dispose]: () => clearTimeout(timer) };
+}
+
+function systemdNotify({ PATH, NOTIFY_SOCKET }: Variables): Tell {
+  return (word, onFailure) => {
+    execFile('systemd-notify', [word], { env: { PATH, NOTIFY_SOCKET }, timeout: OFF_MS }, (error) => error && onFailure(error));
+  };
+}

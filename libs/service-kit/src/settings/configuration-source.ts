@@ -1,0 +1,192 @@
+import type { Bus } from '@switchyard/bus';
+import { Configuration, describeIssues, type ConfigurationPatch, type Sections } from '@switchyard/contracts';
+import type { Logger } from '@switchyard/telemetry';
+import type { z } from 'zod';
+import type { Environment } from '../host/environment.ts';
+import type { Variables } from '../variables/secret-variables.ts';
+import type { SectionName, Settings } from './settings.ts';
+import { StartError } from '../variables/start-error.ts';
+import { closest } from './spelling-suggestion.ts';
+import { readEnvironmentLayer, type Pin } from './environment-layer.ts';
+import { readFileLayers } from './file-layer.ts';
+import { findIneffective, type IneffectiveSetting } from './unused-settings.ts';
+import { placeOf, type Origin } from './origin.ts';
+import { keysBeside } from './schema-path.ts';
+import { resolveReferences } from './references.ts';
+import { followStored } from './stored-layer.ts';
+import { refuseShownSecrets } from './redacted-values.ts';
+import { freeze, merge, valueAt, type Tree } from './configuration-tree.ts';
+import { createView, type ChangeListener } from './settings-view.ts';
+
+/** The effective configuration of this process, and where each part of it comes from. */
+export interface ConfigurationSource extends AsyncDisposable {
+  /** The sections asked for, always current. Disposing forgets its listeners. */
+  watch<K extends SectionName>(sections: readonly K[]): Settings<K> & Disposable;
+  readonly current: Readonly<Sections>;
+  /** What would be in force with this stored layer; throws a `StartError` that names what is not valid. */
+  preview(stored: Tree): Readonly<Sections>;
+  /** The same with the text `${NAME}` where somebody wrote that: what may be shown, kept and compared. */
+  written(stored: Tree): Tree;
+  /** The stored layer that is in force. */
+  readonly stored: Tree;
+  /** What the environment sets, and nobody can write. */
+  pinned(): readonly Pin[];
+  /** Of the stored layer that is in force, unless another is given. */
+  origin(path: string, stored?: Tree): Origin;
+  /** What is set and has no effect, because nothing reads it yet. */
+  notInForce(): readonly IneffectiveSetting[];
+  /** The files that were read, weakest first. */
+  files(): readonly string[];
+  /** The revision of the stored layer that is in force; 0 before there is one. */
+  readonly revision: number;
+  onRevision(listener: (revision: number) => void): () => void;
+  /** The stored layer that this process does not take, while it is the newest. */
+  readonly refusal: Refusal | undefined;
+  onRefusal(listener: (refusal: Refusal) => void): () => void;
+  /** Takes the stored layer from the bus, now and whenever it changes. */
+  follow(bus: Bus, log: Logger): Promise<void>;
+}
+
+/** A revision of the stored layer that is not taken, and why. */
+export interface Refusal {
+  revision: number;
+  reason: string;
+}
+
+interface Layer {
+  origin: Origin;
+  tree: Tree;
+}
+
+/** Reads files and environment once. `preset` stands between the defaults and the files. */
+export async function openSettings(environment: Environment, options: { preset?: ConfigurationPatch } = {}): Promise<ConfigurationSource> {
+  const { variables } = environment;
+  const files = await readFileLayers(environment.config, { variables, schema: Configuration });
+  const fromEnvironment = await readEnvironmentLayer(variables, Configuration);
+  const below: Layer[] = [
+    { origin: { layer: 'preset' }, tree: options.preset ?? {} },
+    ...files.map(({ file, tree }) => ({ origin: { layer: 'file', file } as const, tree })),
+  ];
+  return createSource(
+    below,
+    { ...fromEnvironment, variables },
+    files.map(({ file }) => file),
+  );
+}
+
+function createSource(
+  below: readonly Layer[],
+  { tree, pins, variables }: { tree: Tree; pins: readonly Pin[]; variables: Variables },
+  files: readonly string[],
+): ConfigurationSource {
+  let stored: Tree = {};
+  let revision = 0;
+  let current = compose(stored);
+  /** Worked out when it is first asked for after a change. */
+  let ineffective: readonly IneffectiveSetting[] | undefined;
+  const listeners = new Set<ChangeListener>();
+  const revisionListeners = new Set<(revision: number) => void>();
+  const refusalListeners = new Set<(refusal: Refusal) => void>();
+  let refusal: Refusal | undefined;
+  const owned = new AsyncDisposableStack();
+
+  function originWith(layer: Tree, path: string): Origin {
+    const keys = path.split('.');
+    const pin = pins.findLast((candidate) => candidate.path === path || path.startsWith(`${candidate.path}.`));
+    if (pin) return { layer: 'environment', variable: pin.variable };
+    if (valueAt(layer, keys) !== undefined) return { layer: 'stored' };
+    return below.findLast((lower) => valueAt(lower.tree, keys) !== undefined)?.origin ?? { layer: 'default' };
+  }
+
+  function compose(layer: Tree): Readonly<Sections> {
+    const stated = resolveReferences(layer, variables, Configuration);
+    const merged = [...below.map((lower) => lower.tree), stated, tree].reduce(merge, {});
+    // Of what is read once, compiling how to read it would take longer than the reading, and stay.
+    const parsed = Configuration.safeParse(merged, { reportInput: true, jitless: true });
+    if (!parsed.success) throw new StartError(refusalOf(parsed.error, (path) => originWith(layer, path)));
+    refuseShownSecrets(merged, (path) => describeOrigin(originWith(layer, path)));
+    return freeze(parsed.data);
+  }
+
+  /** Throws, and changes nothing, when the whole would not be valid. */
+  function apply(layer: Tree, nextRevision: number): Array<() => void> {
+    const before = current;
+    current = compose(layer);
+    stored = layer;
+    ineffective = undefined;
+    revision = nextRevision;
+    refusal = undefined;
+    return [
+      ...[...listeners].map((listener) => () => listener(before)),
+      ...[...revisionListeners].map((listener) => () => listener(nextRevision)),
+    ];
+  }
+
+  /** A layer that is not valid here can still be looked at, and mended. */
+  function composedOr(layer: Tree, otherwise: Readonly<Sections>): Readonly<Sections> {
+    try {
+      return compose(layer);
+    } catch {
+      return otherwise;
+    }
+  }
+
+  function refuse(refused: Refusal): void {
+    refusal = refused;
+    for (const listener of refusalListeners) listener(refused);
+  }
+
+  return {
+    get current() {
+      return current;
+    },
+    get revision() {
+      return revision;
+    },
+    get stored() {
+      return stored;
+    },
+    get refusal() {
+      return refusal;
+    },
+    preview: compose,
+    written: (layer) => merge(merge(composedOr(layer, current), layer), tree),
+    watch: (sections) => createView(sections, () => current, listeners),
+    pinned: () => pins,
+    origin: (path, layer = stored) => originWith(layer, path),
+    notInForce: () => (ineffective ??= findIneffective([...below, { origin: { layer: 'stored' }, tree: stored }], { tree, pins })),
+    files: () => files,
+    onRevision(listener) {
+      revisionListeners.add(listener);
+      return () => void revisionListeners.delete(listener);
+    },
+    onRefusal(listener) {
+      refusalListeners.add(listener);
+      return () => void refusalListeners.delete(listener);
+    },
+    async follow(bus, log) {
+      owned.defer(await followStored(bus, log, { apply, refuse }));
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+/** `Config validation failed: <path>: <reason> (<where it was said>); …`, without the values. */
+function refusalOf(error: z.ZodError, origin: (path: string) => Origin): string {
+  const reasons = describeIssues(error).map(({ path, expected, received }) => {
+    const reason = received === 'an unknown name' ? noSuchKey(path) : `expected ${expected}, got ${received}`;
+    return `${path}: ${reason}${describeOrigin(origin(path))}`;
+  });
+  return `Config validation failed: ${reasons.join('; ')}`;
+}
+
+function noSuchKey(path: string): string {
+  const keys = path.split('.');
+  const meant = closest(keys.at(-1) ?? '', keysBeside(Configuration, keys));
+  return meant === undefined ? 'no such key' : `no such key; did you mean ${meant}?`;
+}
+
+function describeOrigin(origin: Origin): string {
+  if (origin.layer === 'default' || origin.layer === 'preset') return '';
+  return ` (${origin.layer === 'environment' ? 'from' : 'in'} ${placeOf(origin)})`;
+}

@@ -1,0 +1,68 @@
+import { StartError } from '../variables/start-error.ts';
+
+/** One layer of the configuration: plain objects, lists and values, as parsed from JSON or YAML. */
+export type Tree = Record<string, unknown>;
+export type Path = readonly string[];
+
+/** No real configuration is this deep. A YAML alias that contains itself is infinitely deep. */
+const DEEPEST = 64;
+
+const UNSAFE_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
+
+export function isTree(value: unknown): value is Tree {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/**
+ * Objects are merged key by key; lists and values of the higher layer replace those of the lower. A key named `__proto__` is left
+ * out, because writing it would give the result another prototype; `constructor` and the like are keys as any other.
+ */
+export function merge(lower: Tree, higher: Tree): Tree {
+  const merged: Tree = { ...lower };
+  for (const [key, value] of Object.entries(higher)) {
+    if (value === undefined || key === '__proto__') continue;
+    const below = Object.hasOwn(merged, key) ? merged[key] : undefined;
+    merged[key] = isTree(value) ? merge(isTree(below) ? below : {}, value) : value;
+  }
+  return merged;
+}
+
+/** Undefined where the layer says nothing. */
+export function valueAt(tree: Tree, path: Path): unknown {
+  let value: unknown = tree;
+  for (const key of path) {
+    if (!isTree(value) || !Object.hasOwn(value, key)) return undefined;
+    value = value[key];
+  }
+  return value;
+}
+
+/** The same tree with nothing in it but what stands at these paths. */
+export function only(tree: Tree, paths: readonly Path[]): Tree {
+  return paths.reduce<Tree>((kept, path) => merge(kept, treeOf(path, valueAt(tree, path))), {});
+}
+
+/** A tree that says one thing. */
+export function treeOf(path: Path, value: unknown): Tree {
+  return path.reduceRight<unknown>((inner, key) => ({ [key]: inner }), value) as Tree;
+}
+
+/** Keys that would reach into the prototypes of our objects are refused, wherever they stand, and so is what has no end. */
+export function refuseUnsafeKeys(value: unknown, where: string, depth = 0): void {
+  if (depth > DEEPEST) throw new StartError(`${where} is nested more than ${DEEPEST} deep, or inside of itself.`);
+  if (Array.isArray(value)) for (const item of value) refuseUnsafeKeys(item, where, depth + 1);
+  if (!isTree(value)) return;
+  for (const [key, inner] of Object.entries(value)) {
+    if (UNSAFE_KEYS.has(key)) throw new StartError(`${where} has a key named ${key}, which is not allowed.`);
+    refuseUnsafeKeys(inner, where, depth + 1);
+  }
+}
+
+/** Freezes all of it, so that a snapshot cannot be changed by one of its readers. */
+export function freeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    for (const inner of Object.values(value)) freeze(inner);
+  }
+  return value;
+}

@@ -1,0 +1,89 @@
+import type { BucketEntry, Bus } from '@switchyard/bus';
+import { REPLICAS_BUCKET, type ServiceName } from '@switchyard/contracts';
+import type { Logger } from '@switchyard/telemetry';
+import type { HealthReporter } from '../health/health-registry.ts';
+import { readClaim, type ReplicaReport } from '../control-state/replica-reports.ts';
+import { StartError } from '../variables/start-error.ts';
+
+export interface ClaimStore {
+  bus: Bus;
+  service: ServiceName;
+  report: ReplicaReport;
+  health: Pick<HealthReporter, 'set'>;
+  log: Logger;
+  /** Stops the waiting for the report of a dead replica to expire. */
+  signal?: AbortSignal | undefined;
+}
+
+/** A report that is not written again is gone after this. */
+const EXPIRY_S = (REPLICAS_BUCKET.ttlMs ?? 0) / 1_000;
+
+/**
+ * Lets a replica work with its database only if all replicas of its service keep their documents there: with two databases each
+ * replica would have a part of the sessions. The second one to ask is refused in one sentence. A replica that was killed leaves a
+ * report behind until that expires; one that lives shows it by reporting again, so a newcomer waits for either. Disposing stops
+ * watching for replicas that come with another database all the same, such as from a machine that slept.
+ */
+export async function claimStore(identity: string, options: ClaimStore): Promise<Disposable> {
+  const { bus, service, report, health, log, signal } = options;
+  const rivals = new Set<string>();
+  const admitted = Promise.withResolvers<void>();
+  admitted.promise.catch(() => undefined); // it may be refused before anybody waits for it
+  let since = await report.claim({ identity, held: false });
+  /** Once the watch has brought this revision of our own report, it has brought all that was written before. */
+  let asked = Infinity;
+  let seen = 0;
+  let held = false;
+
+  function onEntry(entry: BucketEntry): void {
+    if (!entry.key.startsWith(`${service}.`)) return;
+    if (entry.key === report.key) seen = entry.revision;
+    else if (!isRival(entry, identity, since)) rivals.delete(entry.key);
+    else if (rivals.has(entry.key)) admitted.reject(new StartError(refusal(service, entry.key)));
+    else rivals.add(entry.key);
+    decide();
+  }
+
+  function decide(): void {
+    if (held) health.set('store', rivals.size === 0, `also kept in another database, by ${[...rivals].join(', ')}`);
+    else if (seen >= asked && rivals.size === 0) admitted.resolve();
+  }
+
+  const abort = (): void => admitted.reject(signal?.reason);
+  signal?.addEventListener('abort', abort);
+  const watch = await (await bus.kv(REPLICAS_BUCKET)).watch(onEntry);
+  try {
+    asked = await report.claim({ identity, held, since });
+    if (rivals.size > 0) {
+      log.warn({ replicas: [...rivals] }, 'replicas with another database: waiting for a sign of life of theirs');
+      health.set('store', false, `waits up to ${EXPIRY_S} s for a sign of life of ${[...rivals].join(', ')}, with another database`);
+    }
+    decide();
+    await admitted.promise;
+    held = true;
+    health.set('store', true);
+    since = 0; // from now on only who holds a database counts, not who asks
+    await report.claim({ identity, held });
+  } catch (error) {
+    watch.stop();
+    throw error;
+  } finally {
+    signal?.removeEventListener('abort', abort);
+  }
+  return { [Symbol.dispose]: () => watch.stop() };
+}
+
+/** Whether another replica works with another database, or asked for one before us. */
+function isRival(entry: BucketEntry, identity: string, since: number): boolean {
+  const claim = readClaim(entry);
+  if (claim === undefined || claim.identity === identity) return false;
+  return claim.held || (claim.since ?? entry.revision) < since;
+}
+
+function refusal(service: string, rival: string): string {
+  const replica = rival.slice(service.length + 1);
+  return (
+    `${service} already runs on this bus, as ${replica}, with its documents in another database, so that each of the two would have a part of them. ` +
+    'Give all replicas the same SWITCHYARD_STORE, or run one replica, or take another SWITCHYARD_BUS.'
+  );
+}

@@ -1,0 +1,58 @@
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
+import { lockDirectory } from '@switchyard/store';
+import { keepFile } from './private-file.ts';
+import { StartError } from '../variables/start-error.ts';
+
+/** The file that a setting wants a service's documents in. */
+export interface StoreFile {
+  setting: string;
+  /** Relative to the data directory, or absolute. */
+  path: string;
+}
+
+interface Wish {
+  service: string;
+  /** Undefined: where documents usually are. */
+  file: StoreFile | undefined;
+  /** The directory of the store. */
+  dir: string;
+  /** The data directory, which this process holds. */
+  data: string;
+}
+
+/**
+ * Finds the file, and remembers where it is. Moving it is for whoever changes the setting: documents that stayed behind would look
+ * as if there were none. A directory that is not within the data directory is held, so that nobody else opens the file.
+ */
+export function placeStoreFile({ service, file, dir, data }: Wish): { file: string } & Disposable {
+  const usual = join(resolve(dir), `${service}.db`);
+  const wanted = file === undefined ? usual : resolve(data, file.path);
+  const note = join(dir, `${service}.at`);
+  const last = readNote(note) ?? usual;
+  if (wanted !== last && existsSync(last) && !existsSync(wanted)) throw leftBehind(file?.setting ?? note, { last, wanted });
+  const held = file === undefined || isWithin(wanted, data) ? undefined : lockDirectory(dirname(wanted));
+  if (wanted !== usual) writeNote(note, wanted);
+  else if (existsSync(note)) rmSync(note);
+  return { file: wanted, [Symbol.dispose]: () => held?.[Symbol.dispose]() };
+}
+
+function isWithin(file: string, dir: string): boolean {
+  const way = relative(resolve(dir), file);
+  return !way.startsWith('..') && !isAbsolute(way);
+}
+
+function readNote(note: string): string | undefined {
+  return existsSync(note) ? readFileSync(note, 'utf8').trim() : undefined;
+}
+
+function writeNote(note: string, file: string): void {
+  mkdirSync(dirname(note), { recursive: true, mode: 0o700 });
+  keepFile(note, `${file}\n`);
+}
+
+function leftBehind(from: string, { last, wanted }: { last: string; wanted: string }): StartError {
+  return new StartError(
+    `${from} wants the documents in ${wanted}, where nothing is, and they are in ${last}. Move them, with ${last}-wal and ${last}-shm where they are there: mv ${last}* ${dirname(wanted)}/`,
+  );
+}

@@ -1,0 +1,49 @@
+import { createReadStream, createWriteStream } from 'node:fs';
+import { readdir, rename, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+import { agedAt } from './rotated-file-name.ts';
+
+const DAY_MS = 86_400_000;
+const UNFINISHED = '.gz.new';
+
+/** How long what was written before is kept. */
+export interface Keeping {
+  maxFiles: number;
+  maxAgeDays: number;
+}
+
+interface Sweeping extends Keeping {
+  compress: boolean;
+  /** Whether something is still on its way into a copy, which is left as it is then. */
+  inUse: (path: string) => boolean;
+}
+
+/**
+ * Takes away copies beyond the newest `maxFiles`, those that are older than `maxAgeDays`, and what a process left unfinished that
+ * died; compresses the others if that is wanted. Touches nothing else, and not the file that is written now.
+ */
+export async function sweep(file: string, { maxFiles, maxAgeDays, compress, inUse }: Sweeping): Promise<void> {
+  const [directory, base] = [dirname(file), basename(file)];
+  const names = await readdir(directory);
+  const unfinished = names.filter((name) => name.endsWith(UNFINISHED) && agedAt(base, name.slice(0, -UNFINISHED.length)) !== undefined);
+  const copies = names.flatMap((name) => {
+    const at = agedAt(base, name);
+    return at === undefined ? [] : [{ name, at }];
+  });
+  const oldest = Date.now() - maxAgeDays * DAY_MS;
+  const newestFirst = copies.toSorted((a, b) => b.at - a.at || b.name.localeCompare(a.name, 'en', { numeric: true }));
+  const kept = newestFirst.slice(0, maxFiles).filter(({ at }) => at >= oldest);
+  const gone = newestFirst.filter((copy) => !kept.includes(copy)).map(({ name }) => name);
+  await Promise.all([...unfinished, ...gone].map((name) => rm(join(directory, name), { force: true })));
+  const plain = kept.map(({ name }) => join(directory, name)).filter((path) => !path.endsWith('.gz') && !inUse(path));
+  if (compress) for (const path of plain) await compressFile(path);
+}
+
+/** Whole or not at all: the copy is there until the compressed one is. */
+async function compressFile(path: string): Promise<void> {
+  await pipeline(createReadStream(path), createGzip(), createWriteStream(`${path}${UNFINISHED}`, { mode: 0o600, flush: true }));
+  await rename(`${path}${UNFINISHED}`, `${path}.gz`);
+  await rm(path);
+}

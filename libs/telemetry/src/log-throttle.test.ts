@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createFlood, type Together } from './log-throttle.ts';
+
+interface Drop {
+  kind: string;
+}
+
+function collect() {
+  const written: Together<Drop>[] = [];
+  return { written, flood: createFlood<Drop>({ kindOf: ({ kind }) => kind, write: (together) => void written.push(together) }) };
+}
+
+test('few have a line each; of many those of one kind share lines of a hundred, and every id is there', () => {
+  const { written, flood } = collect();
+  for (let n = 0; n < 1_000; n++) flood.note({ kind: n % 2 === 0 ? 'even' : 'odd' }, String(n));
+  flood[Symbol.dispose]();
+  assert.deepEqual(new Set(written.flatMap(({ ids }) => [...ids])), new Set(Array.from({ length: 1_000 }, (_, n) => String(n))));
+  assert.ok(written.length <= 52, `${written.length} lines`); // two seconds may begin
+  for (const { first, ids, count } of written) {
+    assert.ok(ids.size <= 100 && count === ids.size);
+    assert.ok([...ids].every((id) => (Number(id) % 2 === 0 ? 'even' : 'odd') === first.kind));
+  }
+});
+
+test('one id counts as often as it comes', () => {
+  const { written, flood } = collect();
+  for (let n = 0; n < 300; n++) flood.note({ kind: 'one' }, 'same');
+  flood[Symbol.dispose]();
+  assert.equal(
+    written.reduce((sum, { count }) => sum + count, 0),
+    300,
+  );
+});
+
+test('of many kinds no more than a hundred wait', () => {
+  const { written, flood } = collect();
+  for (let n = 0; n < 1_000; n++) flood.note({ kind: String(n) }, String(n));
+  assert.ok(written.length > 850, `${written.length} lines`);
+  flood[Symbol.dispose]();
+  assert.equal(written.length, 1_000);
+});

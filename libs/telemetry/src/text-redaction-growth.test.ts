@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { redact } from './object-redaction.ts';
+import { scrub } from './text-redaction.ts';
+
+/** How the forms of a secret begin, whole and half. */
+const HEADS = [
+  ['', 'Bearer ', 'Basic ', 'Token ', 'token=', '?key=', 'password" : ', 'apiKey\\"', '://', '://u:', '://u:p', 'sy_pat_', 'sk-'],
+  ['sk_live_', 'ghp_', 'github_pat_', 'xoxb-', 'AKIA', 'AIza', 'SG.', `SG.${'a'.repeat(16)}.`, 'eyJ', `eyJ${'a'.repeat(8)}.`],
+  ['12345678:', '-----BEGIN ', '-----BEGIN PRIVATE KEY-----', '-----END '],
+].flat();
+/** What may go on for long after them. */
+const FILLS = ['a', 'A', '1', ' ', '\n', '-', '.', ':', '/', '"', '\\', '=', 'a ', 'a-', 'x,'];
+const TAILS = ['', '!', '@'];
+
+const SHORT = 1_000;
+const LONG = 8 * SHORT;
+/** Linear is 8, quadratic 64. */
+const MOST = 24;
+
+/** A text that is `head`, then `unit` over and over. */
+interface Attack {
+  head: string;
+  unit: string;
+  tail: string;
+}
+
+test('the time for a text grows as its length does, whatever it is made of', () => {
+  const attacks = HEADS.flatMap((head) => FILLS.flatMap((fill) => attacksWith(head, fill)));
+  assert.ok(attacks.length > 3_000);
+  for (const attack of attacks) {
+    scrub(textOf(attack, SHORT));
+    // One that looks bad is measured again: this machine may have been busy.
+    let growth = growthOf(attack, 1);
+    for (let tries = 0; growth > MOST && tries < 5; tries++) growth = Math.min(growth, growthOf(attack, 10));
+    assert.ok(growth <= MOST, `${JSON.stringify(attack)}: eight times the length takes ${Math.round(growth)} times as long`);
+  }
+});
+
+function attacksWith(head: string, fill: string): Attack[] {
+  const units = head === '' ? [] : [head + fill, head + fill.repeat(8)];
+  return [
+    ...TAILS.map((tail) => ({ head, unit: fill, tail })),
+    ...units.flatMap((unit) => ['', '@'].map((tail) => ({ head: '', unit, tail }))),
+    ...(head === '' ? [] : HEADS.slice(1, 4).map((other) => ({ head: other, unit: fill + head, tail: '!' }))),
+  ];
+}
+
+function textOf({ head, unit, tail }: Attack, length: number): string {
+  return (head + unit.repeat(Math.ceil(length / unit.length))).slice(0, length - tail.length) + tail;
+}
+
+function growthOf(attack: Attack, runs: number): number {
+  return fastest(textOf(attack, LONG), runs) / fastest(textOf(attack, SHORT), runs + 4);
+}
+
+function fastest(text: string, runs: number): number {
+  let best = Number.POSITIVE_INFINITY;
+  for (let run = 0; run < runs; run++) {
+    const began = performance.now();
+    scrub(text);
+    best = Math.min(best, performance.now() - began);
+  }
+  return best;
+}
+
+test('a line is bounded, however often its parts are shared and however long its names are', () => {
+  const text = 'x '.repeat(2_000);
+  const wide = (of: unknown): unknown[] => Array.from({ length: 100 }, () => of);
+  const fields = { [`${'k'.repeat(1_000_000)}Token`]: 'hidden' };
+  const shared = redact({ fields, list: wide(wide(wide(text))) });
+  assert.deepEqual(Object.values(shared['fields'] as object), ['[REDACTED]']);
+  assert.ok(JSON.stringify(shared).length < 100_000);
+  const { list } = shared as { list: string[][][] };
+  assert.equal(list[0]?.[0]?.[0], text);
+  assert.equal(list.at(-1), '…');
+});

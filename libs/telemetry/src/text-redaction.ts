@@ -1,0 +1,52 @@
+import { longestHidden, withoutHidden } from './masked-values.ts';
+
+const MAX_TEXT = 8_192;
+const MIN_TEXT = 8;
+
+/** What a secret looks like where no key name gives it away. Named groups are kept, the rest of the match is not. */
+const SECRETS = new RegExp(
+  [
+    String.raw`(?<scheme>\bBearer\s+)\S+`,
+    String.raw`(?<basic>\b(?:Basic|Token)\s+)(?=(?-i:[^\sa-z]*[a-z][^\sA-Z]*[A-Z])|[^\s\d+/=]*[\d+/=])[\w.~+/=-]{8,}`,
+    String.raw`(?<query>(?:token|password|passwd|passphrase|secret|credentials?|api_?key|access_?key|signature|[?&](?:key|sig))=)[^&\s"'<>]+`,
+    String.raw`(?<json>(?:token|password|passphrase|secret|authorization|cookie|credentials?|api_?key|access_?key|private_?key)\\?"\s*:\s*\\?")[^"\\]+`,
+    String.raw`(?<url>:\/\/[^\s:/@]{0,256}:)[^\s/@]+(?=@)`,
+    String.raw`\bsy_(?:pat|svc)_\w+`,
+    String.raw`\bsk-[\w-]{8,}`,
+    String.raw`\b(?:sk|rk|pk|whsec)_(?:live_|test_)?[0-9A-Za-z]{16,}`,
+    String.raw`\b(?:gh[pousr]|github_pat|glpat)[_-]\w{16,}`,
+    String.raw`\b(?:xox[a-z]|xapp)-[\w-]{8,}`,
+    String.raw`\b(?:AKIA|ASIA)[0-9A-Z]{16}\b`,
+    String.raw`\bAIza[\w-]{20,}`,
+    String.raw`\bSG\.[\w-]{16,}\.[\w-]{16,}`,
+    String.raw`\beyJ[\w-]{8,}(?:\.[\w-]+){0,2}`,
+    String.raw`\b\d{8,10}:[\w-]{35}\b`,
+    String.raw`\b[0-9a-f]{40,}\b`,
+    String.raw`-----BEGIN [A-Z ]*PRIVATE KEY-----[^]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)`,
+  ].join('|'),
+  'gi',
+);
+
+export const REDACTED = '[REDACTED]';
+
+/** Text without the values that are hidden and what is obviously a secret; longer than 8 Ki characters is cut. */
+export function scrub(text: string): string {
+  return text.length < MIN_TEXT ? text : scrubKnown(text).replace(SECRETS, keepGroups);
+}
+
+/** As `scrub`, where what only looks like a secret stays. */
+export function scrubKnown(text: string): string {
+  return text.length > MAX_TEXT ? `${beginningOf(text)}… ${text.length - MAX_TEXT} more` : withoutHidden(text, REDACTED);
+}
+
+/** Read beyond the cut by the length of the longest hidden value, so that none is cut in two and half of it stays. */
+function beginningOf(text: string): string {
+  const beyond = longestHidden();
+  const shown = withoutHidden(text.slice(0, MAX_TEXT + beyond), REDACTED);
+  return shown.slice(0, Math.min(MAX_TEXT, shown.length - beyond));
+}
+
+function keepGroups(...match: unknown[]): string {
+  const groups = match.at(-1) as Record<string, string | undefined>;
+  return (groups['scheme'] ?? groups['basic'] ?? groups['query'] ?? groups['json'] ?? groups['url'] ?? '') + REDACTED;
+}

@@ -1,0 +1,127 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { endWithParent } from '../processes/parent-guard.ts';
+import { findNatsServer } from './nats-binary.ts';
+import { readSharedServers } from './shared-servers.ts';
+
+const START_MS = 10_000;
+const POLL_MS = 10;
+
+export interface NatsServer {
+  readonly url: string;
+  readonly port: number;
+  /** Ends it at once, as a crash would; what was stored stays. */
+  kill(): Promise<void>;
+  /** The same server again: same port, and the same store unless it is to be empty. */
+  restart(options?: { empty?: boolean }): Promise<void>;
+  /** Ends it and removes what it stored. */
+  stop(): Promise<void>;
+}
+
+export interface NatsServerOptions {
+  /** In bytes; 8 MB unless said, as the bus expects. */
+  maxPayload?: number;
+  /** Limit of what all streams together may reserve, in memory and in files. */
+  storage?: string;
+  /** More of the configuration, such as who may come in. */
+  configuration?: string;
+  /** A configuration file in place of all of it; the address is the test's, and so is the store, `$NATS_STORE`. */
+  file?: string;
+  /** What the configuration refers to with `$NAME`. */
+  env?: Readonly<Record<string, string>>;
+}
+
+/** A real nats-server with JetStream on a free port of 127.0.0.1, storing into a directory of its own. */
+export async function startNatsServer(options: NatsServerOptions = {}): Promise<NatsServer> {
+  const { maxPayload = 8 * 1024 * 1024, storage = '4GB', configuration = '', file, env = {} } = options;
+  const binary = await findNatsServer();
+  const directory = await mkdtemp(join(tmpdir(), 'switchyard-nats-'));
+  const store = join(directory, 'store');
+  const config = file ?? join(directory, 'nats.conf');
+  if (file === undefined)
+    await writeFile(
+      config,
+      `max_payload: ${maxPayload}\njetstream { store_dir: $NATS_STORE, max_mem: ${storage}, max_file: ${storage} }\n${configuration}`,
+    );
+  let { child, port } = await launch(binary, { directory, store, config, env, port: -1 });
+  const kill = () => end(child, 'SIGKILL');
+
+  return {
+    url: `nats://127.0.0.1:${port}`,
+    port,
+    kill,
+    async restart({ empty = false } = {}) {
+      await kill();
+      if (empty) await rm(store, { recursive: true, force: true });
+      ({ child } = await launch(binary, { directory, store, config, env, port }));
+    },
+    async stop() {
+      await end(child, 'SIGTERM');
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A server with an account per name. The account's user and password are its name. Accounts do not see each other's messages. */
+export function startNatsForAccounts(names: readonly string[]): Promise<NatsServer> {
+  const accounts = names.map((name) => `  ${name} { jetstream: enabled, users: [{ user: ${name}, password: ${name} }] }`);
+  return startNatsServer({ configuration: `accounts {\n${accounts.join('\n')}\n}`, storage: '1TB' });
+}
+
+let opened = 0;
+
+/** NATS for tests that neither stop nor configure it: an unused account on the server of the test run, else a server of its own. */
+export async function openNats(): Promise<Pick<NatsServer, 'url' | 'stop'>> {
+  const url = readSharedServers()?.nats[opened];
+  opened += 1;
+  return url === undefined ? startNatsServer() : { url, stop: () => Promise.resolve() };
+}
+
+interface Launch {
+  directory: string;
+  store: string;
+  config: string;
+  env: Readonly<Record<string, string>>;
+  /** -1 for any that is free. */
+  port: number;
+}
+
+async function launch(binary: string, { directory, store, config, env, port }: Launch): Promise<{ child: ChildProcess; port: number }> {
+  const arguments_ = ['-c', config, '-a', '127.0.0.1', '-p', String(port), '--ports_file_dir', directory];
+  const child = spawn(binary, arguments_, {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: { PATH: process.env['PATH'], NATS_STORE: store, ...env },
+  });
+  let output = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (output = (output + text).slice(-4_000)));
+  endWithParent(child);
+  const deadline = Date.now() + START_MS;
+  while (child.exitCode === null && child.signalCode === null && Date.now() < deadline) {
+    const found = output.includes('Server is ready') ? await readPort(directory, child.pid) : undefined;
+    if (found !== undefined) return { child, port: found };
+    await delay(POLL_MS);
+  }
+  await end(child, 'SIGKILL');
+  throw new Error(`nats-server did not start:\n${output}`);
+}
+
+/** The server writes the ports it took into a file named after itself and its process. */
+async function readPort(directory: string, pid: number | undefined): Promise<number | undefined> {
+  const name = (await readdir(directory)).find((file) => file.endsWith(`_${pid}.ports`));
+  if (name === undefined) return undefined;
+  const text = await readFile(join(directory, name), 'utf8');
+  const match = /"nats":\s*\[\s*"[^"]*:(\d+)"/.exec(text);
+  return match === null ? undefined : Number(match[1]);
+}
+
+async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const gone = new Promise((resolve) => {
+    child.once('exit', resolve);
+  });
+  child.kill(signal);
+  await gone;
+}

@@ -1,0 +1,40 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { findRedisServer } from './redis-binary.ts';
+import { startServer, type ServerProcess } from '../processes/server-process.ts';
+
+const START_MS = 10_000;
+const IN_MEMORY = ['--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
+
+/** It keeps nothing over a restart. */
+export interface RedisServer extends Pick<ServerProcess, 'port' | 'kill' | 'restart' | 'pause' | 'goOn'> {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+export interface RedisServerOptions {
+  /** What its default user must say. */
+  password?: string;
+}
+
+/** A real redis-server on a free port of 127.0.0.1, in memory alone. */
+export async function startRedisServer({ password = '' }: RedisServerOptions = {}): Promise<RedisServer> {
+  const binary = await findRedisServer();
+  const directory = await mkdtemp(join(tmpdir(), 'switchyard-redis-'));
+  const server = await startServer({
+    name: 'redis-server',
+    command: (port) => [binary, '--port', String(port), ...IN_MEMORY, '--dir', directory, '--requirepass', password],
+    ready: /Ready to accept connections/,
+    startMs: START_MS,
+  });
+  const { port } = server;
+  return {
+    ...server,
+    url: `redis://${password === '' ? '' : `:${encodeURIComponent(password)}@`}127.0.0.1:${port}`,
+    async stop() {
+      await server.kill();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,99 @@
+import type { Bus } from '@switchyard/bus';
+import {
+  eventServices,
+  secrets,
+  type AuditAct,
+  type AuditOutcome,
+  type ConfigurationPatch,
+  type Contract,
+  type EventName,
+  type EventPayload,
+  type Principal,
+  type ServiceName,
+} from '@switchyard/contracts';
+import { openHost, startService, type Host, type SectionName, type ServiceDefinition } from '@switchyard/service-kit';
+import { createLogger, type Logger } from '@switchyard/telemetry';
+import { createInbox } from './inbox.ts';
+import { principal } from './principal.ts';
+import { tempDir } from '../processes/temp-dir.ts';
+
+export interface TestServiceOptions {
+  /** Whom `bus` speaks for. */
+  as?: Principal;
+  /** Which service `bus` belongs to, and so which operations it may call; the gateway unless said. */
+  from?: ServiceName;
+  env?: Readonly<Record<string, string>>;
+  settings?: ConfigurationPatch;
+  /** Keeps what is stored there, so that the next service started on it finds it. */
+  data?: string;
+  /** Warnings and errors are kept otherwise, and told when an event does not come. */
+  log?: Logger;
+  /** Runs before the service starts: to answer for the services it calls (`(await host.connect('secrets')).serve(…)`). */
+  prepare?: (host: Host) => Promise<void>;
+}
+
+/** A call that was put on record. Without an outcome it was begun, and not finished. */
+export interface Audited extends AuditAct {
+  outcome?: AuditOutcome;
+}
+
+export interface TestService extends AsyncDisposable {
+  readonly bus: Bus;
+  readonly host: Host;
+  /** What was put on record, in order. Of the secrets service nothing: it keeps the record itself. */
+  readonly audited: readonly Audited[];
+  /** The payload of the next event of this name that was not given out yet, of those since the start. */
+  nextEvent<N extends EventName>(name: N): Promise<EventPayload<N>>;
+}
+
+/** The real service on a bus and a database of its own, in this process. Answers and events are checked against the contract. */
+export async function testService<C extends Contract, K extends SectionName>(
+  definition: ServiceDefinition<C, K>,
+  options: TestServiceOptions = {},
+): Promise<TestService> {
+  await using starting = new AsyncDisposableStack();
+  const { as = principal(), from = 'gateway' } = options;
+  const logged: string[] = [];
+  const log = options.log ?? createLogger({ level: 'warn', destination: { write: (line: string) => void logged.push(line) } });
+  const data = options.data ?? starting.use(await tempDir()).path;
+  const env = { SWITCHYARD_DATA: data, SWITCHYARD_CONFIG: ':', SWITCHYARD_HOST: '127.0.0.1', SWITCHYARD_PORT: '0', ...options.env };
+  const host = starting.use(
+    await openHost({ env, log, checkResults: true, ...(options.settings === undefined ? {} : { preset: options.settings }) }),
+  );
+  const bus = await host.connect(from);
+  const inbox = starting.use(createInbox(() => (logged.length === 0 ? '' : `; logged:\n${logged.join('')}`)));
+  for (const name of eventServices.keys()) bus.on(name as EventName, (event) => inbox.add(event.name, event.payload));
+  await bus.flush();
+  const audited: Audited[] = [];
+  if (definition.contract.service !== 'secrets') await keepRecord(host, audited);
+  await options.prepare?.(host);
+  starting.use(await startService(definition, host));
+
+  const started = starting.move();
+  return {
+    bus: bus.as(as),
+    host,
+    audited,
+    nextEvent: (name) => inbox.next(name),
+    [Symbol.asyncDispose]: () => started.disposeAsync(),
+  };
+}
+
+/** Stands in for the secrets service, without which nothing that is to be on record is done. */
+async function keepRecord(host: Host, audited: Audited[]): Promise<void> {
+  const keeper = await host.connect('secrets');
+  const handlers = {
+    'audit.begin': (begun: AuditAct & { deadline: number }) => {
+      const { deadline: _, ...act } = begun;
+      audited.push(act);
+      return { begun: true as const };
+    },
+    'audit.finish': ({ id, outcome }: { id: string; outcome: AuditOutcome }) => {
+      const act = audited.find((one) => one.id === id);
+      if (act) act.outcome = outcome;
+      return { recorded: true as const };
+    },
+    'audit.looked': () => ({ recorded: true as const }),
+  };
+  await keeper.serve(secrets, handlers, { version: '0.0.0', replica: 'keeps-the-record' });
+}
