@@ -1,7 +1,8 @@
 export { atIntervals } from './scheduling/periodic-task.ts';
 export { pause, systemClock, type Clock } from './scheduling/clock.ts';
 export { defineService, type AnyService, type ServiceDefinition, type Setup } from './service/service-definition.ts';
-export { PROCESS_VARIABLE_HELP, DEFAULT_DATA, readEnvironment, type Environment } from './host/environment.ts';
+export { readEnvironment, type Environment } from './host/environment.ts';
+export { PROCESS_VARIABLE_HELP, DEFAULT_DATA } from './variables/process-variables.ts';
 export { followSecrets } from './control-state/secret-changes.ts';
 export { type Dependency, type HealthRegistry, type HealthReporter, type Readiness } from './health/health-registry.ts';
 export { openHost, type Host, type HostOptions } from './host/host.ts';

@@ -1,4 +1,4 @@
-export { findChromium } from './processes/chromium-binary.ts';
+export { findChromium, findRedisServer } from './processes/system-binary.ts';
 export { createAuthority, type Authority, type Certificate } from './servers/certificates.ts';
 export { startCollector, type Collector, type ReceivedMetric, type ReceivedSpan } from './servers/otlp-collector.ts';
 export { healthClient, type HealthClient } from './services/health-client.ts';
@@ -9,7 +9,6 @@ export { startMongo, startOwnMongo, type MongoServer, type OwnMongoOptions, type
 export { freePort } from './processes/server-process.ts';
 export { openNats, startNatsForAccounts, startNatsServer, type NatsServer, type NatsServerOptions } from './servers/nats-server.ts';
 export { findNatsServer } from './servers/nats-binary.ts';
-export { findRedisServer } from './servers/redis-binary.ts';
 export { startRedisServer, type RedisServer, type RedisServerOptions } from './servers/redis-server.ts';
 export type { UpstreamBehaviour, UpstreamCall, UpstreamUsage } from './model-providers/upstream-behaviour.ts';
 export { startUpstream, type Upstream, type UpstreamRequest } from './model-providers/upstream.ts';

@@ -1,9 +1,18 @@
 import { observe, observeProcess } from '@switchyard/telemetry';
 import type { Logger } from '@switchyard/telemetry';
-import type { Environment } from '../host/environment.ts';
 import type { HealthRegistry } from './health-registry.ts';
 import type { ProbeAddress } from './probe-listener.ts';
 import { openMetricsServer } from './metrics-server.ts';
+
+/** A port number, or 0 for a free port. */
+export type ProbePort = number | 'off';
+
+/** The addresses of the metrics and health servers; a port is undefined if the environment does not set it. */
+export interface ProbeSettings {
+  host: string;
+  metrics: ProbePort | undefined;
+  health: ProbePort | undefined;
+}
 
 /** Where whoever watches finds this process. */
 export interface Probes extends AsyncDisposable {
@@ -12,7 +21,7 @@ export interface Probes extends AsyncDisposable {
 }
 
 export interface ProbesOptions {
-  probes: Environment['probes'];
+  probes: ProbeSettings;
   /** Where metrics are served if the environment does not say; a free port where that one is taken. */
   metricsPort: number | undefined;
   health: HealthRegistry;

@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import { isRedisUrl } from '@switchyard/cache';
-import { MAX, listStreams, TURNS_LOG } from '@switchyard/contracts';
+import { MAX } from '@switchyard/contracts';
 import { checkToken, MIN_OPERATOR_TOKEN } from '@switchyard/security';
 import { z } from 'zod';
 import { readDataDir } from '../settings/data-directory.ts';
 import { readSecret, type Variables } from '../variables/secret-variables.ts';
-import { BLOB_VARIABLE_HELP } from '../variables/blob-access.ts';
-import { BUS_VARIABLE_HELP } from '../variables/bus-access.ts';
+import type { ProbePort, ProbeSettings } from '../health/probes.ts';
+import { DEFAULT_DATA, LOOPBACK, MAX_BUS_COPIES, MAX_TURN_STREAMS } from '../variables/process-variables.ts';
 import { StartError } from '../variables/start-error.ts';
 
 /** What the environment says about the process itself. Configuration keys are read by `openSettings`. */
@@ -24,7 +24,7 @@ export interface Environment {
   url: string | undefined;
   replica: string | undefined;
   /** Where the process can be looked at; undefined where the environment does not say. */
-  probes: { host: string; metrics: ProbePort | undefined; health: ProbePort | undefined };
+  probes: ProbeSettings;
   /** In how many streams the frames of turns are kept: for the job that provisions. */
   turnStreams: number;
   /** On how many servers the bus keeps a copy of everything: for the same job. */
@@ -33,66 +33,12 @@ export interface Environment {
   variables: Variables;
 }
 
-/** 0 takes a free one. */
-export type ProbePort = number | 'off';
-
-/** Where everything is kept unless somebody says otherwise. */
-export const DEFAULT_DATA = '.switchyard';
-const LOOPBACK = '127.0.0.1';
 const LAST_PORT = 65_535;
 const NO_PORT = 'must be a port, 0 for a free one, or off';
 const HOST = /^[A-Za-z0-9.:_-]+$/;
 const REPLICA = /^[A-Za-z0-9_-]{1,64}$/;
-const MOST_STREAMS = listStreams(TURNS_LOG).length;
-const MOST_COPIES = 5;
-const COPIES = `must be a number from 1 to ${MOST_COPIES}`;
-const STREAMS = `must be a number from 1 to ${MOST_STREAMS}`;
-
-/** Variables that say where the process works and with what, as a reader is told of them. All others named `SWITCHYARD_…` are configuration keys. */
-export const PROCESS_VARIABLE_HELP: Readonly<Record<string, { preset: string; means: string }>> = {
-  SWITCHYARD_DATA: { preset: DEFAULT_DATA, means: 'data directory; its `run.json` describes the running processes for scripts' },
-  SWITCHYARD_TOKEN: {
-    preset: 'created once, saved with mode 0600',
-    means: 'a token of scope `*`, valid while it is set; at least 32 characters',
-  },
-  SWITCHYARD_URL: { preset: 'the local gateway', means: 'gateway address for the command and the client library' },
-  SWITCHYARD_BUS: { preset: 'memory:', means: '`nats://…`: nats-server with JetStream (`-js`) and `max_payload: 8MB`' },
-  ...BUS_VARIABLE_HELP,
-  SWITCHYARD_STORE: {
-    preset: 'sqlite: in the data directory',
-    means: '`sqlite:DIR` for another directory, `mongodb://…/name` for a server, with a database per service',
-  },
-  SWITCHYARD_CACHE: { preset: 'memory:', means: '`redis://host:port` for rate limits shared by replicas; an outage fails no request' },
-  ...BLOB_VARIABLE_HELP,
-  SWITCHYARD_CONFIG: {
-    preset: 'config.yaml, if it exists',
-    means: 'configuration files, separated by colons; later ones override earlier ones',
-  },
-  SWITCHYARD_REPLICA: { preset: 'generated', means: 'name of this replica in leases, reports and discovery' },
-  SWITCHYARD_DEV_TOOLS: {
-    preset: 'off',
-    means: 'for tests: `on` offers counted tools to turns of a development model',
-  },
-  SWITCHYARD_METRICS_PORT: {
-    preset: 'off; 9464 or a free port in one process',
-    means: 'serves `/metrics` for Prometheus, `/livez` and `/readyz`; 0 selects a free port, `off` disables it',
-  },
-  SWITCHYARD_HEALTH_PORT: { preset: 'off', means: 'serves `grpc.health.v1.Health`; 0 selects a free port' },
-  SWITCHYARD_PROBE_HOST: {
-    preset: LOOPBACK,
-    means: 'listener of the metrics and health ports, which need no token; `0.0.0.0` in a container with a restricted network',
-  },
-  SWITCHYARD_TURN_STREAMS: {
-    preset: '1',
-    means: `number of NATS streams for frames of turns, at most ${MOST_STREAMS}; read by the provisioning job only`,
-  },
-  SWITCHYARD_BUS_COPIES: {
-    preset: '1',
-    means: `number of copies of each stream and bucket in a NATS cluster, at most ${MOST_COPIES}; with 3, one of three servers may fail; read by the provisioning job only`,
-  },
-};
-
-export const PROCESS_VARIABLES = Object.keys(PROCESS_VARIABLE_HELP);
+const COPIES = `must be a number from 1 to ${MAX_BUS_COPIES}`;
+const STREAMS = `must be a number from 1 to ${MAX_TURN_STREAMS}`;
 
 const text = (most: number) => z.string().max(most, `must have at most ${most} characters`);
 
@@ -149,7 +95,7 @@ export const Table = z.object({
     .max(2, { error: STREAMS, abort: true })
     .regex(/^[0-9]+$/, STREAMS)
     .transform(Number)
-    .refine((count) => count >= 1 && count <= MOST_STREAMS, STREAMS),
+    .refine((count) => count >= 1 && count <= MAX_TURN_STREAMS, STREAMS),
   bus_copies: z
     .string()
     .max(1, { error: COPIES, abort: true })

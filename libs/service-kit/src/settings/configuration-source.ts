@@ -2,7 +2,6 @@ import type { Bus } from '@switchyard/bus';
 import { Configuration, describeIssues, type ConfigurationPatch, type Sections } from '@switchyard/contracts';
 import type { Logger } from '@switchyard/telemetry';
 import type { z } from 'zod';
-import type { Environment } from '../host/environment.ts';
 import type { Variables } from '../variables/secret-variables.ts';
 import type { SectionName, Settings } from './settings.ts';
 import { StartError } from '../variables/start-error.ts';
@@ -14,8 +13,7 @@ import { placeOf, type Origin } from './origin.ts';
 import { keysBeside } from './schema-path.ts';
 import { resolveReferences } from './references.ts';
 import { followStored } from './stored-layer.ts';
-import { refuseShownSecrets } from './redacted-values.ts';
-import { freeze, merge, valueAt, type Tree } from './configuration-tree.ts';
+import { freeze, merge, refuseShownSecrets, valueAt, type Tree } from './configuration-tree.ts';
 import { createView, type ChangeListener } from './settings-view.ts';
 
 /** The effective configuration of this process, and where each part of it comes from. */
@@ -58,8 +56,17 @@ interface Layer {
   tree: Tree;
 }
 
+/** The configuration files, weakest first, and the environment variables. */
+export interface SettingsInput {
+  config: readonly string[] | undefined;
+  variables: Variables;
+}
+
 /** Reads files and environment once. `preset` stands between the defaults and the files. */
-export async function openSettings(environment: Environment, options: { preset?: ConfigurationPatch } = {}): Promise<ConfigurationSource> {
+export async function openSettings(
+  environment: SettingsInput,
+  options: { preset?: ConfigurationPatch } = {},
+): Promise<ConfigurationSource> {
   const { variables } = environment;
   const files = await readFileLayers(environment.config, { variables, schema: Configuration });
   const fromEnvironment = await readEnvironmentLayer(variables, Configuration);

@@ -1,3 +1,4 @@
+import { REDACTED } from '@switchyard/contracts';
 import { StartError } from '../variables/start-error.ts';
 
 /** One layer of the configuration: plain objects, lists and values, as parsed from JSON or YAML. */
@@ -56,6 +57,16 @@ export function refuseUnsafeKeys(value: unknown, where: string, depth = 0): void
     if (UNSAFE_KEYS.has(key)) throw new StartError(`${where} has a key named ${key}, which is not allowed.`);
     refuseUnsafeKeys(inner, where, depth + 1);
   }
+}
+
+/** Somebody copied what was shown in place of a secret: with it as the secret, everybody would know it. */
+export function refuseShownSecrets(tree: unknown, place: (path: string) => string, above = ''): void {
+  if (tree === REDACTED) {
+    const what = `expected the secret, got the mark that stands for one that is not shown${place(above)}`;
+    throw new StartError(`Config validation failed: ${above}: ${what}`);
+  }
+  if (typeof tree !== 'object' || tree === null) return;
+  for (const [key, inner] of Object.entries(tree)) refuseShownSecrets(inner, place, above === '' ? key : `${above}.${key}`);
 }
 
 /** Freezes all of it, so that a snapshot cannot be changed by one of its readers. */

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { PROCESS_VARIABLES } from '../host/environment.ts';
+import { PROCESS_VARIABLES } from '../variables/process-variables.ts';
 import { readSecret, type Variables } from '../variables/secret-variables.ts';
 import { StartError } from '../variables/start-error.ts';
 import { closest } from './spelling-suggestion.ts';

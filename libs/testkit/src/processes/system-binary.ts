@@ -12,7 +12,7 @@ const INSTALL_MS = 300_000;
 const INSTALL_ENVIRONMENT = { DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };
 
 /** A program that the system's packages have. */
-export interface SystemBinary {
+interface SystemBinary {
   /** What it may be called; the first that is there is taken. */
   names: readonly [string, ...string[]];
   debianPackage: string;
@@ -21,7 +21,7 @@ export interface SystemBinary {
 }
 
 /** Where a program is. Installs the system's package once, if it must and may; else says what is missing. */
-export async function findSystemBinary(wanted: SystemBinary): Promise<string> {
+async function findSystemBinary(wanted: SystemBinary): Promise<string> {
   const known = await onThePath(wanted);
   if (known !== undefined) return known;
   const { names, debianPackage, large = false } = wanted;
@@ -56,4 +56,21 @@ async function install({ names, debianPackage }: SystemBinary): Promise<string |
   } catch (error) {
     return error instanceof Error ? (error.message.trim().split('\n').at(-1) ?? error.message) : String(error);
   }
+}
+
+let chromium: Promise<string> | undefined;
+let redisServer: Promise<string> | undefined;
+
+/** Finds Chromium on the PATH. Never installs it, because that takes longer than a test may. */
+export function findChromium(): Promise<string> {
+  return (chromium ??= findSystemBinary({
+    names: ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'],
+    debianPackage: 'chromium',
+    large: true,
+  }));
+}
+
+/** Finds redis-server on the PATH, or installs the system's package. */
+export function findRedisServer(): Promise<string> {
+  return (redisServer ??= findSystemBinary({ names: ['redis-server'], debianPackage: 'redis-server' }));
 }

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findRedisServer } from './redis-binary.ts';
+import { findRedisServer } from '../processes/system-binary.ts';
 import { startServer, type ServerProcess } from '../processes/server-process.ts';
 
 const START_MS = 10_000;
