@@ -16,7 +16,7 @@ test('a service whose streams were lost says once which job makes them', { skip:
   const secrets = house.use(await startOne(server, 'secrets', { data, ready: /"msg":"serving"/ }));
   const before = secrets.output().length;
   await server.restart({ empty: true });
-  await secrets.line(/"msg":"connected to NATS again"/);
+  await secrets.line(/"msg":"reconnected to NATS"/);
   await sleep(A_WHILE_MS);
   const written = secrets.output().slice(before);
   assert.ok(written.split('\n').length < 10, written);
@@ -24,6 +24,6 @@ test('a service whose streams were lost says once which job makes them', { skip:
   assert.doesNotMatch(written, /\\n {4}at /, 'a stack says nothing more');
 
   await provision(server);
-  await secrets.line(/"msg":"what NATS kept is there again"/);
+  await secrets.line(/"msg":"streams and buckets exist again"/);
   assert.doesNotMatch(secrets.output(), /permissions violation/i);
 });

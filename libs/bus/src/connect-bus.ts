@@ -17,7 +17,7 @@ export interface ConnectBusOptions extends BusOptions {
  */
 export async function connectBus(url: string, { hub, ...options }: ConnectBusOptions): Promise<Bus> {
   if (url === 'memory:') return createBus(connectMemory(hub ?? createMemoryHub()), options);
-  if (!/^(nats|tls):\/\//.test(url)) throw new TypeError('the bus is memory: or nats://host:port');
+  if (!/^(nats|tls):\/\//.test(url)) throw new TypeError('the bus URL must be memory: or nats://host:port');
   // Imported on demand, so that the single-process profile does not load the NATS client.
   const { connectNats } = await import('./nats/connect-nats.ts');
   return createBus(await connectNats(url, options), options);

@@ -112,8 +112,8 @@ function createShared(context: BusContext): Shared {
 }
 
 function onceMade<T>(make: () => T): () => T {
-  let made: T | undefined;
-  return () => (made ??= make());
+  let instance: T | undefined;
+  return () => (instance ??= make());
 }
 
 /** Opens each definition once. A failed attempt is repeated on the next call. */
@@ -182,7 +182,7 @@ function guarded({ log }: BusContext, listen: (message: Message) => void): (mess
     try {
       listen(message);
     } catch (err) {
-      log.error({ err, subject: message.subject }, 'a message was not handled');
+      log.error({ err, subject: message.subject }, 'a message handler failed');
     }
   };
 }

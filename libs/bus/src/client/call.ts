@@ -59,7 +59,7 @@ function fetchLargeResult(
   const { callable, head } = request;
   const timeUp = AbortSignal.timeout(Math.max(Math.ceil(startedAt + head.timeoutMs - performance.now()), 0));
   const until = signal === undefined ? timeUp : AbortSignal.any([signal, timeUp]);
-  return collectPayload(`The answer of ${callable.name}`, large, transport.maxPayload, until).catch((error: unknown) => {
+  return collectPayload(`The result of ${callable.name}`, large, transport.maxPayload, until).catch((error: unknown) => {
     throw timeUp.aborted ? markOutcomeUnknown(deadlineExceededError(callable), request) : error;
   });
 }

@@ -37,22 +37,22 @@ interface Answer {
 /** Requests the identity of all replicas and collects the responses, one for each replica, sorted by name. */
 export function discover(
   { transport, mux }: BusContext,
-  { includeStats: closely = false, requiredServices: until }: DiscoverOptions = {},
+  { includeStats = false, requiredServices }: DiscoverOptions = {},
 ): Promise<Replica[]> {
-  const question = closely ? STATS_QUERY : PING_QUERY;
+  const query = includeStats ? STATS_QUERY : PING_QUERY;
   const { promise, resolve, reject } = Promise.withResolvers<Replica[]>();
-  const found = new Map<string, Replica>();
-  const wanted = new Set<string>(until);
-  const finish = (): void => resolve([...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, replica]) => replica));
+  const replicas = new Map<string, Replica>();
+  const missing = new Set<string>(requiredServices);
+  const finish = (): void => resolve([...replicas].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, replica]) => replica));
 
   const id = mux.open(
     {
       onMessage(message) {
-        const replica = readAnswer(message, question);
-        if (replica) found.set(`${replica.service}.${replica.replica}`, replica);
-        if (replica) wanted.delete(replica.service);
-        const enough = (until !== undefined && wanted.size === 0) || found.size >= MAX_RESPONSES;
-        if (message.status !== NO_RESPONDERS && !enough) return;
+        const replica = readAnswer(message, query);
+        if (replica) replicas.set(`${replica.service}.${replica.replica}`, replica);
+        if (replica) missing.delete(replica.service);
+        const complete = (requiredServices !== undefined && missing.size === 0) || replicas.size >= MAX_RESPONSES;
+        if (message.status !== NO_RESPONDERS && !complete) return;
         mux.close(id);
         finish();
       },
@@ -62,16 +62,16 @@ export function discover(
     RESPONSE_WINDOW_MS,
     DISCOVERY_RESPONDER,
   );
-  const asked =
+  const sent =
     transport.connected() &&
-    transport.publish({ subject: question.subject, data: EMPTY, reply: mux.formatReplySubject(id, DISCOVERY_RESPONDER) });
-  if (!asked && mux.close(id)) reject(busUnreachableError());
+    transport.publish({ subject: query.subject, data: EMPTY, reply: mux.formatReplySubject(id, DISCOVERY_RESPONDER) });
+  if (!sent && mux.close(id)) reject(busUnreachableError());
   return promise;
 }
 
 /** Ignores responses of other programs on the same bus. */
-function readAnswer({ data, status }: Message, { type, maxBytes: longest }: DiscoveryQuery): Replica | undefined {
-  if (status !== undefined || data.length > longest) return undefined;
+function readAnswer({ data, status }: Message, { type, maxBytes }: DiscoveryQuery): Replica | undefined {
+  if (status !== undefined || data.length > maxBytes) return undefined;
   try {
     const answer = JSON.parse(decodeText(data)) as Answer;
     if (answer.type !== type) return undefined;

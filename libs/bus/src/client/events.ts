@@ -52,7 +52,7 @@ export function on<N extends EventName>(
       try {
         onEvent({ name, payload: decodeJson(message.data) as EventPayload<N>, tenant: readTenant(message) });
       } catch (err) {
-        context.log.error({ err, event: name }, 'an event was not handled');
+        context.log.error({ err, event: name }, 'an event handler failed');
       }
     },
     options.queue,
@@ -83,14 +83,14 @@ function eventMessage(name: string, payload: unknown, principal: HeaderLines): O
 
 export function eventSubject(name: string): string {
   const service = eventServices.get(name);
-  if (service === undefined) throw new TypeError(`no such event: ${name}`);
+  if (service === undefined) throw new TypeError(`unknown event: ${name}`);
   return subjects.event(service, name);
 }
 
 /** Only services publish events, and each event names its tenant in the principal header. */
 function readTenant(message: Message): string {
   const principal = decodePrincipal(message.header(PRINCIPAL) ?? '');
-  if (principal === undefined) throw new TypeError('the event says nothing about whose it is');
+  if (principal === undefined) throw new TypeError('the event has no principal header');
   return principal.tenant;
 }
 

@@ -23,7 +23,7 @@ interface State<C, R> {
   read: number;
   end: Uint8Array | ServiceError | undefined;
   /** Set when the end was delivered or the reader left. */
-  over: boolean;
+  closed: boolean;
 }
 
 /**
@@ -31,31 +31,31 @@ interface State<C, R> {
  * `return()` would wait for the pending `next()`, so a reader that leaves would wait for one more chunk.
  */
 export function createFrameReader<C, R>(open: (inbox: FrameInbox) => () => void): AsyncGenerator<C, R, void> {
-  const state: State<C, R> = { readers: [], chunks: [], read: 0, end: undefined, over: false };
+  const state: State<C, R> = { readers: [], chunks: [], read: 0, end: undefined, closed: false };
   const inbox = createInbox(state);
-  let leave: (() => void) | undefined;
+  let cancel: (() => void) | undefined;
 
   function begin(): void {
     try {
-      leave = open(inbox);
+      cancel = open(inbox);
     } catch (error) {
-      leave = () => undefined;
+      cancel = () => undefined;
       inbox.end(error as ServiceError);
     }
   }
 
   function close(): void {
-    state.over = true;
+    state.closed = true;
     inbox.clear();
-    leave?.();
+    cancel?.();
     deliver(state);
   }
 
   const reader: AsyncGenerator<C, R, void> = {
     next() {
-      const { promise, ...asking } = Promise.withResolvers<IteratorResult<C, R>>();
-      state.readers.push(asking);
-      if (leave === undefined && !state.over) begin();
+      const { promise, ...readers } = Promise.withResolvers<IteratorResult<C, R>>();
+      state.readers.push(readers);
+      if (cancel === undefined && !state.closed) begin();
       deliver(state);
       return promise;
     },
@@ -78,7 +78,7 @@ export function createFrameReader<C, R>(open: (inbox: FrameInbox) => () => void)
 function createInbox<C, R>(state: State<C, R>): FrameInbox {
   return {
     chunk(data) {
-      if (state.over || state.end !== undefined) return;
+      if (state.closed || state.end !== undefined) return;
       state.chunks.push(data);
       deliver(state);
     },
@@ -96,11 +96,11 @@ function createInbox<C, R>(state: State<C, R>): FrameInbox {
 
 /** Resolves as many `next()` calls as there are frames. */
 function deliver<C, R>(state: State<C, R>): void {
-  const { readers: asking } = state;
-  for (let first = asking[0]; first !== undefined; first = asking[0]) {
+  const { readers } = state;
+  for (let first = readers[0]; first !== undefined; first = readers[0]) {
     const data = takeChunk(state);
-    if (data === undefined && state.end === undefined && !state.over) return;
-    asking.shift();
+    if (data === undefined && state.end === undefined && !state.closed) return;
+    readers.shift();
     try {
       first.resolve(data === undefined ? { done: true, value: takeEnd(state) } : { done: false, value: decodeJson(data) as C });
     } catch (error) {
@@ -122,8 +122,8 @@ function takeChunk<C, R>(state: State<C, R>): Uint8Array | undefined {
 
 /** Returns the result or throws the error once. Afterwards the generator is done. */
 function takeEnd<C, R>(state: State<C, R>): R {
-  const end = state.over ? undefined : state.end;
-  state.over = true;
+  const end = state.closed ? undefined : state.end;
+  state.closed = true;
   if (end === undefined) return undefined as R;
   if (end instanceof Uint8Array) return decodeJson(end) as R;
   throw end;

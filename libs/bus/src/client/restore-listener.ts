@@ -14,7 +14,7 @@ export function runAfterRestore({ transport, log }: BusContext, restore: () => P
       await restore();
     } catch (err) {
       if (outage !== current) return;
-      log.warn({ err }, 'what the bus held could not be written anew yet');
+      log.warn({ err }, 'failed to restore the content of the bus; retrying');
       timer = setTimeout(() => void attempt(outage), RETRY_INTERVAL_MS).unref();
     }
   }

@@ -20,8 +20,8 @@ export function markOutcomeUnknown({ code, message, details, cause }: ServiceErr
 function hasIdempotencyKey(params: Uint8Array): boolean {
   if (!Buffer.from(params.buffer, params.byteOffset, params.length).includes(`"${IDEMPOTENCY_KEY}"`)) return false;
   try {
-    const given = decodeJson(params);
-    return typeof given === 'object' && given !== null && IDEMPOTENCY_KEY in given;
+    const decoded = decodeJson(params);
+    return typeof decoded === 'object' && decoded !== null && IDEMPOTENCY_KEY in decoded;
   } catch {
     return false;
   }

@@ -22,9 +22,9 @@ type OnReply = (reply: Reply) => void;
 type Cancel = () => void;
 
 /** Sends a request. Members that the contract declares as sealed cross the bus encrypted; caller and handler see clear text. */
-export function sendRequest(context: BusContext, made: Request, onReply: OnReply): Cancel {
-  const { sealed } = made.callable;
-  return sealed === undefined ? sendPlainRequest(context, made, onReply) : requestSealed(context, made, sealed, onReply);
+export function sendRequest(context: BusContext, request: Request, onReply: OnReply): Cancel {
+  const { sealed } = request.callable;
+  return sealed === undefined ? sendPlainRequest(context, request, onReply) : requestSealed(context, request, sealed, onReply);
 }
 
 function requestSealed(context: BusContext, { callable, params, head }: Request, sealed: SealedParts, onReply: OnReply): Cancel {

@@ -42,31 +42,31 @@ export function stream<N extends StreamName>(
  * Same as `stream`, but delivers each frame as bytes to a sink. The returned function cancels the stream; nothing is delivered afterwards.
  */
 export function streamToSink(context: BusContext, request: Request, sink: StreamSink): () => void {
-  let over = false;
+  let closed = false;
   const end = (how: Uint8Array | ServiceError): void => {
-    if (over) return;
-    over = true;
+    if (closed) return;
+    closed = true;
     sink.end(how);
   };
   const inbox: FrameInbox = {
     chunk(data) {
-      if (over) return;
+      if (closed) return;
       try {
         sink.chunk(data);
       } catch (thrown) {
-        leave();
+        cancel();
         sink.end(internalError(thrown));
       }
     },
     backlog: () => 0,
-    clear: () => void (over = true),
+    clear: () => void (closed = true),
     // An immediate failure is delivered after this function has returned.
     end: (how) => void (begun ? end(how) : setImmediate(end, how)),
   };
   let begun = false;
-  const leave = startStream(context, { request, inbox, signal: undefined });
+  const cancel = startStream(context, { request, inbox, signal: undefined });
   begun = true;
-  return leave;
+  return cancel;
 }
 
 interface StreamRequest {
@@ -84,10 +84,10 @@ interface StreamState extends StreamRequest {
   /** Checks periodically whether a frame has arrived. */
   silenceTimer: NodeJS.Timeout | undefined;
   /** Cancels transfers through the payload store. Created on demand, because aborting a controller costs as much as several frames. */
-  over: AbortController | undefined;
+  closed: AbortController | undefined;
   /** Set while a check of the reader's lag is scheduled. */
   lagCheckScheduled: boolean;
-  leave: () => void;
+  cancel: () => void;
 }
 
 /** Sends the request and supervises the stream. Returns a cancel function. */
@@ -95,7 +95,7 @@ function startStream(context: BusContext, options: StreamRequest): () => void {
   const { request, inbox, signal } = options;
   const { callable, head } = request;
   if (signal?.aborted === true) throw cancelledError(callable);
-  const leave = () => {
+  const cancel = () => {
     inbox.clear();
     cancelStream(state, cancelledError(callable));
   };
@@ -106,9 +106,9 @@ function startStream(context: BusContext, options: StreamRequest): () => void {
     nextSeq: 0,
     lastFrameAt: performance.now(),
     silenceTimer: undefined,
-    over: undefined,
+    closed: undefined,
     lagCheckScheduled: false,
-    leave,
+    cancel,
   };
   state.id = context.mux.open(
     {
@@ -122,17 +122,17 @@ function startStream(context: BusContext, options: StreamRequest): () => void {
     head.timeoutMs,
     callable.service,
   );
-  signal?.addEventListener('abort', leave, { once: true });
+  signal?.addEventListener('abort', cancel, { once: true });
   watchSilence(state);
   if (exceedsInlineLimit(context, request.params)) {
     void publishLargeRequest(context, state.id, request, getPayloadSignal(state)).then(
       (refused) => refused && finishStream(state, refused),
     );
-    return leave;
+    return cancel;
   }
   const refused = publishRequest(context, state.id, request);
   if (refused !== undefined) finishStream(state, refused);
-  return leave;
+  return cancel;
 }
 
 function onMessage(state: StreamState, message: Message): void {
@@ -154,15 +154,15 @@ function receiveResult(state: StreamState, message: Message): void {
   const ref = readPayloadRef(message);
   if (ref === undefined) return void finishStream(state, message.data);
   const large = openPayload(getPayloadSource(context, request), ref);
-  collectPayload(`The answer of ${request.callable.name}`, large, context.transport.maxPayload, getPayloadSignal(state)).then(
+  collectPayload(`The result of ${request.callable.name}`, large, context.transport.maxPayload, getPayloadSignal(state)).then(
     (data) => finishStream(state, data),
     (error: unknown) => finishStream(state, error as ServiceError),
   );
 }
 
 function getPayloadSignal(state: StreamState): AbortSignal {
-  state.over ??= new AbortController();
-  return state.over.signal;
+  state.closed ??= new AbortController();
+  return state.closed.signal;
 }
 
 /** A burst arrives before the reader can run, so a reader counts as slow only if it still lags one turn later. */
@@ -192,10 +192,10 @@ function cancelStream(state: StreamState, error: ServiceError): void {
 }
 
 /** Ends the stream. Returns false if it had ended before. */
-function finishStream({ context, id, inbox, signal, silenceTimer, over, leave }: StreamState, end: Uint8Array | ServiceError): boolean {
-  over?.abort();
+function finishStream({ context, id, inbox, signal, silenceTimer, closed, cancel }: StreamState, end: Uint8Array | ServiceError): boolean {
+  closed?.abort();
   clearTimeout(silenceTimer);
-  signal?.removeEventListener('abort', leave);
+  signal?.removeEventListener('abort', cancel);
   inbox.end(end);
   return context.mux.close(id);
 }

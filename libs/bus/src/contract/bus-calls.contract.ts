@@ -9,7 +9,7 @@ import { alice, forward, result, to, version, type BusFixture } from './bus-fixt
 
 /** Unary calls: one request, one result or one typed error. */
 export function callContract({ withBuses, withSecrets }: BusFixture): void {
-  test('what is refused because there is too much of it shares lines of the log, and none of its ids is missing there', async () => {
+  test('overload rejections share log lines that list all request ids', async () => {
     const lines: { msg: string; requestId?: string; requestIds?: string[]; err?: unknown }[] = [];
     const log = createLogger({ destination: { write: (text: string) => void lines.push(JSON.parse(text) as (typeof lines)[0]) } });
     const resolve = ({ name }: Params<'secrets.resolve'>) => {
@@ -31,7 +31,7 @@ export function callContract({ withBuses, withSecrets }: BusFixture): void {
     assert.ok(failed.length < 150, `${failed.length} lines`);
   });
 
-  test('a call gets the answer of its handler, made for its principal', async () => {
+  test('a call returns the result of its handler, which gets the principal', async () => {
     const seen: Pick<Ctx, 'principal' | 'requestId' | 'traceparent'>[] = [];
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00';
     await withSecrets(
@@ -52,7 +52,7 @@ export function callContract({ withBuses, withSecrets }: BusFixture): void {
     assert.equal(seen[1]?.traceparent, undefined);
   });
 
-  test('a thousand calls at once all get their own answer', async () => {
+  test('1,000 concurrent calls each get their own result', async () => {
     await withSecrets(
       async ({ name: asked }, { requestId }) => {
         if (asked.length % 2 === 0) await new Promise((resolve) => setImmediate(resolve));
@@ -71,7 +71,7 @@ export function callContract({ withBuses, withSecrets }: BusFixture): void {
     );
   });
 
-  test('what a handler throws arrives with code, message and details', async () => {
+  test('a ServiceError arrives with code, message and details', async () => {
     await withSecrets(
       () => Promise.reject(new ServiceError('NOT_FOUND', 'no such — thing', { details: { reason: 'GONE', retryAfterMs: 5, extra: [1] } })),
       async (caller) => {
@@ -85,7 +85,7 @@ export function callContract({ withBuses, withSecrets }: BusFixture): void {
     );
   });
 
-  test('anything else thrown crosses as INTERNAL and says nothing; the log has its stack', async () => {
+  test('other errors arrive as INTERNAL without details and are logged with their stack', async () => {
     const logged: unknown[] = [];
     const log = createLogger({ level: 'error', destination: { write: (line: string) => void logged.push(JSON.parse(line)) } });
     const failing = (): never => {
@@ -105,7 +105,7 @@ export function callContract({ withBuses, withSecrets }: BusFixture): void {
     assert.match(err.stack ?? '', /no luck[^]*bus-calls/);
   });
 
-  test('an error says no secret that its process has read, neither in its words nor in its details', async () => {
+  test('errors contain no secret that the process has read', async () => {
     const value = 'wren and quince, 40 of "them"';
     hideValue(value);
     const resolve = () => {
@@ -117,7 +117,7 @@ export function callContract({ withBuses, withSecrets }: BusFixture): void {
     });
   });
 
-  test('params are checked by the owner, in the one wording, before any handler runs', async () => {
+  test('params are validated by the service before the handler runs', async () => {
     await withSecrets(
       () => assert.fail('params were not checked'),
       async (caller) => {
@@ -132,7 +132,7 @@ export function callContract({ withBuses, withSecrets }: BusFixture): void {
     );
   });
 
-  test('what a call is named reaches its handler; what is no line is not sent', async () => {
+  test('the idempotency key reaches the handler, and an invalid key is not sent', async () => {
     const heard: (string | undefined)[] = [];
     await withSecrets(
       async (_, { key }) => ({ value: (heard.push(key), null) }),
@@ -146,7 +146,7 @@ export function callContract({ withBuses, withSecrets }: BusFixture): void {
     );
   });
 
-  test('nobody serving is UNAVAILABLE at once, naming service and method', async () => {
+  test('a call without a service rejects with UNAVAILABLE immediately', async () => {
     await withBuses(async (join) => {
       const bus = await join();
       await assert.rejects(bus.call('models.visible', {}, { timeoutMs: 60_000 }), {
@@ -157,14 +157,14 @@ export function callContract({ withBuses, withSecrets }: BusFixture): void {
     });
   });
 
-  test('an operation is refused to a service it does not list', async () => {
+  test('an operation rejects a service that is not listed as a caller', async () => {
     await withBuses(async (join) => {
       const browser = await join({ service: 'browser' });
       await assert.rejects(browser.call('secrets.resolve', { name: 'A', to }), { code: 'PERMISSION_DENIED' });
     });
   });
 
-  test('a message without a principal runs nothing', async () => {
+  test('a message without a principal is rejected with UNAUTHENTICATED', async () => {
     await withSecrets(
       () => assert.fail('ran for nobody'),
       async (caller) => {
@@ -176,7 +176,7 @@ export function callContract({ withBuses, withSecrets }: BusFixture): void {
     );
   });
 
-  test('an answer that breaks its contract fails loudly where results are checked, also one that is JSON already', async () => {
+  test('checkResults rejects a result that violates the contract, encoded or not', async () => {
     const wrong = () => JSON.parse('{"value":7}') as { value: string };
     const written = () => createResultEncoder({})({ value: 7 as unknown as string });
     for (const handler of [wrong, written])
@@ -188,7 +188,7 @@ export function callContract({ withBuses, withSecrets }: BusFixture): void {
       });
   });
 
-  test('an answer whose unchanging part was written before is whole', async () => {
+  test('a result encoded from a constant part is complete', async () => {
     const encode = createResultEncoder({});
     await withSecrets(
       ({ name }) => encode({ value: name }),
@@ -198,7 +198,7 @@ export function callContract({ withBuses, withSecrets }: BusFixture): void {
     assert.deepEqual(JSON.parse(json), { value: 'x', n: 2, same: ['"', 1], also: { deep: null } });
   });
 
-  test('the deadline is counted from when the call came, whenever it is asked for', async () => {
+  test('the deadline counts from the arrival of the call', async () => {
     let toldAfter = 0;
     const busy = (_params: unknown, ctx: Ctx): { value: string } => {
       const came = Date.now();
@@ -212,7 +212,7 @@ export function callContract({ withBuses, withSecrets }: BusFixture): void {
     });
   });
 
-  test('forward takes bytes and gives bytes', async () => {
+  test('forward sends and returns JSON bytes', async () => {
     await withSecrets(
       ({ name: asked }) => ({ value: asked }),
       async (caller) => {
@@ -222,7 +222,7 @@ export function callContract({ withBuses, withSecrets }: BusFixture): void {
     );
   });
 
-  test('a request or a reply that is too large fails, and says how large it may be', async () => {
+  test('a request or result above the limit is rejected with the limit', async () => {
     const huge = 'x'.repeat(8 * 1024 * 1024);
     await withBuses(async (join) => {
       const owner = await join({ service: 'sessions' });
@@ -235,12 +235,12 @@ export function callContract({ withBuses, withSecrets }: BusFixture): void {
       });
       await assert.rejects(caller.call('agent.execute', { message: 'hi' }), {
         ...tooLarge,
-        message: /^The answer of agent\.execute is too large/,
+        message: /^The result of agent\.execute is too large/,
       });
     });
   });
 
-  test('replicas share the calls of their service', async () => {
+  test('calls are distributed over the replicas of a service', async () => {
     await withBuses(async (join) => {
       const answered = [0, 0];
       for (const replica of [0, 1]) {

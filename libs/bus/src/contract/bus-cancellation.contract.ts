@@ -7,7 +7,7 @@ import { alice, callable, REPEATABLE, untilAborted, to, version, type BusFixture
 
 /** Deadlines, cancellation and drain, on both sides. */
 export function leavingContract({ withBuses, withSecrets }: BusFixture): void {
-  test('a call ends at its deadline, and its handler is told', async () => {
+  test('a call rejects at its deadline and aborts its handler', async () => {
     const stopped = Promise.withResolvers<unknown>();
     await withSecrets(untilAborted(stopped.resolve), async (caller) => {
       await assert.rejects(caller.call('secrets.resolve', { name: 'A', to }, { timeoutMs: 50 }), {
@@ -72,7 +72,7 @@ export function leavingContract({ withBuses, withSecrets }: BusFixture): void {
     });
   });
 
-  test('a call that takes long is waited for as long as somebody works on it', async () => {
+  test('a long call succeeds as long as its service sends heartbeats', async () => {
     const calls = { aliveMs: 20, silenceMs: 100 };
     await withBuses(async (join) => {
       const owner = await join({ service: 'secrets', calls });
@@ -83,7 +83,7 @@ export function leavingContract({ withBuses, withSecrets }: BusFixture): void {
     });
   });
 
-  test('nothing is said of a call that is answered soon, however many there are', async () => {
+  test('sends no heartbeats for short calls', async () => {
     const calls = { aliveMs: 200, silenceMs: 1_000 };
     await withBuses(async (join, raw) => {
       const tap = await raw();
@@ -99,7 +99,7 @@ export function leavingContract({ withBuses, withSecrets }: BusFixture): void {
     });
   });
 
-  test('a call whose service died over it ends long before its deadline', async () => {
+  test('a call rejects with CALL_SILENT when its service dies', async () => {
     const calls = { aliveMs: 20, silenceMs: 100 };
     await withBuses(async (join, raw) => {
       const dead = await raw();
@@ -114,7 +114,7 @@ export function leavingContract({ withBuses, withSecrets }: BusFixture): void {
     });
   });
 
-  test('an error that cannot be written down whole crosses without its details', async () => {
+  test('an error that cannot be serialized arrives without details', async () => {
     const details: Record<string, unknown> = {};
     details['self'] = details;
     const resolve = () => Promise.reject(new ServiceError('ABORTED', 'round and round', { details }));
@@ -123,7 +123,7 @@ export function leavingContract({ withBuses, withSecrets }: BusFixture): void {
     });
   });
 
-  test('draining finishes what runs and refuses what comes', async () => {
+  test('drain waits for running calls and rejects new ones', async () => {
     await withBuses(async (join) => {
       const owner = await join({ service: 'secrets' });
       const caller = await join({ service: 'sessions' });
@@ -151,7 +151,7 @@ export function leavingContract({ withBuses, withSecrets }: BusFixture): void {
     });
   });
 
-  test('what still runs when the grace is over is stopped, and its caller told', async () => {
+  test('drain stops calls after the grace period and notifies their callers', async () => {
     await withBuses(async (join) => {
       const owner = await join({ service: 'secrets' });
       const caller = await join({ service: 'sessions' });
@@ -170,7 +170,7 @@ export function leavingContract({ withBuses, withSecrets }: BusFixture): void {
     });
   });
 
-  test('a drained bus cancels what waits and refuses what comes', async () => {
+  test('a drained bus rejects pending and new calls', async () => {
     const started = Promise.withResolvers<unknown>();
     const stopped = Promise.withResolvers<unknown>();
     await withSecrets(untilAborted(stopped.resolve, started.resolve), async (caller) => {

@@ -9,7 +9,7 @@ const PING = '$SRV.PING';
 
 /** Service discovery. */
 export function discoveryContract({ withBuses }: BusFixture): void {
-  test('each replica of each service answers for itself', () =>
+  test('discover returns each replica of each service', () =>
     withBuses(async (join) => {
       const before = Date.now();
       for (const replica of ['b', 'a']) {
@@ -32,7 +32,7 @@ export function discoveryContract({ withBuses }: BusFixture): void {
       for (const { startedAt } of found) assert.ok(startedAt >= before && startedAt <= Date.now());
     }));
 
-  test('who looks closely hears how each replica is, and what each of its methods was asked', () =>
+  test('discover with includeStats returns readiness and call statistics', () =>
     withBuses(async (join) => {
       const owner = await join({ service: 'secrets' });
       const resolve = ({ name }: { name: string }) => (name === 'BAD' ? Promise.reject(new Error('no luck')) : { value: name });
@@ -51,7 +51,7 @@ export function discoveryContract({ withBuses }: BusFixture): void {
       assert.deepEqual([plain?.readiness, plain?.endpoints], [undefined, undefined]);
     }));
 
-  test('whoever knows whom it looks for does not wait longer than for them', () =>
+  test('discover resolves as soon as all required services have answered', () =>
     withBuses(async (join) => {
       const owner = await join({ service: 'secrets' });
       await owner.serve(contracts.secrets, {}, { version, replica: 'a' });
@@ -66,7 +66,7 @@ export function discoveryContract({ withBuses }: BusFixture): void {
       );
     }));
 
-  test('who leaves is gone at once, and so is who drains its service', () =>
+  test('discover omits a drained bus and a drained service immediately', () =>
     withBuses(async (join) => {
       const [first, second, asker] = [await join(), await join(), await join()];
       const served = await first.serve(contracts.secrets, {}, { version, replica: 'first' });
@@ -80,7 +80,7 @@ export function discoveryContract({ withBuses }: BusFixture): void {
       assert.deepEqual(await names(), []);
     }));
 
-  test('what is none of ours is passed over', () =>
+  test('discover ignores malformed and foreign responses', () =>
     withBuses(async (join, raw) => {
       const stranger = await raw();
       const answer = { type: 'io.nats.micro.v1.ping_response', name: 'theirs', id: 'x', version: '1.0.0', metadata: {} };
@@ -108,7 +108,7 @@ export function discoveryContract({ withBuses }: BusFixture): void {
       ]);
     }));
 
-  test('of too many a thousand are kept, and the rest does not matter', () =>
+  test('discover returns at most 1,000 replicas', () =>
     withBuses(async (join, raw) => {
       const crowd = await raw();
       crowd.subscribe(PING, ({ reply = '' }) => {
@@ -122,7 +122,7 @@ export function discoveryContract({ withBuses }: BusFixture): void {
       assert.equal((await (await join()).discover()).length, 1_000);
     }));
 
-  test('a bus that is closed knows nobody, and says so', () =>
+  test('discover on a closed bus rejects with UNAVAILABLE', () =>
     withBuses(async (join) => {
       const bus = await join();
       await bus.drain();

@@ -6,7 +6,7 @@ import { alice, collect, type BusFixture } from './bus-fixture.contract.ts';
 
 /** Events, wake-ups and raw subjects. */
 export function eventContract({ withBuses, name }: BusFixture): void {
-  test('an event reaches every listener, and one of each queue', async () => {
+  test('an event reaches every subscriber and one member of each queue group', async () => {
     await withBuses(async (join) => {
       const [emitter, one, two] = [await join({ service: 'registry' }), await join(), await join()];
       const all = [collect(one), collect(two)];
@@ -25,7 +25,7 @@ export function eventContract({ withBuses, name }: BusFixture): void {
     });
   });
 
-  test('a recorded event is kept once per id, under its tenant', async () => {
+  test('a recorded event is stored once per id, with its tenant', async () => {
     await withBuses(async (join) => {
       const bus = await join({ service: 'registry' });
       const events = collect(bus);
@@ -51,7 +51,7 @@ export function eventContract({ withBuses, name }: BusFixture): void {
     });
   });
 
-  test('a listener that throws does not stop the next one', async () => {
+  test('a subscriber that throws does not affect the next one', async () => {
     await withBuses(async (join) => {
       const bus = await join({ service: 'registry' });
       bus.on('agent:hot_removed', () => assert.fail('on purpose'));
@@ -65,7 +65,7 @@ export function eventContract({ withBuses, name }: BusFixture): void {
     });
   });
 
-  test('a doorbell is heard by one replica', async () => {
+  test('wake reaches one replica', async () => {
     await withBuses(async (join) => {
       const heardBy: number[] = [];
       const rung = Promise.withResolvers<void>();
@@ -84,7 +84,7 @@ export function eventContract({ withBuses, name }: BusFixture): void {
     });
   });
 
-  test('raw subjects are ordered, and definitions are opened once', async () => {
+  test('raw messages arrive in order, and a log definition is opened once', async () => {
     await withBuses(async (join) => {
       const bus = await join();
       const got = Promise.withResolvers<void>();

@@ -5,28 +5,28 @@ import type { Bus, StreamSink } from '../client/bus.ts';
 import { aborted, alice, callable, delta, endless, result, turn, type BusFixture } from './bus-fixture.contract.ts';
 import { encodePrincipal } from '../wire/principal-header.ts';
 
-type Told = ['chunk', unknown] | ['end', unknown];
+type ForwardedFrame = ['chunk', unknown] | ['end', unknown];
 
 /** Forwards a stream as the gateway does and records its frames. */
-function follow(bus: Bus, hear: (told: Told) => void, params: object = turn): () => void {
+function follow(bus: Bus, onFrame: (frames: ForwardedFrame) => void, params: object = turn): () => void {
   const sink: StreamSink = {
-    chunk: (data) => hear(['chunk', JSON.parse(Buffer.from(data).toString())]),
-    end: (how) => hear(['end', how instanceof ServiceError ? how.code : JSON.parse(Buffer.from(how).toString())]),
+    chunk: (data) => onFrame(['chunk', JSON.parse(Buffer.from(data).toString())]),
+    end: (how) => onFrame(['end', how instanceof ServiceError ? how.code : JSON.parse(Buffer.from(how).toString())]),
   };
   const head = { principal: encodePrincipal(alice), requestId: 'req_f', timeoutMs: 5_000 };
   return bus.forwardStream(callable('turns.run'), Buffer.from(JSON.stringify(params)), head, sink);
 }
 
-function untilEnd(bus: Bus, params?: object): Promise<Told[]> {
-  const told: Told[] = [];
+function untilEnd(bus: Bus, params?: object): Promise<ForwardedFrame[]> {
+  const frames: ForwardedFrame[] = [];
   return new Promise((resolve) => {
-    follow(bus, (one) => (told.push(one), one[0] === 'end' && resolve(told)), params);
+    follow(bus, (one) => (frames.push(one), one[0] === 'end' && resolve(frames)), params);
   });
 }
 
 /** Forwarded streams, and chunks sent with `ctx.send`. */
 export function forwardedStreamContract({ withBuses, withTurns }: BusFixture): void {
-  test('what is sent and what is yielded comes in that order, as bytes, and the result last', async () => {
+  test('sent and yielded chunks arrive in order as bytes, then the result', async () => {
     await withTurns(
       async function* (_params, { send }) {
         yield delta(0);
@@ -38,7 +38,7 @@ export function forwardedStreamContract({ withBuses, withTurns }: BusFixture): v
         return result;
       },
       async (reader) => {
-        const expected: Told[] = [0, 1, 2, 3, 4].map((n) => ['chunk', delta(n)]);
+        const expected: ForwardedFrame[] = [0, 1, 2, 3, 4].map((n) => ['chunk', delta(n)]);
         assert.deepEqual(await untilEnd(reader), [...expected, ['end', result]]);
         // A reader that pulls chunks gets the same ones.
         const chunks: Chunk<'turns.run'>[] = [];
@@ -51,7 +51,7 @@ export function forwardedStreamContract({ withBuses, withTurns }: BusFixture): v
     );
   });
 
-  test('an error is the end, also one that comes before anything was sent, and is told after the call has returned', async () => {
+  test('an error ends the stream and is never delivered synchronously', async () => {
     await withTurns(
       async function* (_params, { send }) {
         send(delta(0));
@@ -70,7 +70,7 @@ export function forwardedStreamContract({ withBuses, withTurns }: BusFixture): v
     await withBuses(async (join) => {
       const caller = await join();
       assert.deepEqual(await untilEnd(caller), [['end', 'UNAVAILABLE']]);
-      const late: Told[] = [];
+      const late: ForwardedFrame[] = [];
       const ended = Promise.withResolvers<void>();
       follow(caller, (one) => (late.push(one), ended.resolve()), { ...turn, message: 'x'.repeat(caller.maxPayload) });
       assert.deepEqual(late, []);
@@ -79,32 +79,32 @@ export function forwardedStreamContract({ withBuses, withTurns }: BusFixture): v
     });
   });
 
-  test('leaving cancels the work, and nothing is told any more', async () => {
+  test('cancelling aborts the handler, and nothing is delivered afterwards', async () => {
     const stopped = Promise.withResolvers<unknown>();
     await withTurns(endless(stopped.resolve), async (reader) => {
-      const told: Told[] = [];
+      const frames: ForwardedFrame[] = [];
       const enough = Promise.withResolvers<void>();
-      const leave = follow(reader, (one) => (told.push(one), told.length === 3 && enough.resolve()));
+      const leave = follow(reader, (one) => (frames.push(one), frames.length === 3 && enough.resolve()));
       await enough.promise;
-      const before = told.length;
+      const before = frames.length;
       leave();
       assert.equal(((await stopped.promise) as { code: string }).code, 'CANCELLED');
-      assert.equal(told.length, before);
+      assert.equal(frames.length, before);
     });
   });
 
-  test('a sink that throws ends its own stream, and the work', async () => {
+  test('a sink that throws ends its stream and cancels the handler', async () => {
     const stopped = Promise.withResolvers<unknown>();
     await withTurns(endless(stopped.resolve), async (reader) => {
-      const told: Told[] = [];
+      const frames: ForwardedFrame[] = [];
       const ended = Promise.withResolvers<void>();
       follow(reader, (one) => {
-        told.push(one);
+        frames.push(one);
         if (one[0] === 'chunk') throw new Error('of our own making');
         ended.resolve();
       });
       await ended.promise;
-      assert.deepEqual(told, [
+      assert.deepEqual(frames, [
         ['chunk', delta(0)],
         ['end', 'INTERNAL'],
       ]);
@@ -112,7 +112,7 @@ export function forwardedStreamContract({ withBuses, withTurns }: BusFixture): v
     });
   });
 
-  test('what is sent is held to the contract, and after the end nothing is sent', async () => {
+  test('send validates chunks and does nothing after the end', async () => {
     let send: ((chunk: Chunk<'turns.run'>) => void) | undefined;
     await withTurns(
       async function* (_params, ctx) {
@@ -136,10 +136,10 @@ export function forwardedStreamContract({ withBuses, withTurns }: BusFixture): v
         return result;
       },
       async (reader) => {
-        const told: Told[] = [];
-        const leave = follow(reader, (one) => (told.push(one), leave()));
+        const frames: ForwardedFrame[] = [];
+        const leave = follow(reader, (one) => (frames.push(one), leave()));
         await left.promise;
-        assert.deepEqual(told, [['chunk', delta(0)]]);
+        assert.deepEqual(frames, [['chunk', delta(0)]]);
       },
     );
   });

@@ -20,7 +20,7 @@ import {
 } from './bus-fixture.contract.ts';
 import { joinHeaders } from '../wire/headers.ts';
 import { collectPayload, formatPayloadHeader, type LargePayload } from '../payloads/large-payloads.ts';
-import { createShelf, type Shelf } from './large-payloads.fixture.ts';
+import { createPayloadStore, type PayloadStore } from './large-payloads.fixture.ts';
 import { encodePrincipal } from '../wire/principal-header.ts';
 
 type Sessions = Handlers<typeof contracts.sessions>;
@@ -39,18 +39,18 @@ const exported = (...contents: string[]) => ({
 });
 const answered = (response: string) => ({ ...result, response });
 
-interface Given {
+interface SessionsFixture {
   caller: Bus;
-  shelf: Shelf;
+  shelf: PayloadStore;
   /** Size of the largest payload that was sent on the bus. */
   largest: () => number;
 }
 
 /** Payloads above the message limit, which go through the payload store. */
 export function largeContract({ withBuses }: BusFixture): void {
-  async function withSessions(handlers: Sessions, run: (given: Given) => Promise<void>): Promise<void> {
+  async function withSessions(handlers: Sessions, run: (input: SessionsFixture) => Promise<void>): Promise<void> {
     await withBuses(async (join, raw) => {
-      const shelf = createShelf();
+      const shelf = createPayloadStore();
       const options = { large: shelf, inlineBytes: INLINE_BYTES };
       const tap = await raw();
       let largest = 0;
@@ -62,9 +62,9 @@ export function largeContract({ withBuses }: BusFixture): void {
     });
   }
 
-  test('while params are on their way beside the bus nobody is taken for silent', async () => {
+  test('a call is not reported as silent while its params are uploaded', async () => {
     await withBuses(async (join) => {
-      const shelf = createShelf();
+      const shelf = createPayloadStore();
       shelf.before = () => sleep(300);
       const options = { large: shelf, inlineBytes: INLINE_BYTES, calls: { aliveMs: 20, silenceMs: 100 } };
       const owner = await join({ service: 'sessions', ...options });
@@ -74,7 +74,7 @@ export function largeContract({ withBuses }: BusFixture): void {
     });
   });
 
-  test('params and answers above 64 KiB arrive whole, nothing of them rides, and nothing of them is left', async () => {
+  test('params and results above 64 KiB go through the payload store, which is empty afterwards', async () => {
     await withSessions({ 'agent.execute': ({ message }) => answered(`${message}!`) }, async ({ caller, shelf, largest }) => {
       assert.deepEqual(await caller.call('agent.execute', { message: LONG }), answered(`${LONG}!`));
       assert.equal(shelf.sizes.length, 2);
@@ -84,7 +84,7 @@ export function largeContract({ withBuses }: BusFixture): void {
     });
   });
 
-  test('what fits a message rides it, to the byte', async () => {
+  test('payloads of up to the inline limit stay in the message', async () => {
     await withSessions({ 'agent.execute': ({ message }) => answered(message) }, async ({ caller, shelf, largest }) => {
       const around = JSON.stringify({ message: '' }).length;
       await caller.call('agent.execute', { message: 'x'.repeat(INLINE_BYTES - JSON.stringify(answered('')).length) });
@@ -97,7 +97,7 @@ export function largeContract({ withBuses }: BusFixture): void {
     });
   });
 
-  test('the edge gets a large answer piece by piece, of any size; whoever needs it whole is told where it can be had', async () => {
+  test('forward returns a large result in chunks, and call rejects one above the message limit', async () => {
     const whole = exported(...Array.from({ length: 10 }, () => 'x'.repeat(MiB - 1)));
     await withSessions({ 'session.export': () => whole }, async ({ caller, shelf, largest }) => {
       const { large } = await forward(caller, 'session.export', EXPORT);
@@ -108,7 +108,8 @@ export function largeContract({ withBuses }: BusFixture): void {
       assert.deepEqual(JSON.parse(Buffer.concat(pieces).toString()), whole);
       await assert.rejects(caller.call('session.export', { session_key: whole.sessionKey }), {
         code: 'FAILED_PRECONDITION',
-        message: /^The answer of session\.export is too large here: \d+ bytes, at most 8388608\. POST \/rpc/,
+        message:
+          /^The result of session\.export is too large for this request: \d+ bytes, at most 8388608\. Send the call alone by POST \/rpc/,
         details: { reason: 'PAYLOAD_TOO_LARGE' },
       });
       assert.equal(shelf.kept.size, 0, 'what was refused is forgotten, too');
@@ -116,7 +117,7 @@ export function largeContract({ withBuses }: BusFixture): void {
     });
   });
 
-  test('who leaves a large answer, before or in the middle, leaves nothing behind', async () => {
+  test('a discarded or partly read large result is deleted', async () => {
     await withSessions({ 'session.export': () => exported(LONG) }, async ({ caller, shelf }) => {
       const { large } = await forward(caller, 'session.export', EXPORT);
       large?.discard();
@@ -130,7 +131,7 @@ export function largeContract({ withBuses }: BusFixture): void {
     });
   });
 
-  test('an answer that is lost on its way may have been done, and says so; lost params were not', async () => {
+  test('a lost result has an unknown outcome, lost params do not', async () => {
     const handlers: Sessions = { 'session.export': () => exported(LONG), 'agent.execute': () => answered(LONG) };
     await withSessions(handlers, async ({ caller, shelf }) => {
       const lose = (large: LargePayload | undefined): Promise<unknown> => {
@@ -156,7 +157,7 @@ export function largeContract({ withBuses }: BusFixture): void {
     });
   });
 
-  test('a store that is away or full fails the call in the words of the store, and never as if it were the call that is wrong', async () => {
+  test('store errors reach the caller, and internal store errors become PAYLOAD_LOST', async () => {
     let ran = 0;
     await withSessions({ 'agent.execute': () => answered(String(ran++)) }, async ({ caller, shelf }) => {
       const failing = (error: Error): Promise<unknown> => {
@@ -176,7 +177,7 @@ export function largeContract({ withBuses }: BusFixture): void {
     });
   });
 
-  test('who leaves while the params are on their way is not asked for; who leaves while the answer is, is not told', async () => {
+  test('a cancellation during an upload sends neither request nor result', async () => {
     const held = Promise.withResolvers<void>();
     const stopped = Promise.withResolvers<void>();
     let ran = 0;
@@ -210,9 +211,9 @@ export function largeContract({ withBuses }: BusFixture): void {
     });
   });
 
-  test('a reference opens nothing of another tenant, and one in the params of a caller opens nothing at all', async () => {
+  test('a payload reference is limited to its tenant and ignored inside params', async () => {
     await withBuses(async (join, raw) => {
-      const shelf = createShelf();
+      const shelf = createPayloadStore();
       const options = { large: shelf, inlineBytes: INLINE_BYTES };
       const messages: string[] = [];
       const owner = await join({ service: 'sessions', ...options });
@@ -242,7 +243,7 @@ export function largeContract({ withBuses }: BusFixture): void {
     });
   });
 
-  test('of a stream the result may be as large as any answer; what comes in pieces comes in pieces that fit', async () => {
+  test('a stream supports a large result and rejects large chunks', async () => {
     const handlers: Sessions = {
       'turns.run': async function* ({ message }) {
         yield delta(0);
@@ -262,9 +263,9 @@ export function largeContract({ withBuses }: BusFixture): void {
     });
   });
 
-  test('what no contract names is never put aside: it is refused, on whichever side it is', async () => {
+  test('rejects large params and results that the contract does not declare', async () => {
     await withBuses(async (join) => {
-      const shelf = createShelf();
+      const shelf = createPayloadStore();
       const options = { large: shelf, inlineBytes: INLINE_BYTES, checkResults: false };
       const owner = await join({ service: 'secrets', ...options });
       let asked = 0;
@@ -278,14 +279,14 @@ export function largeContract({ withBuses }: BusFixture): void {
       assert.equal(asked, 0);
       await assert.rejects(caller.call('secrets.resolve', { name: 'A', to }), {
         code: 'FAILED_PRECONDITION',
-        message: 'The answer of secrets.resolve is too large: 200012 bytes, at most 65536 can be carried.',
+        message: 'The result of secrets.resolve is too large: 200012 bytes, at most 65536 are allowed.',
         details: { reason: 'PAYLOAD_TOO_LARGE' },
       });
       assert.deepEqual([shelf.sizes, asked], [[], 1]);
     });
   });
 
-  test('without a place beside it the bus carries what it can', async () => {
+  test('sends payloads of up to the message limit without a payload store', async () => {
     await withBuses(async (join) => {
       const owner = await join({ service: 'sessions' });
       await owner.serve(contracts.sessions, { 'session.export': () => exported(LONG) }, { version });

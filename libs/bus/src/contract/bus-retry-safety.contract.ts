@@ -7,7 +7,7 @@ const MESSAGE = '"message":"hi"';
 
 /** Retry safety of failed calls. */
 export function repeatingContract({ withBuses }: BusFixture): void {
-  test('a call that nobody got may be made again, unless its method is one that no service answers yet', async () => {
+  test('a call without a service is retryable unless no service implements its method', async () => {
     await withBuses(async (join) => {
       const bus = await join();
       const failed = async (method: string) => (await forward(bus, method, '{}')).error?.retryable;
@@ -17,7 +17,7 @@ export function repeatingContract({ withBuses }: BusFixture): void {
     });
   });
 
-  test('a call whose answer did not come may be made again only where running twice is running once', async () => {
+  test('a call without a reply is retryable only if it is idempotent or has an idempotency key', async () => {
     await withBuses(async (join, raw) => {
       const dead = await raw();
       for (const name of ['secrets.resolve', 'agent.execute', 'session.export']) dead.subscribe(callable(name).subject, () => undefined);
@@ -43,7 +43,7 @@ export function repeatingContract({ withBuses }: BusFixture): void {
     });
   });
 
-  test('so may a call that the bus was lost under, or whose caller could not wait for it', async () => {
+  test('a lost connection and an abandoned call follow the same retry rule', async () => {
     await withBuses(async (join, raw) => {
       const dead = await raw();
       for (const name of ['agent.execute', 'session.export']) dead.subscribe(callable(name).subject, () => undefined);

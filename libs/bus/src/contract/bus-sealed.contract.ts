@@ -55,7 +55,7 @@ async function recordMessages(raw: () => Promise<Transport>): Promise<{ messages
 
 /** No message contains a member that the contract declares as sealed. */
 export function sealedContract({ withBuses }: BusFixture): void {
-  test('sealed params and results are in no message, and caller and handler see clear text', async () => {
+  test('sealed params and results cross the bus encrypted only', async () => {
     await withBuses(async (join, raw) => {
       const received: unknown[] = [];
       await serveSecrets(join, { received });

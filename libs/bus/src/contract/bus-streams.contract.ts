@@ -27,7 +27,7 @@ export function streamContract({ withBuses, withTurns }: BusFixture): void {
     );
   });
 
-  test('an error in the middle comes after the chunks before it', async () => {
+  test('an error is delivered after the chunks before it', async () => {
     await withTurns(
       async function* () {
         yield delta(0);
@@ -47,7 +47,7 @@ export function streamContract({ withBuses, withTurns }: BusFixture): void {
     );
   });
 
-  test('bad params, nobody serving and a broken chunk fail the first read', async () => {
+  test('invalid params, a missing service and an invalid chunk reject the first read', async () => {
     await withTurns(
       async function* () {
         yield JSON.parse('{"n":0,"type":"delta"}') as Chunk<'turns.run'>;
@@ -69,7 +69,7 @@ export function streamContract({ withBuses, withTurns }: BusFixture): void {
     });
   });
 
-  test('leaving the loop cancels the work', async () => {
+  test('leaving the loop cancels the handler', async () => {
     const stopped = Promise.withResolvers<unknown>();
     await withTurns(endless(stopped.resolve), async (reader) => {
       for await (const { n } of reader.stream('turns.run', turn)) if (n === 3) break;
@@ -77,7 +77,7 @@ export function streamContract({ withBuses, withTurns }: BusFixture): void {
     });
   });
 
-  test('leaving while waiting for a chunk does not wait for it', async () => {
+  test('return() does not wait for a pending chunk', async () => {
     const stopped = Promise.withResolvers<unknown>();
     const started = Promise.withResolvers<void>();
     await withTurns(
@@ -99,7 +99,7 @@ export function streamContract({ withBuses, withTurns }: BusFixture): void {
     );
   });
 
-  test('an aborted signal ends the stream CANCELLED', async () => {
+  test('an aborted signal ends the stream with CANCELLED', async () => {
     const stopped = Promise.withResolvers<unknown>();
     await withTurns(endless(stopped.resolve), async (reader) => {
       const leaving = new AbortController();
@@ -124,7 +124,7 @@ export function streamContract({ withBuses, withTurns }: BusFixture): void {
     });
   });
 
-  test('a reader too far behind loses the stream, and the work is cancelled', async () => {
+  test('a slow reader loses the stream, and the handler is cancelled', async () => {
     const stopped = Promise.withResolvers<unknown>();
     await withTurns(
       endless(stopped.resolve),
@@ -142,7 +142,7 @@ export function streamContract({ withBuses, withTurns }: BusFixture): void {
     );
   });
 
-  test('a stream with nothing to say stays alive', async () => {
+  test('an idle stream stays open by heartbeats', async () => {
     await withTurns(
       async function* () {
         await new Promise((resolve) => setTimeout(resolve, 300));
@@ -158,7 +158,7 @@ export function streamContract({ withBuses, withTurns }: BusFixture): void {
     );
   });
 
-  test('a stream nobody speaks on is given up', async () => {
+  test('a stream without frames ends with STREAM_SILENT', async () => {
     await withBuses(async (join, raw) => {
       const server = await raw();
       const cancels = heard(server, subjects.cancel('sessions'));
@@ -173,7 +173,7 @@ export function streamContract({ withBuses, withTurns }: BusFixture): void {
     });
   });
 
-  test('a lost frame ends the stream after what came before it', async () => {
+  test('a lost frame ends the stream after the frames before it', async () => {
     await withBuses(async (join, raw) => {
       const server = await raw();
       const cancels = heard(server, subjects.cancel('sessions'));

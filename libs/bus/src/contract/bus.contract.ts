@@ -22,13 +22,13 @@ export function busContract(name: string, open: () => Promise<Network>): void {
     const fixture = createBusFixture(name, () => network);
 
     describe('calls', () => callContract(fixture));
-    describe('time and leaving', () => leavingContract(fixture));
-    describe('what may be made again', () => repeatingContract(fixture));
+    describe('deadlines, cancellation and drain', () => leavingContract(fixture));
+    describe('retry safety', () => repeatingContract(fixture));
     describe('streams', () => streamContract(fixture));
-    describe('streams that are told', () => forwardedStreamContract(fixture));
-    describe('what is too large for a message', () => largeContract(fixture));
-    describe('what is secret', () => sealedContract(fixture));
-    describe('events, doorbells and raw subjects', () => eventContract(fixture));
+    describe('forwarded streams', () => forwardedStreamContract(fixture));
+    describe('large payloads', () => largeContract(fixture));
+    describe('sealed calls', () => sealedContract(fixture));
+    describe('events, wake-ups and raw subjects', () => eventContract(fixture));
     describe('discovery', () => discoveryContract(fixture));
   });
 }

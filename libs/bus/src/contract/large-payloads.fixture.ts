@@ -4,7 +4,7 @@ import type { LargePayloads } from '../payloads/large-payloads.ts';
 const PIECE = 50_000;
 
 /** A payload store in memory, for tests. */
-export interface Shelf extends LargePayloads {
+export interface PayloadStore extends LargePayloads {
   /** Stored payloads by tenant and id. */
   readonly kept: Map<string, Uint8Array>;
   /** Sizes of all stored payloads, in order. */
@@ -15,18 +15,18 @@ export interface Shelf extends LargePayloads {
   before: () => Promise<void>;
 }
 
-export function createShelf(): Shelf {
+export function createPayloadStore(): PayloadStore {
   const kept = new Map<string, Uint8Array>();
-  const shelf: Shelf = {
+  const store: PayloadStore = {
     kept,
     sizes: [],
     ttls: [],
     before: () => Promise.resolve(),
     async put(tenant, bytes, { ttlMs, signal }) {
-      await shelf.before();
+      await store.before();
       if (signal.aborted) throw new ServiceError('CANCELLED', 'left');
-      const id = `blob_${String(shelf.sizes.push(bytes.length)).padStart(22, '0')}`;
-      shelf.ttls.push(ttlMs);
+      const id = `blob_${String(store.sizes.push(bytes.length)).padStart(22, '0')}`;
+      store.ttls.push(ttlMs);
       kept.set(`${tenant}/${id}`, bytes);
       return id;
     },
@@ -37,5 +37,5 @@ export function createShelf(): Shelf {
     },
     forget: (tenant, id) => void kept.delete(`${tenant}/${id}`),
   };
-  return shelf;
+  return store;
 }

@@ -25,17 +25,17 @@ function assertWhole(value: Uint8Array | undefined): void {
 
 /** Records the entries of a watch. */
 async function follow(bucket: Bucket) {
-  const told: BucketEntry[] = [];
+  const entries: BucketEntry[] = [];
   let wake = (): void => undefined;
   const watch = await bucket.watch((entry) => {
-    told.push(entry);
+    entries.push(entry);
     wake();
   });
   return {
-    told,
+    entries,
     watch,
     async until(revision: number): Promise<void> {
-      while ((told.at(-1)?.revision ?? 0) < revision) await new Promise<void>((resolve) => (wake = resolve));
+      while ((entries.at(-1)?.revision ?? 0) < revision) await new Promise<void>((resolve) => (wake = resolve));
     },
   };
 }
@@ -56,25 +56,25 @@ export function largeValuesContract(connect: () => Promise<Transport>): void {
       assert.deepEqual(await theirs.get('a.b'), { key: 'a.b', value, revision: written });
       assert.deepEqual(await theirs.keys(), ['a.b']);
       await following.until(written);
-      assert.deepEqual(following.told.splice(0), [{ key: 'a.b', value, revision: written }]);
+      assert.deepEqual(following.entries.splice(0), [{ key: 'a.b', value, revision: written }]);
       const later = await follow(theirs);
-      assert.deepEqual(later.told, [{ key: 'a.b', value, revision: written }]);
+      assert.deepEqual(later.entries, [{ key: 'a.b', value, revision: written }]);
       later.watch.stop();
 
       const removed = await theirs.remove('a.b');
       assert.ok(removed > written);
       assert.deepEqual([await mine.get('a.b'), await mine.keys()], [undefined, []]);
       await following.until(removed);
-      assert.deepEqual(following.told.splice(0), [{ key: 'a.b', value: undefined, revision: removed }]);
+      assert.deepEqual(following.entries.splice(0), [{ key: 'a.b', value: undefined, revision: removed }]);
       const again = await mine.update('a.b', value, 0);
       assert.ok(again !== undefined && again > removed);
       await following.until(again);
-      following.told.length = 0;
+      following.entries.length = 0;
     }
     following.watch.stop();
   });
 
-  test('a value in place of another one, of whatever size both are, and only over its revision where that is asked', async () => {
+  test('update replaces values of any size and rejects another revision', async () => {
     const bucket = await open(fresh('over'));
     let revision = 0;
     for (const size of [MiB, 10, 100_000, 200_000, 45_001, 0, MiB, 1]) {
@@ -88,16 +88,16 @@ export function largeValuesContract(connect: () => Promise<Transport>): void {
     }
   });
 
-  test('what is written stays as it was given', async () => {
+  test('put stores the value as it was at the time of the call', async () => {
     const bucket = await open(fresh('given'));
-    const given = valueOf(9);
-    const writing = bucket.put('k', given);
-    given.fill(0);
+    const value = valueOf(9);
+    const writing = bucket.put('k', value);
+    value.fill(0);
     await writing;
     assertWhole((await bucket.get('k'))?.value);
   });
 
-  test('of many who create one key with large values exactly one wins, and it is its value', async () => {
+  test('exactly one of several concurrent creations of a key succeeds', async () => {
     const name = fresh('large-race');
     const buckets = [await open(name), await open(name)];
     const tries = Array.from({ length: 12 }, (_, n) => (buckets[n % 2] as Bucket).update('k', valueOf(n), 0));
@@ -107,7 +107,7 @@ export function largeValuesContract(connect: () => Promise<Transport>): void {
     assert.deepEqual(await buckets[0]?.get('k'), { key: 'k', value: valueOf(n), revision });
   });
 
-  test('whoever reads or watches while many write gets whole values alone, in their order, and the last one', async () => {
+  test('readers and watchers get complete values in order while others write', async () => {
     const name = fresh('storm');
     const [one, other, reader] = [await open(name), await open(name), await open(name)];
     await one.put('k', valueOf(0));
@@ -123,8 +123,8 @@ export function largeValuesContract(connect: () => Promise<Transport>): void {
     const joining = (async () => {
       while (writing) {
         const late = await follow(reader);
-        assert.ok(late.told.some(({ key }) => key === 'k') && late.told.some(({ key }) => key === 'beside'));
-        for (const { key, value } of late.told) if (key === 'k') assertWhole(value);
+        assert.ok(late.entries.some(({ key }) => key === 'k') && late.entries.some(({ key }) => key === 'beside'));
+        for (const { key, value } of late.entries) if (key === 'k') assertWhole(value);
         late.watch.stop();
       }
     })();
@@ -140,23 +140,23 @@ export function largeValuesContract(connect: () => Promise<Transport>): void {
     const last = Math.max(...revisions);
     assert.equal((await reader.get('k'))?.revision, last);
     await following.until(last);
-    for (const { key, value } of following.told) if (key === 'k') assertWhole(value);
-    const told = following.told.map(({ revision }) => revision);
+    for (const { key, value } of following.entries) if (key === 'k') assertWhole(value);
+    const entries = following.entries.map(({ revision }) => revision);
     assert.deepEqual(
-      told,
-      told.toSorted((before, after) => before - after),
+      entries,
+      entries.toSorted((before, after) => before - after),
     );
     assert.deepEqual((await reader.keys()).toSorted(), ['beside', 'k']);
     following.watch.stop();
   });
 
-  test('a large value runs out as any other', async () => {
+  test('a large value expires after its TTL', async () => {
     const bucket = await (await connect()).kv({ name: fresh('large-ttl'), ttlMs: 1_000 });
     const following = await follow(bucket);
     const written = await bucket.put('k', valueOf(20));
     await following.until(written + 1);
     assert.deepEqual(
-      following.told.map(({ key, value }) => [key, value?.length]),
+      following.entries.map(({ key, value }) => [key, value?.length]),
       [
         ['k', 430_000],
         ['k', undefined],

@@ -31,7 +31,7 @@ export function transportContract(name: string, open: () => Promise<Network>): v
       await network.stop();
     });
 
-    test('messages of one connection arrive in order, never inside the publish', async () => {
+    test('messages of one connection arrive in order and asynchronously', async () => {
       const [a, b] = [await connect(), await connect()];
       const subject = fresh('order');
       const got = collector();
@@ -48,7 +48,7 @@ export function transportContract(name: string, open: () => Promise<Network>): v
       );
     });
 
-    test('patterns: * is one token, > is the rest, and an exact subject hears only itself', async () => {
+    test('* matches one token, > the rest, and an exact subject itself', async () => {
       const a = await connect();
       const root = fresh('pattern');
       const [star, rest, exact] = [collector(), collector(), collector()];
@@ -75,7 +75,7 @@ export function transportContract(name: string, open: () => Promise<Network>): v
       );
     });
 
-    test('headers arrive with the message they were sent with, and with no other', async () => {
+    test('headers arrive with their own message only', async () => {
       const a = await connect();
       const subject = fresh('headers');
       const got = collector();
@@ -100,13 +100,13 @@ export function transportContract(name: string, open: () => Promise<Network>): v
       assert.deepEqual(got.texts(), ['1', '2', '']);
     });
 
-    test('what would break out of a subject is refused', async () => {
+    test('rejects invalid subjects', async () => {
       const a = await connect();
       for (const bad of ['a b', 'a\r\nPUB x 0', ''])
         assert.throws(() => a.publish({ subject: bad, data: bytes('') }), TypeError, JSON.stringify(bad));
     });
 
-    test('a queue group shares its messages, everybody else hears all', async () => {
+    test('a queue group distributes its messages, other subscribers get all', async () => {
       const [a, b, c] = [await connect(), await connect(), await connect()];
       const subject = fresh('queue');
       const [first, second, all] = [collector(), collector(), collector()];
@@ -123,7 +123,7 @@ export function transportContract(name: string, open: () => Promise<Network>): v
       assert.ok(first.messages.length > 20 && second.messages.length > 20, `${first.messages.length} and ${second.messages.length}`);
     });
 
-    test('a request nobody serves is answered at once by an empty 503', async () => {
+    test('a request without a subscriber gets an empty 503 immediately', async () => {
       const a = await connect();
       const reply = `${a.inbox}.x`;
       const got = collector();
@@ -135,7 +135,7 @@ export function transportContract(name: string, open: () => Promise<Network>): v
       assert.deepEqual([answer?.status, answer?.data.length, answer?.subject], [503, 0, reply]);
     });
 
-    test('after unsubscribe nothing is delivered; a drained subscription still gets what was on its way', async () => {
+    test('unsubscribe stops delivery, and drain delivers received messages first', async () => {
       const a = await connect();
       const subject = fresh('leave');
       const [left, drained] = [collector(), collector()];
@@ -154,7 +154,7 @@ export function transportContract(name: string, open: () => Promise<Network>): v
       assert.equal(drained.messages.length, 10);
     });
 
-    test('the largest message passes, one byte more is refused', async () => {
+    test('accepts a message of maxPayload bytes and rejects a larger one', async () => {
       const a = await connect();
       const subject = fresh('large');
       const got = collector();
@@ -172,7 +172,7 @@ export function transportContract(name: string, open: () => Promise<Network>): v
       assert.throws(() => a.publish({ subject, data: Buffer.alloc(largest.length + 1), headers }), { code: 'FAILED_PRECONDITION' });
     });
 
-    test('served endpoints answer within their group, and stop when drained', async () => {
+    test('endpoints answer until they are drained', async () => {
       const [a, b] = [await connect(), await connect()];
       const service = fresh('svc');
       const subject = `${service}.echo`;
@@ -201,7 +201,7 @@ export function transportContract(name: string, open: () => Promise<Network>): v
     keepingContract(connect);
     largeValuesContract(connect);
 
-    test('a drained connection says so, and takes nothing any more', async () => {
+    test('a drained connection reports itself closed and rejects messages', async () => {
       const a = await network.connect();
       assert.equal(a.connected(), true);
       await a.drain();

@@ -96,9 +96,9 @@ function openLog({ hub, open }: Connection, definition: Parameters<Transport['lo
     async append(message: Outgoing, id) {
       checkMessage(message, MAX_PAYLOAD);
       if (!log.matches(message.subject)) throw new TypeError(`${definition.name} does not keep ${message.subject}`);
-      const kept = log.append(message, id);
+      const position = log.append(message, id);
       hub.publish(message, log);
-      return kept;
+      return position;
     },
     async read(subject, fromSeq) {
       assertSingleStream(definition, fromSeq);
@@ -131,12 +131,12 @@ function watch(
   onEntry: Parameters<Bucket['watch']>[0],
 ): ReturnType<Bucket['watch']> {
   let stoppedAt: number | undefined;
-  const tell: typeof onEntry = (entry) => {
+  const deliver: typeof onEntry = (entry) => {
     hub.defer(() => {
       if (stoppedAt === undefined) onEntry(entry);
     });
   };
-  const leave = bucket.watch(tell);
+  const leave = bucket.watch(deliver);
   const subscription: Subscription = {
     unsubscribe() {
       stoppedAt ??= Date.now();
@@ -146,7 +146,7 @@ function watch(
     drain: async () => subscription.unsubscribe(),
   };
   subscriptions.add(subscription);
-  bucket.entries().forEach(tell);
+  bucket.entries().forEach(deliver);
   return new Promise((resolve) => {
     hub.defer(() => resolve({ lostSince: () => stoppedAt, stop: () => subscription.unsubscribe() }));
   });

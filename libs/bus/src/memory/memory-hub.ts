@@ -16,7 +16,7 @@ export interface MemoryHub {
   readonly logs: Map<string, MemoryLog>;
   readonly buckets: Map<string, MemoryBucket>;
   /** Queues a message for its subscribers. Stores it in the matching logs, except in `kept`, which has stored it already. */
-  publish(message: Outgoing, kept?: MemoryLog): void;
+  publish(message: Outgoing, storedIn?: MemoryLog): void;
   /** Runs after all queued deliveries. */
   defer(run: () => void): void;
   nextConnection(): number;
@@ -32,7 +32,7 @@ export function createMemoryHub(): MemoryHub {
   let queue: (() => void)[] = [];
   let connections = 0;
 
-  function later(run: () => void): void {
+  function defer(run: () => void): void {
     if (queue.push(run) === 1) setImmediate(drain);
   }
 
@@ -44,21 +44,21 @@ export function createMemoryHub(): MemoryHub {
 
   function send(message: Message): boolean {
     return listeners.route(message.subject, (listener) => {
-      later(() => {
+      defer(() => {
         if (listener.open) listener.onMessage(message);
       });
     });
   }
 
-  function publish(message: Outgoing, kept?: MemoryLog): void {
-    let heard = kept !== undefined;
+  function publish(message: Outgoing, storedIn?: MemoryLog): void {
+    let delivered = storedIn !== undefined;
     for (const log of logs.values()) {
       if (message.ephemeral === true || !log.matches(message.subject)) continue;
-      heard = true;
-      if (log !== kept) log.append(message);
+      delivered = true;
+      if (log !== storedIn) log.append(message);
     }
-    heard = send(toMessage(message)) || heard;
-    if (!heard && message.reply !== undefined) send(createNoRespondersMessage(message.reply));
+    delivered = send(toMessage(message)) || delivered;
+    if (!delivered && message.reply !== undefined) send(createNoRespondersMessage(message.reply));
   }
 
   return {
@@ -66,7 +66,7 @@ export function createMemoryHub(): MemoryHub {
     logs,
     buckets,
     publish,
-    defer: later,
+    defer,
     nextConnection: () => ++connections,
     log: (definition) => getOrCreate(logs, definition.name, () => createMemoryLog(definition)),
     bucket: (definition) => getOrCreate(buckets, definition.name, () => createMemoryBucket(definition.ttlMs)),

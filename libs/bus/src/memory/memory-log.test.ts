@@ -5,7 +5,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { createMemoryLog, MAX_BYTES } from './memory-log.ts';
 
-test('a log is a ring: when it is full the oldest go', () => {
+test('removes the oldest messages of a full log', () => {
   const log = createMemoryLog({ subjects: ['turn.*'], maxAgeMs: 60_000 });
   const mebibyte = Buffer.alloc(1024 * 1024);
   for (let n = 0; n < 100; n++) log.append({ subject: 'turn.a', data: mebibyte });
@@ -15,7 +15,7 @@ test('a log is a ring: when it is full the oldest go', () => {
   assert.equal(kept[0]?.seq, 101 - kept.length);
 });
 
-test('many small messages come and go without losing order', () => {
+test('keeps the order of many small messages', () => {
   const log = createMemoryLog({ subjects: ['turn.>'], maxAgeMs: 60_000 });
   const block = Buffer.alloc(8 * 1024);
   for (let n = 1; n <= 20_000; n++) log.append({ subject: `turn.${n % 2}`, data: block });
@@ -28,7 +28,7 @@ test('many small messages come and go without losing order', () => {
   );
 });
 
-test('many small messages take no more memory than a log may hold, each alone on its subject and known by an id', async () => {
+test('bounds the memory of many small messages with ids', async () => {
   const before = await usedBytes();
   const log = createMemoryLog({ subjects: ['turn.>'], maxAgeMs: 60_000 });
   for (let n = 0; n < 300_000; n++) log.append({ subject: `turn.${n % 16}.turn_${n}`, data: Buffer.from(`{"n":${n}}`) }, `evt_${n}`);
@@ -37,7 +37,7 @@ test('many small messages take no more memory than a log may hold, each alone on
   assert.ok(log.read('turn.>').length > 30_000);
 });
 
-test('a message keeps nothing of what it was sent in', async () => {
+test('does not keep the buffer of the sender alive', async () => {
   const before = await usedBytes();
   const log = createMemoryLog({ subjects: ['turn.>'], maxAgeMs: 60_000 });
   for (let n = 0; n < 1_000; n++) log.append({ subject: 'turn.a', data: Buffer.alloc(65_536, 'x').subarray(0, 10) });
@@ -46,14 +46,14 @@ test('a message keeps nothing of what it was sent in', async () => {
   assert.equal(Buffer.from(log.read('turn.a')[999]?.data ?? []).toString(), 'xxxxxxxxxx');
 });
 
-test('any bytes come back as they went', () => {
+test('stores arbitrary bytes', () => {
   const log = createMemoryLog({ subjects: ['turn.a'], maxAgeMs: 60_000 });
   const bytes = Uint8Array.from({ length: 256 }, (_, n) => n);
   log.append({ subject: 'turn.a', data: bytes.subarray(1) });
   assert.deepEqual([...(log.read('turn.a')[0]?.data ?? [])], [...bytes.subarray(1)]);
 });
 
-test('an id is known for as long as its message is held', () => {
+test('detects duplicate ids while the message is stored', () => {
   const log = createMemoryLog({ subjects: ['turn.*'], maxAgeMs: 60_000 });
   const { seq } = log.append({ subject: 'turn.a', data: Buffer.from('one') }, 'one');
   assert.deepEqual(log.append({ subject: 'turn.a', data: Buffer.from('one') }, 'one'), { seq, duplicate: true });
@@ -61,7 +61,7 @@ test('an id is known for as long as its message is held', () => {
   assert.equal(log.append({ subject: 'turn.a', data: Buffer.from('one') }, 'one').duplicate, false);
 });
 
-test('a subject that talks without end leaves what others said, and takes no more than it may', async () => {
+test('maxPerSubject limits one subject and keeps the others', async () => {
   const before = await usedBytes();
   const log = createMemoryLog({ subjects: ['turn.*'], maxAgeMs: 60_000, maxPerSubject: 100 });
   log.append({ subject: 'turn.quiet', data: Buffer.from('first') });

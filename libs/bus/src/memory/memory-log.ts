@@ -54,10 +54,10 @@ export function createMemoryLog({ subjects, maxAgeMs, maxPerSubject = Infinity }
   let lastSeq = 0;
 
   /** Removes the oldest message of a subject. */
-  function removeOldest(lane: SubjectQueue): void {
-    const { oldest } = lane;
+  function removeOldest(queue: SubjectQueue): void {
+    const { oldest } = queue;
     if (oldest.next === undefined) queues.delete(oldest.subject);
-    else Object.assign(lane, { oldest: oldest.next, length: lane.length - 1 });
+    else Object.assign(queue, { oldest: oldest.next, length: queue.length - 1 });
     if (oldest.older === undefined) ring.oldest = oldest.newer;
     else oldest.older.newer = oldest.newer;
     if (oldest.newer === undefined) ring.newest = oldest.older;
@@ -71,18 +71,18 @@ export function createMemoryLog({ subjects, maxAgeMs, maxPerSubject = Infinity }
       removeOldest(queues.get(ring.oldest.subject) as SubjectQueue);
   }
 
-  function add(place: LogNode): void {
-    if (ring.newest === undefined) ring.oldest = place;
-    else ring.newest.newer = place;
-    ring.newest = place;
-    if (place.id !== undefined) ids.set(place.id, place);
-    bytes += measureNode(place);
-    const lane = queues.get(place.subject);
-    if (lane === undefined) return void queues.set(place.subject, { oldest: place, newest: place, length: 1 });
-    lane.newest.next = place;
-    lane.newest = place;
-    lane.length += 1;
-    if (lane.length > maxPerSubject) removeOldest(lane);
+  function add(node: LogNode): void {
+    if (ring.newest === undefined) ring.oldest = node;
+    else ring.newest.newer = node;
+    ring.newest = node;
+    if (node.id !== undefined) ids.set(node.id, node);
+    bytes += measureNode(node);
+    const queue = queues.get(node.subject);
+    if (queue === undefined) return void queues.set(node.subject, { oldest: node, newest: node, length: 1 });
+    queue.newest.next = node;
+    queue.newest = node;
+    queue.length += 1;
+    if (queue.length > maxPerSubject) removeOldest(queue);
   }
 
   // A log lives as long as its process, so each start has a new name.

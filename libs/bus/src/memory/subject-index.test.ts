@@ -17,7 +17,7 @@ const patterns = fc
   .tuple(fc.array(fc.constantFrom('a', 'b', 'ab', '*'), { maxLength: 4 }), fc.boolean())
   .map(([wanted, open]) => (open || wanted.length === 0 ? [...wanted, '>'] : wanted));
 
-test('whatever the form of a pattern, it matches as its tokens do', () => {
+test('createSubjectMatcher agrees with a token-by-token comparison', () => {
   fc.assert(
     fc.property(tokens, patterns, (subject, pattern) => {
       const [text, form] = [subject.join('.'), pattern.join('.')];
@@ -27,7 +27,7 @@ test('whatever the form of a pattern, it matches as its tokens do', () => {
   );
 });
 
-test('a message goes to all who listen to its subject and to nobody else, whoever came and went before', () => {
+test('routes a message to the current subscribers only', () => {
   const steps = fc.array(fc.record({ form: patterns.map((wanted) => wanted.join('.')), comes: fc.boolean() }), { maxLength: 20 });
   fc.assert(
     fc.property(steps, fc.array(tokens, { minLength: 1 }), (changes, subjects) => {

@@ -95,9 +95,9 @@ export function createSubjectIndex<L>(): SubjectIndex<L> {
     },
     route(subject, to) {
       const topic = exact.get(subject);
-      let heard = topic !== undefined && deliver(topic, to);
-      for (const pattern of findPatterns(subject)) if (pattern.matches(subject)) heard = deliver(pattern, to) || heard;
-      return heard;
+      let delivered = topic !== undefined && deliver(topic, to);
+      for (const pattern of findPatterns(subject)) if (pattern.matches(subject)) delivered = deliver(pattern, to) || delivered;
+      return delivered;
     },
   };
 }

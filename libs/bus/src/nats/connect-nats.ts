@@ -34,7 +34,7 @@ export interface NatsOptions {
 
 /** Waits for the first connection and reconnects forever. Throws UNAUTHENTICATED if the server rejects the credentials. */
 export async function connectNats(url: string, options: NatsOptions): Promise<Transport> {
-  const { log, service = 'bus', replica = mintId('rep'), credentials, bufferTimeoutMs: holdMs } = options;
+  const { log, service = 'bus', replica = mintId('rep'), credentials, bufferTimeoutMs } = options;
   const inbox = formatInbox(service);
   const connection = await dial(
     {
@@ -53,15 +53,15 @@ export async function connectNats(url: string, options: NatsOptions): Promise<Tr
   const link = createBusConnection(connection, {
     inbox: `${inbox}.${randomBase62(CONNECTION_DIGITS)}`,
     log,
-    ...(holdMs === undefined ? {} : { holdMs }),
+    ...(bufferTimeoutMs === undefined ? {} : { bufferTimeoutMs }),
   });
   return createTransport(link, await jetstreamManager(connection, { checkAPI: false }));
 }
 
 function createTransport(link: BusConnection, manager: JetStreamManager): Transport {
   const acks = createMux(link, 'a');
-  const kept = { link, manager, acks };
-  const ensured = new Map<string, () => Promise<unknown>>();
+  const connectionParts = { link, manager, acks };
+  const resources = new Map<string, () => Promise<unknown>>();
   const listeners = new Set<ConnectionListener>();
   let reconnects = 0;
   link.follow({
@@ -74,25 +74,25 @@ function createTransport(link: BusConnection, manager: JetStreamManager): Transp
   });
 
   /** Creates streams and buckets again, because the server may have lost its store. JetStream starts later than the server itself. */
-  async function restore(reconnect: number, again = false): Promise<void> {
+  async function restore(reconnect: number, isRetry = false): Promise<void> {
     try {
-      await Promise.all([...ensured.values()].map((ensure) => ensure()));
+      await Promise.all([...resources.values()].map((ensure) => ensure()));
     } catch (err) {
       if (reconnect !== reconnects) return;
       const reason = err instanceof Error ? err.message : String(err);
-      link.throttle.log('kept', () => link.log.warn({ reason }, 'what NATS kept is not there again yet'));
+      link.throttle.log('restore', () => link.log.warn({ reason }, 'failed to recreate streams and buckets after a reconnect; retrying'));
       setTimeout(() => void restore(reconnect, true), RECONNECT_MS).unref();
       return;
     }
     if (reconnect !== reconnects) return;
-    if (again) link.log.info('what NATS kept is there again');
+    if (isRetry) link.log.info('streams and buckets exist again');
     listeners.forEach((listener) => listener.restored?.());
   }
 
   /** Creates a stream or bucket now and after every reconnect. */
-  async function keep(name: string, ensure: () => Promise<unknown>): Promise<void> {
+  async function ensureResource(name: string, ensure: () => Promise<unknown>): Promise<void> {
     await ensure();
-    ensured.set(name, ensure);
+    resources.set(name, ensure);
   }
 
   return {
@@ -102,16 +102,16 @@ function createTransport(link: BusConnection, manager: JetStreamManager): Transp
       const serving = endpoints.map((endpoint) => link.subscribeEndpoint(endpoint, info.name));
       const subscription = combineSubscriptions([...serving, ...announce(link, info, endpoints)]);
       // While disconnected, the client subscribes with the next connection.
-      await link.flush().catch((err: unknown) => link.log.warn({ err, service: info.name }, 'served before NATS knew'));
+      await link.flush().catch((err: unknown) => link.log.warn({ err, service: info.name }, 'the service is not registered with NATS yet'));
       return subscription;
     },
     async log(definition) {
-      await mapNatsErrors(() => keep(definition.name, () => ensureStreams(manager, definition)));
-      return openLog(kept, definition);
+      await mapNatsErrors(() => ensureResource(definition.name, () => ensureStreams(manager, definition)));
+      return openLog(connectionParts, definition);
     },
     async kv(definition) {
-      await mapNatsErrors(() => keep(`KV_${definition.name}`, () => ensureBucket(manager, definition)));
-      return openBucket(kept, definition);
+      await mapNatsErrors(() => ensureResource(`KV_${definition.name}`, () => ensureBucket(manager, definition)));
+      return openBucket(connectionParts, definition);
     },
     async drain() {
       acks.shutDown();

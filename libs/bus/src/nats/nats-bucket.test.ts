@@ -29,7 +29,7 @@ async function scene(t: TestContext): Promise<{ manager: JetStreamManager; serve
   };
 }
 
-test('of many who make a bucket at once, at clocks that differ, the first does, and all have it', { skip: OFF }, async (t) => {
+test('concurrent creations of a bucket with different clocks result in one bucket', { skip: OFF }, async (t) => {
   const { join } = await scene(t);
   const joined = await Promise.all(Array.from({ length: 8 }, join));
   const now = Date.now();
@@ -47,7 +47,7 @@ test('of many who make a bucket at once, at clocks that differ, the first does, 
   for (const bucket of buckets) assert.equal((await bucket.keys()).length, buckets.length);
 });
 
-test('a bucket that is there counts on as it did, and is brought to its definition all the same', { skip: OFF }, async (t) => {
+test('an existing bucket keeps its revisions and gets its new configuration', { skip: OFF }, async (t) => {
   const { manager, join } = await scene(t);
   await manager.streams.add({ name: 'KV_old', subjects: ['$KV.old.>'], max_msgs_per_subject: 1 });
   const bucket = await (await join()).kv({ name: 'old' });
@@ -65,7 +65,7 @@ async function waitUntil(isTrue: () => boolean): Promise<void> {
   while (!isTrue()) await new Promise((resolve) => setTimeout(resolve, 10));
 }
 
-test('rejects a value that no message can carry, and any value once the bucket holds 64 MiB', { skip: OFF, timeout: 60_000 }, async (t) => {
+test('rejects a value above maxPayload, and writes above 64 MiB in total', { skip: OFF, timeout: 60_000 }, async (t) => {
   const { join } = await scene(t);
   const bucket = await (await join()).kv({ name: 'full' });
   await assert.rejects(bucket.put('k', valueOf(8 * MiB + 1, 'x')), {

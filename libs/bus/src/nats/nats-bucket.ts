@@ -136,8 +136,8 @@ function isWrongRevision(code: number): boolean {
 /** Uses a watch, which needs no additional permissions. */
 async function listKeys(bucket: OpenBucket): Promise<string[]> {
   const keys = new Set<string>();
-  const tell = ({ key, value }: BucketEntry): void => void (value === undefined ? keys.delete(key) : keys.add(key));
-  const watch = await openWatch(bucket, bucket.name, tell);
+  const applyEntry = ({ key, value }: BucketEntry): void => void (value === undefined ? keys.delete(key) : keys.add(key));
+  const watch = await openWatch(bucket, bucket.name, applyEntry);
   watch.stop();
   return [...keys];
 }

@@ -41,20 +41,20 @@ export interface BusConnection {
 export interface BusConnectionOptions {
   inbox: string;
   log: Logger;
-  holdMs?: number;
+  bufferTimeoutMs?: number;
 }
 
 export function createBusConnection(
   connection: NatsConnection,
-  { inbox, log, holdMs = BUFFER_TIMEOUT_MS }: BusConnectionOptions,
+  { inbox, log, bufferTimeoutMs = BUFFER_TIMEOUT_MS }: BusConnectionOptions,
 ): BusConnection {
   // The client's own publish and message view cost more than the rest of a call; see nats-outbound.ts and nats-message.ts.
   const client = connection as NatsConnectionImpl;
   const { protocol } = client;
   const maxPayload = negotiateMaxPayload(connection, log);
-  const outbound = createOutbound(client, maxPayload, holdMs);
+  const outbound = createOutbound(client, maxPayload, bufferTimeoutMs);
   const listeners = new Set<BusConnectionListener>();
-  const tell = (change: keyof BusConnectionListener) => listeners.forEach((listener) => listener[change]?.());
+  const notify = (change: keyof BusConnectionListener) => listeners.forEach((listener) => listener[change]?.());
   const throttle = createLogThrottle();
   const isOpen = () => !connection.isClosed() && !connection.isDraining();
 
@@ -62,17 +62,17 @@ export function createBusConnection(
 
   function giveUp(): void {
     outbound.rejectMessages();
-    tell('unreachable');
+    notify('unreachable');
   }
 
   void watchStatus(connection, (status) => {
     logStatus(status, { log, throttle });
-    if (status.type === 'disconnect') outage ??= setTimeout(giveUp, holdMs).unref();
+    if (status.type === 'disconnect') outage ??= setTimeout(giveUp, bufferTimeoutMs).unref();
     if (status.type !== 'reconnect') return;
     clearTimeout(outage);
     outage = undefined;
     outbound.flush();
-    tell('reconnected');
+    notify('reconnected');
   });
 
   return {
@@ -80,11 +80,11 @@ export function createBusConnection(
     log,
     throttle,
     maxPayload,
-    bufferTimeoutMs: holdMs,
+    bufferTimeoutMs: bufferTimeoutMs,
     closed: connection.closed().then((err) => {
-      if (err !== undefined) log.error({ err }, 'the connection to NATS is gone for good');
+      if (err !== undefined) log.error({ err }, 'the connection to NATS is closed permanently');
       clearTimeout(outage);
-      tell('closed');
+      notify('closed');
     }),
     publish: (message) => isOpen() && outbound.publish(message.ephemeral === true ? addNoStreamHeader(message) : message),
     subscribe: (subject, onMessage, queue) =>
@@ -125,8 +125,7 @@ function addNoStreamHeader(message: Outgoing): Outgoing {
 
 function negotiateMaxPayload({ info }: NatsConnection, log: Logger): number {
   const offered = info?.max_payload ?? MAX_PAYLOAD;
-  if (offered < MAX_PAYLOAD)
-    log.warn({ offered, wanted: MAX_PAYLOAD }, 'the NATS server takes smaller messages than it should: set its max_payload to 8MB');
+  if (offered < MAX_PAYLOAD) log.warn({ offered, wanted: MAX_PAYLOAD }, 'max_payload of the NATS server is too small; set it to 8MB');
   return Math.min(MAX_PAYLOAD, offered);
 }
 
@@ -160,7 +159,7 @@ function subscribe(connection: NatsConnection, log: Logger, { subject, onMessage
   const subscription = connection.subscribe(subject, {
     ...(queue === undefined ? {} : { queue }),
     callback(err, message) {
-      if (err !== null) log.error({ err, subject }, 'NATS refused a subscription');
+      if (err !== null) log.error({ err, subject }, 'NATS rejected a subscription');
       else if (open) onMessage(readMessage(message, exact));
     },
   });
@@ -184,13 +183,13 @@ function logStatus(status: Status, { log, throttle }: Pick<BusConnection, 'log' 
   switch (status.type) {
     case 'disconnect':
       throttle.reset();
-      return log.warn({ server: status.server }, 'the connection to NATS is lost');
+      return log.warn({ server: status.server }, 'lost the connection to NATS');
     case 'reconnect':
-      return log.info({ server: status.server }, 'connected to NATS again');
+      return log.info({ server: status.server }, 'reconnected to NATS');
     case 'error':
       return logError(status.error, { log, throttle });
     case 'ldm':
-      return log.warn({ server: status.server }, 'the NATS server is about to stop');
+      return log.warn({ server: status.server }, 'the NATS server is shutting down');
     default:
   }
 }
@@ -199,8 +198,8 @@ function logStatus(status: Status, { log, throttle }: Pick<BusConnection, 'log' 
 const STREAM_CREATE_SUBJECT = /^\$JS\.API\.STREAM\.CREATE\./;
 
 function logError(err: Error, { log, throttle }: Pick<BusConnection, 'log' | 'throttle'>): void {
-  if (!(err instanceof errors.PermissionViolationError)) return log.error({ err }, 'NATS reports an error');
+  if (!(err instanceof errors.PermissionViolationError)) return log.error({ err }, 'NATS reported an error');
   const { operation, subject } = err;
   if (STREAM_CREATE_SUBJECT.test(subject)) return;
-  throttle.log(`${operation} ${subject}`, () => log.error({ operation, subject }, 'NATS does not let this service do that'));
+  throttle.log(`${operation} ${subject}`, () => log.error({ operation, subject }, 'NATS denied a permission'));
 }

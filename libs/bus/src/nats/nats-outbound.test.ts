@@ -22,7 +22,7 @@ function recordingConnection() {
 
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
-test('what is published in one turn of the event loop is one write', async () => {
+test('writes the messages of one event-loop turn at once', async () => {
   const to = recordingConnection();
   const outbound = createOutbound(to, 1_000_000);
   outbound.publish({ subject: 'a', data: Buffer.from('one') });
@@ -45,7 +45,7 @@ test('what is published in one turn of the event loop is one write', async () =>
   assert.equal(to.writes.length, 1);
 });
 
-test('a crowd does not wait for the end of the turn, and keeps its order', async () => {
+test('flushes every 64 messages within a turn, in order', async () => {
   const to = recordingConnection();
   const outbound = createOutbound(to, 1_000_000);
   const lines = Array.from({ length: 150 }, (_, at) => `PUB s${at} 1\r\nx\r\n`);
@@ -58,7 +58,7 @@ test('a crowd does not wait for the end of the turn, and keeps its order', async
   assert.deepEqual([to.writes.length, to.flushes.length], [3, 2]);
 });
 
-test('large payloads keep their place among small ones', async () => {
+test('keeps the order of large and small payloads', async () => {
   const to = recordingConnection();
   const outbound = createOutbound(to, 1_000_000);
   const large = 'x'.repeat(100_000);
@@ -67,7 +67,7 @@ test('large payloads keep their place among small ones', async () => {
   assert.equal(to.writes.join(''), ['1', '2', large, large, '3'].map((data) => `PUB s ${data.length}\r\n${data}\r\n`).join(''));
 });
 
-test('what was queued just before the server went is held like the rest', async () => {
+test('buffers messages that were queued just before a disconnect', async () => {
   const to = recordingConnection();
   const outbound = createOutbound(to, 1_000_000);
   outbound.publish({ subject: 'request', data: Buffer.from(''), expires: performance.now() + 5 });
@@ -79,7 +79,7 @@ test('what was queued just before the server went is held like the rest', async 
   assert.deepEqual(to.writes, ['PUB event 0\r\n\r\n']);
 });
 
-test('requests that were given up are not sent, and the next outage is held from its own beginning', () => {
+test('drops rejected requests and buffers again in the next outage', () => {
   const to = recordingConnection();
   const outbound = createOutbound(to, 1_000_000);
   to.protocol.connected = false;
@@ -96,7 +96,7 @@ test('requests that were given up are not sent, and the next outage is held from
   mock.restoreAll();
 });
 
-test('it says how much it holds: nothing while all goes out, and nothing of what was given up', async () => {
+test('bufferedBytes counts buffered messages only', async () => {
   const to = recordingConnection();
   const outbound = createOutbound(to, 1_000_000);
   outbound.publish({ subject: 'a', data: Buffer.from('at once') });
@@ -113,7 +113,7 @@ test('it says how much it holds: nothing while all goes out, and nothing of what
   assert.equal(outbound.bufferedBytes(), 0);
 });
 
-test('what nobody waits for any more is not sent late', async () => {
+test('drops expired messages after a reconnect', async () => {
   const to = recordingConnection();
   const outbound = createOutbound(to, 1_000_000);
   to.protocol.connected = false;

@@ -38,7 +38,7 @@ export interface Outbound {
 }
 
 /** Sends the messages of one event-loop turn in one write, or in a few. */
-export function createOutbound(connection: SendingConnection, maxPayload: number, holdMs = BUFFER_TIMEOUT_MS): Outbound {
+export function createOutbound(connection: SendingConnection, maxPayload: number, bufferTimeoutMs = BUFFER_TIMEOUT_MS): Outbound {
   const { protocol } = connection;
   let queue: Outgoing[] = [];
   let scheduled = false;
@@ -70,7 +70,7 @@ export function createOutbound(connection: SendingConnection, maxPayload: number
     const now = Date.now();
     if (disconnectedAt === 0) disconnectedAt = now;
     const bytes = bufferedBytes + message.data.length;
-    if (rejecting || now - disconnectedAt > holdMs || bytes > MAX_BUFFERED_BYTES) return false;
+    if (rejecting || now - disconnectedAt > bufferTimeoutMs || bytes > MAX_BUFFERED_BYTES) return false;
     bufferedBytes = bytes;
     queue.push(message);
     return true;

@@ -58,7 +58,7 @@ async function scene(configuration = ''): Promise<Scene> {
 const sizes = (shares: Record<string, readonly string[]>): number[] =>
   listStreams(TURNS_LOG).flatMap((name) => shares[name]?.filter((subject) => TURNS_LOG.parts?.includes(subject)).length ?? []);
 
-test('the log of turns is in as many streams as the job says, which share it; a service leaves it so', { skip: OFF }, async () => {
+test('the provisioning job sets the number of streams, and a service keeps it', { skip: OFF }, async () => {
   await using s = await scene();
   for (const [streams, wanted] of [
     [4, [4, 4, 4, 4]],
@@ -75,47 +75,43 @@ test('the log of turns is in as many streams as the job says, which share it; a 
   }
 });
 
-test('where nobody provisions, a service keeps everything in one stream', { skip: OFF }, async () => {
+test('a service creates one stream without a provisioning job', { skip: OFF }, async () => {
   await using s = await scene();
   await (await s.join()).log(TURNS_LOG);
   assert.deepEqual(await s.shares(), { TURNS_0: TURNS_LOG.parts });
 });
 
-test(
-  'what was kept is read wherever it is, and what is said goes on being kept, through growing and shrinking',
-  { skip: OFF },
-  async () => {
-    await using s = await scene();
-    await s.provision(1);
-    const [speaker, reader] = [await s.join(), await s.join()];
-    const kept = await reader.log(TURNS_LOG);
-    const say = async (text: string): Promise<void> => {
-      for (const turn of TURNS) speaker.publish({ subject: subjects.turn(turn), data: Buffer.from(text) });
-      await speaker.flush();
-    };
-    const heardOf = async (turn: string): Promise<string[]> =>
-      (await kept.read(subjects.turn(turn))).map(({ data }) => Buffer.from(data).toString());
+test('messages are stored and readable while the number of streams changes', { skip: OFF }, async () => {
+  await using s = await scene();
+  await s.provision(1);
+  const [speaker, reader] = [await s.join(), await s.join()];
+  const kept = await reader.log(TURNS_LOG);
+  const say = async (text: string): Promise<void> => {
+    for (const turn of TURNS) speaker.publish({ subject: subjects.turn(turn), data: Buffer.from(text) });
+    await speaker.flush();
+  };
+  const heardOf = async (turn: string): Promise<string[]> =>
+    (await kept.read(subjects.turn(turn))).map(({ data }) => Buffer.from(data).toString());
 
-    await say('in one');
-    for (const [streams, text] of [
-      [4, 'in four'],
-      [2, 'in two'],
-      [5, 'in five'],
-      [1, 'in one again'],
-    ] as const) {
-      await s.provision(streams);
-      await say(text);
-    }
+  await say('in one');
+  for (const [streams, text] of [
+    [4, 'in four'],
+    [2, 'in two'],
+    [5, 'in five'],
+    [1, 'in one again'],
+  ] as const) {
+    await s.provision(streams);
+    await say(text);
+  }
 
-    for (const turn of TURNS) {
-      const heard = await heardOf(turn);
-      // Streams answer in any order; frames have their own numbers.
-      assert.deepEqual(heard.toSorted(), ['in five', 'in four', 'in one', 'in one again', 'in two'], turn);
-    }
-  },
-);
+  for (const turn of TURNS) {
+    const heard = await heardOf(turn);
+    // Streams answer in any order; frames have their own numbers.
+    assert.deepEqual(heard.toSorted(), ['in five', 'in four', 'in one', 'in one again', 'in two'], turn);
+  }
+});
 
-test('while one stream goes to others, no more is missed than was said in between', { skip: OFF }, async () => {
+test('moving parts between streams loses at most the messages published in between', { skip: OFF }, async () => {
   await using s = await scene();
   await s.provision(1);
   const [speaker, reader] = [await s.join(), await s.join()];
@@ -139,7 +135,7 @@ test('while one stream goes to others, no more is missed than was said in betwee
   }
 });
 
-test('where there is no room for one more stream, all stay as they are', { skip: OFF }, async () => {
+test('a failed stream creation leaves the streams unchanged', { skip: OFF }, async () => {
   await using s = await scene(ROOM_FOR_TWO);
   await s.provision(2);
   const before = await s.shares();
@@ -149,7 +145,7 @@ test('where there is no room for one more stream, all stay as they are', { skip:
   for (const turn of TURNS) await kept.append({ subject: subjects.turn(turn), data: Buffer.from('kept') });
 });
 
-test('a job that died in the middle is done again', { skip: OFF }, async () => {
+test('an interrupted provisioning job can be repeated', { skip: OFF }, async () => {
   await using s = await scene();
   await s.provision(2);
   // One stream has released its parts. Another stream takes them later.

@@ -30,15 +30,15 @@ interface StreamParts {
 export async function ensureStreams(manager: JetStreamManager, definition: LogDefinition): Promise<void> {
   const { name, subjects, parts, streams } = definition;
   if (parts === undefined) return ensurePartStream(manager, definition, { name, subjects });
-  if (streams !== undefined) return share(manager, definition, streams);
+  if (streams !== undefined) return distributeParts(manager, definition, streams);
   // A service does not decide on the number of streams. The first one always exists and keeps its subjects.
   const [first = name] = listStreams(definition);
   const present = await findStream(manager, first);
   return ensurePartStream(manager, definition, { name: first, subjects: present?.subjects ?? parts });
 }
 
-function ensurePartStream(manager: JetStreamManager, definition: LogDefinition, distributeParts: StreamParts): Promise<void> {
-  return ensureStream(manager, `stream ${distributeParts.name}`, buildStreamConfig(definition, distributeParts));
+function ensurePartStream(manager: JetStreamManager, definition: LogDefinition, streamParts: StreamParts): Promise<void> {
+  return ensureStream(manager, `stream ${streamParts.name}`, buildStreamConfig(definition, streamParts));
 }
 
 /** Creates a stream or updates its configuration, as far as permitted. `what` names it in errors. */
@@ -106,31 +106,32 @@ async function findStream(manager: JetStreamManager, name: string): Promise<Stre
  * Distributes the parts of a log over `count` streams. Can be repeated after an interruption. The older messages of a moved part stay in
  * their stream until they expire, because readers read all streams.
  */
-async function share(manager: JetStreamManager, definition: LogDefinition, count: number): Promise<void> {
+async function distributeParts(manager: JetStreamManager, definition: LogDefinition, count: number): Promise<void> {
   const { parts = [] } = definition;
   const streams = listStreams(definition);
-  const keeps = new Map<string, readonly string[]>();
-  const put = (name: string, of: readonly string[]): Promise<void> => {
-    keeps.set(name, of);
+  const partsByStream = new Map<string, readonly string[]>();
+  const writeParts = (name: string, assigned: readonly string[]): Promise<void> => {
+    partsByStream.set(name, assigned);
     // A stream needs a subject. A stream without parts gets its own name, which is never published to.
-    return ensurePartStream(manager, definition, { name, subjects: of.length === 0 ? [name] : of });
+    return ensurePartStream(manager, definition, { name, subjects: assigned.length === 0 ? [name] : assigned });
   };
   for (const name of streams) {
     const present = await findStream(manager, name);
-    if (present) keeps.set(name, selectParts(parts, present.subjects));
+    if (present) partsByStream.set(name, selectParts(parts, present.subjects));
   }
-  const kept = [...keeps.values()].flat();
-  const wanted = streams.slice(0, count).map((name, at) => ({ name, of: parts.filter((_, part) => part % count === at) }));
+  const alreadyStored = [...partsByStream.values()].flat();
+  const wanted = streams.slice(0, count).map((name, at) => ({ name, assigned: parts.filter((_, part) => part % count === at) }));
   // New streams are created first, so that nothing has moved if there is no space.
-  for (const { name, of } of wanted) {
-    if (!keeps.has(name)) await put(name, excludeParts(of, kept));
+  for (const { name, assigned } of wanted) {
+    if (!partsByStream.has(name)) await writeParts(name, excludeParts(assigned, alreadyStored));
   }
-  for (const { name, of } of wanted) {
-    const mine = keeps.get(name) ?? [];
-    const taken = excludeParts(of, mine);
+  for (const { name, assigned } of wanted) {
+    const current = partsByStream.get(name) ?? [];
+    const added = excludeParts(assigned, current);
     // Two streams cannot have the same subject, so one releases it before the other takes it. Messages published in between are not stored.
-    for (const [giver, has] of keeps) if (giver !== name && selectParts(taken, has).length > 0) await put(giver, excludeParts(has, taken));
-    await put(name, [...mine, ...taken]);
+    for (const [other, stored] of partsByStream)
+      if (other !== name && selectParts(added, stored).length > 0) await writeParts(other, excludeParts(stored, added));
+    await writeParts(name, [...current, ...added]);
   }
 }
 
@@ -138,6 +139,6 @@ function selectParts(parts: readonly string[], subjects: readonly string[]): rea
   return parts.filter((part) => subjects.includes(part));
 }
 
-function excludeParts(parts: readonly string[], gone: readonly string[]): readonly string[] {
-  return parts.filter((part) => !gone.includes(part));
+function excludeParts(parts: readonly string[], excluded: readonly string[]): readonly string[] {
+  return parts.filter((part) => !excluded.includes(part));
 }

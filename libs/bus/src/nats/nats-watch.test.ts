@@ -52,37 +52,33 @@ async function eventually(isTrue: () => boolean | Promise<boolean>): Promise<voi
   while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 10));
 }
 
-test(
-  'a watch that is stopped while it is taken up again leaves no subscription and no consumer',
-  { skip: OFF, timeout: 20_000 },
-  async (t) => {
-    const { watch, manager, subscriptions, consumers, cut, link } = await scene(t);
-    const before = subscriptions();
-    const asked = Promise.withResolvers<void>();
-    const answered = Promise.withResolvers<void>();
-    let loaded = false;
-    const info: JetStreamManager['streams']['info'] = async (...given) => {
-      if (loaded) {
-        asked.resolve();
-        await answered.promise;
-      }
-      return manager.streams.info(...given);
-    };
-    const slow = { streams: { info }, consumers: manager.consumers } as JetStreamManager;
-    const stopping = await watch(slow);
-    loaded = true;
-    await cut();
-    await asked.promise;
-    stopping.stop();
-    answered.resolve();
-    await eventually(async () => (await consumers()) === 0);
-    await link.flush();
-    assert.equal(subscriptions(), before);
-    assert.equal(await consumers(), 0);
-  },
-);
+test('a watch stopped during its recreation leaves no subscription and no consumer', { skip: OFF, timeout: 20_000 }, async (t) => {
+  const { watch, manager, subscriptions, consumers, cut, link } = await scene(t);
+  const before = subscriptions();
+  const asked = Promise.withResolvers<void>();
+  const answered = Promise.withResolvers<void>();
+  let loaded = false;
+  const info: JetStreamManager['streams']['info'] = async (...given) => {
+    if (loaded) {
+      asked.resolve();
+      await answered.promise;
+    }
+    return manager.streams.info(...given);
+  };
+  const slow = { streams: { info }, consumers: manager.consumers } as JetStreamManager;
+  const stopping = await watch(slow);
+  loaded = true;
+  await cut();
+  await asked.promise;
+  stopping.stop();
+  answered.resolve();
+  await eventually(async () => (await consumers()) === 0);
+  await link.flush();
+  assert.equal(subscriptions(), before);
+  assert.equal(await consumers(), 0);
+});
 
-test('a watch that is stopped without a server is not taken up again with it', { skip: OFF, timeout: 20_000 }, async (t) => {
+test('a watch stopped during an outage is not recreated', { skip: OFF, timeout: 20_000 }, async (t) => {
   const { watch, server, subscriptions, link } = await scene(t);
   const before = subscriptions();
   const stopping = await watch();
@@ -96,7 +92,7 @@ test('a watch that is stopped without a server is not taken up again with it', {
   assert.equal(subscriptions(), before);
 });
 
-test('watches that come and go leave nothing on the server', { skip: OFF, timeout: 20_000 }, async (t) => {
+test('stopped watches leave no consumers on the server', { skip: OFF, timeout: 20_000 }, async (t) => {
   const { watch, consumers } = await scene(t);
   const staying = await watch();
   for (let n = 0; n < 20; n++) (await watch()).stop();

@@ -109,7 +109,7 @@ function recreate(consumer: Consumer): void {
       if (consumer.stopped) return;
       const reason = err instanceof Error ? err.message : String(err);
       const { log, throttle } = source.link;
-      throttle.log(`watch ${bucket}: ${reason}`, () => log.warn({ bucket, reason }, 'a watch is lost and could not be taken up again yet'));
+      throttle.log(`watch ${bucket}: ${reason}`, () => log.warn({ bucket, reason }, 'failed to recreate a bucket watch; retrying'));
       setTimeout(() => {
         consumer.creating = false;
         recreate(consumer);
@@ -219,8 +219,8 @@ function markComplete(consumer: Consumer): void {
 }
 
 /** A value that is replaced during the start is delivered later, and for a moment the server does not count it as pending. */
-function checkLoaded({ loaded, delivered, expected: toCome, pending }: Consumer): void {
-  if (pending === 0 && delivered >= toCome) loaded.resolve();
+function checkLoaded({ loaded, delivered, expected, pending }: Consumer): void {
+  if (pending === 0 && delivered >= expected) loaded.resolve();
 }
 
 interface Position {

@@ -29,20 +29,20 @@ if (process.env['SWITCHYARD_TEST_NATS'] === 'off') {
 } else {
   transportContract('nats', openNats);
   busContract('nats', openNats);
-  describe('nats alone', natsAlone);
+  describe('NATS adapter', natsAlone);
 }
 
 /** Starts a server for one test and drains its buses at the end. */
 async function withServer(
   run: (
     server: NatsServer,
-    join: (service: 'gateway' | 'secrets' | 'sessions', options?: { holdMs: number }) => Promise<Bus>,
+    join: (service: 'gateway' | 'secrets' | 'sessions', options?: { bufferTimeoutMs: number }) => Promise<Bus>,
   ) => Promise<void>,
 ): Promise<void> {
   const server = await startNatsServer();
   const buses: Bus[] = [];
   try {
-    await run(server, async (service, options = { holdMs: 5_000 }) => {
+    await run(server, async (service, options = { bufferTimeoutMs: 5_000 }) => {
       const bus = await connectBus(server.url, { log, service, checkResults: true, ...options });
       buses.push(bus);
       return bus;
@@ -59,7 +59,7 @@ async function eventually(isTrue: () => boolean): Promise<void> {
 }
 
 function natsAlone(): void {
-  test('nats micro finds the service, its endpoints and its numbers', async () => {
+  test('nats micro lists the service, its endpoints and statistics', async () => {
     await withServer(async (server, join) => {
       const owner = await join('secrets');
       const resolve = ({ name }: { name: string }) => (name === 'BAD' ? Promise.reject(new Error('no luck')) : { value: name });
@@ -88,7 +88,7 @@ function natsAlone(): void {
     });
   });
 
-  test('what a stream delivers to a subject of another service is no request and no event', async () => {
+  test('ignores stored messages that JetStream delivers to requests and events', async () => {
     await withServer(async (server, join) => {
       const [owner, caller] = [await join('secrets'), await join('sessions')];
       const heard: string[] = [];
@@ -121,7 +121,7 @@ function natsAlone(): void {
     });
   });
 
-  test('an error carries the headers that the tools of NATS show', async () => {
+  test('an error has the headers of the NATS services protocol', async () => {
     await withServer(async (server, join) => {
       const owner = await join('secrets');
       await owner.serve(contracts.secrets, { 'secrets.resolve': () => ({ value: null }) }, { version });
@@ -129,12 +129,12 @@ function natsAlone(): void {
       const connection = await connect({ servers: server.url });
       const reply = await connection.request('svc.secrets.secrets.resolve', '{}');
       assert.equal(reply.headers?.get('Nats-Service-Error-Code'), 'UNAUTHENTICATED');
-      assert.equal(reply.headers?.get('Nats-Service-Error'), 'The call does not say who makes it.');
+      assert.equal(reply.headers?.get('Nats-Service-Error'), 'Missing principal header.');
       await connection.close();
     });
   });
 
-  test('a lost server is noticed, waited for, and everything works again', async () => {
+  test('reconnects to a restarted server and resumes service', async () => {
     await withServer(async (server, join) => {
       const [owner, caller] = [await join('secrets'), await join('sessions')];
       const started = Promise.withResolvers<void>();
@@ -166,7 +166,7 @@ function natsAlone(): void {
     });
   });
 
-  test('without a server so much is held, and no more', async () => {
+  test('buffers a limited amount during an outage', async () => {
     await withServer(async (server, join) => {
       const caller = await join('gateway');
       await server.kill();
@@ -181,10 +181,10 @@ function natsAlone(): void {
     });
   });
 
-  test('who waits while the server stays away is told so, and what was asked is not done later', async () => {
+  test('a long outage rejects pending calls, which are not sent later', async () => {
     await withServer(async (server, join) => {
-      const holdMs = 200;
-      const [owner, caller] = [await join('secrets', { holdMs }), await join('sessions', { holdMs })];
+      const bufferTimeoutMs = 200;
+      const [owner, caller] = [await join('secrets', { bufferTimeoutMs }), await join('sessions', { bufferTimeoutMs })];
       const asked: string[] = [];
       const started = Promise.withResolvers<void>();
       const released = Promise.withResolvers<{ value: string }>();
@@ -214,10 +214,10 @@ function natsAlone(): void {
     });
   });
 
-  test('a server that lost its store is told anew what it held, and what nobody tells it is gone', async () => {
+  test('after a store loss, rewritten keys stay and other keys are removed', async () => {
     await withServer(async (server, join) => {
-      const holdMs = 1_000;
-      const [reader, writer] = [await join('secrets', { holdMs }), await join('sessions', { holdMs })];
+      const bufferTimeoutMs = 1_000;
+      const [reader, writer] = [await join('secrets', { bufferTimeoutMs }), await join('sessions', { bufferTimeoutMs })];
       const [read, write] = [await reader.kv({ name: 'truth' }), await writer.kv({ name: 'truth' })];
       const revisions: number[] = [];
       for (const key of ['kept', 'revoked']) revisions.push(await write.put(key, Buffer.from(key)));
@@ -235,7 +235,7 @@ function natsAlone(): void {
       assert.deepEqual(
         revisions,
         [...new Set(revisions)].toSorted((one, other) => one - other),
-        'they only grow, over the loss too',
+        'revisions grow across the loss',
       );
       assert.equal((await read.get('kept'))?.revision, revisions.at(-1));
       assert.deepEqual(
@@ -244,13 +244,13 @@ function natsAlone(): void {
       );
       assert.ok(
         seen.every(([key, value]) => key !== 'kept' || value !== undefined),
-        'what was told anew was never gone',
+        'rewritten keys were never reported as removed',
       );
       watch.stop();
     });
   });
 
-  test('a watch knows since when it is lost, and tells what it missed once it is back', async () => {
+  test('lostSince reports an outage, and the watch delivers missed changes afterwards', async () => {
     await withServer(async (server, join) => {
       const [reader, writer] = [await join('secrets'), await join('sessions')];
       const [read, write] = [await reader.kv({ name: 'guard' }), await writer.kv({ name: 'guard' })];
@@ -279,7 +279,7 @@ function natsAlone(): void {
     });
   });
 
-  test('a log in memory is there again after the server was', async () => {
+  test('a memory log is recreated after a server restart', async () => {
     await withServer(async (server, join) => {
       const bus = await join('sessions');
       const definition = { name: 'FRAMES', subjects: ['frames.*'], maxAgeMs: 60_000, storage: 'memory' as const };
@@ -298,7 +298,7 @@ function natsAlone(): void {
     });
   });
 
-  test('a log that cannot be asked while the server is away says so, and no defect', async () => {
+  test('reading a log during an outage rejects with UNAVAILABLE', async () => {
     await withServer(async (server, join) => {
       const bus = await join('sessions');
       const definition = { name: 'FRAMES', subjects: ['frames.*'], maxAgeMs: 60_000, storage: 'memory' as const };
@@ -316,7 +316,7 @@ function natsAlone(): void {
     });
   });
 
-  test('a bus waits for a server that is not there yet', async () => {
+  test('connectBus waits for a server that starts later', async () => {
     await withServer(async (server, join) => {
       await server.kill();
       const joining = join('secrets');
@@ -325,7 +325,7 @@ function natsAlone(): void {
     });
   });
 
-  test('a server that takes less than it should is named in the log, and its limit holds', async () => {
+  test('logs a warning for a small max_payload and applies it', async () => {
     const server = await startNatsServer({ maxPayload: 1024 * 1024 });
     const lines: { msg: string; offered?: number }[] = [];
     const noisy = createLogger({
@@ -335,7 +335,7 @@ function natsAlone(): void {
     const bus = await connectBus(server.url, { log: noisy, service: 'gateway' });
     assert.equal(bus.maxPayload, 1024 * 1024);
     assert.deepEqual(
-      lines.map(({ msg, offered }) => [/max_payload to 8MB/.test(msg), offered]),
+      lines.map(({ msg, offered }) => [/set it to 8MB/.test(msg), offered]),
       [[true, 1024 * 1024]],
     );
     const asked = bus.call('turns.complete', { ...turn, message: 'x'.repeat(1024 * 1024) });
@@ -344,7 +344,7 @@ function natsAlone(): void {
     await server.stop();
   });
 
-  test('what is too large, in whichever direction, costs its call and not the connection', async () => {
+  test('a payload above the limit fails its call and keeps the connection', async () => {
     const server = await startNatsServer();
     const lost: string[] = [];
     const watching = createLogger({ level: 'warn', destination: { write: (line: string) => void lost.push(line) } });
@@ -372,7 +372,7 @@ function natsAlone(): void {
     await server.stop();
   });
 
-  test('draining without a server does not wait for one', async () => {
+  test('drain does not wait for an unreachable server', async () => {
     await withServer(async (server, join) => {
       const bus = await join('secrets');
       await bus.serve(contracts.secrets, {}, { version });

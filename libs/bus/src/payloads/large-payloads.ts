@@ -7,7 +7,7 @@ import type { Message } from '../wire/transport.ts';
 /** Stores payloads that are too large for a message. All methods fail with a `ServiceError`. */
 export interface LargePayloads {
   /** Stores bytes for a tenant and returns their id. They are deleted by `forget` or after `ttlMs`. */
-  put(tenant: string, bytes: Uint8Array, given: { ttlMs: number; signal: AbortSignal }): Promise<string>;
+  put(tenant: string, bytes: Uint8Array, options: { ttlMs: number; signal: AbortSignal }): Promise<string>;
   /** Yields the bytes in chunks, fetched on demand. */
   read(tenant: string, id: string, signal: AbortSignal): AsyncIterable<Uint8Array>;
   /** Deletes the bytes. If that fails, they expire after their TTL. */
@@ -52,8 +52,8 @@ export function readTenant(principal: HeaderLines): string {
 }
 
 /** Stores params for the duration of the caller's timeout. */
-export function storeParams(large: LargePayloads, tenant: string, given: { params: Uint8Array; timeoutMs: number; signal: AbortSignal }) {
-  const { params, timeoutMs, signal } = given;
+export function storeParams(large: LargePayloads, tenant: string, options: { params: Uint8Array; timeoutMs: number; signal: AbortSignal }) {
+  const { params, timeoutMs, signal } = options;
   return mapStoreErrors('The params', large.put(tenant, params, { ttlMs: Math.max(timeoutMs, MIN_PARAMS_TTL_MS), signal }));
 }
 

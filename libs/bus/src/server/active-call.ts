@@ -44,35 +44,35 @@ export interface ActiveCall {
 }
 
 /** Reads the deadline from the headers on first use, because most handlers finish without it. */
-export function getDeadline(running: ActiveCall): number {
-  if (running.deadline === 0) {
-    const timeoutMs = Number(running.message.header(TIMEOUT));
-    const longest = running.method.callable.deadlineMs;
-    const left = (timeoutMs > 0 ? Math.min(timeoutMs, longest) : longest) - (performance.now() - running.startedAt);
-    running.deadline = Date.now() + left;
+export function getDeadline(call: ActiveCall): number {
+  if (call.deadline === 0) {
+    const timeoutMs = Number(call.message.header(TIMEOUT));
+    const longest = call.method.callable.deadlineMs;
+    const left = (timeoutMs > 0 ? Math.min(timeoutMs, longest) : longest) - (performance.now() - call.startedAt);
+    call.deadline = Date.now() + left;
   }
-  return running.deadline;
+  return call.deadline;
 }
 
 /** Creates the abort signal on first use. Only calls with a signal have a deadline timer. */
-export function getSignal(running: ActiveCall): AbortSignal {
-  if (running.controller === undefined) {
-    running.controller = new AbortController();
-    if (running.stopReason === undefined) watchDeadline(running);
-    else running.controller.abort(running.stopReason);
+export function getSignal(call: ActiveCall): AbortSignal {
+  if (call.controller === undefined) {
+    call.controller = new AbortController();
+    if (call.stopReason === undefined) watchDeadline(call);
+    else call.controller.abort(call.stopReason);
   }
-  return running.controller.signal;
+  return call.controller.signal;
 }
 
-function watchDeadline(running: ActiveCall): void {
-  const left = Math.max(getDeadline(running) - Date.now(), 0);
-  running.timer = setTimeout(() => stopCall(running, deadlineExceededError(running.method.callable)), left);
+function watchDeadline(call: ActiveCall): void {
+  const left = Math.max(getDeadline(call) - Date.now(), 0);
+  call.timer = setTimeout(() => stopCall(call, deadlineExceededError(call.method.callable)), left);
 }
 
 /** Stops a call: aborts its signal and discards its result. */
-export function stopCall(running: ActiveCall, reason: ServiceError): void {
-  if (running.stopReason !== undefined) return;
-  running.stopReason = reason;
-  clearTimeout(running.timer);
-  running.controller?.abort(reason);
+export function stopCall(call: ActiveCall, reason: ServiceError): void {
+  if (call.stopReason !== undefined) return;
+  call.stopReason = reason;
+  clearTimeout(call.timer);
+  call.controller?.abort(reason);
 }

@@ -15,41 +15,41 @@ import type { BusContext } from '../client/bus-context.ts';
  */
 export class CallContext implements StreamCtx<StreamName> {
   readonly #context: BusContext;
-  readonly #running: ActiveCall;
+  readonly #call: ActiveCall;
   #log: Logger | undefined;
 
-  constructor(context: BusContext, running: ActiveCall) {
+  constructor(context: BusContext, call: ActiveCall) {
     this.#context = context;
-    this.#running = running;
+    this.#call = call;
   }
 
   get principal() {
-    return this.#running.principal;
+    return this.#call.principal;
   }
 
   get requestId() {
-    return this.#running.message.header(REQUEST) ?? '';
+    return this.#call.message.header(REQUEST) ?? '';
   }
 
   get traceparent() {
-    const { span, message } = this.#running;
+    const { span, message } = this.#call;
     return span === undefined ? message.header(TRACEPARENT) : span.traceparent;
   }
 
   get key() {
-    return this.#running.message.header(KEY);
+    return this.#call.message.header(KEY);
   }
 
   get deadline() {
-    return getDeadline(this.#running);
+    return getDeadline(this.#call);
   }
 
   get signal() {
-    return getSignal(this.#running);
+    return getSignal(this.#call);
   }
 
   get log() {
-    return (this.#log ??= bindTrace(this.#running.method.log, { requestId: this.requestId, traceparent: this.traceparent }));
+    return (this.#log ??= bindTrace(this.#call.method.log, { requestId: this.requestId, traceparent: this.traceparent }));
   }
 
   get call(): Ctx['call'] {
@@ -65,7 +65,7 @@ export class CallContext implements StreamCtx<StreamName> {
   }
 
   get send() {
-    return (chunk: unknown): void => this.#running.send?.(chunk);
+    return (chunk: unknown): void => this.#call.send?.(chunk);
   }
 
   #caller(): Caller {

@@ -117,7 +117,7 @@ function acceptCall(server: CallServer, method: ServedMethod, message: Message):
   if (reply === undefined) return undefined;
   const principal = decodePrincipal(message.header(PRINCIPAL) ?? '');
   if (principal === undefined) {
-    sendError(server.context, reply, new ServiceError('UNAUTHENTICATED', 'The call does not say who makes it.'));
+    sendError(server.context, reply, new ServiceError('UNAUTHENTICATED', 'Missing principal header.'));
     return undefined;
   }
   return {
@@ -150,8 +150,8 @@ function sendHeartbeats(server: CallServer): void {
   const { context, running } = server;
   if (running.size === 0) return stopHeartbeats(server);
   const before = performance.now() - context.calls.aliveMs;
-  for (const { reply, method, stopReason: stopped, startedAt } of running.values()) {
-    if (stopped !== undefined || method.callable.streams || startedAt > before) continue;
+  for (const { reply, method, stopReason, startedAt } of running.values()) {
+    if (stopReason !== undefined || method.callable.streams || startedAt > before) continue;
     context.transport.publish({ subject: reply, data: EMPTY, headers: HEARTBEAT_HEADERS });
   }
 }
@@ -184,7 +184,7 @@ function sendResult(server: CallServer, call: ActiveCall, value: unknown): void 
     if (exceedsInlineLimit(server.context, data))
       return void sendLargeResult(server, call, data).catch((error: unknown) => failCall(server, call, error));
     if (data.length > transport.maxPayload)
-      throw payloadTooLargeError(`The answer of ${call.method.callable.name}`, data.length, transport.maxPayload);
+      throw payloadTooLargeError(`The result of ${call.method.callable.name}`, data.length, transport.maxPayload);
     transport.publish({ subject: call.reply, data });
   } catch (error) {
     return failCall(server, call, error);
@@ -200,7 +200,7 @@ async function sendSealedResult(server: CallServer, call: ActiveCall, data: Uint
 
 /** Only declared results may use the payload store. A secret is never written to disk because of its size. */
 function checkLargeAllowed({ callable }: ServedMethod, bytes: number): void {
-  if (!callable.large.result) throw payloadTooLargeError(`The answer of ${callable.name}`, bytes, INLINE_BYTES);
+  if (!callable.large.result) throw payloadTooLargeError(`The result of ${callable.name}`, bytes, INLINE_BYTES);
 }
 
 /** Stores a large result and publishes its reference, unless the caller has left. */
@@ -228,11 +228,11 @@ function sendError({ transport }: BusContext, reply: string, error: ServiceError
 }
 
 /** Passes a ServiceError on. Other errors become INTERNAL; their details are logged only. */
-function toServiceError({ rejectionLog: refusals }: CallServer, call: ActiveCall, thrown: unknown): ServiceError {
+function toServiceError({ rejectionLog }: CallServer, call: ActiveCall, thrown: unknown): ServiceError {
   // An error after a stop is a consequence of the stop and is not logged.
   if (call.stopReason !== undefined) return thrown instanceof ServiceError ? thrown : call.stopReason;
   const error = thrown instanceof ServiceError ? thrown : internalError(thrown);
-  logFailure(refusals, { call, error, thrown });
+  logFailure(rejectionLog, { call, error, thrown });
   return error;
 }
 

@@ -18,25 +18,25 @@ export interface StreamOutcome {
 /** Sends the chunks of a handler as numbered frames until it ends or the caller leaves. Returns the error, if there was one. */
 export async function writeStream(
   context: BusContext,
-  running: ActiveCall,
+  call: ActiveCall,
   generator: AsyncGenerator<unknown, unknown, void>,
   outcome: StreamOutcome,
 ): Promise<ServiceError | undefined> {
-  const frames = createFrameWriter(context, running);
-  const signal = getSignal(running);
+  const frames = createFrameWriter(context, call);
+  const signal = getSignal(call);
   let burst = 0;
-  running.send = (chunk) => sendChunk(context, running, { frames, outcome, chunk });
+  call.send = (chunk) => sendChunk(context, call, { frames, outcome, chunk });
   try {
     for (;;) {
       const step = await generator.next();
       if (signal.aborted) {
         await generator.return(undefined);
-        return running.stopReason;
+        return call.stopReason;
       }
       const kind = step.done === true ? 'result' : 'chunk';
       outcome.check(step.value, kind);
       const data = encodeJson(step.value);
-      if (exceedsInlineLimit(context, data)) await sendLarge(context, running, { frames, kind, data });
+      if (exceedsInlineLimit(context, data)) await sendLarge(context, call, { frames, kind, data });
       else frames.send(kind, data);
       if (step.done === true) return undefined;
       if (++burst % FRAMES_PER_TURN === 0) await nextTurn();
@@ -46,7 +46,7 @@ export async function writeStream(
     frames.fail(error);
     return error;
   } finally {
-    running.send = undefined;
+    call.send = undefined;
     frames.end();
   }
 }
@@ -67,15 +67,15 @@ function sendChunk(context: BusContext, { method }: ActiveCall, { frames, outcom
 /** Chunks must fit a message. Only the result may use the payload store. */
 async function sendLarge(
   { large, inlineBytes }: BusContext,
-  running: ActiveCall,
+  call: ActiveCall,
   { frames, kind, data }: { frames: ReturnType<typeof createFrameWriter>; kind: FrameKind; data: Uint8Array },
 ): Promise<void> {
-  if (kind !== 'result') throw chunkTooLargeError(running.method.callable, data.length, inlineBytes);
-  const blob = await storeResult(large as LargePayloads, running.principal.tenant, { data, signal: getSignal(running) });
+  if (kind !== 'result') throw chunkTooLargeError(call.method.callable, data.length, inlineBytes);
+  const blob = await storeResult(large as LargePayloads, call.principal.tenant, { data, signal: getSignal(call) });
   frames.send(kind, EMPTY, formatPayloadHeader(blob, data.length));
 }
 
-function createFrameWriter({ transport, streams }: BusContext, running: ActiveCall) {
+function createFrameWriter({ transport, streams }: BusContext, call: ActiveCall) {
   let seq = 0;
   let sentAt = performance.now();
 
@@ -84,13 +84,13 @@ function createFrameWriter({ transport, streams }: BusContext, running: ActiveCa
   }, streams.aliveMs / 2);
 
   function publish(data: Uint8Array, headers: HeaderLines): void {
-    if (running.stopReason !== undefined) return;
+    if (call.stopReason !== undefined) return;
     const bytes = data.length + measureHeaders(headers);
     if (bytes > transport.maxPayload)
-      throw payloadTooLargeError(`A part of the answer of ${running.method.callable.name}`, bytes, transport.maxPayload);
+      throw payloadTooLargeError(`A chunk of the result of ${call.method.callable.name}`, bytes, transport.maxPayload);
     seq++;
     sentAt = performance.now();
-    transport.publish({ subject: running.reply, data, headers });
+    transport.publish({ subject: call.reply, data, headers });
   }
 
   function send(kind: FrameKind, data: Uint8Array, more?: HeaderLines): void {

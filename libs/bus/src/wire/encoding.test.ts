@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { decodeJson, decodeText, encodeJson, subjectToken } from './encoding.ts';
 
-test('a subject token is the text itself where it is one, else a hash of it', () => {
+test('subjectToken returns valid tokens unchanged and hashes other texts', () => {
   for (const token of ['a', 'agent_1-B', 'x'.repeat(64)]) assert.equal(subjectToken(token), token);
   for (const text of ['', 'x.>', '*', 'a b', 'ö', 'a\r\n', 'x'.repeat(65)])
     assert.match(subjectToken(text), /^[a-z2-7]{26}$/, JSON.stringify(text));
@@ -11,7 +11,7 @@ test('a subject token is the text itself where it is one, else a hash of it', ()
   assert.notEqual(subjectToken('x.>'), subjectToken('x.*'));
 });
 
-test('JSON goes through bytes unharmed, whatever kind of bytes', () => {
+test('encodeJson and decodeJson round-trip for Buffer and Uint8Array', () => {
   const value = { text: 'zoë ☃ \u2028', n: 1.5, none: null, list: [true] };
   assert.deepEqual(decodeJson(encodeJson(value)), value);
   assert.deepEqual(decodeJson(new Uint8Array(encodeJson(value))), value);

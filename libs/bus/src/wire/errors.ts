@@ -35,18 +35,18 @@ export function cancelledError({ name }: NamedCallable): ServiceError {
 }
 
 export function payloadTooLargeError(what: string, bytes: number, limit: number): ServiceError {
-  return createError('FAILED_PRECONDITION', `${what} is too large: ${bytes} bytes, at most ${limit} can be carried.`, 'PAYLOAD_TOO_LARGE');
+  return createError('FAILED_PRECONDITION', `${what} is too large: ${bytes} bytes, at most ${limit} are allowed.`, 'PAYLOAD_TOO_LARGE');
 }
 
 /** The receiver cannot buffer the payload. Only `POST /rpc` streams results of any size. */
 export function payloadTooLargeHereError(what: string, bytes: number, limit: number): ServiceError {
-  const message = `${what} is too large here: ${bytes} bytes, at most ${limit}. POST /rpc with this call alone has no such limit.`;
+  const message = `${what} is too large for this request: ${bytes} bytes, at most ${limit}. Send the call alone by POST /rpc, which has no such limit.`;
   return createError('FAILED_PRECONDITION', message, 'PAYLOAD_TOO_LARGE');
 }
 
 /** The payload store does not have the payload, or cannot be reached. */
 export function payloadLostError(what: string, cause: unknown): ServiceError {
-  const message = `${what} could not be carried: it was too large for a message, and is not where it was kept.`;
+  const message = `${what} was too large for a message and is missing in the payload store.`;
   return new ServiceError('UNAVAILABLE', message, { details: { reason: 'PAYLOAD_LOST' }, cause });
 }
 
@@ -59,7 +59,7 @@ export function paramsTooLargeError(bytes: number): ServiceError {
 export function chunkTooLargeError({ name }: NamedCallable, bytes: number, limit: number): ServiceError {
   return createError(
     'FAILED_PRECONDITION',
-    `A part of the answer of ${name} is too large: ${bytes} bytes, at most ${limit}.`,
+    `A chunk of the result of ${name} is too large: ${bytes} bytes, at most ${limit}.`,
     'PAYLOAD_TOO_LARGE',
   );
 }
@@ -74,7 +74,7 @@ export function busUnreachableError(cause?: unknown): ServiceError {
 
 export function credentialsRejectedError(servers: string, cause: unknown): ServiceError {
   const why = cause instanceof Error ? cause.message : String(cause);
-  return new ServiceError('UNAUTHENTICATED', `NATS at ${servers} does not let us in (${why}).`, {
+  return new ServiceError('UNAUTHENTICATED', `NATS at ${servers} rejected the credentials (${why}).`, {
     details: { reason: 'BUS_REFUSED' },
     cause,
   });
@@ -84,33 +84,29 @@ export const CERTIFICATE_REJECTED = 'BUS_CERTIFICATE';
 
 /** The server requires a client certificate, and ours is missing or rejected. */
 export function certificateRejectedError(servers: string, cause: Error): ServiceError {
-  return new ServiceError(
-    'UNAUTHENTICATED',
-    `NATS at ${servers} does not let us in without a certificate that it trusts (${cause.message}).`,
-    {
-      details: { reason: CERTIFICATE_REJECTED },
-      cause,
-    },
-  );
+  return new ServiceError('UNAUTHENTICATED', `NATS at ${servers} requires a client certificate that it trusts (${cause.message}).`, {
+    details: { reason: CERTIFICATE_REJECTED },
+    cause,
+  });
 }
 
 export function invalidCredentialsError(cause: unknown): ServiceError {
-  const message = 'The text is no credentials file of NATS: a user JWT and the seed of its key are expected.';
+  const message = 'Invalid NATS credentials file: expected a user JWT and the seed of its key.';
   return new ServiceError('UNAUTHENTICATED', message, { details: { reason: 'BUS_REFUSED' }, cause });
 }
 
 export function notProvisionedError(what: string, cause: unknown): ServiceError {
-  const message = `The bus has no ${what} yet, and this service may not make it: run deploy/nats/provision.ts.`;
+  const message = `The bus has no ${what} yet, and this service is not permitted to create it. Run deploy/nats/provision.ts.`;
   return new ServiceError('UNAVAILABLE', message, { details: { reason: 'NOT_PROVISIONED' }, cause });
 }
 
 export function tooFewServersError(what: string, copies: number, cause: unknown): ServiceError {
-  const message = `The bus cannot keep ${copies} copies of the ${what}: it has too few servers that are up and have room.`;
+  const message = `The bus cannot keep ${copies} copies of the ${what}: too few servers are available or have space.`;
   return new ServiceError('FAILED_PRECONDITION', message, { details: { reason: 'TOO_FEW_SERVERS' }, cause });
 }
 
 export function callerShutdownError(by = 'calling'): ServiceError {
-  return createError('UNAVAILABLE', `The ${by} service is shutting down and could not wait for the answer.`, 'SHUTTING_DOWN');
+  return createError('UNAVAILABLE', `The ${by} service is shutting down and could not wait for the reply.`, 'SHUTTING_DOWN');
 }
 
 export function serverShutdownError({ name, service }: NamedCallable): ServiceError {
@@ -118,15 +114,15 @@ export function serverShutdownError({ name, service }: NamedCallable): ServiceEr
 }
 
 export function streamGapError({ name }: NamedCallable): ServiceError {
-  return createError('DATA_LOSS', `A part of the answer of ${name} was lost.`, 'STREAM_GAP');
+  return createError('DATA_LOSS', `A chunk of the result of ${name} was lost.`, 'STREAM_GAP');
 }
 
 export function streamSilentError({ name, service }: NamedCallable): ServiceError {
-  return createError('UNAVAILABLE', `The ${service} service fell silent while answering ${name}.`, 'STREAM_SILENT');
+  return createError('UNAVAILABLE', `The ${service} service stopped sending frames of ${name}.`, 'STREAM_SILENT');
 }
 
 export function callSilentError({ name, service }: NamedCallable): ServiceError {
-  return createError('UNAVAILABLE', `The ${service} service fell silent while working on ${name}.`, 'CALL_SILENT');
+  return createError('UNAVAILABLE', `The ${service} service stopped sending heartbeats for ${name}.`, 'CALL_SILENT');
 }
 
 export function slowReaderError({ name }: NamedCallable, limit: number): ServiceError {

@@ -4,13 +4,13 @@ import { findHeader, measureHeaders, formatHeaders, joinHeaders, formatRequestHe
 
 const principal = formatHeaders(['Sy-Principal', '["t","c","*",0,0]']);
 
-test('what would break out of a header is refused', () => {
+test('rejects invalid header values', () => {
   for (const value of ['a\r\nSy-Principal: x', 'a\nb', 'a\rb', 'ö', '\u0000']) {
     assert.throws(() => formatHeaders(['Sy-Request', 'fine'], ['Sy-Seq', value]), TypeError, JSON.stringify(value));
   }
 });
 
-test('a header is found by its whole name, in its lines and in the block as it came', () => {
+test('findHeader matches the complete name in header lines and header blocks', () => {
   const lines = joinHeaders(formatHeaders(['Sy-Sequel', '1'], ['Sy-Seq', '2: 3']), formatHeaders(['Sy-Frame', '']));
   for (const text of [lines, `NATS/1.0${lines}\r\n\r\n`]) {
     assert.deepEqual(
@@ -23,7 +23,7 @@ test('a header is found by its whole name, in its lines and in the block as it c
   assert.equal(findHeader(undefined, 'Sy-Seq'), undefined);
 });
 
-test('ids that cannot be header values are left out of a request', () => {
+test('omits invalid ids from request headers', () => {
   const head = { principal, timeoutMs: 1.2, requestId: 'req_1', traceparent: '00-1-2-01' };
   const lines = formatRequestHeaders(head, 2);
   assert.deepEqual(

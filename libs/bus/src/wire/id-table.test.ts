@@ -3,8 +3,8 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { createIdTable } from './id-table.ts';
 
-describe('slots', () => {
-  test('hold what a Map under the same numbers holds, whatever is added and removed', () => {
+describe('id table', () => {
+  test('behaves like a Map under random additions and removals', () => {
     const step = fc.oneof(fc.constant('add'), fc.record({ remove: fc.nat() }), fc.record({ get: fc.nat() }));
     fc.assert(
       fc.property(fc.array(step, { maxLength: 600 }), (steps) => {
@@ -35,7 +35,7 @@ describe('slots', () => {
     );
   });
 
-  test('those that stay long keep their numbers while thousands come and go', () => {
+  test('keeps long-lived items while thousands are added and removed', () => {
     const slots = createIdTable<{ n: number }>();
     const staying = Array.from({ length: 1_000 }, (_, n) => slots.add({ n }));
     for (let n = 0; n < 10_000; n++) slots.remove(slots.add({ n: -1 }));

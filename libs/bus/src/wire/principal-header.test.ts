@@ -18,7 +18,7 @@ function valueOf(principal: Principal): string {
   return findHeader(encodePrincipal(principal), PRINCIPAL) ?? '';
 }
 
-test('a principal comes back as it was, through one line of ASCII', () => {
+test('a principal round-trips through one line of ASCII', () => {
   const text = valueOf(zoe);
   assert.ok(isHeaderValue(text), text);
   assert.deepEqual(decodePrincipal(text), zoe);
@@ -32,7 +32,7 @@ test('a principal comes back as it was, through one line of ASCII', () => {
     assert.deepEqual(decodePrincipal(valueOf(held)), held);
 });
 
-test('it is encoded once per object, and decoded once per text', () => {
+test('caches the encoding per object and the decoding per text', () => {
   const once = { ...zoe };
   const text = valueOf(once);
   once.tenant = 'changed';
@@ -42,7 +42,7 @@ test('it is encoded once per object, and decoded once per text', () => {
   assert.ok(Object.isFrozen(decoded) && Object.isFrozen(decoded?.scopes));
 });
 
-test('many principals push out the oldest, and none is mistaken for another', () => {
+test('decodes correctly after evictions from the cache', () => {
   for (let n = 0; n < 5_000; n++) {
     const text = valueOf({ tenant: `t${n}`, client: 'c', scopes: [] });
     assert.equal(decodePrincipal(text)?.tenant, `t${n}`);
@@ -50,7 +50,7 @@ test('many principals push out the oldest, and none is mistaken for another', ()
   assert.equal(decodePrincipal(valueOf({ tenant: 't0', client: 'c', scopes: [] }))?.tenant, 't0');
 });
 
-test('whatever else stands in the header is nobody', () => {
+test('returns undefined for malformed headers', () => {
   const wrong = [
     '',
     'x',

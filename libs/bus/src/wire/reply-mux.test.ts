@@ -6,7 +6,7 @@ import { EMPTY } from './encoding.ts';
 import { createMux, type Mux } from './reply-mux.ts';
 import type { Message } from './transport.ts';
 
-interface Heard {
+interface ReplyRecord {
   messages: number;
   ended?: 'deadline' | 'lost';
 }
@@ -15,7 +15,7 @@ interface Heard {
 function start(): {
   mux: Mux;
   arrive: (subject: string) => void;
-  open: (timeoutMs?: number, more?: { answerer?: string; extendMs?: () => number }) => [id: number, heard: Heard];
+  open: (timeoutMs?: number, more?: { responder?: string; extendMs?: () => number }) => [id: number, record: ReplyRecord];
 } {
   let arrive: (message: Message) => void = () => assert.fail();
   const mux = createMux({
@@ -28,15 +28,15 @@ function start(): {
   return {
     mux,
     arrive: (subject) => arrive({ subject, data: EMPTY, reply: undefined, status: undefined, header: () => undefined }),
-    open(timeoutMs = 1_000, { answerer = 'sessions', extendMs } = {}) {
-      const heard: Heard = { messages: 0 };
+    open(timeoutMs = 1_000, { responder = 'sessions', extendMs } = {}) {
+      const record: ReplyRecord = { messages: 0 };
       const waiting = {
-        onMessage: () => void heard.messages++,
-        onDeadline: () => void (heard.ended = 'deadline'),
-        onLost: () => void (heard.ended = 'lost'),
+        onMessage: () => void record.messages++,
+        onDeadline: () => void (record.ended = 'deadline'),
+        onLost: () => void (record.ended = 'lost'),
         ...(extendMs ? { extendMs } : {}),
       };
-      return [mux.open(waiting, timeoutMs, answerer), heard];
+      return [mux.open(waiting, timeoutMs, responder), record];
     },
   };
 }
@@ -55,7 +55,7 @@ function clock(t: TestContext): (ms: number) => void {
   };
 }
 
-test('an address is used again when its call had its last answer, and never after one that may still get some', () => {
+test('reuses a reply subject only after complete', () => {
   const { mux, open } = start();
   const [first] = open();
   assert.ok(mux.complete(first));
@@ -69,27 +69,27 @@ test('an address is used again when its call had its last answer, and never afte
   }
 });
 
-test('an address whose time was up is not used again', (t) => {
+test('does not reuse a reply subject after a deadline', (t) => {
   const pass = clock(t);
   const { open } = start();
-  const [id, heard] = open(100);
+  const [id, record] = open(100);
   pass(200);
-  assert.equal(heard.ended, 'deadline');
+  assert.equal(record.ended, 'deadline');
   for (let n = 0; n < 5; n++) assert.notEqual(open()[0], id);
 });
 
-test('only who was asked is heard', () => {
+test('ignores replies of another responder', () => {
   const { mux, arrive, open } = start();
-  const [id, heard] = open(1_000, { answerer: 'sessions' });
+  const [id, record] = open(1_000, { responder: 'sessions' });
   arrive(mux.formatReplySubject(id, 'secrets'));
   arrive(mux.formatReplySubject(id));
   arrive(`${mux.formatReplySubject(id, 'sessions')}.x`);
   arrive(`_INBOX.me.r.0${id.toString(36)}.sessions`);
-  assert.equal(heard.messages, 0);
+  assert.equal(record.messages, 0);
   arrive(mux.formatReplySubject(id, 'sessions'));
-  assert.equal(heard.messages, 1);
+  assert.equal(record.messages, 1);
   mux.complete(id);
-  const [again, next] = open(1_000, { answerer: 'secrets' });
+  const [again, next] = open(1_000, { responder: 'secrets' });
   assert.equal(again, id);
   arrive(mux.formatReplySubject(id, 'sessions'));
   assert.equal(next.messages, 0);
@@ -97,7 +97,7 @@ test('only who was asked is heard', () => {
   assert.equal(next.messages, 1);
 });
 
-test('whoever waits is told in time and not before, whoever waited at the same address', (t) => {
+test('reports deadlines on time for reused reply subjects', (t) => {
   const pass = clock(t);
   const { mux, open } = start();
   const [first] = open(500);
@@ -118,19 +118,19 @@ test('whoever waits is told in time and not before, whoever waited at the same a
   assert.equal(sooner.ended, 'deadline', 'it does not wait for the end of the one before');
 });
 
-test('what is prolonged is asked again when that time is over', (t) => {
+test('calls extendMs again after an extension', (t) => {
   const pass = clock(t);
   const { open } = start();
   let more = 300;
-  const [, heard] = open(100, { extendMs: () => more });
+  const [, record] = open(100, { extendMs: () => more });
   pass(140);
-  assert.equal(heard.ended, undefined);
+  assert.equal(record.ended, undefined);
   more = 0;
   pass(340);
-  assert.equal(heard.ended, 'deadline');
+  assert.equal(record.ended, 'deadline');
 });
 
-test('a call is looked at for its own sake alone, not for those who waited there before', (t) => {
+test('schedules deadline checks by the current call only', (t) => {
   const pass = clock(t);
   const { mux, open } = start();
   const [id] = open(5_000);
@@ -145,18 +145,18 @@ test('a call is looked at for its own sake alone, not for those who waited there
   assert.equal(looks, 1);
 });
 
-test('deadlines are kept after a time in which nobody waited', (t) => {
+test('reports deadlines after an idle period', (t) => {
   const pass = clock(t);
   const { mux, open } = start();
   const [id] = open(100_000);
   mux.complete(id);
   pass(100);
-  const [, heard] = open(200);
+  const [, record] = open(200);
   pass(240);
-  assert.equal(heard.ended, 'deadline');
+  assert.equal(record.ended, 'deadline');
 });
 
-test('whatever comes and goes, each call hears its own answers, ends once and in time, and none is counted twice', (t) => {
+test('random calls each end once, on time and with their own replies', (t) => {
   const pass = clock(t);
   const step = fc.oneof(
     { weight: 5, arbitrary: fc.record({ open: fc.integer({ min: 20, max: 400 }) }) },
@@ -168,28 +168,28 @@ test('whatever comes and goes, each call hears its own answers, ends once and in
   fc.assert(
     fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
       const { mux, arrive, open } = start();
-      const waiting = new Map<number, { heard: Heard; until: number }>();
+      const waiting = new Map<number, { record: ReplyRecord; until: number }>();
       for (const one of steps) {
         if (one === 'lose') {
           mux.failAll(new ServiceError('UNAVAILABLE', 'gone'));
-          for (const { heard } of waiting.values()) assert.equal(heard.ended, 'lost');
+          for (const { record } of waiting.values()) assert.equal(record.ended, 'lost');
           waiting.clear();
         } else if ('open' in one) {
-          const [id, heard] = open(one.open);
+          const [id, record] = open(one.open);
           assert.ok(!waiting.has(id), 'nobody waits there');
-          waiting.set(id, { heard, until: performance.now() + one.open });
+          waiting.set(id, { record, until: performance.now() + one.open });
         } else if ('pass' in one) {
           pass(one.pass);
-          for (const [id, { heard, until }] of waiting) {
-            if (heard.ended === undefined) assert.ok(performance.now() < until + 60, 'told in time');
+          for (const [id, { record, until }] of waiting) {
+            if (record.ended === undefined) assert.ok(performance.now() < until + 60, 'told in time');
             else assert.ok(performance.now() >= until, 'not before');
-            if (heard.ended !== undefined) waiting.delete(id);
+            if (record.ended !== undefined) waiting.delete(id);
           }
         } else {
           const [id, call] = [...waiting][('answer' in one ? one.answer : one.close) % Math.max(waiting.size, 1)] ?? [];
           if (id === undefined || call === undefined) continue;
           arrive(mux.formatReplySubject(id, 'sessions'));
-          assert.equal(call.heard.messages, 1);
+          assert.equal(call.record.messages, 1);
           assert.ok('answer' in one ? mux.complete(id) : mux.close(id));
           assert.ok(!mux.complete(id) && !mux.close(id));
           waiting.delete(id);

@@ -27,8 +27,8 @@ export interface Mux {
    * Registers a pending call and returns its id for `formatReplySubject`. The reply subject ends in the name of the responder, and NATS
    * permissions let no other service publish to it. Messages on another subject are ignored.
    */
-  open(waiting: PendingReply, timeoutMs: number, answerer?: string): number;
-  formatReplySubject(id: number, answerer?: string): string;
+  open(pending: PendingReply, timeoutMs: number, responder?: string): number;
+  formatReplySubject(id: number, responder?: string): string;
   /** Removes a call. Later messages for it are dropped. Returns false if it was removed before. */
   close(id: number): boolean;
   /** Removes a call after its last reply. No further message can arrive, so its reply subject may be reused. */
@@ -45,150 +45,150 @@ export interface Mux {
 /** A reply subject and the call that currently uses it. */
 interface Slot {
   id: number;
-  answerer: string | undefined;
+  responder: string | undefined;
   address: string;
   /** Undefined while the slot is free. */
-  waiting: PendingReply | undefined;
+  pending: PendingReply | undefined;
   /** By `performance.now()`. */
-  until: number;
+  deadline: number;
   /** Tick of the next deadline check; 0 if none is scheduled. */
-  due: number;
+  dueTick: number;
 }
 
 /** Matches replies to pending calls with one wildcard subscription, one table and one timer for all deadlines. */
 export function createMux(transport: Pick<Transport, 'inbox' | 'subscribe'>, name = REPLY_TOKEN): Mux {
   const prefix = `${transport.inbox}.${name}.`;
-  const seats = createIdTable<Slot>();
-  const sweep = createSweep(expire, () => taken === 0);
-  let free: Slot[] = [];
-  let taken = 0;
-  let over = false;
+  const slots = createIdTable<Slot>();
+  const sweep = createSweep(expire, () => used === 0);
+  let freeSlots: Slot[] = [];
+  let used = 0;
+  let stopped = false;
 
   const inbox = transport.subscribe(`${prefix}>`, (message) => {
-    const seat = seats.get(Number.parseInt(message.subject.slice(prefix.length), 36));
-    if (seat?.address === message.subject) seat.waiting?.onMessage(message);
+    const slot = slots.get(Number.parseInt(message.subject.slice(prefix.length), 36));
+    if (slot?.address === message.subject) slot.pending?.onMessage(message);
   });
 
-  const addressOf = (id: number, answerer: string | undefined): string =>
-    answerer === undefined ? prefix + id.toString(36) : `${prefix}${id.toString(36)}.${answerer}`;
+  const formatAddress = (id: number, responder: string | undefined): string =>
+    responder === undefined ? prefix + id.toString(36) : `${prefix}${id.toString(36)}.${responder}`;
 
   function createSlot(): Slot {
-    const seat: Slot = { id: 0, answerer: undefined, address: '', waiting: undefined, until: 0, due: 0 };
-    seat.id = seats.add(seat);
-    return seat;
+    const slot: Slot = { id: 0, responder: undefined, address: '', pending: undefined, deadline: 0, dueTick: 0 };
+    slot.id = slots.add(slot);
+    return slot;
   }
 
   /** Frees a slot and returns its pending call, if there was one. */
-  function leave(seat: Slot | undefined, reuse: boolean): PendingReply | undefined {
-    const waiting = seat?.waiting;
-    if (seat === undefined || waiting === undefined) return undefined;
-    seat.waiting = undefined;
-    taken--;
-    if (reuse && free.length < MAX_FREE_SLOTS) free.push(seat);
-    else seats.remove(seat.id);
-    return waiting;
+  function release(slot: Slot | undefined, reuse: boolean): PendingReply | undefined {
+    const pending = slot?.pending;
+    if (slot === undefined || pending === undefined) return undefined;
+    slot.pending = undefined;
+    used--;
+    if (reuse && freeSlots.length < MAX_FREE_SLOTS) freeSlots.push(slot);
+    else slots.remove(slot.id);
+    return pending;
   }
 
-  function expire(seat: Slot): void {
-    if (seat.waiting === undefined) return;
-    const left = seat.until - performance.now();
-    const moreMs = left > 0 ? left : (seat.waiting.extendMs?.() ?? 0);
-    if (moreMs > 0) return sweep.add(seat, performance.now() + moreMs);
-    leave(seat, false)?.onDeadline();
+  function expire(slot: Slot): void {
+    if (slot.pending === undefined) return;
+    const left = slot.deadline - performance.now();
+    const moreMs = left > 0 ? left : (slot.pending.extendMs?.() ?? 0);
+    if (moreMs > 0) return sweep.add(slot, performance.now() + moreMs);
+    release(slot, false)?.onDeadline();
   }
 
-  function lose(error: ServiceError): void {
-    const lost = seats.clear().map((seat) => leave(seat, false));
-    free = [];
-    for (const waiting of lost) waiting?.onLost(error);
+  function failAll(error: ServiceError): void {
+    const lost = slots.clear().map((slot) => release(slot, false));
+    freeSlots = [];
+    for (const pending of lost) pending?.onLost(error);
   }
 
   return {
-    open(waiting, timeoutMs, answerer) {
-      const seat = free.pop() ?? createSlot();
-      if (seat.address === '' || seat.answerer !== answerer) {
-        seat.answerer = answerer;
-        seat.address = addressOf(seat.id, answerer);
+    open(pending, timeoutMs, responder) {
+      const slot = freeSlots.pop() ?? createSlot();
+      if (slot.address === '' || slot.responder !== responder) {
+        slot.responder = responder;
+        slot.address = formatAddress(slot.id, responder);
       }
-      seat.waiting = waiting;
-      seat.until = performance.now() + timeoutMs;
-      taken++;
-      sweep.add(seat, seat.until);
-      return seat.id;
+      slot.pending = pending;
+      slot.deadline = performance.now() + timeoutMs;
+      used++;
+      sweep.add(slot, slot.deadline);
+      return slot.id;
     },
-    formatReplySubject(id, answerer) {
-      const seat = seats.get(id);
-      return seat?.answerer === answerer && seat !== undefined ? seat.address : addressOf(id, answerer);
+    formatReplySubject(id, responder) {
+      const slot = slots.get(id);
+      return slot?.responder === responder && slot !== undefined ? slot.address : formatAddress(id, responder);
     },
-    close: (id) => leave(seats.get(id), false) !== undefined,
-    complete: (id) => leave(seats.get(id), true) !== undefined,
-    failAll: lose,
+    close: (id) => release(slots.get(id), false) !== undefined,
+    complete: (id) => release(slots.get(id), true) !== undefined,
+    failAll,
     shutDown() {
-      over = true;
+      stopped = true;
       sweep.stop();
       inbox.unsubscribe();
-      lose(busClosedError());
+      failAll(busClosedError());
     },
-    isShutDown: () => over,
+    isShutDown: () => stopped,
     get size() {
-      return taken;
+      return used;
     },
   };
 }
 
 interface Sweep {
   /** Schedules a check of the slot at `until` (`performance.now()`) or earlier. */
-  add(seat: Slot, until: number): void;
+  add(slot: Slot, deadline: number): void;
   stop(): void;
 }
 
 /** Checks each slot at most once per tick, however many calls used it. A free slot stays scheduled until its tick. */
-function createSweep(onDue: (seat: Slot) => void, isIdle: () => boolean): Sweep {
+function createSweep(onDue: (slot: Slot) => void, isIdle: () => boolean): Sweep {
   const buckets = new Map<number, Slot[]>();
   let timer: NodeJS.Timeout | undefined;
-  let swept = 0;
+  let lastTick = 0;
 
   function sweep(): void {
-    const now = tickOf(performance.now());
-    while (swept < now) {
-      const due = buckets.get(++swept);
-      if (due === undefined) continue;
-      buckets.delete(swept);
-      for (const seat of due) look(seat, swept);
+    const now = toTick(performance.now());
+    while (lastTick < now) {
+      const dueSlots = buckets.get(++lastTick);
+      if (dueSlots === undefined) continue;
+      buckets.delete(lastTick);
+      for (const slot of dueSlots) checkSlot(slot, lastTick);
     }
     if (isIdle()) stop();
   }
 
-  function look(seat: Slot, tick: number): void {
-    if (seat.due !== tick) return; // checked earlier
-    seat.due = 0;
-    onDue(seat);
+  function checkSlot(slot: Slot, tick: number): void {
+    if (slot.dueTick !== tick) return; // checked earlier
+    slot.dueTick = 0;
+    onDue(slot);
   }
 
   function stop(): void {
     clearInterval(timer);
     timer = undefined;
-    for (const seats of buckets.values()) for (const seat of seats) seat.due = 0;
+    for (const slots of buckets.values()) for (const slot of slots) slot.dueTick = 0;
     buckets.clear();
   }
 
   return {
-    add(seat, until) {
+    add(slot, deadline) {
       if (timer === undefined) {
-        swept = tickOf(performance.now());
+        lastTick = toTick(performance.now());
         timer = setInterval(sweep, SWEEP_INTERVAL_MS);
       }
-      const tick = tickOf(until) + 1;
-      if (seat.due !== 0 && seat.due <= tick) return;
-      seat.due = tick;
+      const tick = toTick(deadline) + 1;
+      if (slot.dueTick !== 0 && slot.dueTick <= tick) return;
+      slot.dueTick = tick;
       const bucket = buckets.get(tick);
-      if (bucket === undefined) buckets.set(tick, [seat]);
-      else bucket.push(seat);
+      if (bucket === undefined) buckets.set(tick, [slot]);
+      else bucket.push(slot);
     },
     stop,
   };
 }
 
-function tickOf(ms: number): number {
+function toTick(ms: number): number {
   return Math.floor(ms / SWEEP_INTERVAL_MS);
 }

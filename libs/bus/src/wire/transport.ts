@@ -101,7 +101,8 @@ export interface LogPosition {
 
 /** Throws if a sequence number is used with a log that is spread over several streams. */
 export function assertSingleStream({ name, parts }: LogDefinition, fromSeq: number | undefined): void {
-  if (parts !== undefined && fromSeq !== undefined) throw new TypeError(`${name} may be in several streams: it has no number to read from`);
+  if (parts !== undefined && fromSeq !== undefined)
+    throw new TypeError(`${name} is spread over several streams and cannot be read from a sequence number`);
 }
 
 export interface BucketEntry {

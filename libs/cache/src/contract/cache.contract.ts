@@ -16,7 +16,7 @@ export function cacheContract(name: string, open: () => Promise<Cache>): void {
   };
 
   describe(`windows on ${name}`, () => {
-    test('let through what the rate says, then say how long to wait; whoever waits gets in', async (t) => {
+    test('take admits up to the rate and returns the time to wait', async (t) => {
       const cache = await opened(t);
       const rate = { max: 2, windowMs: 1_000 };
       assert.deepEqual([await cache.take(['a'], rate), await cache.take(['a'], rate)], [0, 0]);
@@ -27,7 +27,7 @@ export function cacheContract(name: string, open: () => Promise<Cache>): void {
       assert.equal(await cache.take(['a'], rate), 0);
     });
 
-    test('take several at once, all or none, and never more than the rate allows', async (t) => {
+    test('take admits several events completely or not at all', async (t) => {
       const cache = await opened(t);
       const rate = { max: 4, windowMs: MINUTE };
       assert.equal(await cache.take(['a'], rate, 3), 0);
@@ -38,7 +38,7 @@ export function cacheContract(name: string, open: () => Promise<Cache>): void {
       assert.equal(await cache.take(['a'], { max: 0, windowMs: MINUTE }), Number.POSITIVE_INFINITY);
     });
 
-    test('slide: what came first makes room first', async (t) => {
+    test('the window slides', async (t) => {
       const cache = await opened(t);
       const rate = { max: 2, windowMs: 1_000 };
       assert.equal(await cache.take(['a'], rate), 0);
@@ -51,20 +51,20 @@ export function cacheContract(name: string, open: () => Promise<Cache>): void {
       assert.ok((await cache.take(['a'], rate)) > 0);
     });
 
-    test('follow a rate that changes', async (t) => {
+    test('take follows a changed rate', async (t) => {
       const cache = await opened(t);
       assert.equal(await cache.take(['a'], { max: 5, windowMs: MINUTE }, 5), 0);
       assert.ok((await cache.take(['a'], { max: 5, windowMs: MINUTE })) > 0);
       assert.equal(await cache.take(['a'], { max: 6, windowMs: MINUTE }), 0);
     });
 
-    test('let exactly as many of a crowd through', async (t) => {
+    test('admits exactly the maximum of concurrent calls', async (t) => {
       const cache = await opened(t);
       const waits = await Promise.all(Array.from({ length: 200 }, () => cache.take(['a'], { max: 30, windowMs: MINUTE })));
       assert.equal(waits.filter((wait) => wait === 0).length, 30);
     });
 
-    test('hold high rates', async (t) => {
+    test('supports high rates', async (t) => {
       const cache = await opened(t);
       const rate = { max: Number.MAX_SAFE_INTEGER, windowMs: MAX_TTL_MS };
       assert.equal(await cache.take(['a'], rate, Number.MAX_SAFE_INTEGER - 1), 0);
@@ -74,7 +74,7 @@ export function cacheContract(name: string, open: () => Promise<Cache>): void {
   });
 
   describe(`counters on ${name}`, () => {
-    test('add up, go down, and are 0 before they begin', async (t) => {
+    test('counters start at 0 and add positive and negative amounts', async (t) => {
       const cache = await opened(t);
       assert.equal(await cache.count(['spent']), 0);
       assert.deepEqual([await cache.add(['spent'], 5, MINUTE), await cache.add(['spent'], -7, MINUTE)], [5, -2]);
@@ -82,7 +82,7 @@ export function cacheContract(name: string, open: () => Promise<Cache>): void {
       assert.equal(await cache.count(['other']), 0);
     });
 
-    test('lose none of many at once, and stay at the last number that is exact', async (t) => {
+    test('concurrent additions are exact and limited to safe integers', async (t) => {
       const cache = await opened(t);
       const sums = await Promise.all(Array.from({ length: 100 }, () => cache.add(['a'], 1, MINUTE)));
       assert.deepEqual(new Set(sums), new Set(Array.from({ length: 100 }, (_, n) => n + 1)));
@@ -91,7 +91,7 @@ export function cacheContract(name: string, open: () => Promise<Cache>): void {
       assert.equal(await cache.add(['b'], -1, MINUTE), Number.MIN_SAFE_INTEGER);
     });
 
-    test('end when their first said, however often they are added to', async (t) => {
+    test('a counter expires after the TTL of its first addition', async (t) => {
       const cache = await opened(t);
       assert.equal(await cache.add(['a'], 1, 1_000), 1);
       await delay(500);
@@ -103,7 +103,7 @@ export function cacheContract(name: string, open: () => Promise<Cache>): void {
   });
 
   describe(`values on ${name}`, () => {
-    test('are there until they expire, are deleted or written over', async (t) => {
+    test('a value is readable until it expires, is deleted or replaced', async (t) => {
       const cache = await opened(t);
       assert.equal(await cache.get(['a']), undefined);
       await cache.set(['a'], 'one', 200);
@@ -118,7 +118,7 @@ export function cacheContract(name: string, open: () => Promise<Cache>): void {
       assert.equal(await cache.get(['a']), undefined);
     });
 
-    test('keep any text of the largest size, and refuse what is larger', async (t) => {
+    test('accepts values up to the maximum size and rejects larger ones', async (t) => {
       const cache = await opened(t);
       for (const text of ['\0\r\n$5', '€ and 𝄞', 'x'.repeat(MAX_VALUE_BYTES)]) {
         await cache.set(['a'], text, MINUTE);
@@ -128,7 +128,7 @@ export function cacheContract(name: string, open: () => Promise<Cache>): void {
       await assert.rejects(cache.set(['a'], `${'x'.repeat(MAX_VALUE_BYTES - 2)}€`, MINUTE), tooLarge);
     });
 
-    test('keys of any kind stay apart', async (t) => {
+    test('different keys never collide', async (t) => {
       const cache = await opened(t);
       const keys: Key[] = [
         ['a', 'b'],
@@ -157,7 +157,7 @@ export function cacheContract(name: string, open: () => Promise<Cache>): void {
       return texts;
     };
 
-    test('each reads what the others left, once, in order, and never its own', async (t) => {
+    test('exchange returns the notes of others once and in order', async (t) => {
       const cache = await opened(t);
       const [a, b, other] = [cache.board(['x'], MINUTE), cache.board(['x'], MINUTE), cache.board(['y'], MINUTE)];
       assert.deepEqual(await a.exchange(), []);
@@ -173,7 +173,7 @@ export function cacheContract(name: string, open: () => Promise<Cache>): void {
       assert.deepEqual(await all(cache.board(['x'], MINUTE)), ['one', '', 'of b'], 'who comes later reads what is kept');
     });
 
-    test('a note has an age, and goes with its time', async (t) => {
+    test('a note has an age and expires', async (t) => {
       const cache = await opened(t);
       const [a, b] = [cache.board(['x'], 300), cache.board(['x'], 300)];
       await a.exchange('first');
@@ -185,7 +185,7 @@ export function cacheContract(name: string, open: () => Promise<Cache>): void {
       assert.deepEqual(await all(cache.board(['x'], 300)), ['second']);
     });
 
-    test('many at once lose nothing of each other', async (t) => {
+    test('concurrent exchanges lose no notes', async (t) => {
       const cache = await opened(t);
       const boards = Array.from({ length: 10 }, () => cache.board(['x'], MINUTE));
       const heard = boards.map((): string[] => []);
@@ -200,7 +200,7 @@ export function cacheContract(name: string, open: () => Promise<Cache>): void {
       }
     });
 
-    test('the newest notes are kept, and large ones come in parts', async (t) => {
+    test('keeps the newest notes and returns large ones over several calls', async (t) => {
       const cache = await opened(t);
       const [a, b, late] = [cache.board(['x'], MINUTE), cache.board(['x'], MINUTE), cache.board(['x'], MINUTE)];
       const large = 'x'.repeat(MAX_VALUE_BYTES);
@@ -216,7 +216,7 @@ export function cacheContract(name: string, open: () => Promise<Cache>): void {
     });
   });
 
-  test(`mistakes of the caller are refused on ${name}`, async (t) => {
+  test(`rejects invalid arguments on ${name}`, async (t) => {
     const cache = await opened(t);
     const mistake = (message: RegExp) => ({ code: 'INTERNAL', message });
     await assert.rejects(cache.take(['a'], { max: -1, windowMs: 1 }), mistake(/the max of a rate must be a whole number from 0 .* got -1/));

@@ -7,7 +7,7 @@ const MAX_BOARDS = 1_000;
 
 interface StoredNote {
   seq: number;
-  by: symbol;
+  readerId: symbol;
   at: number;
   text: string;
 }
@@ -17,25 +17,27 @@ export function createBoards(): { open(name: string, keepMs: number): Board } {
   const boards = new LRUCache<string, StoredNote[]>({ max: MAX_BOARDS, ttl: MAX_TTL_MS });
   let seq = 0;
 
-  function leave(name: string, note: Omit<StoredNote, 'seq'>, keepMs: number): void {
-    const kept = [...(boards.get(name) ?? []), { ...note, seq: ++seq }].slice(-MAX_NOTES);
-    boards.set(name, kept, { ttl: keepMs });
+  function addNote(name: string, note: Omit<StoredNote, 'seq'>, keepMs: number): void {
+    const notes = [...(boards.get(name) ?? []), { ...note, seq: ++seq }].slice(-MAX_NOTES);
+    boards.set(name, notes, { ttl: keepMs });
   }
 
   return {
     open(name, keepMs) {
-      const by = Symbol('reader');
-      let read = 0;
+      const readerId = Symbol('reader');
+      let lastSeq = 0;
       return {
         async exchange(note) {
           const at = performance.now();
           if (note !== undefined) {
             checkNote(note);
-            leave(name, { by, at, text: note }, keepMs);
+            addNote(name, { readerId, at, text: note }, keepMs);
           }
-          const fresh = (boards.get(name) ?? []).filter((one) => one.seq > read);
-          read = seq;
-          return fresh.filter((one) => one.by !== by && at - one.at < keepMs).map(({ text, at: left }) => ({ text, ageMs: at - left }));
+          const fresh = (boards.get(name) ?? []).filter((one) => one.seq > lastSeq);
+          lastSeq = seq;
+          return fresh
+            .filter((one) => one.readerId !== readerId && at - one.at < keepMs)
+            .map((note) => ({ text: note.text, ageMs: at - note.at }));
         },
       };
     },

@@ -9,7 +9,7 @@ const open = () => openCache('memory:', { service: 'sessions', log: silentLogger
 
 cacheContract('memory', open);
 
-test('a flood of keys makes room by what was written longest ago', async () => {
+test('evicts the least recently used entries', async () => {
   const cache = await open();
   await cache.set(['first'], 'x', 60_000);
   for (let n = 0; n < 10_000; n++) await cache.set([`flood-${n}`], 'x', 60_000);

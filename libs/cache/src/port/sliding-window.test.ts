@@ -3,8 +3,8 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { createWindow, take } from './sliding-window.ts';
 
-describe('a sliding window', () => {
-  test('accepts as many as the rate says, then says how long to wait', () => {
+describe('sliding window', () => {
+  test('admits up to the rate and returns the time to wait', () => {
     const window = createWindow();
     const rate = { max: 3, windowMs: 1_000 };
     assert.deepEqual(
@@ -17,7 +17,7 @@ describe('a sliding window', () => {
     assert.equal(take(window, rate, 1_001), 99);
   });
 
-  test('takes several at once, all or none, and says when there is room for them', () => {
+  test('admits several events completely or returns the time to wait', () => {
     const window = createWindow();
     const rate = { max: 4, windowMs: 1_000 };
     assert.equal(take(window, rate, 0, 2), 0);
@@ -28,7 +28,7 @@ describe('a sliding window', () => {
     assert.equal(take(window, rate, 1_000, 2), 0, 'what was refused was not counted');
   });
 
-  test('is empty again one window after a burst', () => {
+  test('is empty one window after a burst', () => {
     const window = createWindow();
     const rate = { max: 5, windowMs: 200 };
     for (let i = 0; i < 5; i++) assert.equal(take(window, rate, 10), 0);
@@ -44,14 +44,14 @@ describe('a sliding window', () => {
     assert.ok(window.total <= 61_000);
   });
 
-  test('follows a rate that changes', () => {
+  test('follows a changed rate', () => {
     const window = createWindow();
     for (let i = 0; i < 5; i++) take(window, { max: 5, windowMs: 1_000 }, 0);
     assert.ok(take(window, { max: 5, windowMs: 1_000 }, 1) > 0);
     assert.equal(take(window, { max: 6, windowMs: 1_000 }, 1), 0);
   });
 
-  test('never lets more than the rate through in any span of one window', () => {
+  test('never exceeds the rate within any window', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 400 }), { maxLength: 200 }), fc.integer({ min: 1, max: 10 }), (steps, max) => {
         const rate = { max, windowMs: 1_000 };
@@ -67,7 +67,7 @@ describe('a sliding window', () => {
     );
   });
 
-  test('whoever waits as told gets in', () => {
+  test('admits a caller that waited for the returned time', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 100 }), { minLength: 20, maxLength: 100 }), (steps) => {
         const rate = { max: 5, windowMs: 1_000 };

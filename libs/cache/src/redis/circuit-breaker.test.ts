@@ -3,29 +3,29 @@ import { test } from 'node:test';
 import { createBreaker } from './circuit-breaker.ts';
 
 function breaker() {
-  const told: string[] = [];
+  const transitions: string[] = [];
   const clock = { now: 0 };
   const made = createBreaker({
     failures: 3,
     openMs: 1_000,
-    onOpen: (reason) => told.push(`open: ${reason}`),
-    onClose: () => told.push('close'),
+    onOpen: (reason) => transitions.push(`open: ${reason}`),
+    onClose: () => transitions.push('close'),
     now: () => clock.now,
   });
-  return { ...made, told, clock };
+  return { ...made, transitions, clock };
 }
 
-test('opens after so many failures in a row, and says why once', () => {
-  const { allows, failed, succeeded, told } = breaker();
+test('opens after consecutive failures and reports the reason once', () => {
+  const { allows, failed, succeeded, transitions } = breaker();
   for (const went of [failed, failed, succeeded, failed, failed]) went('slow');
   assert.ok(allows());
   for (let n = 0; n < 5; n++) failed('gone');
   assert.ok(!allows());
-  assert.deepEqual(told, ['open: gone']);
+  assert.deepEqual(transitions, ['open: gone']);
 });
 
-test('after its time one call tries for all; it closes again or stays open for as long', () => {
-  const { allows, failed, succeeded, told, clock } = breaker();
+test('lets one probe through after openMs and closes or reopens', () => {
+  const { allows, failed, succeeded, transitions, clock } = breaker();
   for (let n = 0; n < 3; n++) failed('gone');
   clock.now = 999;
   assert.ok(!allows());
@@ -40,5 +40,5 @@ test('after its time one call tries for all; it closes again or stays open for a
   assert.deepEqual([allows(), allows()], [true, true]);
   failed('slow');
   assert.ok(allows(), 'it counts from none again');
-  assert.deepEqual(told, ['open: gone', 'close']);
+  assert.deepEqual(transitions, ['open: gone', 'close']);
 });

@@ -42,21 +42,21 @@ export async function connectRedis(url: string, { service, log }: ConnectRedisOp
     disableClientInfo: true,
     lazyConnect: true,
   }) as RedisClient;
-  let said: string | undefined;
-  const tell = (reason: string): void => {
-    if (reason !== said) log.warn({ reason }, 'the cache cannot be reached; this replica counts alone until it can');
-    said = reason;
+  let lastReason: string | undefined;
+  const logUnreachable = (reason: string): void => {
+    if (reason !== lastReason) log.warn({ reason }, 'cannot connect to the cache server; using local counters');
+    lastReason = reason;
   };
-  client.on('error', ({ message }: Error) => tell(message));
-  client.on('ready', () => (said = undefined));
+  client.on('error', ({ message }: Error) => logUnreachable(message));
+  client.on('ready', () => (lastReason = undefined));
   const failure = await probeConnection(client, service);
   if (failure === undefined) return client;
   if (CREDENTIALS_REJECTED.test(failure)) {
     client.disconnect();
-    const message = 'the server of the cache refuses these credentials, or they may not do what a cache does';
+    const message = 'the cache server rejects the credentials, or they lack permissions';
     throw new ServiceError('FAILED_PRECONDITION', message, { details: { reason: 'CACHE_CREDENTIALS' } });
   }
-  tell(failure);
+  logUnreachable(failure);
   return client;
 }
 

@@ -17,33 +17,33 @@ export interface PendingWrites {
 
 export type WritePending = (name: string, value: string | null, ttlMs: number) => Promise<boolean>;
 
-export function createPendingWrites(pay: WritePending): PendingWrites {
-  const owed = new LRUCache<string, PendingWrite>({
+export function createPendingWrites(write: WritePending): PendingWrites {
+  const entries = new LRUCache<string, PendingWrite>({
     max: MAX_VALUES,
     maxSize: MAX_BYTES,
     sizeCalculation: ({ value }) => Math.max(1, Buffer.byteLength(value ?? '')),
     ttl: MAX_TTL_MS,
   });
-  let settling = false;
+  let flushing = false;
 
-  async function settle(): Promise<void> {
-    const names = owed.rkeys().toArray(); // oldest first; entries change during the loop
+  async function flushEntries(): Promise<void> {
+    const names = entries.rkeys().toArray(); // oldest first; entries change during the loop
     for (const name of names) {
-      const debt = owed.peek(name);
-      if (debt === undefined) continue;
-      if (!(await pay(name, debt.value, Math.ceil(owed.getRemainingTTL(name))))) return;
-      if (owed.peek(name) === debt) owed.delete(name);
+      const entry = entries.peek(name);
+      if (entry === undefined) continue;
+      if (!(await write(name, entry.value, Math.ceil(entries.getRemainingTTL(name))))) return;
+      if (entries.peek(name) === entry) entries.delete(name);
     }
   }
 
   return {
-    get: (name) => owed.get(name),
-    add: (name, value, ttlMs) => void owed.set(name, { value }, { ttl: ttlMs }),
-    remove: (name) => void owed.delete(name),
+    get: (name) => entries.get(name),
+    add: (name, value, ttlMs) => void entries.set(name, { value }, { ttl: ttlMs }),
+    remove: (name) => void entries.delete(name),
     flush() {
-      if (settling || owed.size === 0) return;
-      settling = true;
-      void settle().finally(() => (settling = false));
+      if (flushing || entries.size === 0) return;
+      flushing = true;
+      void flushEntries().finally(() => (flushing = false));
     },
   };
 }

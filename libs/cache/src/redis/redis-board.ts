@@ -8,23 +8,25 @@ export type ExecuteCommand = <T>(command: () => Promise<T>) => Promise<{ answer:
 
 interface BoardOptions {
   client: RedisClient;
-  ask: ExecuteCommand;
+  execute: ExecuteCommand;
   /** Entry name on the server. */
   entry: string;
   keepMs: number;
 }
 
 /** A board in a Redis stream. Each reader tracks its own position and skips its own notes. */
-export function createRedisBoard({ client, ask, entry, keepMs }: BoardOptions): Board {
-  const by = randomUUID();
-  let read = '';
+export function createRedisBoard({ client, execute, entry, keepMs }: BoardOptions): Board {
+  const readerId = randomUUID();
+  let position = '';
   return {
     async exchange(note) {
       if (note !== undefined) checkNote(note);
-      const asked = await ask(() => client.switchyardExchange(entry, by, keepMs, read, ...(note === undefined ? [] : [note])));
-      if (asked === undefined) return [];
-      const [upTo, ...notes] = asked.answer;
-      read = upTo;
+      const reply = await execute(() =>
+        client.switchyardExchange(entry, readerId, keepMs, position, ...(note === undefined ? [] : [note])),
+      );
+      if (reply === undefined) return [];
+      const [upTo, ...notes] = reply.answer;
+      position = upTo;
       return readNotes(notes);
     },
   };

@@ -28,8 +28,8 @@ cacheContract('redis', async () => {
   return openCache(server.url, { service: 'sessions', log: silentLogger(), timeoutMs: PATIENT_MS });
 });
 
-describe('replicas on one redis', () => {
-  test('share what they count and keep, and another service has its own', async (t) => {
+describe('replicas on one Redis server', () => {
+  test('replicas share entries, other services do not', async (t) => {
     await admin.flushall();
     const [a, b, other] = [await open(t, server.url), await open(t, server.url), await open(t, server.url, { service: 'secrets' })];
     for (const one of [a, b, a]) assert.equal(await one.take(['acme'], rate), 0);
@@ -40,7 +40,7 @@ describe('replicas on one redis', () => {
     assert.deepEqual([await other.take(['acme'], rate), await other.count(['acme']), await other.get(['acme'])], [0, 0, undefined]);
   });
 
-  test('every entry is under one prefix, has an end, and gives away no key', async (t) => {
+  test('every entry has the prefix, a TTL and a hashed key', async (t) => {
     await admin.flushall();
     const cache = await open(t, server.url);
     await cache.take(['203.0.113.9'], rate);
@@ -58,7 +58,7 @@ describe('replicas on one redis', () => {
     }
   });
 
-  test('a board that was lost with the server begins anew, also where the clock of the next server is behind', async (t) => {
+  test('a lost board restarts, even if the clock of the new server is behind', async (t) => {
     await admin.flushall();
     const [a, b] = [(await open(t, server.url)).board(['x'], 60_000), (await open(t, server.url)).board(['x'], 60_000)];
     await a.exchange('before');
@@ -82,7 +82,7 @@ describe('replicas on one redis', () => {
     assert.ok((await admin.strlen(name)) < 66 * 32);
   });
 
-  test('scripts are brought again when the server has forgotten them', async (t) => {
+  test('reloads scripts that the server has lost', async (t) => {
     const cache = await open(t, server.url);
     await admin.flushall();
     await cache.take(['a'], rate);
@@ -92,8 +92,8 @@ describe('replicas on one redis', () => {
   });
 });
 
-describe('without redis', () => {
-  test('a server that is killed fails no call, and each replica counts alone until it is back', async (t) => {
+describe('without Redis', () => {
+  test('a killed server fails no call, and each replica counts alone', async (t) => {
     const mine = await ownServer(t);
     const logged: string[] = [];
     const a = await open(t, mine.url, { logged });
@@ -121,10 +121,10 @@ describe('without redis', () => {
       (await a.add([`shared-${++key}`], 1, 60_000)) + (await b.add([`shared-${key}`], 1, 60_000));
     await eventually(async () => (await together()) === 3, 'they share again');
     assert.ok((await working.stop()) > 100);
-    assert.equal(logged.filter((line) => line.includes('the cache does not answer')).length, 1, logged.join(''));
+    assert.equal(logged.filter((line) => line.includes('the cache server does not respond')).length, 1, logged.join(''));
   });
 
-  test('a server that is paused costs each call 50 ms at most, then nothing', async (t) => {
+  test('a paused server delays calls by at most 50 ms until the breaker opens', async (t) => {
     const mine = await ownServer(t);
     await (await open(t, mine.url)).set(['a'], 'old', 60_000);
     const cache = await openCache(mine.url, { service: 'sessions', log: silentLogger() });
@@ -150,13 +150,13 @@ describe('without redis', () => {
     await eventually(async () => (await seen.get(['a'])) === 'new', 'and the server hears of it');
   });
 
-  test('a server that is away or silent when it is opened is not waited for', async (t) => {
+  test('opening does not wait for an unreachable or silent server', async (t) => {
     const mine = await ownServer(t);
     await mine.kill();
     const logged: string[] = [];
     const cache = await open(t, mine.url, { logged });
     assert.equal(await cache.take(['a'], rate), 0);
-    assert.match(logged.join(''), /the cache cannot be reached; this replica counts alone until it can/);
+    assert.match(logged.join(''), /cannot connect to the cache server; using local counters/);
     await mine.restart();
     await cache.set(['a'], 'x', 60_000);
     const seen = await open(t, mine.url);
@@ -168,7 +168,7 @@ describe('without redis', () => {
     assert.equal(await silent.take(['a'], rate), 0);
   });
 
-  test('notes that were left while a server was away are lost, and what others left is read afterwards', async (t) => {
+  test('notes published during an outage are lost, and notes of others are read afterwards', async (t) => {
     const mine = await ownServer(t);
     const [a, b] = [await openCache(mine.url, { service: 'sessions', log: silentLogger() }), await open(t, mine.url)];
     t.after(() => a.close());
@@ -185,7 +185,7 @@ describe('without redis', () => {
     assert.deepEqual(texts(await boardB.exchange()), []);
   });
 
-  test('a full server is as good as none', async (t) => {
+  test('treats a full server like an unreachable one', async (t) => {
     const mine = await ownServer(t);
     const cache = await open(t, mine.url);
     const its = new Redis(mine.url);
@@ -199,7 +199,7 @@ describe('without redis', () => {
 });
 
 describe('credentials', () => {
-  test('that are wrong, missing or not enough are refused at once, without repeating them', async (t) => {
+  test('rejects wrong, missing and insufficient credentials without printing them', async (t) => {
     const mine = await ownServer(t, 's3cret/@');
     await (await open(t, mine.url)).set(['a'], 'x', 1_000);
     const its = new Redis(mine.url);
@@ -222,7 +222,7 @@ describe('credentials', () => {
     for (const user of [':s3cret-not@', '', 'nobody:s3cret@', 'reader:s3cret@']) {
       await assert.rejects(open(t, at(user)), (error: Error & { code: string }) => {
         assert.equal(error.code, 'FAILED_PRECONDITION');
-        assert.match(error.message, /^the server of the cache refuses these credentials/);
+        assert.match(error.message, /^the cache server rejects the credentials/);
         return !error.message.includes('s3cret');
       });
     }
@@ -233,7 +233,7 @@ describe('credentials', () => {
   });
 });
 
-test('a URL that is none is refused without repeating it', async (t) => {
+test('rejects an invalid URL without printing it', async (t) => {
   for (const url of [
     'redis://',
     'redis:pass',

@@ -25,17 +25,17 @@ export interface RedisCacheOptions {
 export async function openRedisCache(url: string, { service, log, timeoutMs = TIMEOUT_MS }: RedisCacheOptions): Promise<Cache> {
   const client = await connectRedis(url, { service, log });
   const local = createLocalCounters();
-  const ask = createAsk(client, { log, timeoutMs, onAnswer: () => debts.flush() });
+  const execute = createAsk(client, { log, timeoutMs, onAnswer: () => pendingWrites.flush() });
   const values = `switchyard:${service}:value:`;
-  const debts: PendingWrites = createPendingWrites(
-    async (name, value, ttlMs) => (await ask(() => write(client, values + name, value, ttlMs))) !== undefined,
+  const pendingWrites: PendingWrites = createPendingWrites(
+    async (name, value, ttlMs) => (await execute(() => write(client, values + name, value, ttlMs))) !== undefined,
   );
 
   async function change(name: string, value: string | null, ttlMs: number): Promise<void> {
-    debts.remove(name);
-    const written = await ask(() => write(client, values + name, value, ttlMs));
-    if (written === undefined) debts.add(name, value, ttlMs);
-    else debts.remove(name); // an earlier, slower write of the same key
+    pendingWrites.remove(name);
+    const written = await execute(() => write(client, values + name, value, ttlMs));
+    if (written === undefined) pendingWrites.add(name, value, ttlMs);
+    else pendingWrites.remove(name); // an earlier, slower write of the same key
   }
 
   return {
@@ -43,27 +43,27 @@ export async function openRedisCache(url: string, { service, log, timeoutMs = TI
     async take(key, rate, amount = 1) {
       checkTake(rate, amount);
       const name = hashKey(key);
-      const asked = await ask(() => client.switchyardTake(`switchyard:${service}:window:${name}`, rate.max, rate.windowMs, amount));
-      if (asked === undefined) return local.take(name, rate, amount);
-      return asked.answer < 0 ? Number.POSITIVE_INFINITY : asked.answer;
+      const reply = await execute(() => client.switchyardTake(`switchyard:${service}:window:${name}`, rate.max, rate.windowMs, amount));
+      if (reply === undefined) return local.take(name, rate, amount);
+      return reply.answer < 0 ? Number.POSITIVE_INFINITY : reply.answer;
     },
     async add(key, amount, ttlMs) {
       checkAdd(amount, ttlMs);
       const name = hashKey(key);
-      const asked = await ask(() => client.switchyardAdd(`switchyard:${service}:counter:${name}`, amount, ttlMs));
-      return asked === undefined ? local.add(name, amount, ttlMs) : Number(asked.answer);
+      const reply = await execute(() => client.switchyardAdd(`switchyard:${service}:counter:${name}`, amount, ttlMs));
+      return reply === undefined ? local.add(name, amount, ttlMs) : Number(reply.answer);
     },
     async count(key) {
       const name = hashKey(key);
-      const asked = await ask(() => client.get(`switchyard:${service}:counter:${name}`));
-      return asked === undefined ? local.count(name) : Number(asked.answer ?? 0);
+      const reply = await execute(() => client.get(`switchyard:${service}:counter:${name}`));
+      return reply === undefined ? local.count(name) : Number(reply.answer ?? 0);
     },
     async get(key) {
       const name = hashKey(key);
-      debts.flush();
-      const asked = debts.get(name) === undefined ? await ask(() => client.get(values + name)) : undefined;
-      const owed = debts.get(name);
-      return (owed === undefined ? asked?.answer : owed.value) ?? undefined;
+      pendingWrites.flush();
+      const reply = pendingWrites.get(name) === undefined ? await execute(() => client.get(values + name)) : undefined;
+      const pending = pendingWrites.get(name);
+      return (pending === undefined ? reply?.answer : pending.value) ?? undefined;
     },
     async set(key, value, ttlMs) {
       checkSet(value, ttlMs);
@@ -72,7 +72,7 @@ export async function openRedisCache(url: string, { service, log, timeoutMs = TI
     delete: (key) => change(hashKey(key), null, MAX_TTL_MS),
     board(key, keepMs) {
       checkBoard(keepMs);
-      return createRedisBoard({ client, ask, entry: `switchyard:${service}:board:${hashKey(key)}`, keepMs });
+      return createRedisBoard({ client, execute, entry: `switchyard:${service}:board:${hashKey(key)}`, keepMs });
     },
     async close() {
       client.disconnect();
@@ -90,8 +90,8 @@ function createAsk(client: RedisClient, { log, timeoutMs, onAnswer }: AskOptions
   const breaker = createBreaker({
     failures: FAILURES,
     openMs: OPEN_MS,
-    onOpen: (reason) => log.warn({ reason }, 'the cache does not answer; this replica counts alone until it does'),
-    onClose: () => log.info('the cache answers again'),
+    onOpen: (reason) => log.warn({ reason }, 'the cache server does not respond; using local counters'),
+    onClose: () => log.info('the cache server responds again'),
   });
   return async (command) => {
     if (!breaker.allows()) return undefined;

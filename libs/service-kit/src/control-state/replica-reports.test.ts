@@ -26,7 +26,7 @@ async function openServer(t: TestContext): Promise<{ server: NatsServer; join: (
   return {
     server,
     async join(service) {
-      const options = { log: silentLogger(), service, holdMs: HOLD_MS };
+      const options = { log: silentLogger(), service, bufferTimeoutMs: HOLD_MS };
       const bus = await connectBus(server.url, options);
       stack.defer(() => bus.drain());
       return bus;

@@ -78,7 +78,7 @@ test('credentials that the server refuses end the start with a sentence that nam
   assert.deepEqual(await started.exited, { code: 1, signal: null });
   assert.match(
     started.output(),
-    /^gateway cannot start: SWITCHYARD_CACHE cannot be used: the server of the cache refuses these credentials, .*\.$/m,
+    /^gateway cannot start: SWITCHYARD_CACHE cannot be used: the cache server rejects the credentials, .*\.$/m,
   );
   assert.ok(!/s3cret|wr0ng/.test(started.output()), started.output());
 });

@@ -155,7 +155,10 @@ test('batches and WebSockets get up to 8 MB whole, and are told where more can b
     const socket = await gateway.connect();
     const [alone] = (await (await gateway.post('/rpc', `[${BODY}]`, { token: SECRETS.all })).json()) as [Answer];
     for (const { error } of [await socket.ask(CALL), alone]) {
-      assert.match(error?.message ?? '', /^The answer of session\.export is too large here: \d+ bytes, at most 8388608\. POST \/rpc/);
+      assert.match(
+        error?.message ?? '',
+        /^The answer of session\.export is too large for this request: \d+ bytes, at most 8388608\. Send the call alone by POST \/rpc/,
+      );
       assert.deepEqual([error?.data?.['code'], error?.data?.['reason']], ['FAILED_PRECONDITION', 'PAYLOAD_TOO_LARGE']);
     }
     assert.deepEqual([store.kept, store.fetched], [0, 0]);
