@@ -86,12 +86,12 @@ export function createLocalModel({ settings, data, log, load = loadLibrary }: Lo
     async embed(texts, signal) {
       const vectors: Float32Array[] = [];
       for (const text of texts) {
-        const model = loaded;
-        if (model === undefined) throw new ServiceError('UNAVAILABLE', 'the local model was unloaded');
+        const current = loaded;
+        if (current === undefined) throw new ServiceError('UNAVAILABLE', 'the local model was unloaded');
         signal?.throwIfAborted();
-        const tokens = model.model.tokenize(text).slice(0, model.contextSize - RESERVED_TOKENS);
-        const embedding = model.queue.then(() => model.context.getEmbeddingFor(tokens));
-        model.queue = embedding.catch(() => undefined);
+        const tokens = current.model.tokenize(text).slice(0, current.contextSize - RESERVED_TOKENS);
+        const embedding = current.queue.then(() => current.context.getEmbeddingFor(tokens));
+        current.queue = embedding.catch(() => undefined);
         vectors.push(Float32Array.from((await embedding).vector));
       }
       return vectors;

@@ -39,7 +39,7 @@ export function checkWrite(configuration: Configuration, { before, after, named 
 
 function immutable(path: string): ServiceError {
   const others = mutableAlternatives(path);
-  const hint = others.length === 0 ? '' : `; instead: ${others.join(', ')}`;
+  const hint = others.length === 0 ? '' : `. Alternatives: ${others.join(', ')}`;
   return preconditionError('IMMUTABLE', `${path} cannot be changed at runtime. Change it in a file and restart${hint}`);
 }
 
