@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { glob, readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { unbounded } from '@switchyard/testkit';
-import { Written } from './auth/rate-limit-sync.ts';
-import { KeptTicket } from './auth/tickets.ts';
+import { RateLimitMessage } from './auth/rate-limit-sync.ts';
+import { StoredTicket } from './auth/tickets.ts';
 import { StrictPayload } from './webhooks/strict-body.ts';
-import { Asked } from './mcp/tools.ts';
+import { AgentToolInput } from './mcp/tools.ts';
 import { ChatBody } from './rest/chat-request.ts';
 import { CompletionBody } from './openai/chat-completions/completion-body.ts';
 import { LenientBody } from './openai/chat-completions/lenient-completion.ts';
@@ -17,10 +17,10 @@ import { callId, name, text } from './openai/openai-fields.ts';
 import { z } from 'zod';
 
 const bodies = {
-  'auth/rate-limit-sync.ts': Written,
-  'auth/tickets.ts': KeptTicket,
+  'auth/rate-limit-sync.ts': RateLimitMessage,
+  'auth/tickets.ts': StoredTicket,
   'webhooks/strict-body.ts': StrictPayload,
-  'mcp/tools.ts': Asked,
+  'mcp/tools.ts': AgentToolInput,
   'rest/chat-request.ts': ChatBody,
   'openai/chat-completions/completion-body.ts': CompletionBody,
   'openai/chat-completions/lenient-completion.ts': LenientBody,
@@ -34,11 +34,11 @@ const bodies = {
 /** For documents: nothing that comes in is read by it. */
 const WRITTEN_DOWN = 'openapi/schemas.ts';
 
-test('every text and list of a body has a maximum', () => {
+test('every string and list of a body schema has a maximum', () => {
   for (const [file, schema] of Object.entries(bodies)) assert.deepEqual(unbounded(schema), [], file);
 });
 
-test('no schema of a body is left out', async () => {
+test('every file with a body schema is checked', async () => {
   const root = new URL('./', import.meta.url);
   const declaring: string[] = [];
   for await (const file of glob('**/*.ts', { cwd: root })) {

@@ -9,7 +9,7 @@ import { errorOf } from './problem.fixture.ts';
 const HISTORY = '{"jsonrpc":"2.0","method":"session.history","id":1}';
 
 describe('health', () => {
-  test('is told to anybody, in the form of the interface', async () => {
+  test('is public and has the documented format', async () => {
     await using gateway = await startTestGateway();
     for (const path of ['/health', '/api/health']) {
       const response = await fetch(gateway.url + path);
@@ -26,7 +26,7 @@ describe('health', () => {
     );
   });
 
-  test('is not ready without the bus, but alive', async () => {
+  test('is not ready but alive without the bus', async () => {
     const gateway = await startTestGateway();
     await gateway.gateway.edge.bus.drain();
     const ready = await fetch(`${gateway.url}/readyz`);
@@ -39,7 +39,7 @@ describe('health', () => {
 });
 
 describe('closing', () => {
-  test('tells WebSockets to go, lets a running request finish, and says meanwhile that it drains', async () => {
+  test('closes WebSockets, waits for a running request and reports draining', async () => {
     const { promise: started, resolve: start } = Promise.withResolvers<void>();
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     await using gateway = await startTestGateway({
@@ -66,7 +66,7 @@ describe('closing', () => {
     await closed;
   });
 
-  test('is seen to go before it goes: for a while it serves whoever comes, and each answer is the last of its connection', async () => {
+  test('serves requests during drainDelayMs and closes each connection after its response', async () => {
     await using gateway = await startTestGateway({ handlers: { 'session.history': () => ({ messages: [] }) } });
     const socket = await gateway.connect();
     const kept = await keptAlive(`${gateway.url}/health`);
@@ -90,7 +90,7 @@ describe('closing', () => {
     await assert.rejects(fetch(`${gateway.url}/health`), 'nobody new is accepted');
   });
 
-  test('answers what takes too long, each route in its own words', async () => {
+  test('answers requests that exceed the drain timeout in the format of their route', async () => {
     const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
     let waiting = 0;
     const started = (): void => void (++waiting === 3 && ask());
@@ -135,7 +135,7 @@ describe('closing', () => {
     assert.equal(((await stopped) as { code: string }).code, 'CANCELLED', 'and the handler is told');
   });
 
-  test('does not wait for a connection on which nothing was asked', { timeout: 10_000 }, async () => {
+  test('does not wait for a connection without a request', { timeout: 10_000 }, async () => {
     await using gateway = await startTestGateway();
     const { hostname, port } = new URL(gateway.url);
     const sockets = [1, 2].map(() => connect(Number(port), hostname));
@@ -146,7 +146,7 @@ describe('closing', () => {
     await Promise.all(gone);
   });
 
-  test('does not wait for a WebSocket that does not answer', async () => {
+  test('does not wait for an unresponsive WebSocket', async () => {
     const gateway = await startTestGateway();
     const socket = await gateway.connect();
     socket.socket.pause();

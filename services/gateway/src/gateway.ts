@@ -11,31 +11,31 @@ import type { FastifyInstance } from 'fastify';
 import { createAccessLog } from './http/access-log.ts';
 import type { Connections } from './websocket/connections.ts';
 import { createDispatcher } from './rpc/dispatcher.ts';
-import { drainRequests, REQUESTS_FINISH_MS } from './http/drain.ts';
-import { closeSockets } from './websocket/shutdown.ts';
+import { drainRequests, REQUEST_DRAIN_TIMEOUT_MS } from './http/drain.ts';
+import { closeWebSockets } from './websocket/shutdown.ts';
 import { followDashboard } from './dashboard/dashboard-source.ts';
 import type { Edge, EdgeSections } from './http/edge.ts';
-import { createEdgeMethods } from './rpc/local-methods.ts';
+import { createLocalMethods } from './rpc/local-methods.ts';
 import { openFanOut } from './websocket/fan-out.ts';
-import { openHookKeys } from './auth/webhook-keys.ts';
+import { openWebhookKeys } from './auth/webhook-keys.ts';
 import { createHookPaths } from './webhooks/webhook-path.ts';
 import { createAdmission } from './auth/admission.ts';
 import { createFailureLog } from './request/failure-log.ts';
-import { registerFront } from './http/pre-fastify-routes.ts';
+import { registerPreFastifyRoutes } from './http/pre-fastify-routes.ts';
 import { registerHealth } from './http/health.ts';
-import { openSharedLimits } from './auth/shared-rate-limits.ts';
-import { followPlainSockets } from './http/connection-limits.ts';
-import { closeEnded } from './websocket/token-expiry.ts';
+import { openSharedRateLimits } from './auth/shared-rate-limits.ts';
+import { limitHttpConnections } from './http/connection-limits.ts';
+import { closeExpiredConnections } from './websocket/token-expiry.ts';
 import { startHeartbeat } from './websocket/heartbeat.ts';
 import { refuse, UPGRADE_REQUIRED } from './request/refusal.ts';
 import { createDocuments, registerDocuments } from './rest/api-documents.ts';
 import type { Route } from './openapi/route-doc.ts';
 import { createCompletions } from './openai/chat-completions/completions.ts';
-import { createRpc } from './rpc/http-transport.ts';
+import { createRpcRoute } from './rpc/http-transport.ts';
 import { acceptWebSockets } from './websocket/websocket-transport.ts';
-import { watchNeighbours } from './http/required-services.ts';
+import { watchRequiredServices } from './http/required-services.ts';
 import { addCommonHooks, createHttpServer, registerPreflight } from './http/server.ts';
-import { followTls, readTlsMaterial, tlsOptions, type TlsSettings } from './http/tls.ts';
+import { startTlsReloader, readTlsMaterial, createTlsOptions, type TlsSettings } from './http/tls.ts';
 import { openTickets } from './auth/tickets.ts';
 import { openTokens } from './auth/tokens.ts';
 
@@ -95,7 +95,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const closing = new AbortController();
   const ending = new AbortController();
   const failures = opening.use(createFailureLog(log));
-  const limits = opening.use(await openSharedLimits({ bus, cache: options.cache, settings }));
+  const limits = opening.use(await openSharedRateLimits({ bus, cache: options.cache, settings }));
   const tokens = opening.use(await openTokens({ bus, log, ...(options.onRevision ? { onRevision: options.onRevision } : {}) }));
   const tickets = await openTickets({ bus, tokens });
   const admission = createAdmission({ settings, tokens, tickets, limits, host });
@@ -107,14 +107,14 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     tokens,
     tickets,
     dashboard: opening.use(followDashboard({ settings, log, declared: options.declaredDashboard ?? true })),
-    blobs: options.blobs ?? noBlobs,
-    hookKeys: opening.use(await openHookKeys({ bus, settings, log })),
+    blobs: options.blobs ?? rejectBlobs,
+    webhookKeys: opening.use(await openWebhookKeys({ bus, settings, log })),
     limits,
     draining: draining.signal,
     closing: closing.signal,
     ending: ending.signal,
     guard: (wanted) => admission.guard(wanted),
-    addressOf: (request) => admission.addressOf(request),
+    getClientAddress: (request) => admission.getClientAddress(request),
     route: (doc) => ({ onRequest: admission.guard(doc), config: { doc } }),
   };
 
@@ -122,29 +122,31 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   let url = '';
   const routes: Route[] = [];
   const documents = createDocuments({ address: () => settings.current.gateway.publicUrl || url, version, routes });
-  const dispatcher = createDispatcher({ bus, settings, failures, local: createEdgeMethods(documents.openRpc) });
+  const dispatcher = createDispatcher({ bus, settings, failures, local: createLocalMethods(documents.openRpc) });
 
   const hookPaths = createHookPaths(settings);
   const accessLog = createAccessLog(log);
-  const ground = { admission, failures, accessLog };
-  const front = [createRpc({ ...ground, settings, dispatcher }), createCompletions(edge, ground)];
+  const deps = { admission, failures, accessLog };
+  const preFastifyRoutes = [createRpcRoute({ ...deps, settings, dispatcher }), createCompletions(edge, deps)];
   const app = opening.adopt(
     createHttpServer({
-      ...ground,
+      ...deps,
       settings,
-      front,
+      preFastifyRoutes,
       rewritePath: (url) => hookPaths.routed(url),
       draining: draining.signal,
-      tls: secure && tlsOptions(secure.first, secure.tls.requireClientCert),
+      tls: secure && createTlsOptions(secure.first, secure.tls.requireClientCert),
     }),
     (server) => server.close(),
   );
-  if (secure) opening.use(followTls({ ...secure, server: app.server as TlsServer, log }));
+  if (secure) opening.use(startTlsReloader({ ...secure, server: app.server as TlsServer, log }));
   app.addHook('onRoute', ({ method, url: path, config }) => {
     routes.push(...[method].flat().map((verb) => ({ verb, path, doc: config?.doc })));
   });
-  const sockets = opening.use(followPlainSockets({ server: app.server, settings, addressOf: (socket) => admission.peerOf(socket) }));
-  registerFront(app, front);
+  const sockets = opening.use(
+    limitHttpConnections({ server: app.server, settings, getPeerAddress: (socket) => admission.getPeerAddress(socket) }),
+  );
+  registerPreFastifyRoutes(app, preFastifyRoutes);
   void app.register((within, _options, done) => {
     addCommonHooks(within, accessLog);
     registerHealth(within, edge, { health: options.health, admission });
@@ -158,16 +160,16 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const { connections } = opening.use(openFanOut({ bus, tokens, log }));
   opening.defer(observe('switchyard.edge.sockets', { kind: 'websocket' }, () => connections.all.size));
   opening.defer(observe('switchyard.edge.sockets', { kind: 'http' }, () => sockets.size));
-  opening.defer(observe('switchyard.edge.backlog', {}, () => backlogOf(connections)));
+  opening.defer(observe('switchyard.edge.backlog', {}, () => countBacklogBytes(connections)));
   acceptWebSockets(app.server, { edge, admission, dispatcher, connections });
-  options.health.probe('tokens', () => tokens.outage());
-  opening.use(closeEnded({ tokens, connections }));
+  options.health.probe('tokens', () => tokens.describeOutage());
+  opening.use(closeExpiredConnections({ tokens, connections }));
   opening.use(startHeartbeat({ settings, connections }));
-  opening.use(await watchNeighbours({ bus, health: options.health, needs: options.needs }));
+  opening.use(await watchRequiredServices({ bus, health: options.health, needs: options.needs }));
   await app.listen({ host, port: options.port });
-  url = urlOf(secure ? 'https' : 'http', host, app.server.address());
+  url = createUrl(secure ? 'https' : 'http', host, app.server.address());
 
-  const giveUp = (): void => {
+  const abandonRequests = (): void => {
     ending.abort();
     bus.abandon();
   };
@@ -177,27 +179,27 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     edge,
     connections,
     routes,
-    async close({ delayMs = 0, finishMs = REQUESTS_FINISH_MS } = {}) {
+    async close({ delayMs = 0, finishMs = REQUEST_DRAIN_TIMEOUT_MS } = {}) {
       draining.abort();
       if (delayMs > 0) await delay(delayMs);
       closing.abort();
-      await Promise.all([drainRequests({ server: app.server, sockets, finishMs, giveUp }), closeSockets(connections)]);
+      await Promise.all([drainRequests({ server: app.server, sockets, finishMs, abandonRequests }), closeWebSockets(connections)]);
       await opened.disposeAsync();
     },
   };
 }
 
-function noBlobs(): Promise<never> {
+function rejectBlobs(): Promise<never> {
   return Promise.reject(new ServiceError('UNAVAILABLE', 'This gateway has no blob store.'));
 }
 
-function backlogOf({ all }: Connections): number {
+function countBacklogBytes({ all }: Connections): number {
   let bytes = 0;
   for (const { socket } of all) bytes += socket.bufferedAmount;
   return bytes;
 }
 
-function urlOf(scheme: 'http' | 'https', host: string, address: AddressInfo | string | null): string {
+function createUrl(scheme: 'http' | 'https', host: string, address: AddressInfo | string | null): string {
   if (address === null || typeof address === 'string') throw new TypeError('the listener has no port');
   return `${scheme}://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}:${address.port}`;
 }

@@ -31,7 +31,7 @@ async function start(host: Host): Promise<{ url: string } & AsyncDisposable> {
   return { url, [Symbol.asyncDispose]: () => service[Symbol.asyncDispose]() };
 }
 
-test('listens where it says, confirms the tokens it knows, answers pings from both sides, and stops listening', async (t) => {
+test('listens on its address, confirms tokens, answers pings and stops', async (t) => {
   const host = await openTestHost(t);
   for (const name of GATEWAY_DEPENDENCIES) await (await host.connect(name)).serve(contracts[name], {}, { version: '0.0.0' });
   const service = await start(host);
@@ -58,7 +58,7 @@ test('listens where it says, confirms the tokens it knows, answers pings from bo
   await assert.rejects(fetch(`${service.url}/health`));
 });
 
-test('a port that is taken fails the start and leaves nothing running', async (t) => {
+test('fails to start on a port in use and leaves nothing running', async (t) => {
   const host = await openTestHost(t);
   await using first = await start(host);
   const second = await openTestHost(t, { SWITCHYARD_PORT: new URL(first.url).port });
@@ -66,7 +66,7 @@ test('a port that is taken fails the start and leaves nothing running', async (t
   assert.equal((await fetch(`${first.url}/health`)).status, 200);
 });
 
-test('does not start with certificates that cannot be used, and says which setting names them', async (t) => {
+test('fails to start with unusable certificates and names the setting', async (t) => {
   const host = await openTestHost(t, {
     SWITCHYARD_GATEWAY__TLS__CERT_PATH: 'a.pem',
     SWITCHYARD_GATEWAY__TLS__KEY_PATH: 'b.pem',
@@ -75,7 +75,7 @@ test('does not start with certificates that cannot be used, and says which setti
   await assert.rejects(start(host), { name: 'StartError', message: /^gateway\.tls\.certPath: a\.pem cannot be read \(ENOENT\)\.$/ });
 });
 
-test('speaks TLS where it has certificates, and says so in its address', async (t) => {
+test('serves TLS with certificates and has an https URL', async (t) => {
   await using directory = await tempDir();
   const { caPath, issue } = createAuthority(directory.path);
   const { certPath, keyPath } = issue('server');
@@ -88,7 +88,7 @@ test('speaks TLS where it has certificates, and says so in its address', async (
   assert.match(service.url, /^https:\/\/127\.0\.0\.1:\d+$/);
 });
 
-test('told to stop, it is seen to go for as long as it is set, but no longer than there is time for shutting down', async (t) => {
+test('drains for drainDelayMs, limited by the shutdown timeout', async (t) => {
   const host = await openTestHost(t, { SWITCHYARD_GATEWAY__DRAIN_DELAY_MS: '60000', SWITCHYARD_DAEMON__SHUTDOWN_TIMEOUT_MS: '1200' });
   const service = await start(host);
   const began = performance.now();
@@ -109,7 +109,7 @@ async function untilDraining(url: string): Promise<Response> {
   }
 }
 
-test('warns in its log when everybody can reach it, unless that is known', async (t) => {
+test('warns when it listens beyond loopback without TLS', async (t) => {
   for (const [env, warnings] of [
     [{}, 0],
     [{ SWITCHYARD_HOST: '0.0.0.0' }, 1],
@@ -122,7 +122,7 @@ test('warns in its log when everybody can reach it, unless that is known', async
   }
 });
 
-test('in a process of its own it leaves nothing on the disk', async () => {
+test('writes nothing to disk in a process of its own', async () => {
   await using dir = await tempDir();
   const main = fileURLToPath(new URL('main.ts', import.meta.url));
   await using edge = await startProcess([process.execPath, main], {
@@ -134,7 +134,7 @@ test('in a process of its own it leaves nothing on the disk', async () => {
   assert.deepEqual(await readdir(dir.path, { recursive: true }), []);
 });
 
-test('listens nowhere when it is turned off', async (t) => {
+test('does not listen when gateway.enabled is false', async (t) => {
   const host = await openTestHost(t, { SWITCHYARD_GATEWAY__ENABLED: 'false' });
   await using service = await start(host);
   assert.equal(service.url, '');

@@ -2,7 +2,7 @@ import type { Handlers } from '@switchyard/bus';
 import { gateway as contract, TOKENS_BUCKET, type Sections } from '@switchyard/contracts';
 import { defineService, type ServiceDefinition } from '@switchyard/service-kit';
 import { describeExposure } from './auth/network-exposure.ts';
-import { REQUESTS_FINISH_MS } from './http/drain.ts';
+import { REQUEST_DRAIN_TIMEOUT_MS } from './http/drain.ts';
 import { routes } from './routes.ts';
 import type { EdgeSections } from './http/edge.ts';
 import { openGateway, type DrainTimes } from './gateway.ts';
@@ -64,5 +64,5 @@ export const gateway = defineGateway();
 
 function drainTimes({ gateway, daemon }: Pick<Sections, 'gateway' | 'daemon'>): DrainTimes {
   const longest = daemon.shutdownTimeoutMs * DRAIN_SHARE;
-  return { delayMs: Math.min(gateway.drainDelayMs, longest), finishMs: Math.min(REQUESTS_FINISH_MS, longest) };
+  return { delayMs: Math.min(gateway.drainDelayMs, longest), finishMs: Math.min(REQUEST_DRAIN_TIMEOUT_MS, longest) };
 }

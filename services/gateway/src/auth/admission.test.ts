@@ -26,12 +26,12 @@ const post = (gateway: TestGateway, headers: Record<string, string>): Promise<In
     headers: { 'content-type': 'application/json', authorization: `Bearer ${SECRETS.all}`, ...headers },
   });
 
-test('while nothing vouches for tokens nobody gets in, and nobody is told that a good one is bad', async (t) => {
+test('returns 503 instead of 401 while tokens cannot be verified', async (t) => {
   await using gateway = await startTestGateway();
   const socket = await gateway.connect();
   await gateway.loseBus();
   const asked = (id: unknown): string => JSON.stringify({ jsonrpc: '2.0', method: 'system.ping', id });
-  assert.deepEqual((await socket.ask(asked(0))).error, undefined, 'for five seconds all goes on');
+  assert.deepEqual((await socket.ask(asked(0))).error, undefined, 'requests are accepted for five seconds');
 
   t.mock.timers.enable({ apis: ['Date'], now: Date.now() + 5_001 });
   const response = await gateway.post('/rpc', PING, { token: SECRETS.all });
@@ -41,7 +41,7 @@ test('while nothing vouches for tokens nobody gets in, and nobody is told that a
     [503, '1', -32603, 'UNAVAILABLE'],
   );
   assert.equal((await gateway.post('/v1/chat/completions', '{}', { token: SECRETS.all })).status, 503);
-  assert.equal((await gateway.post('/rpc', PING)).status, 401, 'whoever brings no token needs no vouching for');
+  assert.equal((await gateway.post('/rpc', PING)).status, 401, 'a request without a token is 401');
 
   const single = await socket.ask(asked(7));
   assert.deepEqual([single.id, single.error?.code, single.error?.data?.['retryable']], [7, -32603, true]);
@@ -57,8 +57,8 @@ test('while nothing vouches for tokens nobody gets in, and nobody is told that a
   assert.equal(status, 'unavailable');
 });
 
-describe('browsers', () => {
-  test('of a page that is not ours get nowhere', async () => {
+describe('browser requests', () => {
+  test('are refused from an origin that is not allowed', async () => {
     await using gateway = await startTestGateway({ settings: { corsOrigins: ['https://app.example'] } });
     const { host } = new URL(gateway.url);
     assert.equal((await post(gateway, { origin: 'https://evil.example' })).statusCode, 403);
@@ -69,14 +69,14 @@ describe('browsers', () => {
     assert.equal((await post(gateway, { origin: 'https://app.example' })).statusCode, 403);
   });
 
-  test('that were led here under another name get nowhere while we listen on loopback', async () => {
+  test('are refused with a foreign Host header while the gateway listens on loopback', async () => {
     await using gateway = await startTestGateway();
     assert.equal((await post(gateway, { host: 'evil.example' })).statusCode, 403);
     assert.equal((await post(gateway, { host: '127.0.0.1.evil.example' })).statusCode, 403);
     assert.equal((await post(gateway, { host: 'localhost:1' })).statusCode, 200);
   });
 
-  test('may ask about /api from a listed origin, and about nothing else', async () => {
+  test('get a CORS preflight for /api from a listed origin only', async () => {
     await using gateway = await startTestGateway({ settings: { corsOrigins: ['https://app.example'] } });
     const preflight = (path: string, origin: string): Promise<IncomingMessage> =>
       raw(gateway, path, { method: 'OPTIONS', headers: { origin, 'access-control-request-method': 'GET' } });
@@ -91,7 +91,7 @@ describe('browsers', () => {
   });
 });
 
-describe('the HTTP rate', () => {
+describe('the HTTP rate limit', () => {
   test('counts the calls of a batch', async () => {
     await using gateway = await startTestGateway({ settings: { rateLimit: { maxRequests: 4, windowMs: 60_000 } } });
     const batch = (calls: number): string =>
@@ -99,15 +99,15 @@ describe('the HTTP rate', () => {
     const never = await gateway.post('/rpc', batch(5), { token: SECRETS.all });
     const { error } = (await never.json()) as Answer;
     assert.deepEqual([never.status, never.headers.get('retry-after'), error?.code], [429, null, -32000]);
-    assert.equal(error?.data?.['retryable'], false, 'so many are never allowed');
+    assert.equal(error?.data?.['retryable'], false, 'a batch above the rate is never allowed');
     assert.equal((await gateway.post('/rpc', batch(3), { token: SECRETS.all })).status, 200);
     const over = await gateway.post('/rpc', batch(2), { token: SECRETS.rpc });
-    assert.equal(over.status, 200, 'another client has its own');
+    assert.equal(over.status, 200, 'another client has its own window');
     const refused = await gateway.post('/rpc', batch(1), { token: SECRETS.all });
     assert.deepEqual([refused.status, Number(refused.headers.get('retry-after')) > 0], [429, true]);
   });
 
-  test('is limited for each client, with the time to wait, and a batch counts as its calls', async () => {
+  test('applies per client, returns the time to wait, and counts a batch as its calls', async () => {
     await using gateway = await startTestGateway({ settings: { rateLimit: { maxRequests: 2, windowMs: 60_000 } } });
     const send = (token: string, body = PING): Promise<Response> => gateway.post('/rpc', body, { token });
     assert.equal((await send(SECRETS.rpc, `[${PING},${PING}]`)).status, 200);
@@ -122,10 +122,10 @@ describe('the HTTP rate', () => {
     assert.match(limited.headers.get('ratelimit') ?? '', /^"default";r=0;t=\d+$/);
     assert.equal((await send(SECRETS.all)).status, 200, 'another client');
     gateway.settings.set({ rateLimit: { maxRequests: 3, windowMs: 60_000 } });
-    assert.equal((await send(SECRETS.rpc)).status, 200, 'a raised limit is in force at once');
+    assert.equal((await send(SECRETS.rpc)).status, 200, 'a raised limit applies at once');
   });
 
-  test('is told in the form of the route', async () => {
+  test('is reported in the format of the route', async () => {
     await using gateway = await startTestGateway({ settings: { rateLimit: { maxRequests: 1, windowMs: 60_000 } } });
     const get = (path: string): Promise<Response> => fetch(gateway.url + path);
     assert.deepEqual(await errorOf(await get('/nothing/here')), { error: 'Not Found' });
@@ -137,7 +137,7 @@ describe('the HTTP rate', () => {
     for (const path of ['/health', '/api/health', '/livez', '/readyz', '/startupz']) assert.equal((await get(path)).status, 200, path);
   });
 
-  test('of failed authentications is limited for each address, and a valid token still passes', async () => {
+  test('limits failed authentications per address and still accepts a valid token', async () => {
     await using gateway = await startTestGateway({ settings: { authFailures: { maxFailures: 3, windowMs: 60_000 } } });
     const status = async (token: string): Promise<number> => (await gateway.post('/rpc', PING, { token })).status;
     assert.deepEqual([await status('wrong'), await status('wrong'), await status('wrong'), await status('wrong')], [401, 401, 401, 429]);
@@ -145,7 +145,7 @@ describe('the HTTP rate', () => {
     assert.equal(await status('wrong'), 429);
   });
 
-  test('counts by the address behind a proxy that is trusted', async () => {
+  test('counts by the client address behind a trusted proxy', async () => {
     await using gateway = await startTestGateway({
       settings: { authFailures: { maxFailures: 1, windowMs: 60_000 }, trustedProxies: ['127.0.0.1'] },
     });
@@ -156,7 +156,7 @@ describe('the HTTP rate', () => {
 });
 
 describe('a token', () => {
-  test('that is revoked or rotated is refused at the next request', async () => {
+  test('is refused at the next request after it was revoked or rotated', async () => {
     await using gateway = await startTestGateway();
     const secret = 'a-secret-that-will-not-live-very-long';
     const status = async (token: string): Promise<number> => (await gateway.post('/rpc', PING, { token })).status;

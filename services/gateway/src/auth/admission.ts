@@ -4,66 +4,70 @@ import type { Rate } from '@switchyard/cache';
 import type { TokenScope } from '@switchyard/contracts';
 import type { Settings } from '@switchyard/service-kit';
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify';
-import { allowedHosts, clientAddress, hostName, originAllowed, peerAddress, trustedList } from './client-address.ts';
-import type { GuardOptions } from '../openapi/route-doc.ts';
-import { rates, type Limits } from './rate-limits.ts';
-import { queryTicket, queryToken } from './query-token.ts';
-import { rateHeaders } from './rate-limit-headers.ts';
 import {
-  FOREIGN_HOST,
-  FOREIGN_ORIGIN,
+  getAllowedHosts,
+  resolveClientAddress,
+  parseHostName,
+  isOriginAllowed,
+  getPeerAddress,
+  parseTrustedProxies,
+} from './client-address.ts';
+import type { GuardOptions } from '../openapi/route-doc.ts';
+import { rates, type RateLimits } from './rate-limits.ts';
+import { queryTicket, queryToken } from './query-token.ts';
+import { createRateLimitHeaders } from './rate-limit-headers.ts';
+import {
+  HOST_NOT_ALLOWED,
+  ORIGIN_NOT_ALLOWED,
   INSUFFICIENT_SCOPE,
-  rateLimited,
+  createRateLimitRefusal,
   refuse,
-  surfaceOf,
+  getSurface,
   UNAUTHORIZED,
-  UNVOUCHED,
+  TOKENS_UNVERIFIABLE,
   type Refusal,
 } from '../request/refusal.ts';
 import type { Tickets } from './tickets.ts';
 import { bearerSecret, type Tokens } from './tokens.ts';
 import type { Caller } from '../request/caller.ts';
 
-/** Decides who gets in; the same for every transport. */
+/** Authenticates and rate-limits requests, for every transport. */
 export interface Admission {
-  /** Whether a browser's page may talk to us from where it is; undefined when it may. */
-  screen(request: IncomingMessage): Refusal | undefined;
-  /** Who is asking, or why they are turned away: 401, 429 once their address has failed too often, 503 while nobody can tell. */
-  identify(request: IncomingMessage, tokenInQuery: boolean): Caller | Refusal;
-  /**
-   * Spends the ticket that stands in the query, where it stands for a token; then `identify` knows whose it is. Undefined where there
-   * is nothing to wait for.
-   */
-  spend(request: IncomingMessage): Promise<void> | undefined;
-  /** Counts one HTTP request of a client, or of an address that has no client. */
-  limit(key: string): Refusal | undefined;
-  /** Counts the calls of a batch beyond the first, which came with its request. */
+  /** Checks the `Host` and `Origin` headers; undefined when both are allowed. */
+  checkHostAndOrigin(request: IncomingMessage): Refusal | undefined;
+  /** Resolves the caller, or the refusal: 401, 429 after too many failures of the address, 503 while tokens cannot be verified. */
+  authenticate(request: IncomingMessage, tokenInQuery: boolean): Caller | Refusal;
+  /** Redeems the ticket in the query, so that `authenticate` can resolve its caller. Undefined when there is no ticket to redeem. */
+  redeemTicket(request: IncomingMessage): Promise<void> | undefined;
+  /** Counts one HTTP request of a client, or of an address without a token. */
+  limitRequest(key: string): Refusal | undefined;
+  /** Counts the calls of a batch beyond the first, which was counted with its request. */
   limitBatch(key: string, calls: number): Refusal | undefined;
-  /** All of the above for one HTTP request, whatever it wants. */
+  /** All of the above for one HTTP request. */
   admit(request: IncomingMessage, tokenInQuery?: boolean): Caller | Refusal;
   guard(options: GuardOptions): onRequestHookHandler;
-  /** How much of its rate the client has left, as headers of `/v1`: names and values in turn. */
-  standing(caller: Caller): string[];
-  addressOf(request: IncomingMessage): string;
-  /** Who is at the other end of a socket; undefined for a trusted proxy. */
-  peerOf(socket: Socket): string | undefined;
+  /** The `x-ratelimit-*` headers of `/v1` for this client, as alternating names and values. */
+  getRateLimitHeaders(caller: Caller): string[];
+  getClientAddress(request: IncomingMessage): string;
+  /** The remote address of a socket; undefined for a trusted proxy. */
+  getPeerAddress(socket: Socket): string | undefined;
 }
 
 export interface AdmissionOptions {
   settings: Settings<'gateway'>;
   tokens: Tokens;
-  tickets: Pick<Tickets, 'spend'>;
-  limits: Limits;
+  tickets: Pick<Tickets, 'redeem'>;
+  limits: RateLimits;
   /** The host the listener is bound to. */
   host: string;
 }
 
-/** The largest message of a client whose token has no scope to call anything: it can still ask for the list of methods. */
-const SCOPELESS_BYTES = 16_384;
+/** Message limit for tokens whose scopes allow no call. Such a client can still request the list of methods. */
+const MAX_SCOPELESS_MESSAGE_BYTES = 16_384;
 
-/** How large a JSON-RPC message of the client may be, where `limit` holds for those who may call something. */
-export function messageLimit({ may }: Caller, limit: number): number {
-  return may.rpc || may.admin ? limit : Math.min(limit, SCOPELESS_BYTES);
+/** The maximum size of a JSON-RPC message of this client; `limit` applies to callers with scope `rpc` or `admin`. */
+export function getMaxMessageBytes({ may }: Caller, limit: number): number {
+  return may.rpc || may.admin ? limit : Math.min(limit, MAX_SCOPELESS_MESSAGE_BYTES);
 }
 
 export function isRefusal(outcome: Caller | Refusal): outcome is Refusal {
@@ -71,160 +75,161 @@ export function isRefusal(outcome: Caller | Refusal): outcome is Refusal {
 }
 
 export function createAdmission({ settings, tokens, tickets, limits, host }: AdmissionOptions): Admission {
-  const derived = derive(settings, host);
-  /** The caller of each connection's last request. Comparing the header with it is faster than hashing the token again. */
-  const presented = new WeakMap<Socket, { authorization: string; caller: Caller }>();
-  /** Whom the ticket of a request stood for; UNVOUCHED where nobody could say. */
-  const spent = new WeakMap<IncomingMessage, Caller | Refusal>();
+  const getPolicy = createHostPolicyCache(settings, host);
+  /** The caller of each connection's last request. Comparing the header is faster than hashing the token again. */
+  const lastCallers = new WeakMap<Socket, { authorization: string; caller: Caller }>();
+  /** The caller of each redeemed ticket, or TOKENS_UNVERIFIABLE when the lookup failed. */
+  const redeemedTickets = new WeakMap<IncomingMessage, Caller | Refusal>();
 
-  function screen(request: IncomingMessage): Refusal | undefined {
+  function checkHostAndOrigin(request: IncomingMessage): Refusal | undefined {
     const { headers } = request;
-    const known = derived();
+    const known = getPolicy();
     const { hosts, origins } = known;
     if (hosts && headers.host !== known.lastHost) {
-      if (!hosts.has(hostName(headers.host) ?? '')) return FOREIGN_HOST;
+      if (!hosts.has(parseHostName(headers.host) ?? '')) return HOST_NOT_ALLOWED;
       known.lastHost = headers.host;
     }
-    if (headers.origin !== undefined && !originAllowed(headers.origin, headers.host, origins)) return FOREIGN_ORIGIN;
+    if (headers.origin !== undefined && !isOriginAllowed(headers.origin, headers.host, origins)) return ORIGIN_NOT_ALLOWED;
     return undefined;
   }
 
-  function addressOf(request: IncomingMessage): string {
-    return clientAddress(request, derived().trusted);
+  function getClientAddress(request: IncomingMessage): string {
+    return resolveClientAddress(request, getPolicy().trusted);
   }
 
-  function spend(request: IncomingMessage): Promise<void> | undefined {
+  function redeemTicket(request: IncomingMessage): Promise<void> | undefined {
     const ticket = queryTicket(request);
     const { authorization, origin } = request.headers;
-    if (ticket === undefined || authorization !== undefined || queryToken(request) !== undefined || screen(request)) return undefined;
-    // Whoever guesses is not looked up any more.
-    if (limits.authFailures.left(addressOf(request), rates.authFailures(settings.current.gateway)) < 1) return undefined;
-    return tickets.spend(ticket, origin).then(
-      (caller) => void (caller && spent.set(request, caller)),
-      () => void spent.set(request, UNVOUCHED),
+    if (ticket === undefined || authorization !== undefined || queryToken(request) !== undefined || checkHostAndOrigin(request))
+      return undefined;
+    // An address with too many failures gets no further lookup.
+    if (limits.authFailures.getRemaining(getClientAddress(request), rates.authFailures(settings.current.gateway)) < 1) return undefined;
+    return tickets.redeem(ticket, origin).then(
+      (caller) => void (caller && redeemedTickets.set(request, caller)),
+      () => void redeemedTickets.set(request, TOKENS_UNVERIFIABLE),
     );
   }
 
-  function identify(request: IncomingMessage, tokenInQuery: boolean): Caller | Refusal {
-    const bought = tokenInQuery ? spent.get(request) : undefined;
-    if (bought) return bought;
+  function authenticate(request: IncomingMessage, tokenInQuery: boolean): Caller | Refusal {
+    const ticketCaller = tokenInQuery ? redeemedTickets.get(request) : undefined;
+    if (ticketCaller) return ticketCaller;
     const { authorization, upgrade } = request.headers;
-    const last = presented.get(request.socket);
-    if (last && last.authorization === authorization && tokens.valid(last.caller)) return last.caller;
+    const last = lastCallers.get(request.socket);
+    if (last && last.authorization === authorization && tokens.isValid(last.caller)) return last.caller;
     const secret = authorization === undefined && tokenInQuery ? queryToken(request) : bearerSecret(authorization);
     const caller = secret === undefined ? undefined : tokens.authenticate(secret);
-    // What becomes a WebSocket sends no other request.
-    if (caller && authorization !== undefined && upgrade === undefined) presented.set(request.socket, { authorization, caller });
+    // A socket that is upgraded carries no other HTTP request.
+    if (caller && authorization !== undefined && upgrade === undefined) lastCallers.set(request.socket, { authorization, caller });
     if (caller) return caller;
-    if (secret !== undefined && !tokens.sound()) return UNVOUCHED;
-    const wait = limits.authFailures.take(addressOf(request), rates.authFailures(settings.current.gateway));
-    return wait === 0 ? UNAUTHORIZED : rateLimited(wait);
+    if (secret !== undefined && !tokens.areVerifiable()) return TOKENS_UNVERIFIABLE;
+    const wait = limits.authFailures.take(getClientAddress(request), rates.authFailures(settings.current.gateway));
+    return wait === 0 ? UNAUTHORIZED : createRateLimitRefusal(wait);
   }
 
-  function limit(key: string): Refusal | undefined {
+  function limitRequest(key: string): Refusal | undefined {
     const rate = rates.requests(settings.current.gateway);
     const wait = limits.requests.take(key, rate);
-    return wait === 0 ? undefined : overRate(wait, rate);
+    return wait === 0 ? undefined : createRateRefusal(wait, rate);
   }
 
   function limitBatch(key: string, calls: number): Refusal | undefined {
     const rate = rates.requests(settings.current.gateway);
-    const wait = limits.requests.takeRest(key, rate, calls);
-    return wait === 0 ? undefined : overRate(wait, rate);
+    const wait = limits.requests.takeRemaining(key, rate, calls);
+    return wait === 0 ? undefined : createRateRefusal(wait, rate);
   }
 
   function admit(request: IncomingMessage, tokenInQuery = false): Caller | Refusal {
-    const foreign = screen(request);
-    if (foreign) return foreign;
-    const caller = identify(request, tokenInQuery);
+    const hostRefusal = checkHostAndOrigin(request);
+    if (hostRefusal) return hostRefusal;
+    const caller = authenticate(request, tokenInQuery);
     if (isRefusal(caller)) return caller;
-    const refused = limit(caller.key);
+    const refused = limitRequest(caller.key);
     return refused ? { ...refused, caller } : caller;
   }
 
-  function standing({ key }: Caller): string[] {
-    return rateHeaders(limits.requests, key, rates.requests(settings.current.gateway));
+  function getRateLimitHeaders({ key }: Caller): string[] {
+    return createRateLimitHeaders(limits.requests, key, rates.requests(settings.current.gateway));
   }
 
   function check(request: FastifyRequest, reply: FastifyReply, { scopes, tokenInQuery, open }: GuardOptions): Refusal | undefined {
     const { origin } = request.headers;
-    if (open) return screen(request.raw) ?? limit(addressOf(request.raw));
-    if (origin !== undefined && request.url.startsWith('/api/') && !screen(request.raw)) allowOrigin(reply, origin);
-    const isV1 = surfaceOf(request.url) === 'v1';
+    if (open) return checkHostAndOrigin(request.raw) ?? limitRequest(getClientAddress(request.raw));
+    if (origin !== undefined && request.url.startsWith('/api/') && !checkHostAndOrigin(request.raw)) allowOrigin(reply, origin);
+    const isV1 = getSurface(request.url) === 'v1';
     const caller = admit(request.raw, tokenInQuery);
     if (isRefusal(caller)) {
-      if (isV1 && caller.caller) setAll(reply, standing(caller.caller));
+      if (isV1 && caller.caller) setHeaders(reply, getRateLimitHeaders(caller.caller));
       return caller;
     }
     request.caller = caller;
-    if (isV1) setAll(reply, standing(caller));
-    return scopes === undefined ? undefined : lacksScope(caller, scopes);
+    if (isV1) setHeaders(reply, getRateLimitHeaders(caller));
+    return scopes === undefined ? undefined : checkScope(caller, scopes);
   }
 
   return {
-    screen,
-    identify,
-    spend,
-    limit,
+    checkHostAndOrigin,
+    authenticate,
+    redeemTicket,
+    limitRequest,
     limitBatch,
-    addressOf,
-    peerOf: (socket) => peerAddress(socket, derived().trusted),
+    getClientAddress,
+    getPeerAddress: (socket) => getPeerAddress(socket, getPolicy().trusted),
     admit,
-    standing,
+    getRateLimitHeaders,
     guard: (options) => (request, reply, done) => {
       const decide = (): void => {
         const refusal = check(request, reply, options);
         if (refusal) refuse(request, reply, refusal);
         else done();
       };
-      const spending = options.tokenInQuery ? spend(request.raw) : undefined;
-      if (spending) void spending.then(decide);
+      const redemption = options.tokenInQuery ? redeemTicket(request.raw) : undefined;
+      if (redemption) void redemption.then(decide);
       else decide();
     },
   };
 }
 
-/** Why a caller may not use what needs one of these scopes; undefined when it may. */
-export function lacksScope(caller: Caller, scopes: readonly TokenScope[]): Refusal | undefined {
-  const held = caller.scopes.includes('*') || scopes.some((scope) => caller.scopes.includes(scope));
-  return held ? undefined : INSUFFICIENT_SCOPE;
+/** Returns the refusal unless the caller has one of these scopes. */
+export function checkScope(caller: Caller, scopes: readonly TokenScope[]): Refusal | undefined {
+  const hasScope = caller.scopes.includes('*') || scopes.some((scope) => caller.scopes.includes(scope));
+  return hasScope ? undefined : INSUFFICIENT_SCOPE;
 }
 
-function overRate(wait: number, { max, windowMs }: Rate): Refusal {
+function createRateRefusal(wait: number, { max, windowMs }: Rate): Refusal {
   const policy = { 'ratelimit-policy': `"default";q=${max};w=${Math.ceil(windowMs / 1_000)}` };
-  if (wait === Number.POSITIVE_INFINITY) return { ...rateLimited(undefined, policy), retryable: false };
-  const told = { ...policy, ratelimit: `"default";r=0;t=${Math.ceil(wait / 1_000)}`, 'retry-after-ms': String(Math.ceil(wait)) };
-  return rateLimited(wait, told);
+  if (wait === Number.POSITIVE_INFINITY) return { ...createRateLimitRefusal(undefined, policy), retryable: false };
+  const headers = { ...policy, ratelimit: `"default";r=0;t=${Math.ceil(wait / 1_000)}`, 'retry-after-ms': String(Math.ceil(wait)) };
+  return createRateLimitRefusal(wait, headers);
 }
 
-/** Names and values in turn. */
-function setAll(reply: FastifyReply, headers: readonly string[]): void {
+/** Sets headers given as alternating names and values. */
+function setHeaders(reply: FastifyReply, headers: readonly string[]): void {
   for (let at = 1; at < headers.length; at += 2) reply.header(headers[at - 1] ?? '', headers[at]);
 }
 
-/** Lets a page that `screen` accepted read the answer. */
+/** Lets a page of an allowed origin read the response. */
 export function allowOrigin(reply: FastifyReply, origin: string): void {
   reply.headers({ 'access-control-allow-origin': origin, vary: 'Origin', 'access-control-expose-headers': 'X-Request-Id, Retry-After' });
 }
 
-interface Derived {
+interface HostPolicy {
   hosts: ReadonlySet<string> | undefined;
-  /** A `Host` header that was found good: most requests repeat it. */
+  /** The last `Host` header that was allowed, because most requests repeat it. */
   lastHost?: string | undefined;
   origins: readonly string[];
   trusted: BlockList | undefined;
 }
 
-/** What follows from the settings, worked out once per revision of them. */
-function derive(settings: Settings<'gateway'>, host: string): () => Derived {
+/** Derives hosts, origins and trusted proxies once per revision of the settings. */
+function createHostPolicyCache(settings: Settings<'gateway'>, host: string): () => HostPolicy {
   let from: unknown;
-  let derived: Derived | undefined;
+  let derived: HostPolicy | undefined;
   return () => {
     const { current } = settings;
     if (derived && from === current) return derived;
     from = current;
     const { corsOrigins, trustedProxies } = current.gateway;
-    derived = { hosts: allowedHosts(host, corsOrigins), origins: corsOrigins, trusted: trustedList(trustedProxies) };
+    derived = { hosts: getAllowedHosts(host, corsOrigins), origins: corsOrigins, trusted: parseTrustedProxies(trustedProxies) };
     return derived;
   };
 }

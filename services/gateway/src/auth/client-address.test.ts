@@ -1,41 +1,41 @@
 import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
 import { describe, test } from 'node:test';
-import { allowedHosts, clientAddress, hostName, originAllowed, trustedList } from './client-address.ts';
+import { getAllowedHosts, resolveClientAddress, parseHostName, isOriginAllowed, parseTrustedProxies } from './client-address.ts';
 
 const request = (remoteAddress: string, forwarded?: string): IncomingMessage =>
   ({ socket: { remoteAddress }, headers: forwarded === undefined ? {} : { 'x-forwarded-for': forwarded } }) as IncomingMessage;
 
 describe('the address of a client', () => {
-  const trusted = trustedList(['10.0.0.0/8', '192.0.2.1', 'fd00::/8', 'nonsense', '10.0.0.0/99']);
+  const trusted = parseTrustedProxies(['10.0.0.0/8', '192.0.2.1', 'fd00::/8', 'nonsense', '10.0.0.0/99']);
   for (const [name, peer, forwarded, expected] of [
-    ['the peer, when it is no proxy of ours', '198.51.100.7', '203.0.113.1', '198.51.100.7'],
-    ['the peer, when nothing was forwarded', '10.0.0.1', undefined, '10.0.0.1'],
-    ['the right-most hop that is not ours', '10.0.0.1', '1.1.1.1, 203.0.113.9, 10.2.2.2', '203.0.113.9'],
-    ['never what a client wrote further left', '10.0.0.1', '127.0.0.1, 203.0.113.9', '203.0.113.9'],
-    ['the last proxy, when a hop is no address', '10.0.0.1', '203.0.113.9, unknown, 10.2.2.2', '10.2.2.2'],
+    ['the peer, when the peer is not a trusted proxy', '198.51.100.7', '203.0.113.1', '198.51.100.7'],
+    ['the peer, without a forwarded header', '10.0.0.1', undefined, '10.0.0.1'],
+    ['the right-most hop that is not trusted', '10.0.0.1', '1.1.1.1, 203.0.113.9, 10.2.2.2', '203.0.113.9'],
+    ['not a hop further left, which a client can forge', '10.0.0.1', '127.0.0.1, 203.0.113.9', '203.0.113.9'],
+    ['the last proxy, when a hop is not an address', '10.0.0.1', '203.0.113.9, unknown, 10.2.2.2', '10.2.2.2'],
     ['an IPv4 address in either spelling', '::ffff:192.0.2.1', '::ffff:203.0.113.9', '203.0.113.9'],
     ['an IPv6 client behind an IPv6 proxy', 'fd00::1', '2001:db8::1', '2001:db8::1'],
   ] as const) {
-    test(`is ${name}`, () => assert.equal(clientAddress(request(peer, forwarded), trusted), expected));
+    test(`is ${name}`, () => assert.equal(resolveClientAddress(request(peer, forwarded), trusted), expected));
   }
 
-  test('is the peer while nobody is trusted', () => {
-    assert.equal(trustedList([]), undefined);
-    assert.equal(clientAddress(request('127.0.0.1', '203.0.113.9'), undefined), '127.0.0.1');
+  test('is the peer without trusted proxies', () => {
+    assert.equal(parseTrustedProxies([]), undefined);
+    assert.equal(resolveClientAddress(request('127.0.0.1', '203.0.113.9'), undefined), '127.0.0.1');
   });
 });
 
-describe('the host', () => {
-  test('is one of this machine while only this machine can reach us', () => {
+describe('the allowed host', () => {
+  test('is a loopback name while the gateway listens on loopback', () => {
     for (const host of ['127.0.0.1', 'localhost', '::1', '127.8.8.8']) {
-      const hosts = allowedHosts(host, ['https://gate.example']);
+      const hosts = getAllowedHosts(host, ['https://gate.example']);
       assert.ok(hosts);
       for (const known of ['localhost', '127.0.0.1', '[::1]', 'gate.example']) assert.ok(hosts.has(known), known);
       assert.ok(!hosts.has('evil.example'));
     }
-    assert.equal(allowedHosts('0.0.0.0', []), undefined);
-    assert.equal(allowedHosts('127.evil.com', []), undefined);
+    assert.equal(getAllowedHosts('0.0.0.0', []), undefined);
+    assert.equal(getAllowedHosts('127.evil.com', []), undefined);
   });
 
   for (const [header, expected] of [
@@ -49,14 +49,14 @@ describe('the host', () => {
     ['', undefined],
     [undefined, undefined],
   ] as const) {
-    test(`is read from ${String(header)}`, () => assert.equal(hostName(header), expected));
+    test(`is read from ${String(header)}`, () => assert.equal(parseHostName(header), expected));
   }
 });
 
-test('an origin is allowed when it is ours or listed, exactly', () => {
+test('isOriginAllowed accepts the own origin and exact matches of the list', () => {
   const listed = ['https://app.example'];
-  assert.ok(originAllowed('http://127.0.0.1:4766', '127.0.0.1:4766', listed));
-  assert.ok(originAllowed('https://app.example', '127.0.0.1:4766', listed));
+  assert.ok(isOriginAllowed('http://127.0.0.1:4766', '127.0.0.1:4766', listed));
+  assert.ok(isOriginAllowed('https://app.example', '127.0.0.1:4766', listed));
   for (const origin of [
     'null',
     'http://127.0.0.1:1',
@@ -65,6 +65,6 @@ test('an origin is allowed when it is ours or listed, exactly', () => {
     'https://127.0.0.1:4766@evil',
     '',
   ]) {
-    assert.ok(!originAllowed(origin, '127.0.0.1:4766', listed), origin);
+    assert.ok(!isOriginAllowed(origin, '127.0.0.1:4766', listed), origin);
   }
 });

@@ -3,14 +3,14 @@ import { BlockList, isIP, type Socket } from 'node:net';
 
 const LOOPBACK_HOSTS = ['localhost', '127.0.0.1', '[::1]'];
 
-/** Who is at the other end: the right-most hop that is not a proxy of ours, so that nobody can claim another's address. */
-export function clientAddress(request: IncomingMessage, trusted: BlockList | undefined): string {
-  const peer = plainAddress(request.socket.remoteAddress ?? 'unknown');
+/** Returns the right-most hop that is not a trusted proxy, because a client can forge every hop to its left. */
+export function resolveClientAddress(request: IncomingMessage, trusted: BlockList | undefined): string {
+  const peer = unmapIpv4(request.socket.remoteAddress ?? 'unknown');
   const forwarded = request.headers['x-forwarded-for'];
   if (!trusted || forwarded === undefined || !isTrusted(trusted, peer)) return peer;
   const hops = String(forwarded)
     .split(',')
-    .map((hop) => plainAddress(hop.trim()));
+    .map((hop) => unmapIpv4(hop.trim()));
   let client = peer;
   for (const hop of hops.reverse()) {
     if (isIP(hop) === 0) break;
@@ -20,20 +20,20 @@ export function clientAddress(request: IncomingMessage, trusted: BlockList | und
   return client;
 }
 
-/** Who is at the other end of a socket; undefined for a proxy of ours, behind which there are many. */
-export function peerAddress(socket: Socket, trusted: BlockList | undefined): string | undefined {
-  const peer = plainAddress(socket.remoteAddress ?? 'unknown');
+/** Returns the remote address of a socket; undefined for a trusted proxy, which carries many clients. */
+export function getPeerAddress(socket: Socket, trusted: BlockList | undefined): string | undefined {
+  const peer = unmapIpv4(socket.remoteAddress ?? 'unknown');
   return trusted && isTrusted(trusted, peer) ? undefined : peer;
 }
 
-/** Undefined when nothing is trusted. An entry is an address or a range such as `10.0.0.0/8`. */
-export function trustedList(entries: readonly string[]): BlockList | undefined {
+/** An entry is an address or a range such as `10.0.0.0/8`. Returns undefined for an empty list. */
+export function parseTrustedProxies(entries: readonly string[]): BlockList | undefined {
   if (entries.length === 0) return undefined;
   const list = new BlockList();
   for (const entry of entries) {
     const [address = '', bits] = entry.split('/');
     const version = isIP(address);
-    if (version === 0) continue; // not trusted
+    if (version === 0) continue; // an invalid entry is ignored
     const family = version === 6 ? 'ipv6' : 'ipv4';
     if (bits === undefined) list.addAddress(address, family);
     else if (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 6 ? 128 : 32)) list.addSubnet(address, Number(bits), family);
@@ -46,8 +46,8 @@ function isTrusted(trusted: BlockList, address: string): boolean {
   return version !== 0 && trusted.check(address, version === 6 ? 'ipv6' : 'ipv4');
 }
 
-/** An IPv4 address looks the same whichever socket it came through. */
-function plainAddress(address: string): string {
+/** Turns an IPv4-mapped IPv6 address into plain IPv4. */
+function unmapIpv4(address: string): string {
   return address.startsWith('::ffff:') && isIP(address.slice(7)) === 4 ? address.slice(7) : address;
 }
 
@@ -55,23 +55,23 @@ export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || host === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(host);
 }
 
-/** What may stand in `Host` while only this machine can reach the edge: a page that rebinds its own name to us is turned away. */
-export function allowedHosts(host: string, origins: readonly string[]): ReadonlySet<string> | undefined {
+/** The allowed `Host` names while the gateway listens on loopback, as protection against DNS rebinding. Undefined beyond loopback. */
+export function getAllowedHosts(host: string, origins: readonly string[]): ReadonlySet<string> | undefined {
   if (!isLoopback(host)) return undefined;
-  return new Set([...LOOPBACK_HOSTS, host, ...origins.map(hostOfOrigin)]);
+  return new Set([...LOOPBACK_HOSTS, host, ...origins.map(getOriginHost)]);
 }
 
-/** Without the port; undefined for what is no host. */
-export function hostName(header: string | undefined): string | undefined {
+/** The host without its port; undefined for an invalid header. */
+export function parseHostName(header: string | undefined): string | undefined {
   return header === undefined ? undefined : /^(\[[0-9a-fA-F:.]+\]|[^:/@\s]+)(?::\d{1,5})?$/.exec(header)?.[1]?.toLowerCase();
 }
 
-function hostOfOrigin(origin: string): string {
+function getOriginHost(origin: string): string {
   return URL.canParse(origin) ? new URL(origin).hostname : origin;
 }
 
-/** A page of ours, or of an origin that is listed. */
-export function originAllowed(origin: string, host: string | undefined, listed: readonly string[]): boolean {
+/** Whether an origin is the gateway's own or listed. */
+export function isOriginAllowed(origin: string, host: string | undefined, listed: readonly string[]): boolean {
   if (listed.includes(origin)) return true;
   return host !== undefined && URL.canParse(origin) && new URL(origin).host === host.toLowerCase();
 }

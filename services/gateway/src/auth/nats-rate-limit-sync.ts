@@ -1,33 +1,33 @@
 import type { Bus } from '@switchyard/bus';
 import { subjects } from '@switchyard/contracts';
 import { mintId } from '@switchyard/security';
-import { readCounts, TELL_EVERY_MS, type Telling, type Told } from './rate-limit-sync.ts';
+import { parseCounts, SYNC_INTERVAL_MS, type RateLimitSync, type CounterReplication } from './rate-limit-sync.ts';
 
-/** Tells the others by a message to all. While the bus is away nobody is told. */
-export function tellOverBus(bus: Bus, { draw, hear }: Told): Telling {
+/** Publishes local counts to the other gateways over the bus. Counts taken while the bus is disconnected are not sent. */
+export function syncRateLimitsOverBus(bus: Bus, { takeDelta, applyRemote }: CounterReplication): RateLimitSync {
   const from = mintId('gw');
-  /** How its own messages begin, which come back to it. */
-  const own = `{"from":"${from}"`;
-  let telling: NodeJS.Timeout | undefined;
+  /** The prefix of this gateway's own messages, which it receives too. */
+  const ownPrefix = `{"from":"${from}"`;
+  let timer: NodeJS.Timeout | undefined;
 
-  function tell(): void {
-    const counts = draw();
-    telling = counts === undefined ? undefined : setTimeout(tell, TELL_EVERY_MS).unref();
+  function publish(): void {
+    const counts = takeDelta();
+    timer = counts === undefined ? undefined : setTimeout(publish, SYNC_INTERVAL_MS).unref();
     if (counts !== undefined && bus.connected()) bus.publish(subjects.counted, Buffer.from(JSON.stringify({ from, ...counts })));
   }
 
-  const heard = bus.subscribe(subjects.counted, ({ data }) => {
+  const subscription = bus.subscribe(subjects.counted, ({ data }) => {
     const text = Buffer.from(data).toString();
-    if (text.startsWith(own)) return;
-    const counts = readCounts(text);
-    if (counts !== undefined) hear(counts, 0);
+    if (text.startsWith(ownPrefix)) return;
+    const counts = parseCounts(text);
+    if (counts !== undefined) applyRemote(counts, 0);
   });
 
   return {
-    due: () => void (telling ??= setTimeout(tell, TELL_EVERY_MS).unref()),
+    schedule: () => void (timer ??= setTimeout(publish, SYNC_INTERVAL_MS).unref()),
     [Symbol.dispose]() {
-      clearTimeout(telling);
-      heard.unsubscribe();
+      clearTimeout(timer);
+      subscription.unsubscribe();
     },
   };
 }

@@ -3,17 +3,17 @@ import { isLoopback } from './client-address.ts';
 
 const EVERY_ADDRESS = new Set(['0.0.0.0', '::', '[::]']);
 
-/** What it means to listen beyond this machine without TLS, and what to do; undefined where there is nothing to say. */
+/** Warns about listening beyond loopback without TLS, with the remedy. Undefined for loopback, TLS and `allowInsecureHttp`. */
 export function describeExposure({
   host,
   tls,
   allowInsecureHttp,
 }: Pick<Sections['gateway'], 'host' | 'tls' | 'allowInsecureHttp'>): string | undefined {
   if (tls || allowInsecureHttp || isLoopback(host)) return undefined;
-  const where = EVERY_ADDRESS.has(host) ? 'this machine, on any of its networks,' : host;
+  const where = EVERY_ADDRESS.has(host) ? 'all network interfaces' : host;
   return (
-    `whoever can reach ${where} can reach the gateway, and tokens and answers travel in clear text. ` +
-    'Set gateway.tls, let a proxy in front of it end TLS, or listen on this machine alone: SWITCHYARD_HOST=127.0.0.1. ' +
-    'gateway.allowInsecureHttp: true silences this.'
+    `the gateway listens on ${where} without TLS: tokens and responses travel in clear text. ` +
+    'Set gateway.tls, terminate TLS in a proxy, or listen on loopback: SWITCHYARD_HOST=127.0.0.1. ' +
+    'gateway.allowInsecureHttp: true disables this warning.'
   );
 }

@@ -24,7 +24,7 @@ for (const [url, left, token] of [
   });
 }
 
-test('a ticket leaves the address as a token does', () => {
+test('removes a ticket from the URL like a token', () => {
   for (const [url, left] of [
     ['/ws?ticket=a&b=2', '/ws?b=2'],
     ['/ws?token=x&%74icket=a', '/ws'],
@@ -35,7 +35,7 @@ test('a ticket leaves the address as a token does', () => {
   }
 });
 
-test('no secret is ever logged, not even at trace', async () => {
+test('never logs a secret, even at level trace', async () => {
   const lines: string[] = [];
   const destination = new Writable({
     write(chunk, _encoding, done) {

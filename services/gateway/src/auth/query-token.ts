@@ -3,13 +3,13 @@ import type { IncomingMessage } from 'node:http';
 const tokens = new WeakMap<object, string>();
 const tickets = new WeakMap<object, string>();
 
-/** Takes `?token=` and `?ticket=` out of the URL before anything can log them. */
+/** Removes `?token=` and `?ticket=` from the URL before the URL can be logged. */
 export function hideQueryToken(request: IncomingMessage): void {
   const url = request.url ?? '';
   const question = url.indexOf('?');
   if (question < 0) return;
   const text = url.slice(question + 1);
-  if (!/token|ticket|%/.test(text)) return; // the name itself may be percent-encoded
+  if (!/token|ticket|%/.test(text)) return; // a percent sign may hide the name
   const query = new URLSearchParams(text);
   const [token, ticket] = [query.get('token'), query.get('ticket')];
   if (token === null && ticket === null) return;

@@ -2,16 +2,16 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SECRETS, startTestGateway } from '../gateway.fixture.ts';
 import { createRateLimiter } from './rate-limits.ts';
-import { rateHeaders } from './rate-limit-headers.ts';
+import { createRateLimitHeaders } from './rate-limit-headers.ts';
 
 const told = ({ headers }: Response) => ['limit', 'remaining', 'reset'].map((name) => headers.get(`x-ratelimit-${name}-requests`));
 const rateLimit = { maxRequests: 3, windowMs: 60_000 };
 
-test('the time is until all of the rate is there again', () => {
+test('the reset time is the time until the whole window is free', () => {
   let now = 0;
   const limiter = createRateLimiter({ now: () => now });
   const rate = { max: 5, windowMs: 90_000 };
-  const values = () => rateHeaders(limiter, 'a', rate).filter((_, at) => at % 2 === 1);
+  const values = () => createRateLimitHeaders(limiter, 'a', rate).filter((_, at) => at % 2 === 1);
   assert.deepEqual(values(), ['5', '5', '0s']);
   limiter.take('a', rate);
   assert.deepEqual(values(), ['5', '4', '1m30s']);
@@ -25,7 +25,7 @@ test('the time is until all of the rate is there again', () => {
   assert.deepEqual(values(), ['5', '5', '0s']);
 });
 
-test('every answer on /v1 says how much of the rate is left, in front of Fastify and behind it', async () => {
+test('every /v1 response has the x-ratelimit headers, on pre-Fastify routes and on Fastify routes', async () => {
   await using gateway = await startTestGateway({ settings: { rateLimit } });
   const ask = { token: SECRETS.rpc };
   const answers = [
@@ -43,7 +43,7 @@ test('every answer on /v1 says how much of the rate is left, in front of Fastify
   );
 });
 
-test('whoever has used it up is told so in each of the ways that clients read', async () => {
+test('a 429 has the retry headers of all client conventions', async () => {
   await using gateway = await startTestGateway({ settings: { rateLimit: { ...rateLimit, maxRequests: 1 } } });
   await gateway.post('/v1/responses', '{}', { token: SECRETS.rpc });
   for (const path of ['/v1/responses', '/v1/chat/completions']) {
@@ -56,7 +56,7 @@ test('whoever has used it up is told so in each of the ways that clients read', 
   }
 });
 
-test('what succeeds says it too, and a stream; other routes say nothing of it', async () => {
+test('successful responses and streams have the headers, and other routes do not', async () => {
   await using gateway = await startTestGateway({
     settings: { rateLimit },
     handlers: {

@@ -2,22 +2,22 @@ import type { Rate } from '@switchyard/cache';
 import type { RateLimiter } from './rate-limits.ts';
 
 /**
- * Where a client stands against its rate of requests, as clients of `/v1` know it: names and values in turn. The time is until all of
- * the rate is there again. Other gateways may have let something through that is not heard of here yet.
+ * The `x-ratelimit-*` headers of `/v1`, as alternating names and values. The reset time is the time until the whole window is free.
+ * Counts of other gateways may be missing for up to one sync interval.
  */
-export function rateHeaders(requests: RateLimiter, key: string, rate: Rate): string[] {
+export function createRateLimitHeaders(requests: RateLimiter, key: string, rate: Rate): string[] {
   return [
     'x-ratelimit-limit-requests',
     String(rate.max),
     'x-ratelimit-remaining-requests',
-    String(requests.left(key, rate)),
+    String(requests.getRemaining(key, rate)),
     'x-ratelimit-reset-requests',
-    duration(requests.clearIn(key, rate)),
+    formatDuration(requests.getResetMs(key, rate)),
   ];
 }
 
-/** `0s`, `59s`, `1m0s`: never less than is left. */
-function duration(ms: number): string {
+/** Formats as `0s`, `59s`, `1m0s`, rounded up. */
+function formatDuration(ms: number): string {
   const seconds = Math.ceil(ms / 1_000);
   return seconds < 60 ? `${seconds}s` : `${Math.floor(seconds / 60)}m${seconds % 60}s`;
 }

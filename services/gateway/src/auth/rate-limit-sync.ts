@@ -1,71 +1,76 @@
 import { MAX, maxKeys } from '@switchyard/contracts';
 import { z } from 'zod';
-import type { Limits } from './rate-limits.ts';
+import type { RateLimits } from './rate-limits.ts';
 
-/** How much was let through, by window and key. */
-export type Counts = Record<keyof Limits, Record<string, number>>;
+/** Accepted requests by window and key. */
+export type RateLimitCounts = Record<keyof RateLimits, Record<string, number>>;
 
-/** What a way to tell the others is given. */
-export interface Told {
-  /** Takes what the others have not been told yet; undefined when there is nothing. */
-  draw: () => Counts | undefined;
-  hear: (counts: Counts, ageMs: number) => void;
+/** Connects the local counters to a sync transport. */
+export interface CounterReplication {
+  /** Takes the counts not yet sent to the other gateways; undefined when there are none. */
+  takeDelta: () => RateLimitCounts | undefined;
+  applyRemote: (counts: RateLimitCounts, ageMs: number) => void;
 }
 
-/** One way to tell the others. */
-export interface Telling extends Disposable {
-  /** There is something to tell. */
-  due: () => void;
+/** A transport that exchanges counts with the other gateways. */
+export interface RateLimitSync extends Disposable {
+  /** Schedules a transmission of pending counts. */
+  schedule: () => void;
 }
 
-/** How long a replica keeps to itself what it let through. */
-export const TELL_EVERY_MS = 50;
-/** Of one window, at once; the rest comes with the next. */
-const MOST_KEYS = 500;
+/** Interval at which a gateway sends its counts. */
+export const SYNC_INTERVAL_MS = 50;
+/** Keys per window in one message; the remaining keys follow in the next message. */
+const MAX_KEYS_PER_MESSAGE = 500;
 
-const Amounts = z.record(z.string().max(MAX.line), z.int().positive()).check(maxKeys(MOST_KEYS));
-/** What an earlier version does not write is nothing. */
-export const Written = z.object({ requests: Amounts, messages: Amounts, authFailures: Amounts, toolCalls: Amounts.default({}) });
+const Amounts = z.record(z.string().max(MAX.line), z.int().positive()).check(maxKeys(MAX_KEYS_PER_MESSAGE));
+/** Earlier versions send no `toolCalls`. */
+export const RateLimitMessage = z.object({ requests: Amounts, messages: Amounts, authFailures: Amounts, toolCalls: Amounts.default({}) });
 
-/** What another gateway wrote; undefined where it is of a version that writes something else. */
-export function readCounts(text: string): Counts | undefined {
+/** Parses the message of another gateway; undefined when its version uses another format. */
+export function parseCounts(text: string): RateLimitCounts | undefined {
   try {
-    return Written.safeParse(JSON.parse(text)).data;
+    return RateLimitMessage.safeParse(JSON.parse(text)).data;
   } catch {
     return undefined;
   }
 }
 
-/** What was let through here, and the others have not been told. */
-export interface Untold {
-  add(limit: keyof Limits, key: string, amount: number): void;
-  /** Takes out as much as is told at once; undefined when there is nothing. */
-  draw(): Counts | undefined;
+/** Counts not yet sent to the other gateways. */
+export interface PendingCounts {
+  add(limit: keyof RateLimits, key: string, amount: number): void;
+  /** Takes the counts for one message; undefined when there are none. */
+  takeDelta(): RateLimitCounts | undefined;
 }
 
-export function createUntold(): Untold {
-  const untold = { requests: nothing(), messages: nothing(), authFailures: nothing(), toolCalls: nothing() };
+export function createPendingCounts(): PendingCounts {
+  const pending = { requests: newCounter(), messages: newCounter(), authFailures: newCounter(), toolCalls: newCounter() };
   return {
     add(limit, key, amount) {
-      const amounts = untold[limit];
+      const amounts = pending[limit];
       amounts.set(key, (amounts.get(key) ?? 0) + amount);
     },
-    draw() {
-      const { requests, messages, authFailures, toolCalls } = untold;
+    takeDelta() {
+      const { requests, messages, authFailures, toolCalls } = pending;
       if (requests.size + messages.size + authFailures.size + toolCalls.size === 0) return undefined;
-      return { requests: take(requests), messages: take(messages), authFailures: take(authFailures), toolCalls: take(toolCalls) };
+      return {
+        requests: takeEntries(requests),
+        messages: takeEntries(messages),
+        authFailures: takeEntries(authFailures),
+        toolCalls: takeEntries(toolCalls),
+      };
     },
   };
 }
 
-function nothing(): Map<string, number> {
+function newCounter(): Map<string, number> {
   return new Map();
 }
 
-function take(amounts: Map<string, number>): Record<string, number> {
+function takeEntries(amounts: Map<string, number>): Record<string, number> {
   const taken: [string, number][] = [];
   for (const entry of amounts) {
-    if (taken.length === MOST_KEYS) break;
+    if (taken.length === MAX_KEYS_PER_MESSAGE) break;
     taken.push(entry);
     amounts.delete(entry[0]);
   }

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createGauge, createRateLimiter } from './rate-limits.ts';
 
-describe('a limiter of many keys', () => {
+describe('createRateLimiter', () => {
   const rate = { max: 1, windowMs: 1_000 };
 
-  test('counts each key alone', () => {
+  test('counts each key separately', () => {
     const limiter = createRateLimiter({ now: () => 0 });
     assert.equal(limiter.take('a', rate), 0);
     assert.equal(limiter.take('b', rate), 0);
@@ -21,11 +21,11 @@ describe('a limiter of many keys', () => {
       if (i % 1_000 === 0) limiter.take('active', rate);
     }
     assert.equal(limiter.size, 50_000);
-    assert.deepEqual([limiter.left('quiet', rate), limiter.left('active', rate)], [1, 0]);
+    assert.deepEqual([limiter.getRemaining('quiet', rate), limiter.getRemaining('active', rate)], [1, 0]);
   });
 });
 
-test('a gauge counts what is open', () => {
+test('createGauge counts added and removed keys', () => {
   const gauge = createGauge();
   gauge.add('a');
   gauge.add('a');

@@ -4,16 +4,16 @@ import { LRUCache } from 'lru-cache';
 
 /** A sliding window per key. */
 export interface RateLimiter {
-  /** As `take`, for one key. */
+  /** Counts one event and returns 0, or returns the milliseconds to wait. */
   take(key: string, rate: Rate): number;
-  /** As `take`, for a batch of which one call was counted already. */
-  takeRest(key: string, rate: Rate, calls: number): number;
-  /** Counts what was let through elsewhere, also beyond the rate. */
-  add(key: string, rate: Rate, elsewhere: { amount: number; ageMs: number }): void;
-  /** How many events `key` may still have now. */
-  left(key: string, rate: Rate): number;
-  /** In how many milliseconds nothing of `key` is counted any more. */
-  clearIn(key: string, rate: Rate): number;
+  /** Counts the calls of a batch beyond the first, which was counted already. Infinity when the batch exceeds the rate by itself. */
+  takeRemaining(key: string, rate: Rate, calls: number): number;
+  /** Counts events accepted by another gateway, even beyond the rate. */
+  addRemote(key: string, rate: Rate, remote: { amount: number; ageMs: number }): void;
+  /** The events left in the window of `key`. */
+  getRemaining(key: string, rate: Rate): number;
+  /** The milliseconds until the window of `key` is empty. */
+  getResetMs(key: string, rate: Rate): number;
   readonly size: number;
 }
 
@@ -22,42 +22,42 @@ const MAX_KEYS = 50_000;
 
 export interface RateLimiterOptions {
   now?: () => number;
-  /** Told of everything that is let through here. */
+  /** Called for every accepted event. */
   onTaken?: (key: string, amount: number) => void;
 }
 
 export function createRateLimiter({ now = () => performance.now(), onTaken = () => undefined }: RateLimiterOptions = {}): RateLimiter {
   const windows = new LRUCache<string, Window>({ maxSize: MAX_KEYS, sizeCalculation: () => 1 });
 
-  function windowOf(key: string): Window {
+  function getWindow(key: string): Window {
     let window = windows.get(key);
     if (window === undefined) windows.set(key, (window = newWindow()));
     return window;
   }
 
-  function takeHere(key: string, rate: Rate, amount: number): number {
-    const wait = take(windowOf(key), rate, now(), amount);
+  function takeLocal(key: string, rate: Rate, amount: number): number {
+    const wait = take(getWindow(key), rate, now(), amount);
     if (wait === 0) onTaken(key, amount);
     return wait;
   }
 
   return {
-    take: (key, rate) => takeHere(key, rate, 1),
-    takeRest: (key, rate, calls) => (calls > rate.max ? Number.POSITIVE_INFINITY : takeHere(key, rate, calls - 1)),
-    add(key, rate, { amount, ageMs }) {
+    take: (key, rate) => takeLocal(key, rate, 1),
+    takeRemaining: (key, rate, calls) => (calls > rate.max ? Number.POSITIVE_INFINITY : takeLocal(key, rate, calls - 1)),
+    addRemote(key, rate, { amount, ageMs }) {
       if (ageMs >= rate.windowMs) return;
-      const window = windowOf(key);
+      const window = getWindow(key);
       expire(window, now() - rate.windowMs);
-      // Runs stand in their order: what is heard late counts as if it were no older than the newest of them.
+      // A window keeps its runs in order, so a late count gets at least the time of the newest run.
       record(window, rate, Math.max(now() - ageMs, window.lasts.at(-1) ?? Number.NEGATIVE_INFINITY), amount);
     },
-    left(key, rate) {
+    getRemaining(key, rate) {
       const window = windows.get(key);
       if (!window) return rate.max;
       expire(window, now() - rate.windowMs);
       return Math.max(0, rate.max - window.total);
     },
-    clearIn(key, { windowMs }) {
+    getResetMs(key, { windowMs }) {
       const newest = windows.get(key)?.lasts.at(-1);
       return newest === undefined ? 0 : Math.max(0, newest + windowMs - now());
     },
@@ -67,7 +67,7 @@ export function createRateLimiter({ now = () => performance.now(), onTaken = () 
   };
 }
 
-/** Counters of open things, for caps on connections. */
+/** Counts open connections per key. */
 export interface Gauge {
   count(key: string): number;
   add(key: string): void;
@@ -87,14 +87,14 @@ export function createGauge(): Gauge {
   };
 }
 
-/** How often a token may call one tool over MCP, unless it says otherwise of itself. */
-export const TOOL_CALLS: Rate = { max: 30, windowMs: 60_000 };
+/** Default rate of one token for one tool over MCP. */
+export const DEFAULT_TOOL_CALL_RATE: Rate = { max: 30, windowMs: 60_000 };
 
-/** What the edge counts. The rates come with each call, so that a changed setting is in force at once. */
-export interface Limits {
+/** The rate limits of the gateway. Each call passes its rate, so that a changed setting applies at once. */
+export interface RateLimits {
   /** HTTP requests, by client or address. */
   requests: RateLimiter;
-  /** Messages over WebSockets, by client: a client has one window, however many connections. */
+  /** WebSocket messages, by client. All connections of a client share one window. */
   messages: RateLimiter;
   /** Failed authentications, by address. */
   authFailures: RateLimiter;
@@ -102,9 +102,9 @@ export interface Limits {
   toolCalls: RateLimiter;
 }
 
-/** `onTaken` is told of everything that is let through here. */
-export function createLimits(onTaken: (limit: keyof Limits, key: string, amount: number) => void = () => undefined): Limits {
-  const limiter = (limit: keyof Limits): RateLimiter => createRateLimiter({ onTaken: (key, amount) => onTaken(limit, key, amount) });
+/** `onTaken` is called for every accepted event. */
+export function createRateLimits(onTaken: (limit: keyof RateLimits, key: string, amount: number) => void = () => undefined): RateLimits {
+  const limiter = (limit: keyof RateLimits): RateLimiter => createRateLimiter({ onTaken: (key, amount) => onTaken(limit, key, amount) });
   return {
     requests: limiter('requests'),
     messages: limiter('messages'),
@@ -113,10 +113,10 @@ export function createLimits(onTaken: (limit: keyof Limits, key: string, amount:
   };
 }
 
-/** The rate of each window, as it is set now. */
-export const rates: Record<keyof Limits, (gateway: Sections['gateway']) => Rate> = {
+/** The configured rate of each window. */
+export const rates: Record<keyof RateLimits, (gateway: Sections['gateway']) => Rate> = {
   requests: ({ rateLimit: { maxRequests: max, windowMs } }) => ({ max, windowMs }),
   messages: ({ wsMessageRateLimit: { maxMessages: max, windowMs } }) => ({ max, windowMs }),
   authFailures: ({ authFailures: { maxFailures: max, windowMs } }) => ({ max, windowMs }),
-  toolCalls: () => TOOL_CALLS,
+  toolCalls: () => DEFAULT_TOOL_CALL_RATE,
 };

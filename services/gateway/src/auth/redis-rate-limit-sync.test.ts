@@ -51,7 +51,7 @@ async function refusedSoon(to: TestGateway, token?: string): Promise<void> {
   assert.ok(through < MAX / 2, `${through} were let through`);
 }
 
-test('what one gateway lets through counts at the other, and at one that starts later', async (t) => {
+test('counts of one gateway reach the other and a gateway that starts later', async (t) => {
   const [a, b] = [await gateway(t), await gateway(t)];
   assert.equal(await letThrough(a, MAX), MAX);
   await refusedSoon(b);
@@ -60,7 +60,7 @@ test('what one gateway lets through counts at the other, and at one that starts 
   assert.equal(await letThrough(late, 3), 0, 'it knows from the start');
 });
 
-test('a Redis that is killed under load changes no answer; each gateway counts alone until it is back', async (t) => {
+test('requests succeed while Redis is killed, and each gateway counts alone until it is back', async (t) => {
   const mine = await ownRedis(t);
   const [a, b] = [await gateway(t, mine), await gateway(t, mine)];
   assert.equal(await letThrough(a, MAX / 2), MAX / 2);
@@ -81,7 +81,7 @@ test('a Redis that is killed under load changes no answer; each gateway counts a
   await refusedSoon(late, SECRETS.rpc);
 });
 
-test('no request waits for a Redis that stalls', async (t) => {
+test('requests do not wait for a stalled Redis', async (t) => {
   const mine = await ownRedis(t);
   const a = await gateway(t, mine);
   mine.pause();

@@ -1,37 +1,37 @@
 import type { Cache } from '@switchyard/cache';
-import { readCounts, TELL_EVERY_MS, type Telling, type Told } from './rate-limit-sync.ts';
+import { parseCounts, SYNC_INTERVAL_MS, type RateLimitSync, type CounterReplication } from './rate-limit-sync.ts';
 
-/** Whoever starts learns of what happened so lately; windows are rarely longer. */
-const KEEP_MS = 60_000;
+/** History that a starting gateway reads. Windows are rarely longer. */
+const HISTORY_TTL_MS = 60_000;
 
 /**
- * Tells the others by notes in the cache, and looks for theirs. A gateway that starts reads what the others told before, and one that
- * was cut off what it missed. While the server of the cache is away nobody is told, and nobody waits for it but the next look.
+ * Exchanges counts with the other gateways through Redis. A gateway that starts or reconnects reads the counts of the last minute.
+ * While Redis is unavailable counts are not exchanged, and requests do not wait for it.
  */
-export async function tellOverCache(cache: Cache, { draw, hear }: Told): Promise<Telling> {
-  const board = cache.board(['counted'], KEEP_MS);
-  let looking: NodeJS.Timeout | undefined;
+export async function syncRateLimitsOverCache(cache: Cache, { takeDelta, applyRemote }: CounterReplication): Promise<RateLimitSync> {
+  const board = cache.board(['counted'], HISTORY_TTL_MS);
+  let timer: NodeJS.Timeout | undefined;
   let ended = false;
 
   async function exchange(): Promise<void> {
-    const counts = draw();
+    const counts = takeDelta();
     for (const { text, ageMs } of await board.exchange(counts === undefined ? undefined : JSON.stringify(counts))) {
-      const told = readCounts(text);
-      if (told !== undefined && !ended) hear(told, ageMs);
+      const received = parseCounts(text);
+      if (received !== undefined && !ended) applyRemote(received, ageMs);
     }
   }
 
-  async function go(): Promise<void> {
+  async function run(): Promise<void> {
     await exchange();
-    if (!ended) looking = setTimeout(() => void go(), TELL_EVERY_MS).unref();
+    if (!ended) timer = setTimeout(() => void run(), SYNC_INTERVAL_MS).unref();
   }
 
-  await go();
+  await run();
   return {
-    due: () => undefined, // it looks anyway
+    schedule: () => undefined, // the timer runs all the time
     [Symbol.dispose]() {
       ended = true;
-      clearTimeout(looking);
+      clearTimeout(timer);
     },
   };
 }

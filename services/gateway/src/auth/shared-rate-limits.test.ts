@@ -4,15 +4,15 @@ import { connectBus, createMemoryHub, type Bus } from '@switchyard/bus';
 import { subjects } from '@switchyard/contracts';
 import { silentLogger } from '@switchyard/telemetry';
 import { testSettings } from '../gateway.fixture.ts';
-import { rates, type Limits } from './rate-limits.ts';
-import { openSharedLimits } from './shared-rate-limits.ts';
+import { rates, type RateLimits } from './rate-limits.ts';
+import { openSharedRateLimits } from './shared-rate-limits.ts';
 
 const settings = testSettings({ rateLimit: { maxRequests: 3, windowMs: 60_000 } });
 const rate = rates.requests(settings.current.gateway);
 const authFailures = rates.authFailures(settings.current.gateway);
 
 /** Two gateways on one bus. */
-async function two(t: TestContext): Promise<{ a: Limits; b: Limits; bus: Bus }> {
+async function two(t: TestContext): Promise<{ a: RateLimits; b: RateLimits; bus: Bus }> {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const hub = createMemoryHub();
   const connect = async (): Promise<Bus> => {
@@ -20,8 +20,8 @@ async function two(t: TestContext): Promise<{ a: Limits; b: Limits; bus: Bus }> 
     t.after(() => bus.drain());
     return bus;
   };
-  const open = async (): Promise<Limits> => {
-    const limits = await openSharedLimits({ bus: await connect(), cache: undefined, settings });
+  const open = async (): Promise<RateLimits> => {
+    const limits = await openSharedRateLimits({ bus: await connect(), cache: undefined, settings });
     t.after(() => limits[Symbol.dispose]());
     return limits;
   };
@@ -34,34 +34,34 @@ async function told(t: TestContext): Promise<void> {
   await new Promise((resolve) => void setImmediate(resolve));
 }
 
-test('what one replica lets through counts at the others', async (t) => {
+test('counts of one replica reach the others', async (t) => {
   const { a, b } = await two(t);
   assert.equal(a.requests.take('acme.ci', rate), 0);
   await told(t);
-  for (const limits of [a, b]) assert.equal(limits.requests.left('acme.ci', rate), 2, 'once, also where it came from');
-  assert.equal(a.requests.takeRest('acme.ci', rate, 3), 0);
+  for (const limits of [a, b]) assert.equal(limits.requests.getRemaining('acme.ci', rate), 2, 'once, also where it came from');
+  assert.equal(a.requests.takeRemaining('acme.ci', rate, 3), 0);
   await told(t);
   assert.ok(b.requests.take('acme.ci', rate) > 0);
   assert.equal(b.requests.take('acme.other', rate), 0, 'another client has its own');
 });
 
-test('a client that turned to several at once is over its rate everywhere, and what is refused is not told', async (t) => {
+test('a client that used several replicas at once is limited on all, and refused requests are not sent', async (t) => {
   const { a, b } = await two(t);
   for (const limits of [a, b]) for (let n = 0; n < 2; n++) assert.equal(limits.requests.take('acme.ci', rate), 0, 'each for itself');
   await told(t);
   for (const limits of [a, b]) for (let n = 0; n < 5; n++) assert.ok(limits.requests.take('acme.ci', rate) > 0);
   await told(t);
-  for (const limits of [a, b]) assert.equal(limits.requests.left('acme.ci', { ...rate, max: 10 }), 6);
+  for (const limits of [a, b]) assert.equal(limits.requests.getRemaining('acme.ci', { ...rate, max: 10 }), 6);
 });
 
-test('failed authentications of an address count everywhere too', async (t) => {
+test('failed authentications of an address count on every replica', async (t) => {
   const { a, b } = await two(t);
   for (let n = 0; n < authFailures.max; n++) a.authFailures.take('192.0.2.1', authFailures);
   await told(t);
   assert.ok(b.authFailures.take('192.0.2.1', authFailures) > 0);
 });
 
-test('nobody is told of nothing, and of a flood in parts', async (t) => {
+test('sends no message without counts, and splits many keys over several messages', async (t) => {
   const { a, b, bus } = await two(t);
   const heard: number[] = [];
   bus.subscribe(subjects.counted, ({ data }) => {

@@ -27,7 +27,7 @@ const events = async (gateway: TestGateway, ticket: string, headers: Record<stri
   return response.status;
 };
 
-test('a ticket opens a WebSocket once, as whoever made it and no more', async () => {
+test('a ticket opens one WebSocket with the rights of its caller', async () => {
   await using gateway = await startTestGateway();
   const ticket = await ticketOf(gateway);
   const socket = await gateway.connect('', `/ws?ticket=${ticket}`);
@@ -37,7 +37,7 @@ test('a ticket opens a WebSocket once, as whoever made it and no more', async ()
   assert.equal((await again.closed).code, 4001);
 });
 
-test('a ticket opens a stream once, and what takes no token in its address not at all', async () => {
+test('a ticket opens one stream, and is refused where a query token is refused', async () => {
   await using gateway = await startTestGateway();
   const ticket = await ticketOf(gateway);
   assert.equal((await fetch(`${gateway.url}/api/agents?ticket=${ticket}`)).status, 401);
@@ -45,12 +45,12 @@ test('a ticket opens a stream once, and what takes no token in its address not a
   for (const bad of ['', 'ticket_x', `ticket_${'0'.repeat(22)}`, SECRETS.rpc]) assert.equal(await events(gateway, bad), 401, bad);
 });
 
-test('what a token may not, its ticket may not: mcp-client opens no stream', async () => {
+test('a ticket of an mcp-client token opens no stream', async () => {
   await using gateway = await startTestGateway();
   assert.equal(await events(gateway, await ticketOf(gateway, SECRETS.mcp)), 403);
 });
 
-test('a ticket ends with its token, and with what that was when it was made', async () => {
+test('a ticket ends when its token is revoked or rotated', async () => {
   await using gateway = await startTestGateway();
   const [revoked, rotated] = [
     { id: 'revoked', secret: 'a-secret-that-will-be-revoked-000001' },
@@ -64,7 +64,7 @@ test('a ticket ends with its token, and with what that was when it was made', as
   for (const ticket of tickets) assert.equal(await events(gateway, ticket), 401);
 });
 
-test('a socket that a ticket opened is closed when the token is revoked', async () => {
+test('closes a WebSocket opened by a ticket when the token is revoked', async () => {
   await using gateway = await startTestGateway();
   const secret = 'a-secret-that-will-be-revoked-000001';
   await gateway.putToken({ id: 'gone', secret, scopes: ['rpc'] });
@@ -75,17 +75,17 @@ test('a socket that a ticket opened is closed when the token is revoked', async 
   assert.equal((await socket.closed).code, 4001);
 });
 
-test('a ticket of one page is of no use to another, and used up by it', async () => {
+test('a ticket is refused for another origin and used up by the attempt', async () => {
   await using gateway = await startTestGateway();
   const [here, there] = [gateway.url, 'https://other.example'];
   gateway.settings.set({ corsOrigins: [there] });
   const ticket = await ticketOf(gateway, SECRETS.rpc, here);
   assert.deepEqual([await events(gateway, ticket, { origin: there }), await events(gateway, ticket, { origin: here })], [401, 401]);
   assert.equal(await events(gateway, await ticketOf(gateway, SECRETS.rpc, here), { origin: here }), 200);
-  assert.equal(await events(gateway, await ticketOf(gateway, SECRETS.rpc, here)), 200, 'browsers send no Origin within one');
+  assert.equal(await events(gateway, await ticketOf(gateway, SECRETS.rpc, here)), 200, 'browsers omit Origin for same-origin requests');
 });
 
-test('who guesses is told to wait, as with tokens', async () => {
+test('limits guesses of tickets like failed tokens', async () => {
   await using gateway = await startTestGateway();
   const guess = (): Promise<number> => events(gateway, `ticket_${'0'.repeat(22)}`);
   let status = await guess();
@@ -93,14 +93,14 @@ test('who guesses is told to wait, as with tokens', async () => {
   assert.equal(status, 429);
 });
 
-test('while nobody can say whose it is, a ticket is neither good nor bad', async () => {
+test('returns 503 for a ticket while the bus is lost', async () => {
   await using gateway = await startTestGateway();
   const ticket = await ticketOf(gateway);
   await gateway.loseBus();
   assert.equal(await events(gateway, ticket), 503);
 });
 
-test('a ticket stands in no line of the log', async () => {
+test('never logs a ticket', async () => {
   const lines: string[] = [];
   const destination = new Writable({
     write(chunk, _encoding, done) {
@@ -129,7 +129,7 @@ const TOKEN: TokenProjection = {
   ver: 1,
 };
 
-test('of all gateways that are shown a ticket at once one lets its holder in, and it ends after a minute', async (t: TestContext) => {
+test('one of several gateways accepts a ticket used at once, and a ticket expires after a minute', async (t: TestContext) => {
   const hub = createMemoryHub();
   const log = silentLogger();
   await using stack = new AsyncDisposableStack();
@@ -145,19 +145,19 @@ test('of all gateways that are shown a ticket at once one lets its holder in, an
     }),
   );
   const [{ tokens, tickets } = assert.fail()] = replicas;
-  const caller = tokens.byRecord('one') ?? assert.fail();
+  const caller = tokens.findByRecord('one') ?? assert.fail();
   for (let round = 0; round < 50; round += 1) {
-    const { ticket } = await tickets.make(caller, undefined);
-    const letIn: (Caller | undefined)[] = await Promise.all(replicas.map((replica) => replica.tickets.spend(ticket, undefined)));
+    const { ticket } = await tickets.issue(caller, undefined);
+    const letIn: (Caller | undefined)[] = await Promise.all(replicas.map((replica) => replica.tickets.redeem(ticket, undefined)));
     assert.equal(letIn.filter((one) => one !== undefined).length, 1);
   }
-  const { ticket, expiresAt } = await tickets.make(caller, undefined);
+  const { ticket, expiresAt } = await tickets.issue(caller, undefined);
   t.mock.timers.enable({ apis: ['Date'], now: expiresAt });
-  assert.equal(await tickets.spend(ticket, undefined), undefined);
+  assert.equal(await tickets.redeem(ticket, undefined), undefined);
   assert.equal(TICKETS_BUCKET.ttlMs, 60_000);
 });
 
-test('a ticket that is too old opens nothing, though the bucket has it still', async () => {
+test('refuses an expired ticket that is still in the bucket', async () => {
   await using gateway = await startTestGateway();
   const bucket = await gateway.bus.kv(TICKETS_BUCKET);
   const kept = { token: 'rpc', ver: 1, expiresAt: Date.now() + 60_000 };

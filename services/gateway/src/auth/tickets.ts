@@ -6,8 +6,8 @@ import type { Tokens } from './tokens.ts';
 import type { Caller } from '../request/caller.ts';
 
 const TICKET = /^ticket_[0-9A-Za-z]{22}$/;
-/** What the bucket has of a ticket. */
-export const KeptTicket = z.object({
+/** The bucket entry of a ticket. */
+export const StoredTicket = z.object({
   token: z.string().max(1_024),
   ver: z.int(),
   origin: z.string().max(1_024).optional(),
@@ -21,41 +21,41 @@ export interface Ticket {
   expiresAt: number;
 }
 
-/** Stand for a token once, for a minute, where a secret would stand in an address. They do what the token does, while it does. */
+/** One-time tickets that replace a token in a URL for one minute. A ticket has the rights of its token and ends with it. */
 export interface Tickets {
-  /** One of the caller's. Where a page asks, no page of another origin can use it. */
-  make(caller: Caller, origin: string | undefined): Promise<Ticket>;
+  /** Issues a ticket of the caller. With an origin, pages of another origin cannot use it. */
+  issue(caller: Caller, origin: string | undefined): Promise<Ticket>;
   /**
-   * Whose it is, and nobody's from then on, whichever gateway is asked. Undefined for what was used, is too old or was never made, and
-   * where its token is no more. Throws while the bus is away.
+   * Returns the caller and invalidates the ticket on every gateway. Undefined for a used, expired or unknown ticket, and when its token
+   * has ended. Throws while the bus is unavailable.
    */
-  spend(ticket: string, origin: string | undefined): Promise<Caller | undefined>;
+  redeem(ticket: string, origin: string | undefined): Promise<Caller | undefined>;
 }
 
-/** Only a ticket's hash is kept, so that whoever reads the bucket has none. */
-export async function openTickets({ bus, tokens }: { bus: Bus; tokens: Pick<Tokens, 'byRecord'> }): Promise<Tickets> {
+/** The bucket stores only the hash of a ticket, so that a reader of the bucket cannot use it. */
+export async function openTickets({ bus, tokens }: { bus: Bus; tokens: Pick<Tokens, 'findByRecord'> }): Promise<Tickets> {
   const bucket = await bus.kv(TICKETS_BUCKET);
-  const livesMs = TICKETS_BUCKET.ttlMs;
+  const ttlMs = TICKETS_BUCKET.ttlMs;
   return {
-    async make({ record: token, ver }, origin) {
+    async issue({ record: token, ver }, origin) {
       const ticket = mintId('ticket');
-      const expiresAt = Date.now() + livesMs;
-      const kept: z.infer<typeof KeptTicket> = { token, ver, expiresAt, ...(origin === undefined ? {} : { origin }) };
-      await bucket.put(hashToken(ticket), Buffer.from(JSON.stringify(kept)));
+      const expiresAt = Date.now() + ttlMs;
+      const stored: z.infer<typeof StoredTicket> = { token, ver, expiresAt, ...(origin === undefined ? {} : { origin }) };
+      await bucket.put(hashToken(ticket), Buffer.from(JSON.stringify(stored)));
       return { ticket, expiresAt };
     },
-    async spend(ticket, origin) {
+    async redeem(ticket, origin) {
       if (!TICKET.test(ticket)) return undefined;
       const key = hashToken(ticket);
       const entry = await bucket.get(key);
       if (entry?.value === undefined) return undefined;
-      const { data: kept } = KeptTicket.safeParse(JSON.parse(Buffer.from(entry.value).toString()));
-      if (kept === undefined || kept.expiresAt <= Date.now()) return undefined;
-      // Of all who come with it at once, one writes over the revision that all have read. Who comes from elsewhere has spent it too.
+      const { data: stored } = StoredTicket.safeParse(JSON.parse(Buffer.from(entry.value).toString()));
+      if (stored === undefined || stored.expiresAt <= Date.now()) return undefined;
+      // Of concurrent attempts one succeeds in updating the revision. An attempt from another origin uses the ticket up too.
       if ((await bucket.update(key, USED, entry.revision)) === undefined) return undefined;
-      if (kept.origin !== undefined && origin !== undefined && origin !== kept.origin) return undefined;
-      const caller = tokens.byRecord(kept.token);
-      return caller?.ver === kept.ver ? caller : undefined;
+      if (stored.origin !== undefined && origin !== undefined && origin !== stored.origin) return undefined;
+      const caller = tokens.findByRecord(stored.token);
+      return caller?.ver === stored.ver ? caller : undefined;
     },
   };
 }

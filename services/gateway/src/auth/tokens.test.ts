@@ -60,13 +60,13 @@ async function open(t: TestContext): Promise<Opened> {
 }
 
 describe('tokens', () => {
-  test('what a token may use goes with each of its calls', async (t) => {
+  test('the budgets of a token are part of its principal', async (t) => {
     const { tokens, put } = await open(t);
     await put({ budgets: { perHour: 10 } });
     assert.deepEqual(tokens.authenticate(SECRET)?.principal.budgets, { perHour: 10 });
   });
 
-  test('a known secret is its token, and no other is', async (t) => {
+  test('authenticates a known secret and no other', async (t) => {
     const { tokens, put } = await open(t);
     await put({ scopes: ['rpc', 'admin'] });
     const caller = tokens.authenticate(SECRET);
@@ -78,7 +78,7 @@ describe('tokens', () => {
     assert.equal(tokens.authenticate(''), undefined);
   });
 
-  test('what was there before is known at once', async (t) => {
+  test('knows the existing tokens when opened', async (t) => {
     const { bus, put } = await open(t);
     await put();
     await put({ id: 'bob', hash: hashToken(OTHER) });
@@ -86,10 +86,10 @@ describe('tokens', () => {
     await using late = await openTokens({ bus, log, onRevision: (revision) => revisions.push(revision) });
     assert.equal(late.authenticate(SECRET)?.tokenId, 'alice');
     assert.equal(late.authenticate(OTHER)?.tokenId, 'bob');
-    assert.deepEqual(revisions, [3], 'reported once, when all of it is in force');
+    assert.deepEqual(revisions, [3], 'reported once, after all tokens are applied');
   });
 
-  test('admin does not include rpc, the star includes both', async (t) => {
+  test('scope admin does not include rpc, and scope * includes both', async (t) => {
     const { tokens, put } = await open(t);
     await put({ scopes: ['admin'] });
     assert.deepEqual(tokens.authenticate(SECRET)?.may, { rpc: false, admin: true });
@@ -99,36 +99,36 @@ describe('tokens', () => {
     assert.deepEqual(tokens.authenticate(SECRET)?.may, { rpc: false, admin: false });
   });
 
-  test('a revoked token is refused, on connections that are open too', async (t) => {
+  test('refuses a revoked token, also for an authenticated caller', async (t) => {
     const { tokens, put, bucket, settled } = await open(t);
     await put();
     const caller = tokens.authenticate(SECRET);
-    assert.ok(caller && tokens.valid(caller));
+    assert.ok(caller && tokens.isValid(caller));
     await settled(await bucket.remove('default.alice'));
     assert.equal(tokens.authenticate(SECRET), undefined);
-    assert.equal(tokens.valid(caller), false);
+    assert.equal(tokens.isValid(caller), false);
   });
 
-  test('after a rotation the new secret is accepted and the old one is not', async (t) => {
+  test('accepts only the new secret after a rotation', async (t) => {
     const { tokens, put } = await open(t);
     await put();
     const before = tokens.authenticate(SECRET);
     await put({ hash: hashToken(OTHER), ver: 2 });
     assert.equal(tokens.authenticate(SECRET), undefined);
     assert.equal(tokens.authenticate(OTHER)?.ver, 2);
-    assert.ok(before && !tokens.valid(before));
+    assert.ok(before && !tokens.isValid(before));
   });
 
-  test('writing a token again as it is disturbs nobody', async (t) => {
+  test('keeps the caller when a token is rewritten unchanged', async (t) => {
     const { tokens, put } = await open(t);
     await put();
     const caller = tokens.authenticate(SECRET);
     await put();
-    assert.ok(caller && tokens.valid(caller));
+    assert.ok(caller && tokens.isValid(caller));
     assert.equal(tokens.authenticate(SECRET), caller);
   });
 
-  test('an expired token is refused', async (t) => {
+  test('refuses an expired token', async (t) => {
     const { tokens, put } = await open(t);
     const expiresAt = Date.now() + 60_000;
     await put({ expiresAt });
@@ -136,10 +136,10 @@ describe('tokens', () => {
     assert.ok(caller);
     t.mock.timers.enable({ apis: ['Date'], now: expiresAt });
     assert.equal(tokens.authenticate(SECRET), undefined);
-    assert.equal(tokens.valid(caller), false);
+    assert.equal(tokens.isValid(caller), false);
   });
 
-  test('an entry that cannot be read is nobody, and takes the place of what it replaced', async (t) => {
+  test('an invalid entry removes the token it replaces', async (t) => {
     const { tokens, put, bucket, settled } = await open(t);
     await put();
     await settled(await bucket.put('default.alice', Buffer.from('{"id":"alice"')));
@@ -148,23 +148,23 @@ describe('tokens', () => {
     assert.equal(tokens.authenticate(SECRET), undefined);
   });
 
-  test('nobody is let in once the watch has been lost for five seconds', async (t) => {
+  test('refuses all tokens after the watch has been lost for five seconds', async (t) => {
     const { tokens, put, lose } = await open(t);
     await put();
     const caller = tokens.authenticate(SECRET);
     assert.ok(caller);
     lose(Date.now() - 4_000);
-    assert.ok(tokens.authenticate(SECRET) && tokens.sound());
+    assert.ok(tokens.authenticate(SECRET) && tokens.areVerifiable());
     lose(Date.now() - 5_001);
     assert.equal(tokens.authenticate(SECRET), undefined);
-    assert.equal(tokens.valid(caller), false);
-    assert.equal(tokens.sound(), false);
-    assert.equal(tokens.ended(caller), false, 'it may be as good as before');
+    assert.equal(tokens.isValid(caller), false);
+    assert.equal(tokens.areVerifiable(), false);
+    assert.equal(tokens.hasEnded(caller), false, 'the token may still be valid');
     lose(undefined);
     assert.equal(tokens.authenticate(SECRET), caller);
   });
 
-  test('a bus that lost what it kept ends no token: nobody is let in until all were told anew, and then those that were not told are gone', async (t) => {
+  test('a bus that lost its data ends no token until all tokens are published again', async (t) => {
     const { bus, tokens, put, bucket, settled } = await open(t);
     await put();
     await put({ id: 'bob', hash: hashToken(OTHER) });
@@ -172,19 +172,19 @@ describe('tokens', () => {
     assert.ok(alice && bob);
     await Promise.all(['default.alice', 'default.bob', TOKENS_COMPLETE_KEY].map((key) => bucket.remove(key)));
     await put({ id: 'carol', hash: hashToken('c'.repeat(40)) });
-    assert.deepEqual([tokens.sound(), tokens.authenticate(SECRET), tokens.ended(alice)], [false, undefined, false]);
+    assert.deepEqual([tokens.areVerifiable(), tokens.authenticate(SECRET), tokens.hasEnded(alice)], [false, undefined, false]);
     await using late = await openTokens({ bus, log });
-    assert.equal(late.sound(), false, 'nor by who comes while it is so');
+    assert.equal(late.areVerifiable(), false, 'a gateway started meanwhile does not verify tokens either');
 
     await put();
     await settled(await bucket.put(TOKENS_COMPLETE_KEY, TOLD));
-    assert.deepEqual([tokens.authenticate(SECRET), tokens.ended(alice)], [alice, false]);
-    assert.deepEqual([tokens.authenticate(OTHER), tokens.ended(bob)], [undefined, true]);
-    assert.ok(late.sound() && late.authenticate(SECRET));
+    assert.deepEqual([tokens.authenticate(SECRET), tokens.hasEnded(alice)], [alice, false]);
+    assert.deepEqual([tokens.authenticate(OTHER), tokens.hasEnded(bob)], [undefined, true]);
+    assert.ok(late.areVerifiable() && late.authenticate(SECRET));
   });
 });
 
-test('the header is one bearer token of token68 characters', () => {
+test('bearerSecret accepts one bearer token of token68 characters', () => {
   assert.equal(bearerSecret('Bearer abc-._~+/09=='), 'abc-._~+/09==');
   assert.equal(bearerSecret('bearer abc'), 'abc');
   for (const header of [

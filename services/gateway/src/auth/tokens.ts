@@ -1,13 +1,5 @@
 import { encodePrincipal, type Bus } from '@switchyard/bus';
-import {
-  bucketKey,
-  hasScope,
-  TokenProjection,
-  TOKENS_BUCKET,
-  TOKENS_COMPLETE_KEY,
-  TokensCompleteMarker,
-  type Principal,
-} from '@switchyard/contracts';
+import { bucketKey, hasScope, TokenProjection, TOKENS_BUCKET, TOKENS_COMPLETE_KEY, TokensCompleteMarker, type Principal } from '@switchyard/contracts';
 import { hashToken } from '@switchyard/security';
 import { watchBucket } from '@switchyard/service-kit';
 import type { Logger } from '@switchyard/telemetry';
@@ -15,7 +7,7 @@ import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import type { Caller } from '../request/caller.ts';
 
-/** Nothing vouches for the tokens any more once their watch has been lost this long. */
+/** Tokens are not verifiable after the watch of their bucket has been lost for this long. */
 const STALE_AFTER_MS = 5_000;
 const Entry = z.union([TokensCompleteMarker, TokenProjection]);
 /** Secrets whose caller is cached, so that they are not hashed again. */
@@ -24,59 +16,59 @@ const MAX_VERIFIED_SECRETS = 10_000;
 const NEVER = Number.POSITIVE_INFINITY;
 
 export interface Tokens {
-  /** Who the secret belongs to; undefined when it is unknown, expired, or cannot be vouched for now. */
+  /** The caller of a secret; undefined when the secret is unknown or expired, or cannot be verified. */
   authenticate(secret: string): Caller | undefined;
-  /** Whose record it is, while their token is good. */
-  byRecord(record: string): Caller | undefined;
-  /** Whether a caller authenticated earlier still is who they were. */
-  valid(caller: Caller): boolean;
-  /** Whether the token is known to be no more: revoked, rotated, changed or expired. */
-  ended(caller: Caller): boolean;
-  /** Whether a stream to the caller may go on. Nothing flows while the bus is away, so it may outlast the loss of the watch. */
-  admits(caller: Caller): boolean;
-  /** Whether the tokens can be vouched for now. */
-  sound(): boolean;
-  /** Why nobody at all can be let in now; undefined while somebody can. */
-  outage(): string | undefined;
+  /** The caller of a bucket record while its token is valid. */
+  findByRecord(record: string): Caller | undefined;
+  /** Whether the token of an authenticated caller is still valid. */
+  isValid(caller: Caller): boolean;
+  /** Whether the token was revoked, rotated, changed or has expired. */
+  hasEnded(caller: Caller): boolean;
+  /** Whether a stream to the caller may continue. A stream outlasts the loss of the bus, because it carries nothing meanwhile. */
+  mayStream(caller: Caller): boolean;
+  /** Whether the known tokens are complete and current. */
+  areVerifiable(): boolean;
+  /** The reason why no token is accepted; undefined while tokens are accepted. */
+  describeOutage(): string | undefined;
 }
 
 export interface TokensOptions {
   bus: Bus;
   log: Logger;
-  /** Called with the first revision, and after each change is in force. */
+  /** Called with the first revision, and after each change is applied. */
   onRevision?: (revision: number) => void;
 }
 
-/** Keeps every live token in memory, current within milliseconds of a change. */
+/** Keeps every token in memory, within milliseconds of a change. */
 export async function openTokens({ bus, log, onRevision = () => undefined }: TokensOptions): Promise<Tokens & AsyncDisposable> {
   const watched = await watchBucket(bus, TOKENS_BUCKET, Entry, log);
-  const byKey = new Map<string, Known>();
+  const byKey = new Map<string, KnownToken>();
   const byHash = new Map<string, Caller>();
   const verified = new LRUCache<string, Caller>({ max: MAX_VERIFIED_SECRETS });
-  /** Keys that the bucket has no more, of which it is not known that their tokens are no more. */
+  /** Keys missing from the bucket whose tokens are not known to be removed. */
   const missing = new Set<string>();
-  let told = false;
+  let complete = false;
 
   function apply(key: string, projection: TokenProjection | undefined): void {
     const known = byKey.get(key);
     const text = projection && JSON.stringify(projection);
     if (known?.text === text) return;
     verified.clear();
-    if (known) forget(key, known);
+    if (known) drop(key, known);
     if (!projection || text === undefined) return;
     const caller = createCaller(key, projection);
     byKey.set(key, { text, hash: projection.hash, caller });
     byHash.set(projection.hash, caller);
   }
 
-  function forget(key: string, known: Known): void {
+  function drop(key: string, known: KnownToken): void {
     known.caller.live = false;
     byKey.delete(key);
     if (byHash.get(known.hash) === known.caller) byHash.delete(known.hash);
   }
 
-  function take(key: string, entry: z.infer<typeof Entry> | undefined): void {
-    if (key === TOKENS_COMPLETE_KEY) told = entry !== undefined;
+  function handleEntry(key: string, entry: z.infer<typeof Entry> | undefined): void {
+    if (key === TOKENS_COMPLETE_KEY) complete = entry !== undefined;
     else if (entry === undefined || 'told' in entry) missing.add(key);
     else {
       missing.delete(key);
@@ -84,38 +76,38 @@ export async function openTokens({ bus, log, onRevision = () => undefined }: Tok
     }
   }
 
-  /** A bus that lost what it kept loses the word that all was told, too. Then no token has ended because it is missing. */
-  function settle(): void {
-    if (told) {
+  /** A bus that lost its data has lost the completeness marker too. In that case a missing key does not end its token. */
+  function applyRemovals(): void {
+    if (complete) {
       for (const key of missing) apply(key, undefined);
       missing.clear();
     }
     onRevision(watched.revision);
   }
 
-  for (const [key, entry] of watched.entries) take(key, entry);
-  settle();
+  for (const [key, entry] of watched.entries) handleEntry(key, entry);
+  applyRemovals();
   watched.onChange((key, entry) => {
-    take(key, entry);
-    // All that is lost together is known by then.
-    queueMicrotask(settle);
+    handleEntry(key, entry);
+    // Entries lost together arrive in one batch, which is complete by then.
+    queueMicrotask(applyRemovals);
   });
 
-  function sound(): boolean {
-    if (!told) return false;
+  function areVerifiable(): boolean {
+    if (!complete) return false;
     const lost = watched.lostSince();
     return lost === undefined || Date.now() - lost < STALE_AFTER_MS;
   }
 
-  function ended({ live, expiresAt }: Caller): boolean {
+  function hasEnded({ live, expiresAt }: Caller): boolean {
     return !live || (expiresAt !== NEVER && expiresAt <= Date.now());
   }
 
-  function valid(caller: Caller): boolean {
-    return !ended(caller) && sound();
+  function isValid(caller: Caller): boolean {
+    return !hasEnded(caller) && areVerifiable();
   }
 
-  function find(secret: string): Caller | undefined {
+  function findCaller(secret: string): Caller | undefined {
     const seen = verified.get(secret);
     if (seen) return seen;
     const caller = byHash.get(hashToken(secret));
@@ -126,28 +118,28 @@ export async function openTokens({ bus, log, onRevision = () => undefined }: Tok
 
   return {
     authenticate(secret) {
-      const caller = find(secret);
-      return caller && valid(caller) ? caller : undefined;
+      const caller = findCaller(secret);
+      return caller && isValid(caller) ? caller : undefined;
     },
-    byRecord(record) {
+    findByRecord(record) {
       const caller = byKey.get(record)?.caller;
-      return caller && valid(caller) ? caller : undefined;
+      return caller && isValid(caller) ? caller : undefined;
     },
-    valid,
-    ended,
-    admits: (caller) => !ended(caller) && (sound() || !bus.connected()),
-    sound,
-    outage() {
-      if (byHash.size === 0) return 'no token is known: the secrets service has told none';
-      if (!told) return 'the secrets service has not told all tokens anew';
-      return sound() ? undefined : 'nothing vouches for the tokens';
+    isValid,
+    hasEnded,
+    mayStream: (caller) => !hasEnded(caller) && (areVerifiable() || !bus.connected()),
+    areVerifiable,
+    describeOutage() {
+      if (byHash.size === 0) return 'no token is known: the secrets service has published none';
+      if (!complete) return 'the secrets service has not published all tokens again';
+      return areVerifiable() ? undefined : 'the watch of the token bucket is lost';
     },
     [Symbol.asyncDispose]: () => watched[Symbol.asyncDispose](),
   };
 }
 
-/** What the bucket said last under a key. */
-interface Known {
+/** The last bucket entry of a key. */
+interface KnownToken {
   text: string;
   hash: string;
   caller: Caller;
@@ -155,8 +147,8 @@ interface Known {
 
 function createCaller(record: string, projection: TokenProjection): Caller {
   const { id, scopes, tenant, client, sessions, lenient, budgets, agents, mcpClient, ver, expiresAt } = projection;
-  const held = { ...(sessions === 'own' ? { sessions } : {}), ...(budgets && { budgets }), ...(agents && { agents }) };
-  const principal: Principal = { tenant, client, scopes, ...held };
+  const restrictions = { ...(sessions === 'own' ? { sessions } : {}), ...(budgets && { budgets }), ...(agents && { agents }) };
+  const principal: Principal = { tenant, client, scopes, ...restrictions };
   return {
     principal,
     encodedPrincipal: encodePrincipal(principal),
@@ -169,14 +161,14 @@ function createCaller(record: string, projection: TokenProjection): Caller {
     may: { rpc: hasScope(scopes, 'rpc'), admin: hasScope(scopes, 'admin') },
     ver,
     expiresAt: expiresAt ?? NEVER,
-    unfinished: 0,
+    incompleteBytes: 0,
     live: true,
   };
 }
 
 const BEARER = /^Bearer ([A-Za-z0-9\-._~+/]+=*)$/i;
 
-/** The secret in an `Authorization` header; undefined for anything but one well-formed bearer token. */
+/** The secret of an `Authorization` header; undefined unless the header is one well-formed bearer token. */
 export function bearerSecret(header: string | undefined): string | undefined {
   return header === undefined ? undefined : BEARER.exec(header)?.[1];
 }

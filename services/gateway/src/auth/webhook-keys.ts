@@ -3,26 +3,34 @@ import { ServiceError, type SecretRef } from '@switchyard/contracts';
 import { followSecrets, createSecretRecipient, type Settings } from '@switchyard/service-kit';
 import type { Logger } from '@switchyard/telemetry';
 
-/** What was not heard of, because the bus was away, holds for no longer. */
-const KEPT_MS = 30_000;
+/** Cache TTL, for changes that were missed while the bus was unavailable. */
+const CACHE_TTL_MS = 30_000;
 
-/** The keys that the configuration of webhooks names, kept in memory alone. */
-export interface HookKeys extends Disposable {
-  /** UNAVAILABLE while nobody can say what it is; a name that stands for nothing is FAILED_PRECONDITION. */
-  of(ref: SecretRef): Promise<string>;
+/** The signing keys named by the webhook configuration, kept only in memory. */
+export interface WebhookKeys extends Disposable {
+  /** Resolves a key. Fails with UNAVAILABLE while the secrets service does not answer, and with FAILED_PRECONDITION for an unset key. */
+  resolve(ref: SecretRef): Promise<string>;
 }
 
-type Known = ReadonlyMap<string, string | null>;
+type KeyValues = ReadonlyMap<string, string | null>;
 
-/** Asks the owner of secrets when a key is needed first, and again when a secret or the configuration has changed. */
-export async function openHookKeys({ bus, settings, log }: { bus: Bus; settings: Settings<'webhooks'>; log: Logger }): Promise<HookKeys> {
-  let known: { keys: Promise<Known>; until: number } | undefined;
+/** Fetches the keys on first use, and again after a secret or the configuration has changed. */
+export async function openWebhookKeys({
+  bus,
+  settings,
+  log,
+}: {
+  bus: Bus;
+  settings: Settings<'webhooks'>;
+  log: Logger;
+}): Promise<WebhookKeys> {
+  let cached: { keys: Promise<KeyValues>; expiresAt: number } | undefined;
   const recipient = createSecretRecipient('gateway');
-  const forget = (): void => void (known = undefined);
+  const forget = (): void => void (cached = undefined);
   const watch = await followSecrets(bus, forget);
   const stop = settings.onChange(forget);
 
-  async function ask(): Promise<Known> {
+  async function fetchKeys(): Promise<KeyValues> {
     const to = recipient.createRequest();
     const { keys } = await bus.call('secrets.webhookKeys', { to });
     const decrypted = keys.map(
@@ -31,26 +39,27 @@ export async function openHookKeys({ bus, settings, log }: { bus: Bus; settings:
     return new Map(await Promise.all(decrypted));
   }
 
-  async function current(): Promise<Known> {
-    if (known === undefined || known.until <= performance.now()) known = { keys: ask(), until: performance.now() + KEPT_MS };
-    const mine = known;
+  async function getKeys(): Promise<KeyValues> {
+    if (cached === undefined || cached.expiresAt <= performance.now())
+      cached = { keys: fetchKeys(), expiresAt: performance.now() + CACHE_TTL_MS };
+    const entry = cached;
     try {
-      return await mine.keys;
+      return await entry.keys;
     } catch (error) {
-      if (known === mine) forget();
+      if (cached === entry) forget();
       throw error;
     }
   }
 
   return {
-    async of(ref) {
+    async resolve(ref) {
       if (typeof ref === 'string') return ref;
-      if (ref.source !== 'env') throw noKey(`webhooks name a key of the source ${ref.source}; only env is read`);
-      const value = (await current()).get(ref.id);
+      if (ref.source !== 'env') throw createKeyError(`webhook keys of source ${ref.source} are not supported; use source env`);
+      const value = (await getKeys()).get(ref.id);
       if (typeof value === 'string') return value;
-      log.warn({ key: ref.id }, 'webhooks name a key that is not set');
+      log.warn({ key: ref.id }, 'a webhook key is not set');
       forget();
-      throw value === null ? noKey(`The key ${ref.id} of webhooks is not set.`) : notYet();
+      throw value === null ? createKeyError(`The webhook key ${ref.id} is not set.`) : createKeyPendingError();
     },
     [Symbol.dispose]() {
       stop();
@@ -59,11 +68,11 @@ export async function openHookKeys({ bus, settings, log }: { bus: Bus; settings:
   };
 }
 
-function noKey(message: string): ServiceError {
+function createKeyError(message: string): ServiceError {
   return new ServiceError('FAILED_PRECONDITION', message, { details: { reason: 'WEBHOOK_KEY' } });
 }
 
-/** The owner of secrets has an older configuration, for a moment. */
-function notYet(): ServiceError {
-  return new ServiceError('UNAVAILABLE', 'The key of webhooks is not known yet.', { details: { retryAfterMs: 1_000 } });
+/** The secrets service may still have the previous configuration. */
+function createKeyPendingError(): ServiceError {
+  return new ServiceError('UNAVAILABLE', 'The webhook key is not available yet.', { details: { retryAfterMs: 1_000 } });
 }

@@ -1,9 +1,9 @@
 import type { Logger } from '@switchyard/telemetry';
 
-/** One line in so many is written at `info`; at `debug` all are. */
-const SAMPLE = 1_000;
+/** One request in SAMPLE_INTERVAL is logged at `info`. At `debug` every request is logged. */
+const SAMPLE_INTERVAL = 1_000;
 
-/** One answered request. Neither the query, nor headers, nor bodies are ever in it. */
+/** One completed request, without query, headers and bodies. */
 export interface AccessLine {
   requestId: string;
   verb: string;
@@ -13,18 +13,18 @@ export interface AccessLine {
 }
 
 export interface AccessLog {
-  /** Counts a request, and says whether it is noted: only then is there a line to make. */
-  due(): boolean;
-  note(line: AccessLine): void;
+  /** Counts a request and returns whether to log it, so that other requests build no line. */
+  shouldLog(): boolean;
+  log(line: AccessLine): void;
 }
 
 export function createAccessLog(log: Logger): AccessLog {
   let count = 0;
   return {
-    due: () => ++count % SAMPLE === 0 || log.isLevelEnabled('debug'),
-    note(line) {
+    shouldLog: () => ++count % SAMPLE_INTERVAL === 0 || log.isLevelEnabled('debug'),
+    log(line) {
       const rounded = { ...line, ms: Math.round(line.ms * 100) / 100 };
-      if (count % SAMPLE === 0) log.info({ ...rounded, sampledOf: SAMPLE }, 'request');
+      if (count % SAMPLE_INTERVAL === 0) log.info({ ...rounded, sampledOf: SAMPLE_INTERVAL }, 'request');
       else log.debug(rounded, 'request');
     },
   };

@@ -28,7 +28,7 @@ function ended(socket: Socket): Promise<unknown> {
   return socket.destroyed ? Promise.resolve() : once(socket, 'close');
 }
 
-test('an address that holds all it can get gives up its own oldest, and nobody else notices', async (t) => {
+test('closes the oldest idle connection of an address above its limit', async (t) => {
   await using gateway = await startTestGateway({ settings: FEW });
   const other = await dial(t, gateway, '127.0.0.2');
   const idle = await Promise.all(Array.from({ length: 4 }, () => dial(t, gateway)));
@@ -38,7 +38,7 @@ test('an address that holds all it can get gives up its own oldest, and nobody e
   assert.equal(await live(other), 'HTTP/1.1 200');
 });
 
-test('many addresses together leave room for a probe too', async (t) => {
+test('accepts a probe when many addresses fill the total limit', async (t) => {
   await using gateway = await startTestGateway({ settings: FEW });
   const first = await dial(t, gateway, '127.0.0.10');
   for (let n = 11; n < 40; n++) await dial(t, gateway, `127.0.0.${n}`);
@@ -46,18 +46,18 @@ test('many addresses together leave room for a probe too', async (t) => {
   assert.equal(await live(await dial(t, gateway)), 'HTTP/1.1 200');
 });
 
-test('with every place taken by WebSockets and idle sockets, probes are answered', async (t) => {
+test('answers probes when WebSockets and idle sockets fill all limits', async (t) => {
   await using gateway = await startTestGateway({ settings: { ...FEW, maxConnections: 2 } });
   const webSockets = [await gateway.connect(), await gateway.connect(SECRETS.rpc)];
   for (let n = 0; n < 200; n++) await dial(t, gateway);
   assert.equal(await live(await dial(t, gateway)), 'HTTP/1.1 200');
   for (const { ask, closed } of webSockets) {
     const said = await Promise.race([ask('{"jsonrpc":"2.0","method":"system.ping","id":1}'), closed]);
-    assert.ok('result' in said, 'a WebSocket gives way to no plain socket');
+    assert.ok('result' in said, 'a WebSocket is not closed for an HTTP connection');
   }
 });
 
-test('a socket whose request is under way does not give way; the newcomer is turned away', async (t) => {
+test('refuses a new connection rather than closing one with a running request', async (t) => {
   const asked: (() => void)[] = [];
   const handlers = {
     'session.history': () =>
@@ -77,10 +77,10 @@ test('a socket whose request is under way does not give way; the newcomer is tur
     assert.ok(!socket.destroyed);
     assert.match(String((await once(socket, 'data'))[0]), /^HTTP\/1\.1 200/);
   }
-  assert.equal(await live(await dial(t, gateway)), 'HTTP/1.1 200', 'and once they are answered, one of them does');
+  assert.equal(await live(await dial(t, gateway)), 'HTTP/1.1 200', 'an answered connection is closed for a new one');
 });
 
-test('behind a proxy that is trusted there are many, so that it may have them all', async (t) => {
+test('does not limit the connections of a trusted proxy', async (t) => {
   await using gateway = await startTestGateway({ settings: { ...FEW, trustedProxies: ['127.0.0.9'] } });
   const held = await Promise.all(Array.from({ length: 7 }, () => dial(t, gateway, '127.0.0.9')));
   assert.equal(await live(await dial(t, gateway)), 'HTTP/1.1 200');

@@ -1,32 +1,32 @@
 import type { Server } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { PlainSockets } from './connection-limits.ts';
+import type { HttpConnections } from './connection-limits.ts';
 
-export const REQUESTS_FINISH_MS = 10_000;
-/** For a first request that is on its way. */
-const SILENT_MS = 500;
-/** For the answers that say that time is up. */
-const LAST_WORDS_MS = 500;
+export const REQUEST_DRAIN_TIMEOUT_MS = 10_000;
+/** Time for a first request on a connection without one. */
+const UNUSED_CONNECTION_TIMEOUT_MS = 500;
+/** Time to send the error responses of abandoned requests. */
+const FINAL_RESPONSE_TIMEOUT_MS = 500;
 
-export interface Draining {
+export interface DrainOptions {
   server: Server;
-  sockets: PlainSockets;
+  sockets: HttpConnections;
   finishMs: number;
-  /** Answers the requests that take longer. */
-  giveUp: () => void;
+  /** Ends the requests that exceed the timeout with an error. */
+  abandonRequests: () => void;
 }
 
-/** Stops accepting and lets requests finish. */
-export async function drainRequests({ server, sockets, finishMs, giveUp }: Draining): Promise<void> {
+/** Stops accepting connections and waits for running requests. */
+export async function drainRequests({ server, sockets, finishMs, abandonRequests }: DrainOptions): Promise<void> {
   const closed = new Promise<true>((resolve) => server.close(() => resolve(true)));
-  // Node lets a kept-alive connection stay open after its last answer; a draining server has no use for it.
+  // Node keeps a keep-alive connection open after its last response.
   const sweep = setInterval(() => server.closeIdleConnections(), 20);
-  const hush = setTimeout(() => sockets.silent().forEach((socket) => socket.destroy()), SILENT_MS);
+  const unusedTimer = setTimeout(() => sockets.listUnused().forEach((socket) => socket.destroy()), UNUSED_CONNECTION_TIMEOUT_MS);
   const finished = await Promise.race([closed, delay(finishMs, false, { ref: false })]);
   if (!finished) {
-    giveUp();
-    await Promise.race([closed, delay(LAST_WORDS_MS, undefined, { ref: false })]);
+    abandonRequests();
+    await Promise.race([closed, delay(FINAL_RESPONSE_TIMEOUT_MS, undefined, { ref: false })]);
   }
-  clearTimeout(hush);
+  clearTimeout(unusedTimer);
   clearInterval(sweep);
 }

@@ -9,54 +9,54 @@ import type { GuardOptions, RouteDoc } from '../openapi/route-doc.ts';
 import type { Tickets } from '../auth/tickets.ts';
 import type { Tokens } from '../auth/tokens.ts';
 import type { Caller } from '../request/caller.ts';
-import type { Limits } from '../auth/rate-limits.ts';
-import type { HookKeys } from '../auth/webhook-keys.ts';
+import type { RateLimits } from '../auth/rate-limits.ts';
+import type { WebhookKeys } from '../auth/webhook-keys.ts';
 import type { FailureLog } from '../request/failure-log.ts';
 import type { Refusal } from '../request/refusal.ts';
 
-/** The sections of the configuration that the edge reads. */
+/** The configuration sections that the gateway reads. */
 export type EdgeSections = 'gateway' | 'webhooks' | 'tenantId';
 
-/** What a route gets. Each file of `routes/` exports a function `registerX(app, edge)` that adds its own. */
+/** The dependencies of routes. Each route file exports a function `registerX(app, edge)`. */
 export interface Edge {
-  /** Speaks for the gateway itself: use `bus.as(request.caller.principal)` for a caller. */
+  /** Calls as the gateway itself. Use `bus.as(request.caller.principal)` for a caller. */
   readonly bus: Bus;
-  /** Always current; read `settings.current.gateway` at each use. */
+  /** Read `settings.current.gateway` at each use, because settings change at run time. */
   readonly settings: Settings<EdgeSections>;
   readonly log: Logger;
-  /** For errors that a client is shown otherwise than by what a route throws. */
+  /** For errors that are sent to a client without being thrown by a route. */
   readonly failures: FailureLog;
   readonly tokens: Tokens;
-  readonly tickets: Pick<Tickets, 'make'>;
-  readonly hookKeys: HookKeys;
-  /** What stands under `/app/`; undefined where there is none. */
+  readonly tickets: Pick<Tickets, 'issue'>;
+  readonly webhookKeys: WebhookKeys;
+  /** The files under `/app/`. */
   readonly dashboard: Pick<FollowedDashboard, 'current'>;
-  /** Opened when it is first asked for. */
+  /** Opens the blob store on first use. */
   readonly blobs: () => Promise<BlobStore>;
-  readonly limits: Limits;
-  /** Aborts when the gateway is told to stop: it still serves, and says that nobody should be sent here any more. */
+  readonly limits: RateLimits;
+  /** Aborts when the gateway starts to drain. It still serves requests, and `/readyz` reports draining. */
   readonly draining: AbortSignal;
-  /** Aborts when it stops taking connections: long responses end themselves, so that their clients come back elsewhere. */
+  /** Aborts when the gateway stops accepting connections. Long responses end, so that their clients reconnect to another gateway. */
   readonly closing: AbortSignal;
-  /** Aborts when there is no time left for what still runs: whoever waits for something else than a call answers now. */
+  /** Aborts at the drain timeout. Routes that wait for something other than a call return an error. */
   readonly ending: AbortSignal;
-  /** An `onRequest` hook: authenticates, limits the rate, checks the scope, sets `request.caller`, or answers the refusal. */
+  /** An `onRequest` hook that authenticates, applies rate limits, checks scopes and sets `request.caller`, or sends the refusal. */
   guard(options: GuardOptions): onRequestHookHandler;
-  /** Where a request comes from. */
-  addressOf(request: IncomingMessage): string;
-  /** The options of a route: its guard, and what documents say of it. */
+  /** The address of the client. */
+  getClientAddress(request: IncomingMessage): string;
+  /** The Fastify options of a route: its guard and its documentation. */
   route(doc: RouteDoc): { onRequest: onRequestHookHandler; config: { doc: RouteDoc } };
 }
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Writes down that a request ended so, and what stood behind it. */
-    noteRefusal(request: FastifyRequest, refusal: Refusal, error: unknown): void;
+    /** Logs a refusal and its cause. */
+    logRefusal(request: FastifyRequest, refusal: Refusal, error: unknown): void;
   }
   interface FastifyRequest {
-    /** Set by the guard of the route. */
+    /** Set by the guard. */
     caller: Caller;
-    /** Set while telemetry is on. */
+    /** Set while telemetry is enabled. */
     span: Span | undefined;
   }
 }

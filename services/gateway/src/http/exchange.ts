@@ -2,35 +2,41 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ServiceError } from '@switchyard/contracts';
 import { isRefusal, type Admission } from '../auth/admission.ts';
 import type { Caller } from '../request/caller.ts';
-import type { Answer } from './payload.ts';
+import type { Payload } from './payload.ts';
 import type { AccessLog } from './access-log.ts';
 import { isJson, readBody } from '../request/request-body.ts';
 import { discardBody } from '../request/discarded-body.ts';
 import { describeError, type FailureLog } from '../request/failure-log.ts';
-import { VERB } from './pre-fastify-routes.ts';
-import { INTERNAL, knownRefusal, NOT_JSON, refuseRaw, type Refusal, type Surface } from '../request/refusal.ts';
-import { durationsOf, type NoteDuration } from './request-durations.ts';
-import { requestIdOf } from '../request/request-id.ts';
-import { cutIfStalled } from './response-timeout.ts';
-import { traceparentOf } from '../request/trace.ts';
+import { METHOD } from './pre-fastify-routes.ts';
+import { INTERNAL, findRefusal, NOT_JSON, refuseRaw, type Refusal, type Surface } from '../request/refusal.ts';
+import { createDurationRecorder, type RecordDuration } from './request-durations.ts';
+import { getRequestId } from '../request/request-id.ts';
+import { setStallTimeout } from './response-timeout.ts';
+import { getTraceparent } from '../request/trace.ts';
 
-/** What is the same for every request of a route in front of Fastify. */
+/** The constants of a pre-Fastify route. */
 export interface ExchangeRoute {
   path: string;
-  /** As the log names it. */
+  /** The name in the log. */
   name: string;
   surface: Surface;
-  /** Names and values in turn, which every answer has besides those of all answers. */
+  /** Extra headers of every response, as alternating names and values. */
   headers: readonly string[];
-  noteDuration: NoteDuration;
+  recordDuration: RecordDuration;
 }
 
-export function exchangeRoute(path: string, surface: Surface, headers: Readonly<Record<string, string>>): ExchangeRoute {
-  return { path, name: `${VERB} ${path}`, surface, headers: Object.entries(headers).flat(), noteDuration: durationsOf(VERB, path) };
+export function createExchangeRoute(path: string, surface: Surface, headers: Readonly<Record<string, string>>): ExchangeRoute {
+  return {
+    path,
+    name: `${METHOD} ${path}`,
+    surface,
+    headers: Object.entries(headers).flat(),
+    recordDuration: createDurationRecorder(METHOD, path),
+  };
 }
 
-/** What exchanges of every route need. */
-export interface ExchangeGround {
+/** The dependencies of exchanges. */
+export interface ExchangeDeps {
   admission: Admission;
   accessLog: AccessLog;
   failures: FailureLog;
@@ -42,45 +48,45 @@ export interface RequestResponse {
   response: ServerResponse;
 }
 
-const NONE: readonly string[] = [];
+const NO_HEADERS: readonly string[] = [];
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** One request in front of Fastify and its answer. A class, because one is made for every call. */
+/** One request on a pre-Fastify route and its response. It is a class, because one is created per call. */
 export class Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly requestId: string;
-  /** Who asks, once that is known. */
+  /** Set after authentication. */
   caller: Caller | undefined;
-  /** There is an answer, or nobody to answer any more. */
+  /** Whether a response was started or the client disconnected. */
   answered = false;
-  readonly #ground: ExchangeGround;
+  readonly #deps: ExchangeDeps;
   readonly #route: ExchangeRoute;
   readonly #startedAt = performance.now();
 
-  constructor(ground: ExchangeGround, route: ExchangeRoute, { request, response }: RequestResponse) {
-    this.#ground = ground;
+  constructor(deps: ExchangeDeps, route: ExchangeRoute, { request, response }: RequestResponse) {
+    this.#deps = deps;
     this.#route = route;
     this.request = request;
     this.response = response;
-    this.requestId = requestIdOf(request);
+    this.requestId = getRequestId(request);
   }
 
-  /** The caller's own trace; nothing when it sent none that is valid. */
+  /** The valid `traceparent` of the caller. */
   get traceparent(): string | undefined {
-    return traceparentOf(this.request);
+    return getTraceparent(this.request);
   }
 
-  /** Who asks, if they may: whoever may not is told so, and nothing of the body is read. */
-  admit(mayUse: (caller: Caller) => Refusal | undefined): Caller | undefined {
-    const caller = this.#ground.admission.admit(this.request);
+  /** Returns the caller, or sends the refusal before the body is read. */
+  admit(checkAccess: (caller: Caller) => Refusal | undefined): Caller | undefined {
+    const caller = this.#deps.admission.admit(this.request);
     if (isRefusal(caller)) return this.refuse(caller);
     this.caller = caller;
-    const refusal = mayUse(caller) ?? (isJson(this.request.headers['content-type']) ? undefined : NOT_JSON);
+    const refusal = checkAccess(caller) ?? (isJson(this.request.headers['content-type']) ? undefined : NOT_JSON);
     return refusal === undefined ? caller : this.refuse(refusal);
   }
 
-  /** Hands on the body, whole, or answers why it is not taken. */
+  /** Reads the body and passes it on, or sends the refusal. */
   read(caller: Caller, limit: number, onBody: (body: Buffer) => void): void {
     const onRead = (error: Error | null, body?: Buffer): void => {
       if (body === undefined) return this.fail(error);
@@ -93,44 +99,44 @@ export class Exchange {
     readBody(this.request, { limit, caller }, onRead);
   }
 
-  /** Calls back when the client leaves before it has its answer; nothing is answered then. */
-  onLeft(leave: () => void): void {
+  /** Calls back when the client disconnects before the response is sent. */
+  onDisconnect(cancel: () => void): void {
     const { response } = this;
-    const left = (): void => {
+    const handleClose = (): void => {
       if (this.answered && response.writableFinished) return;
       this.answered = true;
-      leave();
+      cancel();
     };
-    if (response.destroyed) left();
-    else response.on('close', left);
+    if (response.destroyed) handleClose();
+    else response.on('close', handleClose);
   }
 
-  /** An answer, or nothing to say, at once. */
-  write(answer: Answer | undefined, more?: readonly string[]): void {
-    if (this.response.destroyed) return; // it left meanwhile
+  /** Writes a response with this payload, or 204 without one. */
+  write(answer: Payload | undefined, extraHeaders?: readonly string[]): void {
+    if (this.response.destroyed) return; // the client disconnected
     if (answer === undefined) this.response.writeHead(204, this.headers()).end();
-    else this.#begin(answer.length, more).end(answer, 'latin1');
-    this.note();
+    else this.#begin(answer.length, extraHeaders).end(answer, 'latin1');
+    this.logAccess();
   }
 
-  /** Begins an answer of so many bytes, which are to be written to what it returns. */
-  writable(length: number): ServerResponse {
+  /** Starts a response of `length` bytes and returns the stream for them. */
+  startBody(length: number): ServerResponse {
     return this.#begin(length);
   }
 
-  #begin(length: number, more = NONE): ServerResponse {
-    cutIfStalled(this.response, length);
+  #begin(length: number, more = NO_HEADERS): ServerResponse {
+    setStallTimeout(this.response, length);
     return this.response.writeHead(200, [...this.headers(), 'content-type', JSON_TYPE, 'content-length', String(length), ...more]);
   }
 
-  /** Half of what a short request costs would be spent on setting these one by one. */
+  /** Headers as one array. Setting them one by one would double the cost of a short request. */
   headers(): string[] {
     return [...this.#route.headers, 'cache-control', 'no-store', 'x-request-id', this.requestId, ...this.#standing(this.caller)];
   }
 
-  /** What clients of `/v1` read of their rate, and nobody else. */
+  /** The rate limit headers of `/v1`. */
   #standing(caller: Caller | undefined): readonly string[] {
-    return caller === undefined || this.#route.surface !== 'v1' ? NONE : this.#ground.admission.standing(caller);
+    return caller === undefined || this.#route.surface !== 'v1' ? NO_HEADERS : this.#deps.admission.getRateLimitHeaders(caller);
   }
 
   refuse(refusal: Refusal, error?: unknown): undefined {
@@ -139,35 +145,35 @@ export class Exchange {
     discardBody(this.request);
     const { caller = this.caller } = refusal;
     refuseRaw(this.response, refusal, { surface: this.#route.surface, requestId: this.requestId, more: this.#standing(caller) });
-    this.note();
+    this.logAccess();
   }
 
-  /** What a client may know of an error: the words we chose for it, or that it was ours. */
+  /** Sends the refusal of an error, or a generic one for a defect. */
   fail(error: unknown): void {
     if (this.answered) this.#noteRefusal(INTERNAL, error);
-    else this.refuse(knownRefusal(error) ?? INTERNAL, error);
+    else this.refuse(findRefusal(error) ?? INTERNAL, error);
   }
 
-  /** Writes down an error that was told after the answer began. */
-  noteFailure(error: ServiceError): void {
+  /** Logs an error that was sent after the response had started. */
+  logFailure(error: ServiceError): void {
     const { code, message } = error;
     const { requestId, traceparent, caller } = this;
-    this.#ground.failures.note({ requestId, traceparent, route: this.#route.name, code, message, caller, ...describeError(error) });
+    this.#deps.failures.log({ requestId, traceparent, route: this.#route.name, code, message, caller, ...describeError(error) });
   }
 
-  /** Counts it as answered. */
-  note(): void {
-    const { accessLog } = this.#ground;
+  /** Records the duration and the access log line. */
+  logAccess(): void {
+    const { accessLog } = this.#deps;
     const { statusCode: status } = this.response;
     const ms = performance.now() - this.#startedAt;
-    this.#route.noteDuration(status, ms);
-    if (!accessLog.due()) return;
-    accessLog.note({ requestId: this.requestId, verb: VERB, route: this.#route.path, status, ms });
+    this.#route.recordDuration(status, ms);
+    if (!accessLog.shouldLog()) return;
+    accessLog.log({ requestId: this.requestId, verb: METHOD, route: this.#route.path, status, ms });
   }
 
   #noteRefusal({ status, code, message, caller = this.caller }: Refusal, error: unknown): void {
-    const { admission, failures } = this.#ground;
-    failures.note({
+    const { admission, failures } = this.#deps;
+    failures.log({
       requestId: this.requestId,
       traceparent: this.traceparent,
       route: this.#route.name,
@@ -176,7 +182,7 @@ export class Exchange {
       message,
       ...(error === undefined ? {} : describeError(error)),
       caller,
-      address: caller ? undefined : admission.addressOf(this.request),
+      address: caller ? undefined : admission.getClientAddress(this.request),
     });
   }
 }

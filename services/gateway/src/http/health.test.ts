@@ -34,7 +34,7 @@ async function eventually(isTrue: () => Promise<boolean>): Promise<void> {
   while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 50));
 }
 
-test('who may manage the services sees every service there should be, and who answers for it', async () => {
+test('/readyz lists the services and their replicas for a token with scope admin', async () => {
   await using gateway = await startTestGateway();
   for (const token of [SECRETS.admin, SECRETS.all]) {
     const { code, body } = await readyz(gateway.url, token);
@@ -51,7 +51,7 @@ test('who may manage the services sees every service there should be, and who an
   }
 });
 
-test('nobody else learns what there is, and no probe is refused for the token it brings', async () => {
+test('/readyz omits the services without scope admin and never refuses a probe', async () => {
   await using gateway = await startTestGateway({ settings: { authFailures: { maxFailures: 1, windowMs: 60_000 } } });
   for (const token of [undefined, SECRETS.rpc, SECRETS.mcp, 'a-token-that-nobody-knows', 'another-that-nobody-knows']) {
     const { code, body } = await readyz(gateway.url, token);
@@ -59,14 +59,14 @@ test('nobody else learns what there is, and no probe is refused for the token it
   }
 });
 
-test('looking around is a request like any other: beyond the rate the answer is the plain one', async () => {
+test('/readyz omits the services above the rate limit', async () => {
   await using gateway = await startTestGateway({ settings: { rateLimit: { maxRequests: 1, windowMs: 60_000 } } });
   assert.ok((await readyz(gateway.url, SECRETS.admin)).body.services);
   assert.deepEqual((await readyz(gateway.url, SECRETS.admin)).body.services, undefined);
   assert.equal((await readyz(gateway.url)).code, 200);
 });
 
-test('without the bus the services are not known, which is not the same as down', async () => {
+test('/readyz omits the services while the bus is lost', async () => {
   await using gateway = await startTestGateway();
   await gateway.loseBus();
   const { code, body } = await readyz(gateway.url, SECRETS.admin);
@@ -114,7 +114,7 @@ async function startAlone(t: TestContext, neighbours = GATEWAY_DEPENDENCIES): Pr
 
 const NATS_OFF = process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off';
 
-test('it is not ready before it was told a token, and is as soon as it was', { skip: NATS_OFF, timeout: 30_000 }, async (t) => {
+test('is not ready until the first token is published', { skip: NATS_OFF, timeout: 30_000 }, async (t) => {
   const { url, putToken } = await startAlone(t);
   const { code, body } = await readyz(url, SECRETS.admin);
   assert.deepEqual([code, body.status, body.services], [503, 'unavailable', undefined]);
@@ -124,7 +124,7 @@ test('it is not ready before it was told a token, and is as soon as it was', { s
   assert.ok((await readyz(url, SECRETS.admin)).body.services);
 });
 
-test('it is not ready while a service that it needs has no replica, and says which', { skip: NATS_OFF, timeout: 40_000 }, async (t) => {
+test('is not ready while a required service has no replica, and names it', { skip: NATS_OFF, timeout: 40_000 }, async (t) => {
   const { url, putToken, join } = await startAlone(t, ['secrets', 'registry']);
   await putToken();
   const missing = async (): Promise<string[]> => {
@@ -142,7 +142,7 @@ test('it is not ready while a service that it needs has no replica, and says whi
   assert.equal((await readyz(url)).body.dependencies['gateway.sessions']?.reason, 'no replica answers');
 });
 
-test('who looks closely sees how each replica is, and what each of its methods was asked', async () => {
+test('/readyz?endpoints adds the statistics of each method', async () => {
   await using gateway = await startTestGateway({
     handlers: { 'session.list': () => ({ sessions: [], total: 0 }), 'session.status': () => Promise.reject(new Error('no luck')) },
   });
@@ -162,7 +162,7 @@ test('who looks closely sees how each replica is, and what each of its methods w
   assert.equal(sessionsOf((await readyz(gateway.url, SECRETS.admin)).body)?.endpoints, undefined, 'they are many: only who asks is told');
 });
 
-test('five seconds after the bucket of the tokens is lost it is not ready', { skip: NATS_OFF, timeout: 30_000 }, async (t) => {
+test('is not ready five seconds after the token bucket is lost', { skip: NATS_OFF, timeout: 30_000 }, async (t) => {
   const { url, host, putToken } = await startAlone(t);
   await putToken();
   await eventually(async () => (await readyz(url)).code === 200);
@@ -171,22 +171,24 @@ test('five seconds after the bucket of the tokens is lost it is not ready', { sk
   const lostAt = Date.now();
   await eventually(async () => (await readyz(url)).code === 503);
   assert.ok(Date.now() - lostAt > 3_000, 'a hiccup of the server turns nobody away');
-  assert.equal((await readyz(url)).body.dependencies['gateway.tokens']?.reason, 'nothing vouches for the tokens');
+  assert.equal((await readyz(url)).body.dependencies['gateway.tokens']?.reason, 'the watch of the token bucket is lost');
 });
 
-test('a bus that lost its tokens, and nobody to tell them anew: not ready', { skip: NATS_OFF, timeout: 40_000 }, async (t) => {
+test('is not ready while the bus has lost its tokens', { skip: NATS_OFF, timeout: 40_000 }, async (t) => {
   const { url, server, host, putToken } = await startAlone(t);
   await putToken();
   await eventually(async () => (await readyz(url)).code === 200);
   await server.restart({ empty: true });
   await eventually(async () => host.bus.connected());
-  await eventually(async () => /has not told all tokens anew/.test((await readyz(url)).body.dependencies['gateway.tokens']?.reason ?? ''));
+  await eventually(async () =>
+    /has not published all tokens again/.test((await readyz(url)).body.dependencies['gateway.tokens']?.reason ?? ''),
+  );
   assert.equal((await readyz(url)).code, 503);
   await putToken();
   await eventually(async () => (await readyz(url)).code === 200);
 });
 
-test('what a probe is told has no id: nothing is found in the log under it', async () => {
+test('probe responses have no request id', async () => {
   await using gateway = await startTestGateway();
   for (const path of ['/livez', '/startupz', '/readyz', '/health', '/api/health']) {
     const { headers } = await fetch(gateway.url + path, { headers: { 'x-request-id': 'mine' } });

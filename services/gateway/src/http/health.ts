@@ -7,52 +7,56 @@ import { Health, Ok, Ready } from '../openapi/schemas.ts';
 import { isRefusal, type Admission } from '../auth/admission.ts';
 import type { Edge } from './edge.ts';
 
-function documented(summary: string, schema: z.ZodType, answers: RouteDoc['answers'] = {}): { config: { doc: RouteDoc } } {
-  return { config: { doc: { open: true, summary, answers: { 200: { description: 'Yes.', schema }, ...answers } } } };
+function createProbeOptions(summary: string, schema: z.ZodType, answers: RouteDoc['answers'] = {}): { config: { doc: RouteDoc } } {
+  return { config: { doc: { open: true, summary, answers: { 200: { description: 'The check passes.', schema }, ...answers } } } };
 }
 
-interface HealthGiven {
-  /** The whole process's. */
+interface HealthOptions {
+  /** The health of the process. */
   health: HealthReporter;
-  /** Who may see the services. */
+  /** Decides which callers see the services. */
   admission: Pick<Admission, 'admit'>;
 }
 
 /**
- * Probes and health: nobody needs a token for them, and no limit applies. `/readyz` adds for a token with scope admin which
- * services there are and how each replica is, found on the bus, so that an operator learns it whatever else is down.
+ * Health routes without token and rate limit. For a token with scope admin `/readyz` adds the services and their replicas, discovered
+ * over the bus.
  */
-export function registerHealth(app: FastifyInstance, edge: Edge, { health, admission }: HealthGiven): void {
+export function registerHealth(app: FastifyInstance, edge: Edge, { health, admission }: HealthOptions): void {
   const body = () => ({ status: 'ok', timestamp: new Date().toISOString() });
-  app.get('/health', documented('Whether this gateway lives.', Health), (_request, reply) => answer(reply, 200, body()));
-  app.get('/api/health', documented('The same, for dashboards.', Health), (_request, reply) => answer(reply, 200, body()));
-  app.get('/livez', documented('Whether this process lives.', Ok), (_request, reply) => answer(reply, 200, { status: 'ok' }));
-  app.get('/startupz', documented('Whether it has started.', Ok), (_request, reply) => answer(reply, 200, { status: 'ok' })); // the listener opens once everything is set up
-  const ready = documented('Whether requests are to be sent here; a token with scope admin is shown every service besides.', Ready, {
-    503: { description: 'No, and by dependency why not.', schema: Ready },
+  app.get('/health', createProbeOptions('Liveness of this gateway.', Health), (_request, reply) => sendJson(reply, 200, body()));
+  app.get('/api/health', createProbeOptions('Liveness of this gateway, for dashboards.', Health), (_request, reply) =>
+    sendJson(reply, 200, body()),
+  );
+  app.get('/livez', createProbeOptions('Liveness of this process.', Ok), (_request, reply) => sendJson(reply, 200, { status: 'ok' }));
+  app.get('/startupz', createProbeOptions('Whether the gateway has started.', Ok), (_request, reply) =>
+    sendJson(reply, 200, { status: 'ok' }),
+  ); // the listener opens once everything is set up
+  const ready = createProbeOptions('Readiness for requests. A token with scope admin also gets every service.', Ready, {
+    503: { description: 'Not ready, with the reason by dependency.', schema: Ready },
   });
   app.get('/readyz', ready, async (request, reply) => {
-    const services = mayLook(admission, request) ? await lookAround(edge, wantsEndpoints(request)) : undefined;
-    const readiness = readinessOf(edge, health);
-    return answer(reply, readiness.ready ? 200 : 503, services === undefined ? readiness : { ...readiness, services });
+    const services = maySeeServices(admission, request) ? await discoverServices(edge, wantsEndpoints(request)) : undefined;
+    const readiness = getReadiness(edge, health);
+    return sendJson(reply, readiness.ready ? 200 : 503, services === undefined ? readiness : { ...readiness, services });
   });
 }
 
-function readinessOf(edge: Edge, health: HealthReporter): Omit<Readiness, 'status'> & { status: string } {
+function getReadiness(edge: Edge, health: HealthReporter): Omit<Readiness, 'status'> & { status: string } {
   const readiness = health.readiness();
   const status = edge.draining.aborted ? 'draining' : readiness.status;
   return { ...readiness, ready: status === 'ready', status };
 }
 
-/** A probe is never refused: whoever may not look, or asks too often, gets the answer that everybody gets. */
-function mayLook(admission: HealthGiven['admission'], { raw }: FastifyRequest): boolean {
+/** A probe is never refused. A caller without scope admin or above its rate gets the public response. */
+function maySeeServices(admission: HealthOptions['admission'], { raw }: FastifyRequest): boolean {
   if (raw.headers.authorization === undefined) return false;
   const caller = admission.admit(raw);
   return !isRefusal(caller) && caller.may.admin;
 }
 
-/** Undefined while the bus cannot be asked; that it cannot stands in the readiness. */
-async function lookAround({ bus }: Edge, endpoints: boolean): Promise<ServicePresence[] | undefined> {
+/** Undefined while the bus is unavailable, which the readiness reports. */
+async function discoverServices({ bus }: Edge, endpoints: boolean): Promise<ServicePresence[] | undefined> {
   try {
     const found = await bus.discover({ includeStats: true });
     return servicePresence(endpoints ? found : found.map(withoutEndpoints));
@@ -62,7 +66,7 @@ async function lookAround({ bus }: Edge, endpoints: boolean): Promise<ServicePre
   }
 }
 
-/** `/readyz?endpoints`: a cluster has thousands of them, so they are told to whoever asks for them. */
+/** `/readyz?endpoints` includes the endpoints, of which a cluster has thousands. */
 function wantsEndpoints({ query }: FastifyRequest): boolean {
   return typeof query === 'object' && query !== null && 'endpoints' in query;
 }
@@ -71,8 +75,8 @@ function withoutEndpoints({ endpoints: _endpoints, ...replica }: Replica): Repli
   return replica;
 }
 
-/** Without an id: what is asked every few seconds leaves no line in the log to be found under it. */
-function answer(reply: FastifyReply, status: number, body: unknown): FastifyReply {
+/** Sends JSON without a request id, because probes are not logged. */
+function sendJson(reply: FastifyReply, status: number, body: unknown): FastifyReply {
   return reply
     .removeHeader('x-request-id')
     .code(status)

@@ -1,22 +1,22 @@
 /**
- * What is sent to a client. A short one is a text with a character for each byte (Latin-1), so that HTTP writes it together with its
- * headers and nothing is encoded twice; a long one is the bytes. `length` is the number of bytes in both.
+ * JSON to be sent to a client. Short JSON is a Latin-1 string with one character per UTF-8 byte, which Node writes in one piece with the
+ * headers. Long JSON is a buffer. `length` is the number of bytes in both.
  */
-export type Answer = string | Buffer;
+export type Payload = string | Buffer;
 
-/** Node hands a text of less than this to the kernel in one piece. */
-export const LONG_BYTES = 16_384;
+/** Node passes a shorter string to the kernel in one piece. */
+export const MIN_BUFFER_BYTES = 16_384;
 
-/** JSON that was made here, as it is sent. */
-export function textAnswer(json: string): Answer {
-  return bytesAsText(json);
+/** Encodes JSON as a payload. */
+export function encodePayload(json: string): Payload {
+  return toLatin1(json);
 }
 
-export function answerBytes(answer: Answer): Buffer {
+export function payloadBytes(answer: Payload): Buffer {
   return typeof answer === 'string' ? Buffer.from(answer, 'latin1') : answer;
 }
 
-/** The UTF-8 of a text, a character for each of its bytes: the text itself where it is ASCII. */
-export function bytesAsText(text: string): string {
+/** The UTF-8 bytes of a text as a Latin-1 string. ASCII text is returned unchanged. */
+export function toLatin1(text: string): string {
   return Buffer.byteLength(text) === text.length ? text : Buffer.from(text).toString('latin1');
 }

@@ -2,38 +2,38 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RouteDoc } from '../openapi/route-doc.ts';
 import type { FastifyInstance, onRequestHookHandler } from 'fastify';
 
-/** The verb of every route here. */
-export const VERB = 'POST';
+/** The method of every pre-Fastify route. */
+export const METHOD = 'POST';
 
-/** Answers a request. Never throws. */
-export type FrontHandler = (request: IncomingMessage, response: ServerResponse) => void;
+/** Handles a request. Never throws. */
+export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => void;
 
 /**
- * A `POST` that is answered in front of Fastify, whose routing, hooks and objects are a fifth of what a short call costs the edge
+ * A `POST` route that is handled before Fastify, because routing, hooks and objects of Fastify are a fifth of the cost of a short call
  * (docs/decisions/0014).
  */
-export interface FrontRoute {
+export interface PreFastifyRoute {
   path: string;
   doc: RouteDoc;
-  handle: FrontHandler;
+  handle: RequestHandler;
 }
 
-/** Who answers a request, where that is seen at a glance. Rare spellings, as with a host in the address, take the way through Fastify. */
-export function frontOf(routes: readonly FrontRoute[], { method, url = '' }: IncomingMessage): FrontHandler | undefined {
-  if (method !== VERB) return undefined;
+/** Returns the handler of a plain path. Unusual spellings, such as an absolute URL, go through Fastify. */
+export function findRequestHandler(routes: readonly PreFastifyRoute[], { method, url = '' }: IncomingMessage): RequestHandler | undefined {
+  if (method !== METHOD) return undefined;
   for (const { path, handle } of routes) {
     if (url.startsWith(path) && (url.length === path.length || url[path.length] === '?')) return handle;
   }
   return undefined;
 }
 
-/** The same as routes, for what `frontOf` does not see. */
-export function registerFront(app: FastifyInstance, routes: readonly FrontRoute[]): void {
+/** Registers the routes with Fastify too, for the spellings that `findRequestHandler` does not match. */
+export function registerPreFastifyRoutes(app: FastifyInstance, routes: readonly PreFastifyRoute[]): void {
   for (const { path, doc, handle } of routes) {
-    const handOver: onRequestHookHandler = (request, reply) => {
+    const hijack: onRequestHookHandler = (request, reply) => {
       reply.hijack();
       handle(request.raw, reply.raw);
     };
-    app.post(path, { onRequest: handOver, config: { doc } }, () => undefined);
+    app.post(path, { onRequest: hijack, config: { doc } }, () => undefined);
   }
 }

@@ -2,67 +2,70 @@ import type { Bus } from '@switchyard/bus';
 import { GATEWAY_DEPENDENCIES, ServiceError, type ServiceName } from '@switchyard/contracts';
 import type { HealthReporter } from '@switchyard/service-kit';
 
-/** How often the gateway looks who is there, and how often while somebody is missing. */
-const LOOK_MS = 3_000;
-const MISSING_MS = 500;
-/** A replica that is too busy to answer at once is not gone: so often in a row it must be missing. */
-const MISSES = 2;
+/** Poll intervals: normal, and while a service is missing. */
+const POLL_INTERVAL_MS = 3_000;
+const MISSING_POLL_INTERVAL_MS = 500;
+/** Consecutive misses before a service counts as missing, because a busy replica may answer late. */
+const MIN_MISSES = 2;
 
-export interface NeighboursOptions {
+export interface RequiredServicesOptions {
   bus: Pick<Bus, 'discover'>;
   health: Pick<HealthReporter, 'set'>;
   needs?: readonly ServiceName[] | undefined;
-  everyMs?: number;
+  intervalMs?: number;
 }
 
 /**
- * Reports each service that a gateway cannot be without as a thing it needs: not ready while no replica of it answers. The first look
- * is over when this resolves. While the bus cannot be asked, what was seen last stands: that the bus is away is told by itself.
+ * Reports each required service as a health dependency, which is not ready while no replica answers. Resolves after the first poll. While
+ * the bus is unavailable the last result is kept, because the health of the bus is reported separately.
  */
-export async function watchNeighbours({
+export async function watchRequiredServices({
   bus,
   health,
   needs = GATEWAY_DEPENDENCIES,
-  everyMs = LOOK_MS,
-}: NeighboursOptions): Promise<Disposable> {
-  const missed = new Map<ServiceName, number>(needs.map((service) => [service, MISSES]));
+  intervalMs = POLL_INTERVAL_MS,
+}: RequiredServicesOptions): Promise<Disposable> {
+  const missed = new Map<ServiceName, number>(needs.map((service) => [service, MIN_MISSES]));
   for (const service of needs) report(service);
 
   function report(service: ServiceName): void {
-    const there = (missed.get(service) ?? 0) < MISSES;
-    health.set(service, there, 'no replica answers');
+    const present = (missed.get(service) ?? 0) < MIN_MISSES;
+    health.set(service, present, 'no replica answers');
   }
 
-  async function look(): Promise<void> {
-    const there = new Set((await bus.discover({ requiredServices: needs })).map(({ service }) => service));
+  async function poll(): Promise<void> {
+    const present = new Set((await bus.discover({ requiredServices: needs })).map(({ service }) => service));
     for (const service of needs) {
-      missed.set(service, there.has(service) ? 0 : (missed.get(service) ?? 0) + 1);
+      missed.set(service, present.has(service) ? 0 : (missed.get(service) ?? 0) + 1);
       report(service);
     }
   }
 
-  async function lookIfPossible(): Promise<void> {
+  async function tryPoll(): Promise<void> {
     try {
-      await look();
+      await poll();
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
     }
   }
 
   let timer: NodeJS.Timeout | undefined;
-  let over = false;
-  async function lookOn(): Promise<void> {
-    await lookIfPossible();
-    if (over) return;
+  let disposed = false;
+  async function pollForever(): Promise<void> {
+    await tryPoll();
+    if (disposed) return;
     const isMissing = [...missed.values()].some((times) => times > 0);
-    // A little apart from the other gateways, so that not all of them ask at once.
-    timer = setTimeout(() => void lookOn(), (isMissing ? Math.min(MISSING_MS, everyMs) : everyMs) * (0.9 + Math.random() / 5)).unref();
+    // Jitter, so that gateways do not poll at the same time.
+    timer = setTimeout(
+      () => void pollForever(),
+      (isMissing ? Math.min(MISSING_POLL_INTERVAL_MS, intervalMs) : intervalMs) * (0.9 + Math.random() / 5),
+    ).unref();
   }
 
-  await lookOn();
+  await pollForever();
   return {
     [Symbol.dispose]() {
-      over = true;
+      disposed = true;
       clearTimeout(timer);
     },
   };

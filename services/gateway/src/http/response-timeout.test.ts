@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import { test } from 'node:test';
-import { cutIfStalled } from './response-timeout.ts';
+import { setStallTimeout } from './response-timeout.ts';
 
 const LARGE = 'x'.repeat(32 * 1024 * 1024);
 
@@ -11,7 +11,7 @@ const LARGE = 'x'.repeat(32 * 1024 * 1024);
 async function serveOnce(stallMs: number) {
   const answered = Promise.withResolvers<ServerResponse>();
   const server = createServer((_request, response) => {
-    cutIfStalled(response, LARGE.length, stallMs);
+    setStallTimeout(response, LARGE.length, stallMs);
     response.end(LARGE);
     answered.resolve(response);
   }).listen(0, '127.0.0.1');
@@ -22,7 +22,7 @@ async function serveOnce(stallMs: number) {
   return { client, server, response: await answered.promise };
 }
 
-test('a large answer that nobody reads is given up, connection and all', async () => {
+test('closes the connection of a large response that is not read', async () => {
   const { client, server, response } = await serveOnce(50);
   await once(response, 'close');
   assert.equal(response.writableFinished, false);
@@ -30,7 +30,7 @@ test('a large answer that nobody reads is given up, connection and all', async (
   server.close();
 });
 
-test('a large answer that is read slowly arrives whole', async () => {
+test('sends a large response to a slow client completely', async () => {
   const { client, server } = await serveOnce(200);
   const whole = Promise.withResolvers<void>();
   let bytes = 0;

@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http';
 
-/** Node hands a text of this size to the kernel whole, so there is nothing of it that we would have to keep. */
-const LARGE = 16_384;
-const STALL_MS = 30_000;
+/** Shorter responses are passed to the kernel at once and hold no memory here. */
+const MIN_TIMED_BYTES = 16_384;
+const STALL_TIMEOUT_MS = 30_000;
 
-/** An answer that is large and not being read is not kept for ever: the connection breaks when nothing moved for so long. */
-export function cutIfStalled(response: Pick<ServerResponse, 'setTimeout'>, length: number, stallMs = STALL_MS): void {
-  if (length >= LARGE) response.setTimeout(stallMs);
+/** Closes the connection of a large response when the client reads nothing for STALL_TIMEOUT_MS. */
+export function setStallTimeout(response: Pick<ServerResponse, 'setTimeout'>, length: number, stallMs = STALL_TIMEOUT_MS): void {
+  if (length >= MIN_TIMED_BYTES) response.setTimeout(stallMs);
 }

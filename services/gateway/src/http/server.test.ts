@@ -37,7 +37,7 @@ const head = (line: string, ...headers: string[]): string =>
 const bearer = `authorization: Bearer ${SECRETS.all}`;
 const statusOf = (text: string): number => Number(/^HTTP\/1\.1 (\d{3})/.exec(text)?.[1]);
 
-test('every route asks for a token, but for those that are open to all', async () => {
+test('every route requires a token except the open routes', async () => {
   await using gateway = await startTestGateway({ settings: { authFailures: { maxFailures: 1_000, windowMs: 60_000 } } });
   const { routes } = gateway.gateway;
   assert.ok(routes.length > 12, 'the routes were found');
@@ -50,7 +50,7 @@ test('every route asks for a token, but for those that are open to all', async (
   }
 });
 
-test('any verb on any route is answered, and never with a failure of ours', async () => {
+test('answers every method on every route without a 5xx status', async () => {
   await using gateway = await startTestGateway();
   const known = new Set(gateway.gateway.routes.map(({ verb, path }) => `${verb} ${path}`));
   for (const path of new Set(gateway.gateway.routes.map((route) => route.path))) {
@@ -61,7 +61,7 @@ test('any verb on any route is answered, and never with a failure of ours', asyn
   }
 });
 
-describe('an odd address', () => {
+describe('an unusual path', () => {
   for (const path of [
     '/rpc/',
     '//rpc',
@@ -75,14 +75,14 @@ describe('an odd address', () => {
     '/v1//models',
     '/__proto__',
   ]) {
-    test(`${path} is no route`, async () => {
+    test(`${path} is not found`, async () => {
       await using gateway = await startTestGateway();
       const answer = await speak(gateway, head(`POST ${path}`, bearer, 'content-type: application/json', 'content-length: 2') + '{}');
       assert.equal(statusOf(answer), 404, answer);
     });
   }
 
-  test('that cannot be decoded is refused in our words, without its text', async () => {
+  test('that cannot be decoded is refused without repeating it', async () => {
     await using gateway = await startTestGateway();
     for (const path of ['/v1/models/%zz-hunter2', '/%c0%ae', '/api/%']) {
       const answer = await speak(gateway, head(`GET ${path}`, bearer));
@@ -94,8 +94,8 @@ describe('an odd address', () => {
   });
 });
 
-describe('what is hardly HTTP', () => {
-  test('is refused with a status and a body like any other', async () => {
+describe('malformed HTTP', () => {
+  test('is refused with a status and a JSON body', async () => {
     await using gateway = await startTestGateway();
     const cases: [string, number][] = [
       ['NONSENSE\r\nhost: x\r\n\r\n', 400],
@@ -112,7 +112,7 @@ describe('what is hardly HTTP', () => {
     }
   });
 
-  test('in chunks, in old HTTP and in a pipeline it is understood', async () => {
+  test('accepts chunked bodies, HTTP/1.0 and pipelined requests', async () => {
     await using gateway = await startTestGateway();
     const ping = '{"jsonrpc":"2.0","method":"system.ping","id":1}';
     const json = 'content-type: application/json';
@@ -132,7 +132,7 @@ describe('what is hardly HTTP', () => {
     assert.match(answers, /"status":"ok"/);
   });
 
-  test('an offer of HTTP/2 is left aside', async () => {
+  test('ignores an offer to upgrade to HTTP/2', async () => {
     await using gateway = await startTestGateway();
     const offer = ['upgrade: h2c', 'http2-settings: AAMAAABkAAQAAP__'];
     const answer = await speak(
@@ -143,8 +143,8 @@ describe('what is hardly HTTP', () => {
   });
 });
 
-describe('ids that a client sends', () => {
-  test('are kept when they are harmless, and replaced when they are not', async () => {
+describe('request ids of clients', () => {
+  test('are kept when valid and replaced otherwise', async () => {
     await using gateway = await startTestGateway();
     const answered = async (value: string): Promise<string | undefined> =>
       /x-request-id: ([^\r]*)/i.exec(await speak(gateway, head('GET /openrpc.json', `x-request-id: ${value}`)))?.[1];
@@ -155,7 +155,7 @@ describe('ids that a client sends', () => {
     assert.match(twice, /x-request-id: req_/i);
   });
 
-  test('are one in header, error and handler, with the trace beside them', async () => {
+  test('are the same in header, error and handler, with the trace id', async () => {
     const heard: (string | undefined)[] = [];
     await using gateway = await startTestGateway({
       handlers: {
@@ -175,7 +175,7 @@ describe('ids that a client sends', () => {
   });
 });
 
-test('a client that leaves half-way through its body is no failure of ours', async () => {
+test('does not log a failure for a client that disconnects within its body', async () => {
   const lines: string[] = [];
   const log = createLogger({ level: 'debug', destination: { write: (line: string) => void lines.push(line) } });
   {
@@ -199,7 +199,7 @@ test('a client that leaves half-way through its body is no failure of ours', asy
   );
 });
 
-test('a body in parts from nobody, where no token is asked for, is passed over', async () => {
+test('discards the body of a request without authentication', async () => {
   await using gateway = await startTestGateway();
   const parts = ['{"a":', '1}'];
   for (const [method, path, status] of [

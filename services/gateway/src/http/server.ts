@@ -11,165 +11,166 @@ import { discardBody } from '../request/discarded-body.ts';
 import { describeError, type Failure, type FailureLog } from '../request/failure-log.ts';
 import { SECURITY_HEADERS } from '../request/security-headers.ts';
 import { hideQueryToken } from '../auth/query-token.ts';
-import { durationsOf, type NoteDuration } from './request-durations.ts';
-import { requestIdOf } from '../request/request-id.ts';
-import { frontOf, type FrontRoute } from './pre-fastify-routes.ts';
-import { cutIfStalled } from './response-timeout.ts';
-import { traceparentOf, traceRequest } from '../request/trace.ts';
-import { BAD_REQUEST, BODY_TOO_LARGE, INTERNAL, knownRefusal, NOT_FOUND, refuse, type Refusal } from '../request/refusal.ts';
+import { createDurationRecorder, type RecordDuration } from './request-durations.ts';
+import { getRequestId } from '../request/request-id.ts';
+import { findRequestHandler, type PreFastifyRoute } from './pre-fastify-routes.ts';
+import { setStallTimeout } from './response-timeout.ts';
+import { getTraceparent, startRequestSpan } from '../request/trace.ts';
+import { BAD_REQUEST, BODY_TOO_LARGE, INTERNAL, findRefusal, NOT_FOUND, refuse, type Refusal } from '../request/refusal.ts';
 
 export interface ServerOptions {
   settings: Settings<'gateway'>;
   admission: Admission;
   accessLog: AccessLog;
   failures: FailureLog;
-  /** What is answered before a request comes to Fastify. */
-  front: readonly FrontRoute[];
-  /** The address under which a `POST` is routed. */
+  /** Routes that are handled before Fastify. */
+  preFastifyRoutes: readonly PreFastifyRoute[];
+  /** Maps the path of a `POST` to its route. */
   rewritePath: (url: string) => string;
-  /** Once it is aborted, each answer is the last one of its connection. */
+  /** While aborted, each response closes its connection. */
   draining: AbortSignal;
-  /** What a listener that speaks TLS is made with. */
+  /** Options of a TLS listener. */
   tls?: TlsOptions | undefined;
 }
 
-/** The HTTP server with what all routes share: ids, limits of the protocol, raw bodies, headers, errors, the access log. */
+/** Creates the HTTP server with request ids, protocol limits, raw bodies, headers, error handling and the access log. */
 export function createHttpServer({
   settings,
   admission,
   accessLog,
   failures,
-  front,
+  preFastifyRoutes,
   rewritePath,
   draining,
   tls,
 }: ServerOptions): FastifyInstance {
   const app: FastifyInstance = fastify({
     serverFactory: (handler) =>
-      nodeServer(tls, (request, response) => {
+      createNodeServer(tls, (request, response) => {
         if (draining.aborted) response.setHeader('connection', 'close');
-        (frontOf(front, request) ?? handler)(request, response);
+        (findRequestHandler(preFastifyRoutes, request) ?? handler)(request, response);
       }),
     rewriteUrl: ({ method, url = '/' }) => (method === 'POST' ? rewritePath(url) : url),
-    genReqId: requestIdOf,
+    genReqId: getRequestId,
     requestIdHeader: false,
     logger: false,
     forceCloseConnections: true,
     exposeHeadRoutes: false,
     routerOptions: { maxParamLength: 200 },
-    schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
-    frameworkErrors: (_error, request, reply) => refuse(request, reply, BAD_REQUEST), // an address that cannot be decoded
-    clientErrorHandler: answerBroken,
+    schemaController: { compilersFactory: { buildValidator: rejectRouteSchema, buildSerializer: rejectRouteSchema } },
+    frameworkErrors: (_error, request, reply) => refuse(request, reply, BAD_REQUEST), // a path that cannot be decoded
+    clientErrorHandler: respondToClientError,
   });
-  app.decorate('noteRefusal', (request: FastifyRequest, refusal: Refusal, error: unknown) => {
-    failures.note(failureOf(request, admission, { refusal, error }));
+  app.decorate('logRefusal', (request: FastifyRequest, refusal: Refusal, error: unknown) => {
+    failures.log(createFailure(request, admission, { refusal, error }));
   });
   app.decorateRequest('caller');
   app.decorateRequest('span');
   app.removeAllContentTypeParsers();
-  // Named besides the catch-all, because Fastify remembers the parser of a named type only.
+  // JSON is named besides the catch-all, because Fastify caches only the parser of a named type.
   app.addContentTypeParser(['application/json', '*'], ({ caller }: { caller?: Caller }, payload: IncomingMessage, done) => {
     if (caller) readBody(payload, { limit: settings.current.gateway.httpBodyLimitBytes, caller }, done);
-    else leaveBody(payload, done);
+    else skipBody(payload, done);
   });
   app.setErrorHandler((error: FastifyError, request, reply) => refuse(request, reply, known(error) ?? INTERNAL, error));
   app.setNotFoundHandler((request, reply) => {
-    refuse(request, reply, admission.limit(admission.addressOf(request.raw)) ?? NOT_FOUND);
-    note(accessLog, request, reply);
+    refuse(request, reply, admission.limitRequest(admission.getClientAddress(request.raw)) ?? NOT_FOUND);
+    logRequest(accessLog, request, reply);
   });
   return app;
 }
 
-/** Where nobody is asked who they are, as in a preflight and where no route is, nothing that is sent is kept. */
-function leaveBody(payload: IncomingMessage, done: (error: Error | null) => void): void {
+/** Discards the body of a request without authentication, such as a preflight or an unknown route. */
+function skipBody(payload: IncomingMessage, done: (error: Error | null) => void): void {
   discardBody(payload);
   done(null);
 }
 
-/** Bodies are validated by the schemas of the contracts. Left out, Fastify would load a validator and a serializer that nobody uses. */
-function noSchemas(): never {
-  throw new TypeError('A route has no schema of its own: what it takes is declared in the contracts.');
+/** Prevents Fastify from loading its validator and serializer. Bodies are validated by the schemas of the contracts. */
+function rejectRouteSchema(): never {
+  throw new TypeError('Routes have no Fastify schema. Declare their bodies in the contracts.');
 }
 
-/** What every route of Fastify shares. */
+/** Adds the hooks of every Fastify route. */
 export function addCommonHooks(app: FastifyInstance, accessLog: AccessLog): void {
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id).headers(SECURITY_HEADERS);
-    request.span = traceRequest(request, reply);
+    request.span = startRequestSpan(request, reply);
     done();
   });
   app.addHook('onSend', (_request, reply, payload, done) => {
-    if (typeof payload === 'string') cutIfStalled(reply.raw, payload.length);
+    if (typeof payload === 'string') setStallTimeout(reply.raw, payload.length);
     done(null, payload);
   });
   app.addHook('onResponse', (request, reply, done) => {
-    note(accessLog, request, reply);
+    logRequest(accessLog, request, reply);
     done();
   });
 }
 
-function note(accessLog: AccessLog, request: FastifyRequest, reply: FastifyReply): void {
+function logRequest(accessLog: AccessLog, request: FastifyRequest, reply: FastifyReply): void {
   const { url } = request.routeOptions;
   const { statusCode: status } = reply.raw;
   const { elapsedTime: ms } = reply;
-  durationsFor(request.method, url)(status, ms);
-  if (!accessLog.due()) return;
-  accessLog.note({ requestId: request.id, verb: request.method, route: url ?? 'none', status, ms });
+  getDurationRecorder(request.method, url)(status, ms);
+  if (!accessLog.shouldLog()) return;
+  accessLog.log({ requestId: request.id, verb: request.method, route: url ?? 'none', status, ms });
 }
 
-const durations = new Map<string, NoteDuration>();
+const durationRecorders = new Map<string, RecordDuration>();
 
-/** What is no route is whatever a client wrote: it is not remembered by its name. */
-function durationsFor(verb: string, route: string | undefined): NoteDuration {
+/** Requests without a route share one recorder, because their paths are arbitrary. */
+function getDurationRecorder(verb: string, route: string | undefined): RecordDuration {
   const key = route === undefined ? 'none' : `${verb} ${route}`;
-  let known = durations.get(key);
-  if (known === undefined) durations.set(key, (known = durationsOf(route === undefined ? '' : verb, route)));
-  return known;
+  let toKnownRefusal = durationRecorders.get(key);
+  if (toKnownRefusal === undefined)
+    durationRecorders.set(key, (toKnownRefusal = createDurationRecorder(route === undefined ? '' : verb, route)));
+  return toKnownRefusal;
 }
 
-const PROTOCOL: HttpOptions = {
+const HTTP_OPTIONS: HttpOptions = {
   requestTimeout: 30_000,
   headersTimeout: 10_000,
   keepAliveTimeout: 75_000,
   connectionsCheckingInterval: 5_000,
   maxHeaderSize: 16_384,
   insecureHTTPParser: false,
-  // Some clients offer HTTP/2 with every request; they are answered as if they had not.
+  // Some clients offer HTTP/2 with every request. The offer is ignored.
   shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === 'websocket',
 };
 
-function nodeServer(tls: TlsOptions | undefined, handler: (request: IncomingMessage, response: ServerResponse) => void): Server {
+function createNodeServer(tls: TlsOptions | undefined, handler: (request: IncomingMessage, response: ServerResponse) => void): Server {
   const listener = (request: IncomingMessage, response: ServerResponse): void => {
     hideQueryToken(request);
     handler(request, response);
   };
-  const server = tls ? createTlsServer({ ...PROTOCOL, ...tls }, listener) : http.createServer(PROTOCOL, listener);
+  const server = tls ? createTlsServer({ ...HTTP_OPTIONS, ...tls }, listener) : http.createServer(HTTP_OPTIONS, listener);
   server.maxHeadersCount = 100;
   server.maxRequestsPerSocket = 10_000;
   return server;
 }
 
-/** What was no HTTP, came too slowly, or had too many headers. Nothing of it is repeated. */
-function answerBroken(error: ConnectionError, socket: Socket): void {
+/** Responds to malformed HTTP, timeouts and oversized headers. The response repeats nothing of the request. */
+function respondToClientError(error: ConnectionError, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
-  const [status, message] = BROKEN.get(error.code) ?? [400, 'Bad Request'];
+  const [status, message] = CLIENT_ERRORS.get(error.code) ?? [400, 'Bad Request'];
   const body = JSON.stringify({ error: message });
   const head = ['connection: close', 'content-type: application/json; charset=utf-8', `content-length: ${body.length}`];
   socket.end(`HTTP/1.1 ${status} ${message}\r\n${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
 }
 
-const BROKEN: ReadonlyMap<string, readonly [number, string]> = new Map([
+const CLIENT_ERRORS: ReadonlyMap<string, readonly [number, string]> = new Map([
   ['ERR_HTTP_REQUEST_TIMEOUT', [408, 'Request Timeout']],
   ['HPE_HEADER_OVERFLOW', [431, 'Request Header Fields Too Large']],
 ]);
 
-/** Lets pages of listed origins ask whether they may use `/api`. */
+/** Registers the CORS preflight of `/api`. */
 export function registerPreflight(app: FastifyInstance, admission: Admission): void {
   app.options('/api/*', (request, reply) => preflight(admission, request, reply));
 }
 
 function preflight(admission: Admission, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const refusal = admission.screen(request.raw);
+  const refusal = admission.checkHostAndOrigin(request.raw);
   if (refusal) return refuse(request, reply, refusal);
   if (request.headers.origin !== undefined) allowOrigin(reply, request.headers.origin);
   return reply
@@ -182,13 +183,13 @@ function preflight(admission: Admission, request: FastifyRequest, reply: Fastify
     .send();
 }
 
-/** What the log says of a request that ended with a refusal. */
-function failureOf(request: FastifyRequest, admission: Admission, { refusal, error }: { refusal: Refusal; error: unknown }): Failure {
+/** The log entry of a refusal. */
+function createFailure(request: FastifyRequest, admission: Admission, { refusal, error }: { refusal: Refusal; error: unknown }): Failure {
   const { status, code, message, caller = request.caller } = refusal;
   const { url } = request.routeOptions;
   return {
     requestId: request.id,
-    traceparent: request.span?.traceparent ?? traceparentOf(request),
+    traceparent: request.span?.traceparent ?? getTraceparent(request),
     route: `${request.method} ${url ?? 'none'}`,
     path: url === undefined && code === 'NOT_FOUND' ? request.url.split('?', 1)[0] : undefined,
     status,
@@ -196,13 +197,13 @@ function failureOf(request: FastifyRequest, admission: Admission, { refusal, err
     message,
     ...(error === undefined ? {} : describeError(error)),
     caller,
-    address: caller ? undefined : admission.addressOf(request.raw),
+    address: caller ? undefined : admission.getClientAddress(request.raw),
   };
 }
 
-/** What a client may know of an error: the words we chose for it, or that it was ours. */
+/** The refusal for an error of a route or of Fastify; undefined for a defect. */
 function known(error: FastifyError): Refusal | undefined {
-  const refusal = knownRefusal(error);
+  const refusal = findRefusal(error);
   if (refusal) return refusal;
   const { statusCode } = error;
   if (statusCode === undefined || statusCode < 400 || statusCode >= 500) return undefined;

@@ -11,7 +11,7 @@ import { createLogger } from '@switchyard/telemetry';
 import { createAuthority, tempDir, type Certificate } from '@switchyard/testkit';
 import { WebSocket } from 'ws';
 import { SECRETS, startTestGateway, type TestGateway } from '../gateway.fixture.ts';
-import { followTls, readTlsMaterial, tlsOptions, type TlsSettings } from './tls.ts';
+import { startTlsReloader, readTlsMaterial, createTlsOptions, type TlsSettings } from './tls.ts';
 
 const PING = '{"jsonrpc":"2.0","method":"system.ping","id":1}';
 const DAY_MS = 86_400_000;
@@ -35,7 +35,7 @@ async function ping({ url }: TestGateway, trust: Trust): Promise<{ status: numbe
 
 const keyPair = ({ cert, key }: Certificate) => ({ cert, key });
 
-test('calls over HTTPS and WebSockets over TLS, for whoever trusts the authority', async () => {
+test('serves HTTPS and WebSockets over TLS', async () => {
   await using directory = await tempDir();
   const { ca, tls } = setUp(directory.path, false);
   await using gateway = await startTestGateway({ settings: { tls } });
@@ -52,7 +52,7 @@ test('calls over HTTPS and WebSockets over TLS, for whoever trusts the authority
   socket.close();
 });
 
-test('where certificates of clients are required, nobody without one of the authority gets an answer', async () => {
+test('refuses clients without a certificate of the authority when requireClientCert is set', async () => {
   await using directory = await tempDir();
   const { ca, client, tls } = setUp(directory.path, true);
   const stranger = createAuthority(directory.path, 'other').issue('stranger');
@@ -62,7 +62,7 @@ test('where certificates of clients are required, nobody without one of the auth
   await assert.rejects(ping(gateway, { ca, ...keyPair(stranger) }));
 });
 
-test('earlier versions than TLS 1.2, and clear text, get nothing', async () => {
+test('refuses TLS below 1.2 and clear text', async () => {
   await using directory = await tempDir();
   const { ca, tls } = setUp(directory.path, false);
   await using gateway = await startTestGateway({ settings: { tls } });
@@ -78,7 +78,7 @@ test('earlier versions than TLS 1.2, and clear text, get nothing', async () => {
   assert.doesNotMatch(said, /HTTP\/1\.1 200/);
 });
 
-test('a connection with a request under way is not ended for a newcomer; an idle one is', async () => {
+test('closes an idle TLS connection for a new one, and no connection with a running request', async () => {
   await using directory = await tempDir();
   const { ca, tls } = setUp(directory.path, false);
   const asked = Promise.withResolvers<void>();
@@ -112,11 +112,11 @@ async function presentedAt(port: number, ca: string): Promise<string> {
   return fingerprint256;
 }
 
-test('a gateway presents renewed files to the next connection, within seconds', { timeout: 60_000 }, async () => {
+test('presents renewed certificates within seconds', { timeout: 60_000 }, async () => {
   await using directory = await tempDir();
   const { ca, issue, tls } = setUp(directory.path, false);
   const renewed = Promise.withResolvers<void>();
-  const write = (line: string): void => void (line.includes('new TLS certificates are in force') && renewed.resolve());
+  const write = (line: string): void => void (line.includes('reloaded the TLS certificates') && renewed.resolve());
   await using gateway = await startTestGateway({ settings: { tls }, log: createLogger({ destination: { write } }) });
   const port = Number(new URL(gateway.url).port);
   const before = await presentedAt(port, ca);
@@ -126,33 +126,33 @@ test('a gateway presents renewed files to the next connection, within seconds', 
   assert.equal((await ping(gateway, { ca })).status, 200);
 });
 
-test('what cannot be used is said once, and the earlier files stay in force', async () => {
+test('logs unusable files once and keeps the previous certificates', async () => {
   await using directory = await tempDir();
   const { ca, tls } = setUp(directory.path, false);
   const lines: string[] = [];
   const log = createLogger({ destination: { write: (line: string) => void lines.push(line) } });
   const first = await readTlsMaterial(tls);
-  const server = createServer(tlsOptions(first, false)).listen(0, '127.0.0.1');
+  const server = createServer(createTlsOptions(first, false)).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   const before = await presentedAt(port, ca);
-  using following = followTls({ server, tls, first, log });
-  await following.look();
+  using following = startTlsReloader({ server, tls, first, log });
+  await following.poll();
   await rename(tls.certPath, join(directory.path, 'kept'));
-  await following.look();
+  await following.poll();
   await writeFile(tls.certPath, 'no certificate');
-  await following.look();
-  await following.look();
+  await following.poll();
+  await following.poll();
   assert.equal(await presentedAt(port, ca), before);
-  assert.equal(lines.filter((line) => line.includes('cannot be used')).length, 2);
+  assert.equal(lines.filter((line) => line.includes('failed to reload')).length, 2);
   await rename(join(directory.path, 'kept'), tls.certPath);
-  await following.look();
+  await following.poll();
   assert.equal(await presentedAt(port, ca), before);
-  assert.ok(!lines.some((line) => line.includes('in force')));
+  assert.ok(!lines.some((line) => line.includes('reloaded the')));
   server.close();
 });
 
-test('what is wrong with a file is said with the setting that names it', async () => {
+test('names the setting of a file that cannot be used', async () => {
   await using directory = await tempDir();
   const { tls, client } = setUp(directory.path, false);
   const other = join(directory.path, 'text');
@@ -162,20 +162,20 @@ test('what is wrong with a file is said with the setting that names it', async (
     [{ certPath: other }, /^gateway\.tls\.certPath: expected a certificate in PEM in .*text/],
     [{ keyPath: other }, /^gateway\.tls\.keyPath: expected a private key in PEM/],
     [{ caPath: other }, /^gateway\.tls\.caPath: expected certificates in PEM/],
-    [{ keyPath: client.keyPath }, /^gateway\.tls: the key in .* is not the one of the certificate/],
+    [{ keyPath: client.keyPath }, /^gateway\.tls: the key in .* does not match the certificate/],
   ];
   for (const [change, message] of wrong) await assert.rejects(readTlsMaterial({ ...tls, ...change }), { name: 'StartError', message });
-  await assert.rejects(readTlsMaterial(tls, Date.now() + 2 * DAY_MS), { message: /expired at .*put a new one there/ });
+  await assert.rejects(readTlsMaterial(tls, Date.now() + 2 * DAY_MS), { message: /expired at .*renew it/ });
   await assert.rejects(readTlsMaterial(tls, Date.now() - 2 * DAY_MS), { message: /is not valid before / });
 });
 
-test('a certificate that expires within a week is warned of once a day', async () => {
+test('warns once a day about a certificate that expires within a week', async () => {
   await using directory = await tempDir();
   const { tls } = setUp(directory.path, false);
   const lines: string[] = [];
   const log = createLogger({ destination: { write: (line: string) => void lines.push(line) } });
-  using following = followTls({ server: { setSecureContext: () => undefined }, tls, first: await readTlsMaterial(tls), log });
-  await following.look();
-  await following.look();
+  using following = startTlsReloader({ server: { setSecureContext: () => undefined }, tls, first: await readTlsMaterial(tls), log });
+  await following.poll();
+  await following.poll();
   assert.equal(lines.filter((line) => line.includes('expires soon')).length, 1);
 });

@@ -7,25 +7,25 @@ import type { Logger } from '@switchyard/telemetry';
 
 export type TlsSettings = NonNullable<Sections['gateway']['tls']>;
 
-/** How often the files are looked at. Secrets that a platform mounts are replaced by renaming, which nothing announces everywhere. */
-const LOOK_MS = 5_000;
-/** A handshake holds a socket and costs more than most requests. */
-const HANDSHAKE_MS = 10_000;
+/** Interval at which the files are polled. Platforms replace mounted secrets by renaming, which file watchers do not report everywhere. */
+const POLL_INTERVAL_MS = 5_000;
+/** Bounds a handshake, which holds a socket and costs more CPU than most requests. */
+const HANDSHAKE_TIMEOUT_MS = 10_000;
 const DAY_MS = 86_400_000;
-const SOON_DAYS = 7;
+const EXPIRY_WARNING_DAYS = 7;
 
-/** What a listener presents, and whose certificates it accepts. */
+/** The certificate and key of a listener, and the authority of client certificates. */
 export interface TlsMaterial {
   readonly cert: string;
   readonly key: string;
   readonly ca: string;
-  /** Of the certificate: epoch milliseconds. */
+  /** Expiry of the certificate, in epoch milliseconds. */
   readonly expiresAt: number;
 }
 
-/** Reads and checks all three files. Throws a `StartError` that names the setting, and what is wrong with what it names. */
+/** Reads and validates all three files. Throws a `StartError` that names the setting and the problem. */
 export async function readTlsMaterial({ certPath, keyPath, caPath }: TlsSettings, now = Date.now()): Promise<TlsMaterial> {
-  // One after the other: of several that cannot be read, the first is named each time.
+  // Sequentially, so that the error always names the first unreadable file.
   const cert = await readPem('certPath', certPath);
   const key = await readPem('keyPath', keyPath);
   const ca = await readPem('caPath', caPath);
@@ -33,11 +33,11 @@ export async function readTlsMaterial({ certPath, keyPath, caPath }: TlsSettings
   const secret: KeyObject = parse('keyPath', keyPath, 'a private key in PEM without a passphrase', () => createPrivateKey(key));
   parse('caPath', caPath, 'certificates in PEM', () => new X509Certificate(ca));
   if (!certificate.checkPrivateKey(secret)) {
-    throw new StartError(`gateway.tls: the key in ${keyPath} is not the one of the certificate in ${certPath}.`);
+    throw new StartError(`gateway.tls: the key in ${keyPath} does not match the certificate in ${certPath}.`);
   }
   const [from, to] = [Date.parse(certificate.validFrom), Date.parse(certificate.validTo)];
   if (now < from) throw new StartError(`gateway.tls.certPath: the certificate in ${certPath} is not valid before ${iso(from)}.`);
-  if (now >= to) throw new StartError(`gateway.tls.certPath: the certificate in ${certPath} expired at ${iso(to)}; put a new one there.`);
+  if (now >= to) throw new StartError(`gateway.tls.certPath: the certificate in ${certPath} expired at ${iso(to)}; renew it.`);
   return { cert, key, ca, expiresAt: to };
 }
 
@@ -54,7 +54,7 @@ function parse<T>(name: keyof TlsSettings, path: string, expected: string, read:
   try {
     return read();
   } catch (cause) {
-    throw new StartError(`gateway.tls.${name}: expected ${expected} in ${path}, which holds something else.`, { cause });
+    throw new StartError(`gateway.tls.${name}: expected ${expected} in ${path}.`, { cause });
   }
 }
 
@@ -62,18 +62,18 @@ function iso(at: number): string {
   return new Date(at).toISOString();
 }
 
-/** What the listener is made with. Where certificates are required, a client without one of that authority gets no connection. */
-export function tlsOptions({ cert, key, ca }: TlsMaterial, requireClientCert: boolean): ServerOptions {
+/** The options of the TLS listener. With `requireClientCert` a client needs a certificate of the authority. */
+export function createTlsOptions({ cert, key, ca }: TlsMaterial, requireClientCert: boolean): ServerOptions {
   const clients = requireClientCert ? { requestCert: true, rejectUnauthorized: true } : { requestCert: false };
-  return { cert, key, ca, ...clients, minVersion: 'TLSv1.2', handshakeTimeout: HANDSHAKE_MS, ALPNProtocols: ['http/1.1'] };
+  return { cert, key, ca, ...clients, minVersion: 'TLSv1.2', handshakeTimeout: HANDSHAKE_TIMEOUT_MS, ALPNProtocols: ['http/1.1'] };
 }
 
-export interface Following extends Disposable {
-  /** Looks now. Resolves when what was found is in force, or is said to be wrong. */
-  look(): Promise<void>;
+export interface TlsReloader extends Disposable {
+  /** Polls the files now. Resolves after changed files are applied or their error is logged. */
+  poll(): Promise<void>;
 }
 
-interface Followed {
+interface TlsReloaderOptions {
   server: Pick<Server, 'setSecureContext'>;
   tls: TlsSettings;
   first: TlsMaterial;
@@ -81,49 +81,49 @@ interface Followed {
 }
 
 /**
- * Files that change are in force for the next connection, once they are whole: certificates are renewed without a restart. What is
- * wrong with new files is logged once, and the old ones stay.
+ * Applies changed files to new connections, so that certificates are renewed without a restart. Unusable files are logged once, and the
+ * previous certificates stay in use.
  */
-export function followTls({ server, tls, first, log }: Followed): Following {
+export function startTlsReloader({ server, tls, first, log }: TlsReloaderOptions): TlsReloader {
   let current = first;
-  let seen: string | undefined;
-  let looking: Promise<void> | undefined;
+  let lastFingerprint: string | undefined;
+  let polling: Promise<void> | undefined;
   let warned: number | undefined;
 
-  async function look(): Promise<void> {
+  async function poll(): Promise<void> {
     const now = await fingerprint(tls);
-    if (now !== seen) await take(now);
-    warnOfEnd();
+    if (now !== lastFingerprint) await reload(now);
+    warnBeforeExpiry();
   }
 
-  async function take(now: string): Promise<void> {
+  async function reload(now: string): Promise<void> {
     try {
       const next = await readTlsMaterial(tls);
-      seen = now;
+      lastFingerprint = now;
       if (next.cert === current.cert && next.key === current.key && next.ca === current.ca) return;
-      server.setSecureContext(tlsOptions(next, tls.requireClientCert));
+      server.setSecureContext(createTlsOptions(next, tls.requireClientCert));
       current = next;
-      log.info({ expiresAt: iso(next.expiresAt) }, 'new TLS certificates are in force');
+      log.info({ expiresAt: iso(next.expiresAt) }, 'reloaded the TLS certificates');
     } catch (err) {
-      seen = now;
-      log.error({ err }, 'the TLS certificates were changed and cannot be used; the earlier ones stay');
+      lastFingerprint = now;
+      log.error({ err }, 'failed to reload the TLS certificates; the previous ones stay in use');
     }
   }
 
-  function warnOfEnd(): void {
+  function warnBeforeExpiry(): void {
     const days = Math.floor((current.expiresAt - Date.now()) / DAY_MS);
-    if (days >= SOON_DAYS || days === warned) return;
+    if (days >= EXPIRY_WARNING_DAYS || days === warned) return;
     warned = days;
     log.warn({ expiresAt: iso(current.expiresAt), days }, 'the TLS certificate expires soon');
   }
 
-  const lookOnce = (): Promise<void> => (looking ??= look().finally(() => (looking = undefined)));
-  const timer = setInterval(() => void lookOnce(), LOOK_MS).unref();
-  void lookOnce();
-  return { look: lookOnce, [Symbol.dispose]: () => clearInterval(timer) };
+  const pollOnce = (): Promise<void> => (polling ??= poll().finally(() => (polling = undefined)));
+  const timer = setInterval(() => void pollOnce(), POLL_INTERVAL_MS).unref();
+  void pollOnce();
+  return { poll: pollOnce, [Symbol.dispose]: () => clearInterval(timer) };
 }
 
-/** What tells that one of the files is another one. */
+/** Changes when one of the files is replaced. */
 async function fingerprint({ certPath, keyPath, caPath }: TlsSettings): Promise<string> {
   const states = await Promise.all([certPath, keyPath, caPath].map((path) => stat(path).catch(() => undefined)));
   return states.map((state) => (state ? `${state.ino} ${state.size} ${state.mtimeMs}` : 'gone')).join('\n');

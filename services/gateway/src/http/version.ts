@@ -1,2 +1,2 @@
-/** Of the gateway, as discovery, documents and clients are told it. */
+/** The version of the gateway in discovery, documents and MCP. */
 export const VERSION = '0.1.0';

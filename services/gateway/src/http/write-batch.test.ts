@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { gather } from './write-batch.ts';
+import { createWriteBatch } from './write-batch.ts';
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-test('what is given in one turn is handed on at its end, in order', async () => {
+test('writes the items of one turn at its end, in order', async () => {
   const handed: number[] = [];
-  const give = gather<number>({ defer: setImmediate, most: 64 }, (item) => handed.push(item));
+  const give = createWriteBatch<number>({ defer: setImmediate, maxItems: 64 }, (item) => handed.push(item));
   give(1);
   process.nextTick(() => give(3));
   assert.deepEqual(handed, []);
@@ -14,9 +14,9 @@ test('what is given in one turn is handed on at its end, in order', async () => 
   assert.deepEqual(handed, [1, 3]);
 });
 
-test('what is given while handing on waits for the next turn', async () => {
+test('defers items added while writing to the next turn', async () => {
   const handed: number[] = [];
-  const give = gather<number>({ defer: setImmediate, most: 64 }, (item) => {
+  const give = createWriteBatch<number>({ defer: setImmediate, maxItems: 64 }, (item) => {
     handed.push(item);
     if (item < 3) give(item + 1);
   });
@@ -28,9 +28,9 @@ test('what is given while handing on waits for the next turn', async () => {
   assert.deepEqual(handed, [1, 2, 3]);
 });
 
-test('nobody waits for more than so many others', async () => {
+test('writes immediately when maxItems are waiting', async () => {
   const handed: number[] = [];
-  const give = gather<number>({ defer: setImmediate, most: 64 }, (item) => handed.push(item));
+  const give = createWriteBatch<number>({ defer: setImmediate, maxItems: 64 }, (item) => handed.push(item));
   for (let n = 0; n < 150; n++) give(n);
   assert.equal(handed.length, 128);
   await turn();
@@ -40,9 +40,9 @@ test('nobody waits for more than so many others', async () => {
   );
 });
 
-test('at the end of the callback, before anything else has its turn, where that is asked for', async () => {
+test('writes at the end of the callback with process.nextTick', async () => {
   const handed: (number | string)[] = [];
-  const give = gather<number>({ defer: (handOn) => process.nextTick(handOn), most: 64 }, (item) => handed.push(item));
+  const give = createWriteBatch<number>({ defer: (handOn) => process.nextTick(handOn), maxItems: 64 }, (item) => handed.push(item));
   setImmediate(() => {
     give(1);
     give(2);

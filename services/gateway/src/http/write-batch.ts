@@ -1,31 +1,31 @@
-export interface GatherOptions {
-  /** Puts off what is handed on: `setImmediate` to the end of this turn of the event loop, `process.nextTick` to the end of this callback. */
-  defer: (handOn: () => void) => void;
-  /** Nobody waits for more than so many others. */
-  most: number;
+export interface WriteBatchOptions {
+  /** Schedules the write: `setImmediate` for the end of the event-loop turn, `process.nextTick` for the end of the callback. */
+  defer: (write: () => void) => void;
+  /** Items that are written immediately when this many are waiting. */
+  maxItems: number;
 }
 
-/** What the edge answers alone comes one by one, as requests are read: it is written at the end of the turn. */
-export const HERE: GatherOptions = { defer: setImmediate, most: 64 };
-/** What comes over the bus comes together: it is written when its messages are read, and in parts, so that clients go on meanwhile. */
-export const FORWARDED: GatherOptions = { defer: (handOn) => process.nextTick(handOn), most: 8 };
+/** For responses of the gateway itself, which are created one by one while requests are read. */
+export const LOCAL_RESPONSES: WriteBatchOptions = { defer: setImmediate, maxItems: 64 };
+/** For responses from the bus, which arrive together. Small batches let clients continue in the meantime. */
+export const FORWARDED_RESPONSES: WriteBatchOptions = { defer: (handOn) => process.nextTick(handOn), maxItems: 8 };
 
 /**
- * Hands on together, in its order, what is given to it one by one. Writes to many sockets one right after another cost about half
- * of what they cost with work between them: whoever reads them is woken once, not for each.
+ * Collects items and writes them together, in order. Consecutive writes to many sockets cost about half of writes with work between
+ * them, because the reading process is woken once.
  */
-export function gather<T>({ defer, most }: GatherOptions, handOn: (item: T) => void): (item: T) => void {
+export function createWriteBatch<T>({ defer, maxItems }: WriteBatchOptions, write: (item: T) => void): (item: T) => void {
   let waiting: T[] = [];
 
   function release(): void {
     const items = waiting;
     waiting = [];
-    for (const item of items) handOn(item);
+    for (const item of items) write(item);
   }
 
   return (item) => {
     const count = waiting.push(item);
     if (count === 1) defer(release);
-    else if (count >= most) release();
+    else if (count >= maxItems) release();
   };
 }

@@ -1,24 +1,24 @@
 import type { Rate } from '@switchyard/cache';
 import { toolName, type Principal } from '@switchyard/contracts';
-import { TOOL_CALLS } from '../auth/rate-limits.ts';
+import { DEFAULT_TOOL_CALL_RATE } from '../auth/rate-limits.ts';
 import type { Caller } from '../request/caller.ts';
 
-/** What one token finds at `/mcp`. */
+/** The MCP permissions of a token. */
 export interface Grant {
-  /** Nothing is named that it may call. */
+  /** Whether no tool is allowed. */
   readonly empty: boolean;
   mayCall(tool: string): boolean;
-  rateOf(tool: string): Rate;
-  /** The keys of the sessions that it may read. */
+  getRate(tool: string): Rate;
+  /** The keys of the readable sessions. */
   readonly sessions: readonly string[];
-  /** For whom its tools are called. */
+  /** The principal of tool calls. */
   readonly principal: Principal;
 }
 
 const grants = new WeakMap<Caller, Grant>();
 
-/** A token of every scope may call every tool. One of `mcp-client` has what it was given by name, and beyond that nothing. */
-export function grantOf(caller: Caller): Grant {
+/** Scope `*` allows every tool. Scope `mcp-client` allows the tools of its allowlist only. */
+export function getGrant(caller: Caller): Grant {
   let grant = grants.get(caller);
   if (!grant) grants.set(caller, (grant = createGrant(caller)));
   return grant;
@@ -31,17 +31,17 @@ function createGrant({ scopes, mcpClient, principal }: Caller): Grant {
   return {
     empty: !all && patterns.length === 0,
     mayCall: (tool) => all || patterns.some((pattern) => matches(pattern, tool)),
-    rateOf(tool) {
+    getRate(tool) {
       const max = limits.get(tool);
-      return max === undefined ? TOOL_CALLS : { ...TOOL_CALLS, max };
+      return max === undefined ? DEFAULT_TOOL_CALL_RATE : { ...DEFAULT_TOOL_CALL_RATE, max };
     },
     sessions: mcpClient?.sessionAllowlist ?? [],
-    // Which sessions it may read stands in its list alone: a tool shows it none but those that it made.
+    // Tools see only sessions created by the token. Readable sessions come from the allowlist.
     principal: all ? principal : { ...principal, sessions: 'own' },
   };
 }
 
-/** A name, or the beginning of names and a star. */
+/** Matches a name, or a prefix followed by a star. */
 function matches(pattern: string, tool: string): boolean {
   return pattern.endsWith('*') ? tool.startsWith(pattern.slice(0, -1)) : pattern === tool;
 }

@@ -1,13 +1,13 @@
 import type { Caller } from '../request/caller.ts';
 import type { Edge } from '../http/edge.ts';
 import type { Grant } from './grant.ts';
-import type { ToolUse } from './tools.ts';
+import type { ToolContext } from './tools.ts';
 
-/** One request of an MCP client: nothing of it outlives its response. */
-export interface McpExchange {
+/** One request of an MCP client, which ends with its response. */
+export interface McpRequest {
   edge: Edge;
   caller: Caller;
   grant: Grant;
   requestId: string;
-  use: Omit<ToolUse, 'alive'>;
+  context: Omit<ToolContext, 'reportProgress'>;
 }

@@ -2,67 +2,67 @@ import type * as library from '@modelcontextprotocol/server';
 import type { Server, ServerContext } from '@modelcontextprotocol/server';
 import { errorData, ServiceError } from '@switchyard/contracts';
 import { describeError } from '../request/failure-log.ts';
-import { callTool, toolFor, toolsFor } from './tool-call.ts';
-import type { McpExchange } from './mcp-request.ts';
-import { readSession, sessionResources } from './session-resources.ts';
+import { callTool, findTool, listTools } from './tool-call.ts';
+import type { McpRequest } from './mcp-request.ts';
+import { readSession, listSessionResources } from './session-resources.ts';
 
-/** The library, which is loaded when the first client comes. */
-export type Mcp = typeof library;
+/** The MCP library, which is loaded on the first request. */
+export type McpLibrary = typeof library;
 
 const NAME = 'switchyard';
 const INSTRUCTIONS =
-  'A tool agent_<id> asks an agent, and answers when its turn is done; every other tool calls the method that it is titled with.';
-const NOTHING = 'This token may call nothing yet: name tools in its mcpClient.allowlist, such as agent_* or memory_search.';
+  'A tool agent_<id> sends a message to an agent and returns the result of its turn. Every other tool calls the method in its title.';
+const NO_TOOLS_INSTRUCTIONS = 'This token has no tools. Add tools to its mcpClient.allowlist, for example agent_* or memory_search.';
 
-/** A server for one request: whatever it answers follows from that request and its token. */
-export function createMcpServer(mcp: Mcp, exchange: McpExchange, version: string): Server {
+/** Creates the server of one request. */
+export function createMcpServer(mcp: McpLibrary, exchange: McpRequest, version: string): Server {
   const readable = exchange.grant.sessions.length > 0;
   const server = new mcp.Server(
     { name: NAME, title: 'Switchyard', version },
     {
       capabilities: { tools: {}, ...(readable ? { resources: {} } : {}) },
-      instructions: exchange.grant.empty ? NOTHING : INSTRUCTIONS,
+      instructions: exchange.grant.empty ? NO_TOOLS_INSTRUCTIONS : INSTRUCTIONS,
     },
   );
-  server.setRequestHandler('tools/list', async () => ({ tools: await told(mcp, exchange, () => toolsFor(exchange)) }));
+  server.setRequestHandler('tools/list', async () => ({ tools: await convertErrors(mcp, exchange, () => listTools(exchange)) }));
   server.setRequestHandler('tools/call', async ({ params: { name, arguments: input = {} } }, context) => {
-    const tool = await told(mcp, exchange, () => toolFor(exchange, name));
+    const tool = await convertErrors(mcp, exchange, () => findTool(exchange, name));
     if (!tool) throw new mcp.ProtocolError(mcp.INVALID_PARAMS, `Unknown tool: ${name}`);
-    return callTool(exchange, tool, { input, alive: progressOf(context) });
+    return callTool(exchange, tool, { input, reportProgress: createProgressReporter(context) });
   });
-  if (readable) serveSessions(mcp, exchange, server);
+  if (readable) addSessionResources(mcp, exchange, server);
   return server;
 }
 
-function serveSessions(mcp: Mcp, exchange: McpExchange, server: Server): void {
-  server.setRequestHandler('resources/list', () => ({ resources: sessionResources(exchange) }));
+function addSessionResources(mcp: McpLibrary, exchange: McpRequest, server: Server): void {
+  server.setRequestHandler('resources/list', () => ({ resources: listSessionResources(exchange) }));
   server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates: [] }));
   server.setRequestHandler('resources/read', async ({ params: { uri } }) => {
-    const found = await told(mcp, exchange, () => readSession(exchange, uri));
+    const found = await convertErrors(mcp, exchange, () => readSession(exchange, uri));
     if (!found) throw new mcp.ResourceNotFoundError(uri);
     return found;
   });
 }
 
-/** Clients that count on progress wait longer for as long as there is some. */
-function progressOf({ mcpReq }: ServerContext): () => void {
+/** Sends progress notifications, which extend the timeout of clients that request them. */
+function createProgressReporter({ mcpReq }: ServerContext): () => void {
   const progressToken = mcpReq._meta?.progressToken;
   if (progressToken === undefined) return () => undefined;
   let progress = 0;
   return () => {
-    const told = mcpReq.notify({ method: 'notifications/progress', params: { progressToken, progress: ++progress } });
-    told.catch(() => undefined); // the client has left, which ends the call by itself
+    const sent = mcpReq.notify({ method: 'notifications/progress', params: { progressToken, progress: ++progress } });
+    sent.catch(() => undefined); // the client disconnected, which cancels the call
   };
 }
 
-/** What stops a request before it comes to a tool. */
-async function told<T>(mcp: Mcp, { edge, caller, requestId }: McpExchange, ask: () => Promise<T>): Promise<T> {
+/** Converts an error outside of a tool call to a protocol error and logs it. */
+async function convertErrors<T>(mcp: McpLibrary, { edge, caller, requestId }: McpRequest, run: () => Promise<T>): Promise<T> {
   try {
-    return await ask();
+    return await run();
   } catch (thrown) {
     const error = thrown instanceof ServiceError ? thrown : new ServiceError('INTERNAL', 'Internal error', { cause: thrown });
     const { code, message } = error;
-    edge.failures.note({ requestId, route: 'POST /mcp', code, message, caller, ...describeError(error) });
+    edge.failures.log({ requestId, route: 'POST /mcp', code, message, caller, ...describeError(error) });
     throw new mcp.ProtocolError(mcp.INTERNAL_ERROR, message, errorData(error, requestId));
   }
 }

@@ -8,7 +8,7 @@ const RESULT = { response: 'Hello.', tokensUsed: { input: 1, output: 2, total: 3
 
 for (const era of ERAS) {
   describe(`a client of ${era}`, () => {
-    test('finds what it was given by name, and no agent that is suspended', async () => {
+    test('lists the allowed tools without suspended agents', async () => {
       await using gateway = await startMcp();
       await grant(gateway, { allowlist: ['agent_*', 'memory.search', 'nobody_home'] });
       await using client = await connect(gateway, era);
@@ -25,7 +25,7 @@ for (const era of ERAS) {
       assert.equal(client.getServerVersion()?.name, 'switchyard');
     });
 
-    test('calls a method, for itself, and reads the result as text and as JSON', async () => {
+    test('calls a method and gets the result as text and JSON', async () => {
       let asked: { query: string; principal: Principal } | undefined;
       await using gateway = await startMcp({
         search: ({ query }, { principal }) => {
@@ -41,7 +41,7 @@ for (const era of ERAS) {
       assert.deepEqual(asked, { query: 'capital', principal });
     });
 
-    test('asks an agent, and hears that it works', async () => {
+    test('calls an agent and gets progress notifications', async () => {
       await using gateway = await startMcp({
         handlers: {
           async *'turns.run'({ turnId, model, message }) {
@@ -61,7 +61,7 @@ for (const era of ERAS) {
       assert.deepEqual(result.structuredContent, { ...RESULT, response: 'oslo: Hi' });
     });
 
-    test('that leaves ends the turn it asked for', { timeout: 10_000 }, async () => {
+    test('cancels its turn when it disconnects', { timeout: 10_000 }, async () => {
       const begun = Promise.withResolvers<void>();
       const ended = Promise.withResolvers<unknown>();
       await using gateway = await startMcp({
@@ -86,7 +86,7 @@ for (const era of ERAS) {
       await ended.promise;
     });
 
-    test('is told as the result of the tool what went wrong, under the id of its request', async () => {
+    test('gets a failure as a tool result with the request id', async () => {
       await using gateway = await startMcp({
         search() {
           throw new ServiceError('UNAVAILABLE', 'The index is being built.', { details: { retryAfterMs: 10 } });
@@ -105,7 +105,7 @@ for (const era of ERAS) {
       assert.equal((unserved.structuredContent as { code: string }).code, 'UNAVAILABLE');
     });
 
-    test('may call nothing that it was not given, and does not learn that it is there', async () => {
+    test('gets "unknown tool" for a tool that is not allowed', async () => {
       await using gateway = await startMcp();
       await using client = await connect(gateway, era);
       assert.deepEqual((await client.listTools()).tools, []);
@@ -116,7 +116,7 @@ for (const era of ERAS) {
       }
     });
 
-    test('reads the sessions that it was given, and no other', async () => {
+    test('reads only the sessions of its allowlist', async () => {
       const messages = [{ role: 'user' as const, content: 'Hi', timestamp: 1 }];
       await using gateway = await startMcp({
         handlers: {
@@ -143,7 +143,7 @@ for (const era of ERAS) {
   });
 }
 
-test('a tool is called thirty times a minute, or as often as its token says, whichever revision asks', async () => {
+test('limits a tool to 30 calls a minute or the rate of the token, over both revisions', async () => {
   await using gateway = await startMcp();
   await grant(gateway, { allowlist: ['memory_search', 'agent_oslo'], toolRateLimit: { 'memory.search': 2 } });
   await gateway.putToken({ id: 'all', secret: SECRETS.all, ver: 2 });
@@ -152,7 +152,7 @@ test('a tool is called thirty times a minute, or as often as its token says, whi
   const search = (through = client) => through.callTool({ name: 'memory_search', arguments: { query: 'x' } });
   assert.deepEqual([(await search()).isError, (await search(old)).isError], [undefined, undefined]);
   const refused = await search();
-  assert.match(textOf(refused), /^memory_search may be called 2 times a minute; try again in \d+ s\.$/);
+  assert.match(textOf(refused), /^memory_search is limited to 2 calls a minute; retry in \d+ s\.$/);
   assert.equal((refused.structuredContent as { code: string }).code, 'RESOURCE_EXHAUSTED');
   await using other = await connect(gateway, '2026-07-28', SECRETS.all);
   const answers = await Promise.all(Array.from({ length: 31 }, () => search(other)));
@@ -162,7 +162,7 @@ test('a tool is called thirty times a minute, or as often as its token says, whi
 describe('/mcp', () => {
   const ask = { jsonrpc: '2.0', id: 1, method: 'ping' };
 
-  test('is for tokens of mcp-client and for those of every scope', async () => {
+  test('requires scope mcp-client or *', async () => {
     await using gateway = await startMcp();
     const statusFor = async (token?: string) => {
       const headers = { accept: 'application/json, text/event-stream' };
@@ -180,7 +180,7 @@ describe('/mcp', () => {
     );
   });
 
-  test('keeps nothing to listen to or to end', async () => {
+  test('returns 405 for GET and DELETE', async () => {
     await using gateway = await startMcp();
     for (const method of ['GET', 'DELETE']) {
       const response = await fetch(`${gateway.url}/mcp`, { method, headers: { authorization: `Bearer ${SECRETS.mcp}` } });
@@ -188,7 +188,7 @@ describe('/mcp', () => {
     }
   });
 
-  test('refuses what is no message in its own words', async () => {
+  test('refuses invalid messages with JSON-RPC errors', async () => {
     await using gateway = await startMcp();
     const deep = `${'['.repeat(70)}${']'.repeat(70)}`;
     for (const [body, number] of [
@@ -206,7 +206,7 @@ describe('/mcp', () => {
     }
   });
 
-  test('is closed to pages of elsewhere and to foreign names of this host', async () => {
+  test('refuses foreign origins and hosts', async () => {
     await using gateway = await startMcp();
     const headers = { origin: 'https://evil.example' };
     assert.equal((await gateway.post('/mcp', JSON.stringify(ask), { token: SECRETS.mcp, headers })).status, 403);

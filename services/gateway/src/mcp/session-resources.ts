@@ -1,23 +1,23 @@
 import type { ReadResourceResult, Resource } from '@modelcontextprotocol/server';
 import { ServiceError } from '@switchyard/contracts';
-import type { McpExchange } from './mcp-request.ts';
+import type { McpRequest } from './mcp-request.ts';
 
 const PREFIX = 'switchyard://sessions/';
 const TYPE = 'application/json';
 
-/** The sessions that the token was given to read. */
-export function sessionResources({ grant }: McpExchange): Resource[] {
+/** The sessions that the token may read. */
+export function listSessionResources({ grant }: McpRequest): Resource[] {
   return grant.sessions.map((key) => ({
-    uri: uriOf(key),
+    uri: createUri(key),
     name: key,
-    description: 'The messages of one session, oldest first.',
+    description: 'The messages of a session, oldest first.',
     mimeType: TYPE,
   }));
 }
 
-/** One of them; undefined for any other, and for one that is not there. */
-export async function readSession({ edge, caller, grant, use }: McpExchange, uri: string): Promise<ReadResourceResult | undefined> {
-  const key = grant.sessions.find((one) => uriOf(one) === uri);
+/** Reads a session; undefined when the session does not exist or the token may not read it. */
+export async function readSession({ edge, caller, grant, context: use }: McpRequest, uri: string): Promise<ReadResourceResult | undefined> {
+  const key = grant.sessions.find((one) => createUri(one) === uri);
   if (key === undefined) return undefined;
   try {
     const history = await edge.bus.as(caller.principal).call('session.history', { session_key: key }, use.options);
@@ -28,6 +28,6 @@ export async function readSession({ edge, caller, grant, use }: McpExchange, uri
   }
 }
 
-function uriOf(key: string): string {
+function createUri(key: string): string {
   return `${PREFIX}${encodeURIComponent(key)}`;
 }

@@ -1,55 +1,59 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { errorData, ServiceError } from '@switchyard/contracts';
 import { describeError } from '../request/failure-log.ts';
-import type { McpExchange } from './mcp-request.ts';
-import { agentNamed, agentTools, methodTools, type McpTool } from './tools.ts';
+import type { McpRequest } from './mcp-request.ts';
+import { findAgentTool, listAgentTools, getMethodTools, type McpTool } from './tools.ts';
 
-/** What a client sent, and how it is told that its call goes on. */
-interface Asked {
+/** The input of a tool call and its progress callback. */
+interface ToolCall {
   input: unknown;
-  alive: () => void;
+  reportProgress: () => void;
 }
 
-/** The tools that are there for the token, agents first. What it may not call is not there. */
-export async function toolsFor({ grant, use }: McpExchange): Promise<McpTool['definition'][]> {
-  const tools = [...(await agentTools(use)), ...(await methodTools()).values()];
+/** The tools that the token may call, agents first. */
+export async function listTools({ grant, context: use }: McpRequest): Promise<McpTool['definition'][]> {
+  const tools = [...(await listAgentTools(use)), ...(await getMethodTools()).values()];
   return tools.map(({ definition }) => definition).filter(({ name }) => grant.mayCall(name));
 }
 
-/** The tool of that name, if the token may call it. */
-export async function toolFor({ grant, use }: McpExchange, name: string): Promise<McpTool | undefined> {
+/** The tool with this name if the token may call it. */
+export async function findTool({ grant, context: use }: McpRequest, name: string): Promise<McpTool | undefined> {
   if (!grant.mayCall(name)) return undefined;
-  return (await methodTools()).get(name) ?? (await agentNamed(name, use));
+  return (await getMethodTools()).get(name) ?? (await findAgentTool(name, use));
 }
 
-/** Never throws for what a tool says: a failure is a result that a model can read, and a program beside it. */
-export async function callTool(exchange: McpExchange, tool: McpTool, { input, alive }: Asked): Promise<CallToolResult> {
-  const { use } = exchange;
+/** Calls a tool. A failure is a result too, as text for a model and as structured content for a program. */
+export async function callTool(exchange: McpRequest, tool: McpTool, { input, reportProgress: alive }: ToolCall): Promise<CallToolResult> {
+  const { context: use } = exchange;
   try {
-    limit(exchange, tool);
-    const { text, value } = await tool.run(input, { ...use, alive });
+    checkRate(exchange, tool);
+    const { text, value } = await tool.run(input, { ...use, reportProgress: alive });
     tool.count('OK');
     return { content: [{ type: 'text', text }], ...(isObject(value) ? { structuredContent: value } : {}) };
   } catch (thrown) {
     const error = thrown instanceof ServiceError ? thrown : new ServiceError('INTERNAL', 'Internal error', { cause: thrown });
     tool.count(error.code);
-    return failed(exchange, tool, error);
+    return createErrorResult(exchange, tool, error);
   }
 }
 
-function limit({ edge, caller, grant }: McpExchange, { definition: { name } }: McpTool): void {
-  const rate = grant.rateOf(name);
+function checkRate({ edge, caller, grant }: McpRequest, { definition: { name } }: McpTool): void {
+  const rate = grant.getRate(name);
   const wait = edge.limits.toolCalls.take(`${caller.key}/${name}`, rate);
   if (wait === 0) return;
   const seconds = Math.ceil(wait / 1_000);
-  throw new ServiceError('RESOURCE_EXHAUSTED', `${name} may be called ${rate.max} times a minute; try again in ${seconds} s.`, {
+  throw new ServiceError('RESOURCE_EXHAUSTED', `${name} is limited to ${rate.max} calls a minute; retry in ${seconds} s.`, {
     details: { rate: true, retryAfterMs: wait },
   });
 }
 
-function failed({ edge, caller, requestId }: McpExchange, { definition: { name } }: McpTool, error: ServiceError): CallToolResult {
+function createErrorResult(
+  { edge, caller, requestId }: McpRequest,
+  { definition: { name } }: McpTool,
+  error: ServiceError,
+): CallToolResult {
   const { code, message } = error;
-  edge.failures.note({ requestId, route: 'POST /mcp', method: name, code, message, caller, ...describeError(error) });
+  edge.failures.log({ requestId, route: 'POST /mcp', method: name, code, message, caller, ...describeError(error) });
   return { isError: true, content: [{ type: 'text', text: message }], structuredContent: { ...errorData(error, requestId) } };
 }
 

@@ -5,9 +5,9 @@ import { z } from 'zod';
 import type { RouteDoc } from '../openapi/route-doc.ts';
 import { Embeddings } from '../openapi/schemas.ts';
 import type { Edge } from '../http/edge.ts';
-import { jsonBody } from '../request/request-body.ts';
+import { parseJsonBody } from '../request/request-body.ts';
 import { RefusalError } from '../request/refusal.ts';
-import { callOptions } from '../request/trace.ts';
+import { createCallOptions } from '../request/trace.ts';
 import { completionError } from './openai-errors.ts';
 import { fewFields, invalidBody, LENIENT_HOW_TO } from './openai-body.ts';
 import { withoutNulls } from './openai-fields.ts';
@@ -39,10 +39,10 @@ const DOC: RouteDoc = {
 /** `POST /v1/embeddings`: the vectors of one text or of several, as numbers or as base64 of little-endian float32. */
 export function registerEmbeddings(app: FastifyInstance, edge: Edge): void {
   app.post('/v1/embeddings', edge.route(DOC), async (request, reply) => {
-    const { encoding_format: format, ...asked } = embeddingsBody(jsonBody(request), request.caller.lenient);
+    const { encoding_format: format, ...asked } = embeddingsBody(parseJsonBody(request), request.caller.lenient);
     const left = new AbortController();
     reply.raw.once('close', () => void (reply.raw.writableFinished || left.abort()));
-    const options = { ...callOptions(request), signal: left.signal };
+    const options = { ...createCallOptions(request), signal: left.signal };
     const answer = await edge.bus
       .as(request.caller.principal)
       .call('models.embed', asked, options)

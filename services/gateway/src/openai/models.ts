@@ -4,7 +4,7 @@ import type { RouteDoc } from '../openapi/route-doc.ts';
 import { Model, ModelList } from '../openapi/schemas.ts';
 import type { Edge } from '../http/edge.ts';
 import { RefusalError } from '../request/refusal.ts';
-import { callOptions } from '../request/trace.ts';
+import { createCallOptions } from '../request/trace.ts';
 
 type VisibleModel = Result<'models.visible'>['models'][number];
 
@@ -25,7 +25,7 @@ const ONE: RouteDoc = {
 /** `GET /v1/models` and one of them by its id, whose slash may come raw or encoded. */
 export function registerModels(app: FastifyInstance, edge: Edge): void {
   const visible = async (request: FastifyRequest): Promise<readonly VisibleModel[]> =>
-    (await edge.bus.as(request.caller.principal).call('models.visible', {}, callOptions(request))).models;
+    (await edge.bus.as(request.caller.principal).call('models.visible', {}, createCallOptions(request))).models;
 
   app.get('/v1/models', edge.route(LIST), async (request) => ({ object: 'list', data: (await visible(request)).map(modelObject) }));
 

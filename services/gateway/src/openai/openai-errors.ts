@@ -1,5 +1,5 @@
 import { httpStatus, openAiErrorType, ServiceError } from '@switchyard/contracts';
-import { refusalOf, RefusalError } from '../request/refusal.ts';
+import { toRefusal, RefusalError } from '../request/refusal.ts';
 
 /** The fields of a `/v1` request that become a field of its turn. */
 const FIELDS: Readonly<Record<string, string>> = {
@@ -45,7 +45,7 @@ export function completionError(error: unknown, fields = FIELDS): unknown {
   const headers: Record<string, string> = retryAfterMs === undefined ? {} : { 'retry-after-ms': String(Math.ceil(retryAfterMs)) };
   const param = paramOf(error, fields);
   const told = { message: messageOf(error), headers };
-  return new RefusalError({ ...refusalOf(error), ...told, ...(param === undefined ? {} : { param }) }, error);
+  return new RefusalError({ ...toRefusal(error), ...told, ...(param === undefined ? {} : { param }) }, error);
 }
 
 /** A turn that failed after its `/v1` answer began, as the frame that says so. */

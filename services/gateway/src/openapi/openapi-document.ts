@@ -1,7 +1,7 @@
 import { inputSchema, outputSchema, type JsonSchema } from '@switchyard/contracts';
 import { http } from '@switchyard/service-kit';
 import type { z } from 'zod';
-import { surfaceOf } from '../request/refusal.ts';
+import { getSurface } from '../request/refusal.ts';
 import type { AnswerDoc, Route, RouteDoc } from './route-doc.ts';
 
 const DIALECT = 'draft-2020-12';
@@ -109,7 +109,7 @@ function membersOf(schema: z.ZodObject | undefined, where: 'query' | 'header', e
 function responsesOf(path: string, { answers, refusals = [], open, body }: RouteDoc): Record<string, unknown> {
   const given = [...ANY, ...(open ? [] : GUARDED), ...(body ? WITH_BODY : []), ...refusals];
   const error = {
-    $ref: `#/components/schemas/${surfaceOf(path) === 'v1' ? 'CompletionError' : surfaceOf(path) === 'rpc' ? 'RpcError' : 'Error'}`,
+    $ref: `#/components/schemas/${getSurface(path) === 'v1' ? 'CompletionError' : getSurface(path) === 'rpc' ? 'RpcError' : 'Error'}`,
   };
   const refused = given.map((status) => [status, { description: http.STATUS_CODES[status] ?? '', content: json(error) }]);
   const answered = Object.entries(answers).map(([status, answer]) => [status, answerOf(answer)]);

@@ -1,6 +1,6 @@
 import { IdempotencyKey, MAX, MemoryEntry } from '@switchyard/contracts';
 import { z } from 'zod';
-import type { Limit } from '../request/query.ts';
+import type { QueryLimit } from '../request/query.ts';
 
 // What routes take and answer where no contract says it. Written down for readers: nothing is parsed by it.
 
@@ -38,13 +38,13 @@ export const LastEventQuery = z.object({
   lastEventId: z.string().max(64).optional().describe('the twin of Last-Event-ID for clients that cannot set it'),
 });
 
-export const ACTIVITY_LIMIT: Limit = { most: 100, unless: 50 };
-export const MEMORY_LIMIT: Limit = { most: 100, unless: 10 };
-export const RESPONSE_ITEMS_LIMIT: Limit = { most: 100, unless: 20 };
-export const AUDIT_LIMIT: Limit = { most: 1_000, unless: 500 };
+export const ACTIVITY_LIMIT: QueryLimit = { max: 100, fallback: 50 };
+export const MEMORY_LIMIT: QueryLimit = { max: 100, fallback: 10 };
+export const RESPONSE_ITEMS_LIMIT: QueryLimit = { max: 100, fallback: 20 };
+export const AUDIT_LIMIT: QueryLimit = { max: 1_000, fallback: 500 };
 
-function limit({ most, unless }: Limit) {
-  return z.int().min(1).max(most).default(unless).describe('what is beyond is brought back into it');
+function limit({ max, fallback }: QueryLimit) {
+  return z.int().min(1).max(max).default(fallback).describe('what is beyond is brought back into it');
 }
 
 export const HistoryQuery = z.object({ channelId: z.string().min(1).max(256).default('gateway') });

@@ -1,38 +1,38 @@
 import type { HeaderLines } from '@switchyard/bus';
 import type { McpClient, MethodScope, Principal, TokenScope } from '@switchyard/contracts';
 
-/** Somebody with a valid token. One object per version of a token: what depends on it is computed once. */
+/** The holder of a valid token. There is one object per token version, so that derived values are computed once. */
 export interface Caller {
   readonly principal: Principal;
-  /** The principal as it crosses the bus. */
+  /** The principal as a bus header. */
   readonly encodedPrincipal: HeaderLines;
   readonly tokenId: string;
-  /** Where the bucket of tokens has it. */
+  /** The key in the token bucket. */
   readonly record: string;
-  /** Tells clients apart over all tenants. */
+  /** Identifies the client across tenants. */
   readonly key: string;
   readonly scopes: readonly TokenScope[];
-  /** Whether `/v1` passes over fields that mean nothing here. */
+  /** Whether `/v1` ignores fields that it does not support. */
   readonly lenient: boolean;
-  /** What it may do at `/mcp`; undefined where nothing was said. */
+  /** The permissions at `/mcp`; undefined when the token has none. */
   readonly mcpClient: McpClient | undefined;
   readonly may: Readonly<Record<MethodScope, boolean>>;
   readonly ver: number;
-  /** Epoch milliseconds; Infinity when it never does. */
+  /** Epoch milliseconds; Infinity for a token without expiry. */
   readonly expiresAt: number;
-  /** Bytes of bodies and frames that it has begun and not finished. */
-  unfinished: number;
-  /** Turns false, for good, when the token is revoked, rotated or changed. */
+  /** Bytes of incomplete bodies and frames of this client. */
+  incompleteBytes: number;
+  /** Becomes false when the token is revoked, rotated or changed. */
   live: boolean;
 }
 
-/** What one client may make a replica hold at once of bodies and frames that are not whole yet, over all its connections. */
-const MOST_BYTES = 32 * 1024 * 1024;
-/** However large a message may be, a client may send a few of them at once. */
-const LARGEST_AT_ONCE = 4;
+/** Incomplete bodies and frames of one client that a replica buffers, over all its connections. */
+const MAX_INCOMPLETE_BYTES = 32 * 1024 * 1024;
+/** Messages of the maximum size that a client may send at once, if they exceed MAX_INCOMPLETE_BYTES. */
+const MAX_LARGE_MESSAGES = 4;
 
-/** Adds to what a client makes us hold, or takes away from it; false when it is too much. `largest` is what one message may be. */
-export function changeUnfinished(caller: Pick<Caller, 'unfinished'>, bytes: number, largest: number): boolean {
-  caller.unfinished += bytes;
-  return caller.unfinished <= Math.max(MOST_BYTES, LARGEST_AT_ONCE * largest);
+/** Adds `bytes`, which may be negative, to the incomplete bytes of a client. Returns false above the limit. */
+export function addIncompleteBytes(caller: Pick<Caller, 'incompleteBytes'>, bytes: number, maxMessageBytes: number): boolean {
+  caller.incompleteBytes += bytes;
+  return caller.incompleteBytes <= Math.max(MAX_INCOMPLETE_BYTES, MAX_LARGE_MESSAGES * maxMessageBytes);
 }

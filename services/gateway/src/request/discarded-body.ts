@@ -1,16 +1,16 @@
 import type { IncomingMessage } from 'node:http';
 
-/** How much of a body that is not taken is still read, so that the client hears the refusal instead of a broken connection. */
-export const LINGER_BYTES = 16 * 1024 * 1024;
-/** A body may have this many parts, and one more for every `BYTES_A_PART` bytes. A million tiny parts cost far more than their bytes. */
-const FREE_PARTS = 4_096;
-const BYTES_A_PART = 64;
+/** Bytes of a refused body that are still read, so that the client receives the refusal instead of a closed connection. */
+export const MAX_DISCARDED_BYTES = 16 * 1024 * 1024;
+/** A body may have MIN_PARTS parts and one more per BYTES_PER_PART bytes, because a million tiny parts cost far more than their bytes. */
+const MIN_PARTS = 4_096;
+const BYTES_PER_PART = 64;
 
-export function tooManyParts(parts: number, size: number): boolean {
-  return parts > FREE_PARTS + size / BYTES_A_PART;
+export function hasTooManyParts(parts: number, size: number): boolean {
+  return parts > MIN_PARTS + size / BYTES_PER_PART;
 }
 
-/** Reads what is left of a body that nobody wants; one that does not end breaks the connection. */
+/** Reads and discards the rest of a body. Destroys the request when the body exceeds MAX_DISCARDED_BYTES. */
 export function discardBody(payload: IncomingMessage): void {
   const { headers } = payload;
   const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
@@ -19,7 +19,7 @@ export function discardBody(payload: IncomingMessage): void {
   let parts = 0;
   payload.on('data', (chunk: Buffer) => {
     size += chunk.length;
-    if (size > LINGER_BYTES || tooManyParts(++parts, size)) payload.destroy();
+    if (size > MAX_DISCARDED_BYTES || hasTooManyParts(++parts, size)) payload.destroy();
   });
-  payload.on('error', () => undefined); // it left, and nobody waits
+  payload.on('error', () => undefined); // the client disconnected
 }

@@ -23,10 +23,10 @@ const failure = (n: number, more: Partial<Failure> = {}): Failure => ({
   ...more,
 });
 
-test('the first failures of a second have a line each; of the others, those of one kind share it', () => {
+test('writes one line per failure at first, then merges failures of one kind', () => {
   const { log, lines } = capture();
   using failures = createFailureLog(log);
-  for (let n = 0; n < 500; n++) failures.note(failure(n, n % 2 === 0 ? {} : { address: '192.0.2.2' }));
+  for (let n = 0; n < 500; n++) failures.log(failure(n, n % 2 === 0 ? {} : { address: '192.0.2.2' }));
   failures[Symbol.dispose]();
   const ids = lines.flatMap(({ requestId, requestIds = [requestId] }) => requestIds);
   assert.deepEqual(new Set(ids), new Set(Array.from({ length: 500 }, (_, n) => `req_${n}`)));
@@ -38,7 +38,7 @@ test('the first failures of a second have a line each; of the others, those of o
   }
 });
 
-test('what waits for company is written within a second', async () => {
+test('writes merged failures within a second', async () => {
   const written = Promise.withResolvers<void>();
   let last = '';
   const write = (text: string): void => {
@@ -46,7 +46,7 @@ test('what waits for company is written within a second', async () => {
     if (text.includes('"req_99"')) written.resolve();
   };
   using failures = createFailureLog(createLogger({ destination: { write } }));
-  for (let n = 0; n < 100; n++) failures.note(failure(n));
+  for (let n = 0; n < 100; n++) failures.log(failure(n));
   // It keeps the process alive, too, which the log does not.
   const late = setTimeout(() => written.reject(new Error('nothing was written')), 5_000);
   await written.promise;
@@ -54,10 +54,10 @@ test('what waits for company is written within a second', async () => {
   assert.match(last, /"requestIds":\[/);
 });
 
-test('the members of one request are counted under its one id', () => {
+test('counts the failures of one request under one id', () => {
   const { log, lines } = capture();
   using failures = createFailureLog(log);
-  for (let n = 0; n < 300; n++) failures.note(failure(7));
+  for (let n = 0; n < 300; n++) failures.log(failure(7));
   failures[Symbol.dispose]();
   assert.ok(lines.every(({ requestId }) => requestId === 'req_7'));
   assert.equal(
@@ -66,14 +66,14 @@ test('the members of one request are counted under its one id', () => {
   );
 });
 
-test('a line is short, whatever the client called', () => {
+test('truncates the method and the path in a line', () => {
   const { log, lines } = capture();
   using failures = createFailureLog(log);
-  failures.note(failure(1, { method: 'x'.repeat(1_000_000), message: 'y'.repeat(1_000_000), path: `/${'z'.repeat(10_000)}` }));
+  failures.log(failure(1, { method: 'x'.repeat(1_000_000), message: 'y'.repeat(1_000_000), path: `/${'z'.repeat(10_000)}` }));
   assert.ok(JSON.stringify(lines[0]).length < 1_000);
 });
 
-test('a defect is an error with its stack, in the log of the service and in that of the edge', async () => {
+test('logs a defect as an error with its stack, in the service and in the gateway', async () => {
   const { log, lines } = capture();
   const handlers = {
     'session.list': () => {

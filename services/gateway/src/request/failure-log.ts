@@ -4,56 +4,56 @@ import type { FastifyRequest } from 'fastify';
 import type { Caller } from './caller.ts';
 import { RefusalError } from './refusal.ts';
 
-/** An error that a client was shown, under the ids it was shown with. */
+/** An error returned to a client, with its ids. */
 export interface Failure {
   requestId: string;
   turnId?: string | undefined;
-  /** The caller's trace, where it sent one. */
+  /** The trace of the caller. */
   traceparent?: string | undefined;
   route: string;
-  /** What was called over it, as the client wrote it. */
+  /** The called method, as the client sent it. */
   method?: string | undefined;
-  /** Where no route is. */
+  /** The path of a request without a route. */
   path?: string | undefined;
-  /** Of HTTP, where the failure has one. */
+  /** The HTTP status. */
   status?: number;
   code: ErrorCode;
   reason?: string | undefined;
   message: string;
-  /** What stood behind it. */
+  /** The internal cause. */
   cause?: unknown;
   caller?: Caller | undefined;
-  /** Where it came from, when nobody knows from whom. */
+  /** The client address, when the caller is unknown. */
   address?: string | undefined;
 }
 
-/** Writes down every error that the edge shows to a client. */
+/** Logs every error that the gateway returns to a client. */
 export interface FailureLog extends Disposable {
-  note(failure: Failure): void;
+  log(failure: Failure): void;
 }
 
 const MAX_TEXT = 500;
 const MAX_NAME = 100;
 
 /**
- * Any id that was shown with an error is found at the default level. A flood of refusals costs what its ids cost: it is written
- * together, and its lines are few (docs/decisions/0020).
+ * Every request id returned with an error appears in the log at the default level. Many failures of one kind share lines
+ * (docs/decisions/0020).
  */
 export function createFailureLog(log: Logger): FailureLog {
-  const flood = createFlood<Failure>({ kindOf, write: (together) => write(log, together) });
+  const throttle = createFlood<Failure>({ kindOf: getThrottleKey, write: (together) => write(log, together) });
   return {
-    note: (failure) => flood.note(failure, failure.requestId),
-    [Symbol.dispose]: () => flood[Symbol.dispose](),
+    log: (failure) => throttle.note(failure, failure.requestId),
+    [Symbol.dispose]: () => throttle[Symbol.dispose](),
   };
 }
 
-function kindOf({ route, path, method, status, code, reason, message, caller, address }: Failure): string {
+function getThrottleKey({ route, path, method, status, code, reason, message, caller, address }: Failure): string {
   return JSON.stringify([route, path, method, status, code, reason, message, caller?.key ?? address]);
 }
 
 function write(log: Logger, { first, ids, count }: Together<Failure>): void {
   const { turnId, traceparent, route, path, method, status, code, reason, message, cause, caller, address } = first;
-  const level = OURS.has(code) ? 'error' : 'info';
+  const level = DEFECT_CODES.has(code) ? 'error' : 'info';
   if (!log.isLevelEnabled(level)) return;
   const line = {
     ...(ids.size === 1 ? { requestId: first.requestId, traceId: parseTraceparent(traceparent)?.traceId } : { requestIds: [...ids] }),
@@ -72,10 +72,10 @@ function write(log: Logger, { first, ids, count }: Together<Failure>): void {
   log[level](line, 'request failed');
 }
 
-/** Defects, where everything else is said to the client as it is. */
-const OURS: ReadonlySet<ErrorCode> = new Set(['INTERNAL', 'UNKNOWN', 'DATA_LOSS']);
+/** Codes of defects. Other errors are returned to the client unchanged. */
+const DEFECT_CODES: ReadonlySet<ErrorCode> = new Set(['INTERNAL', 'UNKNOWN', 'DATA_LOSS']);
 
-/** What is worth writing of an error that a client sees only a part of. */
+/** The details of an error that the client does not see. */
 export function describeError(error: unknown): Pick<Failure, 'reason' | 'turnId' | 'cause'> {
   if (!(error instanceof Error)) return { cause: error };
   if (error instanceof RefusalError) return describeCause(error);
@@ -88,9 +88,9 @@ function describeCause({ cause }: Error): Pick<Failure, 'reason' | 'turnId' | 'c
   return cause instanceof ServiceError ? describeError(cause) : { cause };
 }
 
-/** Writes down an error that a stream tells, which begins after its request was answered. */
-export function noteFailure({ failures }: { failures: FailureLog }, request: FastifyRequest, error: ServiceError): void {
+/** Logs an error that is sent as an event of a stream. */
+export function logFailure({ failures }: { failures: FailureLog }, request: FastifyRequest, error: ServiceError): void {
   const { id: requestId, caller, method, routeOptions } = request;
   const { code, message } = error;
-  failures.note({ requestId, route: `${method} ${routeOptions.url}`, code, message, caller, ...describeError(error) });
+  failures.log({ requestId, route: `${method} ${routeOptions.url}`, code, message, caller, ...describeError(error) });
 }

@@ -2,12 +2,13 @@ import type { IncomingMessage } from 'node:http';
 import { IdempotencyKey } from '@switchyard/contracts';
 import { badRequest } from './refusal.ts';
 
-/** The key of a request, which may also stand in what it says. Throws the refusal of one that is none, or of two. */
-export function idempotencyKeyOf({ headers }: Pick<IncomingMessage, 'headers'>, twin?: string): string | undefined {
+/** The idempotency key from the header or from a parameter. Throws a refusal for an invalid key and for two keys that differ. */
+export function getIdempotencyKey({ headers }: Pick<IncomingMessage, 'headers'>, paramKey?: string): string | undefined {
   const header = headers['idempotency-key'];
-  const key = typeof header === 'string' ? header : twin;
+  const key = typeof header === 'string' ? header : paramKey;
   if (key === undefined) return undefined;
-  if (twin !== undefined && twin !== key) throw badRequest('Idempotency-Key: the header and idempotencyKey differ; send it in one place');
+  if (paramKey !== undefined && paramKey !== key)
+    throw badRequest('Idempotency-Key: the header and idempotencyKey differ; send it in one place');
   if (!IdempotencyKey.safeParse(key).success) throw badRequest(`Idempotency-Key: expected ${IdempotencyKey.description ?? 'a key'}`);
   return key;
 }

@@ -1,23 +1,23 @@
 import { badRequest } from './refusal.ts';
 
-export interface Limit {
-  most: number;
-  unless: number;
+export interface QueryLimit {
+  max: number;
+  fallback: number;
 }
 
-/** A query as the server parses it: a name given twice has an array. */
+/** A query as the server parses it. A repeated name has an array. */
 export type Query = Readonly<Record<string, unknown>>;
 
-/** One parameter; undefined when it is absent or empty. */
-export function queryText(query: Query, name: string): string | undefined {
+/** Returns one parameter; undefined when it is absent or empty. Throws a refusal for a repeated name. */
+export function getQueryText(query: Query, name: string): string | undefined {
   const value = query[name];
-  if (typeof value !== 'string' && value !== undefined) throw badRequest(`Query parameter given more than once: ${name}`);
+  if (typeof value !== 'string' && value !== undefined) throw badRequest(`Repeated query parameter: ${name}`);
   return value === '' ? undefined : value;
 }
 
-/** How many of something; what is no number, or beyond 1 to `most`, is brought back into it. */
-export function queryLimit(query: Query, { most, unless }: Limit): number {
-  const text = queryText(query, 'limit');
-  const asked = text === undefined ? Number.NaN : Number(text);
-  return Number.isNaN(asked) ? unless : Math.min(Math.max(Math.trunc(asked), 1), most);
+/** Returns the `limit` parameter, clamped to 1..max; the fallback when it is not a number. */
+export function getQueryLimit(query: Query, { max, fallback }: QueryLimit): number {
+  const text = getQueryText(query, 'limit');
+  const requested = text === undefined ? Number.NaN : Number(text);
+  return Number.isNaN(requested) ? fallback : Math.min(Math.max(Math.trunc(requested), 1), max);
 }

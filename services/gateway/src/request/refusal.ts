@@ -15,39 +15,39 @@ import type { Caller } from './caller.ts';
 import { discardBody } from './discarded-body.ts';
 import { SECURITY_HEADERS } from './security-headers.ts';
 
-/** Which transport an answer must look like. */
+/** The error format of a route. */
 export type Surface = 'rpc' | 'v1' | 'rest';
 
-export function surfaceOf(url: string): Surface {
+export function getSurface(url: string): Surface {
   if (url.startsWith('/v1/')) return 'v1';
   return url === '/rpc' || url.startsWith('/rpc?') ? 'rpc' : 'rest';
 }
 
-/** A request that ends at the edge. */
+/** An error response of the gateway itself. */
 export interface Refusal {
   status: number;
   message: string;
   code: ErrorCode;
-  /** Told in `Retry-After`, and in `error.data` on JSON-RPC. */
+  /** Sent as `Retry-After`, and in `error.data` of JSON-RPC. */
   retryAfterMs?: number;
-  /** Whether the same request may succeed later, where the code does not say. */
+  /** Whether the same request may succeed later, if the code does not determine it. */
   retryable?: boolean;
-  /** So many a minute were exceeded. */
+  /** Whether a rate limit was exceeded. */
   rate?: boolean;
-  /** The field that is wrong; shown on `/v1`. */
+  /** The invalid field, for `/v1`. */
   param?: string;
   headers?: Record<string, string>;
-  /** The finer word; with it the body of `/v1` is also a problem as RFC 9457 has them, as that of REST always is. */
+  /** The reason. With it the body on `/v1` is an RFC 9457 problem too; on REST routes it always is. */
   problem?: string;
-  /** What is wrong with which field. */
+  /** The invalid fields. */
   issues?: readonly Issue[];
-  /** The body is the sentence alone, and what is wrong with which field: the interface fixes it. */
+  /** Restricts the body to `error` and `issues`, as the interface of webhooks requires. */
   bare?: true;
-  /** Whom it was said to, where that is known; for the log. */
+  /** The caller, for the log. */
   caller?: Caller;
 }
 
-/** Thrown in a route to end it with that answer. */
+/** Thrown by a route to return this refusal. */
 export class RefusalError extends Error {
   readonly refusal: Refusal;
 
@@ -68,20 +68,20 @@ export const UNAUTHORIZED: Refusal = {
   code: 'UNAUTHENTICATED',
   headers: { 'www-authenticate': 'Bearer realm="switchyard"' },
 };
-/** It is not known whether the token is good. A 401 would make clients throw a good one away. */
-export const UNVOUCHED: Refusal = {
+/** Returned instead of 401, because a 401 makes clients discard a token that may be valid. */
+export const TOKENS_UNVERIFIABLE: Refusal = {
   status: 503,
-  message: 'Nothing vouches for tokens at the moment.',
+  message: 'Tokens cannot be verified at the moment.',
   code: 'UNAVAILABLE',
   retryAfterMs: 1_000,
 };
 export const INSUFFICIENT_SCOPE: Refusal = { status: 403, message: 'Forbidden: insufficient scope', code: 'PERMISSION_DENIED' };
-export const FOREIGN_HOST: Refusal = { status: 403, message: 'Forbidden: host not allowed', code: 'PERMISSION_DENIED' };
-export const FOREIGN_ORIGIN: Refusal = { status: 403, message: 'Forbidden: origin not allowed', code: 'PERMISSION_DENIED' };
+export const HOST_NOT_ALLOWED: Refusal = { status: 403, message: 'Forbidden: host not allowed', code: 'PERMISSION_DENIED' };
+export const ORIGIN_NOT_ALLOWED: Refusal = { status: 403, message: 'Forbidden: origin not allowed', code: 'PERMISSION_DENIED' };
 export const NOT_FOUND: Refusal = { status: 404, message: 'Not Found', code: 'NOT_FOUND' };
 export const BODY_TOO_LARGE: Refusal = { status: 413, message: 'Request body too large', code: 'OUT_OF_RANGE' };
-export const BODY_IN_CRUMBS: Refusal = { status: 400, message: 'Request body in too many small parts', code: 'INVALID_ARGUMENT' };
-export const BODY_BROKEN: Refusal = { status: 400, message: 'Request body broken off', code: 'CANCELLED' };
+export const TOO_MANY_BODY_PARTS: Refusal = { status: 400, message: 'Request body in too many small parts', code: 'INVALID_ARGUMENT' };
+export const INCOMPLETE_BODY: Refusal = { status: 400, message: 'Request body broken off', code: 'CANCELLED' };
 export const BAD_REQUEST: Refusal = { status: 400, message: 'Bad Request', code: 'INVALID_ARGUMENT' };
 export const NOT_JSON: Refusal = { status: 415, message: 'Content-Type must be application/json', code: 'INVALID_ARGUMENT' };
 export const UPGRADE_REQUIRED: Refusal = {
@@ -90,7 +90,7 @@ export const UPGRADE_REQUIRED: Refusal = {
   code: 'FAILED_PRECONDITION',
   headers: { upgrade: 'websocket', connection: 'Upgrade, close' },
 };
-export const TOO_MUCH_UNFINISHED: Refusal = {
+export const TOO_MANY_INCOMPLETE_BYTES: Refusal = {
   status: 429,
   message: 'Too many unfinished requests at once',
   code: 'RESOURCE_EXHAUSTED',
@@ -99,13 +99,13 @@ export const TOO_MUCH_UNFINISHED: Refusal = {
 export const INTERNAL: Refusal = { status: 500, message: 'Internal error', code: 'INTERNAL' };
 
 /** Without `retryAfterMs` a retry can never succeed. */
-export function rateLimited(retryAfterMs: number | undefined, headers: Record<string, string> = {}): Refusal {
+export function createRateLimitRefusal(retryAfterMs: number | undefined, headers: Record<string, string> = {}): Refusal {
   const refusal: Refusal = { status: 429, message: 'Rate limit exceeded', code: 'RESOURCE_EXHAUSTED', rate: true, headers };
   return retryAfterMs === undefined ? refusal : { ...refusal, retryAfterMs };
 }
 
-/** A service's error as its status and text, where the route does not fix its own. */
-export function refusalOf(error: ServiceError): Refusal {
+/** Converts the error of a service to a refusal. */
+export function toRefusal(error: ServiceError): Refusal {
   const { retryAfterMs, reason, issues } = error.details;
   const mismatch = reason === 'IDEMPOTENCY_MISMATCH';
   return {
@@ -119,69 +119,69 @@ export function refusalOf(error: ServiceError): Refusal {
   };
 }
 
-/** What a client may know of an error in the words we chose for it; undefined for what is ours. */
-export function knownRefusal(error: unknown): Refusal | undefined {
+/** The refusal of a RefusalError or ServiceError; undefined for a defect. */
+export function findRefusal(error: unknown): Refusal | undefined {
   if (error instanceof RefusalError) return error.refusal;
-  return error instanceof ServiceError ? refusalOf(error) : undefined;
+  return error instanceof ServiceError ? toRefusal(error) : undefined;
 }
 
-/** A key that stands for another request: nothing is wrong with this one but that. */
+/** For an idempotency key that was used for another request. */
 const UNPROCESSABLE = 422;
 
-/** Answers in the form of the route's transport; `error` is what stood behind it, for the log. */
+/** Sends a refusal in the format of the route; `error` is its cause, for the log. */
 export function refuse(request: FastifyRequest, reply: FastifyReply, refusal: Refusal, error?: unknown): FastifyReply {
   discardBody(request.raw);
-  request.server.noteRefusal(request, refusal, error);
-  if (isEventSource(request) && comesLater(refusal)) return comeBack(reply, refusal);
-  const body = refusalBody(surfaceOf(request.url), refusal, request.id);
-  return reply.code(refusal.status).headers(refusalHeaders(refusal, request.id)).send(body);
+  request.server.logRefusal(request, refusal, error);
+  if (isEventSource(request) && isTemporary(refusal)) return sendReconnectDelay(reply, refusal);
+  const body = createRefusalBody(getSurface(request.url), refusal, request.id);
+  return reply.code(refusal.status).headers(createRefusalHeaders(refusal, request.id)).send(body);
 }
 
-/** Somebody who reads a stream by EventSource and comes back for the rest of it. */
+/** Whether an EventSource client reconnects to continue a stream. */
 function isEventSource({ headers, query, method }: FastifyRequest): boolean {
   const accepts = acceptsEvents(headers);
-  const twin = (query as Record<string, unknown> | undefined)?.['lastEventId'];
-  return method === 'GET' && accepts && (headers['last-event-id'] !== undefined || typeof twin === 'string');
+  const queryEventId = (query as Record<string, unknown> | undefined)?.['lastEventId'];
+  return method === 'GET' && accepts && (headers['last-event-id'] !== undefined || typeof queryEventId === 'string');
 }
 
-/** Whether somebody says that it reads events, as EventSource does. */
+/** Whether the client accepts server-sent events, as EventSource does. */
 export function acceptsEvents({ accept = '' }: IncomingHttpHeaders): boolean {
   return accept.includes(EVENT_STREAM);
 }
 
-function comesLater({ status, code, ...refusal }: Refusal): boolean {
+function isTemporary({ status, code, ...refusal }: Refusal): boolean {
   return (status === 503 || status === 429) && isRetryable(code, refusal);
 }
 
 const EVENT_STREAM = 'text/event-stream';
-const COME_BACK_MS = 3_000;
+const MIN_RECONNECT_MS = 3_000;
 
-/** EventSource takes every status but 200 for the end of its stream, and a stream that ends for one to come back to. */
-function comeBack(reply: FastifyReply, { retryAfterMs = 0 }: Refusal): FastifyReply {
-  const afterMs = Math.max(COME_BACK_MS, Math.ceil(retryAfterMs));
+/** EventSource gives up on any status but 200, and reconnects after a stream that ends. So the delay is sent as a stream. */
+function sendReconnectDelay(reply: FastifyReply, { retryAfterMs = 0 }: Refusal): FastifyReply {
+  const afterMs = Math.max(MIN_RECONNECT_MS, Math.ceil(retryAfterMs));
   return reply
     .code(200)
     .headers({ ...SECURITY_HEADERS, 'content-type': EVENT_STREAM, 'cache-control': 'no-store' })
     .send(`retry: ${afterMs}\n\n`);
 }
 
-/** The same where there is no Fastify around it. */
+/** Sends a refusal on a pre-Fastify route. */
 export function refuseRaw(
   response: ServerResponse,
   refusal: Refusal,
-  { surface, requestId, more = [] }: { surface: Surface; requestId: string; more?: readonly string[] },
+  { surface, requestId, more: extraHeaders = [] }: { surface: Surface; requestId: string; more?: readonly string[] },
 ): void {
-  const body = refusalBody(surface, refusal, requestId);
-  const headers = { ...refusalHeaders(refusal, requestId), 'content-length': String(Buffer.byteLength(body)) };
-  response.writeHead(refusal.status, [...Object.entries(headers).flat(), ...more]).end(body);
+  const body = createRefusalBody(surface, refusal, requestId);
+  const headers = { ...createRefusalHeaders(refusal, requestId), 'content-length': String(Buffer.byteLength(body)) };
+  response.writeHead(refusal.status, [...Object.entries(headers).flat(), ...extraHeaders]).end(body);
 }
 
-function refusalHeaders(refusal: Refusal, requestId: string): Record<string, string> {
+function createRefusalHeaders(refusal: Refusal, requestId: string): Record<string, string> {
   const { status, code, headers, retryAfterMs } = refusal;
   return {
     ...headers,
-    ...(retryAfterMs === undefined ? {} : { 'retry-after': retryAfterSeconds(retryAfterMs) }),
-    ...(isRepeated(status) && !isRetryable(code, refusal) ? { 'x-should-retry': 'false' } : {}),
+    ...(retryAfterMs === undefined ? {} : { 'retry-after': toRetryAfterSeconds(retryAfterMs) }),
+    ...(isRetriedByClients(status) && !isRetryable(code, refusal) ? { 'x-should-retry': 'false' } : {}),
     ...SECURITY_HEADERS,
     'x-request-id': requestId,
     'content-type': 'application/json; charset=utf-8',
@@ -189,37 +189,46 @@ function refusalHeaders(refusal: Refusal, requestId: string): Record<string, str
   };
 }
 
-/** What clients make again by themselves unless they are told not to. */
-function isRepeated(status: number): boolean {
+/** Whether SDK clients retry this status unless told otherwise. */
+function isRetriedByClients(status: number): boolean {
   return status >= 500 || status === 408 || status === 409 || status === 429;
 }
 
-export function retryAfterSeconds(ms: number): string {
+export function toRetryAfterSeconds(ms: number): string {
   return String(Math.max(1, Math.ceil(ms / 1_000)));
 }
 
-function refusalBody(surface: Surface, refusal: Refusal, requestId: string): string {
+function createRefusalBody(surface: Surface, refusal: Refusal, requestId: string): string {
   const { status, message, param = null, problem, bare, issues } = refusal;
   if (surface === 'v1') {
     const error = { message, type: openAiErrorType(status), param, code: null };
-    return JSON.stringify({ error, ...(problem === undefined ? {} : problemOf(refusal, requestId)) });
+    return JSON.stringify({ error, ...(problem === undefined ? {} : createProblem(refusal, requestId)) });
   }
-  if (surface === 'rpc') return ENVELOPED.has(status) ? envelope(refusal, requestId) : JSON.stringify({ error: message });
-  return JSON.stringify({ error: message, ...(bare ? { issues } : problemOf(refusal, requestId)) });
+  if (surface === 'rpc') return JSON_RPC_STATUSES.has(status) ? createJsonRpcError(refusal, requestId) : JSON.stringify({ error: message });
+  return JSON.stringify({ error: message, ...(bare ? { issues } : createProblem(refusal, requestId)) });
 }
 
-/** 499, the one status we use that has no name in the registry. */
-const LEFT = 'Client Closed Request';
+/** The title of status 499, which the IANA registry does not contain. */
+const CLIENT_CLOSED_REQUEST = 'Client Closed Request';
 
-/** What a program reads of a problem, beside the error that every reader knows. */
-function problemOf({ problem: reason, status, message, code, issues }: Refusal, requestId: string): Record<string, unknown> {
-  return { type: 'about:blank', title: http.STATUS_CODES[status] ?? LEFT, status, detail: message, code, reason, requestId, issues };
+/** The RFC 9457 members next to `error`. */
+function createProblem({ problem: reason, status, message, code, issues }: Refusal, requestId: string): Record<string, unknown> {
+  return {
+    type: 'about:blank',
+    title: http.STATUS_CODES[status] ?? CLIENT_CLOSED_REQUEST,
+    status,
+    detail: message,
+    code,
+    reason,
+    requestId,
+    issues,
+  };
 }
 
-/** Statuses that `/rpc` answers as JSON-RPC, because they are about the client or the server. Others are about the HTTP request. */
-const ENVELOPED: ReadonlySet<number> = new Set([401, 403, 429, 500, 503]);
+/** Statuses that `/rpc` returns as JSON-RPC errors. Other statuses concern the HTTP request. */
+const JSON_RPC_STATUSES: ReadonlySet<number> = new Set([401, 403, 429, 500, 503]);
 
-function envelope(refusal: Refusal, requestId: string): string {
+function createJsonRpcError(refusal: Refusal, requestId: string): string {
   const { code, message, rate = false } = refusal;
   const data = errorData({ code, details: refusal }, requestId);
   return JSON.stringify({ jsonrpc: '2.0', error: { code: jsonRpcCode({ code, details: { rate } }), message, data }, id: null });

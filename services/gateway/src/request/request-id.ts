@@ -3,11 +3,11 @@ import { acceptRequestId } from '@switchyard/security';
 import { scrub } from '@switchyard/telemetry';
 
 /**
- * The id that a request brings, or a new one. What looks like a secret would not be written to the log, where whoever is shown
- * the id must find it, so that one is not kept.
+ * Returns the id that the client sent, or a new one. An id that looks like a secret is replaced, because the log would redact it and
+ * could not be searched for it.
  */
-export function requestIdOf({ headers }: Pick<IncomingMessage, 'headers'>): string {
-  const given = headers['x-request-id'];
-  const kept = typeof given === 'string' && scrub(given) === given ? given : undefined;
-  return acceptRequestId(kept);
+export function getRequestId({ headers }: Pick<IncomingMessage, 'headers'>): string {
+  const header = headers['x-request-id'];
+  const accepted = typeof header === 'string' && scrub(header) === header ? header : undefined;
+  return acceptRequestId(accepted);
 }

@@ -1,4 +1,4 @@
-/** On every answer; on `/rpc`, whose results are no documents, `nosniff` alone. */
+/** Headers of every response. Responses on `/rpc` are never documents and have `nosniff` only. */
 export const SECURITY_HEADERS = {
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',

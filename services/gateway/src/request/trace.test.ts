@@ -44,7 +44,7 @@ async function openCollector(): Promise<{ url: string; spans: Span[] } & Disposa
 }
 
 // One test, because telemetry is a matter of the whole process.
-test('a call is one trace from the client over the edge to the service, and each names the request', async () => {
+test('a call is one trace from client to service, and each span names the request id', async () => {
   using collector = await openCollector();
   const settings = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json', OTEL_METRICS_EXPORTER: 'none' };
   Object.assign(process.env, settings); // where the SDK looks by itself

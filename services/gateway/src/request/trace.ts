@@ -3,18 +3,18 @@ import type { CallOptions } from '@switchyard/bus';
 import { parseTraceparent, startSpan, tracing, type Span } from '@switchyard/telemetry';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
-/** The caller's own trace, continued; nothing when it sent none that is valid. */
-export function traceparentOf({ headers }: { headers: IncomingHttpHeaders }): string | undefined {
+/** The valid `traceparent` of the caller. */
+export function getTraceparent({ headers }: { headers: IncomingHttpHeaders }): string | undefined {
   const header = headers['traceparent'];
   return header === undefined ? undefined : parseTraceparent(header)?.traceparent;
 }
 
-/** While telemetry is on, what a route does is a span of the caller's trace; calls made for it continue that span. */
-export function traceRequest({ raw, id, routeOptions }: FastifyRequest, reply: FastifyReply): Span | undefined {
+/** Starts a span in the trace of the caller while telemetry is enabled. Calls of the route continue the span. */
+export function startRequestSpan({ raw, id, routeOptions }: FastifyRequest, reply: FastifyReply): Span | undefined {
   return tracing() ? startRouteSpan(raw, reply.raw, { route: routeOptions.url ?? 'none', requestId: id }) : undefined;
 }
 
-/** A span that ends with its response. */
+/** Starts a span that ends with the response. */
 export function startRouteSpan(
   request: IncomingMessage,
   response: ServerResponse,
@@ -22,7 +22,7 @@ export function startRouteSpan(
 ): Span {
   const { method = '' } = request;
   const attributes = { 'http.request.method': method, 'http.route': route, 'switchyard.request_id': requestId };
-  const span = startSpan(`${method} ${route}`, attributes, traceparentOf(request));
+  const span = startSpan(`${method} ${route}`, attributes, getTraceparent(request));
   response.once('close', () => {
     const { statusCode } = response;
     span.set({ 'http.response.status_code': statusCode });
@@ -31,8 +31,8 @@ export function startRouteSpan(
   return span;
 }
 
-/** The ids under which a call on behalf of this request is found again. */
-export function callOptions(request: FastifyRequest): CallOptions {
-  const traceparent = request.span?.traceparent ?? traceparentOf(request);
+/** The request id and trace for calls made on behalf of this request. */
+export function createCallOptions(request: FastifyRequest): CallOptions {
+  const traceparent = request.span?.traceparent ?? getTraceparent(request);
   return { requestId: request.id, ...(traceparent === undefined ? {} : { traceparent }) };
 }

@@ -2,7 +2,7 @@ import { registry } from '@switchyard/contracts';
 import type { FastifyInstance } from 'fastify';
 import type { RouteDoc } from '../openapi/route-doc.ts';
 import type { Edge } from '../http/edge.ts';
-import { callOptions } from '../request/trace.ts';
+import { createCallOptions } from '../request/trace.ts';
 
 const DOC: RouteDoc = {
   scopes: ['rpc'],
@@ -13,7 +13,7 @@ const DOC: RouteDoc = {
 /** `GET /api/agents`: the agents of the caller's tenant, each with the model that it would answer with. */
 export function registerAgents(app: FastifyInstance, edge: Edge): void {
   app.get('/api/agents', edge.route(DOC), async (request, reply) => {
-    const { agents } = await edge.bus.as(request.caller.principal).call('agents.visible', {}, callOptions(request));
+    const { agents } = await edge.bus.as(request.caller.principal).call('agents.visible', {}, createCallOptions(request));
     reply.header('cache-control', 'no-store');
     return { agents };
   });

@@ -3,8 +3,8 @@ import type { FastifyInstance } from 'fastify';
 import type { RouteDoc } from '../openapi/route-doc.ts';
 import { AUDIT_LIMIT, AuditQuery } from '../openapi/schemas.ts';
 import type { Edge } from '../http/edge.ts';
-import { callOptions } from '../request/trace.ts';
-import { type Query, queryLimit, queryText } from '../request/query.ts';
+import { createCallOptions } from '../request/trace.ts';
+import { type Query, getQueryLimit, getQueryText } from '../request/query.ts';
 import { badRequest } from '../request/refusal.ts';
 
 const AUDIT: RouteDoc = {
@@ -18,10 +18,10 @@ const AUDIT: RouteDoc = {
 export function registerAudit(app: FastifyInstance, edge: Edge): void {
   app.get('/api/audit', edge.route(AUDIT), async (request, reply) => {
     const asked = request.query as Query;
-    const after = queryText(asked, 'after') ?? '0';
+    const after = getQueryText(asked, 'after') ?? '0';
     if (!/^[0-9]{1,15}$/.test(after)) throw badRequest('after: expected a whole number');
-    const params = { after: Number(after), limit: queryLimit(asked, AUDIT_LIMIT) };
+    const params = { after: Number(after), limit: getQueryLimit(asked, AUDIT_LIMIT) };
     reply.header('cache-control', 'no-store');
-    return edge.bus.as(request.caller.principal).call('audit.read', params, callOptions(request));
+    return edge.bus.as(request.caller.principal).call('audit.read', params, createCallOptions(request));
   });
 }

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { RouteDoc } from '../openapi/route-doc.ts';
 import { Channels } from '../openapi/schemas.ts';
 import type { Edge } from '../http/edge.ts';
-import { callOptions } from '../request/trace.ts';
+import { createCallOptions } from '../request/trace.ts';
 
 const DOC: RouteDoc = {
   scopes: ['rpc'],
@@ -13,7 +13,7 @@ const DOC: RouteDoc = {
 /** `GET /api/channels`: the channels that are enabled and run. */
 export function registerChannels(app: FastifyInstance, edge: Edge): void {
   app.get('/api/channels', edge.route(DOC), async (request, reply) => {
-    const { channels } = await edge.bus.as(request.caller.principal).call('channels.list', {}, callOptions(request));
+    const { channels } = await edge.bus.as(request.caller.principal).call('channels.list', {}, createCallOptions(request));
     reply.header('cache-control', 'no-store');
     return {
       channels: channels

@@ -1,5 +1,5 @@
 import type { ServiceError, TurnFrame } from '@switchyard/contracts';
-import { failureError } from '../turns/turn-errors.ts';
+import { toServiceError } from '../turns/turn-errors.ts';
 import { createJoinedText, type EventStream } from '../events/sse.ts';
 import type { TurnListener } from '../turns/turn-reader.ts';
 
@@ -69,7 +69,7 @@ export function createRenderer(stream: EventStream, { turnId, after, fail }: Ren
       if (end?.type === 'done') {
         const { response, tokensUsed, finishReason } = end.result;
         finish('done', { response, tokensUsed, finishReason }, end.n);
-      } else if (end?.type === 'error') finish('error', fail(failureError(end.error)), end.n);
+      } else if (end?.type === 'error') finish('error', fail(toServiceError(end.error)), end.n);
     },
     lost: (error) => finish('error', fail(error), last),
     drained: () => text.drained(),

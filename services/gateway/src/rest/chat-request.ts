@@ -1,8 +1,8 @@
 import { AgentId, IdempotencyKey, MAX, parseParams } from '@switchyard/contracts';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { idempotencyKeyOf } from '../request/idempotency-key.ts';
-import { queryText, type Query } from '../request/query.ts';
+import { getIdempotencyKey } from '../request/idempotency-key.ts';
+import { getQueryText, type Query } from '../request/query.ts';
 import { badRequest } from '../request/refusal.ts';
 import type { ChatRequest } from '../turns/turn-start.ts';
 
@@ -23,9 +23,9 @@ export function chatBody(body: unknown): ChatRequest {
 
 /** The query of `GET /api/chat/stream`. Names it does not know are left alone: caches and proxies add their own. */
 export function chatQuery(query: Query): ChatRequest {
-  const message = queryText(query, 'message');
+  const message = getQueryText(query, 'message');
   if (message === undefined) throw badRequest('Missing required query parameter: message');
-  const [agentId, sessionKey, idempotencyKey] = ['agentId', 'sessionKey', 'idempotencyKey'].map((name) => queryText(query, name));
+  const [agentId, sessionKey, idempotencyKey] = ['agentId', 'sessionKey', 'idempotencyKey'].map((name) => getQueryText(query, name));
   return toChatRequest({ message, agentId, sessionKey, idempotencyKey });
 }
 
@@ -41,6 +41,6 @@ function toChatRequest({ message, agentId, sessionKey, idempotencyKey }: z.outpu
 
 /** The key that makes a retry the same turn: that of the header, or its twin in the body or the query. */
 export function withIdempotencyKey(chat: ChatRequest, request: FastifyRequest): ChatRequest {
-  const key = idempotencyKeyOf(request, chat.idempotencyKey);
+  const key = getIdempotencyKey(request, chat.idempotencyKey);
   return key === undefined ? chat : { ...chat, idempotencyKey: key };
 }

@@ -78,7 +78,7 @@ test('what is wrong is said before the stream begins', async () => {
   const refusals: [string, Record<string, string>, number, string][] = [
     ['', {}, 400, 'Missing required query parameter: message'],
     ['message=', {}, 400, 'Missing required query parameter: message'],
-    ['message=a&message=b', {}, 400, 'Query parameter given more than once: message'],
+    ['message=a&message=b', {}, 400, 'Repeated query parameter: message'],
     ['message=a&agentId=Not+An+Id', {}, 400, 'Unknown agent: Not An Id'],
     ['message=a', { 'last-event-id': 'nonsense' }, 400, 'Invalid Last-Event-ID: expected <turnId>:<n>'],
     ['message=a', { authorization: 'Bearer no' }, 401, 'Unauthorized'],

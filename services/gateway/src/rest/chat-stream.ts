@@ -6,15 +6,15 @@ import type { RouteDoc } from '../openapi/route-doc.ts';
 import { KeyHeader, LastEventHeader, LastEventQuery } from '../openapi/schemas.ts';
 import type { Edge } from '../http/edge.ts';
 import { acceptsEvents, badRequest, RefusalError } from '../request/refusal.ts';
-import { callOptions } from '../request/trace.ts';
+import { createCallOptions } from '../request/trace.ts';
 import { createRenderer, type Renderer } from './chat-events.ts';
 import { ChatBody, chatQuery, withIdempotencyKey } from './chat-request.ts';
-import { type Query, queryText } from '../request/query.ts';
+import { type Query, getQueryText } from '../request/query.ts';
 import { errorEventData, restError } from './rest-errors.ts';
-import { noteFailure } from '../request/failure-log.ts';
+import { logFailure } from '../request/failure-log.ts';
 import { openEventStream } from '../events/sse.ts';
-import { askAgain, joinTurn, startTurn, type StartedTurn } from '../turns/turn-start.ts';
-import { AWAY, hasEnded, type TurnReader } from '../turns/turn-reader.ts';
+import { restartTurn, followTurn, startTurn, type StartedTurn } from '../turns/turn-start.ts';
+import { UNAVAILABLE_CODES, hasEnded, type TurnReader } from '../turns/turn-reader.ts';
 
 const RETRY_MS = 3_000;
 /** A client that has no event yet. */
@@ -87,7 +87,7 @@ const EVENT_ID = /^(turn_[0-9A-Za-z]{22}):(\d{1,9}|refused|asked-[0-9A-Za-z]{22}
 /** From its header or the twin in the query for clients that cannot set one. */
 function lastSeen({ headers }: FastifyRequest, query: Query): Seen | undefined {
   const header = headers['last-event-id'];
-  const text = typeof header === 'string' && header !== '' ? header : queryText(query, 'lastEventId');
+  const text = typeof header === 'string' && header !== '' ? header : getQueryText(query, 'lastEventId');
   if (text === undefined) return undefined;
   const [, turnId, at] = EVENT_ID.exec(text) ?? [];
   if (turnId === undefined || at === undefined) throw badRequest('Invalid Last-Event-ID: expected <turnId>:<n>');
@@ -106,7 +106,7 @@ async function ask(edge: Edge, exchange: Exchange, seen: Seen | undefined): Prom
   const asked = seen ?? newTurn(request.caller);
   const { turnId } = asked;
   const begin = (): Promise<StartedTurn> =>
-    (seen === undefined ? startTurn : askAgain)(edge.bus.as(request.caller.principal), { ...chat, turnId }, callOptions(request));
+    (seen === undefined ? startTurn : restartTurn)(edge.bus.as(request.caller.principal), { ...chat, turnId }, createCallOptions(request));
   if (acceptsEvents(request.headers)) {
     const sending = send(edge, exchange, asked);
     if (!reply.raw.destroyed) begin().then(sending.follow, sending.refuse);
@@ -127,7 +127,7 @@ function newTurn(caller: Caller): Seen {
 /** The turn the client comes back for; undefined when there is nothing left of it to send. */
 async function resume(edge: Edge, request: FastifyRequest, turnId: string, n: number): Promise<StartedTurn | undefined> {
   try {
-    const turn = await joinTurn(edge.bus.as(request.caller.principal), turnId, callOptions(request));
+    const turn = await followTurn(edge.bus.as(request.caller.principal), turnId, createCallOptions(request));
     const { earlier, reader } = turn;
     if (!hasEnded(earlier) || earlier.lastFrame === undefined || n < earlier.lastFrame) return turn;
     reader.close();
@@ -157,7 +157,7 @@ function send(edge: Edge, { request, reply }: Exchange, { turnId, at, headers = 
   const stream = openEventStream(reply, {
     first: `retry: ${RETRY_MS}\nid: ${turnId}:${typeof at === 'number' ? Math.max(at, 0) : at}\n\n`,
     headers,
-    admitted: () => edge.tokens.admits(request.caller),
+    admitted: () => edge.tokens.mayStream(request.caller),
     onDrain: () => renderer?.drained(),
     onClose() {
       reader?.close();
@@ -165,7 +165,7 @@ function send(edge: Edge, { request, reply }: Exchange, { turnId, at, headers = 
     },
   });
   const fail = (error: ServiceError): Record<string, unknown> => {
-    noteFailure(edge, request, error);
+    logFailure(edge, request, error);
     return errorEventData(error, request.id);
   };
   if (!reply.raw.destroyed) edge.closing.addEventListener('abort', leave);
@@ -180,7 +180,7 @@ function send(edge: Edge, { request, reply }: Exchange, { turnId, at, headers = 
     refuse(thrown) {
       const error = thrown instanceof ServiceError ? thrown : new ServiceError('INTERNAL', 'Internal error', { cause: thrown });
       const said = fail(error);
-      if (AWAY.has(error.code)) leave();
+      if (UNAVAILABLE_CODES.has(error.code)) leave();
       else stream.end(`id: ${turnId}:${REFUSED}\nevent: error\ndata: ${JSON.stringify(said)}\n\n`);
     },
   };

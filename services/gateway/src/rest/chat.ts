@@ -1,12 +1,12 @@
 import { TurnResult } from '@switchyard/contracts';
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { jsonBody } from '../request/request-body.ts';
+import { parseJsonBody } from '../request/request-body.ts';
 import type { RouteDoc } from '../openapi/route-doc.ts';
 import { KeyHeader } from '../openapi/schemas.ts';
 import type { Edge } from '../http/edge.ts';
-import { callOptions } from '../request/trace.ts';
+import { createCallOptions } from '../request/trace.ts';
 import { ChatBody, chatBody, withIdempotencyKey } from './chat-request.ts';
-import { failureError, notAwaited, unfollowed } from '../turns/turn-errors.ts';
+import { toServiceError, createShutdownError, createNotFollowedError } from '../turns/turn-errors.ts';
 import { restError } from './rest-errors.ts';
 import { startTurn, type StartedTurn } from '../turns/turn-start.ts';
 
@@ -24,8 +24,8 @@ const DOC: RouteDoc = {
 /** `POST /api/chat`: one durable turn, answered when it is done. Leaving does not end it. */
 export function registerChat(app: FastifyInstance, edge: Edge): void {
   app.post('/api/chat', edge.route(DOC), async (request, reply) => {
-    const chat = withIdempotencyKey(chatBody(jsonBody(request)), request);
-    const turn = await startTurn(edge.bus.as(request.caller.principal), chat, callOptions(request)).catch((error: unknown) => {
+    const chat = withIdempotencyKey(chatBody(parseJsonBody(request)), request);
+    const turn = await startTurn(edge.bus.as(request.caller.principal), chat, createCallOptions(request)).catch((error: unknown) => {
       throw restError(error);
     });
     const { response, tokensUsed, finishReason } = await answerOf(turn, reply, edge.ending);
@@ -40,7 +40,7 @@ function answerOf({ turnId, reader, repeatable, earlier }: StartedTurn, { raw }:
   return new Promise((resolve, reject) => {
     if (raw.destroyed) return reader.close();
     const fail = (error: unknown): void => reject(restError(error));
-    const end = (): void => fail(unfollowed(notAwaited(turnId), { turnId, repeatable }));
+    const end = (): void => fail(createNotFollowedError(createShutdownError(turnId), { turnId, repeatable }));
     raw.once('close', () => {
       reader.close();
       ending.removeEventListener('abort', end);
@@ -51,7 +51,7 @@ function answerOf({ turnId, reader, repeatable, earlier }: StartedTurn, { raw }:
         frames(frames) {
           const last = frames.at(-1);
           if (last?.type === 'done') resolve(last.result);
-          else if (last?.type === 'error') fail(failureError(last.error));
+          else if (last?.type === 'error') fail(toServiceError(last.error));
         },
         lost: fail,
       },

@@ -5,7 +5,7 @@ import type { Edge } from '../http/edge.ts';
 import { createEventFeed, type EventFeed } from '../events/event-feed.ts';
 import { createEventReader, type EventPlace } from '../events/event-reader.ts';
 import { badRequest, RefusalError } from '../request/refusal.ts';
-import { type Query, queryText } from '../request/query.ts';
+import { type Query, getQueryText } from '../request/query.ts';
 import { openEventStream } from '../events/sse.ts';
 
 const RETRY_MS = 3_000;
@@ -47,7 +47,7 @@ const EVENT_ID = /^([0-9a-z]{1,40})-(\d{1,15})$/;
 /** The last event the client has, from its header or the twin in the query for clients that cannot set one. */
 function lastSeen({ headers, query }: FastifyRequest): EventPlace | undefined {
   const header = headers['last-event-id'];
-  const text = typeof header === 'string' && header !== '' ? header : queryText(query as Query, 'lastEventId');
+  const text = typeof header === 'string' && header !== '' ? header : getQueryText(query as Query, 'lastEventId');
   if (text === undefined) return undefined;
   const [, name, seq] = EVENT_ID.exec(text) ?? [];
   if (name === undefined) throw badRequest('Invalid Last-Event-ID: expected <log>-<n>');
@@ -92,7 +92,7 @@ async function sendEvents(edge: Edge, { request, reply, feed, after }: Listening
   if (place === undefined) return;
   const stream = openEventStream(reply, {
     first: `retry: ${RETRY_MS}\n${place}`,
-    admitted: () => edge.tokens.admits(request.caller),
+    admitted: () => edge.tokens.mayStream(request.caller),
     place: () => reader.place(),
     onDrain: () => reader.drained(),
     onClose() {

@@ -3,8 +3,8 @@ import type { FastifyInstance } from 'fastify';
 import type { RouteDoc } from '../openapi/route-doc.ts';
 import { HistoryQuery } from '../openapi/schemas.ts';
 import type { Edge } from '../http/edge.ts';
-import { callOptions } from '../request/trace.ts';
-import { type Query, queryText } from '../request/query.ts';
+import { createCallOptions } from '../request/trace.ts';
+import { type Query, getQueryText } from '../request/query.ts';
 
 const DOC: RouteDoc = {
   scopes: ['rpc'],
@@ -16,8 +16,8 @@ const DOC: RouteDoc = {
 /** `GET /api/chat/history`: what was said in the caller's newest session of a channel. */
 export function registerHistory(app: FastifyInstance, edge: Edge): void {
   app.get('/api/chat/history', edge.route(DOC), async (request, reply) => {
-    const channelId = queryText(request.query as Query, 'channelId') ?? 'gateway';
-    const { messages } = await edge.bus.as(request.caller.principal).call('session.history', { channelId }, callOptions(request));
+    const channelId = getQueryText(request.query as Query, 'channelId') ?? 'gateway';
+    const { messages } = await edge.bus.as(request.caller.principal).call('session.history', { channelId }, createCallOptions(request));
     reply.header('cache-control', 'no-store');
     return { messages };
   });

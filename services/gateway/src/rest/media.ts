@@ -7,8 +7,8 @@ import { MediaMeta, RangeHeader } from '../openapi/schemas.ts';
 import type { Edge } from '../http/edge.ts';
 import { contentTypeOf, isShown } from '../media/content-type.ts';
 import { rangeOf, type ByteRange } from '../media/range.ts';
-import { cutIfStalled } from '../http/response-timeout.ts';
-import { INTERNAL, knownRefusal, refuse, RefusalError, type Refusal } from '../request/refusal.ts';
+import { setStallTimeout } from '../http/response-timeout.ts';
+import { INTERNAL, findRefusal, refuse, RefusalError, type Refusal } from '../request/refusal.ts';
 
 const GUARD = { scopes: ['rpc'], tokenInQuery: true } as const;
 
@@ -94,7 +94,7 @@ async function sendFile({ headers }: FastifyRequest, reply: FastifyReply, { blob
   const { from, to }: ByteRange = wanted ?? { from: 0, to: size };
   const { bytes } = await readBlob(blobs, id, { offset: from, limit: to - from });
   if (wanted) reply.code(206).header('content-range', `bytes ${from}-${to - 1}/${size}`);
-  cutIfStalled(reply.raw, to - from);
+  setStallTimeout(reply.raw, to - from);
   return reply
     .headers({
       'content-type': contentType,
@@ -114,6 +114,6 @@ const EXPIRED: Refusal = { status: 410, message: 'Media expired', code: 'NOT_FOU
 /** One sentence, as the interface has it. */
 function mediaRefusal(error: unknown): Refusal {
   const absent = error instanceof ServiceError && error.code === 'NOT_FOUND';
-  const refusal = absent ? (error.details.reason === 'BLOB_EXPIRED' ? EXPIRED : ABSENT) : (knownRefusal(error) ?? INTERNAL);
+  const refusal = absent ? (error.details.reason === 'BLOB_EXPIRED' ? EXPIRED : ABSENT) : (findRefusal(error) ?? INTERNAL);
   return { ...refusal, bare: true };
 }

@@ -60,8 +60,8 @@ test('a search for nothing is refused in a sentence', async () => {
   for (const [path, error] of [
     ['search', 'Missing required query parameter: q'],
     ['search?q=', 'Missing required query parameter: q'],
-    ['search?q=a&q=b', 'Query parameter given more than once: q'],
-    ['search?q=a&limit=1&limit=2', 'Query parameter given more than once: limit'],
+    ['search?q=a&q=b', 'Repeated query parameter: q'],
+    ['search?q=a&limit=1&limit=2', 'Repeated query parameter: limit'],
   ] as const) {
     const response = await read(gateway, path);
     assert.deepEqual([response.status, await errorOf(response)], [400, { error }], path);

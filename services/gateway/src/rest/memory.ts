@@ -3,8 +3,8 @@ import type { FastifyInstance } from 'fastify';
 import type { RouteDoc } from '../openapi/route-doc.ts';
 import { MEMORY_LIMIT, MemoriesFound, MemoryQuery } from '../openapi/schemas.ts';
 import type { Edge } from '../http/edge.ts';
-import { callOptions } from '../request/trace.ts';
-import { type Query, queryLimit, queryText } from '../request/query.ts';
+import { createCallOptions } from '../request/trace.ts';
+import { type Query, getQueryLimit, getQueryText } from '../request/query.ts';
 import { badRequest } from '../request/refusal.ts';
 
 const SEARCH: RouteDoc = {
@@ -25,10 +25,10 @@ const STATS: RouteDoc = {
 export function registerMemory(app: FastifyInstance, edge: Edge): void {
   app.get('/api/memory/search', edge.route(SEARCH), async (request, reply) => {
     const asked = request.query as Query;
-    const query = queryText(asked, 'q');
+    const query = getQueryText(asked, 'q');
     if (query === undefined) throw badRequest('Missing required query parameter: q');
-    const limit = queryLimit(asked, MEMORY_LIMIT);
-    const { results } = await edge.bus.as(request.caller.principal).call('memory.search', { query, limit }, callOptions(request));
+    const limit = getQueryLimit(asked, MEMORY_LIMIT);
+    const { results } = await edge.bus.as(request.caller.principal).call('memory.search', { query, limit }, createCallOptions(request));
     reply.header('cache-control', 'no-store');
     return {
       results: results.map(({ id, content, memoryType, trustLevel, score, createdAt }) => {
@@ -38,7 +38,7 @@ export function registerMemory(app: FastifyInstance, edge: Edge): void {
   });
 
   app.get('/api/memory/stats', edge.route(STATS), async (request, reply) => {
-    const { stats } = await edge.bus.as(request.caller.principal).call('memory.inspect', {}, callOptions(request));
+    const { stats } = await edge.bus.as(request.caller.principal).call('memory.inspect', {}, createCallOptions(request));
     reply.header('cache-control', 'no-store');
     return { stats };
   });

@@ -1,10 +1,10 @@
 import { errorData, ServiceError } from '@switchyard/contracts';
-import { refusalOf, RefusalError } from '../request/refusal.ts';
+import { toRefusal, RefusalError } from '../request/refusal.ts';
 
 /** What REST says where it has a status of its own; everything else follows its code. */
 export function restError(error: unknown): unknown {
   if (!(error instanceof ServiceError) || error.details.reason !== 'AGENT_SUSPENDED') return error;
-  return new RefusalError({ ...refusalOf(error), status: 409 }, error);
+  return new RefusalError({ ...toRefusal(error), status: 409 }, error);
 }
 
 /** The data of an SSE `error` event: the text, and what a program may know besides. */

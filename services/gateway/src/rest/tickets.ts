@@ -13,7 +13,7 @@ const DOC: RouteDoc = {
 /** `POST /api/tickets`: with a ticket in its address a page opens a stream or a socket, and no token ever stands in one. */
 export function registerTickets(app: FastifyInstance, edge: Edge): void {
   app.post('/api/tickets', edge.route(DOC), async (request, reply) => {
-    const made = await edge.tickets.make(request.caller, request.headers.origin);
+    const made = await edge.tickets.issue(request.caller, request.headers.origin);
     reply.code(201).header('cache-control', 'no-store');
     return made;
   });

@@ -15,7 +15,7 @@ const options: TestGatewayOptions = {
 const call = (method: string, params = '{}', id = '1'): string => `{"jsonrpc":"2.0","method":"${method}","params":${params},"id":${id}}`;
 const PING = call('system.ping', '{}', '"alive"');
 
-describe('bad input is answered, and the gateway goes on', () => {
+describe('the gateway answers bad input and stays available', () => {
   for (const [name, message, code, id] of [
     ['invalid JSON', '{"jsonrpc":', -32700, null],
     ['nothing', '', -32700, null],
@@ -61,7 +61,7 @@ describe('bad input is answered, and the gateway goes on', () => {
     );
   });
 
-  onBothTransports('a batch over the cap, which is one refusal with both sizes', async ({ say, gateway }) => {
+  onBothTransports('a batch above maxBatchSize is one refusal with both sizes', async ({ say, gateway }) => {
     const { error, id } = only(await say(`[${Array(51).fill(PING).join(',')}]`));
     assert.deepEqual([error?.code, id], [-32600, null]);
     assert.match(error?.message ?? '', /\b51\b.*\b50\b/);
@@ -107,7 +107,7 @@ describe('bad input is answered, and the gateway goes on', () => {
     options,
   );
 
-  test('whatever bytes come over HTTP, the answer is 200 or 204 with a known code', async () => {
+  test('answers any bytes over HTTP with 200 or 204 and a known code', async () => {
     await using gateway = await startTestGateway({ ...options, settings: { rateLimit: { windowMs: 1_000, maxRequests: 1_000_000 } } });
     const noise = fc.oneof(
       fc.json(),

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { faultAnswer } from './json-rpc-responses.ts';
+import { encodeFault } from './json-rpc-responses.ts';
 import { runBatch, type BatchOptions } from './batch.ts';
-import type { Origin } from './call-context.ts';
-import { INVALID_REQUEST, NO_PARAMS, type Item, type Request } from './envelope.ts';
+import type { CallOrigin } from './call-context.ts';
+import { INVALID_REQUEST, NO_PARAMS, type Item, type RpcRequest } from './envelope.ts';
 
-const from = { requestId: 'req_1', traceparent: undefined } as Origin;
+const from = { requestId: 'req_1', traceparent: undefined } as CallOrigin;
 
-const refuse: BatchOptions['refuse'] = (fault, { requestId }, { id }) => faultAnswer(fault, requestId, id);
-const request = (method: string, id?: string): Request => ({ fault: undefined, method, id, params: NO_PARAMS });
-const requests = (count: number): Request[] => Array.from({ length: count }, (_, index) => request(`m.${index}`, String(index)));
+const refuse: BatchOptions['refuse'] = (fault, { requestId }, { id }) => encodeFault(fault, requestId, id);
+const request = (method: string, id?: string): RpcRequest => ({ fault: undefined, method, id, params: NO_PARAMS });
+const requests = (count: number): RpcRequest[] => Array.from({ length: count }, (_, index) => request(`m.${index}`, String(index)));
 
 /** A batch whose calls are answered when the test says so. */
 function start(items: Item[], atOnce = false) {
@@ -17,23 +17,23 @@ function start(items: Item[], atOnce = false) {
   const started: string[] = [];
   const cancelled: string[] = [];
   const answers: (string | undefined)[] = [];
-  const run: BatchOptions['run'] = ({ method, id }, _from, onAnswer) => {
+  const run: BatchOptions['run'] = ({ method, id }, _from, onResponse) => {
     started.push(method);
     const finish = (text = `"${method}"`): void => {
       running.delete(method);
-      onAnswer(id === undefined ? undefined : Buffer.from(text));
+      onResponse(id === undefined ? undefined : Buffer.from(text));
     };
     if (atOnce) finish();
     else running.set(method, finish);
     return () => cancelled.push(method);
   };
-  const cancel = runBatch(items, { from, run, refuse, onAnswer: (answer) => answers.push(answer?.toString()) });
+  const cancel = runBatch(items, { from, run, refuse, onResponse: (answer) => answers.push(answer?.toString()) });
   const finish = (method: string, text?: string): void => running.get(method)?.(text);
   return { running, started, cancelled, answers, cancel, finish };
 }
 
 describe('a batch', () => {
-  test('is answered in its order, once, however its calls end', () => {
+  test('is answered once, in order, when calls complete out of order', () => {
     const { finish, answers } = start([request('m.a', '1'), { fault: INVALID_REQUEST, id: 'null' }, request('m.b', '2')]);
     finish('m.b');
     assert.deepEqual(answers, []);
@@ -44,7 +44,7 @@ describe('a batch', () => {
     assert.equal((second as { error: { code: number } }).error.code, -32600);
   });
 
-  test('runs eight at a time', () => {
+  test('runs eight calls at a time', () => {
     const { running, started, finish, answers } = start(requests(20));
     assert.equal(started.length, 8);
     finish('m.3');
@@ -59,7 +59,7 @@ describe('a batch', () => {
     );
   });
 
-  test('of ten thousand calls that are answered at once does not overflow', () => {
+  test('of ten thousand synchronous calls does not overflow the stack', () => {
     const { answers } = start(requests(10_000), true);
     assert.equal((JSON.parse(answers[0] ?? '') as unknown[]).length, 10_000);
   });
@@ -71,7 +71,7 @@ describe('a batch', () => {
     assert.ok(running.has('m.note'));
   });
 
-  test('of notifications alone is answered with nothing, at once, and runs them all', () => {
+  test('of notifications alone returns no response and runs all', () => {
     const { answers, started, finish } = start(Array.from({ length: 10 }, (_, index) => request(`n.${index}`)));
     assert.deepEqual(answers, [undefined]);
     assert.equal(started.length, 8);
@@ -80,7 +80,7 @@ describe('a batch', () => {
     assert.equal(started.length, 10);
   });
 
-  test('leaves out what is too large together, and runs no more requests then', () => {
+  test('omits responses above the total size limit and runs no further requests', () => {
     const { finish, answers, started } = start([...requests(12), request('m.note')]);
     const large = JSON.stringify('x'.repeat(3 * 1024 * 1024));
     for (const { method } of requests(10)) finish(method, large);
@@ -93,7 +93,7 @@ describe('a batch', () => {
     assert.deepEqual(started.slice(10), ['m.note'], 'the last two requests are not run, the notification is');
   });
 
-  test('of a client that left stops its requests, and not its notifications', () => {
+  test('cancels requests but not notifications when the client disconnects', () => {
     const { cancel, cancelled, started, finish, answers } = start([...requests(8), request('m.never', '9'), request('m.note')]);
     cancel();
     assert.equal(cancelled.length, 8);

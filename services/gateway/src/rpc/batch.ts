@@ -1,30 +1,30 @@
-import { batchAnswer, type Fault } from './json-rpc-responses.ts';
-import type { Answer } from '../http/payload.ts';
-import type { Item, Request } from './envelope.ts';
-import type { Cancel, OnAnswer, Origin } from './call-context.ts';
+import { encodeBatch, type Fault } from './json-rpc-responses.ts';
+import type { Payload } from '../http/payload.ts';
+import type { Item, RpcRequest } from './envelope.ts';
+import type { Cancel, OnResponse, CallOrigin } from './call-context.ts';
 
-const CONCURRENT = 8;
-/** What the answers of one batch may weigh together. */
-const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
+const MAX_CONCURRENT_CALLS = 8;
+/** Total size of the responses of one batch. */
+const MAX_BATCH_RESPONSE_BYTES = 8 * 1024 * 1024;
 
 const TOO_LARGE: Fault = {
   number: -32603,
   code: 'FAILED_PRECONDITION',
   reason: 'PAYLOAD_TOO_LARGE',
-  message: 'The answers of this batch are too large together; this one was left out',
+  message: 'The responses of this batch are too large together; this one was omitted',
 };
-const NOT_RUN: Fault = { ...TOO_LARGE, message: 'The answers of this batch are too large together; this request was not run' };
+const NOT_RUN: Fault = { ...TOO_LARGE, message: 'The responses of this batch are too large together; this request was not run' };
 
 export interface BatchOptions {
-  from: Origin;
-  run: (request: Request, from: Origin, onAnswer: OnAnswer) => Cancel;
-  refuse: (fault: Fault, from: Origin, member: { id: string; method?: string }) => Answer;
-  onAnswer: OnAnswer;
+  from: CallOrigin;
+  run: (request: RpcRequest, from: CallOrigin, onResponse: OnResponse) => Cancel;
+  refuse: (fault: Fault, from: CallOrigin, member: { id: string; method?: string }) => Payload;
+  onResponse: OnResponse;
 }
 
-/** Runs the members eight at a time and answers them together, in their order. Notifications run too, and nobody waits for them. */
-export function runBatch(items: readonly Item[], { from, run, refuse, onAnswer }: BatchOptions): Cancel {
-  const answers: Answer[] = [];
+/** Runs the members eight at a time and returns their responses in order. The batch does not wait for notifications. */
+export function runBatch(items: readonly Item[], { from, run, refuse, onResponse }: BatchOptions): Cancel {
+  const answers: Payload[] = [];
   const cancels = new Set<Cancel>();
   const expected = items.filter((item) => item.fault !== undefined || item.id !== undefined).length;
   let answered = 0;
@@ -32,28 +32,28 @@ export function runBatch(items: readonly Item[], { from, run, refuse, onAnswer }
   let running = 0;
   let bytes = 0;
   let cancelled = false;
-  let pumping = false;
+  let isPumping = false;
 
-  /** What is answered at once must not start the next from inside itself: a batch of pings would nest as deep as it is long. */
+  /** Loops instead of recursing, because a batch of synchronous calls would nest as deeply as it is long. */
   function pump(): void {
-    if (pumping) return;
-    pumping = true;
-    for (let item = items[next]; item && free(); item = items[next]) start(item, next++);
-    pumping = false;
+    if (isPumping) return;
+    isPumping = true;
+    for (let item = items[next]; item && hasCapacity(); item = items[next]) start(item, next++);
+    isPumping = false;
   }
 
-  function free(): boolean {
-    return running < CONCURRENT;
+  function hasCapacity(): boolean {
+    return running < MAX_CONCURRENT_CALLS;
   }
 
   function start(item: Item, index: number): void {
-    if (item.fault) settle(index, refuse(item.fault, from, item));
+    if (item.fault) complete(index, refuse(item.fault, from, item));
     else if (item.id === undefined) notify(item);
-    else if (bytes > MAX_ANSWER_BYTES) settle(index, refuse(NOT_RUN, from, { id: item.id, method: item.method }));
-    else if (!cancelled) ask(item, item.id, index);
+    else if (bytes > MAX_BATCH_RESPONSE_BYTES) complete(index, refuse(NOT_RUN, from, { id: item.id, method: item.method }));
+    else if (!cancelled) call(item, item.id, index);
   }
 
-  function ask(request: Request, id: string, index: number): void {
+  function call(request: RpcRequest, id: string, index: number): void {
     let cancel: Cancel | undefined;
     let done = false;
     running++;
@@ -63,13 +63,13 @@ export function runBatch(items: readonly Item[], { from, run, refuse, onAnswer }
       running--;
       if (cancel) cancels.delete(cancel);
       bytes += answer.length;
-      settle(index, bytes > MAX_ANSWER_BYTES ? refuse(TOO_LARGE, from, { id, method: request.method }) : answer);
+      complete(index, bytes > MAX_BATCH_RESPONSE_BYTES ? refuse(TOO_LARGE, from, { id, method: request.method }) : answer);
       pump();
     });
     if (!done) cancels.add(cancel);
   }
 
-  function notify(request: Request): void {
+  function notify(request: RpcRequest): void {
     running++;
     run(request, from, () => {
       running--;
@@ -77,18 +77,18 @@ export function runBatch(items: readonly Item[], { from, run, refuse, onAnswer }
     });
   }
 
-  function settle(index: number, answer: Answer): void {
+  function complete(index: number, answer: Payload): void {
     answers[index] = answer;
-    if (++answered === expected && !cancelled) onAnswer(batchAnswer(Object.values(answers)));
+    if (++answered === expected && !cancelled) onResponse(encodeBatch(Object.values(answers)));
   }
 
-  if (expected === 0) onAnswer(undefined);
+  if (expected === 0) onResponse(undefined);
   pump();
   return () => {
     if (cancelled || answered === expected) return;
     cancelled = true;
     running -= cancels.size;
     for (const cancel of cancels) cancel();
-    pump(); // notifications go on without their sender
+    pump(); // notifications continue after the client has disconnected
   };
 }

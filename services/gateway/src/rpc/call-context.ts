@@ -1,23 +1,23 @@
-import type { Answer } from '../http/payload.ts';
-import type { PiecedAnswer } from './large-results.ts';
+import type { Payload } from '../http/payload.ts';
+import type { StreamedResult } from './large-results.ts';
 import type { Caller } from '../request/caller.ts';
 
-/** Who asks, and under which ids the work is found again. */
-export interface Origin {
+/** The caller of a request and its ids. */
+export interface CallOrigin {
   caller: Caller;
   requestId: string;
-  /** What brought it, for the log. */
+  /** The route, for the log. */
   route: string;
   traceparent: string | undefined;
-  /** From the header of the request: the one call that it brought is made once under it. */
+  /** The key from the header of a request with a single call. */
   idempotencyKey?: string | undefined;
-  /** Sends a notification to whoever asked; only where a connection can carry one. */
-  notify?: (notification: Answer) => void;
+  /** Sends a notification to the caller; WebSocket only. */
+  notify?: (notification: Payload) => void;
 }
 
-/** Stops waiting for an answer; nothing is answered after it. */
+/** Cancels a call. No response follows. */
 export type Cancel = () => void;
-/** Called once; with nothing when there is nothing to say, as after a notification. */
-export type OnAnswer = (answer: Answer | undefined) => void;
-/** Called instead, by whoever may answer in pieces, with an answer that is too large to be held. */
-export type OnPieces = (answer: PiecedAnswer) => void;
+/** Called once with the response, or with undefined after a notification. */
+export type OnResponse = (answer: Payload | undefined) => void;
+/** Called instead with a result that is too large to be buffered. */
+export type OnStreamedResult = (answer: StreamedResult) => void;

@@ -1,12 +1,12 @@
 import { counter, type Counter } from '@switchyard/telemetry';
 
-/** Counts a call by how it ended: `OK`, or the code of its error. */
+/** Counts a call by its outcome: `OK` or an error code. */
 export type CountCall = (code: string) => void;
 
-/** As what names are counted that are no method: clients choose them. */
+/** The label of unknown methods, whose names are arbitrary. */
 const OTHER = 'other';
 
-export function countCallsOf(method: string): CountCall {
+export function createCallCounter(method: string): CountCall {
   const byCode = new Map<string, Counter>();
   return (code) => {
     let known = byCode.get(code);
@@ -15,4 +15,4 @@ export function countCallsOf(method: string): CountCall {
   };
 }
 
-export const countOther: CountCall = countCallsOf(OTHER);
+export const countUnknownMethod: CountCall = createCallCounter(OTHER);

@@ -3,201 +3,221 @@ import { invalidParams, publicMethods, ServiceError, type Callable } from '@swit
 import { systemClock, type Settings } from '@switchyard/service-kit';
 import { startSpan, tracing } from '@switchyard/telemetry';
 import { describeError, type FailureLog } from '../request/failure-log.ts';
-import { batchAnswer, errorAnswer, faultAnswer, localAnswer, resultAnswer, resultEnvelope, type Fault } from './json-rpc-responses.ts';
-import type { Answer } from '../http/payload.ts';
-import { ATTACH, attach } from './turn-attachment.ts';
+import {
+  encodeBatch,
+  encodeError,
+  encodeFault,
+  encodeLocalResult,
+  encodeResult,
+  createResultEnvelope,
+  type Fault,
+} from './json-rpc-responses.ts';
+import type { Payload } from '../http/payload.ts';
+import { ATTACH_METHOD, attachTurn } from './turn-attachment.ts';
 import { runBatch } from './batch.ts';
-import { countCallsOf, countOther, type CountCall } from './call-metrics.ts';
-import type { EdgeMethod } from './local-methods.ts';
-import { createFull } from './overload-cache.ts';
-import { NULL_ID, readEnvelope, type Envelope, type Item, type Request } from './envelope.ts';
-import { KEY_OF_A_BATCH, withKey } from './idempotency-header.ts';
-import type { Cancel, OnAnswer, OnPieces, Origin } from './call-context.ts';
-import { createCollect, openPieces } from './large-results.ts';
+import { createCallCounter, countUnknownMethod, type CountCall } from './call-metrics.ts';
+import type { LocalMethod } from './local-methods.ts';
+import { createOverloadCache } from './overload-cache.ts';
+import { NULL_ID, readEnvelope, type Envelope, type Item, type RpcRequest } from './envelope.ts';
+import { BATCH_WITH_KEY, addIdempotencyKey } from './idempotency-header.ts';
+import type { Cancel, OnResponse, OnStreamedResult, CallOrigin } from './call-context.ts';
+import { createLargeResultCollector, openStreamedResult } from './large-results.ts';
 import type { Caller } from '../request/caller.ts';
 
-/** Runs JSON-RPC messages, whichever transport brought them. */
+/** Runs JSON-RPC messages of every transport. */
 export interface Dispatcher {
-  /** What a message asks for. An array is a batch, and counts as the calls in it wherever something is limited. */
-  read(bytes: Buffer): Envelope;
+  /** Parses a message. An array is a batch; rate limits count each of its calls. */
+  parse(bytes: Buffer): Envelope;
   /**
-   * Returns a function that stops waiting for the answer; nothing is answered after it. Who says `onPieces` gets the answer of a
-   * single request in pieces where it is large; everybody else gets it whole, up to what a message of the bus may be.
+   * Runs a message and returns a function that cancels it. With `onStreamedResult` a large result of a single request is streamed. Without it the
+   * result is buffered, up to the maximum payload of the bus.
    */
-  run(envelope: Envelope, from: Origin, onAnswer: OnAnswer, onPieces?: OnPieces): Cancel;
-  /** Answers each request of a message with the same fault, and runs none. */
-  refuse(envelope: Envelope, fault: Fault, from: Origin): Answer | undefined;
+  run(envelope: Envelope, from: CallOrigin, onResponse: OnResponse, onStreamedResult?: OnStreamedResult): Cancel;
+  /** Returns the same fault for each request of a message, without running any. */
+  refuse(envelope: Envelope, fault: Fault, from: CallOrigin): Payload | undefined;
 }
 
 export interface DispatcherOptions {
   bus: Bus;
   settings: Settings<'gateway'>;
   failures: FailureLog;
-  /** Methods that need no service. */
-  local: ReadonlyMap<string, EdgeMethod>;
+  /** Methods answered by the gateway. */
+  local: ReadonlyMap<string, LocalMethod>;
 }
 
 const METHOD_NOT_FOUND: Fault = { number: -32601, code: 'UNIMPLEMENTED', message: 'Method not found' };
 
-/** There is nothing to cancel, or nobody to tell. */
-function nothing(): void {
-  // Says so by doing nothing.
+function noop(): void {
+  // Nothing to cancel or to notify.
 }
 
 export function createDispatcher({ bus, settings, failures, local }: DispatcherOptions): Dispatcher {
-  const routes = routesOf(local);
-  const collect = createCollect(bus.maxPayload);
-  const full = createFull(systemClock);
+  const routes = createRoutes(local);
+  const collect = createLargeResultCollector(bus.maxPayload);
+  const overloads = createOverloadCache(systemClock);
   const forward: Bus['forward'] = (callable, params, head, onReply) =>
     tracing() ? forwardTraced(bus, callable, params, head, onReply) : bus.forward(callable, params, head, onReply);
 
-  function run(request: Request, from: Origin, onAnswer: OnAnswer, onPieces?: OnPieces): Cancel {
+  function run(request: RpcRequest, from: CallOrigin, onResponse: OnResponse, onStreamedResult?: OnStreamedResult): Cancel {
     const { id, params } = request;
     const route = routes.get(request.method);
-    const fault = route ? faultOf(route, from.caller) : METHOD_NOT_FOUND;
+    const fault = route ? checkAccess(route, from.caller) : METHOD_NOT_FOUND;
     if (fault || !route) {
-      (route?.count ?? countOther)((fault ?? METHOD_NOT_FOUND).code);
-      onAnswer(id === undefined ? undefined : refuse(fault ?? METHOD_NOT_FOUND, from, { id, method: request.method }));
+      (route?.count ?? countUnknownMethod)((fault ?? METHOD_NOT_FOUND).code);
+      onResponse(id === undefined ? undefined : refuse(fault ?? METHOD_NOT_FOUND, from, { id, method: request.method }));
     } else if (typeof params === 'string') {
       route.count('INVALID_ARGUMENT');
-      onAnswer(fail(notAnObject(params), from, request));
+      onResponse(fail(createParamsTypeError(params), from, request));
     } else {
-      return runRoute(route, params, { from, request, onAnswer, onPieces });
+      return runRoute(route, params, { from, request, onResponse, onStreamedResult });
     }
-    return nothing;
+    return noop;
   }
 
-  function runRoute(route: Route, params: Uint8Array, { from, request, onAnswer, onPieces }: Running): Cancel {
+  function runRoute(route: Route, params: Uint8Array, { from, request, onResponse, onStreamedResult }: RunOptions): Cancel {
     const { id, method } = request;
     const { caller, idempotencyKey: key } = from;
-    const keyed = key === undefined ? (full.refusal(method, caller, params) ?? params) : keyedParams(route, params, { method, key });
+    const keyed = key === undefined ? (overloads.findRejection(method, caller, params) ?? params) : addKey(route, params, { method, key });
     if (keyed instanceof ServiceError) {
       route.count(keyed.code);
-      onAnswer(fail(keyed, from, request));
+      onResponse(fail(keyed, from, request));
     } else if (route.callable) {
       let fetching: AbortController | undefined;
       const onReply = ({ data, large, error }: Reply): void => {
         route.count(error?.code ?? 'OK');
-        if (error?.details.fullFor !== undefined) full.note(method, caller, error);
-        if (error) onAnswer(fail(error, from, request));
-        else if (data) onAnswer(id === undefined ? undefined : resultAnswer(data, id));
-        else fetchLarge({ request, from, large, signal: (fetching = new AbortController()).signal }, onAnswer, onPieces);
+        if (error?.details.fullFor !== undefined) overloads.recordRejection(method, caller, error);
+        if (error) onResponse(fail(error, from, request));
+        else if (data) onResponse(id === undefined ? undefined : encodeResult(data, id));
+        else fetchLarge({ request, from, large, signal: (fetching = new AbortController()).signal }, onResponse, onStreamedResult);
       };
-      const follows = method === ATTACH && id !== undefined ? from.notify : undefined;
-      const cancel = follows
-        ? attach(bus, keyed, { from, notify: follows, onReply })
-        : forward(route.callable, keyed, headOf(route.callable, from), onReply);
+      const notifyFrame = method === ATTACH_METHOD && id !== undefined ? from.notify : undefined;
+      const cancel = notifyFrame
+        ? attachTurn(bus, keyed, { from, notify: notifyFrame, onReply })
+        : forward(route.callable, keyed, createCallHead(route.callable, from), onReply);
       return () => {
         cancel();
         fetching?.abort();
       };
     } else {
-      return runHere(route, keyed, { from, request, onAnswer });
+      return runLocal(route, keyed, { from, request, onResponse });
     }
-    return nothing;
+    return noop;
   }
 
-  /** What is too large to be held goes on in pieces where it may, and is fetched whole where it may not. */
-  function fetchLarge({ request, from, large, signal }: Fetching, onAnswer: OnAnswer, onPieces?: OnPieces): void {
+  /** Streams a large result if the transport supports it, and buffers it otherwise. */
+  function fetchLarge(
+    { request, from, large, signal }: LargeResultFetch,
+    onResponse: OnResponse,
+    onStreamedResult?: OnStreamedResult,
+  ): void {
     const { id, method } = request;
     const failed = (error: unknown): void => {
-      if (!signal.aborted) onAnswer(fail(known(error), from, request));
+      if (!signal.aborted) onResponse(fail(toServiceError(error), from, request));
     };
     if (id === undefined) {
       large.discard();
-      onAnswer(undefined);
-    } else if (onPieces) {
-      openPieces(large, resultEnvelope(id), signal).then((pieces) => (signal.aborted ? pieces.leave() : onPieces(pieces)), failed);
+      onResponse(undefined);
+    } else if (onStreamedResult) {
+      openStreamedResult(large, createResultEnvelope(id), signal).then(
+        (pieces) => (signal.aborted ? pieces.cancel() : onStreamedResult(pieces)),
+        failed,
+      );
     } else {
-      collect(`The answer of ${method}`, large, signal).then((data) => signal.aborted || onAnswer(resultAnswer(data, id)), failed);
+      collect(`The answer of ${method}`, large, signal).then((data) => signal.aborted || onResponse(encodeResult(data, id)), failed);
     }
   }
 
-  function runHere({ local, count }: LocalRoute, params: Uint8Array, { from, request, onAnswer }: Omit<Running, 'onPieces'>): Cancel {
+  function runLocal(
+    { local, count }: LocalRoute,
+    params: Uint8Array,
+    { from, request, onResponse }: Omit<RunOptions, 'onStreamedResult'>,
+  ): Cancel {
     const answered = (result: string): void => {
       count('OK');
-      onAnswer(request.id === undefined ? undefined : localAnswer(result, request.id));
+      onResponse(request.id === undefined ? undefined : encodeLocalResult(result, request.id));
     };
     const failed = (error: unknown): void => {
-      const told = known(error);
-      count(told.code);
-      onAnswer(fail(told, from, request));
+      const serviceError = toServiceError(error);
+      count(serviceError.code);
+      onResponse(fail(serviceError, from, request));
     };
     let result: string | Promise<string>;
     try {
       result = local(params);
     } catch (error) {
       failed(error);
-      return nothing;
+      return noop;
     }
     if (typeof result === 'string') {
       answered(result);
-      return nothing;
+      return noop;
     }
-    let left = false;
+    let cancelled = false;
     result.then(
-      (text) => left || answered(text),
-      (error: unknown) => left || failed(error),
+      (text) => cancelled || answered(text),
+      (error: unknown) => cancelled || failed(error),
     );
-    return () => void (left = true);
+    return () => void (cancelled = true);
   }
 
-  /** Nobody is told how a notification went. */
-  function fail(error: ServiceError, from: Origin, { id, method }: Request): Answer | undefined {
+  /** Logs a failed call and returns its error response. A notification has none. */
+  function fail(error: ServiceError, from: CallOrigin, { id, method }: RpcRequest): Payload | undefined {
     if (id === undefined) return undefined;
     const { code, message } = error;
-    failures.note({ ...from, method, code, message, ...describeError(error) });
-    return errorAnswer(error, from.requestId, id);
+    failures.log({ ...from, method, code, message, ...describeError(error) });
+    return encodeError(error, from.requestId, id);
   }
 
-  function refuse(fault: Fault, from: Origin, { id, method }: { id: string; method?: string }): Answer {
+  function refuse(fault: Fault, from: CallOrigin, { id, method }: { id: string; method?: string }): Payload {
     const { code, reason, message } = fault;
-    if (method === undefined) countOther(code);
-    failures.note({ ...from, method, code, reason, message });
-    return faultAnswer(fault, from.requestId, id);
+    if (method === undefined) countUnknownMethod(code);
+    failures.log({ ...from, method, code, reason, message });
+    return encodeFault(fault, from.requestId, id);
   }
 
-  function single(item: Item, from: Origin, onAnswer: OnAnswer, onPieces?: OnPieces): Cancel {
+  function runSingle(item: Item, from: CallOrigin, onResponse: OnResponse, onStreamedResult?: OnStreamedResult): Cancel {
     if (item.fault) {
-      onAnswer(refuse(item.fault, from, item));
-      return nothing;
+      onResponse(refuse(item.fault, from, item));
+      return noop;
     }
-    if (item.id !== undefined) return run(item, from, onAnswer, onPieces);
-    run(item, from, nothing);
-    onAnswer(undefined); // nobody waits for a notification, and it goes on when its sender leaves
-    return nothing;
+    if (item.id !== undefined) return run(item, from, onResponse, onStreamedResult);
+    run(item, from, noop);
+    onResponse(undefined); // a notification has no response and continues after the client disconnects
+    return noop;
   }
 
   return {
-    read: (bytes) => readEnvelope(bytes, settings.current.gateway.maxBatchSize),
-    run(envelope, from, onAnswer, onPieces) {
+    parse: (bytes) => readEnvelope(bytes, settings.current.gateway.maxBatchSize),
+    run(envelope, from, onResponse, onStreamedResult) {
       if (Array.isArray(envelope) && from.idempotencyKey !== undefined) {
-        onAnswer(refuse(KEY_OF_A_BATCH, from, { id: NULL_ID }));
-        return nothing;
+        onResponse(refuse(BATCH_WITH_KEY, from, { id: NULL_ID }));
+        return noop;
       }
-      return Array.isArray(envelope) ? runBatch(envelope, { from, run, refuse, onAnswer }) : single(envelope, from, onAnswer, onPieces);
+      return Array.isArray(envelope)
+        ? runBatch(envelope, { from, run, refuse, onResponse })
+        : runSingle(envelope, from, onResponse, onStreamedResult);
     },
     refuse(envelope, fault, from) {
       const items = Array.isArray(envelope) ? envelope : [envelope];
       const answers = items.flatMap(({ fault: own = fault, id }) => (id === undefined ? [] : [refuse(own, from, { id })]));
-      return Array.isArray(envelope) && answers.length > 0 ? batchAnswer(answers) : answers[0];
+      return Array.isArray(envelope) && answers.length > 0 ? encodeBatch(answers) : answers[0];
     },
   };
 }
 
-/** A large answer on its way to whoever asked. */
-interface Fetching {
-  request: Request;
-  from: Origin;
+/** A large result to be fetched for a request. */
+interface LargeResultFetch {
+  request: RpcRequest;
+  from: CallOrigin;
   large: LargeAnswer;
   signal: AbortSignal;
 }
 
-function known(error: unknown): ServiceError {
+function toServiceError(error: unknown): ServiceError {
   return error instanceof ServiceError ? error : new ServiceError('INTERNAL', 'Internal error', { cause: error });
 }
 
-/** The call as a span of the caller's trace, or of a new one, which the service's own spans continue. */
+/** Forwards a call within a span, which the spans of the service continue. */
 function forwardTraced(bus: Bus, ...[callable, params, head, onReply]: Parameters<Bus['forward']>): Cancel {
   const { name, service } = callable;
   const attributes = { 'rpc.system': 'jsonrpc', 'rpc.service': service, 'rpc.method': name, 'switchyard.request_id': head.requestId };
@@ -213,10 +233,10 @@ function forwardTraced(bus: Bus, ...[callable, params, head, onReply]: Parameter
   };
 }
 
-/** All there is to know of a method before it is called: a service answers it, or the edge. */
+/** A method of a service or of the gateway. */
 type Route = ServiceRoute | LocalRoute;
 type ServiceRoute = Access & { callable: Callable; local?: undefined };
-type LocalRoute = Access & { callable?: undefined; local: EdgeMethod };
+type LocalRoute = Access & { callable?: undefined; local: LocalMethod };
 
 interface Access {
   denied: Fault;
@@ -224,45 +244,45 @@ interface Access {
   count: CountCall;
 }
 
-function routesOf(local: ReadonlyMap<string, EdgeMethod>): ReadonlyMap<string, Route> {
+function createRoutes(local: ReadonlyMap<string, LocalMethod>): ReadonlyMap<string, Route> {
   const routes = new Map<string, Route>();
-  for (const [name, callable] of publicMethods) routes.set(name, { ...access(name, callable.scope), callable });
-  for (const [name, method] of local) routes.set(name, { ...access(name, publicMethods.get(name)?.scope), local: method });
+  for (const [name, callable] of publicMethods) routes.set(name, { ...createAccess(name, callable.scope), callable });
+  for (const [name, method] of local) routes.set(name, { ...createAccess(name, publicMethods.get(name)?.scope), local: method });
   return routes;
 }
 
-function access(name: string, scope: Callable['scope']): Access {
+function createAccess(name: string, scope: Callable['scope']): Access {
   const message = `Insufficient scope: requires '${scope}'`;
-  return { scope, count: countCallsOf(name), denied: { number: -32603, code: 'PERMISSION_DENIED', reason: 'FORBIDDEN', message } };
+  return { scope, count: createCallCounter(name), denied: { number: -32603, code: 'PERMISSION_DENIED', reason: 'FORBIDDEN', message } };
 }
 
-function faultOf({ scope, denied }: Route, caller: Caller): Fault | undefined {
+function checkAccess({ scope, denied }: Route, caller: Caller): Fault | undefined {
   return scope === undefined || caller.may[scope] ? undefined : denied;
 }
 
-/** A request that may be run, and whom its answer is for. */
-interface Running {
-  from: Origin;
-  request: Request;
-  onAnswer: OnAnswer;
-  onPieces: OnPieces | undefined;
+/** A request and the callbacks for its response. */
+interface RunOptions {
+  from: CallOrigin;
+  request: RpcRequest;
+  onResponse: OnResponse;
+  onStreamedResult: OnStreamedResult | undefined;
 }
 
-function keyedParams({ callable }: Route, params: Uint8Array, { method, key }: { method: string; key: string }): Uint8Array | ServiceError {
+function addKey({ callable }: Route, params: Uint8Array, { method, key }: { method: string; key: string }): Uint8Array | ServiceError {
   try {
-    return withKey({ method, callable }, params, key);
+    return addIdempotencyKey({ method, callable }, params, key);
   } catch (error) {
     if (error instanceof ServiceError) return error;
     throw error;
   }
 }
 
-function notAnObject(received: string): ServiceError {
+function createParamsTypeError(received: string): ServiceError {
   const message = `params: expected object, got ${received}`;
   return invalidParams([{ path: 'params', expected: 'object', received, message }]);
 }
 
-function headOf(callable: Callable, { caller, requestId, traceparent }: Origin): CallHead {
+function createCallHead(callable: Callable, { caller, requestId, traceparent }: CallOrigin): CallHead {
   const head: CallHead = { principal: caller.encodedPrincipal, requestId, timeoutMs: callable.deadlineMs };
   if (traceparent !== undefined) head.traceparent = traceparent;
   return head;

@@ -9,8 +9,8 @@ import {
   readEnvelope,
   type Envelope,
   type Item,
-  type Refused,
-  type Request,
+  type InvalidItem,
+  type RpcRequest,
 } from './envelope.ts';
 import { damage, parses } from './json.fixture.ts';
 
@@ -22,22 +22,22 @@ function one(text: string): Item {
   return envelope;
 }
 
-function request(text: string): Request {
+function request(text: string): RpcRequest {
   const item = one(text);
   assert.ok(item.fault === undefined, `refused: ${item.fault?.message}`);
   return item;
 }
 
-function refusal(text: string): Refused {
+function refusal(text: string): InvalidItem {
   const item = one(text);
   assert.ok(item.fault !== undefined, 'accepted');
   return item;
 }
 
 /** The id is the text of its bytes. */
-const idText = ({ id }: Request): string | undefined => (id === undefined ? undefined : Buffer.from(id, 'latin1').toString());
+const idText = ({ id }: RpcRequest): string | undefined => (id === undefined ? undefined : Buffer.from(id, 'latin1').toString());
 
-const paramsText = (item: Request): string | undefined =>
+const paramsText = (item: RpcRequest): string | undefined =>
   typeof item.params === 'string' ? undefined : Buffer.from(item.params).toString();
 
 describe('a request', () => {
@@ -48,7 +48,7 @@ describe('a request', () => {
     assert.equal(item.id, '7');
   });
 
-  test('without params has none, without id is a notification', () => {
+  test('without params has none, and without id is a notification', () => {
     const item = request(' {"method":"a.b","jsonrpc":"2.0"} ');
     assert.equal(paramsText(item), '{}');
     assert.equal(item.id, undefined);
@@ -62,13 +62,13 @@ describe('a request', () => {
     ['true', 'boolean'],
     ['[]', 'array'],
   ]) {
-    test(`with params ${params} says what came instead of an object`, () => {
+    test(`with params ${params} reports the type that was sent`, () => {
       assert.equal(request(`{"jsonrpc":"2.0","method":"a.b","params":${params},"id":1}`).params, kind);
     });
   }
 
   for (const id of ['1', '"1"', 'null', '1.5', '-0', '1e400', '12345678901234567890123', '"\\u0041\\n"', '"ü"', '""', '0.10']) {
-    test(`echoes the id ${id} as it was written`, () => {
+    test(`echoes the id ${id} unchanged`, () => {
       assert.equal(idText(request(`{"jsonrpc":"2.0","id" : ${id} ,"method":"a.b"}`)), id);
       assert.equal(idText(request(`{"jsonrpc":"2.0","method":"a.b","id":${id}}`)), id);
     });
@@ -80,27 +80,27 @@ describe('a request', () => {
     });
   }
 
-  test('with repeated names means the last of each', () => {
+  test('with repeated names uses the last member', () => {
     const item = request('{"jsonrpc":"2.0","method":"a.a","id":1,"params":{"a":1},"method":"a.b","params":{"b":2},"id":2}');
     assert.deepEqual([item.method, item.id, paramsText(item)], ['a.b', '2', '{"b":2}']);
   });
 
-  test('may spell its names with escapes', () => {
+  test('accepts escapes in member names', () => {
     const item = request('{"jsonrpc":"2.0","method":"a.b","\\u0069d":5,"p\\u0061rams":{"a":1},"i\\"d":6}');
     assert.deepEqual([item.id, paramsText(item)], ['5', '{"a":1}']);
   });
 
-  test('may spell what it says with escapes, in any language', () => {
+  test('accepts escapes and any script in the method', () => {
     assert.equal(request('{"jsonrpc":"2\\u002e0","method":"a\\u002eb\\n","id":1}').method, 'a.b\n');
     assert.equal(request('{"jsonrpc":"2.0","method":"zoë.☃","id":1}').method, 'zoë.☃');
   });
 
-  test('with empty params is as one without', () => {
+  test('treats empty params like missing params', () => {
     assert.equal(request('{"jsonrpc":"2.0","method":"a.b","params":{},"id":1}').params, NO_PARAMS);
     assert.equal(request('{"jsonrpc":"2.0","method":"a.b","id":1}').params, NO_PARAMS);
   });
 
-  test('is not confused by names inside strings or nested objects', () => {
+  test('ignores member names inside strings and nested objects', () => {
     const item = request(
       '{"jsonrpc":"2.0","method":"a.b","x":{"id":9,"params":{}},"y":"\\",\\"id\\":8","params":{"id":7,"params":{"id":6}}}',
     );
@@ -117,7 +117,7 @@ describe('a request', () => {
   });
 });
 
-describe('what is not a request', () => {
+describe('an invalid message', () => {
   for (const text of [
     '',
     ' ',
@@ -141,12 +141,12 @@ describe('what is not a request', () => {
     "{'a':1}",
     '{"jsonrpc":"2.0","method":"foobar, "params":"bar","baz]',
   ]) {
-    test(`${JSON.stringify(text)} is no JSON`, () => {
+    test(`${JSON.stringify(text)} is a parse error`, () => {
       assert.deepEqual(refusal(text), { fault: PARSE_ERROR, id: 'null' });
     });
   }
 
-  test('bytes that are not UTF-8 are no JSON', () => {
+  test('invalid UTF-8 is a parse error', () => {
     const bytes = Buffer.from('{"jsonrpc":"2.0","method":"a.b","params":{"x":"_"},"id":1}');
     bytes[bytes.indexOf('_')] = 0xff;
     assert.deepEqual(readEnvelope(bytes, 50), { fault: PARSE_ERROR, id: 'null' });
@@ -168,7 +168,7 @@ describe('what is not a request', () => {
     });
   }
 
-  test('an invalid request that has an id gets it back', () => {
+  test('returns the id of an invalid request', () => {
     assert.deepEqual(refusal('{"method":"a.b","id":"x"}'), { fault: INVALID_REQUEST, id: '"x"' });
   });
 });
@@ -177,12 +177,12 @@ describe('nesting', () => {
   const nested = (levels: number, open = '[', close = ']'): string =>
     `{"jsonrpc":"2.0","method":"a.b","id":1,"params":{"x":${open.repeat(levels)}${close.repeat(levels)}}}`;
 
-  test('is accepted down to the limit and refused below it', () => {
+  test('is accepted up to MAX_DEPTH and refused beyond', () => {
     assert.equal(request(nested(MAX_DEPTH - 2)).id, '1');
     assert.deepEqual([refusal(nested(MAX_DEPTH - 1)).fault.number, refusal(nested(MAX_DEPTH - 1)).id], [-32600, '1']);
   });
 
-  test('does not count what stands in strings', () => {
+  test('ignores brackets in strings', () => {
     assert.equal(request(`{"jsonrpc":"2.0","method":"a.b","id":1,"params":{"x":"${'['.repeat(200)}"}}`).id, '1');
   });
 
@@ -197,7 +197,7 @@ describe('nesting', () => {
 });
 
 describe('a batch', () => {
-  test('keeps its order, and each invalid member is refused alone', () => {
+  test('keeps its order and refuses each invalid member separately', () => {
     const items = read(
       ' [ {"jsonrpc":"2.0","method":"a.a","id":"1"} , {"jsonrpc":"2.0","method":"a.n"},{"foo":"boo"},[1,{"id":5}],1 ,"x]",{"jsonrpc":"2.0","method":"a.b","params":{"k":1},"id":2} ] ',
     );
@@ -228,7 +228,7 @@ describe('a batch', () => {
     );
   });
 
-  test('refuses only the member that is nested too deep', () => {
+  test('refuses only the member that is nested too deeply', () => {
     const deep = `{"jsonrpc":"2.0","method":"a.b","id":1,"params":{"x":${'['.repeat(80)}${']'.repeat(80)}}}`;
     const items = read(`[${deep},{"jsonrpc":"2.0","method":"a.c","id":2}]`);
     assert.ok(Array.isArray(items));
@@ -238,7 +238,7 @@ describe('a batch', () => {
     );
   });
 
-  test('over the cap is one refusal that names both sizes', () => {
+  test('above maxBatchSize is one refusal with both sizes', () => {
     const envelope = read(`[${Array(4).fill('1').join(',')}]`, 3);
     assert.ok(!Array.isArray(envelope) && envelope.fault !== undefined);
     assert.equal(envelope.fault.number, -32600);
@@ -270,7 +270,7 @@ describe('property', () => {
     );
   });
 
-  test('whatever is changed in a message, it is JSON where JSON.parse says so', () => {
+  test('accepts a mutated message exactly when JSON.parse does', () => {
     const pieces = ['{', '}', '[', ']', '"', ',', ':', '\\', ' ', '1', '-', 'e', 'null', '"id":2,', ',"id":2', '{}', '[]'];
     const messages = fc.array(fc.record({ params: fc.object({ maxDepth: 2 }), id }), { minLength: 1, maxLength: 2 });
     fc.assert(
@@ -285,7 +285,7 @@ describe('property', () => {
     );
   });
 
-  test('a batch slices as its members do alone', () => {
+  test('parses the members of a batch like single messages', () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(json, message), { minLength: 1, maxLength: 8 }), (members) => {
         const whole = members.map((member) =>
@@ -301,7 +301,7 @@ describe('property', () => {
     );
   });
 
-  test('whatever comes, nothing is thrown', () => {
+  test('never throws for any bytes', () => {
     fc.assert(
       fc.property(
         fc.oneof(

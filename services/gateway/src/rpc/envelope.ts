@@ -17,27 +17,27 @@ import {
   type Scan,
 } from './json-scanner.ts';
 
-/** Deeper nesting than this is refused: nobody means it, and what walks it later may recurse. */
+/** Maximum nesting, because later consumers of the params may recurse. */
 export const MAX_DEPTH = 64;
 
-/** A request as it came: what routing needs is parsed, the rest stays bytes. */
-export interface Request {
+/** A request. Only the members needed for routing are parsed. */
+export interface RpcRequest {
   fault: undefined;
   method: string;
-  /** The bytes of the id, a character for each (Latin-1), to be echoed untouched; undefined makes it a notification. */
+  /** The bytes of the id as a Latin-1 string, to be echoed unchanged; undefined for a notification. */
   id: string | undefined;
-  /** The params' own bytes, `{}` when there were none; when they are not an object, the word for what came instead. */
+  /** The bytes of the params, `{}` without params; the name of the JSON type when they are not an object. */
   params: Uint8Array | string;
 }
 
-/** What is answered with an error and not run. */
-export interface Refused {
+/** An invalid message and its error. */
+export interface InvalidItem {
   fault: Fault;
   id: string;
 }
 
-export type Item = Request | Refused;
-/** One request, or the members of a batch in their order. */
+export type Item = RpcRequest | InvalidItem;
+/** One request, or the members of a batch in order. */
 export type Envelope = Item | Item[];
 
 export const PARSE_ERROR: Fault = { number: -32700, code: 'INVALID_ARGUMENT', message: 'Parse error' };
@@ -45,29 +45,29 @@ export const INVALID_REQUEST: Fault = { number: -32600, code: 'INVALID_ARGUMENT'
 const TOO_DEEP: Fault = { ...INVALID_REQUEST, message: `Invalid Request: nested deeper than ${MAX_DEPTH} levels` };
 
 export const NULL_ID = 'null';
-/** Stands for params that were left out or empty; known by identity. */
+/** Missing or empty params; compared by identity. */
 export const NO_PARAMS: Uint8Array = Buffer.from('{}');
 
-/** Reads a message in one pass, and parses nothing that is only passed on. Never throws and never recurses. */
+/** Parses the envelope of a message in one pass. Params and ids stay unparsed. Never throws and never recurses. */
 export function readEnvelope(bytes: Buffer, maxBatchSize: number): Envelope {
   const reader = new Reader(bytes);
   const start = skipSpace(bytes, 0);
   const envelope = bytes[start] === OPEN_BRACKET ? reader.batch(start, maxBatchSize) : reader.item(start);
   const whole = reader.at !== BROKEN && skipSpace(bytes, reader.at) === bytes.length;
-  // Invalid UTF-8 would parse as U+FFFD while the raw bytes travelled on.
-  return whole && (reader.ascii || isUtf8(bytes)) ? envelope : refused(PARSE_ERROR);
+  // Invalid UTF-8 would parse as U+FFFD here, while the raw bytes are forwarded.
+  return whole && (reader.ascii || isUtf8(bytes)) ? envelope : invalidItem(PARSE_ERROR);
 }
 
-/** Where a value stands in the bytes. */
+/** The position of a value. */
 interface Span {
   start: number;
   end: number;
 }
 
-/** A member that is not there. */
+/** A missing member. */
 const ABSENT: Span = { start: 0, end: 0 };
 
-/** The members a request is known by. */
+/** The members of a request. */
 type Name = 'jsonrpc' | 'method' | 'params' | 'id';
 
 const NAMES: readonly (readonly [Name, Buffer])[] = (['jsonrpc', 'method', 'params', 'id'] as const).map((name) => [
@@ -77,10 +77,10 @@ const NAMES: readonly (readonly [Name, Buffer])[] = (['jsonrpc', 'method', 'para
 const VERSION = Buffer.from('"2.0"');
 const EMPTY_OBJECT = Buffer.from('{}');
 
-/** Goes through a message once. What it returns counts only if `at` is not BROKEN in the end. */
+/** Scans a message once. Its results are valid only if `at` is not BROKEN in the end. */
 class Reader implements Scan {
   readonly #bytes: Buffer;
-  /** Behind what was read, or BROKEN: then it is no JSON. */
+  /** The index after the scanned text, or BROKEN for invalid JSON. */
   at = 0;
   deepest = 0;
   ascii = true;
@@ -96,7 +96,7 @@ class Reader implements Scan {
     this.at = skipSpace(bytes, start + 1);
     if (bytes[this.at] === CLOSE_BRACKET) {
       this.at++;
-      return refused(INVALID_REQUEST);
+      return invalidItem(INVALID_REQUEST);
     }
     for (;;) {
       const item = this.item(this.at);
@@ -105,31 +105,31 @@ class Reader implements Scan {
       const next = skipSpace(bytes, this.at);
       this.at = next + 1;
       if (bytes[next] === CLOSE_BRACKET) break;
-      this.at = bytes[next] === COMMA ? skipSpace(bytes, next + 1) : BROKEN; // where no item begins
+      this.at = bytes[next] === COMMA ? skipSpace(bytes, next + 1) : BROKEN;
     }
     if (count <= maxBatchSize) return items;
-    return refused({ ...INVALID_REQUEST, message: `Batch too large: ${count} requests, maximum ${maxBatchSize}` });
+    return invalidItem({ ...INVALID_REQUEST, message: `Batch too large: ${count} requests, maximum ${maxBatchSize}` });
   }
 
   item(start: number): Item {
     const bytes = this.#bytes;
     if (bytes[start] !== OPEN_BRACE) {
       this.at = valueEnd(bytes, start, 1, this);
-      return refused(INVALID_REQUEST);
+      return invalidItem(INVALID_REQUEST);
     }
     const members: Record<Name, Span> = { jsonrpc: ABSENT, method: ABSENT, params: ABSENT, id: ABSENT };
     this.deepest = 1;
     this.at = this.#read(start, members);
-    if (this.at === BROKEN) return refused(PARSE_ERROR);
+    if (this.at === BROKEN) return invalidItem(PARSE_ERROR);
     const id = members.id === ABSENT ? undefined : bytes.toString('latin1', members.id.start, members.id.end);
-    if (id !== undefined && !isId(bytes[members.id.start])) return refused(INVALID_REQUEST);
-    const method = textAt(bytes, members.method);
-    if (!isVersion(bytes, members.jsonrpc) || method === undefined) return refused(INVALID_REQUEST, id);
-    if (this.deepest > MAX_DEPTH) return refused(TOO_DEEP, id);
-    return { fault: undefined, method, id, params: paramsAt(bytes, members.params) };
+    if (id !== undefined && !isId(bytes[members.id.start])) return invalidItem(INVALID_REQUEST);
+    const method = readString(bytes, members.method);
+    if (!isVersion(bytes, members.jsonrpc) || method === undefined) return invalidItem(INVALID_REQUEST, id);
+    if (this.deepest > MAX_DEPTH) return invalidItem(TOO_DEEP, id);
+    return { fault: undefined, method, id, params: readParams(bytes, members.params) };
   }
 
-  /** Returns the index behind the object. Of a repeated name the last one counts, as in JSON.parse. */
+  /** Returns the index after the object. The last of repeated members is used, as in JSON.parse. */
   #read(start: number, members: Record<Name, Span>): number {
     const bytes = this.#bytes;
     let at = skipSpace(bytes, start + 1);
@@ -139,7 +139,7 @@ class Reader implements Scan {
       const value = memberValue(bytes, nameEnd);
       const end = valueEnd(bytes, value, 2, this);
       if (end === BROKEN) return BROKEN;
-      const name = nameAt(bytes, at, nameEnd);
+      const name = readName(bytes, at, nameEnd);
       if (name !== undefined) members[name] = { start: value, end };
       const next = skipSpace(bytes, end);
       if (bytes[next] === CLOSE_BRACE) return next + 1;
@@ -149,35 +149,35 @@ class Reader implements Scan {
   }
 }
 
-function nameAt(bytes: Buffer, start: number, end: number): Name | undefined {
-  for (const [name, text] of NAMES) if (stands(bytes, start + 1, end - 1, text)) return name;
+function readName(bytes: Buffer, start: number, end: number): Name | undefined {
+  for (const [name, text] of NAMES) if (equalsAt(bytes, start + 1, end - 1, text)) return name;
   if (!hasEscape(bytes, start, end)) return undefined;
-  const written = unescaped(bytes, start, end);
+  const written = unescape(bytes, start, end);
   return NAMES.find(([name]) => name === written)?.[0];
 }
 
 function isVersion(bytes: Buffer, span: Span): boolean {
-  return stands(bytes, span.start, span.end, VERSION) || textAt(bytes, span) === '2.0';
+  return equalsAt(bytes, span.start, span.end, VERSION) || readString(bytes, span) === '2.0';
 }
 
-/** The string that stands there; undefined for anything else. */
-function textAt(bytes: Buffer, span: Span): string | undefined {
+/** Returns a string value; undefined for another type. */
+function readString(bytes: Buffer, span: Span): string | undefined {
   const { start, end } = span;
   if (span === ABSENT || bytes[start] !== QUOTE) return undefined;
-  return hasEscape(bytes, start, end) ? unescaped(bytes, start, end) : bytes.toString('utf8', start + 1, end - 1);
+  return hasEscape(bytes, start, end) ? unescape(bytes, start, end) : bytes.toString('utf8', start + 1, end - 1);
 }
 
-function paramsAt(bytes: Buffer, span: Span): Uint8Array | string {
+function readParams(bytes: Buffer, span: Span): Uint8Array | string {
   const { start, end } = span;
-  if (span === ABSENT || stands(bytes, start, end, EMPTY_OBJECT)) return NO_PARAMS;
-  return bytes[start] === OPEN_BRACE ? bytes.subarray(start, end) : kindOf(bytes[start]);
+  if (span === ABSENT || equalsAt(bytes, start, end, EMPTY_OBJECT)) return NO_PARAMS;
+  return bytes[start] === OPEN_BRACE ? bytes.subarray(start, end) : describeType(bytes[start]);
 }
 
-function refused(fault: Fault, id: string = NULL_ID): Refused {
+function invalidItem(fault: Fault, id: string = NULL_ID): InvalidItem {
   return { fault, id };
 }
 
-/** A string, a number or null, by its first byte. */
+/** Whether the first byte starts a string, a number or null. */
 function isId(first = 0): boolean {
   return first === QUOTE || first === LETTER_N || isNumber(first);
 }
@@ -186,8 +186,8 @@ function isNumber(first: number): boolean {
   return first === MINUS || (first >= 0x30 && first <= 0x39);
 }
 
-/** What a valid value that is no object is, by its first byte. */
-function kindOf(first = 0): string {
+/** The JSON type of a valid value other than an object, by its first byte. */
+function describeType(first = 0): string {
   if (first === OPEN_BRACKET) return 'array';
   if (first === QUOTE) return 'string';
   if (first === LETTER_N) return 'null';
@@ -196,7 +196,7 @@ function kindOf(first = 0): string {
 
 const LETTER_N = 0x6e;
 
-function stands(bytes: Buffer, start: number, end: number, text: Buffer): boolean {
+function equalsAt(bytes: Buffer, start: number, end: number, text: Buffer): boolean {
   if (end - start !== text.length) return false;
   for (let i = 0; i < text.length; i++) if (bytes[start + i] !== text[i]) return false;
   return true;
@@ -207,6 +207,6 @@ function hasEscape(bytes: Buffer, start: number, end: number): boolean {
   return false;
 }
 
-function unescaped(bytes: Buffer, start: number, end: number): string {
+function unescape(bytes: Buffer, start: number, end: number): string {
   return JSON.parse(bytes.toString('utf8', start, end)) as string;
 }

@@ -13,7 +13,7 @@ const HISTORY = '{"jsonrpc":"2.0","method":"session.history","id":1}';
 const SOON = { timeout: 10_000 };
 
 describe('POST /rpc', () => {
-  test('hands params to the service as they came, and its result back', async () => {
+  test('forwards params unchanged and returns the result', async () => {
     await using gateway = await startTestGateway({
       handlers: {
         'session.history': ({ channelId }, ctx) => ({
@@ -35,7 +35,7 @@ describe('POST /rpc', () => {
     assert.equal(response.headers.get('x-content-type-options'), 'nosniff');
   });
 
-  test('mints a request id when the one that came is not fit for logs, and names it in errors', async () => {
+  test('replaces an invalid request id and returns the new one in errors', async () => {
     await using gateway = await startTestGateway();
     const response = await gateway.post('/rpc', '{', { token: SECRETS.rpc, headers: { 'x-request-id': 'a b<script>' } });
     const { error } = (await response.json()) as Answer;
@@ -43,7 +43,7 @@ describe('POST /rpc', () => {
     assert.equal(error?.data?.['requestId'], response.headers.get('x-request-id'));
   });
 
-  test('of a method that nobody serves yet says UNAVAILABLE and whose it is', async () => {
+  test('of an unserved method returns UNAVAILABLE with its service', async () => {
     await using gateway = await startTestGateway();
     const response = await gateway.post('/rpc', '{"jsonrpc":"2.0","method":"graph.list","id":1}', { token: SECRETS.all });
     const { error } = (await response.json()) as Answer;
@@ -52,7 +52,7 @@ describe('POST /rpc', () => {
     assert.match(error?.message ?? '', /graph/);
   });
 
-  test('of a token that may call nothing is not read beyond what it takes to say so', async () => {
+  test('limits the body of a token without call scopes', async () => {
     await using gateway = await startTestGateway();
     const { error } = (await (await gateway.post('/rpc', PING, { token: SECRETS.mcp })).json()) as Answer;
     assert.equal(error?.data?.['reason'], 'FORBIDDEN');
@@ -60,7 +60,7 @@ describe('POST /rpc', () => {
     assert.equal((await gateway.post('/rpc', PING.padEnd(20_000), { token: SECRETS.rpc })).status, 200);
   });
 
-  test('without a valid token is 401 in an envelope', async () => {
+  test('returns 401 as a JSON-RPC error without a valid token', async () => {
     await using gateway = await startTestGateway();
     for (const headers of [
       {},
@@ -78,7 +78,7 @@ describe('POST /rpc', () => {
     assert.equal(inQuery.status, 401, 'a token in the URL is for clients that cannot set headers');
   });
 
-  test('takes JSON alone', async () => {
+  test('accepts JSON only', async () => {
     await using gateway = await startTestGateway();
     const status = async (type: string): Promise<number> =>
       (await gateway.post('/rpc', PING, { token: SECRETS.all, headers: { 'content-type': type } })).status;
@@ -105,7 +105,7 @@ describe('POST /rpc', () => {
     assert.deepEqual(await refused.json(), { error: 'Content-Type must be application/json' });
   });
 
-  test('of a body over the limit is 413 and heard by the client; the limit may change while running', async () => {
+  test('returns 413 for a body above the limit, which can change at run time', async () => {
     await using gateway = await startTestGateway();
     const large = await gateway.post('/rpc', ' '.repeat(2_000_000), { token: SECRETS.all });
     assert.deepEqual([large.status, await large.json()], [413, { error: 'Request body too large' }]);
@@ -114,7 +114,7 @@ describe('POST /rpc', () => {
     assert.equal((await gateway.post('/rpc', `${PING} `, { token: SECRETS.all })).status, 413);
   });
 
-  test('of a body without a length, in many small chunks, is read whole', async () => {
+  test('reads a chunked body completely', async () => {
     await using gateway = await startTestGateway();
     const body = new ReadableStream({
       start(controller) {
@@ -137,7 +137,7 @@ describe('POST /rpc', () => {
     assert.deepEqual([response.status, ((await response.json()) as Answer).error?.code], [200, -32700]);
   });
 
-  test('answers a notification before its work is done, which goes on', SOON, async () => {
+  test('answers a notification before its call completes', SOON, async () => {
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     const { promise: finished, resolve: finish } = Promise.withResolvers<boolean>();
     await using gateway = await startTestGateway({
@@ -155,7 +155,7 @@ describe('POST /rpc', () => {
     assert.equal(await finished, false);
   });
 
-  test('of a client that leaves is cancelled', SOON, async () => {
+  test('cancels the call when the client disconnects', SOON, async () => {
     const { promise: started, resolve: start } = Promise.withResolvers<AbortSignal>();
     await using gateway = await startTestGateway({
       handlers: {
@@ -188,7 +188,7 @@ describe('POST /rpc', () => {
     assert.deepEqual(text.match(/"id":"\w+"/g), ['"id":"first"', '"id":"second"']);
   });
 
-  test('other verbs are not there', async () => {
+  test('returns 404 for other methods', async () => {
     await using gateway = await startTestGateway();
     const response = await fetch(`${gateway.url}/rpc`, { headers: { authorization: `Bearer ${SECRETS.all}` } });
     assert.deepEqual([response.status, await response.json()], [404, { error: 'Not Found' }]);
@@ -196,7 +196,7 @@ describe('POST /rpc', () => {
 });
 
 describe('the OpenRPC document', () => {
-  test('is the same from rpc.discover and GET /openrpc.json, needs a token, and says where it is served', async () => {
+  test('is the same from rpc.discover and GET /openrpc.json, and requires a token', async () => {
     await using gateway = await startTestGateway();
     const discovered = await gateway.post('/rpc', '{"jsonrpc":"2.0","method":"rpc.discover","id":1}', { token: SECRETS.mcp });
     const fetched = await fetch(`${gateway.url}/openrpc.json`, { headers: { authorization: `Bearer ${SECRETS.mcp}` } });
@@ -207,7 +207,7 @@ describe('the OpenRPC document', () => {
     assert.equal((await fetch(`${gateway.url}/openrpc.json`)).status, 401);
   });
 
-  test('names the address that clients know, where another stands in front of the gateway', async () => {
+  test('names gateway.publicUrl as its server', async () => {
     await using gateway = await startTestGateway({ settings: { publicUrl: 'https://gate.example/' } });
     const served = async (): Promise<string | undefined> => {
       const response = await fetch(`${gateway.url}/openrpc.json`, { headers: { authorization: `Bearer ${SECRETS.mcp}` } });

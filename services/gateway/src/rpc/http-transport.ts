@@ -4,57 +4,61 @@ import { ServiceError } from '@switchyard/contracts';
 import type { Settings } from '@switchyard/service-kit';
 import type { RouteDoc } from '../openapi/route-doc.ts';
 import { KeyHeader, RpcAnswer, RpcBody } from '../openapi/schemas.ts';
-import { messageLimit } from '../auth/admission.ts';
+import { getMaxMessageBytes } from '../auth/admission.ts';
 import type { Caller } from '../request/caller.ts';
-import { Exchange, exchangeRoute, type ExchangeGround, type RequestResponse } from '../http/exchange.ts';
-import type { FrontRoute } from '../http/pre-fastify-routes.ts';
+import { Exchange, createExchangeRoute, type ExchangeDeps, type RequestResponse } from '../http/exchange.ts';
+import type { PreFastifyRoute } from '../http/pre-fastify-routes.ts';
 import { SECURITY_HEADERS } from '../request/security-headers.ts';
-import type { Answer } from '../http/payload.ts';
+import type { Payload } from '../http/payload.ts';
 import type { Dispatcher } from './dispatcher.ts';
-import { FORWARDED, gather, HERE } from '../http/write-batch.ts';
-import type { Origin } from './call-context.ts';
-import type { PiecedAnswer } from './large-results.ts';
+import { FORWARDED_RESPONSES, createWriteBatch, LOCAL_RESPONSES } from '../http/write-batch.ts';
+import type { CallOrigin } from './call-context.ts';
+import type { StreamedResult } from './large-results.ts';
 
 const PATH = '/rpc';
 
 /**
- * No page can come here with a token by following a link, so what is answered is never a document: of the security headers, those
- * that speak to documents stay with the refusals.
+ * Results are never documents, because a link cannot send a token. So they have only this security header, and refusals have the
+ * document policies too.
  */
-const NOSNIFF = 'x-content-type-options';
-const ROUTE = exchangeRoute(PATH, 'rpc', { [NOSNIFF]: SECURITY_HEADERS[NOSNIFF] });
+const NOSNIFF_HEADER = 'x-content-type-options';
+const ROUTE = createExchangeRoute(PATH, 'rpc', { [NOSNIFF_HEADER]: SECURITY_HEADERS[NOSNIFF_HEADER] });
 
 const DOC: RouteDoc = {
-  summary: 'Calls a method, or several, by JSON-RPC 2.0.',
-  description: 'Methods, their scopes and params stand in /openrpc.json. Errors of a method are answers too, with status 200.',
+  summary: 'Calls one or several methods by JSON-RPC 2.0.',
+  description: 'Methods, scopes and params are described in /openrpc.json. Errors of a method have status 200.',
   headers: KeyHeader,
   body: RpcBody,
   example: { body: { jsonrpc: '2.0', id: 1, method: 'agent.execute', params: { message: 'hello' } } },
   answers: {
-    200: { description: 'The answer, or those of a batch.', schema: RpcAnswer },
-    204: { description: 'There was nothing to answer.' },
+    200: { description: 'The response, or the responses of a batch.', schema: RpcAnswer },
+    204: { description: 'The message had only notifications.' },
   },
 };
 
-/** Of a large answer no more is fetched than the client takes. */
-const ONE_PIECE = { objectMode: true, highWaterMark: 1 };
+/** Fetches one chunk of a large result at a time, as fast as the client reads. */
+const SINGLE_CHUNK = { objectMode: true, highWaterMark: 1 };
 
-export interface RpcOptions extends ExchangeGround {
+export interface RpcOptions extends ExchangeDeps {
   settings: Settings<'gateway'>;
   dispatcher: Dispatcher;
 }
 
-/** JSON-RPC over `POST /rpc`: 200 for every answer, whatever it says; 204 when there is nothing to say. */
-export function createRpc(options: RpcOptions): FrontRoute {
+/** JSON-RPC over `POST /rpc`: 200 for every response, including errors; 204 for notifications. */
+export function createRpcRoute(options: RpcOptions): PreFastifyRoute {
   const { settings } = options;
-  const write = (exchange: RpcExchange): void => exchange.writeOwn();
-  const serving: Serving = { ...options, sendHere: gather(HERE, write), sendForwarded: gather(FORWARDED, write) };
+  const write = (exchange: RpcExchange): void => exchange.writeResponse();
+  const deps: RpcExchangeDeps = {
+    ...options,
+    sendLocal: createWriteBatch(LOCAL_RESPONSES, write),
+    sendForwarded: createWriteBatch(FORWARDED_RESPONSES, write),
+  };
   const serve = (pair: RequestResponse): void => {
-    const exchange = new RpcExchange(serving, pair);
+    const exchange = new RpcExchange(deps, pair);
     try {
-      const caller = exchange.admit(anybody);
+      const caller = exchange.admit(allowAll);
       if (caller === undefined) return;
-      const limit = messageLimit(caller, settings.current.gateway.httpBodyLimitBytes);
+      const limit = getMaxMessageBytes(caller, settings.current.gateway.httpBodyLimitBytes);
       exchange.read(caller, limit, (body) => exchange.run(caller, body));
     } catch (error) {
       exchange.fail(error);
@@ -63,63 +67,62 @@ export function createRpc(options: RpcOptions): FrontRoute {
   return { path: PATH, doc: DOC, handle: (request, response) => serve({ request, response }) };
 }
 
-/** Each call says what its method needs. */
-function anybody(): undefined {
+/** Accepts every caller, because scopes are checked per method. */
+function allowAll(): undefined {
   return undefined;
 }
 
-interface Serving extends RpcOptions {
-  /** Writes an answer that was made here. */
-  sendHere(exchange: RpcExchange): void;
-  /** Writes one that came over the bus. */
+interface RpcExchangeDeps extends RpcOptions {
+  /** Writes a response of the gateway itself. */
+  sendLocal(exchange: RpcExchange): void;
+  /** Writes a response from the bus. */
   sendForwarded(exchange: RpcExchange): void;
 }
 
 class RpcExchange extends Exchange {
-  readonly #serving: Serving;
+  readonly #deps: RpcExchangeDeps;
   #forwarded = false;
-  #answer: Answer | undefined;
+  #payload: Payload | undefined;
 
-  constructor(serving: Serving, pair: RequestResponse) {
-    super(serving, ROUTE, pair);
-    this.#serving = serving;
+  constructor(deps: RpcExchangeDeps, pair: RequestResponse) {
+    super(deps, ROUTE, pair);
+    this.#deps = deps;
   }
 
   run(caller: Caller, body: Buffer): void {
     const { requestId, traceparent } = this;
-    const from: Origin = { caller, requestId, route: ROUTE.name, traceparent };
+    const from: CallOrigin = { caller, requestId, route: ROUTE.name, traceparent };
     const key = this.request.headers['idempotency-key'];
     if (typeof key === 'string') from.idempotencyKey = key;
-    const { admission, dispatcher } = this.#serving;
-    const envelope = dispatcher.read(body);
+    const { admission, dispatcher } = this.#deps;
+    const envelope = dispatcher.parse(body);
     const refusal = Array.isArray(envelope) ? admission.limitBatch(caller.key, envelope.length) : undefined;
     if (refusal) return this.refuse(refusal);
-    const onAnswer = (answer: Answer | undefined): void => {
+    const onResponse = (answer: Payload | undefined): void => {
       if (this.answered) return;
       this.answered = true;
-      this.#answer = answer;
-      if (this.#forwarded) this.#serving.sendForwarded(this);
-      else this.#serving.sendHere(this);
+      this.#payload = answer;
+      if (this.#forwarded) this.#deps.sendForwarded(this);
+      else this.#deps.sendLocal(this);
     };
-    const cancel = dispatcher.run(envelope, from, onAnswer, (pieces) => void this.#writePieces(pieces));
+    const cancel = dispatcher.run(envelope, from, onResponse, (pieces) => void this.#writeStream(pieces));
     if (this.answered) return;
     this.#forwarded = true;
-    this.onLeft(cancel);
+    this.onDisconnect(cancel);
   }
 
-  /** The answer there is. */
-  writeOwn(): void {
-    this.write(this.#answer);
+  writeResponse(): void {
+    this.write(this.#payload);
   }
 
   /** No faster than it is read. What breaks off is a broken connection: nobody takes a part of it for the whole. */
-  async #writePieces({ length, pieces }: PiecedAnswer): Promise<void> {
+  async #writeStream({ length, pieces }: StreamedResult): Promise<void> {
     this.answered = true;
     try {
-      await pipeline(Readable.from(pieces, ONE_PIECE), this.writable(length));
+      await pipeline(Readable.from(pieces, SINGLE_CHUNK), this.startBody(length));
     } catch (error) {
       if (error instanceof ServiceError) this.fail(error);
     }
-    this.note();
+    this.logAccess();
   }
 }

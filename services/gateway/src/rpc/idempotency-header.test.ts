@@ -29,7 +29,7 @@ async function start() {
   return { ask, keys, [Symbol.asyncDispose]: () => gateway[Symbol.asyncDispose]() };
 }
 
-test('the key of the header reaches the owner as a param', async () => {
+test('forwards the header key as a param', async () => {
   await using t = await start();
   for (const params of ['{"message":"hi"}', '{ \n"message":"hi"}', '{"message":"hi","idempotencyKey":"order-17"}']) {
     assert.deepEqual((await t.ask(request('agent.execute', params), 'order-17'))?.result, ANSWER, params);
@@ -38,7 +38,7 @@ test('the key of the header reaches the owner as a param', async () => {
   assert.deepEqual(t.keys, ['order-17', 'order-17', 'order-17', undefined]);
 });
 
-test('of params that are empty the key is the only one', async () => {
+test('adds the key to empty params', async () => {
   await using t = await start();
   for (const params of [undefined, '{}', '{ }']) {
     const { error } = (await t.ask(request('agent.execute', params), 'k')) ?? {};
@@ -46,31 +46,31 @@ test('of params that are empty the key is the only one', async () => {
   }
 });
 
-test('a batch has as many keys as calls, so the header is refused, once', async () => {
+test('refuses the header on a batch', async () => {
   await using t = await start();
   const answer = await t.ask(`[${request('agent.execute', '{"message":"hi"}')},${request('system.ping')}]`, 'k');
   assert.deepEqual([answer?.id, answer?.error?.code], [null, -32600]);
-  assert.match(answer?.error?.message ?? '', /Idempotency-Key is of one call; in a batch give each call its own params\.idempotencyKey/);
+  assert.match(answer?.error?.message ?? '', /Idempotency-Key applies to a single call; in a batch set params\.idempotencyKey/);
   assert.deepEqual(t.keys, []);
 });
 
-test('a method whose owner keeps no keys says so, and is not run', async () => {
+test('refuses the header for a method without idempotency keys', async () => {
   await using t = await start();
   const cases = [
-    ['session.history', 'to call it twice is to call it once'],
-    ['agents.create', 'a call that is made again is another one'],
-    ['system.ping', 'to call it twice is to call it once'],
+    ['session.history', 'the method is idempotent'],
+    ['agents.create', 'each call is executed again'],
+    ['system.ping', 'the method is idempotent'],
   ] as const;
   for (const [method, why] of cases) {
     const { error } = (await t.ask(request(method, '{}'), 'k')) ?? {};
-    const expected = `Invalid params: ${method} takes no idempotency key (${why}); leave the header Idempotency-Key out`;
+    const expected = `Invalid params: ${method} takes no idempotency key (${why}); omit the header Idempotency-Key`;
     assert.deepEqual([error?.code, error?.message], [-32602, expected]);
   }
   const unknown = await t.ask(request('nobody.home'), 'k');
   assert.equal(unknown?.error?.code, -32601);
 });
 
-test('a key that is none, and two that differ, are refused by name', async () => {
+test('refuses an invalid key and two keys that differ', async () => {
   await using t = await start();
   const say = async (params: string, key: string) => (await t.ask(request('agent.execute', params), key))?.error?.message;
   const expected = 'Idempotency-Key: expected 1 to 256 visible ASCII characters, got another string';
@@ -78,13 +78,13 @@ test('a key that is none, and two that differ, are refused by name', async () =>
     assert.equal(await say('{"message":"hi"}', key), `Invalid params: ${expected}`);
   assert.match(
     (await say('{"message":"hi","idempotencyKey":"b"}', 'a')) ?? '',
-    /expected the key of the header Idempotency-Key, got another one/,
+    /expected the key of the header Idempotency-Key, got another key/,
   );
-  assert.match((await say('{"message":"hi","idempotencyKey":7}', 'a')) ?? '', /got another one/);
+  assert.match((await say('{"message":"hi","idempotencyKey":7}', 'a')) ?? '', /got another key/);
   assert.deepEqual(t.keys, []);
 });
 
-test('a notification is run under its key, and nobody is told how it went', async () => {
+test('runs a notification under its key', async () => {
   await using t = await start();
   assert.equal(await t.ask(request('agent.execute', '{"message":"hi"}', null), 'k'), undefined);
   assert.equal(await t.ask(request('agents.create', '{}', null), 'k'), undefined);

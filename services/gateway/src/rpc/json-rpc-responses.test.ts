@@ -1,27 +1,27 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError } from '@switchyard/contracts';
-import { batchAnswer, errorAnswer, localAnswer, resultAnswer } from './json-rpc-responses.ts';
-import { answerBytes } from '../http/payload.ts';
+import { encodeBatch, encodeError, encodeLocalResult, encodeResult } from './json-rpc-responses.ts';
+import { payloadBytes } from '../http/payload.ts';
 
 /** An id as the envelope hands it on: a character for each of its bytes. */
 const id = Buffer.from('"ü☃"').toString('latin1');
 
-test('an answer is the bytes of its result and of its id, however long it is', () => {
+test('encodes the bytes of result and id at any length', () => {
   for (const length of [0, 1, 16_000, 16_384, 100_000]) {
     const result = Buffer.from(JSON.stringify('ü☃'.repeat(length)));
-    const answer = resultAnswer(result, id);
+    const answer = encodeResult(result, id);
     const expected = `{"jsonrpc":"2.0","result":${result.toString()},"id":"ü☃"}`;
-    assert.equal(answerBytes(answer).toString(), expected);
+    assert.equal(payloadBytes(answer).toString(), expected);
     assert.equal(answer.length, Buffer.byteLength(expected));
     assert.equal(typeof answer, length < 16_000 ? 'string' : 'object', 'long ones stay bytes');
   }
 });
 
-test('what is made here is the same, alone and in a batch', () => {
-  const error = errorAnswer(new ServiceError('NOT_FOUND', 'No ☃.'), 'req_1', id);
-  const batch = batchAnswer([localAnswer('"é"', '1'), error, resultAnswer(Buffer.from('{}'), id)]);
-  const [first, second, third] = JSON.parse(answerBytes(batch).toString()) as {
+test('encodes local results and errors the same alone and in a batch', () => {
+  const error = encodeError(new ServiceError('NOT_FOUND', 'No ☃.'), 'req_1', id);
+  const batch = encodeBatch([encodeLocalResult('"é"', '1'), error, encodeResult(Buffer.from('{}'), id)]);
+  const [first, second, third] = JSON.parse(payloadBytes(batch).toString()) as {
     id: unknown;
     result?: unknown;
     error?: { message: string };

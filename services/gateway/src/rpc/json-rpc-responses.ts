@@ -1,60 +1,60 @@
 import { errorData, jsonRpcCode, type ErrorCode, type ErrorData, type ServiceError } from '@switchyard/contracts';
-import { answerBytes, bytesAsText, LONG_BYTES, type Answer } from '../http/payload.ts';
+import { payloadBytes, toLatin1, MIN_BUFFER_BYTES, type Payload } from '../http/payload.ts';
 
-/** What the edge itself finds wrong, before any service sees the request. */
+/** An error of the gateway itself. */
 export interface Fault {
-  /** JSON-RPC's number for it. */
+  /** The JSON-RPC error code. */
   number: number;
   code: ErrorCode;
   message: string;
   reason?: string;
   retryAfterMs?: number;
-  /** Whether the same may succeed later, where the code does not say. */
+  /** Whether the same call may succeed later, if the code does not determine it. */
   retryable?: boolean;
 }
 
 const RESULT_HEAD = '{"jsonrpc":"2.0","result":';
 
-/** What stands around a result. The id is the client's own text, a character a byte. */
-export function resultEnvelope(id: string): [head: Buffer, tail: Buffer] {
-  return [Buffer.from(RESULT_HEAD), answerBytes(tailOf(id))];
+/** The bytes around a result. The id is a Latin-1 string with one character per byte. */
+export function createResultEnvelope(id: string): [head: Buffer, tail: Buffer] {
+  return [Buffer.from(RESULT_HEAD), payloadBytes(createTail(id))];
 }
 
-function tailOf(id: string): string {
+function createTail(id: string): string {
   return `,"id":${id}}`;
 }
 
-/** Puts a result's bytes into their envelope, unparsed. */
-export function resultAnswer(result: Uint8Array, id: string): Answer {
-  const tail = tailOf(id);
+/** Wraps the bytes of a result without parsing them. */
+export function encodeResult(result: Uint8Array, id: string): Payload {
+  const tail = createTail(id);
   const bytes = Buffer.isBuffer(result) ? result : Buffer.from(result.buffer, result.byteOffset, result.length);
-  if (bytes.length < LONG_BYTES) return RESULT_HEAD + bytes.toString('latin1') + tail;
-  return Buffer.concat([Buffer.from(RESULT_HEAD), bytes, answerBytes(tail)]);
+  if (bytes.length < MIN_BUFFER_BYTES) return RESULT_HEAD + bytes.toString('latin1') + tail;
+  return Buffer.concat([Buffer.from(RESULT_HEAD), bytes, payloadBytes(tail)]);
 }
 
-/** A result that was made here. */
-export function localAnswer(json: string, id: string): Answer {
-  return `${RESULT_HEAD}${bytesAsText(json)},"id":${id}}`;
+/** Encodes a result of the gateway itself. */
+export function encodeLocalResult(json: string, id: string): Payload {
+  return `${RESULT_HEAD}${toLatin1(json)},"id":${id}}`;
 }
 
-/** What a service said went wrong. */
-export function errorAnswer(error: ServiceError, requestId: string, id: string): Answer {
-  return failure({ code: jsonRpcCode(error), message: error.message, data: errorData(error, requestId) }, id);
+/** Encodes the error of a service. */
+export function encodeError(error: ServiceError, requestId: string, id: string): Payload {
+  return encodeFailure({ code: jsonRpcCode(error), message: error.message, data: errorData(error, requestId) }, id);
 }
 
-export function faultAnswer(fault: Fault, requestId: string, id: string): Answer {
+export function encodeFault(fault: Fault, requestId: string, id: string): Payload {
   const { number, message, code } = fault;
-  return failure({ code: number, message, data: errorData({ code, details: fault }, requestId) }, id);
+  return encodeFailure({ code: number, message, data: errorData({ code, details: fault }, requestId) }, id);
 }
 
-function failure(error: { code: number; message: string; data: ErrorData }, id: string): Answer {
-  return `{"jsonrpc":"2.0","error":${bytesAsText(JSON.stringify(error))},"id":${id}}`;
+function encodeFailure(error: { code: number; message: string; data: ErrorData }, id: string): Payload {
+  return `{"jsonrpc":"2.0","error":${toLatin1(JSON.stringify(error))},"id":${id}}`;
 }
 
-/** The answers of a batch, in order. */
-export function batchAnswer(answers: readonly Answer[]): Answer {
+/** Joins the responses of a batch, in order. */
+export function encodeBatch(answers: readonly Payload[]): Payload {
   const parts: Buffer[] = [];
-  for (const answer of answers) parts.push(parts.length === 0 ? OPEN : COMMA, answerBytes(answer));
+  for (const answer of answers) parts.push(parts.length === 0 ? OPEN : COMMA, payloadBytes(answer));
   return Buffer.concat([...parts, CLOSE]);
 }
 

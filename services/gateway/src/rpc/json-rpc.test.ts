@@ -129,7 +129,7 @@ describe('ids', () => {
   );
 });
 
-describe('clients of other makes', () => {
+describe('third-party clients', () => {
   test('jayson calls, notifies and batches', async () => {
     await using gateway = await startTestGateway(options);
     const { hostname, port } = new URL(gateway.url);

@@ -14,7 +14,7 @@ function accepts(bytes: Buffer): boolean {
   return end !== BROKEN && skipSpace(bytes, end) === bytes.length && (scan.ascii || isUtf8(bytes));
 }
 
-describe('what is JSON', () => {
+describe('valueEnd', () => {
   const texts = [
     '0',
     '-0',
@@ -123,13 +123,13 @@ describe('what is JSON', () => {
     });
   }
 
-  test('bytes that are not UTF-8 are not', () => {
+  test('rejects invalid UTF-8', () => {
     assert.equal(accepts(Buffer.from([0x22, 0xff, 0x22])), false);
     assert.equal(accepts(Buffer.from([0xff])), false);
   });
 });
 
-test('depth is counted from the one given, and strings have none', () => {
+test('counts depth from the start depth and ignores strings', () => {
   const scan = newScan();
   assert.equal(valueEnd(Buffer.from('[{"a":["[[[["]},[]]'), 0, 5, scan), 19);
   assert.equal(scan.deepest, 7);
@@ -148,11 +148,11 @@ describe('property', () => {
     '{}',
   ].flat();
 
-  test('what JSON.stringify writes is accepted', () => {
+  test('accepts the output of JSON.stringify', () => {
     fc.assert(fc.property(value, (text) => accepts(Buffer.from(text))));
   });
 
-  test('whatever is changed in it, the verdict is that of JSON.parse', () => {
+  test('accepts a mutated text exactly when JSON.parse does', () => {
     fc.assert(
       fc.property(value, damage(pieces), (text, damaged) => {
         const bytes = Buffer.from(damaged(text));

@@ -95,7 +95,7 @@ async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await nextTurn();
 }
 
-test('POST /rpc gives a large answer away whole, with its length, and leaves nothing in the store', async () => {
+test('POST /rpc streams a large result with its length and leaves nothing in the store', async () => {
   await withGateway(20, async (gateway, store) => {
     const response = await gateway.post('/rpc', BODY, { token: SECRETS.all });
     const text = await response.text();
@@ -105,7 +105,7 @@ test('POST /rpc gives a large answer away whole, with its length, and leaves not
   });
 });
 
-test('a client that stops reading stops the fetching, and gets the rest when it goes on', { timeout: 60_000 }, async () => {
+test('stops fetching while the client does not read, and continues afterwards', { timeout: 60_000 }, async () => {
   await withGateway(40, async (gateway, store) => {
     const response = await post(gateway.url);
     // The sockets of both sides take some megabytes without being read; once they are full nobody asks for the next piece.
@@ -118,7 +118,7 @@ test('a client that stops reading stops the fetching, and gets the rest when it 
   });
 });
 
-test('a client that leaves in the middle leaves nothing in the store', async () => {
+test('leaves nothing in the store when the client disconnects', async () => {
   await withGateway(40, async (gateway, store) => {
     const response = await post(gateway.url);
     await once(response, 'readable');
@@ -128,7 +128,7 @@ test('a client that leaves in the middle leaves nothing in the store', async () 
   });
 });
 
-test('what breaks in the middle is a broken connection; what breaks before is an error that says so', async () => {
+test('closes the connection on a failure after the first chunk and returns an error before it', async () => {
   await withGateway(9, async (gateway, store) => {
     store.breakAt = MB;
     const response = await post(gateway.url);
@@ -142,7 +142,7 @@ test('what breaks in the middle is a broken connection; what breaks before is an
   });
 });
 
-test('batches and WebSockets get up to 8 MB whole, and are told where more can be had', async () => {
+test('batches and WebSockets get results up to 8 MB, and an error with the remedy above', async () => {
   await withGateway(8, async (gateway, store) => {
     const socket = await gateway.connect();
     assert.deepEqual((await socket.ask(CALL)).result, exported(8));
@@ -166,7 +166,7 @@ test('batches and WebSockets get up to 8 MB whole, and are told where more can b
   });
 });
 
-test('many at once are fetched some after others, and nobody is forgotten', async () => {
+test('fetches many large results with bounded concurrency', async () => {
   await withGateway(exported(1, MB / 10), async (gateway, store) => {
     const socket = await gateway.connect();
     const ids = Array.from({ length: 40 }, (_, n) => n);
@@ -182,7 +182,7 @@ test('many at once are fetched some after others, and nobody is forgotten', asyn
   });
 });
 
-test('nobody is told what came of a notification, and nothing of it stays', async () => {
+test('discards the large result of a notification', async () => {
   await withGateway(1, async (gateway, store) => {
     const { id: _, ...notification } = CALL;
     const response = await gateway.post('/rpc', JSON.stringify(notification), { token: SECRETS.all });

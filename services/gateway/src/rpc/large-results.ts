@@ -1,20 +1,24 @@
 import { collectLarge, type LargeAnswer } from '@switchyard/bus';
 
-/** So many are held whole at once, each as large as a message of the bus may be; the others wait for their turn, in order. */
-const AT_ONCE = 8;
+/** Large results buffered at once, each up to the maximum payload of the bus. Further results wait in order. */
+const MAX_CONCURRENT_RESULTS = 8;
 
-/** An answer whose beginning is there: from here on it can be written, or breaks off. */
-export interface PiecedAnswer {
-  /** In bytes, all of it. */
+/** A large result whose first chunk has arrived. */
+export interface StreamedResult {
+  /** Total bytes. */
   readonly length: number;
-  /** Read as they are asked for; leaving them lets go of the rest. */
+  /** Fetched on demand. Ending the iteration releases the rest. */
   readonly pieces: AsyncIterable<Uint8Array>;
-  /** For who does not read them after all. */
-  leave(): void;
+  /** Releases the result without reading it. */
+  cancel(): void;
 }
 
-/** Puts an envelope around a result that comes in pieces. Fails while that can still be told: before the first of them is there. */
-export async function openPieces(large: LargeAnswer, [head, tail]: readonly [Buffer, Buffer], signal: AbortSignal): Promise<PiecedAnswer> {
+/** Wraps a large result in its envelope. Fails before the first chunk arrives, while an error response is still possible. */
+export async function openStreamedResult(
+  large: LargeAnswer,
+  [head, tail]: readonly [Buffer, Buffer],
+  signal: AbortSignal,
+): Promise<StreamedResult> {
   const source = large.chunks(signal)[Symbol.asyncIterator]();
   const first = await source.next();
   async function* pieces(): AsyncGenerator<Uint8Array, void, void> {
@@ -27,23 +31,23 @@ export async function openPieces(large: LargeAnswer, [head, tail]: readonly [Buf
     }
   }
   const length = head.length + large.size + tail.length;
-  return { length, pieces: pieces(), leave: () => void source.return?.() };
+  return { length, pieces: pieces(), cancel: () => void source.return?.() };
 }
 
-/** Fetches answers whole, for who cannot give them away in pieces. */
-export type Collect = (what: string, large: LargeAnswer, signal: AbortSignal) => Promise<Uint8Array>;
+/** Buffers a large result, for transports that cannot stream. */
+export type CollectLargeResult = (what: string, large: LargeAnswer, signal: AbortSignal) => Promise<Uint8Array>;
 
-export function createCollect(maximum: number): Collect {
+export function createLargeResultCollector(maximum: number): CollectLargeResult {
   const waiting: (() => void)[] = [];
   let running = 0;
 
   return async (what, large, signal) => {
-    if (running >= AT_ONCE) await new Promise<void>((resolve) => void waiting.push(resolve));
+    if (running >= MAX_CONCURRENT_RESULTS) await new Promise<void>((resolve) => void waiting.push(resolve));
     else running++;
     try {
       return await collectLarge(what, large, maximum, signal);
     } finally {
-      const next = waiting.shift(); // whose place it is now
+      const next = waiting.shift(); // takes over the slot
       if (next) next();
       else running--;
     }

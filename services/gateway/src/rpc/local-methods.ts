@@ -2,24 +2,24 @@ import { DISCOVER, parseParams, publicMethods, type MethodSpec } from '@switchya
 import { z } from 'zod';
 import { NO_PARAMS } from './envelope.ts';
 
-/** Answers a method without any service: the result as JSON, at once or later. Throws a ServiceError when the params are wrong. */
-export type EdgeMethod = (params: Uint8Array) => string | Promise<string>;
+/** A method of the gateway. Returns its result as JSON. Throws a ServiceError for invalid params. */
+export type LocalMethod = (params: Uint8Array) => string | Promise<string>;
 
-/** What the edge answers itself: that it lives, and the document of everything else. */
-export function createEdgeMethods(openRpc: () => Promise<string>): ReadonlyMap<string, EdgeMethod> {
+/** `system.ping` and `rpc.discover`. */
+export function createLocalMethods(openRpc: () => Promise<string>): ReadonlyMap<string, LocalMethod> {
   return new Map([
-    ['system.ping', validated(schemaOf('system.ping'), () => `{"pong":true,"ts":${Date.now()}}`)],
-    [DISCOVER, validated(z.strictObject({}), openRpc)],
+    ['system.ping', withValidation(getParamsSchema('system.ping'), () => `{"pong":true,"ts":${Date.now()}}`)],
+    [DISCOVER, withValidation(z.strictObject({}), openRpc)],
   ]);
 }
 
-function schemaOf(name: string): MethodSpec['params'] {
+function getParamsSchema(name: string): MethodSpec['params'] {
   const callable = publicMethods.get(name);
   if (!callable) throw new TypeError(`${name} is not declared`);
   return callable.spec.params;
 }
 
-function validated(schema: MethodSpec['params'], answer: () => string | Promise<string>): EdgeMethod {
+function withValidation(schema: MethodSpec['params'], answer: () => string | Promise<string>): LocalMethod {
   return (params) => {
     if (params !== NO_PARAMS) parseParams(schema, JSON.parse(Buffer.from(params).toString()));
     return answer();

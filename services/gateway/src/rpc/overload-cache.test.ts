@@ -4,62 +4,61 @@ import { createServiceError, type ServiceError } from '@switchyard/contracts';
 import { principal } from '@switchyard/testkit';
 import { startTestGateway } from '../gateway.fixture.ts';
 import type { Caller } from '../request/caller.ts';
-import { createFull } from './overload-cache.ts';
+import { createOverloadCache } from './overload-cache.ts';
 
 const METHOD = 'agent.execute';
 const caller = (tenant = 'default', agent?: string): Caller => ({ principal: principal({ tenant, ...(agent && { agent }) }) }) as Caller;
 const said = (params: object): Uint8Array => Buffer.from(JSON.stringify({ message: 'hello', ...params }));
 const fullFor = (ms: number, agentId = 'a', standard = true, tries?: { calls: number; everyMs: number }): ServiceError =>
-  createServiceError('RESOURCE_EXHAUSTED', `full: ${agentId}`, {
-    details: { retryAfterMs: 1_000, fullFor: { ms, agentId, standard, tries } },
-  });
+  createServiceError('RESOURCE_EXHAUSTED', `full: ${agentId}`, { details: { retryAfterMs: 1_000, fullFor: { ms, agentId, standard, tries } } });
 
 function testFull() {
   const clock = { at: 0, now: () => clock.at };
-  return { clock, full: createFull(clock) };
+  return { clock, full: createOverloadCache(clock) };
 }
 
-test('what is full is known for as long as its service says, and never for more than a tenth of a second', () => {
+test('caches a rejection for the time of the service, at most 100 ms', () => {
   const { clock, full } = testFull();
   const error = fullFor(10);
-  assert.equal(full.refusal(METHOD, caller(), said({})), undefined);
-  full.note(METHOD, caller(), error);
-  assert.equal(full.refusal(METHOD, caller(), said({})), error);
+  assert.equal(full.findRejection(METHOD, caller(), said({})), undefined);
+  full.recordRejection(METHOD, caller(), error);
+  assert.equal(full.findRejection(METHOD, caller(), said({})), error);
   clock.at = 9.9;
-  assert.equal(full.refusal(METHOD, caller(), said({})), error);
+  assert.equal(full.findRejection(METHOD, caller(), said({})), error);
   clock.at = 10;
-  assert.equal(full.refusal(METHOD, caller(), said({})), undefined);
-  full.note(METHOD, caller(), fullFor(60_000));
+  assert.equal(full.findRejection(METHOD, caller(), said({})), undefined);
+  full.recordRejection(METHOD, caller(), fullFor(60_000));
   clock.at += 100;
-  assert.equal(full.refusal(METHOD, caller(), said({})), undefined);
+  assert.equal(full.findRejection(METHOD, caller(), said({})), undefined);
 });
 
-test('after that time as many are sent on as may find room, then twice as many, until one is refused or all that come are sent on', () => {
+test('lets through a doubling number of calls per round until one is rejected', () => {
   const { clock, full } = testFull();
   const error = fullFor(10, 'a', true, { calls: 2, everyMs: 10 });
   const sentOn = (of: number): number =>
-    Array.from({ length: of }, () => full.refusal(METHOD, caller(), said({}))).filter((it) => !it).length;
+    Array.from({ length: of }, () => full.findRejection(METHOD, caller(), said({}))).filter((it) => !it).length;
   const rounds = (...of: number[]): number[] =>
     of.map((one) => {
       clock.at += 10;
       return sentOn(one);
     });
-  full.note(METHOD, caller(), error);
+  full.recordRejection(METHOD, caller(), error);
   assert.deepEqual([sentOn(20), rounds(20, 20, 20)], [0, [2, 4, 8]]);
-  full.note(METHOD, caller(), error);
+  full.recordRejection(METHOD, caller(), error);
   assert.deepEqual([sentOn(20), rounds(20, 20)], [0, [2, 4]], 'one was refused');
   assert.deepEqual(rounds(7, 50), [7, 50], 'all that came were sent on: nobody is held back');
-  full.note(METHOD, caller(), error);
+  full.recordRejection(METHOD, caller(), error);
   clock.at += 110;
   assert.equal(sentOn(50), 50, 'nobody came for a tenth of a second: that is long ago');
 });
 
-test('it is known of that method, that tenant and that agent alone', () => {
+test('caches per method, tenant and agent', () => {
   const { full } = testFull();
   const [a, b] = [fullFor(10, 'a'), fullFor(10, 'b', false)];
-  full.note(METHOD, caller(), a);
-  full.note(METHOD, caller(), b);
-  const asked = (params: object, who = caller(), method = METHOD): ServiceError | undefined => full.refusal(method, who, said(params));
+  full.recordRejection(METHOD, caller(), a);
+  full.recordRejection(METHOD, caller(), b);
+  const asked = (params: object, who = caller(), method = METHOD): ServiceError | undefined =>
+    full.findRejection(method, who, said(params));
   assert.deepEqual(
     [asked({}), asked({ agentId: 'a' }), asked({ agentId: 'b' }), asked({ agentId: 'c' })],
     [a, a, b, undefined],
@@ -73,11 +72,11 @@ test('it is known of that method, that tenant and that agent alone', () => {
   assert.deepEqual([asked({}, caller('other')), asked({}, caller(), 'session.send')], [undefined, undefined]);
 });
 
-test('its owner is asked where a call may have been made before, may make room, or may be wrong', () => {
+test('forwards calls with an idempotency key, commands and invalid params', () => {
   const { full } = testFull();
-  full.note(METHOD, caller(), fullFor(10));
+  full.recordRejection(METHOD, caller(), fullFor(10));
   const plain = said({});
-  assert.ok(full.refusal(METHOD, caller(), plain));
+  assert.ok(full.findRejection(METHOD, caller(), plain));
   for (const params of [
     { idempotencyKey: 'k' },
     { message: '/stop' },
@@ -90,26 +89,26 @@ test('its owner is asked where a call may have been made before, may make room, 
     { sessionKey: { agentId: 7 } },
     { message: 'x'.repeat(5_000) },
   ]) {
-    assert.equal(full.refusal(METHOD, caller(), said(params)), undefined, JSON.stringify(params).slice(0, 60));
+    assert.equal(full.findRejection(METHOD, caller(), said(params)), undefined, JSON.stringify(params).slice(0, 60));
   }
 });
 
-test('who says something else than for how long is not believed', () => {
+test('ignores invalid fullFor details', () => {
   const { full } = testFull();
   for (const details of [{}, { fullFor: 10 }, { fullFor: { ms: -1, agentId: 'a', standard: true } }, { fullFor: { ms: 10 } }]) {
-    full.note(METHOD, caller(), createServiceError('RESOURCE_EXHAUSTED', 'full', { details }));
-    assert.equal(full.refusal(METHOD, caller(), said({})), undefined);
+    full.recordRejection(METHOD, caller(), createServiceError('RESOURCE_EXHAUSTED', 'full', { details }));
+    assert.equal(full.findRejection(METHOD, caller(), said({})), undefined);
   }
 });
 
-test('of a thousand tenants that are full the one that was so for longest is asked again', () => {
+test('evicts the oldest entry above 1,000 tenants', () => {
   const { full } = testFull();
-  for (let n = 0; n <= 1_000; n += 1) full.note(METHOD, caller(`t${n}`), fullFor(10));
-  assert.equal(full.refusal(METHOD, caller('t0'), said({})), undefined);
-  assert.ok(full.refusal(METHOD, caller('t1'), said({})));
+  for (let n = 0; n <= 1_000; n += 1) full.recordRejection(METHOD, caller(`t${n}`), fullFor(10));
+  assert.equal(full.findRejection(METHOD, caller('t0'), said({})), undefined);
+  assert.ok(full.findRejection(METHOD, caller('t1'), said({})));
 });
 
-test('a gateway asks a service that is full once, and tells the others the same', async () => {
+test('a gateway asks an overloaded service once and rejects further calls', async () => {
   let asked = 0;
   const handlers = {
     'agent.execute': () => {
@@ -120,7 +119,7 @@ test('a gateway asks a service that is full once, and tells the others the same'
   await using gateway = await startTestGateway({ handlers });
   const ask = async (params: object, id: number, headers = {}): Promise<unknown> => {
     const body = JSON.stringify({ jsonrpc: '2.0', method: METHOD, params: { message: 'hello', ...params }, id });
-    const answer = await gateway.post('/rpc', body, { token: 'test-secret-that-holds-every-scope-0001', headers });
+    const answer = await gateway.post('/rpc', body, { token: 'test-secret-that-hasScope-every-scope-0001', headers });
     return answer.json();
   };
   type Told = { error: { data: { requestId: string } } };

@@ -4,93 +4,100 @@ import { LRUCache } from 'lru-cache';
 import type { Caller } from '../request/caller.ts';
 
 /**
- * What a service said is full. Whoever asks for the same meanwhile is refused here: at several times what a service can do, most of
- * what it would do is to refuse.
+ * Caches RESOURCE_EXHAUSTED replies per method, tenant and agent, and rejects matching calls in the gateway until they expire. Above
+ * its capacity a service would otherwise spend most of its CPU on rejections.
  */
-export interface Full {
-  /** A service has refused a call; where it says for how long it would refuse the like of it, that is known from now on. */
-  note(method: string, caller: Caller, error: ServiceError): void;
-  /** What the service would say to a call, where it is known; undefined where it must be asked. */
-  refusal(method: string, caller: Caller, params: Uint8Array): ServiceError | undefined;
+export interface OverloadCache {
+  /** Caches the rejection of a service if it has `fullFor` details. */
+  recordRejection(method: string, caller: Caller, error: ServiceError): void;
+  /** The cached rejection of a call; undefined when the call must be forwarded. */
+  findRejection(method: string, caller: Caller, params: Uint8Array): ServiceError | undefined;
 }
 
-/** Longer params are not looked into: to refuse must cost little. */
-const MOST_BYTES = 4_096;
-/** No service is trusted for longer: what it said may not be so any more. */
-const MOST_MS = 100;
+/** Longer params are not parsed, because a rejection must be cheap. */
+const MAX_PARSED_PARAMS_BYTES = 4_096;
+/** Maximum TTL, because the load of the service changes. */
+const MAX_TTL_MS = 100;
 /** Methods and tenants with cached refusals; the least recently used one is evicted first. */
-const MOST_KNOWN = 1_000;
+const MAX_ENTRIES = 1_000;
 
-interface Known extends FullFor {
+interface CachedRejection extends FullFor {
   error: ServiceError;
-  /** Until then no more than these are let through; none at first. */
-  until: number;
-  left: number;
-  /** So many are let through in the next round. */
-  next: number;
+  /** When the rejection expires, and the calls let through until then. */
+  expiresAt: number;
+  remainingCalls: number;
+  /** Calls let through in the next round. */
+  nextRoundCalls: number;
 }
 
-export function createFull(clock: Pick<Clock, 'now'>): Full {
-  /** By method and tenant: those of its agents. */
-  const known = new LRUCache<string, Map<string, Known>>({ max: MOST_KNOWN });
+export function createOverloadCache(clock: Pick<Clock, 'now'>): OverloadCache {
+  /** Rejections by agent, for each method and tenant. */
+  const rejections = new LRUCache<string, Map<string, CachedRejection>>({ max: MAX_ENTRIES });
 
-  function put(key: string, one: Known): void {
-    const agents = known.get(key) ?? new Map<string, Known>();
-    known.set(key, agents.set(one.agentId, one));
+  function store(key: string, rejection: CachedRejection): void {
+    const agents = rejections.get(key) ?? new Map<string, CachedRejection>();
+    rejections.set(key, agents.set(rejection.agentId, rejection));
   }
 
   return {
-    note(method, { principal }, error) {
-      const full = FullFor.safeParse(error.details.fullFor).data;
-      if (!full) return;
-      const until = clock.now() + Math.min(full.ms, MOST_MS);
-      put(`${method} ${principal.tenant}`, { ...full, error, until, left: 0, next: full.tries?.calls ?? 0 });
+    recordRejection(method, { principal }, error) {
+      const fullFor = FullFor.safeParse(error.details.fullFor).data;
+      if (!fullFor) return;
+      const until = clock.now() + Math.min(fullFor.ms, MAX_TTL_MS);
+      store(`${method} ${principal.tenant}`, {
+        ...fullFor,
+        error,
+        expiresAt: until,
+        remainingCalls: 0,
+        nextRoundCalls: fullFor.tries?.calls ?? 0,
+      });
     },
 
-    refusal(method, { principal }, params) {
-      if (known.size === 0 || params.length > MOST_BYTES) return undefined;
+    findRejection(method, { principal }, params) {
+      if (rejections.size === 0 || params.length > MAX_PARSED_PARAMS_BYTES) return undefined;
       const key = `${method} ${principal.tenant}`;
-      const agents = known.get(key);
+      const agents = rejections.get(key);
       if (!agents) return undefined;
       const now = clock.now();
-      for (const [agentId, one] of agents) if (one.until <= now && !goesOn(one, now)) agents.delete(agentId);
-      if (agents.size === 0) known.delete(key);
-      const meant = agents.size === 0 ? undefined : agentMeant(params, principal);
-      if (!meant) return undefined;
+      for (const [agentId, one] of agents) if (one.expiresAt <= now && !startNextRound(one, now)) agents.delete(agentId);
+      if (agents.size === 0) rejections.delete(key);
+      const target = agents.size === 0 ? undefined : findTargetAgent(params, principal);
+      if (!target) return undefined;
       for (const one of agents.values())
-        if (one.agentId === meant.agentId || (meant.agentId === undefined && one.standard)) return one.left-- > 0 ? undefined : one.error;
+        if (one.agentId === target.agentId || (target.agentId === undefined && one.standard))
+          return one.remainingCalls-- > 0 ? undefined : one.error;
       return undefined;
     },
   };
 }
 
 /**
- * When the time is over all that come at once would be sent on before the first of them is answered. So as many are as the service
- * expects to have room for, and twice as many in each round after it, until one is refused again. False where all that came in a
- * round were sent on: then there is no need to hold back.
+ * Starts the next round after a rejection has expired. The first round lets through the number of calls that the service expects to
+ * accept, and each further round twice as many, until a call is rejected again. Without rounds all waiting calls would be forwarded
+ * before the first reply. Returns false when a round forwarded all of its calls, which ends the limit.
  */
-function goesOn(one: Known, now: number): boolean {
-  if (!one.tries || one.left > 0 || now - one.until >= MOST_MS) return false;
-  one.until = now + Math.min(one.tries.everyMs, MOST_MS);
-  one.left = one.next;
-  one.next *= 2;
+function startNextRound(one: CachedRejection, now: number): boolean {
+  if (!one.tries || one.remainingCalls > 0 || now - one.expiresAt >= MAX_TTL_MS) return false;
+  one.expiresAt = now + Math.min(one.tries.everyMs, MAX_TTL_MS);
+  one.remainingCalls = one.nextRoundCalls;
+  one.nextRoundCalls *= 2;
   return true;
 }
 
 /**
- * Which agent a call is for; undefined where that is not plain. A call with a key may have been made before, a command may be meant
- * to end what is in the way, and what is wrong is for its owner to say.
+ * Returns the agent of a call; undefined when the call must be forwarded: a call with an idempotency key may replay a turn, a command
+ * may free capacity, and invalid params must be reported by the service.
  */
-function agentMeant(params: Uint8Array, { agent, agents }: Principal): { agentId: string | undefined } | undefined {
-  const { message, idempotencyKey, agentId = agent, sessionKey = {} } = parsed(params);
+function findTargetAgent(params: Uint8Array, { agent, agents }: Principal): { agentId: string | undefined } | undefined {
+  const { message, idempotencyKey, agentId = agent, sessionKey = {} } = parseJson(params);
   if (typeof message !== 'string' || message === '' || message.startsWith('/') || idempotencyKey !== undefined) return undefined;
   if (typeof sessionKey !== 'object' || sessionKey === null) return undefined;
   const meant = agentId === undefined ? (sessionKey as Record<string, unknown>).agentId : agentId;
-  // Whose token is held to some agents has another standard than the tenant.
+  // A token restricted to certain agents has another default agent than the tenant.
   if (meant === undefined) return agents ? undefined : { agentId: undefined };
   return typeof meant === 'string' ? { agentId: meant } : undefined;
 }
 
-function parsed(params: Uint8Array): Record<string, unknown> {
+function parseJson(params: Uint8Array): Record<string, unknown> {
   return JSON.parse(Buffer.from(params.buffer, params.byteOffset, params.length).toString()) as Record<string, unknown>;
 }

@@ -46,7 +46,7 @@ async function readOut(socket: TestSocket, turnId: string): Promise<{ frames: Fr
 const textOf = (frames: readonly Frame[]): string => frames.map(({ text = '' }) => text).join('');
 const numbersOf = (frames: readonly Frame[]): number[] => frames.map(({ n }) => n);
 
-test('a connection that attaches gets every frame and then the answer', async () => {
+test('agent.attach sends every frame and then the result', async () => {
   await using t = await startTestTurns();
   const turn = await begin(t);
   const socket = await t.gateway.connect(SECRETS.rpc);
@@ -67,7 +67,7 @@ test('a connection that attaches gets every frame and then the answer', async ()
   assert.deepEqual([answer.id, answer.result], ['a', { ...RESULT, sessionKey: 'default:rpc:gateway', turnId: turn.id }]);
 });
 
-test('who was cut off gets what came after the last frame it has, and then what comes', async () => {
+test('agent.attach resumes after the given frame and then streams live frames', async () => {
   await using t = await startTestTurns();
   const turn = await begin(t);
   turn.say('one ', 'two ', 'three ');
@@ -88,7 +88,7 @@ test('who was cut off gets what came after the last frame it has, and then what 
   assert.deepEqual((await readOut(socket, turn.id)).frames, [], 'it had everything but the answer');
 });
 
-test('where another runner goes on, what was said is what that one says', async () => {
+test('agent.attach replaces the text after a takeover', async () => {
   await using t = await startTestTurns((turn) => {
     for (const text of ['one ', 'twice ']) turn.emit({ type: 'delta', fence: 7, text });
     turn.emit({ type: 'resumed', fence: 9, text: 'one ' });
@@ -105,7 +105,7 @@ test('where another runner goes on, what was said is what that one says', async 
   ]);
 });
 
-test('a turn that failed answers with its failure', async () => {
+test('agent.attach returns the failure of a failed turn', async () => {
   await using t = await startTestTurns();
   const turn = await begin(t);
   turn.fail({ code: 'UNAVAILABLE', message: 'The model is away.', details: { secret: 'x', turnId: turn.id } });
@@ -118,7 +118,7 @@ test('a turn that failed answers with its failure', async () => {
   );
 });
 
-test('a turn of somebody else is as unknown as one that never was', async () => {
+test('agent.attach returns NOT_FOUND for a turn of another client', async () => {
   await using t = await startTestTurns();
   const turn = await begin(t);
   turn.say('mine');
@@ -134,7 +134,7 @@ test('a turn of somebody else is as unknown as one that never was', async () => 
   assert.deepEqual([...said], ['[-32603,"There is no such turn.",{"code":"NOT_FOUND","retryable":false}]']);
 });
 
-test('what is wrong with the params is said as for any method, and needs its scope', async () => {
+test('agent.attach validates its params and requires its scope', async () => {
   await using t = await startTestTurns();
   const socket = await t.gateway.connect(SECRETS.rpc);
   const wrong = [
@@ -153,7 +153,7 @@ test('what is wrong with the params is said as for any method, and needs its sco
   assert.equal(error?.data?.['reason'], 'FORBIDDEN');
 });
 
-test('leaving stops the reading and not the turn', async () => {
+test('disconnecting stops the reader but not the turn', async () => {
   await using t = await startTestTurns();
   const turn = await begin(t);
   const socket = await t.gateway.connect(SECRETS.rpc);
@@ -168,7 +168,7 @@ test('leaving stops the reading and not the turn', async () => {
   assert.equal(textOf((await readOut(again, turn.id)).frames), 'later');
 });
 
-test('a token that is revoked hears no more', async () => {
+test('agent.attach stops when the token is revoked', async () => {
   await using t = await startTestTurns();
   const turn = await begin(t);
   const socket = await t.gateway.connect(SECRETS.rpc);
@@ -179,7 +179,7 @@ test('a token that is revoked hears no more', async () => {
   assert.equal((await socket.closed).code, 4001);
 });
 
-test('over HTTP there is the answer alone, from whoever owns the turn', async () => {
+test('agent.attach over HTTP returns only the result', async () => {
   const handlers = {
     'agent.attach': () => {
       throw new ServiceError('NOT_FOUND', 'asked of the owner');

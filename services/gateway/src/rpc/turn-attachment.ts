@@ -1,62 +1,62 @@
 import type { Bus, Reply } from '@switchyard/bus';
 import { parseParams, publicMethods, ServiceError, type Input, type Params, type Result, type TurnFrame } from '@switchyard/contracts';
-import { failureError } from '../turns/turn-errors.ts';
-import { joinTurn } from '../turns/turn-start.ts';
-import type { Answer } from '../http/payload.ts';
-import type { Cancel, Origin } from './call-context.ts';
+import { toServiceError } from '../turns/turn-errors.ts';
+import { followTurn } from '../turns/turn-start.ts';
+import type { Payload } from '../http/payload.ts';
+import type { Cancel, CallOrigin } from './call-context.ts';
 
-export const ATTACH = 'agent.attach';
+export const ATTACH_METHOD = 'agent.attach';
 
-interface Following {
-  from: Origin;
-  notify: (notification: Answer) => void;
+interface AttachOptions {
+  from: CallOrigin;
+  notify: (createNotification: Payload) => void;
   onReply: (reply: Reply) => void;
 }
 
 /**
- * Follows a turn for a connection: its frames as notifications, then the answer. A connection that is lost is followed by another
- * one, at any gateway, which says how far it came. Nothing of a turn that is not the caller's own.
+ * `agent.attach`: sends the frames of a turn as notifications and then its result. After a lost connection a client attaches again on any
+ * gateway and names the last frame it received. A turn of another client is NOT_FOUND.
  */
-export function attach(bus: Bus, params: Uint8Array, { from, notify, onReply }: Following): Cancel {
+export function attachTurn(bus: Bus, params: Uint8Array, { from, notify, onReply }: AttachOptions): Cancel {
   let close: Cancel | undefined;
-  let left = false;
+  let cancelled = false;
   const fail = (error: unknown): void => {
-    if (left) return;
-    const known = error instanceof ServiceError ? error : new ServiceError('INTERNAL', 'Internal error', { cause: error });
-    onReply({ error: known });
+    if (cancelled) return;
+    const serviceError = error instanceof ServiceError ? error : new ServiceError('INTERNAL', 'Internal error', { cause: error });
+    onReply({ error: serviceError });
   };
   const follow = async (): Promise<void> => {
     const { turnId, after = -1 } = readParams(params);
     const { requestId, traceparent, caller } = from;
-    const speaking = bus.as(caller.principal);
-    const { reader, earlier } = await joinTurn(speaking, turnId, { requestId, ...(traceparent === undefined ? {} : { traceparent }) });
+    const callerBus = bus.as(caller.principal);
+    const { reader, earlier } = await followTurn(callerBus, turnId, { requestId, ...(traceparent === undefined ? {} : { traceparent }) });
     close = () => reader.close();
-    if (left) return close();
-    const say = (frame: TurnFrame): void => {
-      if (frame.type === 'error') fail(failureError(frame.error));
-      else if (frame.type === 'done') onReply(answerOf({ turnId, sessionKey: earlier.sessionKey, ...frame.result }));
+    if (cancelled) return close();
+    const sendFrame = (frame: TurnFrame): void => {
+      if (frame.type === 'error') fail(toServiceError(frame.error));
+      else if (frame.type === 'done') onReply(createReply({ turnId, sessionKey: earlier.sessionKey, ...frame.result }));
       else if (frame.n > after) notify(notification(turnId, frame));
     };
-    reader.read({ frames: (frames) => frames.forEach(say), lost: fail }, earlier);
+    reader.read({ frames: (frames) => frames.forEach(sendFrame), lost: fail }, earlier);
   };
   follow().catch(fail);
   return () => {
-    left = true;
+    cancelled = true;
     close?.();
   };
 }
 
-function readParams(params: Uint8Array): Input<typeof ATTACH> {
-  const schema = publicMethods.get(ATTACH)?.spec.params;
-  if (!schema) throw new TypeError(`${ATTACH} is not declared`);
-  return parseParams(schema, JSON.parse(Buffer.from(params).toString()) as Params<typeof ATTACH>) as Input<typeof ATTACH>;
+function readParams(params: Uint8Array): Input<typeof ATTACH_METHOD> {
+  const schema = publicMethods.get(ATTACH_METHOD)?.spec.params;
+  if (!schema) throw new TypeError(`${ATTACH_METHOD} is not declared`);
+  return parseParams(schema, JSON.parse(Buffer.from(params).toString()) as Params<typeof ATTACH_METHOD>) as Input<typeof ATTACH_METHOD>;
 }
 
-/** What is nobody's concern but ours stays here. */
-function notification(turnId: string, { fence: _fence, ...frame }: TurnFrame): Answer {
+/** Omits the internal fence of a frame. */
+function notification(turnId: string, { fence: _fence, ...frame }: TurnFrame): Payload {
   return Buffer.from(JSON.stringify({ jsonrpc: '2.0', method: 'agent.frame', params: { turnId, frame } }));
 }
 
-function answerOf({ turnId, sessionKey, response, tokensUsed, finishReason }: Result<typeof ATTACH>): Reply {
+function createReply({ turnId, sessionKey, response, tokensUsed, finishReason }: Result<typeof ATTACH_METHOD>): Reply {
   return { data: Buffer.from(JSON.stringify({ response, tokensUsed, finishReason, sessionKey, turnId })) };
 }

@@ -5,7 +5,7 @@ import { createFrameOrder } from './frame-order.ts';
 
 const frame = (n: number): TurnFrame => ({ n, type: 'alive' });
 
-test('frames are taken in order, each once, and those ahead wait', () => {
+test('returns frames in order, once, and holds frames that arrive early', () => {
   const order = createFrameOrder();
   for (const n of [1, 0, 3, 1]) order.add(frame(n));
   assert.deepEqual(order.take(), [frame(0), frame(1)]);
@@ -21,7 +21,7 @@ test('frames are taken in order, each once, and those ahead wait', () => {
 const under = (fence: number, n: number): TurnFrame => ({ n, fence, type: 'alive' });
 const resumed = (fence: number, n: number): TurnFrame => ({ n, fence, type: 'resumed', text: 'so far' });
 
-test('a further run begins where it says, and what the run before says then is dropped', () => {
+test('starts a resumed run at its frame and drops frames of the previous run', () => {
   const order = createFrameOrder();
   for (const one of [frame(0), under(7, 1), under(7, 3), resumed(9, 100), under(7, 2), under(9, 101), under(7, 101), resumed(7, 50)])
     order.add(one);
@@ -29,7 +29,7 @@ test('a further run begins where it says, and what the run before says then is d
   assert.deepEqual([order.next, order.waiting], [102, 0]);
 });
 
-test('what comes before a further run has begun waits for it', () => {
+test('holds frames of a resumed run until its first frame', () => {
   const order = createFrameOrder();
   for (const one of [frame(0), under(9, 101)]) order.add(one);
   assert.deepEqual(order.take(), [frame(0)]);
@@ -37,11 +37,11 @@ test('what comes before a further run has begun waits for it', () => {
   assert.deepEqual(order.take(), [resumed(9, 100), under(9, 101)]);
 });
 
-test('where frames are lost, it goes on from what was kept, if that reaches as far', () => {
+test('continues from the stored text when it covers the lost frames', () => {
   const order = createFrameOrder();
   for (const one of [frame(0), under(7, 5), under(7, 6)]) order.add(one);
   order.take();
-  assert.equal(order.jump({ text: 'too early', frame: 4, fence: 7 }), false);
-  assert.equal(order.jump({ text: 'so far', frame: 6, fence: 7 }), true);
+  assert.equal(order.skipTo({ text: 'too early', frame: 4, fence: 7 }), false);
+  assert.equal(order.skipTo({ text: 'so far', frame: 6, fence: 7 }), true);
   assert.deepEqual(order.take(), [resumed(7, 5), under(7, 6)]);
 });

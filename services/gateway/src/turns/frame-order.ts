@@ -9,14 +9,14 @@ export interface FrameOrder {
    * Goes on from what the turn's document has kept, where frames are lost: what was said, and the frame that comes after. False
    * where frames would still be missing between that and those that wait.
    */
-  jump(soFar: SoFar): boolean;
+  skipTo(soFar: StoredProgress): boolean;
   /** The number that is awaited. */
   readonly next: number;
   /** Frames that came before one that is missing. */
   readonly waiting: number;
 }
 
-export interface SoFar {
+export interface StoredProgress {
   text: string;
   frame: number;
   fence: number;
@@ -24,13 +24,13 @@ export interface SoFar {
 
 /** A further run of a turn begins with `resumed`, under a higher fence and with a higher number; what the run before said then is dropped. */
 export function createFrameOrder(): FrameOrder {
-  const held = new Map<number, TurnFrame>();
+  const frames = new Map<number, TurnFrame>();
   let next = 0;
   let fence = 0;
 
-  function goOnFrom(frame: TurnFrame): void {
-    for (const n of held.keys()) if (n < frame.n) held.delete(n);
-    held.set(frame.n, frame);
+  function continueFrom(frame: TurnFrame): void {
+    for (const n of frames.keys()) if (n < frame.n) frames.delete(n);
+    frames.set(frame.n, frame);
     next = frame.n;
   }
 
@@ -41,28 +41,28 @@ export function createFrameOrder(): FrameOrder {
       if (frame.n < next) return;
       if (frame.type === 'resumed') {
         fence = frame.fence ?? fence;
-        goOnFrom(frame);
-      } else held.set(frame.n, frame);
+        continueFrom(frame);
+      } else frames.set(frame.n, frame);
     },
     take() {
       const ready: TurnFrame[] = [];
-      for (let frame = held.get(next); frame !== undefined; frame = held.get(next)) {
-        held.delete(next++);
+      for (let frame = frames.get(next); frame !== undefined; frame = frames.get(next)) {
+        frames.delete(next++);
         ready.push(frame);
       }
       return ready;
     },
-    jump({ text, frame, fence: said }) {
-      const first = Math.min(...held.keys());
+    skipTo({ text, frame, fence: said }) {
+      const first = Math.min(...frames.keys());
       if (frame <= next || frame < first) return false;
-      goOnFrom({ n: frame - 1, fence: said, type: 'resumed', text });
+      continueFrom({ n: frame - 1, fence: said, type: 'resumed', text });
       return true;
     },
     get next() {
       return next;
     },
     get waiting() {
-      return held.size;
+      return frames.size;
     },
   };
 }

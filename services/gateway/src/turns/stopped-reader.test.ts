@@ -20,7 +20,7 @@ function askAndStop({ gateway }: TestTurns): Socket {
   return socket;
 }
 
-test('a stream whose reader stops is cut and its turn cancelled; streams and sockets of others go on', { timeout: 60_000 }, async () => {
+test('closes a stream that is not read and cancels its turn without affecting other clients', { timeout: 60_000 }, async () => {
   const left = new AbortController();
   let said = 0;
   /** Says as much as it may until nobody listens. */

@@ -5,7 +5,7 @@ import { ServiceError, sessions, subjects, TURNS_LOG, type ErrorCode, type TurnF
 import { mintId } from '@switchyard/security';
 import { silentLogger } from '@switchyard/telemetry';
 import { RESULT, type FrameBody } from './turns.fixture.ts';
-import { unfollowed } from './turn-errors.ts';
+import { createNotFollowedError } from './turn-errors.ts';
 import { openTurnReader, type TurnReader, type TurnStatus } from './turn-reader.ts';
 
 type Heard = { frames: TurnFrame[]; lost?: ServiceError };
@@ -37,7 +37,14 @@ async function scene(): Promise<Scene> {
     away: 0,
     say: (n, body) => owner.publish(subjects.turn(turnId), Buffer.from(JSON.stringify({ n, ...body }))),
     reader: (silenceMs) =>
-      openTurnReader({ bus, turnId, repeatable: false, keptMs: 1, patienceMs: 200, ...(silenceMs === undefined ? {} : { silenceMs }) }),
+      openTurnReader({
+        bus,
+        turnId,
+        repeatable: false,
+        storeIntervalMs: 1,
+        outageTimeoutMs: 200,
+        ...(silenceMs === undefined ? {} : { silenceMs }),
+      }),
     async [Symbol.asyncDispose]() {
       await bus.drain();
       await owner.drain();
@@ -74,7 +81,7 @@ const delta = (text: string): FrameBody => ({ type: 'delta', text });
 const done: FrameBody = { type: 'done', result: RESULT };
 const numbers = ({ frames }: Heard): number[] => frames.map(({ n }) => n);
 
-test('frames that came before anybody read are not missed', async () => {
+test('delivers frames that arrived before read', async () => {
   await using s = await scene();
   const reader = s.reader();
   s.say(0, delta('a'));
@@ -85,7 +92,7 @@ test('frames that came before anybody read are not missed', async () => {
   assert.deepEqual(numbers(await heard), [0, 1, 2]);
 });
 
-test('a frame that comes twice or late is heard once, in its place', async () => {
+test('delivers a repeated or late frame once, in order', async () => {
   await using s = await scene();
   const heard = hearAll(s.reader());
   for (const n of [0, 0, 2, 1, 1]) s.say(n, delta(String(n)));
@@ -93,7 +100,7 @@ test('a frame that comes twice or late is heard once, in its place', async () =>
   assert.deepEqual(numbers(await heard), [0, 1, 2, 3]);
 });
 
-test('what was said before the reader listened comes from the log', async () => {
+test('reads frames from before the subscription from the log', async () => {
   await using s = await scene();
   s.say(0, delta('a'));
   s.say(1, delta('b'));
@@ -104,7 +111,7 @@ test('what was said before the reader listened comes from the log', async () => 
   assert.deepEqual(numbers(await heard), [0, 1, 2, 3]);
 });
 
-test('frames arriving while the log is read are neither lost nor repeated', async () => {
+test('neither loses nor repeats frames that arrive while the log is read', async () => {
   await using s = await scene();
   for (let n = 0; n < 50; n++) s.say(n, delta('x'));
   await s.bus.flush();
@@ -117,7 +124,7 @@ test('frames arriving while the log is read are neither lost nor repeated', asyn
   );
 });
 
-test('more frames than may be held are read from the log', async () => {
+test('reads frames above MAX_HELD from the log', async () => {
   await using s = await scene();
   const reader = s.reader();
   const count = 6_000;
@@ -128,7 +135,7 @@ test('more frames than may be held are read from the log', async () => {
   assert.equal((await heard).frames.length, count + 1);
 });
 
-test('a frame that nobody has kept ends the reading with a typed error', async () => {
+test('ends with STREAM_GAP when a frame is lost', async () => {
   await using s = await scene();
   const heard = hearAll(s.reader());
   s.say(0, delta('a'));
@@ -142,14 +149,14 @@ test('a frame that nobody has kept ends the reading with a typed error', async (
   assert.equal(lost.details.reason, 'STREAM_GAP');
 });
 
-test('a turn that ended out of hearing is told from what its owner says', async () => {
+test('delivers the result of an ended turn from its status', async () => {
   await using s = await scene();
   s.status = { ...s.status, state: 'done', lastFrame: 9, result: RESULT };
   const { frames } = await hearAll(s.reader(), s.status);
   assert.deepEqual(frames, [{ n: 9, type: 'done', result: RESULT }]);
 });
 
-test('a turn whose last frames nobody has is told with all that it said, and then its end', async () => {
+test('delivers the stored text and the result when the last frames are lost', async () => {
   await using s = await scene();
   const reader = s.reader(30);
   const all = hearAll(reader);
@@ -168,7 +175,7 @@ test('a turn whose last frames nobody has is told with all that it said, and the
   assert.equal(frames[1]?.type === 'resumed' && frames[1].text, 'all of it');
 });
 
-test('a turn of which nothing is missing is told its end alone', async () => {
+test('delivers only the result when no frame is missing', async () => {
   await using s = await scene();
   const reader = s.reader(30);
   const all = hearAll(reader);
@@ -178,14 +185,14 @@ test('a turn of which nothing is missing is told its end alone', async () => {
   assert.deepEqual(numbers(await all), [0, 1]);
 });
 
-test('a failed turn that left no frames ends with its failure', async () => {
+test('delivers the failure of a turn without frames', async () => {
   await using s = await scene();
   const error = { code: 'UNAVAILABLE', message: 'The process stopped.' } as const;
   const { frames } = await hearAll(s.reader(), { ...s.status, state: 'failed', lastFrame: 4, failure: error });
   assert.deepEqual(frames, [{ n: 4, type: 'error', error }]);
 });
 
-test('silence: a turn that waits is waited for, a running one is given up', async () => {
+test('on silence waits for a queued turn and gives up a running turn', async () => {
   await using s = await scene();
   s.status = { ...s.status, state: 'queued' };
   const heard = hearAll(s.reader(5));
@@ -198,7 +205,7 @@ test('silence: a turn that waits is waited for, a running one is given up', asyn
   assert.equal(lost.retryable, false, 'asking again would ask twice');
 });
 
-test('silence: a turn that another one has heard says nothing until its end, and is waited for', async () => {
+test('on silence waits for a turn merged into another turn', async () => {
   await using s = await scene();
   s.status = { ...s.status, state: 'running', heardBy: mintId('turn') };
   const heard = hearAll(s.reader(5));
@@ -210,7 +217,7 @@ test('silence: a turn that another one has heard says nothing until its end, and
   assert.deepEqual(numbers(await heard), [0, 1]);
 });
 
-test('silence: an end whose frame was lost is found', async () => {
+test('on silence finds the result whose frame was lost', async () => {
   await using s = await scene();
   const heard = hearAll(s.reader(5));
   s.say(0, delta('a'));
@@ -218,7 +225,7 @@ test('silence: an end whose frame was lost is found', async () => {
   assert.deepEqual((await heard).frames.at(-1), { n: 1, type: 'done', result: RESULT });
 });
 
-test('who knows of the turn may be away for a while, and not for ever', async () => {
+test('retries while the sessions service is unavailable, up to patienceMs', async () => {
   await using s = await scene();
   s.away = 3;
   const heard = hearAll(s.reader(5));
@@ -230,7 +237,7 @@ test('who knows of the turn may be away for a while, and not for ever', async ()
   assert.equal((await hearAll(s.reader(5))).lost?.code, 'UNAVAILABLE');
 });
 
-test('what was not heard of a turn that has ended is told before its end', async () => {
+test('delivers missing text of an ended turn before its result', async () => {
   await using s = await scene();
   const soFar = { text: 'all of it', frame: 9, fence: 2 };
   s.status = { ...s.status, state: 'done', lastFrame: 9, result: RESULT, soFar };
@@ -251,15 +258,15 @@ const UNHEARD: readonly [code: ErrorCode, underItsKey: boolean][] = [
 ];
 
 for (const [code, underItsKey] of UNHEARD)
-  test(`a turn that cannot be followed, ${code}: ${underItsKey ? 'under its key it may be asked for again' : 'asking again is of no use'}`, () => {
+  test(`a turn that cannot be followed, ${code}: ${underItsKey ? 'retryable with its key' : 'not retryable'}`, () => {
     const turnId = mintId('turn');
     for (const repeatable of [true, false]) {
-      const { details, ...error } = unfollowed(new ServiceError(code, 'why'), { turnId, repeatable });
+      const { details, ...error } = createNotFollowedError(new ServiceError(code, 'why'), { turnId, repeatable });
       assert.deepEqual([error.code, details.turnId, details.retryable], [code, turnId, repeatable && underItsKey]);
     }
   });
 
-test('a closed reader hears nothing more', async () => {
+test('delivers nothing after close', async () => {
   await using s = await scene();
   const reader = s.reader();
   const heard: number[] = [];
@@ -274,7 +281,7 @@ test('a closed reader hears nothing more', async () => {
   assert.deepEqual(heard, [0]);
 });
 
-test('an answer that is too long for a frame is told from the turn’s document, after what was said before', async () => {
+test('delivers a result too long for a frame from the turn document', async () => {
   await using s = await scene();
   const reader = s.reader();
   const result = { ...RESULT, response: 'x'.repeat(100_000) };
@@ -289,7 +296,7 @@ test('an answer that is too long for a frame is told from the turn’s document,
   assert.deepEqual([numbers({ frames }), s.asked], [[0, 1, 2], 1]);
 });
 
-test('who closes while the end is asked for hears nothing more', async () => {
+test('delivers nothing when closed while the result is requested', async () => {
   await using s = await scene();
   const reader = s.reader();
   s.status = { ...s.status, state: 'done', lastFrame: 1, result: RESULT };

@@ -1,7 +1,7 @@
 import type { Bus, CallOptions } from '@switchyard/bus';
 import { ServiceError, TURNS_LOG, type Params } from '@switchyard/contracts';
 import { mintId } from '@switchyard/security';
-import { unfollowed } from './turn-errors.ts';
+import { createNotFollowedError } from './turn-errors.ts';
 import { openTurnReader, type TurnReader, type TurnStatus } from './turn-reader.ts';
 
 /** What a chat route asks of an agent; the route adds the id of the turn. */
@@ -23,45 +23,45 @@ export interface StartedTurn {
  */
 export async function startTurn(bus: Bus, chat: ChatRequest & { turnId?: string }, options: CallOptions): Promise<StartedTurn> {
   await bus.log(TURNS_LOG); // frames are kept from the first on only if there is a log to keep them
-  const { turnId: minted = mintId('turn') } = chat;
+  const { turnId: newTurnId = mintId('turn') } = chat;
   const repeatable = chat.idempotencyKey !== undefined;
-  const reader = openTurnReader({ bus, turnId: minted, repeatable });
+  const reader = openTurnReader({ bus, turnId: newTurnId, repeatable });
   try {
-    const { turnId } = await bus.call('turns.start', { ...chat, turnId: minted }, options);
-    if (turnId === minted) return { turnId, reader, repeatable, earlier: undefined };
+    const { turnId } = await bus.call('turns.start', { ...chat, turnId: newTurnId }, options);
+    if (turnId === newTurnId) return { turnId, reader, repeatable, earlier: undefined };
     reader.close();
-    return await joinTurn(bus, turnId, options);
+    return await followTurn(bus, turnId, options);
   } catch (error) {
     reader.close();
-    throw repeatable ? error : ofStart(error, minted);
+    throw repeatable ? error : markNotRetryable(error, newTurnId);
   }
 }
 
 /** The client that asks again asks for another turn: it must not, where this one may have been accepted. */
-function ofStart(error: unknown, turnId: string): unknown {
+function markNotRetryable(error: unknown, turnId: string): unknown {
   const accepted = error instanceof ServiceError && error.details['mayHaveRun'] === true;
-  return accepted ? unfollowed(error, { turnId, repeatable: false }) : error;
+  return accepted ? createNotFollowedError(error, { turnId, repeatable: false }) : error;
 }
 
 /** Asks once more for a turn, under the id that its client was told before anybody knew whether it is accepted: it is one turn. */
-export async function askAgain(bus: Bus, asked: Params<'turns.start'>, options: CallOptions): Promise<StartedTurn> {
+export async function restartTurn(bus: Bus, params: Params<'turns.start'>, options: CallOptions): Promise<StartedTurn> {
   await bus.log(TURNS_LOG);
-  let { turnId } = asked;
-  let refused: unknown;
+  let { turnId } = params;
+  let startError: unknown;
   try {
-    ({ turnId } = await bus.call('turns.start', asked, options));
+    ({ turnId } = await bus.call('turns.start', params, options));
   } catch (error) {
-    refused = error;
+    startError = error;
   }
   try {
-    return await joinTurn(bus, turnId, options);
+    return await followTurn(bus, turnId, options);
   } catch (error) {
-    throw refused ?? error;
+    throw startError ?? error;
   }
 }
 
 /** Follows a turn that began earlier; NOT_FOUND unless it is the client's own. */
-export async function joinTurn(bus: Bus, turnId: string, options: CallOptions): Promise<StartedTurn & { earlier: TurnStatus }> {
+export async function followTurn(bus: Bus, turnId: string, options: CallOptions): Promise<StartedTurn & { earlier: TurnStatus }> {
   const repeatable = true;
   const reader = openTurnReader({ bus, turnId, repeatable });
   try {

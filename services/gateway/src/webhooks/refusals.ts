@@ -1,5 +1,5 @@
 import { ServiceError, type ErrorCode } from '@switchyard/contracts';
-import { BODY_TOO_LARGE, INTERNAL, knownRefusal, RefusalError, type Refusal } from '../request/refusal.ts';
+import { BODY_TOO_LARGE, INTERNAL, findRefusal, RefusalError, type Refusal } from '../request/refusal.ts';
 
 /** The scheduler wakes agents, and nothing serves it. */
 export const NO_WAKING: Refusal = {
@@ -26,7 +26,7 @@ const RETRY_MS = 1_000;
 /** An error as senders are told it: one sentence, and never what is configured here. */
 export function hookRefusal(error: unknown): Refusal {
   if (error instanceof RefusalError) return { ...(error.refusal === BODY_TOO_LARGE ? TOO_LARGE : error.refusal), bare: true };
-  const known = knownRefusal(error);
+  const known = findRefusal(error);
   if (known === undefined || !(error instanceof ServiceError) || !LATER.has(error.code)) return { ...INTERNAL, bare: true };
   return { retryAfterMs: RETRY_MS, ...known, message: 'The webhook cannot be kept now; send it again', bare: true };
 }

@@ -4,11 +4,11 @@ import { readBody } from '../request/request-body.ts';
 
 /** Reads bodies of senders who have no token: what one address makes us hold before it has ended is bounded by itself. */
 export function createSenders(settings: Settings<'webhooks'>, addressOf: (request: IncomingMessage) => string): typeof read {
-  const senders = new Map<string, { unfinished: number; requests: number }>();
+  const senders = new Map<string, { incompleteBytes: number; requests: number }>();
 
   function read(payload: IncomingMessage, done: (error: Error | null, body?: Buffer) => void): void {
     const address = addressOf(payload);
-    const caller = senders.get(address) ?? { unfinished: 0, requests: 0 };
+    const caller = senders.get(address) ?? { incompleteBytes: 0, requests: 0 };
     senders.set(address, caller);
     caller.requests += 1;
     readBody(payload, { limit: settings.current.webhooks.maxBodyBytes, caller }, (error, body) => {

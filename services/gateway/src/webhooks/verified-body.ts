@@ -1,7 +1,7 @@
 import { describeIssues, validate } from '@switchyard/contracts';
 import { parseBody } from '../request/request-body.ts';
 import { RefusalError } from '../request/refusal.ts';
-import type { HookKeys } from '../auth/webhook-keys.ts';
+import type { WebhookKeys } from '../auth/webhook-keys.ts';
 import { digest, hasPath, hasSource, type Hooks, type Mapping } from './mappings.ts';
 import { verify, type Check, type Signed, type Verdict } from './signature.ts';
 import { STRICT_PATH, StrictPayload, unmapped } from './strict-body.ts';
@@ -9,7 +9,7 @@ import { STRICT_PATH, StrictPayload, unmapped } from './strict-body.ts';
 /** A request, and what it is held against. */
 export interface Arrival {
   hooks: Hooks;
-  keys: HookKeys;
+  keys: WebhookKeys;
   /** What stands in the address behind the base path, in its normal form. */
   path: string;
   signed: Signed;
@@ -63,7 +63,7 @@ type Judge = (check: Check | undefined) => Promise<Verdict>;
 function createJudge({ keys, signed, open }: Arrival): Judge {
   const verdicts = new Map<Check | undefined, Promise<Verdict>>();
   const judged = async (check: Check | undefined): Promise<Verdict> => {
-    if (check !== undefined) return verify(check, await keys.of(check.key), signed);
+    if (check !== undefined) return verify(check, await keys.resolve(check.key), signed);
     return open ? { delivery: unsigned(signed) } : NOT_OPEN;
   };
   return (check) => {

@@ -13,7 +13,7 @@ import { hookRefusal, NO_DELIVERING, NO_WAKING } from './refusals.ts';
 import { createSenders } from './sender-budgets.ts';
 import { STRICT_PATH, StrictPayload } from './strict-body.ts';
 import { NOT_FOUND, refuse, RefusalError } from '../request/refusal.ts';
-import { callOptions } from '../request/trace.ts';
+import { createCallOptions } from '../request/trace.ts';
 
 const REFUSALS = [401, 403, 404, 429, 500, 503];
 
@@ -43,7 +43,7 @@ export function registerWebhooks(app: FastifyInstance, edge: Edge): void {
   const { settings } = edge;
   const paths = createHookPaths(settings);
   const hooks = followHooks(edge);
-  const read = createSenders(settings, (request) => edge.addressOf(request));
+  const read = createSenders(settings, (request) => edge.getClientAddress(request));
 
   /** Looked at before a body is read: what is switched off is not there. */
   const mounted = (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
@@ -58,7 +58,7 @@ export function registerWebhooks(app: FastifyInstance, edge: Edge): void {
     const { '*': path = STRICT_PATH } = request.params as { '*'?: string };
     const arrival: Arrival = {
       hooks: hooks(),
-      keys: edge.hookKeys,
+      keys: edge.webhookKeys,
       path: normalPath(path),
       signed: { headers: request.headers, body: bodyOf(request), now: Date.now() },
       open: mayBeUnsigned(settings.current),
@@ -97,7 +97,7 @@ async function keep(
   const query = request.query as Record<string, unknown>;
   const given = { payload, headers: shownHeaders(request.headers, settings.current.webhooks), query, path, now: new Date().toISOString() };
   const turn = { mapping, given, otherwise, key, tenant: settings.current.tenantId };
-  const { repeated } = await startHookTurn(bus, turn, callOptions(request));
+  const { repeated } = await startHookTurn(bus, turn, createCallOptions(request));
   if (repeated) reply.header('idempotency-replayed', 'true');
   reply.header('cache-control', 'no-store');
 }

@@ -22,7 +22,7 @@ function audience(count: number): {
 /** The text of everything that was sent to one connection. */
 const read = (calls: readonly (readonly Uint8Array[])[]): string[] => calls.flat().map((message) => Buffer.from(message).toString());
 
-test('what comes in one turn is one write to each, of the same bytes', async () => {
+test('sends the messages of one turn in one call per connection', async () => {
   const { all, written, write } = audience(3);
   const broadcast = createBroadcast(write);
   for (let n = 0; n < 100; n++) broadcast.send('news', Buffer.from(`{"n":${n}}`), () => all);
@@ -36,7 +36,7 @@ test('what comes in one turn is one write to each, of the same bytes', async () 
   );
 });
 
-test('topics are told in the order in which they came', async () => {
+test('keeps the order of messages across topics', async () => {
   const { all, written, write } = audience(2);
   const broadcast = createBroadcast(write);
   const [one] = all as [Connection];
@@ -54,7 +54,7 @@ test('topics are told in the order in which they came', async () => {
   ]);
 });
 
-test('others get their turn of the event loop while very many are told', async () => {
+test('yields to the event loop between slices of connections', async () => {
   const { all, written, write } = audience(2_000);
   const broadcast = createBroadcast(write);
   broadcast.send('news', Buffer.from('first'), () => all);
@@ -66,7 +66,7 @@ test('others get their turn of the event loop while very many are told', async (
   for (const frames of written.values()) assert.deepEqual(read(frames), ['first', 'second']);
 });
 
-test('more than can be written is refused, and not held', async () => {
+test('refuses messages above the waiting limit', async () => {
   const { all, written, write } = audience(1);
   const broadcast = createBroadcast(write);
   const megabyte = Buffer.alloc(1_000_000, 'x');

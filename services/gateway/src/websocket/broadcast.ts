@@ -1,16 +1,16 @@
 import type { Connection } from './connections.ts';
 
 /** Messages that are sent before other work gets its turn of the event loop. */
-const SLICE = 512;
-/** What one write to a client holds at most; a longer run of messages becomes several. */
-const RUN_BYTES = 256 * 1024;
-/** What may wait to be written to anybody. Whoever reads too little is cut off long before; this is for an edge that writes too little. */
+const MAX_MESSAGES_PER_SLICE = 512;
+/** Bytes of one run of messages. A longer run is split. */
+const MAX_RUN_BYTES = 256 * 1024;
+/** Bytes of messages waiting to be sent, for a gateway that sends too slowly. Slow clients are closed long before. */
 const MAX_WAITING_BYTES = 32 * 1024 * 1024;
 
 export interface Broadcast {
   /**
-   * Sends a message to whoever `receivers` says when it is its turn. Messages of all topics arrive in the order in which they were
-   * sent. False when too much waits already: then it is sent to nobody.
+   * Queues a message for the connections that `receivers` returns when the message is sent. Messages of all topics keep their order.
+   * Returns false when too many bytes are waiting; the message is not sent then.
    */
   send(topic: string, message: Uint8Array, receivers: () => Iterable<Connection>): boolean;
 }
@@ -24,24 +24,24 @@ interface Run {
 }
 
 /**
- * Tells many connections the same. Each gets everything that came since it was last written to in one write: a write to a socket
- * costs a thousand times what another frame in it costs, so the more there is to tell, the less each message costs.
+ * Sends messages to many connections. Each connection gets all messages of a run in one socket write, because a write costs a thousand
+ * times as much as another frame in it.
  */
 export function createBroadcast(sendAll: (connection: Connection, messages: readonly Uint8Array[]) => void): Broadcast {
   const runs: Run[] = [];
   let waitingBytes = 0;
   let current: { receivers: Iterator<Connection>; messages: readonly Uint8Array[] } | undefined;
 
-  function begin(): void {
+  function startNextRun(): void {
     const run = runs.shift();
     if (run === undefined) return;
     waitingBytes -= run.bytes;
     current = { receivers: run.receivers()[Symbol.iterator](), messages: run.messages };
   }
 
-  function slice(): void {
-    for (let sent = 0; sent < SLICE;) {
-      if (current === undefined) begin();
+  function sendSlice(): void {
+    for (let sent = 0; sent < MAX_MESSAGES_PER_SLICE;) {
+      if (current === undefined) startNextRun();
       if (current === undefined) return;
       const { value, done } = current.receivers.next();
       if (done) current = undefined;
@@ -50,7 +50,7 @@ export function createBroadcast(sendAll: (connection: Connection, messages: read
         sent += current.messages.length;
       }
     }
-    setImmediate(slice);
+    setImmediate(sendSlice);
   }
 
   return {
@@ -59,11 +59,11 @@ export function createBroadcast(sendAll: (connection: Connection, messages: read
       const idle = runs.length === 0 && current === undefined;
       waitingBytes += message.length;
       const last = runs.at(-1);
-      if (last?.topic === topic && last.bytes < RUN_BYTES) {
+      if (last?.topic === topic && last.bytes < MAX_RUN_BYTES) {
         last.messages.push(message);
         last.bytes += message.length;
       } else runs.push({ topic, receivers, messages: [message], bytes: message.length });
-      if (idle) setImmediate(slice);
+      if (idle) setImmediate(sendSlice);
       return true;
     },
   };

@@ -1,58 +1,58 @@
 import type { Duplex } from 'node:stream';
 import { WebSocket } from 'ws';
-import { type Answer, answerBytes } from '../http/payload.ts';
+import { type Payload, payloadBytes } from '../http/payload.ts';
 import type { Cancel } from '../rpc/call-context.ts';
 import { createGauge } from '../auth/rate-limits.ts';
 import type { Caller } from '../request/caller.ts';
-import { framesDone } from './incomplete-frames.ts';
+import { releaseFrameBytes } from './incomplete-frames.ts';
 
-/** One open WebSocket. Ten thousand of them idle on one edge, so nothing here has a timer or a buffer of its own. */
+/** An open WebSocket. A gateway holds ten thousand idle ones, so a connection has no timer or buffer of its own. */
 export interface Connection {
   readonly socket: WebSocket;
   /** The stream below the WebSocket. */
   readonly stream: Duplex;
-  /** No message to us is longer, in bytes. */
-  readonly largest: number;
+  /** The maximum size of an incoming message, in bytes. */
+  readonly maxPayload: number;
   readonly caller: Caller;
   readonly address: string;
   readonly traceparent: string | undefined;
-  /** Calls that wait for their answer. */
+  /** Running calls. */
   pending: Set<Cancel> | undefined;
-  /** Bytes that came and are no message yet. */
-  held: number;
-  /** Messages answered with a refusal of the transport. */
+  /** Received bytes of an incomplete message. */
+  incompleteBytes: number;
+  /** Messages refused by the transport. */
   rejected: number;
   unansweredPings: number;
   corked: boolean;
   paused: boolean;
 }
 
-/** Above this a client that does not read is cut off. */
+/** A connection with more unsent bytes is closed. */
 const MAX_BACKLOG_BYTES = 4 * 1024 * 1024;
-/** Above this a client that asks faster than it reads is not read from, and gets no heartbeats. */
+/** A connection with more unsent bytes is not read and gets no heartbeats. */
 export const PAUSE_BACKLOG_BYTES = 1024 * 1024;
-const MAX_PENDING = 1_024;
+const MAX_PENDING_CALLS = 1_024;
 
-const TEXT = { binary: false } as const;
-const SLOW_READER = 1013;
+const TEXT_FRAME = { binary: false } as const;
+const CLOSE_TRY_AGAIN_LATER = 1013;
 
-/** All connections of this replica. */
+/** The connections of this replica. */
 export interface Connections {
   readonly all: ReadonlySet<Connection>;
-  add(from: Pick<Connection, 'socket' | 'stream' | 'largest' | 'caller' | 'address' | 'traceparent'>): Connection;
+  add(from: Pick<Connection, 'socket' | 'stream' | 'maxPayload' | 'caller' | 'address' | 'traceparent'>): Connection;
   remove(connection: Connection): void;
-  /** Writes at the end of this turn of the event loop, together with whatever else goes to the same client. */
-  send(connection: Connection, data: Answer): void;
-  /** The same for several messages, which many connections may share. */
+  /** Sends a message. All messages of one event-loop turn leave in one write per client. */
+  send(connection: Connection, data: Payload): void;
+  /** Sends several messages, whose buffers may be shared by many connections. */
   sendAll(connection: Connection, messages: readonly Uint8Array[]): void;
-  /** Stops reading from a client that has too much outstanding, until it has less. */
+  /** Pauses reading while the client has too many running calls or unsent bytes. */
   regulate(connection: Connection): void;
   byClient(client: Caller): ReadonlySet<Connection> | undefined;
-  ofAddress(address: string): number;
+  countByAddress(address: string): number;
 }
 
 export interface ConnectionsOptions {
-  /** The first connection of a client came, or its last one left. */
+  /** Called when the first connection of a client opens or the last one closes. */
   onClient: (client: Caller, present: boolean) => void;
 }
 
@@ -62,31 +62,31 @@ export function createConnections({ onClient }: ConnectionsOptions): Connections
   const addresses = createGauge();
   const uncork = createCork();
 
-  /** Whether a client takes more; one that reads too little is told goodbye. */
-  function takes({ socket }: Connection): boolean {
+  /** Whether a connection can be sent to. A client that reads too slowly is closed. */
+  function canReceive({ socket }: Connection): boolean {
     if (socket.readyState !== WebSocket.OPEN) return false;
     if (socket.bufferedAmount <= MAX_BACKLOG_BYTES) return true;
-    socket.close(SLOW_READER, 'Too slow');
+    socket.close(CLOSE_TRY_AGAIN_LATER, 'Too slow');
     return false;
   }
 
-  function send(connection: Connection, data: Answer): void {
-    if (!takes(connection)) return;
+  function send(connection: Connection, data: Payload): void {
+    if (!canReceive(connection)) return;
     uncork(connection);
-    connection.socket.send(answerBytes(data), TEXT);
+    connection.socket.send(payloadBytes(data), TEXT_FRAME);
     regulate(connection);
   }
 
   function sendAll(connection: Connection, messages: readonly Uint8Array[]): void {
-    if (!takes(connection)) return;
+    if (!canReceive(connection)) return;
     uncork(connection);
-    for (const message of messages) connection.socket.send(message, TEXT);
+    for (const message of messages) connection.socket.send(message, TEXT_FRAME);
     regulate(connection);
   }
 
   function regulate(connection: Connection): void {
     const { socket, pending } = connection;
-    const pause = (pending?.size ?? 0) >= MAX_PENDING || socket.bufferedAmount > PAUSE_BACKLOG_BYTES;
+    const pause = (pending?.size ?? 0) >= MAX_PENDING_CALLS || socket.bufferedAmount > PAUSE_BACKLOG_BYTES;
     if (pause === connection.paused) return;
     connection.paused = pause;
     if (pause) socket.pause();
@@ -99,11 +99,11 @@ export function createConnections({ onClient }: ConnectionsOptions): Connections
     sendAll,
     regulate,
     byClient: ({ key }) => clients.get(key),
-    ofAddress: (address) => addresses.count(address),
+    countByAddress: (address) => addresses.count(address),
     add(from) {
       const connection = {
         ...from,
-        held: 0,
+        incompleteBytes: 0,
         pending: undefined,
         rejected: 0,
         unansweredPings: 0,
@@ -123,7 +123,7 @@ export function createConnections({ onClient }: ConnectionsOptions): Connections
     },
     remove(connection) {
       if (!all.delete(connection)) return;
-      framesDone(connection);
+      releaseFrameBytes(connection);
       const { caller } = connection;
       addresses.remove(connection.address);
       const siblings = clients.get(caller.key);
@@ -138,7 +138,7 @@ export function createConnections({ onClient }: ConnectionsOptions): Connections
   };
 }
 
-/** Holds back what is written to a stream until the turn ends: one system call per client and turn, however many answers. */
+/** Corks a stream until the end of the event-loop turn, so that a client gets one system call per turn. */
 function createCork(): (connection: Connection) => void {
   let corked: Connection[] = [];
   function release(): void {

@@ -6,8 +6,8 @@ import { createConnections, type Connection, type Connections } from './connecti
 import type { Tokens } from '../auth/tokens.ts';
 import type { Caller } from '../request/caller.ts';
 
-/** How long lost notifications are counted before the log says how many. */
-const LOST_MS = 1_000;
+/** Interval at which lost notifications are logged. */
+const LOST_REPORT_INTERVAL_MS = 1_000;
 
 interface FanOutDeps {
   bus: Bus;
@@ -15,16 +15,13 @@ interface FanOutDeps {
   log: Logger;
 }
 
-/**
- * The connections of this replica, and the notifications that services send to them. What is published is the whole JSON-RPC
- * message, the same bytes for every client.
- */
+/** Opens the connections of this replica and sends them the notifications of services. Services publish whole JSON-RPC messages. */
 export function openFanOut({ bus, tokens, log }: FanOutDeps): { connections: Connections } & Disposable {
   let lost = 0;
   const subscriptions = new Map<string, Subscription>();
   const connections = createConnections({ onClient });
   const broadcast = createBroadcast((connection, messages) => {
-    if (tokens.valid(connection.caller)) connections.sendAll(connection, messages);
+    if (tokens.isValid(connection.caller)) connections.sendAll(connection, messages);
   });
 
   function onClient(client: Caller, present: boolean): void {
@@ -39,9 +36,11 @@ export function openFanOut({ bus, tokens, log }: FanOutDeps): { connections: Con
     subscriptions.set(key, subscription);
   }
 
-  const everybody = bus.subscribe(subjects.notifyEverybody, ({ subject, data }) => send(subject, data, () => hearersOf(subject)));
+  const broadcastSubscription = bus.subscribe(subjects.notifyEverybody, ({ subject, data }) =>
+    send(subject, data, () => listReceivers(subject)),
+  );
 
-  function* hearersOf(subject: string): Iterable<Connection> {
+  function* listReceivers(subject: string): Iterable<Connection> {
     for (const connection of connections.all) {
       const { may, principal } = connection.caller;
       if (may.rpc && subjects.notifyAll(principal.tenant) === subject) yield connection;
@@ -50,18 +49,18 @@ export function openFanOut({ bus, tokens, log }: FanOutDeps): { connections: Con
 
   function send(subject: string, data: Uint8Array, receivers: () => Iterable<Connection>): void {
     if (broadcast.send(subject, data, receivers)) return;
-    if (lost++ === 0) setTimeout(reportLost, LOST_MS).unref();
+    if (lost++ === 0) setTimeout(reportLost, LOST_REPORT_INTERVAL_MS).unref();
   }
 
   function reportLost(): void {
-    log.warn({ lost }, 'notifications were sent to nobody: more came than can be written');
+    log.warn({ lost }, 'dropped notifications because too many bytes were waiting to be sent');
     lost = 0;
   }
 
   return {
     connections,
     [Symbol.dispose]() {
-      everybody.unsubscribe();
+      broadcastSubscription.unsubscribe();
       for (const subscription of subscriptions.values()) subscription.unsubscribe();
       subscriptions.clear();
     },

@@ -2,32 +2,32 @@ import type { Settings } from '@switchyard/service-kit';
 import { WebSocket } from 'ws';
 import { PAUSE_BACKLOG_BYTES, type Connection, type Connections } from './connections.ts';
 
-const PING_EVERY_MS = 30_000;
+const PING_INTERVAL_MS = 30_000;
 const MAX_UNANSWERED_PINGS = 2;
-/** Connections served before others get their turn of the event loop. */
-const SLICE = 512;
+/** Connections processed before yielding to the event loop. */
+const CONNECTIONS_PER_SLICE = 512;
 
 export interface HeartbeatOptions {
   settings: Settings<'gateway'>;
   connections: Connections;
-  pingEveryMs?: number;
+  pingIntervalMs?: number;
 }
 
-/** The timers of all connections: the heartbeat that clients see, and the ping that finds those that are gone. */
-export function startHeartbeat({ settings, connections, pingEveryMs = PING_EVERY_MS }: HeartbeatOptions): Disposable {
+/** Starts the timers of all connections: heartbeat notifications, and pings that detect dead peers. */
+export function startHeartbeat({ settings, connections, pingIntervalMs: pingEveryMs = PING_INTERVAL_MS }: HeartbeatOptions): Disposable {
   const pings = setInterval(() => forEach(connections.all, ping), pingEveryMs).unref();
-  let every = 0;
+  let intervalMs = 0;
   let heartbeats: NodeJS.Timeout | undefined;
 
   function schedule(): void {
     const { wsHeartbeatMs } = settings.current.gateway;
-    if (wsHeartbeatMs === every) return;
-    every = wsHeartbeatMs;
+    if (wsHeartbeatMs === intervalMs) return;
+    intervalMs = wsHeartbeatMs;
     clearInterval(heartbeats);
-    heartbeats = every === 0 ? undefined : setInterval(beat, every).unref();
+    heartbeats = intervalMs === 0 ? undefined : setInterval(sendHeartbeats, intervalMs).unref();
   }
 
-  function beat(): void {
+  function sendHeartbeats(): void {
     const heartbeat = [Buffer.from(`{"jsonrpc":"2.0","method":"heartbeat","params":{"ts":${Date.now()}}}`)];
     forEach(connections.all, (connection) => {
       if (connection.socket.bufferedAmount < PAUSE_BACKLOG_BYTES) connections.sendAll(connection, heartbeat);
@@ -45,22 +45,22 @@ export function startHeartbeat({ settings, connections, pingEveryMs = PING_EVERY
   };
 }
 
-/** No ping while we do not read from the client, since we could not see its answer. One that does not read is taken as silent. */
+/** Skips a paused connection, whose pong would not be read. A backlogged connection counts as not answering. */
 function ping(connection: Connection): void {
   const { socket } = connection;
-  const stuck = socket.bufferedAmount > PAUSE_BACKLOG_BYTES;
-  if (connection.paused && !stuck) return;
+  const isBacklogged = socket.bufferedAmount > PAUSE_BACKLOG_BYTES;
+  if (connection.paused && !isBacklogged) return;
   if (connection.unansweredPings++ >= MAX_UNANSWERED_PINGS) socket.terminate();
-  else if (!stuck && socket.readyState === WebSocket.OPEN) socket.ping();
+  else if (!isBacklogged && socket.readyState === WebSocket.OPEN) socket.ping();
 }
 
-function forEach(connections: ReadonlySet<Connection>, act: (connection: Connection) => void): void {
+function forEach(connections: ReadonlySet<Connection>, visit: (connection: Connection) => void): void {
   const left = connections.values();
   function slice(): void {
-    for (let served = 0; served < SLICE; served++) {
+    for (let served = 0; served < CONNECTIONS_PER_SLICE; served++) {
       const { value, done } = left.next();
       if (done) return;
-      act(value);
+      visit(value);
     }
     setImmediate(slice);
   }

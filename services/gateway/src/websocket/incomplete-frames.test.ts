@@ -5,11 +5,11 @@ import { setImmediate } from 'node:timers/promises';
 import type { WebSocket } from 'ws';
 import type { Caller } from '../request/caller.ts';
 import { SECRETS, startTestGateway, type TestGateway } from '../gateway.fixture.ts';
-import { controlFrame, frameBytes, framesDone } from './incomplete-frames.ts';
+import { releaseControlFrame, addFrameBytes, releaseFrameBytes } from './incomplete-frames.ts';
 
 const ping = (id: unknown): string => JSON.stringify({ jsonrpc: '2.0', method: 'system.ping', id });
 
-test('a message that is begun and not finished counts against its client over all connections, who is cut off when it is too much', async () => {
+test('closes a connection when the incomplete messages of its client exceed the limit', async () => {
   await using gateway = await startTestGateway();
   const part = Buffer.alloc(2_000_000, 'x');
   const begun = await Promise.all(Array.from({ length: 20 }, () => gateway.connect(SECRETS.rpc)));
@@ -23,7 +23,7 @@ test('a message that is begun and not finished counts against its client over al
   for (const { socket } of begun) socket.terminate();
 });
 
-test('a message that is finished is no longer counted, with pings in the middle of it', async () => {
+test('releases the bytes of a completed message with pings inside it', async () => {
   await using gateway = await startTestGateway();
   const { socket, next } = await gateway.connect(SECRETS.rpc);
   for (let n = 0; n < 3; n++) {
@@ -35,7 +35,7 @@ test('a message that is finished is no longer counted, with pings in the middle 
   assert.equal(heldBy(gateway), 0);
 });
 
-test('a ping is part of no message: whoever sends nothing else holds nothing', async () => {
+test('does not count pings as incomplete bytes', async () => {
   await using gateway = await startTestGateway();
   const { socket } = await gateway.connect(SECRETS.rpc);
   for (let n = 0; n < 3; n++) {
@@ -49,16 +49,16 @@ test('a ping is part of no message: whoever sends nothing else holds nothing', a
   assert.equal(heldBy(gateway), 7, 'a byte and its head');
 });
 
-test('a ping that was read together with the end of a message gives back no more than is held', () => {
-  const sender = { socket: {} as WebSocket, caller: { unfinished: 0 } as Caller, held: 0 };
-  frameBytes(sender, 100, 1_000);
-  framesDone(sender);
-  controlFrame(sender, Buffer.from('still there'));
-  assert.deepEqual([sender.held, sender.caller.unfinished], [0, 0]);
+test('a ping after a completed message does not make the count negative', () => {
+  const sender = { socket: {} as WebSocket, caller: { incompleteBytes: 0 } as Caller, incompleteBytes: 0 };
+  addFrameBytes(sender, 100, 1_000);
+  releaseFrameBytes(sender);
+  releaseControlFrame(sender, Buffer.from('still there'));
+  assert.deepEqual([sender.incompleteBytes, sender.caller.incompleteBytes], [0, 0]);
 });
 
 /** What the client holds over all its connections. */
 function heldBy({ gateway }: TestGateway): number | undefined {
   const [connection] = gateway.connections.byClient({ key: 'default.rpc' } as Caller) ?? [];
-  return connection?.caller.unfinished;
+  return connection?.caller.incompleteBytes;
 }

@@ -1,41 +1,38 @@
 import type { WebSocket } from 'ws';
-import { type Caller, changeUnfinished } from '../request/caller.ts';
+import { type Caller, addIncompleteBytes } from '../request/caller.ts';
 
-/** Of a ping or pong: two bytes and a mask. */
-const CONTROL_HEAD_BYTES = 6;
+/** Header of a ping or pong: two bytes and a mask. */
+const CONTROL_HEADER_BYTES = 6;
 const POLICY_VIOLATION = 1008;
 
-/** What a connection must have for its bytes to be counted. */
-interface Sender {
+/** The part of a connection that byte counting needs. */
+interface FrameSource {
   readonly socket: WebSocket;
   readonly caller: Caller;
-  /** Bytes that came and are no message yet. */
-  held: number;
+  /** Received bytes of an incomplete message. */
+  incompleteBytes: number;
 }
 
 /**
- * Bytes came. Until they are a message they count against the budget of the client, over all its connections; who has too much
- * outstanding is cut off. `largest` is what one message may be.
+ * Counts received bytes against the incomplete bytes of the client until they form a message. Closes the connection above the limit.
+ * `maxPayload` is the maximum size of one message.
  */
-export function frameBytes(connection: Sender, bytes: number, largest: number): void {
-  connection.held += bytes;
-  if (changeUnfinished(connection.caller, bytes, largest)) return;
+export function addFrameBytes(connection: FrameSource, bytes: number, maxPayload: number): void {
+  connection.incompleteBytes += bytes;
+  if (addIncompleteBytes(connection.caller, bytes, maxPayload)) return;
   connection.socket.close(POLICY_VIOLATION, 'Too much unfinished');
-  setImmediate(() => connection.socket.terminate()); // whoever sends what it does not finish may not finish the closing either
+  setImmediate(() => connection.socket.terminate()); // the client may not complete the closing handshake either
 }
 
-/**
- * A message is complete, or the connection is over: its bytes no longer count. Bytes of the next message that came in the same
- * read are forgiven with them.
- */
-export function framesDone(connection: Sender): void {
-  changeUnfinished(connection.caller, -connection.held, 0);
-  connection.held = 0;
+/** Releases the bytes of a completed message or closed connection, including bytes of a next message from the same read. */
+export function releaseFrameBytes(connection: FrameSource): void {
+  addIncompleteBytes(connection.caller, -connection.incompleteBytes, 0);
+  connection.incompleteBytes = 0;
 }
 
-/** A ping or pong was part of what came; it may stand between the frames of a message. */
-export function controlFrame(connection: Sender, payload: Buffer): void {
-  const bytes = Math.min(connection.held, payload.length + CONTROL_HEAD_BYTES);
-  changeUnfinished(connection.caller, -bytes, 0);
-  connection.held -= bytes;
+/** Releases the bytes of a ping or pong, which may arrive between the frames of a message. */
+export function releaseControlFrame(connection: FrameSource, payload: Buffer): void {
+  const bytes = Math.min(connection.incompleteBytes, payload.length + CONTROL_HEADER_BYTES);
+  addIncompleteBytes(connection.caller, -bytes, 0);
+  connection.incompleteBytes -= bytes;
 }

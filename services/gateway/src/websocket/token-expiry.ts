@@ -1,20 +1,20 @@
 import type { Tokens } from '../auth/tokens.ts';
 import type { Connections } from './connections.ts';
 
-const LOOK_EVERY_MS = 1_000;
-/** The token is no more: expired, revoked, or given another secret. */
-export const UNAUTHORIZED = 4001;
+const CHECK_INTERVAL_MS = 1_000;
+/** The token has expired or was revoked or rotated. */
+export const CLOSE_UNAUTHORIZED = 4001;
 
-interface Given {
-  tokens: Pick<Tokens, 'ended'>;
+interface TokenExpiryOptions {
+  tokens: Pick<Tokens, 'hasEnded'>;
   connections: Connections;
-  everyMs?: number;
+  intervalMs?: number;
 }
 
-/** Whoever only listens is closed too, a second after the token ended. One timer for all of them. */
-export function closeEnded({ tokens, connections, everyMs = LOOK_EVERY_MS }: Given): Disposable {
+/** Closes idle connections within a second after their token ends. One timer serves all connections. */
+export function closeExpiredConnections({ tokens, connections, intervalMs: everyMs = CHECK_INTERVAL_MS }: TokenExpiryOptions): Disposable {
   const timer = setInterval(() => {
-    for (const { socket, caller } of connections.all) if (tokens.ended(caller)) socket.close(UNAUTHORIZED, 'Unauthorized');
+    for (const { socket, caller } of connections.all) if (tokens.hasEnded(caller)) socket.close(CLOSE_UNAUTHORIZED, 'Unauthorized');
   }, everyMs).unref();
   return { [Symbol.dispose]: () => clearInterval(timer) };
 }

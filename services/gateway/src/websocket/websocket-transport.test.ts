@@ -26,8 +26,8 @@ async function refusedUpgrade(
   return status.finally(() => socket.terminate());
 }
 
-describe('who gets in', () => {
-  test('the token comes in the header or in the query, and the header wins', async () => {
+describe('the upgrade', () => {
+  test('accepts the token in the header or the query, and prefers the header', async () => {
     await using gateway = await startTestGateway();
     assert.equal((await (await gateway.connect(SECRETS.all)).ask(ping(1))).id, 1);
     assert.equal((await (await gateway.connect('', `/ws?token=${SECRETS.all}`)).ask(ping(1))).id, 1);
@@ -35,7 +35,7 @@ describe('who gets in', () => {
     assert.deepEqual(await wrong.closed, { code: 4001, reason: 'Unauthorized' });
   });
 
-  test('without a valid token the upgrade is accepted and closed with 4001', async () => {
+  test('is accepted and closed with 4001 without a valid token', async () => {
     await using gateway = await startTestGateway();
     for (const [token, path] of [
       ['', '/ws'],
@@ -48,7 +48,7 @@ describe('who gets in', () => {
     assert.equal(gateway.gateway.connections.all.size, 0);
   });
 
-  test('an address that keeps failing is refused before the handshake', async () => {
+  test('is refused for an address with too many failures', async () => {
     await using gateway = await startTestGateway({ settings: { authFailures: { maxFailures: 1, windowMs: 60_000 } } });
     await (
       await gateway.connect('wrong')
@@ -57,7 +57,7 @@ describe('who gets in', () => {
     assert.equal((await (await gateway.connect()).ask(ping(1))).id, 1);
   });
 
-  test('another page, another name and another path are refused before the handshake', async () => {
+  test('is refused for a foreign origin, host or path', async () => {
     await using gateway = await startTestGateway();
     const authorization = `Bearer ${SECRETS.all}`;
     assert.equal(await refusedUpgrade(gateway, { headers: { authorization, origin: 'https://evil.example' } }), 403);
@@ -65,14 +65,14 @@ describe('who gets in', () => {
     assert.equal(await refusedUpgrade(gateway, { headers: { authorization }, path: '/elsewhere' }), 404);
   });
 
-  test('who comes back too often is refused before the handshake, by the rate of requests', async () => {
+  test('is refused above the request rate', async () => {
     await using gateway = await startTestGateway({ settings: { rateLimit: { maxRequests: 2, windowMs: 60_000 } } });
     for (let n = 0; n < 2; n++) (await gateway.connect(SECRETS.rpc)).socket.close();
     assert.equal(await refusedUpgrade(gateway, { headers: { authorization: `Bearer ${SECRETS.rpc}` } }), 429);
     assert.equal((await (await gateway.connect(SECRETS.all)).ask(ping(1))).id, 1);
   });
 
-  test('connections are capped for a token and for the replica, and a closed one makes room', async () => {
+  test('is refused above the limits per token and per replica', async () => {
     await using gateway = await startTestGateway({ settings: { maxConnectionsPerToken: 1 } });
     const headers = { authorization: `Bearer ${SECRETS.rpc}` };
     const first = await gateway.connect(SECRETS.rpc);
@@ -86,7 +86,7 @@ describe('who gets in', () => {
     assert.equal((await (await gateway.connect(SECRETS.rpc)).ask(ping(1))).id, 1);
   });
 
-  test('a token that is revoked mid-connection gets no reply, but 4001', async () => {
+  test('closes the connection with 4001 when the token is revoked', async () => {
     await using gateway = await startTestGateway();
     const secret = 'a-secret-that-will-not-live-very-long';
     for (const end of [() => gateway.removeToken('short'), () => gateway.putToken({ id: 'short', secret: `${secret}-2`, ver: 2 })]) {
@@ -102,7 +102,7 @@ describe('who gets in', () => {
     }
   });
 
-  test('a token that expires, or is revoked, closes whoever only listens too', SOON, async () => {
+  test('closes an idle connection when its token expires or is revoked', SOON, async () => {
     await using gateway = await startTestGateway();
     const secrets = ['a-secret-that-expires-while-one-listens', 'a-secret-that-is-revoked-while-one-listens'] as const;
     const expiresAt = Date.now() + 400;
@@ -116,7 +116,7 @@ describe('who gets in', () => {
   });
 });
 
-test('answers arrive in their order, short and long ones, in any script', SOON, async () => {
+test('sends short and long responses of any script in order', SOON, async () => {
   await using gateway = await startTestGateway();
   const client = await gateway.connect();
   const ids = [1, 80, 126, 20_000, 2, 70_000, 60].map((length) => 'ŷ€'.repeat(length));
@@ -124,7 +124,7 @@ test('answers arrive in their order, short and long ones, in any script', SOON, 
   for (const id of ids) assert.equal((await client.next()).id, id);
 });
 
-test('a request that asks for no upgrade is told to', async () => {
+test('returns 426 for a request without an upgrade', async () => {
   await using gateway = await startTestGateway();
   const response = await fetch(`${gateway.url}/ws`, { headers: { authorization: `Bearer ${SECRETS.all}` } });
   assert.deepEqual(
@@ -143,7 +143,7 @@ describe('a message', () => {
     assert.equal((await socket.ask(ping(2))).id, 2);
   });
 
-  test('over the size limit is refused with both sizes, in characters', async () => {
+  test('above the size limit is refused with both sizes, in characters', async () => {
     await using gateway = await startTestGateway();
     const socket = await gateway.connect();
     const { id, error } = await socket.ask(' '.repeat(2_000_000));
@@ -155,14 +155,14 @@ describe('a message', () => {
     assert.equal((await socket.ask(`${message} `)).error?.code, -32600);
   });
 
-  test('far beyond the limit ends the connection', async () => {
+  test('far above the size limit closes the connection', async () => {
     await using gateway = await startTestGateway({ settings: { wsMaxMessageBytes: 1_000 } });
     const socket = await gateway.connect();
     socket.send(' '.repeat(6_000));
     assert.equal((await socket.closed).code, 1009);
   });
 
-  test('over the rate is dropped with an answer; a batch counts as its calls, and a raised rate is in force at once', async () => {
+  test('above the rate is refused; a batch counts as its calls, and a raised rate applies at once', async () => {
     await using gateway = await startTestGateway({ settings: { wsMessageRateLimit: { maxMessages: 4, windowMs: 60_000 } } });
     const socket = await gateway.connect();
     assert.equal(((await socket.ask(`[${ping(1)},${ping(2)},${ping(3)}]`)) as unknown as Answer[]).length, 3);
@@ -175,14 +175,14 @@ describe('a message', () => {
     assert.equal((await socket.ask(ping(6))).id, 6);
   });
 
-  test('that is a batch of more calls than the rate ever allows is told that waiting does not help', async () => {
+  test('that is a batch above the rate is refused as not retryable', async () => {
     await using gateway = await startTestGateway({ settings: { wsMessageRateLimit: { maxMessages: 2, windowMs: 60_000 } } });
     const { error } = await (await gateway.connect()).ask(`[${ping(1)},${ping(2)},${ping(3)}]`);
     assert.deepEqual([error?.code, error?.message], [-32000, 'Message rate limit exceeded']);
     assert.deepEqual([error?.data?.['retryable'], error?.data?.['retryAfterMs']], [false, undefined]);
   });
 
-  test('counts for its client, whichever connection it comes over, and however often the client comes back', async () => {
+  test('counts against the rate of its client over all connections and reconnects', async () => {
     await using gateway = await startTestGateway({ settings: { wsMessageRateLimit: { maxMessages: 2, windowMs: 60_000 } } });
     const first = await gateway.connect(SECRETS.rpc);
     await first.ask(ping(1));
@@ -194,7 +194,7 @@ describe('a message', () => {
     assert.equal((await (await gateway.connect(SECRETS.all)).ask(ping(4))).id, 4, 'another client has its own');
   });
 
-  test('of a token that may call nothing is short', async () => {
+  test('of a token without call scopes has a lower size limit', async () => {
     await using gateway = await startTestGateway();
     const socket = await gateway.connect(SECRETS.mcp);
     assert.equal((await socket.ask(ping(1))).error?.data?.['reason'], 'FORBIDDEN');
@@ -202,7 +202,7 @@ describe('a message', () => {
     assert.match(error?.message ?? '', /maximum 16384/);
   });
 
-  test('is checked for its form before its rate', async () => {
+  test('is checked for binary data before its rate', async () => {
     await using gateway = await startTestGateway({
       settings: { wsMessageRateLimit: { maxMessages: 1, windowMs: 60_000 }, wsMaxMessageBytes: 100 },
     });
@@ -213,14 +213,14 @@ describe('a message', () => {
     assert.equal((await socket.ask(' '.repeat(101))).error?.code, -32000, 'and for its rate before its size');
   });
 
-  test('that is refused a thousand times is the last', async () => {
+  test('closes the connection after a thousand refusals', async () => {
     await using gateway = await startTestGateway({ settings: { wsMessageRateLimit: { maxMessages: 1, windowMs: 60_000 } } });
     const socket = await gateway.connect();
     for (let i = 0; i < 1_002; i++) socket.send('1');
     assert.equal((await socket.closed).code, 1008);
   });
 
-  test('is answered as soon as its own work is done', SOON, async () => {
+  test('is answered as soon as its call completes', SOON, async () => {
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     await using gateway = await startTestGateway({
       handlers: {
@@ -237,7 +237,7 @@ describe('a message', () => {
     assert.equal((await socket.next()).id, 'slow');
   });
 
-  test('of a client that leaves is cancelled', SOON, async () => {
+  test('is cancelled when the client disconnects', SOON, async () => {
     const { promise: started, resolve: start } = Promise.withResolvers<AbortSignal>();
     await using gateway = await startTestGateway({
       handlers: {
@@ -255,7 +255,7 @@ describe('a message', () => {
     if (!signal.aborted) await once(signal, 'abort');
   });
 
-  test('is not read while more than a thousand wait for their answers', async () => {
+  test('is not read while more than a thousand calls are pending', async () => {
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     let running = 0;
     const { promise: full, resolve: fill } = Promise.withResolvers<void>();
@@ -279,13 +279,13 @@ describe('a message', () => {
   });
 });
 
-describe('a peer that is gone', () => {
-  test('is found by unanswered pings, and one that answers is kept', async () => {
+describe('an unresponsive peer', () => {
+  test('is closed after unanswered pings', async () => {
     await using gateway = await startTestGateway();
     const dead = await gateway.connect(SECRETS.rpc);
     const alive = await gateway.connect(SECRETS.all);
     dead.socket.pause(); // reads nothing, so it answers no ping
-    using _heartbeat = startHeartbeat({ settings: gateway.settings, connections: gateway.gateway.connections, pingEveryMs: 20 });
+    using _heartbeat = startHeartbeat({ settings: gateway.settings, connections: gateway.gateway.connections, pingIntervalMs: 20 });
     const { all } = gateway.gateway.connections;
     while (all.size > 1) await once(alive.socket, 'ping');
     assert.deepEqual(
@@ -296,7 +296,7 @@ describe('a peer that is gone', () => {
     dead.socket.terminate();
   });
 
-  test('that asks for much and reads nothing is not read from either', async () => {
+  test('that sends requests and reads no responses is not read', async () => {
     const megabyte = 'x'.repeat(1_000_000);
     let ran = 0;
     await using gateway = await startTestGateway({
@@ -329,7 +329,7 @@ describe('a peer that is gone', () => {
     while (ids.size < asked) ids.add((await greedy.next()).id);
   });
 
-  test('that is told more than it reads is cut off with 1013', async () => {
+  test('that reads too slowly is closed with 1013', async () => {
     await using gateway = await startTestGateway();
     const slow = await gateway.connect();
     const other = await gateway.connect(SECRETS.rpc);

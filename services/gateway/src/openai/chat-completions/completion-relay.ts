@@ -6,7 +6,7 @@ import type { Caller } from '../../request/caller.ts';
 import type { Edge } from '../../http/edge.ts';
 import type { CompletionRequest } from './completion-body.ts';
 import type { CompletionStream } from './completion-stream.ts';
-import { failureError } from '../../turns/turn-errors.ts';
+import { toServiceError } from '../../turns/turn-errors.ts';
 
 const RUN = callables.get('turns.run') as Callable;
 
@@ -45,7 +45,7 @@ function createRelay(begin: () => CompletionStream, refuse: (error: unknown) => 
   }
 
   function hear(frame: TurnFrame): void {
-    if (frame.type === 'error') return fail(failureError(frame.error));
+    if (frame.type === 'error') return fail(toServiceError(frame.error));
     if (frame.type === 'accepted' || frame.type === 'step') return;
     stream ??= begin();
     if (frame.type === 'delta') stream.text(frame.text);

@@ -2,7 +2,7 @@ import type { Bus } from '@switchyard/bus';
 import type { StatelessResult } from '@switchyard/contracts';
 import { mintId } from '@switchyard/security';
 import type { CompletionStream } from './completion-stream.ts';
-import { failureError } from '../../turns/turn-errors.ts';
+import { toServiceError } from '../../turns/turn-errors.ts';
 import type { CompletionRequest } from './completion-body.ts';
 import type { Reader, Run, Step } from './keyed-completion.ts';
 
@@ -18,7 +18,7 @@ export function startRun(bus: Bus, { completion, caller, ids, response }: RunAsk
   const frames = bus.as(caller.principal).stream('turns.run', turn, { ...ids, signal: left.signal });
   return async () => {
     const step = await frames.next();
-    if (!step.done && step.value.type === 'error') throw failureError(step.value.error);
+    if (!step.done && step.value.type === 'error') throw toServiceError(step.value.error);
     return step;
   };
 }

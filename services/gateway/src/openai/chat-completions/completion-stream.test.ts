@@ -25,7 +25,7 @@ function slowClient() {
   const failures: ServiceError[] = [];
   const stream = openCompletionStream({
     edge: { tokens: { admits: () => true } as never },
-    exchange: { note: () => undefined, noteFailure: (error: ServiceError) => void failures.push(error) },
+    exchange: { logAccess: () => undefined, logFailure: (error: ServiceError) => void failures.push(error) },
     caller: {} as Caller,
     response: response as unknown as ServerResponse,
     head: { id: 'c', created: 1, model: 'm' },

@@ -2,7 +2,7 @@ import { ServiceError, type StatelessResult } from '@switchyard/contracts';
 import type { ServerResponse } from 'node:http';
 import type { Caller } from '../../request/caller.ts';
 import type { Edge } from '../../http/edge.ts';
-import { FORWARDED, gather } from '../../http/write-batch.ts';
+import { FORWARDED_RESPONSES, createWriteBatch } from '../../http/write-batch.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { completionChunks, DONE, type CompletionHead } from './completion-chunks.ts';
 import { errorFrame } from '../openai-errors.ts';
@@ -18,7 +18,7 @@ export interface CompletionStream {
 
 export interface CompletionStreamOptions {
   edge: Pick<Edge, 'tokens'>;
-  exchange: Pick<Exchange, 'note' | 'noteFailure'>;
+  exchange: Pick<Exchange, 'logAccess' | 'logFailure'>;
   caller: Caller;
   response: ServerResponse;
   head: CompletionHead;
@@ -29,16 +29,16 @@ export interface CompletionStreamOptions {
 }
 
 /** What came in one read of the bus leaves in one write for each client. */
-const flushSoon = gather<Batch>(FORWARDED, (batch) => batch.flush());
+const flushSoon = createWriteBatch<Batch>(FORWARDED_RESPONSES, (batch) => batch.flush());
 
 /** Answers 200 and begins. */
 export function openCompletionStream(options: CompletionStreamOptions): CompletionStream {
   const { edge, exchange, caller, response, head, includeUsage, headers } = options;
   const chunks = completionChunks(head);
-  response.once('finish', () => exchange.note());
+  response.once('finish', () => exchange.logAccess());
   const stream = beginEventStream(response, headers, {
     first: chunks.role,
-    admitted: () => edge.tokens.admits(caller),
+    admitted: () => edge.tokens.mayStream(caller),
     onDrain: () => text.drained(),
     onClose: () => undefined,
   });
@@ -57,7 +57,7 @@ export function openCompletionStream(options: CompletionStreamOptions): Completi
     fail(error) {
       text.flush();
       const known = error instanceof ServiceError ? error : new ServiceError('INTERNAL', 'Internal error', { cause: error });
-      exchange.noteFailure(known);
+      exchange.logFailure(known);
       batch.add(errorFrame(known));
       batch.end(DONE);
     },

@@ -2,20 +2,20 @@ import type { Reply } from '@switchyard/bus';
 import { callables, type Callable, type StatelessResult } from '@switchyard/contracts';
 import { mintId } from '@switchyard/security';
 import { tracing, type Span } from '@switchyard/telemetry';
-import { lacksScope } from '../../auth/admission.ts';
+import { checkScope } from '../../auth/admission.ts';
 import type { Caller } from '../../request/caller.ts';
 import type { RouteDoc } from '../../openapi/route-doc.ts';
 import { Completion, KeyHeader } from '../../openapi/schemas.ts';
 import type { Edge } from '../../http/edge.ts';
-import { type Answer, textAnswer } from '../../http/payload.ts';
-import { FORWARDED, gather } from '../../http/write-batch.ts';
-import { createCollect, type Collect } from '../../rpc/large-results.ts';
+import { type Payload, encodePayload } from '../../http/payload.ts';
+import { FORWARDED_RESPONSES, createWriteBatch } from '../../http/write-batch.ts';
+import { createLargeResultCollector, type CollectLargeResult } from '../../rpc/large-results.ts';
 import { parseBody } from '../../request/request-body.ts';
-import { Exchange, exchangeRoute, type ExchangeGround, type RequestResponse } from '../../http/exchange.ts';
-import type { FrontRoute } from '../../http/pre-fastify-routes.ts';
+import { Exchange, createExchangeRoute, type ExchangeDeps, type RequestResponse } from '../../http/exchange.ts';
+import type { PreFastifyRoute } from '../../http/pre-fastify-routes.ts';
 import { SECURITY_HEADERS } from '../../request/security-headers.ts';
 import { startRouteSpan } from '../../request/trace.ts';
-import { idempotencyKeyOf } from '../../request/idempotency-key.ts';
+import { getIdempotencyKey } from '../../request/idempotency-key.ts';
 import { CompletionBody, completionBody, type CompletionRequest } from './completion-body.ts';
 import { completionAnswer, completionHead, type CompletionHead } from './completion-chunks.ts';
 import { relayCompletion } from './completion-relay.ts';
@@ -25,7 +25,7 @@ import { completionError } from '../openai-errors.ts';
 import { startKeyedRun } from './keyed-completion.ts';
 
 const PATH = '/v1/chat/completions';
-const ROUTE = exchangeRoute(PATH, 'v1', SECURITY_HEADERS);
+const ROUTE = createExchangeRoute(PATH, 'v1', SECURITY_HEADERS);
 const SCOPES = ['rpc', 'api'] as const;
 const DOC: RouteDoc = {
   scopes: SCOPES,
@@ -45,9 +45,9 @@ const COMPLETE = callables.get('turns.complete') as Callable;
  * `POST /v1/chat/completions`: one turn that keeps nothing, and that leaving cancels. With an `Idempotency-Key` it is one turn for all
  * requests with that key: leaving does not end it, and its answer is kept for a day.
  */
-export function createCompletions(edge: Edge, ground: ExchangeGround): FrontRoute {
-  const send = gather<CompletionExchange>(FORWARDED, (exchange) => exchange.writeOwn());
-  const serving: Serving = { ...ground, edge, send, collect: createCollect(edge.bus.maxPayload) };
+export function createCompletions(edge: Edge, ground: ExchangeDeps): PreFastifyRoute {
+  const send = createWriteBatch<CompletionExchange>(FORWARDED_RESPONSES, (exchange) => exchange.writeOwn());
+  const serving: Serving = { ...ground, edge, send, collect: createLargeResultCollector(edge.bus.maxPayload) };
   const serve = (pair: RequestResponse): void => {
     const exchange = new CompletionExchange(serving, pair);
     try {
@@ -62,14 +62,14 @@ export function createCompletions(edge: Edge, ground: ExchangeGround): FrontRout
 }
 
 function mayComplete(caller: Caller) {
-  return lacksScope(caller, SCOPES);
+  return checkScope(caller, SCOPES);
 }
 
-interface Serving extends ExchangeGround {
+interface Serving extends ExchangeDeps {
   edge: Edge;
   /** Writes what came over the bus. */
   send(exchange: CompletionExchange): void;
-  collect: Collect;
+  collect: CollectLargeResult;
 }
 
 interface Followed {
@@ -81,7 +81,7 @@ interface Followed {
 class CompletionExchange extends Exchange {
   readonly #serving: Serving;
   readonly #span: Span | undefined;
-  #answer: Answer | undefined;
+  #answer: Payload | undefined;
 
   constructor(serving: Serving, pair: RequestResponse) {
     super(serving, ROUTE, pair);
@@ -95,7 +95,7 @@ class CompletionExchange extends Exchange {
 
   run(caller: Caller, body: Buffer): void {
     const completion = completionBody(parseBody(body), caller.lenient);
-    const key = idempotencyKeyOf(this.request);
+    const key = getIdempotencyKey(this.request);
     if (key === undefined && !completion.stream) return this.#complete(caller, completion);
     if (key === undefined) this.#stream(caller, completion);
     else void this.#follow({ caller, completion, key });
@@ -121,7 +121,7 @@ class CompletionExchange extends Exchange {
         (thrown: unknown) => this.#failed(thrown),
       );
     });
-    this.onLeft(() => {
+    this.onDisconnect(() => {
       cancel();
       fetching?.abort();
     });
@@ -130,7 +130,7 @@ class CompletionExchange extends Exchange {
   #succeed(head: CompletionHead, data: Uint8Array): void {
     if (this.answered) return;
     const result = JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.length).toString()) as StatelessResult;
-    this.#answer = textAnswer(JSON.stringify(completionAnswer(head, result)));
+    this.#answer = encodePayload(JSON.stringify(completionAnswer(head, result)));
     this.answered = true;
     this.#serving.send(this);
   }
@@ -164,7 +164,7 @@ class CompletionExchange extends Exchange {
       if (!completion.stream) {
         const result = await resultOf(run);
         this.answered = true;
-        return this.write(textAnswer(JSON.stringify(completionAnswer(head, result))), more);
+        return this.write(encodePayload(JSON.stringify(completionAnswer(head, result))), more);
       }
       const step = await firstWords(run);
       await tellChunks(this.#begin({ caller, completion, head }, more), run, step);

@@ -7,8 +7,8 @@ import type { Caller } from '../../request/caller.ts';
 import type { Edge } from '../../http/edge.ts';
 import type { CompletionRequest } from './completion-body.ts';
 import { completionHead, type CompletionHead } from './completion-chunks.ts';
-import { failureError, notAwaited, unfollowed } from '../../turns/turn-errors.ts';
-import { joinTurn } from '../../turns/turn-start.ts';
+import { toServiceError, createShutdownError, createNotFollowedError } from '../../turns/turn-errors.ts';
+import { followTurn } from '../../turns/turn-start.ts';
 import { openTurnReader, type TurnListener, type TurnReader, type TurnStatus } from '../../turns/turn-reader.ts';
 
 /** A completion that was asked for, by whom, and where its answer goes. */
@@ -76,7 +76,7 @@ export async function startOnce(edge: Edge, { caller, ids, response }: Reader, t
     const named = await bus.call('turns.once', turn, ids);
     const replayed = named.turnId !== turnId;
     if (replayed) fresh.close();
-    const { reader, earlier } = replayed ? await joinTurn(bus, named.turnId, ids) : { reader: fresh, earlier: undefined };
+    const { reader, earlier } = replayed ? await followTurn(bus, named.turnId, ids) : { reader: fresh, earlier: undefined };
     return { ...named, replayed, run: readAlong(edge, { turnId: named.turnId, reader, earlier, response }) };
   } catch (error) {
     fresh.close();
@@ -107,7 +107,7 @@ export function readAlong(edge: Pick<Edge, 'ending'>, { turnId, reader, earlier,
     failure ??= error;
     wake.resolve();
   };
-  const end = (): void => fail(unfollowed(notAwaited(turnId), { turnId, repeatable: true }));
+  const end = (): void => fail(createNotFollowedError(createShutdownError(turnId), { turnId, repeatable: true }));
   const listener: TurnListener = {
     frames(frames) {
       queue.push(...frames.flatMap(heard));
@@ -127,7 +127,7 @@ export function readAlong(edge: Pick<Edge, 'ending'>, { turnId, reader, earlier,
   return async () => {
     for (;;) {
       const step = queue.shift();
-      if (step && !step.done && step.value.type === 'error') throw failureError(step.value.error);
+      if (step && !step.done && step.value.type === 'error') throw toServiceError(step.value.error);
       if (step) return step;
       if (failure !== undefined) throw failure;
       await wake.promise;

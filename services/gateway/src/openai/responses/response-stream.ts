@@ -2,7 +2,7 @@ import { ServiceError, type ResponseState } from '@switchyard/contracts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Edge } from '../../http/edge.ts';
 import { DONE } from '../chat-completions/completion-chunks.ts';
-import { noteFailure } from '../../request/failure-log.ts';
+import { logFailure } from '../../request/failure-log.ts';
 import type { Run, Step } from '../chat-completions/keyed-completion.ts';
 import { responseEvents } from './response-events.ts';
 import { endOf, failureOf, outcomeOf, type ResponseHead, type ResponseOutcome } from './response-resource.ts';
@@ -53,7 +53,7 @@ export async function sendEvents(edge: Edge, { request, reply }: { request: Fast
   const stream = openEventStream(reply, {
     first,
     headers,
-    admitted: () => edge.tokens.admits(request.caller),
+    admitted: () => edge.tokens.mayStream(request.caller),
     onDrain: () => wake.resolve(),
     onClose: () => wake.resolve(),
   });
@@ -74,7 +74,7 @@ export async function sendEvents(edge: Edge, { request, reply }: { request: Fast
   } catch (thrown) {
     if (reply.raw.destroyed) return;
     const error = thrown instanceof ServiceError ? thrown : new ServiceError('INTERNAL', 'Internal error', { cause: thrown });
-    noteFailure(edge, request, error);
+    logFailure(edge, request, error);
     const outcome = now === undefined ? toldFailure(error) : await now().then(outcomeOf, () => undefined);
     const ended = outcome !== undefined && outcome.status !== 'in_progress';
     await write(ended ? events.end(outcome) : events.lose({ code: 'server_error', message: error.message }));

@@ -4,10 +4,10 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { RouteDoc } from '../../openapi/route-doc.ts';
 import { KeyHeader, ResponseDeleted, ResponseQuery, ResponseResource } from '../../openapi/schemas.ts';
 import type { Edge } from '../../http/edge.ts';
-import { jsonBody } from '../../request/request-body.ts';
-import { callOptions } from '../../request/trace.ts';
-import { idempotencyKeyOf } from '../../request/idempotency-key.ts';
-import { type Query, queryText } from '../../request/query.ts';
+import { parseJsonBody } from '../../request/request-body.ts';
+import { createCallOptions } from '../../request/trace.ts';
+import { getIdempotencyKey } from '../../request/idempotency-key.ts';
+import { type Query, getQueryText } from '../../request/query.ts';
 import { firstWords, startRun } from '../chat-completions/completion-run.ts';
 import { completionError, RESPONSE_FIELDS } from '../openai-errors.ts';
 import { digestOf, readAlong, startOnce, type Reader } from '../chat-completions/keyed-completion.ts';
@@ -17,7 +17,7 @@ import { conversationBefore, headOf, keptOf, now, ofResponse, speaker, uncached 
 import { withReferences } from './response-references.ts';
 import { outcomeOf, responseId, responseResource, type ResponseHead } from './response-resource.ts';
 import { sendEvents, tellAgain, tellRun, type Telling } from './response-stream.ts';
-import { joinTurn } from '../../turns/turn-start.ts';
+import { followTurn } from '../../turns/turn-start.ts';
 import { hasEnded } from '../../turns/turn-reader.ts';
 import { refusedField } from '../openai-body.ts';
 
@@ -65,10 +65,10 @@ interface Exchange {
  */
 export function registerResponses(app: FastifyInstance, edge: Edge): void {
   app.post('/v1/responses', edge.route(CREATE), async (request, reply) => {
-    const body = responseBody(jsonBody(request), request.caller.lenient);
+    const body = responseBody(parseJsonBody(request), request.caller.lenient);
     const before = await conversationBefore(edge, request, body.previous_response_id);
     const asked = toResponseRequest(body, before, await withReferences(edge, request, body.input));
-    const key = idempotencyKeyOf(request);
+    const key = getIdempotencyKey(request);
     try {
       return asked.store || key !== undefined
         ? await runKept(edge, { request, reply }, asked, key)
@@ -81,8 +81,8 @@ export function registerResponses(app: FastifyInstance, edge: Edge): void {
   app.get<{ Params: { id: string } }>('/v1/responses/:id', edge.route(GET), async (request, reply) => {
     const kept = await keptOf(edge, request, request.params.id);
     const query = request.query as Query;
-    if (queryText(query, 'stream') !== 'true') return uncached(reply, responseResource(headOf(kept), outcomeOf(kept)));
-    const after = startingAfter(queryText(query, 'starting_after'));
+    if (getQueryText(query, 'stream') !== 'true') return uncached(reply, responseResource(headOf(kept), outcomeOf(kept)));
+    const after = startingAfter(getQueryText(query, 'starting_after'));
     const telling = hasEnded(kept) ? tellAgain(kept) : await follow(edge, { request, reply }, kept.turnId);
     await sendEvents(edge, { request, reply }, { head: headOf(kept), telling, after, now: () => now(edge, request, kept.turnId) });
     return reply;
@@ -90,20 +90,22 @@ export function registerResponses(app: FastifyInstance, edge: Edge): void {
 
   app.post<{ Params: { id: string } }>('/v1/responses/:id/cancel', edge.route(CANCEL), async (request, reply) => {
     const state = await ofResponse(request.params.id, (turnId) =>
-      speaker(edge, request).call('responses.cancel', { turnId }, callOptions(request)),
+      speaker(edge, request).call('responses.cancel', { turnId }, createCallOptions(request)),
     );
     return uncached(reply, responseResource(headOf(state), outcomeOf(state)));
   });
 
   app.delete<{ Params: { id: string } }>('/v1/responses/:id', edge.route(DELETE), async (request, reply) => {
     const { id } = request.params;
-    const { deleted } = await ofResponse(id, (turnId) => speaker(edge, request).call('responses.delete', { turnId }, callOptions(request)));
+    const { deleted } = await ofResponse(id, (turnId) =>
+      speaker(edge, request).call('responses.delete', { turnId }, createCallOptions(request)),
+    );
     return uncached(reply, { id, object: 'response', deleted });
   });
 }
 
 function readerOf({ request, reply }: Exchange): Reader {
-  return { caller: request.caller, ids: callOptions(request), response: reply.raw };
+  return { caller: request.caller, ids: createCallOptions(request), response: reply.raw };
 }
 
 function seconds(): number {
@@ -155,7 +157,7 @@ async function allOf(head: ResponseHead, telling: Telling): Promise<object> {
 
 /** What a response that runs has said so far, and what it says from now on. */
 async function follow(edge: Edge, { request, reply }: Exchange, turnId: string): Promise<Telling> {
-  const { reader, earlier } = await joinTurn(speaker(edge, request), turnId, callOptions(request));
+  const { reader, earlier } = await followTurn(speaker(edge, request), turnId, createCallOptions(request));
   return tellRun(readAlong(edge, { turnId, reader, earlier, response: reply.raw }));
 }
 

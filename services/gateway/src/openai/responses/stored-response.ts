@@ -2,7 +2,7 @@ import { ServiceError, type Result } from '@switchyard/contracts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Edge } from '../../http/edge.ts';
 import { RefusalError } from '../../request/refusal.ts';
-import { callOptions } from '../../request/trace.ts';
+import { createCallOptions } from '../../request/trace.ts';
 import type { Said } from '../chat-completions/completion-messages.ts';
 import { saidBefore } from './response-items.ts';
 import { turnOf, type ResponseHead } from './response-resource.ts';
@@ -28,12 +28,12 @@ export function headOf({ turnId, createdAt, echo }: Pick<KeptResponse, 'turnId' 
 
 /** A response of the caller that is stored; with `talk` also what was said up to its answer. */
 export function keptOf(edge: Edge, request: FastifyRequest, id: string, talk = false): Promise<KeptResponse> {
-  return ofResponse(id, (turnId) => speaker(edge, request).call('responses.get', { turnId, talk }, callOptions(request)));
+  return ofResponse(id, (turnId) => speaker(edge, request).call('responses.get', { turnId, talk }, createCallOptions(request)));
 }
 
 /** How it is by now. */
 export function now(edge: Edge, request: FastifyRequest, turnId: string): Promise<KeptResponse> {
-  return speaker(edge, request).call('responses.get', { turnId }, callOptions(request));
+  return speaker(edge, request).call('responses.get', { turnId }, createCallOptions(request));
 }
 
 /** Asks something of a response; the refusal of an id that names none. */
