@@ -1,5 +1,13 @@
 import { encodePrincipal, type Bus } from '@switchyard/bus';
-import { bucketKey, hasScope, TokenProjection, TOKENS_BUCKET, TOKENS_COMPLETE_KEY, TokensCompleteMarker, type Principal } from '@switchyard/contracts';
+import {
+  bucketKey,
+  hasScope,
+  TokenProjection,
+  TOKENS_BUCKET,
+  TOKENS_COMPLETE_KEY,
+  TokensCompleteMarker,
+  type Principal,
+} from '@switchyard/contracts';
 import { hashToken } from '@switchyard/security';
 import { watchBucket } from '@switchyard/service-kit';
 import type { Logger } from '@switchyard/telemetry';

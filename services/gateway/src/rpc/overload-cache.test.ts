@@ -10,7 +10,9 @@ const METHOD = 'agent.execute';
 const caller = (tenant = 'default', agent?: string): Caller => ({ principal: principal({ tenant, ...(agent && { agent }) }) }) as Caller;
 const said = (params: object): Uint8Array => Buffer.from(JSON.stringify({ message: 'hello', ...params }));
 const fullFor = (ms: number, agentId = 'a', standard = true, tries?: { calls: number; everyMs: number }): ServiceError =>
-  createServiceError('RESOURCE_EXHAUSTED', `full: ${agentId}`, { details: { retryAfterMs: 1_000, fullFor: { ms, agentId, standard, tries } } });
+  createServiceError('RESOURCE_EXHAUSTED', `full: ${agentId}`, {
+    details: { retryAfterMs: 1_000, fullFor: { ms, agentId, standard, tries } },
+  });
 
 function testFull() {
   const clock = { at: 0, now: () => clock.at };
@@ -119,7 +121,7 @@ test('a gateway asks an overloaded service once and rejects further calls', asyn
   await using gateway = await startTestGateway({ handlers });
   const ask = async (params: object, id: number, headers = {}): Promise<unknown> => {
     const body = JSON.stringify({ jsonrpc: '2.0', method: METHOD, params: { message: 'hello', ...params }, id });
-    const answer = await gateway.post('/rpc', body, { token: 'test-secret-that-hasScope-every-scope-0001', headers });
+    const answer = await gateway.post('/rpc', body, { token: 'test-secret-that-holds-every-scope-0001', headers });
     return answer.json();
   };
   type Told = { error: { data: { requestId: string } } };
