@@ -3,8 +3,8 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { images } from './images.ts';
 
-// Puts together the files of one image: node deploy/docker/assemble.ts IMAGE DIRECTORY. The tree there is the one here with less in
-// it, so that what was tested is what runs.
+// Collects the files of one image: node deploy/docker/assemble.ts IMAGE DIRECTORY. The result is a subset of this tree, so that the
+// image runs the tested files.
 
 const root = resolve(fileURLToPath(new URL('../..', import.meta.url)));
 const OURS = '@switchyard/';
@@ -19,7 +19,7 @@ interface Manifest {
 
 function assemble(name: string, out: string): void {
   const image = images.get(name);
-  if (image === undefined) throw new Error(`there is no image ${JSON.stringify(name)}; there are ${[...images.keys()].join(' ')}`);
+  if (image === undefined) throw new Error(`Unknown image ${JSON.stringify(name)}. Images: ${[...images.keys()].join(' ')}`);
   mkdirSync(out, { recursive: true });
   writeFileSync(join(out, 'package.json'), '{"private":true,"type":"module"}\n');
   writeFileSync(join(out, 'main.mjs'), `import '${image.program}';\n`);
@@ -30,7 +30,7 @@ function assemble(name: string, out: string): void {
   for (const directory of needed) place(relative(root, directory), out);
 }
 
-/** A package and all it needs at run time, by their directories, as Node finds them. */
+/** Collects the directories of a package and of its run-time dependencies, as Node resolves them. */
 function collect(directory: string, into: Set<string>): void {
   if (into.has(directory)) return;
   into.add(directory);
@@ -42,7 +42,7 @@ function collect(directory: string, into: Set<string>): void {
   }
 }
 
-/** Where Node finds a package from there. Ours are links to their folders in the tree. */
+/** Returns the directory from which Node loads a package. Packages of this repository are links to their folders. */
 function locate(name: string, from: string): string | undefined {
   if (name.startsWith(OURS)) return join(root, 'libs', name.slice(OURS.length));
   for (let at = from; at.startsWith(root); at = dirname(at)) {
@@ -60,7 +60,7 @@ function place(path: string, out: string): void {
   symlinkSync(join('../..', path), join(out, 'node_modules', OURS, name));
 }
 
-/** Without the packages of a package, which are placed themselves, and without tests of ours. */
+/** Copies a path without nested node_modules, which are copied separately, and without our tests. */
 function copy(path: string, out: string): void {
   const from = join(root, path);
   const ours = !path.startsWith('node_modules/');

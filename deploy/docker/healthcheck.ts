@@ -1,4 +1,4 @@
-// Exits 0 when the process of this container can work, else 1: node deploy/docker/healthcheck.ts
+// Exits with 0 when the process of this container is ready, else with 1: node deploy/docker/healthcheck.ts
 const PATIENCE_MS = 3_000;
 const port = process.env['SWITCHYARD_METRICS_PORT'] ?? '';
 

@@ -11,7 +11,7 @@ import { images } from './images.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const NATS_OFF = process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off';
-/** Anybody but the owner of the files. */
+/** A user that does not own the files. */
 const NOBODY = '65534';
 const TOKEN = 'operator-chosen-'.padEnd(40, 'x');
 
@@ -32,7 +32,7 @@ const { services, volumes } = parse(readFileSync(`${root}docker-compose.yml`, 'u
 };
 const built = SERVICES.filter((name) => name === 'gateway' || isBuilt(name));
 
-/** Which part of the keys a container sees, and where. */
+/** The folder of keys that a container mounts, and its mount point. */
 function keysOf(service: ComposeService | undefined): string[] {
   return (service?.volumes ?? []).flatMap((one) => (typeof one === 'string' || one.source !== 'keys' ? [] : [one.volume?.subpath ?? '/']));
 }
@@ -42,7 +42,7 @@ async function assemble(name: string, out: string): Promise<void> {
   assert.equal((await job.exited).code, 0, job.output());
 }
 
-/** Whatever was made there, nobody writes there again. */
+/** Makes all files read-only. */
 function seal(directory: string): void {
   for (const entry of readdirSync(directory, { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath, entry.name);
@@ -51,12 +51,12 @@ function seal(directory: string): void {
   chmodSync(directory, 0o555);
 }
 
-test('Node is run as everywhere else', () => {
+test('the Dockerfile runs Node with the flags of all servers', () => {
   const [, entrypoint = ''] = /^ENTRYPOINT (.*)$/m.exec(readFileSync(`${root}deploy/docker/Dockerfile`, 'utf8')) ?? [];
   assert.deepEqual(JSON.parse(entrypoint), ['tini', '--', 'node', ...SERVER_FLAGS]);
 });
 
-test('every service that some code answers for has an image, and stands in the compose file with it, twice', () => {
+test('every implemented service has an image and two replicas in the compose file', () => {
   assert.deepEqual([...images.keys()].sort(), [...built, 'jobs'].sort());
   for (const name of built) {
     assert.equal(services[name]?.build?.args.IMAGE, name);
@@ -66,12 +66,12 @@ test('every service that some code answers for has an image, and stands in the c
   for (const [name, { build }] of Object.entries(services)) {
     if (build === undefined) continue;
     assert.ok(images.has(build.args.IMAGE), name);
-    // A healthcheck that is switched off is one that `up --wait` waits for in vain: jobs have an image without.
+    // `up --wait` never ends for a container with a disabled health check. Jobs therefore use an image without one.
     assert.equal(build.target, build.args.IMAGE === 'jobs' ? 'job' : undefined, name);
   }
 });
 
-test('whatever is waited for is there, every image of others has its version, and every volume is declared', () => {
+test('the compose file declares all dependencies and volumes, and pins the versions of foreign images', () => {
   for (const [name, { image, volumes: mounted = [], depends_on: needed = {} }] of Object.entries(services)) {
     for (const other of Object.keys(needed)) assert.ok(services[other], `${name} waits for ${other}`);
     assert.ok(image === undefined || /:\d+\.\d+\.\d+/.test(image), `${name}: ${image}`);
@@ -82,7 +82,7 @@ test('whatever is waited for is there, every image of others has its version, an
   }
 });
 
-test('the keys are made once, and what each container is given is all that its environment names', async () => {
+test('make-keys generates each key once, and each container mounts the keys that its environment names', async () => {
   await using dir = await tempDir();
   const make = async (): Promise<string> => {
     await using job = await startProcess([process.execPath, `${root}deploy/docker/make-keys.ts`, dir.path]);
@@ -111,14 +111,14 @@ test('the keys are made once, and what each container is given is all that its e
     const blobs = env['SWITCHYARD_BLOB_PORT'] === undefined ? env['SWITCHYARD_BLOBS'] : `grpc://${name}:${env['SWITCHYARD_BLOB_PORT']}`;
     assert.equal(blobs, 'grpc://registry:9480', name);
     const { bus, store, cache } = await readEnvironment(env);
-    await using settings = await openSettings(await readEnvironment(env)); // refuses what is no setting
+    await using settings = await openSettings(await readEnvironment(env)); // throws on an unknown setting
     assert.ok(settings.current.gateway.port > 0);
     assert.deepEqual([bus, new URL(store).username], ['nats://nats:4222', name], name);
     assert.equal(URL.parse(cache)?.hostname || undefined, name === 'gateway' ? 'redis' : undefined, name);
   }
 });
 
-test('an image holds what its service needs and no tests, and runs as anybody on files nobody can write', { skip: NATS_OFF }, async () => {
+test('an image contains the files of its service without tests, and runs as any user on read-only files', { skip: NATS_OFF }, async () => {
   await using stack = new AsyncDisposableStack();
   const dir = stack.use(await tempDir()).path;
   const [app, data, node] = [`${dir}/app`, `${dir}/data`, `${dir}/node`];
@@ -163,16 +163,16 @@ test('an image holds what its service needs and no tests, and runs as anybody on
   };
   assert.equal(await healthcheck(), 0, service.output());
   await server.kill();
-  while ((await healthcheck()) === 0); // until it has noticed
+  while ((await healthcheck()) === 0); // until the health check notices
   await server.restart();
   while ((await healthcheck()) !== 0);
   assert.equal((await service.end('SIGTERM')).code, 0);
   assert.equal(await healthcheck(), 1);
 });
 
-test('what is no image is a sentence', async () => {
+test('assemble rejects an unknown image', async () => {
   await using dir = await tempDir();
   await using job = await startProcess([process.execPath, `${root}deploy/docker/assemble.ts`, 'gatewai', dir.path]);
   assert.notEqual((await job.exited).code, 0);
-  assert.match(job.output(), /there is no image "gatewai"; there are gateway /);
+  assert.match(job.output(), /Unknown image "gatewai"\. Images: gateway /);
 });

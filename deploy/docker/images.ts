@@ -1,21 +1,21 @@
 import { isBuilt, SERVICES, type ServiceName } from '@switchyard/contracts';
 
-/** What an image is made of. */
+/** The content of an image. */
 export interface Image {
-  /** What it runs, unless it is told to run something else. */
+  /** The program that it runs by default. */
   program: string;
-  /** What is compiled while the image is built: loading it starts nothing. */
+  /** The module that is compiled while the image is built. Loading it starts nothing. */
   loads: string;
-  /** Packages of this repository; with each comes all that it needs at run time. */
+  /** Packages of this repository, included with their run-time dependencies. */
   packages: readonly string[];
-  /** Files beside them. */
+  /** Other files. */
   files: readonly string[];
 }
 
-/** In every image: says whether the process in it can work. */
+/** Included in every image: reports whether its process is ready. */
 const HEALTHCHECK = 'deploy/docker/healthcheck.ts';
 
-/** What run before the services: passwords, and what the bus keeps. */
+/** Jobs that run before the services: passwords, and the streams and buckets of the bus. */
 const jobs: Image = {
   program: './deploy/nats/provision.ts',
   loads: '@switchyard/service-kit',
@@ -23,7 +23,7 @@ const jobs: Image = {
   files: ['deploy/nats/provision.ts', 'deploy/docker/make-keys.ts'],
 };
 
-/** Every image by its name, which is the build argument: one for each service that some code answers for, and one for the jobs. */
+/** All images by name, which is the build argument: one per implemented service, and one for the jobs. */
 export const images: ReadonlyMap<string, Image> = new Map([
   ...SERVICES.filter((name) => name === 'gateway' || isBuilt(name)).map((name): [string, Image] => [name, serviceImage(name)]),
   ['jobs', jobs],

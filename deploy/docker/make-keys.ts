@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { natsUsers } from '@switchyard/bus';
 import { SERVICES } from '@switchyard/contracts';
 
-// Makes every password of a deployment once, into a directory with a part for each who may read it, and prints none:
-// node deploy/docker/make-keys.ts DIRECTORY. Whoever starts again finds what is there.
+// Generates the passwords of a deployment: node deploy/docker/make-keys.ts DIRECTORY. The directory has one folder per reader. Existing
+// passwords are kept, and none is printed.
 
 const [directory = ''] = process.argv.slice(2);
-/** Which service keeps and serves what is too large for the bus, as docker-compose.yml has it. */
+/** The service that stores and serves large payloads, as in docker-compose.yml. */
 const BLOB_KEEPER = 'registry';
 const BLOBS_URL = 'blobs-url';
 const DONE = join(directory, 'done');
@@ -38,7 +38,7 @@ function makeKeys(): void {
   keep('secrets', 'token', password());
 }
 
-/** By themselves, because there are volumes from before there were any. */
+/** Written separately, because older volumes do not have them. */
 function makeBlobKeys(): void {
   const [mongo, token] = [password(), password()];
   for (const service of SERVICES) keep(service, 'blob-token', token);
@@ -46,13 +46,13 @@ function makeBlobKeys(): void {
   keep(BLOB_KEEPER, BLOBS_URL, `mongodb://blobs:${mongo}@mongo:27017/?replicaSet=rs0&authSource=admin`);
 }
 
-/** Nobody but those into whose container this part is mounted comes near it. */
+/** Readable for everybody: only containers that mount the folder can access it. */
 function keep(part: string, name: string, text: string): void {
   mkdirSync(join(directory, part), { recursive: true });
   writeFileSync(join(directory, part, name), text, { mode: 0o444 });
 }
 
-/** With a letter in front: nats-server takes what begins with a digit for a number. */
+/** Begins with a letter, because nats-server parses a value that begins with a digit as a number. */
 function password(): string {
   return `k${randomBytes(32).toString('hex')}`;
 }

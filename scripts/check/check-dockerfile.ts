@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { validate } from 'dockerfile-utils';
 
-// Whether a builder would take the Dockerfile: one sentence for each place where it would not.
+// Validates the Dockerfile and prints one line per fault.
 const FILE = 'deploy/docker/Dockerfile';
 
 const found = validate(readFileSync(FILE, 'utf8'));

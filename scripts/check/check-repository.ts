@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 
-/** Checks of the repository itself, one sentence for each thing that is wrong. */
+// Checks files of the repository and prints one line per fault.
 const MOST_LINES = 400;
-/** Pages that nobody who has this repository can open. */
+/** References to documents that are not in this repository. */
 const ELSEWHERE =
   /\b(?:[Dd]ocuments? [12]\b|[Tt]ransport rule|[Ff]acts? (?:section )?\d|[Rr]ulings? \d|(?:ARCHITECTURE|RELIABILITY|TURNS|PRODUCT|PERFORMANCE) (?:section )?\d)/;
 

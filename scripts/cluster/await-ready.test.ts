@@ -10,7 +10,7 @@ interface Answer {
   body: object;
 }
 
-/** Somebody who answers `/readyz` with what the test has said last. */
+/** A server whose `/readyz` returns the response that the test set last. */
 async function answering(t: TestContext, first: Answer): Promise<{ url: string; say(answer: Answer): void }> {
   let answer = first;
   const server = createServer((_request, response) => response.writeHead(answer.status).end(JSON.stringify(answer.body)));
@@ -27,7 +27,7 @@ const sees = (...replicas: string[]): Answer => ({
   body: { dependencies: { bus: { ready: true } }, services: [{ replicas: replicas.map((replica) => ({ replica })) }] },
 });
 
-test('whoever waits is told what is missing, and why in the words of who is', async (t) => {
+test('awaitReady reports the missing replica and the reason it gives itself', async (t) => {
   const gateway = await answering(t, sees('gateway-1'));
   const reason = 'waits up to 15 s for a sign of life of sessions.dead, with another database';
   const lacking = { status: 503, body: { dependencies: { bus: { ready: true }, 'sessions.store': { ready: false, reason } } } };
@@ -46,7 +46,7 @@ test('whoever waits is told what is missing, and why in the words of who is', as
   await waiting;
 });
 
-test('a gateway that is not ready is named with what it lacks, one that does not answer by its address', async (t) => {
+test('awaitReady reports a gateway with its missing dependencies, or its address when it does not answer', async (t) => {
   const lacking = { status: 503, body: { dependencies: { 'gateway.sessions': { ready: false, reason: 'nobody answers' } } } };
   const gateway = await answering(t, lacking);
   const ending = new AbortController();

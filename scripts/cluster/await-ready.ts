@@ -3,28 +3,28 @@ import type { ServicePresence } from '@switchyard/contracts';
 
 const POLL_MS = 100;
 const PATIENCE_MS = 3_000;
-/** As long as a start takes that nothing holds up. */
+/** An undisturbed start takes this long. */
 const SAY_AFTER_MS = 2_000;
 const SAY_EVERY_MS = 5_000;
 
-/** A replica that has to be found on the bus. */
+/** A replica that every gateway must discover. */
 export interface AwaitedReplica {
   name: string;
-  /** Where it says itself what it lacks. */
+  /** Its own probe address, which names missing dependencies. */
   url: string;
 }
 
 export interface Awaited {
-  /** Addresses of the gateways: each has to be ready. */
+  /** Addresses of the gateways. Each must be ready. */
   gateways: readonly string[];
   replicas: readonly AwaitedReplica[];
   token: string;
   signal: AbortSignal;
-  /** Told now and then what is still missing, and why as far as it says so. */
+  /** Called regularly with the missing dependencies and their reasons. */
   say: (missing: string) => void;
 }
 
-/** Resolves once every gateway takes work and sees every replica. */
+/** Resolves when every gateway is ready and discovers every replica. */
 export async function awaitReady({ gateways, replicas, token, signal, say }: Awaited): Promise<void> {
   let sayAt = performance.now() + SAY_AFTER_MS;
   for (;;) {
@@ -44,7 +44,7 @@ interface Readyz {
   services?: ServicePresence[];
 }
 
-/** What a gateway lacks, and whom it sees. */
+/** Missing dependencies of a gateway, and the replicas it discovers. */
 async function look(gateway: string, token: string): Promise<{ lacks: string[]; there: ReadonlySet<string> }> {
   const answer = await ask(gateway, { authorization: `Bearer ${token}` });
   if (answer === undefined) return { lacks: [`the gateway at ${gateway}`], there: new Set() };
@@ -53,7 +53,7 @@ async function look(gateway: string, token: string): Promise<{ lacks: string[]; 
   return { lacks: answer.ok || lacks.length > 0 ? lacks : [`the gateway at ${gateway}`], there };
 }
 
-/** In its own words, which nobody else has: one that is not on the bus yet may be waiting for something. */
+/** Asks the replica itself, because a replica that is not on the bus yet may wait for a dependency. */
 async function explain({ name, url }: AwaitedReplica): Promise<string> {
   const answer = await ask(url);
   const lacking = answer === undefined ? [] : lackingOf(answer);

@@ -9,7 +9,7 @@ import { openBalancer, type Balancer } from './balancer.ts';
 const PROBE_MS = 10;
 const HOST = '127.0.0.1';
 
-/** A gateway as far as a balancer sees one: it says whether it is ready, and its name. */
+/** A gateway for the balancer: it answers with its readiness and its name. */
 interface Gateway {
   name: string;
   url: string;
@@ -38,7 +38,7 @@ async function balance(t: TestContext, ...gateways: Gateway[]): Promise<Balancer
   return balancer;
 }
 
-/** Who answers a connection of its own. */
+/** The name of the gateway that answers a new connection. */
 async function ask({ port }: Balancer): Promise<string> {
   const socket = connect(port, HOST);
   socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
@@ -63,7 +63,7 @@ async function probedAgain(gateway: Gateway): Promise<void> {
   while (gateway.probed < enough) await sleep(PROBE_MS);
 }
 
-test('connections are spread over the gateways that are ready', async (t) => {
+test('spreads connections over the ready gateways', async (t) => {
   const [a, b] = [await startGateway(t, 'a'), await startGateway(t, 'b')];
   const balancer = await balance(t, a, b);
   const held = await Promise.all([hold(balancer), hold(balancer), hold(balancer), hold(balancer)]);
@@ -78,7 +78,7 @@ test('connections are spread over the gateways that are ready', async (t) => {
   held.forEach((socket) => socket.destroy());
 });
 
-test('nobody new is sent to a gateway that says it is not ready, until it is again', async (t) => {
+test('sends no new connection to a gateway that is not ready', async (t) => {
   const [a, b] = [await startGateway(t, 'a'), await startGateway(t, 'b')];
   const balancer = await balance(t, a, b);
   a.ready = false;
@@ -90,7 +90,7 @@ test('nobody new is sent to a gateway that says it is not ready, until it is aga
   assert.deepEqual(new Set(await Promise.all(Array.from({ length: 10 }, () => ask(balancer)))), new Set(['a', 'b']));
 });
 
-test('a gateway that is gone costs nobody an answer, before it is missed', async (t) => {
+test('tries another gateway when one refuses the connection before a probe noticed', async (t) => {
   const [a, b] = [await startGateway(t, 'a'), await startGateway(t, 'b')];
   const balancer = await openBalancer({ host: HOST, port: 0, targets: [a.url, b.url], probeMs: 60_000 });
   t.after(() => balancer[Symbol.asyncDispose]());
@@ -99,7 +99,7 @@ test('a gateway that is gone costs nobody an answer, before it is missed', async
   assert.deepEqual([...new Set(await Promise.all(Array.from({ length: 10 }, () => ask(balancer))))], ['b']);
 });
 
-test('with nobody there the connection breaks at once, and the next one is served when somebody is', async (t) => {
+test('resets a connection at once when no gateway is there, and serves the next one when a gateway returns', async (t) => {
   const a = await startGateway(t, 'a');
   const balancer = await balance(t, a);
   a.server.closeAllConnections();
@@ -109,7 +109,7 @@ test('with nobody there the connection breaks at once, and the next one is serve
   assert.equal(await ask(balancer), 'again');
 });
 
-test('once closed it takes nobody, and whoever is there goes on', async (t) => {
+test('close refuses new connections and keeps existing ones', async (t) => {
   const a = await startGateway(t, 'a');
   const balancer = await balance(t, a);
   const held = await hold(balancer);
@@ -121,7 +121,7 @@ test('once closed it takes nobody, and whoever is there goes on', async (t) => {
   assert.match(said.toString(), /^HTTP\/1\.1 200/);
 });
 
-test('a client that has said all it will say still hears the answer', async (t) => {
+test('delivers the response to a client that closed its sending side', async (t) => {
   const a = await startGateway(t, 'a');
   const balancer = await balance(t, a);
   const socket = connect({ port: balancer.port, host: HOST, allowHalfOpen: true });

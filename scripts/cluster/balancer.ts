@@ -4,10 +4,10 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 const PROBE_MS = 250;
 const PROBE_PATIENCE_MS = 2_000;
 
-/** What stands in front of the gateways, as a load balancer would: whole connections, to whoever says that it takes work. */
+/** A TCP load balancer in front of the gateways. It forwards whole connections to gateways that are ready. */
 export interface Balancer extends AsyncDisposable {
   readonly port: number;
-  /** No new connections from here on; those there are go on. */
+  /** Refuses new connections. Existing ones continue. */
   close(): void;
 }
 
@@ -19,18 +19,18 @@ interface Target {
 
 export interface BalancerOptions {
   host: string;
-  /** 0 takes any free one. */
+  /** 0 chooses a free port. */
   port: number;
   /** Addresses of the gateways. */
   targets: readonly string[];
   probeMs?: number;
 }
 
-/** Opens the port at once; until a gateway is ready, whoever comes is given to any. */
+/** Opens the port at once. Until a gateway is ready, connections go to any of them. */
 export async function openBalancer({ host, port, targets: urls, probeMs = PROBE_MS }: BalancerOptions): Promise<Balancer> {
   const targets = urls.map((url): Target => ({ url, ready: false, connections: 0 }));
   const open = new Set<Socket>();
-  // A side that has said all it will say still wants to hear the rest.
+  // A client may close its sending side and still read the response.
   const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (client) => {
     open.add(client);
     client.once('close', () => open.delete(client));
@@ -52,7 +52,7 @@ export async function openBalancer({ host, port, targets: urls, probeMs = PROBE_
   };
 }
 
-/** The ready ones first, and of those the one with the fewest connections. */
+/** Ready gateways first, then by number of connections. */
 function inOrder(targets: readonly Target[]): Target[] {
   return targets.toSorted((a, b) => Number(b.ready) - Number(a.ready) || a.connections - b.connections);
 }
@@ -69,14 +69,14 @@ async function relay(client: Socket, order: readonly Target[]): Promise<void> {
 
 async function reach(target: Target): Promise<Socket | undefined> {
   const { hostname, port } = new URL(target.url);
-  target.connections++; // also while it is on its way, so that many at once are spread
+  target.connections++; // counts while connecting, so that simultaneous connections are spread
   const socket = connect({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port), allowHalfOpen: true, noDelay: true });
   socket.once('close', () => target.connections--);
   try {
     await once(socket, 'connect');
     return socket;
   } catch {
-    target.ready = false; // until the next look
+    target.ready = false; // until the next probe
     return undefined;
   }
 }

@@ -7,24 +7,24 @@ import type { Member } from './member.ts';
 
 const TAIL = 2_000;
 
-/** All processes of a cluster, kept alive. */
+/** Supervises all processes of a cluster. */
 export interface Crew {
-  /** Starts them; they are ended together, when this part of the crew is disposed of. */
+  /** Starts the processes. Disposing of the result ends them together. */
   start(members: readonly Member[]): AsyncDisposable;
-  /** Everything that runs, what was started last first. */
+  /** All running processes, the latest first. */
   processes(): RunningProcess[];
-  /** Rejects when one of them ends before the crew is complete: trying again would not help. */
+  /** Rejects when a process ends before `complete` was called: the cluster cannot start. */
   readonly broken: Promise<never>;
-  /** From now on whoever ends is started again, and that is all. */
+  /** Ends the start phase: from now on a process that ends is restarted. */
   complete(): void;
 }
 
 export interface CrewOptions {
-  /** A log for each goes into this directory. */
+  /** Directory of the logs, one file per replica. */
   logs: string;
   graceMs: number;
   longestWaitMs?: number | undefined;
-  /** Called whenever one was started. */
+  /** Called after each start of a process. */
   onChange: () => void;
   say: (line: string) => void;
 }
@@ -32,7 +32,7 @@ export interface CrewOptions {
 export function openCrew({ logs, graceMs, longestWaitMs, onChange, say }: CrewOptions): Crew {
   const all: KeptAlive[] = [];
   const broken = Promise.withResolvers<never>();
-  broken.promise.catch(() => undefined); // nobody may be waiting for it yet
+  broken.promise.catch(() => undefined); // prevents an unhandled rejection before the caller awaits it
   let complete = false;
 
   async function onEnd({ member, pid, how, code, againInMs, logFrom }: Ended): Promise<void> {
@@ -47,9 +47,9 @@ export function openCrew({ logs, graceMs, longestWaitMs, onChange, say }: CrewOp
   }
 
   function onStart({ replica, restarted }: Member): void {
-    // After this turn of the event loop what has just been started is among the crew.
+    // `start` adds the process to the list in this turn of the event loop.
     setImmediate(onChange);
-    if (complete) restarted?.().catch((error: unknown) => say(`${replica} is there again, but not as it was: ${String(error)}`));
+    if (complete) restarted?.().catch((error: unknown) => say(`${replica} was restarted, but its provisioning failed: ${String(error)}`));
   }
 
   const logOf = (replica: string): string => join(logs, `${replica}.log`);
@@ -87,10 +87,9 @@ export function openCrew({ logs, graceMs, longestWaitMs, onChange, say }: CrewOp
   };
 }
 
-/** The sentence with which a run gave up that began there in its log, if it left one. */
+/** Returns the last plain line that a run wrote, or an empty text. Log records (JSON) and stack frames do not count. */
 async function lastWords(log: string, from: number): Promise<string> {
   const lines = (await readTail(log, from)).trim().split('\n');
-  // Neither a line of the log, nor where in the code it was.
   return lines.findLast((line) => /^[^{\s]/.test(line)) ?? '';
 }
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { StartError } from '@switchyard/service-kit';
 
-/** Runs a program to its end, and fails in its own words. */
+/** Runs a program until it ends. Throws an error with its output when it fails. */
 export async function runJob([program = '', ...args]: readonly string[], env: Record<string, string>, signal: AbortSignal): Promise<void> {
   const child = spawn(program, args, { env, stdio: ['ignore', 'ignore', 'pipe'], signal, detached: true });
   const [said, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')]);

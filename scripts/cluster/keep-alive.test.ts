@@ -10,11 +10,11 @@ interface Kept extends AsyncDisposable {
   process: KeptAlive;
   ended: Ended[];
   log: string;
-  /** Resolves once it was started that often. */
+  /** Resolves after this many starts. */
   started(times: number): Promise<void>;
 }
 
-/** A small program, kept alive. */
+/** Supervises a small program. */
 function keep(dir: string, program: string): Kept {
   const ended: Ended[] = [];
   const waiting: [times: number, resolve: () => void][] = [];
@@ -43,7 +43,7 @@ function keep(dir: string, program: string): Kept {
   };
 }
 
-test('what ends is started again, each time after twice the wait, and what it wrote is kept for its user alone', async () => {
+test('restarts a process that ends, doubles the delay, and writes its output to a file with mode 0600', async () => {
   await using dir = await tempDir();
   await using kept = keep(dir.path, 'console.log("here"); process.exitCode = 3');
   await kept.started(4);
@@ -55,7 +55,7 @@ test('what ends is started again, each time after twice the wait, and what it wr
   assert.equal(statSync(kept.log).mode & 0o777, 0o600);
 });
 
-test('what is killed is started again under another process id', async () => {
+test('restarts a killed process with a new pid', async () => {
   await using dir = await tempDir();
   await using kept = keep(dir.path, 'setInterval(() => {}, 1000)');
   await kept.started(1);
@@ -69,7 +69,7 @@ test('what is killed is started again under another process id', async () => {
   );
 });
 
-test('what is told to end may finish, and stays ended', async () => {
+test('end lets the process finish and does not restart it', async () => {
   await using dir = await tempDir();
   const kept = keep(
     dir.path,
@@ -82,7 +82,7 @@ test('what is told to end may finish, and stays ended', async () => {
   assert.deepEqual(kept.ended, []);
 });
 
-test('what does not end in its time is made to', async () => {
+test('end kills a process that exceeds the grace period', async () => {
   await using dir = await tempDir();
   const kept = keep(dir.path, 'process.on("SIGTERM", () => {}); setInterval(() => {}, 1000); console.log("up")');
   await kept.started(1);
@@ -90,7 +90,7 @@ test('what does not end in its time is made to', async () => {
   assert.deepEqual(await kept.process.end(50), { forced: true });
 });
 
-test('a program that is not there is tried again, and ending does not wait for the next try', async () => {
+test('retries a program that does not exist, and end does not wait for the next retry', async () => {
   await using dir = await tempDir();
   const told = Promise.withResolvers<Ended>();
   const member = { service: 's', replica: 's-1', command: [`${dir.path}/none`], env: {}, ports: {} };

@@ -6,43 +6,43 @@ import type { Member } from './member.ts';
 
 const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 10_000;
-/** Who lived this long is not in a loop. */
+/** A process that ran this long is stable: its restart delay starts at the minimum again. */
 const STEADY_MS = 30_000;
 
 export interface Ended {
   member: Member;
   pid: number | undefined;
-  /** In words: `ended with code 1`. */
+  /** Text for the log, such as `ended with code 1`. */
   how: string;
-  /** Undefined where a signal ended it, or it never ran. */
+  /** Undefined when a signal ended the process or it did not start. */
   code: number | undefined;
-  /** Where in its log begins what this run wrote. */
+  /** Offset in the log at which the output of this run begins. */
   logFrom: number;
   againInMs: number;
 }
 
 export interface KeepAliveOptions {
-  /** What it writes is added to this file. */
+  /** File to which the output is appended. */
   log: string;
   /** Called with the process id of each start. */
   onStart: (pid: number) => void;
-  /** Called when it ended without being told to. */
+  /** Called when the process ends without a request. */
   onEnd: (ended: Ended) => void;
   firstWaitMs?: number;
   longestWaitMs?: number | undefined;
 }
 
-/** A process that is started again whenever it ends, ever more slowly while it does not stay. */
+/** A process that is restarted whenever it ends. The delay doubles while it keeps ending early. */
 export interface KeptAlive {
   readonly member: Member;
   readonly log: string;
-  /** Of the last start. */
+  /** Process id of the latest start. */
   pid(): number | undefined;
-  /** Tells it to end, and makes it after a while; resolves when it is gone, with whether it had to be made. */
+  /** Sends SIGTERM, and SIGKILL after the grace period. `forced` says whether SIGKILL was needed. */
   end(graceMs: number): Promise<{ forced: boolean }>;
 }
 
-/** Nothing outlives the launcher as long as the launcher can help it. */
+/** Children that are killed when the launcher exits. */
 const living = new Set<ChildProcess>();
 process.on('exit', () => living.forEach((child) => child.kill('SIGKILL')));
 
@@ -85,7 +85,7 @@ export function keepAlive(member: Member, options: KeepAliveOptions): KeptAlive 
   };
 }
 
-/** In a process group of its own: a Ctrl-C in the terminal is for the launcher, which ends the others in their order. */
+/** Starts a new process group, so that Ctrl-C reaches only the launcher, which ends the processes in order. */
 function launch(
   { command: [program = '', ...args], env, readsInput = false }: Member,
   log: string,

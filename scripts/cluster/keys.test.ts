@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { tempDir } from '@switchyard/testkit';
 import { openKeys } from './keys.ts';
 
-test('a password is made once, for one name, and kept for its user alone', async () => {
+test('openKeys generates a password per name once and stores it with mode 0600', async () => {
   await using dir = await tempDir();
   const keys = `${dir.path}/keys`;
   const [one, other] = [openKeys(keys)('nats-gateway'), openKeys(keys)('redis')];

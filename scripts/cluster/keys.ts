@@ -4,13 +4,13 @@ import { keepPrivately, readPrivately } from '@switchyard/launcher';
 
 const BYTES = 32;
 
-/** Gives the password of a name: made once and kept for this user alone, so that the next start knows it too. */
+/** Returns the password of a name. It is generated once and stored with mode 0600, so that the next start finds it. */
 export function openKeys(dir: string): (name: string) => string {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   return (name) => {
     const kept = readPrivately(dir, name);
     if (kept !== undefined) return kept;
-    const made = `k${randomBytes(BYTES).toString('hex')}`; // nats-server takes what begins with a digit for a number
+    const made = `k${randomBytes(BYTES).toString('hex')}`; // nats-server parses a value that begins with a digit as a number
     keepPrivately(dir, name, made);
     return made;
   };

@@ -7,13 +7,13 @@ import { programOf } from './services.ts';
 const run = promisify(execFile);
 const POLL_MS = 50;
 
-/** Processes that a launcher which was killed left behind. What has their id by now and is something else is left alone. */
+/** Returns processes that a killed launcher left behind. A process id that was reused by another program does not count. */
 export async function findLeftovers(processes: readonly RunningProcess[]): Promise<RunningProcess[]> {
   const alive = await Promise.all(processes.map(async (one) => ((await isStill(one)) ? [one] : [])));
   return alive.flat().filter(({ pid }) => pid !== process.pid);
 }
 
-/** Tells them to end and makes those that do not; resolves when all are gone. */
+/** Sends SIGTERM, and SIGKILL after the grace period. Resolves when all processes are gone. */
 export async function endLeftovers(left: readonly RunningProcess[], graceMs: number): Promise<void> {
   const deadline = performance.now() + graceMs;
   for (const { pid } of left) signal(pid, 'SIGTERM');
@@ -25,7 +25,7 @@ export async function endLeftovers(left: readonly RunningProcess[], graceMs: num
   }
 }
 
-/** Whether the process still is what the run file says, by its command: ids are given out again. */
+/** Compares the command of a process with the run file, because process ids are reused. */
 export async function isStill({ pid, service, ports }: RunningProcess): Promise<boolean> {
   try {
     const { stdout } = await run('ps', ['-ww', '-o', 'command=', '-p', String(pid)]);
@@ -36,7 +36,7 @@ export async function isStill({ pid, service, ports }: RunningProcess): Promise<
       Object.values(ports).some((port) => words.includes(String(port)))
     );
   } catch {
-    return false; // nobody has that id
+    return false; // no process has that id
   }
 }
 

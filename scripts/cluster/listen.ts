@@ -1,7 +1,7 @@
 import { StartError } from '@switchyard/service-kit';
 import { openBalancer, type Balancer, type BalancerOptions } from './balancer.ts';
 
-/** Takes the port that clients know, or says in a sentence why it cannot be had. */
+/** Opens the port for clients. Throws an error that names the reason and a remedy. */
 export async function listenForClients(options: BalancerOptions): Promise<Balancer> {
   const { host, port } = options;
   try {

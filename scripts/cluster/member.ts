@@ -1,22 +1,22 @@
 import { SERVER_FLAGS } from '@switchyard/contracts';
 
-/** One process there should be. */
+/** A process that the cluster runs. */
 export interface Member {
   service: string;
-  /** Names it in the log, in discovery and in `run.json`. */
+  /** The name in logs, in discovery and in `run.json`. */
   replica: string;
   command: readonly string[];
-  /** Its whole environment. */
+  /** The complete environment. */
   env: Readonly<Record<string, string>>;
-  /** It ends when its input does, and so with the launcher, however that ends. */
+  /** Whether it ends when its standard input closes, and so with the launcher. */
   readsInput?: boolean;
-  /** What has to be done each time it was started again. */
+  /** Runs after each restart. */
   restarted?: () => Promise<void>;
-  /** Where it listens, by what for. */
+  /** Its ports, by purpose. */
   ports: Readonly<Record<string, number>>;
 }
 
-/** How a program of this repository is run. */
+/** The command that runs a program of this repository. */
 export function nodeCommand(program: string): string[] {
   return [process.execPath, ...SERVER_FLAGS, program];
 }

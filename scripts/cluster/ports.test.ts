@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { test } from 'node:test';
 import { openPorts } from './ports.ts';
 
-test('a launcher gives no port twice, not even one that is asked for by name', async () => {
+test('openPorts returns no port twice, also when a port is requested by number', async () => {
   await using ports = await openPorts();
   const asked = [ports.one(), ports.one(), ports.one()];
   const first = await Promise.all(asked);
@@ -12,14 +12,14 @@ test('a launcher gives no port twice, not even one that is asked for by name', a
   assert.equal(new Set(all).size, 64);
 });
 
-test('launchers that start at once choose different ports, long before they use them', async () => {
+test('launchers that start at the same time choose different ports', async () => {
   await using stack = new AsyncDisposableStack();
   const chosen: number[] = [];
   for (let at = 0; at < 8; at++) chosen.push(...(await stack.use(await openPorts()).many(20)));
   assert.equal(new Set(chosen).size, 160);
 });
 
-test('what somebody listens on is not given', async () => {
+test('openPorts skips a port that is in use', async () => {
   await using ports = await openPorts();
   const next = (await ports.one()) + 1;
   const server = createServer();

@@ -2,30 +2,30 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 
 const HOST = '127.0.0.1';
-/** Below what systems give to outgoing connections, so that none of those sits on a port between its choice and its use. */
+/** Below the range of ephemeral ports, so that no outgoing connection takes a port between its choice and its use. */
 const FIRST = 20_000;
 const PLACES = 50;
-/** More than one cluster needs. The first of them is the launcher's own. */
+/** Ports per launcher. The first one is the launcher's lock. */
 const PLACE = 240;
 
-/** Ports for what one launcher starts, each given once. */
+/** Allocates each port of a launcher once. */
 export interface Ports extends AsyncDisposable {
-  /** One on which nobody listens: the wanted one if it can be had. */
+  /** Returns a free port: the wanted one if it is free. */
   one(wanted?: number): Promise<number>;
-  /** As many different ones. */
+  /** Returns this many different ports. */
   many(count: number): Promise<number[]>;
 }
 
 /**
- * A launcher uses what it chose only seconds later, and again whenever it starts somebody anew. So that no other launcher of this
- * machine chooses the same, each has a place of its own, and holds it by listening on the first port there until it ends.
+ * Reserves a range of ports. A launcher uses its ports seconds after choosing them, and again at each restart of a process. It listens
+ * on the first port of its range until it ends, so that no other launcher on this machine chooses the same range.
  */
 export async function openPorts(): Promise<Ports> {
   const { claim, first } = await claimPlace();
   const tried = new Set<number>();
   const take = async (port: number): Promise<boolean> => {
     if (tried.has(port)) return false;
-    tried.add(port); // at once, so that whoever asks meanwhile gets another
+    tried.add(port); // before the check, so that a concurrent caller gets another port
     return isFree(port);
   };
   const one = async (wanted?: number): Promise<number> => {

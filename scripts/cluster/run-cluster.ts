@@ -5,13 +5,13 @@ import { startCluster, type Cluster } from './start-cluster.ts';
 
 const VERSION = '0.1.0';
 const AGAIN = 'make cluster';
-/** Shells and `timeout` signal a process and then its whole group: what comes twice at once is one wish. */
+/** Shells and `timeout` signal a process and then its group. Signals within this time count as one. */
 const ONE_WISH_MS = 250;
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /**
- * Every service by itself, twice, with the servers they need: until a signal ends it. Then everything drains, in an order in which
- * nobody misses what it needs, and nothing stays. A second signal drops what still runs. What cannot start says why and exits 1.
+ * Runs every service twice, with its servers, until a signal arrives. Then drains the processes, dependents first, and ends them all.
+ * A second signal skips the drain. Prints the reason and exits with 1 when the cluster cannot start.
  */
 export async function runCluster(env: Variables): Promise<void> {
   const began = performance.now();
@@ -32,7 +32,7 @@ export async function runCluster(env: Variables): Promise<void> {
   await stack.disposeAsync();
 }
 
-/** Aborts at the first signal. At the second the process exits, and takes with it what it started. */
+/** Aborts at the first signal. At the second one the launcher exits and kills its children. */
 function endOnSignal(): AbortSignal {
   const ending = new AbortController();
   let heard = 0;

@@ -17,35 +17,35 @@ import { busEnvironment, natsKey, type Servers } from './services.ts';
 const HOST = '127.0.0.1';
 const POLL_MS = 50;
 const PATIENCE_MS = 3_000;
-/** A database that was not closed cleanly looks through its journal first. */
+/** A database that was not closed cleanly replays its journal first. */
 const MONGO_START_MS = 60_000;
 const NATS_CONFIGURATION = fileURLToPath(new URL('../../deploy/nats/nats-server.conf', import.meta.url));
 const PROVISION = fileURLToPath(new URL('../../deploy/nats/provision.ts', import.meta.url));
 const PROVISIONER = 'provisioner';
 
 export interface StartServers {
-  /** What they keep goes below. */
+  /** Parent of the data directories. */
   dir: string;
-  /** The password of a name. */
+  /** Returns the password of a name. */
   key: (name: string) => string;
   ports: Ports;
   crew: Crew;
   stack: AsyncDisposableStack;
-  /** Aborts when the start is given up. */
+  /** Aborts when the start fails or is cancelled. */
   signal: AbortSignal;
-  /** Aborts when the cluster is to end. */
+  /** Aborts when the cluster shuts down. */
   ending: AbortSignal;
-  /** A line for whoever waits. */
+  /** Prints a progress line. */
   say: (line: string) => void;
 }
 
-/** A server that the services need, and how they reach it. */
+/** A server of the cluster and its address. */
 interface Server {
   member: Member;
   url: string;
 }
 
-/** Starts what the services stand on, all at once, and makes what the bus keeps. */
+/** Starts NATS, MongoDB and Redis in parallel, then creates the streams and buckets of the bus. */
 export async function startServers(options: StartServers): Promise<Servers> {
   const { key, crew, stack, signal, ending, say } = options;
   const slow = setTimeout(say, PATIENCE_MS, 'looks for NATS, MongoDB and Redis, and installs what is missing');
@@ -53,7 +53,7 @@ export async function startServers(options: StartServers): Promise<Servers> {
     clearTimeout(slow),
   );
   signal.throwIfAborted();
-  // What the bus keeps in memory goes with it, and no service may make it anew.
+  // Streams in memory are lost when NATS restarts, and services have no permission to create them.
   const provision = (given: AbortSignal): Promise<void> =>
     runJob(nodeCommand(PROVISION), { SWITCHYARD_CONFIG: ':', ...turnStreams(), ...busEnvironment(PROVISIONER, nats.url, key) }, given);
   stack.use(crew.start([{ ...nats.member, restarted: () => provision(ending) }, mongo.member, redis.member]));
@@ -61,13 +61,13 @@ export async function startServers(options: StartServers): Promise<Servers> {
   return { bus: nats.url, store: mongo.url, cache: redis.url, blobs: mongo.blobs };
 }
 
-/** Read by the job alone, which checks it. */
+/** The environment of the provisioning job. */
 function turnStreams(): Record<string, string> {
   const streams = process.env['SWITCHYARD_TURN_STREAMS'];
   return streams === undefined ? {} : { SWITCHYARD_TURN_STREAMS: streams };
 }
 
-/** The bus with the configuration that is delivered: JetStream, and a user for each service. */
+/** NATS with the delivered configuration: JetStream and a user per service. */
 async function natsServer({ dir, key, ports }: StartServers): Promise<Server> {
   const [binary, port] = [await findNatsServer(), await ports.one()];
   const passwords = natsUsers().map(({ name }) => [`NATS_${name.toUpperCase()}_PASSWORD`, key(natsKey(name))] as const);
@@ -83,26 +83,28 @@ async function natsServer({ dir, key, ports }: StartServers): Promise<Server> {
   };
 }
 
-/** Documents and, where it is one, blobs. A MongoDB is a replica set of one, which knows itself by its port, so that stays what it was. */
+/** Stores documents and, in a real MongoDB, blobs. The replica set of one member is bound to its port, so the port stays the same. */
 async function mongoServer({
   dir,
   ports,
   say,
 }: StartServers): Promise<Server & { blobs: string; prepare: (signal: AbortSignal) => Promise<void> }> {
   const { name, real, command } = await findMongo();
-  if (!real) say(`has no MongoDB here, and takes ${name}`);
+  if (!real) say(`found no MongoDB and uses ${name}`);
   const own = join(dir, real ? 'mongodb' : 'mongodb-stand-in');
   mkdirSync(own, { recursive: true, mode: 0o700 });
   const before = readPrivately(dir, 'mongodb-port');
   const port = await ports.one(before === undefined ? undefined : Number(before));
   if (real && before !== undefined && port !== Number(before))
-    throw new StartError(`port ${before} is in use, and the database in ${own} is bound to it. End what has it, or move ${own} away.`);
+    throw new StartError(
+      `port ${before} is in use, and the database in ${own} is bound to it. End the process that uses it, or move ${own} away.`,
+    );
   keepPrivately(dir, 'mongodb-port', String(port));
   const address = `mongodb://${HOST}:${port}`;
   const url = real ? `${address}/?replicaSet=rs0` : address;
   return {
     url,
-    blobs: real ? url : `file:${join(dir, 'blobs')}`, // large files are more than the stand-in is for
+    blobs: real ? url : `file:${join(dir, 'blobs')}`, // the stand-in is not made for large files
     member: {
       service: 'mongodb',
       replica: real ? 'mongodb' : 'mongodb-stand-in',
@@ -118,7 +120,7 @@ async function mongoServer({
   };
 }
 
-/** What replicas share and may lose: nothing of it is written to the disk. */
+/** Redis without persistence: replicas share only what they may lose. */
 async function redisServer({ dir, key, ports }: StartServers): Promise<Server> {
   const [binary, port] = [await findRedisServer(), await ports.one()];
   const password = key('redis');
@@ -126,14 +128,14 @@ async function redisServer({ dir, key, ports }: StartServers): Promise<Server> {
   mkdirSync(own, { recursive: true, mode: 0o700 });
   const file = join(own, 'redis.conf');
   const lines = [`bind ${HOST}`, `port ${port}`, `dir ${JSON.stringify(own)}`, `requirepass ${password}`, 'save ""', 'appendonly no'];
-  writeFileSync(file, `${lines.join('\n')}\n`, { mode: 0o600 }); // on the command line everybody could read the password
+  writeFileSync(file, `${lines.join('\n')}\n`, { mode: 0o600 }); // a password on the command line is visible to all users
   return {
     url: `redis://:${password}@${HOST}:${port}`,
     member: { service: 'redis', replica: 'redis', command: [binary, file], env: {}, ports: { redis: port } },
   };
 }
 
-/** Until somebody takes connections there. */
+/** Waits until the port accepts connections. */
 async function awaitListening(port: number, signal: AbortSignal): Promise<void> {
   for (;;) {
     const socket = connect(port, HOST);

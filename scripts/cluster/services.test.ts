@@ -24,14 +24,14 @@ const GROUND: Parameters<typeof serviceMembers>[0] = {
   settings: { origin: () => ({ layer: 'default' }) },
 };
 
-test('the gateways alone are told of the cache: a service that has no use for it would say so at each start', async () => {
+test('only gateways get the address of the cache; other services would warn about it at each start', async () => {
   const members = await serviceMembers({ ...GROUND, variables: { SWITCHYARD_CACHE: 'redis://elsewhere' } });
   const told = members.flatMap(({ replica, env }) => (env['SWITCHYARD_CACHE'] === 'redis://127.0.0.1:1' ? [replica] : []));
   assert.deepEqual(told, ['gateway-1', 'gateway-2']);
   assert.equal(members.filter(({ env }) => 'SWITCHYARD_CACHE' in env).length, told.length);
 });
 
-test('so are those of docker compose', async () => {
+test('docker compose gives the address of the cache to gateways only', async () => {
   const { services } = parse(await readFile(COMPOSE, 'utf8'), { merge: true }) as {
     services: Record<string, { environment?: Record<string, string> }>;
   };
@@ -42,7 +42,7 @@ test('so are those of docker compose', async () => {
   );
 });
 
-test('what seals secrets is for the secrets service alone, whoever made it', async () => {
+test('only the secrets service gets the master key, whether generated or set by the operator', async () => {
   for (const variables of [{}, { SECRETS_MASTER_KEY: 'mine', SECRETS_MASTER_KEY_PREVIOUS: 'before' }]) {
     const told = (await serviceMembers({ ...GROUND, variables })).filter(({ env }) => Object.keys(env).some((name) => /MASTER/.test(name)));
     assert.deepEqual(

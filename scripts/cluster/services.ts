@@ -7,51 +7,51 @@ import type { Ports } from './ports.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
-/** What the launcher says itself, to each process what is its own. */
+/** Variables that the launcher sets itself, per process. They are not inherited. */
 const OURS =
   /^SWITCHYARD_(DATA|TOKEN|URL|REPLICA|BUS(_\w+)?|STORE|CACHE|HOST|PORT|(METRICS|HEALTH)_PORT|PROBE_HOST|BLOBS|BLOB_(TOKEN|PORT|HOST)|GATEWAY__(HOST|PORT))(_FILE)?$/;
 
 const MASTER = /^SECRETS_MASTER_KEY/;
 
-/** Unless somebody set it: by then the balancer has looked, and sends nobody to a gateway that is told to stop. */
+/** Default of gateway.drainDelayMs here. Within this time the balancer's probe notices that a gateway is draining. */
 const DRAIN_DELAY_MS = '1000';
 
-/** Under this name the launcher stands in `run.json` itself. */
+/** The name of the launcher in `run.json`. */
 export const LAUNCHER = 'cluster';
 
-/** Keeps what is too large for the bus, and serves it to all others: of the services that have a database, the one with least to do. */
+/** Stores large payloads and serves them to the other services. The registry has the least load of the services with a database. */
 const BLOB_KEEPER: ServiceName = 'registry';
 
-/** Addresses of what the services stand on. */
+/** Addresses of the servers that the services use. */
 export interface Servers {
   bus: string;
   store: string;
   cache: string;
-  /** Where the replicas of the keeper keep blobs. */
+  /** Where the blob keeper stores blobs. */
   blobs: string;
 }
 
 export interface Ground extends Servers {
-  /** Where the processes keep what is not in a database. */
+  /** Directory for files of the processes. */
   dir: string;
-  /** The password of a name. */
+  /** Returns the password of a user or purpose. */
   key: (name: string) => string;
   token: string;
-  /** Where the gateways listen, each on a port. */
+  /** The host of the gateways; each has a port of its own. */
   host: string;
   gatewayPorts: readonly number[];
-  /** Where all others do. */
+  /** Allocates the ports of all other processes. */
   ports: Pick<Ports, 'many'>;
-  /** Where clients reach them. */
+  /** The address for clients. */
   url: string;
-  /** How many there are of each other service. */
+  /** Number of replicas of each service other than the gateway. */
   replicas: number;
-  /** Whatever else the launcher was given, for all. */
+  /** The environment of the launcher; its other variables are passed to every process. */
   variables: Variables;
   settings: Pick<ConfigurationSource, 'origin'>;
 }
 
-/** Every process of every service that is built. What differs from one process for all is its environment, and nothing else. */
+/** Returns the processes of all built services. They differ from the single-process profile in their environment only. */
 export async function serviceMembers(ground: Ground): Promise<Member[]> {
   const members = SERVICES.filter((name) => name === 'gateway' || isBuilt(name)).flatMap((service) => {
     const count = service === 'gateway' ? ground.gatewayPorts.length : ground.replicas;
@@ -65,10 +65,10 @@ export async function serviceMembers(ground: Ground): Promise<Member[]> {
   });
 }
 
-/** Where one process can be watched: chosen here, so that it stays where it was when it is started again. */
+/** Ports that the launcher chooses, so that a restarted process keeps them. */
 interface Probed {
   probes: { metrics: number; health: number };
-  /** Where the replicas of the keeper serve blobs. */
+  /** Ports on which the replicas of the blob keeper serve blobs. */
   blobPorts: readonly number[];
 }
 
@@ -100,7 +100,7 @@ function serviceMember(service: ServiceName, at: number, ground: Ground & Probed
   };
 }
 
-/** What seals secrets is for nobody else: that of whoever starts the cluster, else one that is made once. */
+/** Only the secrets service gets the master key: the one of the launcher's environment, else one that is generated once. */
 function secretsEnvironment({ variables, token, key }: Ground): Record<string, string> {
   const given = Object.entries(variables).filter(([name, value]) => MASTER.test(name) && value !== undefined && value !== '');
   const master =
@@ -108,7 +108,7 @@ function secretsEnvironment({ variables, token, key }: Ground): Record<string, s
   return { SWITCHYARD_TOKEN: token, ...master };
 }
 
-/** The gateways have no way into a database, and no other service into that of the blobs: they ask the keeper, with its token. */
+/** Only the blob keeper opens the blob storage. All other services read blobs from it over gRPC, with a token. */
 function blobEnvironment(service: ServiceName, at: number, { blobs, blobPorts, key }: Ground & Probed): Record<string, string> {
   const token = { SWITCHYARD_BLOB_TOKEN: key('blobs') };
   if (service === BLOB_KEEPER) return { ...token, SWITCHYARD_BLOBS: blobs, SWITCHYARD_BLOB_PORT: String(blobPorts[at]) };
@@ -120,24 +120,24 @@ function edgeEnvironment(port: number, { host, url, cache, settings }: Ground): 
   return {
     SWITCHYARD_HOST: host,
     SWITCHYARD_PORT: String(port),
-    // The gateways count the limits of clients together; nobody else keeps anything in a cache.
+    // Only the gateways use the cache: they share the counters of rate limits.
     SWITCHYARD_CACHE: cache,
     ...(unsaid('gateway.drainDelayMs') ? { SWITCHYARD_GATEWAY__DRAIN_DELAY_MS: DRAIN_DELAY_MS } : {}),
     ...(unsaid('gateway.publicUrl') ? { SWITCHYARD_GATEWAY__PUBLIC_URL: url } : {}),
   };
 }
 
-/** The variables with which a user of the bus comes in. */
+/** Variables with the bus address and the credentials of a NATS user. */
 export function busEnvironment(user: string, bus: string, key: Ground['key']): Record<string, string> {
   return { SWITCHYARD_BUS: bus, SWITCHYARD_BUS_USER: user, SWITCHYARD_BUS_PASSWORD: key(natsKey(user)) };
 }
 
-/** Under which name the password of a user of the bus is kept. */
+/** The key name of a NATS user's password. */
 export function natsKey(user: string): string {
   return `nats-${user}`;
 }
 
-/** The program behind a name of `run.json`. */
+/** Returns the program of a service name in `run.json`. */
 export function programOf(service: string): string {
   return service === LAUNCHER ? join(root, 'scripts/cluster/main.ts') : join(root, 'services', service, 'src/main.ts');
 }

@@ -14,26 +14,26 @@ import { startServers } from './servers.ts';
 import { LAUNCHER, serviceMembers, type Servers } from './services.ts';
 
 const REPLICAS = 2;
-/** Beyond what a process gives itself to drain. */
+/** Added to the shutdown timeout of a process before it is killed. */
 const EXTRA_GRACE_MS = 2_000;
-/** What the launcher starts itself, it does not take from elsewhere. */
+/** Variables that name external servers. The launcher starts its own and rejects them. */
 const NOT_HERE = ['SWITCHYARD_BUS', 'SWITCHYARD_STORE', 'SWITCHYARD_CACHE', 'SWITCHYARD_BLOBS', 'SWITCHYARD_REPLICA'];
 
 export interface Starting {
-  /** What is used here is disposed of at the end, last first. */
+  /** Receives everything that must be disposed of at the end, in reverse order. */
   stack: AsyncDisposableStack;
   signal: AbortSignal;
-  /** A line for whoever waits. */
+  /** Prints a progress line. */
   say: (line: string) => void;
-  /** For whoever puts something between the services and what they stand on: gives the addresses that the services are told. */
+  /** Replaces the server addresses that the services get, for example by those of proxies. */
   between?: (servers: Servers) => Promise<Servers>;
-  /** How long whoever ends again and again waits at most before it is started again. */
+  /** Longest delay before a process that keeps ending is restarted. */
   longestWaitMs?: number;
-  /** How many gateways; two unless said. */
+  /** Number of gateways; default 2. */
   gateways?: number;
 }
 
-/** What runs. */
+/** A running cluster. */
 export interface Cluster {
   data: string;
   token: string;
@@ -41,7 +41,7 @@ export interface Cluster {
   settings: ConfigurationSource;
 }
 
-/** Starts servers, then every service; resolves once all of them can work. */
+/** Starts the servers, then all services. Resolves when every replica is ready. */
 export async function startCluster(env: Variables, starting: Starting): Promise<Cluster> {
   const { stack, signal, say: sayAloud, between = async (servers) => servers, longestWaitMs, gateways: wanted = REPLICAS } = starting;
   const environment = await readEnvironment(env);
@@ -121,15 +121,15 @@ async function whenAborted(signal: AbortSignal): Promise<never> {
   return aborted.promise;
 }
 
-/** A launcher that was killed could not end the others. */
+/** Ends the processes of a launcher that was killed. */
 async function endWhatIsLeft(data: string, graceMs: number, say: Starting['say']): Promise<void> {
   const left = await findLeftovers(readRunFile(data)?.processes ?? []);
   if (left.length === 0) return;
-  say(`ends what an earlier start left behind: ${left.map(({ replica, pid }) => `${replica} (process ${pid})`).join(', ')}`);
+  say(`ends processes of an earlier start: ${left.map(({ replica, pid }) => `${replica} (process ${pid})`).join(', ')}`);
   await endLeftovers(left, graceMs);
 }
 
-/** Where somebody on this machine reaches what listens there. */
+/** The address at which this machine reaches a listener. */
 function addressOf(host: string, port: number): string {
   const known = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host;
   return `http://${known.includes(':') && !known.startsWith('[') ? `[${known}]` : known}:${port}`;

@@ -5,7 +5,7 @@ import { openHost, startService, type AnyService } from '@switchyard/service-kit
 import { silentLogger } from '@switchyard/telemetry';
 import { tempDir } from '@switchyard/testkit';
 
-/** The methods that are declared and that nobody serves, sorted: found by starting every service, on a bus and data of its own. */
+/** Starts every service on a bus and data of its own, and returns the declared methods without a handler, sorted. */
 export async function findUnserved(): Promise<string[]> {
   const served = new Set<string>();
   await using stack = new AsyncDisposableStack();

@@ -7,7 +7,7 @@ import { metricsPage } from './metrics-page.ts';
 import { prometheusAlerts, prometheusConfig } from './prometheus.ts';
 import { referencePages } from './reference/pages.ts';
 
-// What is read from the declarations and kept as files. Without --write, a file that is stale is named and the check fails.
+// Generates files from the declarations. Without --write, prints the files that are out of date and fails.
 const generated: Readonly<Record<string, string>> = {
   'deploy/nats/users.conf': usersConf(natsUsers()),
   'deploy/prometheus/prometheus.yml': prometheusConfig(),
@@ -23,15 +23,15 @@ for (const [name, text] of Object.entries(generated)) {
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, text);
   } else if (!existsSync(file) || readFileSync(file, 'utf8') !== text) {
-    console.error(`${name} is not what the declarations say; write it anew: make generate`);
+    console.error(`${name} is out of date. Update it: make generate`);
     process.exitCode = 1;
   }
 }
 
 function usersConf(users: readonly NatsUser[]): string {
   return [
-    '# Written by `make generate` from the contracts: who may come in, and what each may do. All else is refused.',
-    '# The passwords are variables of the environment in which nats-server starts.',
+    '# Written by `make generate` from the contracts: the users and their permissions. Everything else is refused.',
+    '# The passwords are environment variables of nats-server.',
     'users: [',
     ...users.map(userConf),
     ']',

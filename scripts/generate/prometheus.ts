@@ -1,14 +1,14 @@
 import { isBuilt, GATEWAY_DEPENDENCIES, SERVICES } from '@switchyard/contracts';
 import { METRICS, prometheusName, type MetricName } from '@switchyard/telemetry';
 
-/** A declared metric, as queries spell it. */
+/** The name of a declared metric in queries. */
 export function metric(name: MetricName): string {
   return prometheusName(name, METRICS[name]);
 }
 
 const METRICS_PORT = 9464;
 
-/** What Prometheus is told: every replica behind the names of the services, and the alerts. */
+/** The configuration of Prometheus: all replicas behind the service names, and the alerts. */
 export function prometheusConfig(): string {
   return `# Written by \`make generate\` from the contracts; do not edit it.
 # Each service is a name under which its replicas are found (a headless service, a service of compose), and each
@@ -31,7 +31,7 @@ interface Alert {
   expr: string;
   for: string;
   severity: 'critical' | 'warning';
-  /** Tells alerts of one name apart. */
+  /** Distinguishes alerts with the same name. */
   service?: string;
   summary: string;
 }
@@ -41,7 +41,7 @@ const turns = metric('switchyard.turn.duration');
 const models = metric('gen_ai.client.operation.duration');
 const calls = metric('switchyard.edge.calls');
 
-/** The reasons of a finish are words in lower case, the codes of errors in upper case. */
+/** Finish reasons are lower-case words, error codes upper-case words. */
 const FAILED = 'outcome=~"[A-Z_]+",outcome!="CANCELLED"';
 
 const alerts: readonly Alert[] = [
@@ -135,7 +135,7 @@ function alertText(alert: Alert): string {
 `;
 }
 
-/** Within single quotes YAML reads everything as it stands. */
+/** YAML takes text in single quotes literally. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }

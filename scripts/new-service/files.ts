@@ -4,7 +4,7 @@ import type { ServiceNames } from './name.ts';
 const VERSION = '0.1.0';
 const ZOD = '4.6.7';
 
-/** The files of a new service by their path: one small method with its contract, or an empty service around a contract that is there. */
+/** Returns the files of a new service by path: one small method with its contract, or an empty service for an existing contract. */
 export function newFiles(names: ServiceNames): Record<string, string> {
   const service = `services/${names.name}`;
   const common = {
@@ -35,8 +35,8 @@ function packageJson({ name, declared }: ServiceNames): string {
   return `${JSON.stringify(content, null, 2)}\n`;
 }
 
-function alone(name: string): string {
-  return `## Alone
+function standalone(name: string): string {
+  return `## Running it alone
 
 \`SWITCHYARD_BUS=nats://127.0.0.1:4222 node_modules/.bin/node services/${name}/src/main.ts\``;
 }
@@ -46,22 +46,22 @@ function emptyHouse(service: string, { name, code }: ServiceNames): Record<strin
   return {
     [`${service}/README.md`]: `# ${name}
 
-Owns what its [contract](../../libs/contracts/src/${name}/contract.ts) promises. No method has a handler yet.
+Implements its [contract](../../libs/contracts/src/${name}/contract.ts). No method has a handler yet.
 
-## To serve
+## Methods without a handler
 
 ${methods.join('\n')}
 
-${alone(name)}
+${standalone(name)}
 
-## Watch
+## Failures
 
 A method without a handler answers UNAVAILABLE and names this service.
 `,
     [`${service}/src/service.ts`]: `import { ${code} as contract } from '@switchyard/contracts';
 import { defineService } from '@switchyard/service-kit';
 
-/** Owns what its contract promises; what has a handler here is served. */
+/** Serves the methods of its contract that have a handler here. */
 export const ${code} = defineService({
   contract,
   version: '${VERSION}',
@@ -77,7 +77,7 @@ import { test } from 'node:test';
 import { testService } from '@switchyard/testkit';
 import { ${code} } from './service.ts';
 
-test('it starts, and says that it is ready', async () => {
+test('starts and reports readiness', async () => {
   await using app = await testService(${code});
   assert.equal(app.host.health.readiness().dependencies['${name}']?.ready, true);
 });
@@ -122,7 +122,7 @@ const Text = z.string().max(MAX.text);
 
 export const ${code}Methods = defineMethods({
   '${code}.create': {
-    summary: 'Keeps a text under a name that is free.',
+    summary: 'Stores a text under a free name.',
     scope: 'rpc',
     beyond: true,
     params: z.strictObject({ name: Name, text: Text }),
@@ -137,23 +137,23 @@ export const ${code}Methods = defineMethods({
 function readme({ name, code }: ServiceNames): string {
   return `# ${name}
 
-Owns texts, each under a name of its own within its tenant.
+Stores texts by name, separately for each tenant.
 
-| It answers         |                                        |
+| Method             | Effect                                 |
 | ------------------ | -------------------------------------- |
-| \`${code}.create\` | keeps a text under a name that is free |
+| \`${code}.create\` | stores a text under a free name        |
 
-## Where things are
+## Files
 
-- \`handlers/\` one file a method
-- \`data.ts\` what is kept
+- \`handlers/\`: one file per method
+- \`data.ts\`: the stored documents
 - [its contract](../../libs/contracts/src/${name}/contract.ts)
 
-${alone(name)}
+${standalone(name)}
 
-## Watch
+## Failures
 
-It asks nobody and nobody waits for it. Callers get UNAVAILABLE while no replica runs.
+The service depends on no other service. Callers get UNAVAILABLE while no replica runs.
 `;
 }
 
@@ -161,7 +161,7 @@ function dataFile({ type }: ServiceNames): string {
   return `import { collection } from '@switchyard/store';
 import { z } from 'zod';
 
-/** A text, and the name it is kept under. */
+/** A text and its name. */
 export const ${type}Document = z.object({ name: z.string(), text: z.string(), createdAt: z.int() });
 export type ${type}Document = z.infer<typeof ${type}Document>;
 
@@ -175,7 +175,7 @@ import { defineService } from '@switchyard/service-kit';
 import { entryCollection } from './data.ts';
 import { ${code}Create } from './handlers/${name}-create.ts';
 
-/** Owns texts, each under a name of its own. */
+/** Stores texts by name. */
 export const ${code} = defineService({
   contract,
   version: '${VERSION}',
@@ -197,7 +197,7 @@ import { ServiceError } from '@switchyard/contracts';
 import type { Collection, Store } from '@switchyard/store';
 import type { ${type}Document } from '../data.ts';
 
-/** Of two that want one name at once, one gets it. */
+/** Stores a text under a free name. Of two concurrent calls with one name, one succeeds. */
 export function ${code}Create(entries: Collection<${type}Document>, store: Store): Handler<'${code}.create'> {
   return async ({ name, text }, ctx) =>
     entries
@@ -217,7 +217,7 @@ import { test } from 'node:test';
 import { principal, tempDir, testService } from '@switchyard/testkit';
 import { ${code} } from './service.ts';
 
-test('a name is taken once in each tenant, and stays taken across a restart', async () => {
+test('rejects a name that exists in the tenant, also after a restart', async () => {
   await using data = await tempDir();
   {
     await using app = await testService(${code}, { data: data.path });
@@ -231,12 +231,12 @@ test('a name is taken once in each tenant, and stays taken across a restart', as
   await assert.rejects(again.bus.call('${code}.create', { name: 'first', text: 'again' }), { code: 'ALREADY_EXISTS', message: /first/ });
 });
 
-test('a name without a letter is refused', async () => {
+test('rejects an empty name', async () => {
   await using app = await testService(${code});
   await assert.rejects(app.bus.call('${code}.create', { name: '', text: 'hello' }), { code: 'INVALID_ARGUMENT', message: /name/ });
 });
 
-test('${name} says that it is ready', async () => {
+test('reports readiness', async () => {
   await using app = await testService(${code});
   assert.equal(app.host.health.readiness().dependencies['${name}']?.ready, true);
 });

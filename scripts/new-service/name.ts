@@ -5,10 +5,10 @@ import * as front from '@switchyard/contracts';
 const WORDS = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/;
 const LONGEST = 32;
 
-/** Planned, and no service on the bus. */
+/** Reserved names. */
 const KEPT: ReadonlyMap<string, string> = new Map([['dashboard', 'the web app']]);
 
-/** What the files that speak of a service call something else. */
+/** Identifiers that the generated files use for something else. */
 const WORDS_OF_FILES = new Set(
   ['add', 'again', 'app', 'assert', 'catalogue', 'collection', 'contract', 'data', 'elsewhere', 'entries', 'made', 'principal'].concat([
     'service',
@@ -19,17 +19,17 @@ const WORDS_OF_FILES = new Set(
   ]),
 );
 
-/** How one service is spelled: `release-notes` in paths and subjects, `releaseNotes` in code and before the dot of its methods. */
+/** The spellings of a service name: `release-notes` in paths and subjects, `releaseNotes` in code and method names. */
 export interface ServiceNames {
   name: string;
   code: string;
-  /** For what is a type or a schema. */
+  /** The name in types and schemas. */
   type: string;
-  /** Its contract was there before: the service is written around it. */
+  /** Whether the contract already exists. */
   declared: boolean;
 }
 
-/** How the service will be spelled, or the sentence that says why it cannot be called that. */
+/** Returns the spellings of a name, or the reason why the name cannot be used. */
 export function readName(name: string, root: string): ServiceNames | { refused: string } {
   if (name === '') return { refused: 'Say what it is called: make service NAME=notes' };
   if (!WORDS.test(name) || name.length > LONGEST) {

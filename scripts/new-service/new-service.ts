@@ -6,7 +6,7 @@ import { newFiles } from './files.ts';
 import { readName, type ServiceNames } from './name.ts';
 import { registered } from './register.ts';
 
-// A new service that passes every check as it is: `make service NAME=notes`.
+// Creates a service that passes every check: `make service NAME=notes`.
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const names = readName(process.env['NAME'] ?? '', root);
 if ('refused' in names) {
@@ -37,11 +37,11 @@ function make(service: ServiceNames): void {
   );
 }
 
-/** All that a new workspace adds to what is installed is a link. */
+/** Links the new workspace into node_modules; it needs no new packages. */
 function install(name: string): void {
   run('npm', ['install', '--package-lock-only', '--ignore-scripts', '--offline', '--no-audit', '--no-fund']);
   const link = `${root}node_modules/@switchyard/${name}`;
-  rmSync(link, { force: true }); // of a service that was made here once and thrown away
+  rmSync(link, { force: true }); // left by a deleted service of the same name
   symlinkSync(`../../services/${name}`, link);
   run(process.execPath, ['scripts/install.mjs', 'linked']);
 }

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import type { ServiceNames } from './name.ts';
 
-/** Puts a text in front of what stands in a file once. */
+/** Inserts a text before another text, which must occur once in the file. */
 type Insertion = readonly [text: string, before: string];
 
 const EMBEDDED = 'services/embedded';
 const CONTRACTS = 'libs/contracts/src';
 
-/** The files that know every service, as they are with one more, by their path. Nothing is written here. */
+/** Returns the files that list all services, with the new one added, by path. Writes nothing. */
 export function registered(names: ServiceNames, root: string): Record<string, string> {
   const { name, code, declared } = names;
   const key = name === code ? code : `'${name}': ${code}`;
@@ -35,14 +35,14 @@ export function registered(names: ServiceNames, root: string): Record<string, st
   return Object.fromEntries([...texts, [`${EMBEDDED}/package.json`, depending(root, name)]]);
 }
 
-/** The launcher's manifest, with one service more to start. */
+/** The manifest of the launcher with the new dependency. */
 function depending(root: string, name: string): string {
   const manifest = JSON.parse(readFileSync(`${root}${EMBEDDED}/package.json`, 'utf8')) as { dependencies: Record<string, string> };
   const dependencies = Object.entries({ ...manifest.dependencies, [`@switchyard/${name}`]: '0.1.0' }).sort(([a], [b]) => (a < b ? -1 : 1));
   return `${JSON.stringify({ ...manifest, dependencies: Object.fromEntries(dependencies) }, null, 2)}\n`;
 }
 
-/** Like every other container of a service, with an image and keys of its own. */
+/** The container of the service in docker-compose.yml. */
 function container(name: string): string {
   return `  ${name}:
     <<: *service

@@ -4,7 +4,7 @@ import { inputSchema } from '@switchyard/contracts';
 import { z } from 'zod';
 import { describeDefault, describeType } from './describe-schema.ts';
 
-test('a type is told with its bounds, in the words of whoever writes a file', () => {
+test('describeType names the type and its bounds', () => {
   const told: [z.ZodType, string][] = [
     [z.boolean(), '`true` or `false`'],
     [z.int().positive(), 'whole number, 1 or more'],
@@ -24,7 +24,7 @@ test('a type is told with its bounds, in the words of whoever writes a file', ()
   for (const [schema, text] of told) assert.equal(describeType(inputSchema(schema)), text);
 });
 
-test('a default is written as in a file; an empty text is called empty, and none is nothing', () => {
+test('describeDefault writes a default as in a file, and returns an empty text without one', () => {
   const told: [z.ZodType, string][] = [
     [z.string().default('a'), '`"a"`'],
     [z.string().default(''), 'empty'],

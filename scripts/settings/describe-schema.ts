@@ -1,6 +1,6 @@
 import { MAX, type JsonSchema } from '@switchyard/contracts';
 
-/** What may stand there, in the words of a person who writes a file. */
+/** Describes the accepted values for a person who writes a configuration file. */
 export function describeType(schema: JsonSchema): string {
   const choices = schema.anyOf ?? schema.oneOf;
   if (choices !== undefined) return choices.map(describeType).join(' or ');
@@ -23,7 +23,7 @@ export function describeType(schema: JsonSchema): string {
   }
 }
 
-/** As it is written in a file; empty where there is none. */
+/** Returns the default as written in a file, or an empty text. */
 export function describeDefault(schema: JsonSchema): string {
   if (!('default' in schema)) return '';
   const value = schema['default'];
@@ -43,7 +43,7 @@ function range(schema: JsonSchema): string {
   return most === undefined ? '' : `at most ${most}`;
 }
 
-/** What every text may hold goes without saying. */
+/** The general limits of texts are not repeated. */
 function length(schema: JsonSchema): string {
   const [least = 0, most = MAX.value] = [numberOf(schema, 'minLength'), numberOf(schema, 'maxLength')];
   const bounds = [

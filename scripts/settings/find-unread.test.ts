@@ -55,13 +55,13 @@ async function unreadWith(readers: Readers) {
   return findUnread(`${dir.path}/`, readers);
 }
 
-test('what production code takes by name is read, however it takes it; all else is not', async () => {
+test('findUnread counts a setting as read when production code accesses it by name', async () => {
   const { unread, declared } = await unreadWith({ ignored: ['services/one/src/check.ts'], readWhole: [] });
   assert.deepEqual(unread, ['byName.*.id', 'first.colour', 'ignored', 'inTest', 'list.*.note', 'never', 'second', 'spread.inner']);
   assert.ok(declared.includes('second.size') && declared.includes('maybe.deep'));
 });
 
-test('what is read whole says so, and what says so in vain is named', async () => {
+test('findUnread accepts settings listed as read, and reports needless entries of the list', async () => {
   const { unread, needless } = await unreadWith({
     ignored: ['services/one/src/reader.test.ts'],
     readWhole: ['spread', 'first.size', 'gone'],

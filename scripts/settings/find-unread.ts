@@ -1,6 +1,6 @@
 import ts from 'typescript';
 
-/** A setting, or a group of them, and where contracts declare it. */
+/** A setting or a group of settings, with its declarations in the contracts. */
 interface Key {
   /** Dotted; `*` stands for an id or for each entry of a list. */
   path: string;
@@ -9,19 +9,19 @@ interface Key {
 }
 
 export interface Readers {
-  /** Files that look at settings without putting any in force. */
+  /** Files whose accesses do not count, because they apply no setting. */
   ignored: readonly string[];
-  /** Settings, with all below them, whose readers do not name them where the compiler could see it. */
+  /** Settings that are read with everything below them, in a way that the compiler cannot see. */
   readWhole: readonly string[];
 }
 
-/** What is declared, and what of it no production code reads. */
+/** Declared settings, and those that no production code reads. */
 export interface Found {
-  /** Every key, groups among them. */
+  /** All keys, including groups. */
   declared: string[];
-  /** The topmost keys that nothing reads: what stands below one of them is not read either. */
+  /** Topmost unread keys. Keys below them are unread as well. */
   unread: string[];
-  /** Entries of the readers that change nothing, so that they can go. */
+  /** Entries of `Readers` without effect; they can be deleted. */
   needless: string[];
 }
 
@@ -31,8 +31,8 @@ const PRODUCTION = /\/(libs|services)\/[^/]+\/src\//;
 const NO_READER = /\.(test|contract|fixture|bench)\.ts$|\/libs\/(contracts|testkit)\//;
 
 /**
- * Asks the compiler for the declaration behind each property that production code takes from an object. A setting is read when it
- * and all groups above it are: so two groups that share the declarations of their keys are told apart by their own names.
+ * Asks the compiler for the declaration of each property that production code accesses. A setting is read when it and all groups above
+ * it are accessed. Groups that share the declarations of their keys are thus distinguished by their own names.
  */
 export function findUnread(root: string, { ignored, readWhole }: Readers): Found {
   const program = ts.createProgram(...sourcesOf(root));
@@ -75,7 +75,7 @@ function sectionsType(program: ts.Program, checker: ts.TypeChecker): ts.Type {
   return checker.getTypeAtLocation(alias);
 }
 
-/** The keys of an object type that contracts declare, each with those below it. */
+/** The keys of an object type that the contracts declare, with the keys below them. */
 function keysOf(type: ts.Type, checker: ts.TypeChecker, prefix = ''): Key[] {
   const bare = checker.getNonNullableType(type);
   const entry = checker.isArrayType(bare) ? checker.getTypeArguments(bare as ts.TypeReference)[0] : bare.getStringIndexType();
@@ -89,7 +89,7 @@ function keysOf(type: ts.Type, checker: ts.TypeChecker, prefix = ''): Key[] {
   });
 }
 
-/** `a.name`, `a['name']` and `{ name }` on the left of an equals sign or as a parameter, where the name is that of a setting. */
+/** Finds `a.name`, `a['name']` and the destructuring `{ name }` where the name is that of a setting. */
 function declarationsRead(file: ts.SourceFile, checker: ts.TypeChecker, names: ReadonlySet<string>): ts.Node[] {
   const found: ts.Node[] = [];
   const visit = (node: ts.Node): void => {

@@ -5,13 +5,13 @@ export interface Setting {
   /** Dotted; `*` stands for an id or for each entry of a list. */
   path: string;
   schema: JsonSchema;
-  /** Whether other keys stand below it. */
+  /** Whether it has keys below it. */
   group: boolean;
-  /** Whether it stands in an entry of a list: a list is set as a whole. */
+  /** Whether it is part of a list entry. Lists are set as a whole. */
   inList: boolean;
 }
 
-/** All that can be configured, in the order of its declaration: a group first, then what it holds. */
+/** Returns all settings in the order of declaration, each group before its keys. */
 export function listSettings(schema: JsonSchema = inputSchema(Configuration)): Setting[] {
   return below(schema, { prefix: '', inList: false });
 }
@@ -31,9 +31,9 @@ function below({ properties = {} }: JsonSchema, { prefix, inList }: Place): Sett
 }
 
 interface Inside {
-  /** The object that holds the keys below. */
+  /** The object with the keys below. */
   object: JsonSchema | undefined;
-  /** How many lists and maps stand between. */
+  /** Number of lists and maps in between. */
   entries: number;
   listed: boolean;
 }

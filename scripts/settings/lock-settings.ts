@@ -5,16 +5,16 @@ import { UNREAD_SETTINGS } from '@switchyard/contracts';
 import { findUnread } from './find-unread.ts';
 import { READERS } from './setting-readers.ts';
 
-// The list of settings that nothing reads yet. A test compares it with the code; this writes it.
+// Writes the list of settings that no code reads yet. A test compares the list with the code.
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const file = `${root}libs/contracts/src/config/unread-settings.ts`;
 
 const { unread } = findUnread(root, READERS);
 const changes = [
   ...UNREAD_SETTINGS.filter((path) => !unread.includes(path)).map(
-    (path) => `${path} is off the list: it is read, it is gone, or what it holds is listed by itself`,
+    (path) => `${path} was removed from the list: it is read, was deleted, or its keys are listed`,
   ),
-  ...unread.filter((path) => !UNREAD_SETTINGS.includes(path)).map((path) => `${path} is on the list: nothing reads it`),
+  ...unread.filter((path) => !UNREAD_SETTINGS.includes(path)).map((path) => `${path} was added to the list: no code reads it`),
 ];
 if (changes.length > 0) {
   writeFileSync(file, burnDown(unread));

@@ -1,11 +1,11 @@
 import type { Readers } from './find-unread.ts';
 
-/** What the compiler cannot tell about the reading of settings. */
+/** Facts about reads of settings that the compiler cannot see. */
 export const READERS: Readers = {
   ignored: [
-    'services/registry/src/agents/check-patch.ts', // looks at what is written before it is stored, and puts nothing in force
+    'services/registry/src/agents/check-patch.ts', // validates values before they are stored, and applies none
   ],
   readWhole: [
-    'providers.entries.*.models.*.cost', // libs/models copies it over the published prices, key by key
+    'providers.entries.*.models.*.cost', // libs/models copies it key by key over the published prices
   ],
 };

@@ -44,11 +44,18 @@ const shared = {
 };
 
 const results: UnitResult[] = [];
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => {
+    console.log(`${summary(results, performance.now() - since)}\nInterrupted by ${signal}.`);
+    process.exit(1);
+  });
 await runInSlots([...ordered.entries()], SLOTS, {
   slotsOf: ([, unit]) => (unit.class === 'cluster' ? 2 : 1),
   async run([at, unit]) {
-    const env = await servers.envOf(at, { cluster: needsCluster(unit) });
-    const result = await runUnit(unit, { env: { ...shared, ...env } });
+    const result = await servers.envOf(at, { cluster: needsCluster(unit) }).then(
+      (env) => runUnit(unit, { env: { ...shared, ...env } }),
+      (error: unknown): UnitResult => ({ unit, passed: false, events: [], output: String(error), durationMs: 0 }),
+    );
     results.push(result);
     console.log(progressLine(result, results.length, ordered.length));
     if (result.passed) for (const [file, ms] of fileDurations(result)) durations.set(file, ms);

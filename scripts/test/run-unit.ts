@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
@@ -11,6 +11,10 @@ const REPORTER = join(import.meta.dirname, 'event-reporter.ts');
 const TEST_TIMEOUT_MS = { shared: 60_000, own: 120_000, cluster: 600_000 };
 /** Limit of a process. Tests may be over while a server or a loop keeps the process alive. */
 const UNIT_TIMEOUT_MS = { shared: 240_000, own: 300_000, cluster: 900_000 };
+
+/** Test processes that are killed when the runner exits. */
+const running = new Set<ChildProcess>();
+process.on('exit', () => running.forEach((child) => child.kill('SIGKILL')));
 
 export interface UnitResult {
   unit: Unit;
@@ -39,6 +43,7 @@ export async function runUnit(unit: Unit, options: RunUnitOptions): Promise<Unit
     env: { ...inherited, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
+  running.add(child);
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => (output += text));
   const overdue = setTimeout(() => {
@@ -47,6 +52,7 @@ export async function runUnit(unit: Unit, options: RunUnitOptions): Promise<Unit
   }, unitTimeoutMs);
   const [code] = (await once(child, 'close')) as [number | null];
   clearTimeout(overdue);
+  running.delete(child);
   const events = readEvents(report);
   const passed = code === 0 && events.length > 0 && events.every(({ outcome }) => outcome !== 'failed');
   if (code === 0 && events.length === 0) output += '\nThe process ran no test.\n';

@@ -17,10 +17,12 @@ export async function startServers(units: number, options: { cluster: boolean })
   await using stack = new AsyncDisposableStack();
   const accounts = (unit: number): string[] => Array.from({ length: ACCOUNTS_PER_UNIT }, (_, at) => `unit${unit}n${at}`);
   const all = Array.from({ length: units }, (_, unit) => accounts(unit)).flat();
-  const [mongo, nats] = await Promise.all([startOwnMongo(), startNatsForAccounts(all)]);
-  stack.defer(() => mongo.stop());
-  const { url, name, real } = mongo;
-  stack.defer(() => nats.stop());
+  const [mongo, nats] = await Promise.all([
+    startOwnMongo().catch(report),
+    process.env['SWITCHYARD_TEST_NATS'] === 'off' ? undefined : startNatsForAccounts(all).catch(report),
+  ]);
+  stack.defer(() => mongo?.stop());
+  stack.defer(() => nats?.stop());
   const cluster = options.cluster ? startCluster() : undefined;
   // A failed start is reported by each file that waits for the cluster.
   cluster?.catch(() => undefined);
@@ -28,8 +30,9 @@ export async function startServers(units: number, options: { cluster: boolean })
   const running = stack.move();
   return {
     async envOf(unit, needs) {
-      const { host } = new URL(nats.url);
-      const shared: SharedServers = { mongo: { url, name, real }, nats: accounts(unit).map((name) => `nats://${name}:${name}@${host}`) };
+      const urls = nats === undefined ? [] : accounts(unit).map((name) => `nats://${name}:${name}@127.0.0.1:${nats.port}`);
+      const shared: SharedServers = { nats: urls };
+      if (mongo !== undefined) shared.mongo = { url: mongo.url, name: mongo.name, real: mongo.real };
       if (needs.cluster) {
         const { url: address, token, data } = (await cluster) ?? {};
         if (address !== undefined && token !== undefined && data !== undefined) shared.cluster = { url: address, token, data };
@@ -50,4 +53,9 @@ async function startCluster(): ReturnType<typeof startProduct> {
       await dir[Symbol.asyncDispose]();
     },
   };
+}
+
+/** Files that need a missing server fail with the same reason. */
+function report(error: unknown): undefined {
+  console.error(String(error));
 }

@@ -118,7 +118,7 @@ describe('a cluster on one machine', { skip: SKIP, timeout: 300_000 }, () => {
       'they are there without it',
     );
     product = await startProduct('cluster', { data: data.path });
-    assert.match(product.process.output(), /ends what an earlier start left behind: .*sessions-1/);
+    assert.match(product.process.output(), /ends processes of an earlier start: .*sessions-1/);
     await gone(left);
     assert.ok(await call(product, 'session.list'));
   });

@@ -82,8 +82,9 @@ test('a method is its contract and its handler, named in the service', options, 
   copy.insert(service, "      'notes.get': notesGet(entries),\n", '    };\n');
   await passes('make', 'lock');
   await passes('make', 'check');
-  const told = await passes('make', 'test', `TESTS=${DERIVED}`);
-  for (const method of ['notes.create', 'notes.get']) assert.match(told, new RegExp(`✔ ${method} does what its examples say`));
+  await passes('make', 'test', `TESTS=${DERIVED}`);
+  const output = await passes('node_modules/.bin/node', '--test-reporter=spec', 'tests/conformance/examples-served.test.ts');
+  for (const method of ['notes.create', 'notes.get']) assert.match(output, new RegExp(`✔ ${method} does what its examples say`));
 });
 
 test('the product serves both, and the command reaches them', options, async () => {

@@ -2,7 +2,7 @@ import { cruise, type ICruiseResult } from 'dependency-cruiser';
 import extractTSConfig from 'dependency-cruiser/config-utl/extract-ts-config';
 import { options, rules } from './boundary-rules.ts';
 
-/** What breaks the rules in this checkout, one line each, and how many modules were read. */
+/** Returns the broken rules of this checkout, one line each, and the number of modules read. */
 export async function cruiseRepository(): Promise<{ violations: string[]; totalCruised: number }> {
   const { output } = await cruise(
     ['libs', 'services', 'scripts/cluster'],

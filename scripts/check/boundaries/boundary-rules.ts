@@ -13,7 +13,7 @@ const onlyIn = (name: string, library: string, packages: string, hint: string): 
   to: { path: packages },
 });
 
-/** The rules themselves; the comment says what to do instead. */
+/** The rules. Each comment says what to do instead. */
 export const rules: readonly Rule[] = [
   {
     name: 'services-are-islands',

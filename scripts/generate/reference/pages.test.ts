@@ -7,7 +7,7 @@ import { referencePages } from './pages.ts';
 const root = new URL('../../../', import.meta.url);
 const pages = await referencePages();
 
-test('what is kept is what the contracts say, and no page of something that is gone', async () => {
+test('the committed pages equal the generated ones, and no other page exists', async () => {
   for (const [file, text] of Object.entries(pages)) assert.equal(await readFile(new URL(file, root), 'utf8'), text, `${file}: make lock`);
   const kept = (await readdir(new URL('docs/reference/methods/', root))).map((name) => `docs/reference/methods/${name}`);
   assert.deepEqual(
@@ -24,13 +24,13 @@ test('documents every method, event and notification in a section, or lists it a
   for (const name of publicMethods.keys()) assert.equal(listed.has(name), (unserved as ReadonlySet<string>).has(name), name);
 });
 
-test('every link within the reference leads to a page that is there', async () => {
+test('every link within the reference has an existing target', async () => {
   for (const [file, text] of Object.entries(pages)) {
     for (const [, target = ''] of text.matchAll(/\]\(([^)#]+)(?:#[^)]*)?\)/g)) await readFile(new URL(target, new URL(file, root)));
   }
 });
 
-test('the examples of events and notifications are what their schemas take', () => {
+test('the examples of events and notifications match their schemas', () => {
   for (const { events } of Object.values(contracts) as Contract[])
     for (const [name, { payload, example }] of Object.entries(events)) assert.equal(payload.safeParse(example).error, undefined, name);
   for (const [name, { params, example }] of Object.entries(notifications)) assert.equal(params.safeParse(example).error, undefined, name);

@@ -36,8 +36,8 @@ export async function startMongo(): Promise<MongoServer> {
   const external = process.env['SWITCHYARD_TEST_MONGO_URL'];
   if (external !== undefined && external !== '')
     return openDatabases({ url: external, name: 'the server of SWITCHYARD_TEST_MONGO_URL', real: true });
-  const shared = readSharedServers();
-  return shared === undefined ? startOwnMongo() : openDatabases(shared.mongo);
+  const shared = readSharedServers()?.mongo;
+  return shared === undefined ? startOwnMongo() : openDatabases(shared);
 }
 
 function openDatabases({ url: server, name, real }: Pick<MongoServer, 'url' | 'name' | 'real'>): MongoServer {

@@ -1,6 +1,6 @@
 /** Servers that the test runner starts once and that all test files of a run share. */
 export interface SharedServers {
-  mongo: { url: string; name: string; real: boolean };
+  mongo?: { url: string; name: string; real: boolean };
   /** URLs with the credentials of accounts that only one test process uses. */
   nats: string[];
   /** A cluster of the product, for suites that use a tenant of their own. */
