@@ -22,7 +22,7 @@ interface House extends AsyncDisposable {
 interface Given {
   engine?: object;
   agent?: object;
-  /** What is said of both models. */
+  /** Settings of both models. */
   model?: object;
 }
 

@@ -45,7 +45,7 @@ function told({ upstream }: House): number {
   return messages.length;
 }
 
-/** Until nobody makes a summary any more. */
+/** Waits until no compaction is running. */
 async function settled(house: House): Promise<void> {
   for (let before = -1; before !== house.writer.requests.length;) {
     before = house.writer.requests.length;

@@ -16,7 +16,7 @@ const FACT = 'The vault opens with 7-green-otters, on Tuesdays.';
 interface House extends AsyncDisposable {
   app: TestService;
   upstream: Upstream;
-  /** What tools of a turn of a session call. */
+  /** The bus as seen by tools of a turn in the given session. */
   inside(session?: string, agent?: string): Bus;
 }
 

@@ -6,7 +6,7 @@ import { putAgent, testSessions } from '../sessions.fixture.ts';
 
 const admin = principal({ scopes: ['*'] });
 const KEY = 'default:test:gateway';
-/** Of what is older than the last two exchanges, summaries are made of a few at a time. */
+/** Summarizes a few exchanges at a time, except the last two. */
 const engine = {
   freshTailTurns: 2,
   leafMinFanout: 4,
@@ -42,7 +42,7 @@ async function say({ app }: House, count: number, words = 'harbour '.repeat(20))
   for (let n = 0; n < count; n += 1) await app.bus.call('agent.execute', { message: `${n}: ${words}` });
 }
 
-/** What the model was given last. */
+/** Messages of the last model request. */
 const given = ({ upstream }: House) => upstream.requests.at(-1)?.body.messages as { role: string; content: string }[];
 const tree = async ({ app }: House) => {
   const { conversations } = await app.bus.call('context.conversations', {});

@@ -8,7 +8,7 @@ import type { BodyDocument } from '../model/text-document.ts';
 import { callersSession, timesOf } from '../sessions/session-directory.ts';
 import { spoken } from '../model/turn-messages.ts';
 
-/** What a turn can look up of the conversation that it is in. */
+/** Lookups of a turn in its own conversation. */
 export interface Earlier {
   sessions: Collection<SessionDocument>;
   turns: Collection<TurnDocument>;
@@ -29,7 +29,7 @@ export interface EarlierMessage {
 
 const PAGE = 100;
 
-/** The conversation of the turn that asks. NOT_FOUND for whoever is in none. */
+/** Returns the conversation of the calling turn. Throws NOT_FOUND for a caller outside of a turn. */
 export async function conversationOf({ sessions }: Earlier, principal: Principal): Promise<SessionDocument> {
   const session = principal.session === undefined ? undefined : await callersSession(sessions, principal);
   if (!session) throw new ServiceError('NOT_FOUND', 'There is no conversation to look into.');
@@ -64,7 +64,7 @@ export interface Range {
   newestFirst?: boolean;
 }
 
-/** What was said in turns with numbers in a row, page by page, so that whoever has enough reads no further. */
+/** Yields the messages of a range of turns page by page, so that the caller can stop early. */
 export async function* messagesBetween(
   earlier: Earlier,
   tenant: string,
@@ -92,7 +92,7 @@ async function messagesOf({ bodies }: Earlier, tenant: string, turns: readonly T
     role,
     at: timesOf(turn)[n] ?? turn.createdAt,
     content: said[at] ?? '',
-    // What a tool said may come from anywhere.
+    // Tool results are untrusted.
     ...(role === 'assistant' && turn.steps.length > 0 ? { untrusted: true as const } : {}),
   }));
 }

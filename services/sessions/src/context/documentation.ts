@@ -3,7 +3,7 @@ import type { Settings } from '@switchyard/service-kit';
 
 type Documentation = Sections['documentation'];
 
-/** What an agent is told of where help about the product is; undefined where nothing is to be told. */
+/** Returns the prompt text about the product documentation; undefined if none is configured. */
 export function createDocumentation(settings: Settings<'documentation'>): () => string | undefined {
   let from: Documentation | undefined;
   let text: string | undefined;

@@ -18,7 +18,7 @@ export function createTextCache<V extends object>({ maxChars, clock }: TextCache
   return new LRUCache<string, V>({ maxSize: maxChars, perf: clock, ttlResolution: 0 });
 }
 
-/** What was asked and answered in a turn, made once from its document: it is told in many turns after it. */
+/** Question and answer of a turn. It is derived from the turn's document once, and used in the prompts of many later turns. */
 export interface Exchange {
   spoken: readonly Spoken[];
   /** How long it is. */
@@ -47,16 +47,16 @@ export interface Where {
 interface Known {
   epoch: string;
   lastSeq: number;
-  /** How many were asked for; there are fewer only where the conversation has no more. */
+  /** Requested number of exchanges. Fewer are returned only if the conversation is shorter. */
   limit: number;
   exchanges: readonly Exchange[];
-  /** What is held of them. */
+  /** Total size in characters. */
   chars: number;
 }
 
-/** What a message takes besides its text. */
+/** Overhead of a message in characters. */
 const NAMES_CHARS = 100;
-/** What an entry takes besides its messages. */
+/** Overhead of an entry in characters. */
 const ENTRY_CHARS = 1;
 
 export function createRecall(options: TextCacheOptions): Recall {
@@ -94,7 +94,7 @@ export function createRecall(options: TextCacheOptions): Recall {
   };
 }
 
-/** What one turn that is done says in later ones. */
+/** Renders a finished turn for the prompts of later turns. */
 export function exchangeOf(turn: Parameters<typeof spoken>[0]): Exchange {
   const all = spoken(turn);
   let [chars, held] = [0, 0];

@@ -6,13 +6,12 @@ import { createTextCache, type TextCacheOptions, exchangeOf, type Exchange } fro
 import { summariesOf } from './compaction/summary-builder.ts';
 import { MOST_ANCHORS } from './compaction/history-limits.ts';
 
-/** What a document takes besides its text. */
+/** Overhead of a document in characters. */
 const NAMES_CHARS = 300;
 
 /**
- * What stands in front of the last exchanges of a conversation: its first turns, and summaries of what came after them. Every turn is
- * told of them, and what they say never changes: another summary has another id, and the first turns of a conversation stay what they
- * were. So they are read once, may be forgotten at any time, and are never wrong.
+ * Caches the history before the recent exchanges: the first turns of a conversation and its summaries. This part never changes, because
+ * a new summary has a new id. Entries can be evicted at any time and are never stale.
  */
 export interface Beginnings {
   /** In their order; one that is gone is left out. */

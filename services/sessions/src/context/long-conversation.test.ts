@@ -48,7 +48,7 @@ const config = {
 
 test(`of ${TURNS} turns no request is beyond the window, and what was said in the tenth is known in the last ones`, async (t) => {
   await using upstream = await startUpstream({ kind: 'text', text: SUMMARY });
-  // Summaries are asked for beside the turns: what is said to one must not be answered to the other.
+  // Summaries use a separate upstream, so that their requests get no answer that is meant for a turn.
   await using writer = await startUpstream({ kind: 'text', text: SUMMARY });
   const entryOf = (baseUrl: string) => ({
     type: 'openai-compatible' as const,

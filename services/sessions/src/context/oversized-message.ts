@@ -4,20 +4,20 @@ import type { Spoken } from '../model/turn-messages.ts';
 import { allows } from '../agents/tool-policy.ts';
 import { CHARS_A_TOKEN } from '../context-window/context-window.ts';
 
-/** Of a message that is set aside a model is told as much as makes it know what it is. */
+/** Characters of an oversized message that are included in the prompt as a preview. */
 const SHOWN_CHARS = 1_000;
 const READS_ON = 'ctx.inspect';
 
 /** Tells messages that are as long as a large file by how they begin, and where the rest is. */
 export interface SettingAside {
-  /** How long an exchange is as it is told. */
+  /** Size of an exchange in the prompt. */
   charsOf: (exchange: Exchange) => number;
   toldOf: (message: Pick<Spoken, 'turnId' | 'said'> & { n: number }, text: string) => string;
   /** Something was set aside. */
   readonly some: boolean;
 }
 
-/** Only what an agent may look up is set aside, and never what is asked now: everything said stays in its turn. */
+/** Truncates messages that the agent can look up, and never the current message. The full text stays in its turn. */
 export function createSettingAside({ contextEngine, skills }: Pick<AgentConfig, 'contextEngine' | 'skills'>): SettingAside {
   const { enabled, largeFileTokenThreshold } = contextEngine;
   const most = enabled ? largeFileTokenThreshold * CHARS_A_TOKEN : Infinity;

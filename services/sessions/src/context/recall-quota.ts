@@ -3,16 +3,14 @@ import type { SessionDocument } from '../model/session-document.ts';
 import { DAY_MS } from '../model/retention.ts';
 import type { Cost } from './compaction/compaction-store.ts';
 
-/*
- * The writes to a session's document by whoever reads in what was said there earlier. They are beside those of its mailbox.
- */
+/* Writes of history lookups to the session document. They are independent of the session queue. */
 
 /** Days since 1970. */
 export function dayOf(now: number): number {
   return Math.floor(now / DAY_MS);
 }
 
-/** Counts one more for today. Without it a model could read all day. Null when there were as many as there may be. */
+/** Counts one lookup for today, which limits the lookups of a model. Returns null when the daily limit is reached. */
 export async function countRecall(
   sessions: Documents<SessionDocument>,
   { key }: Pick<SessionDocument, 'key'>,
@@ -30,7 +28,7 @@ export async function countRecall(
   return again();
 }
 
-/** What reading cost is the conversation's. */
+/** The cost of a lookup counts for the conversation. */
 export async function addCost(
   sessions: Documents<SessionDocument>,
   { key, epoch }: SessionDocument,

@@ -17,7 +17,7 @@ import { coveredTo, fit } from './compaction/summary-tree.ts';
 
 export interface Recent {
   messages: ModelMessage[];
-  /** There is more that is not told word by word. */
+  /** Whether earlier messages exist that are not in the prompt verbatim. */
   earlier: boolean;
   window: ModelWindow | undefined;
   told: Omit<NonNullable<TurnEvidence['told']>, 'tools'>;
@@ -37,13 +37,13 @@ interface Given {
   hold: Where;
   agent: Agent;
   model: ModelRef;
-  /** What is asked. */
+  /** The current message. */
   text: string;
 }
 
 /**
- * What was said before, oldest first, as much as there is room for: the last exchanges, and summaries of what came before them, with the
- * first turns in front where they are kept there.
+ * Returns the history for a prompt, oldest first: the first turns if anchors are configured, summaries, and the newest exchanges,
+ * within the room of the model.
  */
 export async function recent(deps: RecentDeps, { turn, hold, agent, model, text }: Given): Promise<Recent> {
   const { turns, bodies, recall, beginnings } = deps;

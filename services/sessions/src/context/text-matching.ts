@@ -1,10 +1,10 @@
 import { ServiceError } from '@switchyard/contracts';
 import type { RE2JS } from 're2js';
 
-/** Of a text, how well it fits each thing that is looked for: from 0, not at all, to 1. */
+/** Scores a text against each query, from 0 (no match) to 1. */
 export type Fit = (text: string) => readonly number[];
 
-/** Of a long text so much is looked through. */
+/** Maximum characters of a text that are searched. */
 const MOST_CHARS = 100_000;
 /** A word of so many letters is found as the beginning of another one too. */
 const STEM_CHARS = 4;
@@ -52,7 +52,7 @@ export interface Fitting {
   fits: readonly number[];
 }
 
-/** Of all texts those that fit, with a score, the best first; what few of them have counts for more than what most of them have. */
+/** Returns the matching texts by score. Rare terms count more than frequent ones. */
 export function ranked<T extends Fitting>(all: readonly T[]): (T & { score: number })[] {
   const having = (at: number): number => all.filter(({ fits }) => (fits[at] ?? 0) > 0).length;
   const weights = (all[0]?.fits ?? []).map((_, at) => Math.log(1 + all.length / Math.max(1, having(at))));

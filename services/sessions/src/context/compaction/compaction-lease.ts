@@ -4,13 +4,13 @@ import type { Documents, Store } from '@switchyard/store';
 import type { SessionDocument } from '../../model/session-document.ts';
 import { renewCompaction, type Claim } from './compaction-store.ts';
 
-/** Who dies while it makes a summary keeps others from it for no longer than this, and who lives says so well before. */
+/** Lease TTL. The holder renews it well before; a crashed holder blocks other replicas for at most this long. */
 export const CLAIM_MS = 10_000;
 const RENEW_MS = 3_000;
 
 /** A claim that is renewed for as long as its summary takes. */
 export interface KeptClaim extends Disposable {
-  /** Aborts when the claim is somebody else's: what is still made would be for nothing. */
+  /** Aborts when another replica holds the lease, because the result could no longer be stored. */
   readonly signal: AbortSignal;
 }
 

@@ -10,12 +10,12 @@ export interface CompactionLimits {
   hard: number;
 }
 
-/** What is newest takes no more of this than half: otherwise there would be nothing left to make shorter. */
+/** Maximum share of the room for the newest messages. More would leave nothing to summarize. */
 const RECENT_SHARE = 0.5;
 
 /**
- * The limits of an agent whose model can be told so much. The context engine's own threshold counts where somebody has changed it, else
- * `softThresholdRatio`; nobody waits for a summary that would not be made.
+ * Returns the limits of an agent for a model with the given room. The threshold of the context engine applies if it is set, else
+ * `softThresholdRatio`; turns wait for a summary only if one will be made.
  */
 export function limitsIn(room: number, { config }: Agent): CompactionLimits {
   const { softThresholdRatio, hardThresholdRatio } = config.session.compaction;
@@ -24,7 +24,7 @@ export function limitsIn(room: number, { config }: Agent): CompactionLimits {
   return { soft: room * soft, hard: room * Math.max(soft, hardThresholdRatio) };
 }
 
-/** So many characters of what was said last are told word by word, however many turns they are. */
+/** Characters of the newest messages that stay verbatim, over any number of turns. */
 export function recentChars(room: number, agent: Agent): number {
   const { keepRecentTokens } = agent.config.session.compaction;
   return Math.min(keepRecentTokens * CHARS_A_TOKEN, Math.floor(limitsIn(room, agent).soft * RECENT_SHARE));

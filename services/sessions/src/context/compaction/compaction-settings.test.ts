@@ -14,7 +14,7 @@ const ENGINE = {
   leafMinFanout: 2,
   compactionPrefixAnchorTurns: 0,
   compactionModel: 'writer/m',
-  // What is made is made before the turn goes on, so that nobody has to wait for it here.
+  // Summaries are made before the turn continues, so that the test does not have to wait.
   deferCompaction: false,
 };
 

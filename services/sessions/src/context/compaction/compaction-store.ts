@@ -2,11 +2,11 @@ import type { Documents } from '@switchyard/store';
 import type { Root, SessionDocument } from '../../model/session-document.ts';
 
 /*
- * The writes to a session's document by whoever makes a summary of what was said in it. They are beside those of its mailbox: turns go
- * on meanwhile. Of two who would make one, one does; whoever was away for too long, or whose conversation is over, changes nothing.
+ * Writes of a compaction to the session document. They are independent of the session queue, so turns continue meanwhile. Of two
+ * replicas only the lease holder succeeds; a write with an expired lease, or to an ended conversation, changes nothing.
  */
 
-/** The right to make one summary of a conversation, and the conversation as it was then. */
+/** A compaction lease, and the session at the time it was acquired. */
 export interface Claim {
   session: SessionDocument;
   fence: number;
@@ -35,7 +35,7 @@ export function renewCompaction(
   return sessions.update({ key, epoch, compactFence: fence, compactUntil: { gt: 0 } }, { set: { compactUntil: until } });
 }
 
-/** What a summary cost. */
+/** Cost of a summary. */
 export interface Cost {
   input: number;
   output: number;
@@ -43,8 +43,8 @@ export interface Cost {
 }
 
 /**
- * Hangs a summary into the tree: from then on turns are told it. Without this write the tree is as it was, and the summary is nobody's.
- * Null when the claim ran out and somebody else has one, or the conversation is over.
+ * Adds a summary to the tree, so that later turns include it. Before this write the summary has no effect. Returns null when another
+ * replica holds the lease, or the conversation has ended.
  */
 export function publishRoots(
   sessions: Documents<SessionDocument>,

@@ -19,7 +19,7 @@ export interface CompactionDeps extends Omit<MakingDeps, 'spending' | 'summarise
   log: Logger;
 }
 
-/** Keeps conversations within what their models can be told, by summaries of what was said first. Everything said stays. */
+/** Keeps conversations within the context window of their models by summarizing the oldest messages. The messages stay stored. */
 export interface Compaction extends AsyncDisposable {
   /** A turn was counted: where its conversation is too long by now, it is made shorter. Returns at once, and never fails. */
   consider(tenant: string, session: SessionDocument): void;
@@ -42,20 +42,20 @@ export interface Preparing {
 
 export interface Compacting {
   signal: AbortSignal;
-  /** What the summaries are to keep above all. */
+  /** Instructions about the content of the summaries. */
   instructions?: string | undefined;
 }
 
-/** So many conversations are made shorter at once in this process; of the others the next turn reminds it. */
+/** Conversations that this process compacts at once. The next turn requests the others again. */
 const MOST_AT_ONCE = 2;
-/** Of one conversation so many summaries in a row. */
+/** Summaries of one conversation in a row. */
 const MOST_IN_A_ROW = 20;
 /** A conversation whose summary failed is left alone for so long. */
 const REST_MS = 60_000;
 const MAX_RESTING = 10_000;
 /** Nothing shorter is ever too long. */
 const SHORT_CHARS = 64;
-/** A turn spends no more of its time on what is told it. */
+/** Maximum share of a turn's time for waiting on compaction. */
 const TURN_SHARE = 0.5;
 /** How long a conversation of an agent may be is looked up no more often: models may change, and nearly no turn needs to know. */
 const KNOWN_MS = 60_000;
@@ -95,13 +95,13 @@ export function createCompaction(deps: CompactionDeps): Compaction {
     }
   }
 
-  /** What whoever makes summaries can be told at once, and no more than the agent itself can. */
+  /** Returns the room of the summarizer, limited to the room of the agent's own model. */
   async function roomFor(agent: Agent, model: ModelRef): Promise<number> {
     const own = await modelOf(agent, models).catch(() => model);
     return Math.min(await roomOf(models, agent, model), await roomOf(models, agent, own));
   }
 
-  /** Waits for whoever makes a summary here already; then the conversation is as it is found. */
+  /** Waits for a compaction that is already running here, and then reads the conversation again. */
   async function shortened(
     tenant: string,
     seen: SessionDocument,
@@ -143,7 +143,7 @@ export function createCompaction(deps: CompactionDeps): Compaction {
     return resting.has(name);
   }
 
-  /** As far as is known, so that most turns cost nothing here. */
+  /** A cheap check without reads, so that most turns cost nothing here. */
   function isShort(agent: Agent | undefined, session: SessionDocument, beyond: Beyond): boolean {
     const size = sizeOf(session);
     const limits = agent && known.get(agent);
@@ -196,7 +196,7 @@ export function createCompaction(deps: CompactionDeps): Compaction {
   };
 }
 
-/** Fails as soon as nobody waits any more. What was waited for goes on. */
+/** Rejects when the caller aborts. The work continues. */
 function unlessAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
   const { promise, reject, resolve } = Promise.withResolvers<void>();
   const leave = (): void => reject(signal.reason as Error);

@@ -9,8 +9,9 @@ export interface InChunks {
 }
 
 /**
- * A summary of what is more than whoever makes it is told at once: of each part one, and of these one again, or all of them in a row
- * where they are not to be merged. Never longer than was asked for in all. What fails ends it: nothing of it is of use alone.
+ * Summarizes input that exceeds the context window of the summarizer: summarizes each chunk, then merges the chunk summaries, or
+ * concatenates them if merging is off. The result has at most the requested length. A failed chunk fails the whole, because a part is
+ * of no use.
  */
 export async function inChunks({ config, ask }: InChunks, source: Source): Promise<Summary> {
   const { chunkMaxChars, chunkOverlapMessages, chunkMergeSummaries } = config;
@@ -30,7 +31,7 @@ export async function inChunks({ config, ask }: InChunks, source: Source): Promi
   }));
 }
 
-/** A summary is never as long as what it stands for, however little that is. */
+/** The target length of a summary, which is always shorter than its input. */
 export function targetOf(most: number, lines: readonly Line[]): number {
   const chars = lines.reduce((sum, { text }) => sum + text.length, 0);
   return Math.max(1, Math.min(most, Math.floor(chars / CHARS_A_TOKEN / 2)));

@@ -44,7 +44,7 @@ export function createSummarisers({ models, clock }: { models: Pick<Models, 'fin
           breakers.succeeded(name);
           return answer;
         } catch (error) {
-          // Whoever left, and a budget that is used up, say nothing of the model.
+          // A cancelled call and an exhausted budget are no failures of the model.
           if (signal.aborted || isSpent(error) || !(error instanceof ServiceError)) {
             breakers.left(name);
             throw error;

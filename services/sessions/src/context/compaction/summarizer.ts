@@ -2,13 +2,13 @@ import type { ModelRef, Models } from '@switchyard/models';
 import { AROUND_CHARS, sizeOf, type Line } from './summary-chunks.ts';
 import { CHARS_A_TOKEN } from '../../context-window/context-window.ts';
 
-/** What a summary is to be made of, and how long it may be. */
+/** Input of a summary, and its maximum length. */
 export interface Source {
   lines: readonly Line[];
   targetTokens: number;
-  /** What whoever asked for it wants to be kept. */
+  /** Instructions of the caller about the content. */
   instructions: string | undefined;
-  /** How much of it a model can be told. */
+  /** Characters of input that fit into one prompt. */
   room: number;
 }
 
@@ -19,14 +19,14 @@ export interface Summary {
   costUsd: number;
 }
 
-/** A little more than was asked for is no fault. */
+/** Accepted excess over the requested length. */
 const SLACK = 1.5;
 const LEAST_CHARS = 200;
 
 export interface Asking {
   models: Pick<Models, 'complete'>;
   model: ModelRef;
-  /** Who is asked where the first answer is of no use. */
+  /** The fallback model when the first answer is unusable. */
   stronger?: ModelRef | undefined;
   /** How long it may be silent. */
   timeoutMs: number;
@@ -47,7 +47,7 @@ export async function summarise(asking: Asking, source: Source): Promise<Summary
   return { text, input: input + second.input, output: output + second.output, costUsd: costUsd + second.costUsd };
 }
 
-/** How each message begins: what there is where no model may be asked. */
+/** Builds an excerpt from the beginning of each message, for when no model may be called. */
 export function excerpt({ lines, targetTokens }: Source): string {
   const most = targetTokens * CHARS_A_TOKEN;
   const each = Math.max(20, Math.floor(most / Math.max(1, lines.length)) - AROUND_CHARS / 2);

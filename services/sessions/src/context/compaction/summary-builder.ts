@@ -47,7 +47,7 @@ export interface MakingDeps {
 export interface Making {
   tenant: string;
   agent: Agent;
-  /** What makes the summary, and how much it can be told. */
+  /** The summarizer model and its room. */
   model: ModelRef;
   /** How long it may be silent. */
   timeoutMs: number;
@@ -61,9 +61,9 @@ export interface Making {
 const PAGE = 200;
 
 /**
- * Makes the next summary of a conversation and hangs it into the tree. It is written before it is hung, so whoever dies in between leaves
- * the tree as it was. Gives the session as it is then; null where there is nothing to fold, somebody else is at it, or the conversation
- * is over.
+ * Creates the next summary of a conversation and adds it to the tree. The summary is stored first, so a crash in between leaves the
+ * tree unchanged. Returns the updated session; null if there is nothing to summarize, another replica holds the lease, or the
+ * conversation has ended.
  */
 export async function makeOne(deps: MakingDeps, seen: SessionDocument, making: Making): Promise<SessionDocument | null> {
   const { store } = deps;
@@ -105,7 +105,7 @@ interface Found {
   turns: readonly TurnDocument[];
 }
 
-/** Of turns only the oldest are read: the last ones, by their numbers, are never folded. */
+/** Reads the oldest turns only, because the newest turns are never summarized. */
 async function foldOf(deps: MakingDeps, session: SessionDocument, making: Making): Promise<Found | undefined> {
   const { tenant, agent, room, forced } = making;
   const { freshTailTurns, leafMinFanout, leafChunkTokens, condensedMinFanout, condensedMinFanoutHard, incrementalMaxDepth } =
@@ -123,14 +123,14 @@ async function foldOf(deps: MakingDeps, session: SessionDocument, making: Making
   const seq = { gt: coveredTo(roots), lte: lastSeq - freshTailTurns };
   const { items } = await deps.turns.for({ tenant }).find({ epoch, seq }, { sort: [['seq', 'asc']], limit: PAGE });
   const loose = items.map((turn) => ({ seq: turn.seq ?? 0, messages: messagesOf(turn), chars: charsOf(turn) }));
-  // Who asks for it wants it as short as it becomes.
+  // A forced compaction keeps no anchor turns, so that the result is as short as possible.
   const anchors = roots.length === 0 && !forced ? anchorsOf(loose, anchoring(agent, room)) : 0;
   const recent = forced ? undefined : await recentOf(deps, session, { ...making, anchored: loose.slice(0, anchors) });
   const fold = nextFold(roots, loose.slice(anchors), { ...limits, recent });
   return fold && { fold, turns: items.slice(anchors, anchors + (fold.turns?.length ?? 0)) };
 }
 
-/** What of the last turns stays, by its length. What stands in front of all summaries is none of it. */
+/** Selects the recent turns that stay verbatim, by length. Anchor turns are excluded. */
 async function recentOf(
   { turns }: MakingDeps,
   session: SessionDocument,
@@ -146,7 +146,7 @@ async function recentOf(
   return { loose, chars: recentChars(room, agent), untold: lastSeq - mostExchanges(agent, session) };
 }
 
-/** The first turns are told word by word only where they leave most of the room to what came after them. */
+/** Maximum share of the room for anchor turns, which stay verbatim. */
 const ANCHOR_SHARE = 0.1;
 
 function anchoring({ config }: Agent, room: number): { turns: number; chars: number } {
@@ -166,7 +166,7 @@ async function sourceOf(deps: MakingDeps, { fold, turns }: Found, making: Making
   const all = turns.flatMap(spoken);
   const said = await texts(deps.bodies.for(making), all);
   const lines = all.map(({ role }, at) => ({ role, text: said[at] ?? '' }));
-  // What a tool said may come from anywhere.
+  // Tool results are untrusted.
   const targetTokens = targetOf(leafTargetTokens, lines);
   return { source: { lines, targetTokens, instructions, room }, taint: turns.some(({ steps }) => steps.length > 0) };
 }
@@ -198,7 +198,7 @@ export async function wholeTree(
   return all;
 }
 
-/** Beyond what a tenant may spend on it, or its agent at all, and while all who could make it keep failing, there is no model to ask. */
+/** No model is called when the budget of the tenant or the agent is exhausted, or while all summarizers fail. */
 async function write(deps: MakingDeps, source: Source, making: Making): Promise<Summary> {
   const { spending, summarisers, models } = deps;
   const { tenant, agent } = making;
@@ -208,7 +208,7 @@ async function write(deps: MakingDeps, source: Source, making: Making): Promise<
   if (!spending.may(tenant, { perHour, perDay })) return excerpted;
   const stronger = compaction.strongerSummarizerModel === '' ? undefined : await models.find(compaction.strongerSummarizerModel);
   const weak = compaction.preferEvictionByCapability && isWeak((await windowOf(models, making.model))?.capability);
-  // What a model leaves out that is not capable of it is worse to miss than what is cut off.
+  // Omissions of a weak model are worse than a truncated excerpt.
   if (weak && !stronger) return excerpted;
   try {
     const summary = await summarisers.ask(weak && stronger ? { ...making, model: stronger } : making, (model) =>

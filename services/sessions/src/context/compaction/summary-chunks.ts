@@ -1,22 +1,22 @@
-/** A message, or a summary, as whoever makes a summary is told it. */
+/** A message or a summary as input of a summarizer. */
 export interface Line {
   role: string;
   text: string;
 }
 
 export interface Chunking {
-  /** What is told at once. */
+  /** Maximum characters of a chunk. */
   maxChars: number;
-  /** So many lines of one chunk are told with the next one too, where they leave half of it free. */
+  /** Number of lines repeated in the next chunk, if they take at most half of it. */
   overlap: number;
 }
 
 /** A line of JSON around a message. */
 export const AROUND_CHARS = 40;
-/** Of what would be more, each line is cut: a conversation is no reason to ask a model without end. */
+/** Maximum number of chunks. Longer input has each line truncated, which bounds the number of model calls. */
 const MOST_CHUNKS = 10;
 
-/** What is to be summarised, cut into parts that can each be told at once. A line that is longer than a part is taken apart. */
+/** Splits lines into chunks that fit into one prompt. A line longer than a chunk is split. */
 export function chunksOf(lines: readonly Line[], { maxChars, overlap }: Chunking): Line[][] {
   if (sizeOf(lines) <= maxChars) return [[...lines]];
   const whole = sizeOf(lines) <= maxChars * MOST_CHUNKS;

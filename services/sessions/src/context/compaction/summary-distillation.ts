@@ -9,13 +9,13 @@ import { DAY_MS } from '../../model/retention.ts';
 import { isForeign } from '../../screening/untrusted-message.ts';
 
 /*
- * Summaries of conversations that agents remember for good (`memory.distillFromLcd`). That one is to be remembered is noted in it when it
- * is written (`undistilled`), and the note goes once the memory service has it. Whoever dies in between leaves the note, and a sweep
- * tells it; told twice, it is kept once. One that no root leads to was never told to anybody, and is not remembered either.
+ * Stores conversation summaries as memories of the agent (`memory.distillFromLcd`). A new summary is written with a flag
+ * (`undistilled`), which is removed once the memory service has stored it. After a crash a sweep finds the flag and repeats the call,
+ * which is idempotent. A summary that is not in the tree was never in a prompt and is not stored as a memory.
  */
 
 export interface Distilling {
-  /** Of a summary that hangs in the tree since just now. Returns at once; what fails here is told by a sweep. */
+  /** Notifies about a summary that was added to the tree. Returns at once; a sweep repeats failed notifications. */
   tell(tenant: string, session: SessionDocument, summary: SummaryDocument): void;
   sweep(): Promise<void>;
 }
@@ -49,7 +49,7 @@ export function createDistilling(deps: DistillingDeps): Distilling {
   async function tell(tenant: string, session: SessionDocument, summary: SummaryDocument): Promise<void> {
     const agent = agents.find(tenant, session.agentId);
     const client = session.createdBy;
-    // What is nobody's own cannot be kept for anybody.
+    // A summary without a client cannot be stored as a memory.
     if (agent && client !== undefined && isDistilled(agent, summary)) {
       const { dedupCosineThreshold: unlessAlike } = agent.config.contextEngine.memory.distillFromLcd;
       await bus.as({ tenant, client, scopes: [] }).call('memory.capture', { captured: [capturedOf(agent, summary, unlessAlike)] });

@@ -5,17 +5,17 @@ const HEAD =
 
 type Told = Pick<SummaryDocument, 'id' | 'text' | 'taint'>;
 
-/** A summary as a model is told it: a line of JSON, so that nothing in it can look like the end of it, or like anybody else's words. */
+/** Renders a summary as one line of JSON, so that its content cannot imitate the end of the line or another speaker. */
 function lineOf({ id, text, taint }: Told): string {
   return JSON.stringify({ earlier: text, id, ...(taint ? { untrusted: true } : {}) });
 }
 
-/** What a summary takes of what a model may be told. */
+/** Size of a rendered summary in characters. */
 export function sizeOfLine(summary: Told): number {
   return lineOf(summary).length + 1;
 }
 
-/** What comes before the first of them. */
+/** Size of the text before the first summary. */
 export const HEAD_CHARS = HEAD.length;
 
 /** A mark stands in the line before them. */

@@ -8,7 +8,7 @@ interface SpendLimits {
   perDay: number;
 }
 
-/** What summaries of a tenant's conversations cost in this process, apart from what its turns may. */
+/** Spending on summaries per tenant in this process, apart from the budgets of its turns. */
 export interface Spending {
   may(tenant: string, limits: SpendLimits): boolean;
   add(tenant: string, tokens: number): void;

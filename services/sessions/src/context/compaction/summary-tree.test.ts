@@ -9,7 +9,7 @@ import { anchorsOf, coveredTo, fit, folded, looseChars, nextFold, sizeOf, type F
 interface Grown {
   roots: readonly Root[];
   turns: readonly Loose[];
-  /** What each summary was made of. */
+  /** Inputs of each summary. */
   made: ReadonlyMap<string, Fold>;
 }
 
@@ -24,7 +24,7 @@ const limits: fc.Arbitrary<TreeLimits> = fc.record({
 
 interface Keeping {
   anchors: { turns: number; chars: number };
-  /** So much of what was said last stays, of so many turns that are told. */
+  /** Characters of the newest messages that stay verbatim, and the number of turns in the prompt. */
   keep: { chars: number; told: number };
 }
 

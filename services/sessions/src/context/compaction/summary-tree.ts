@@ -10,35 +10,35 @@ export interface Loose {
 export interface TreeLimits {
   /** The last turns are never folded. */
   freshTurns: number;
-  /** Nor those that are so long in all, as far as they are told. */
+  /** The newest turns up to this length are not summarized either. */
   recent?: Recent | undefined;
   /** Fewer messages are not worth a summary. */
   leastMessages: number;
-  /** What one summary of turns stands for at most, unless one turn has more. */
+  /** Maximum characters of turns in one summary, unless a single turn is longer. */
   chunkChars: number;
-  /** So many summaries of one depth are folded into one. */
+  /** Number of summaries of one depth that are merged into one. */
   fanout: number;
   /** Summaries that would become one deeper than this are folded only where no turns are left to fold. */
   depth: number;
 }
 
-/** What is kept word by word of what was said last. */
+/** The newest messages, which stay verbatim. */
 export interface Recent {
-  /** How long all is that no summary stands for. */
+  /** Total length of the unsummarized turns. */
   loose: number;
-  /** So much of it stays. */
+  /** Characters of them that stay verbatim. */
   chars: number;
   /** Turns up to this number are not told word by word in any case. */
   untold: number;
 }
 
-/** So many summaries may stand beside each other before they are folded all the same: a session's document names them. */
+/** Maximum number of root summaries, because the session document lists them. More are merged in any case. */
 const MOST_ROOTS = 100;
 
-/** What becomes one summary next: turns, or summaries of one depth. */
+/** Input of the next summary: turns, or summaries of one depth. */
 export type Fold = { turns: readonly Loose[]; roots?: undefined } | { roots: readonly Root[]; turns?: undefined };
 
-/** Whatever is oldest: summaries that are not deep, then turns, then any summaries. Undefined where there is nothing to fold. */
+/** Selects the oldest input: shallow summaries, then turns, then any summaries. Undefined if there is nothing to summarize. */
 export function nextFold(roots: readonly Root[], loose: readonly Loose[], limits: TreeLimits): Fold | undefined {
   return firstOfAll(roots, limits) ?? foldOfTurns(loose, limits) ?? foldOfRoots(roots, limits.fanout);
 }
@@ -60,7 +60,7 @@ function foldOfTurns(loose: readonly Loose[], limits: TreeLimits): Fold | undefi
   return messages > 0 && messages >= limits.leastMessages ? { turns: old.slice(0, count) } : undefined;
 }
 
-/** What may be folded so that enough of what was said last stays. */
+/** Returns the turns that may be summarized while the newest messages stay verbatim. */
 function beforeRecent(old: readonly Loose[], recent: Recent | undefined): readonly Loose[] {
   if (!recent) return old;
   let left = recent.loose;
@@ -68,7 +68,7 @@ function beforeRecent(old: readonly Loose[], recent: Recent | undefined): readon
   return cut === -1 ? old : old.slice(0, cut);
 }
 
-/** The first neighbours of one depth, as many as make one that is no deeper than that. */
+/** Returns the first adjacent summaries of one depth, up to the given depth, that can be merged. */
 function foldOfRoots(roots: readonly Root[], fanout: number, deepest = Infinity): Fold | undefined {
   for (const [at, { depth }] of roots.entries()) {
     const group = roots.slice(at, at + fanout);
@@ -77,7 +77,7 @@ function foldOfRoots(roots: readonly Root[], fanout: number, deepest = Infinity)
   return undefined;
 }
 
-/** The tree once the fold has its summary. What it stood for is all there, in order. */
+/** Returns the tree with the new summary in place of its inputs. The inputs remain stored in order. */
 export function folded(roots: readonly Root[], fold: Fold, { id, size }: Pick<Root, 'id' | 'size'>): { root: Root; roots: Root[] } {
   const parts = fold.roots ?? fold.turns.map(({ seq, ...turn }) => ({ ...turn, from: seq, to: seq }));
   const sum = (of: 'messages' | 'chars'): number => parts.reduce((total, part) => total + part[of], 0);
@@ -107,12 +107,12 @@ export function anchorsOf(loose: readonly Loose[], { turns, chars }: { turns: nu
   return cut === -1 ? Math.min(turns, loose.length) : cut;
 }
 
-/** How much the whole of it is: the summaries, and what no summary stands for. */
+/** Total size of the summaries and the unsummarized turns. */
 export function sizeOf(conversation: Conversation): number {
   return (conversation.roots ?? []).reduce((sum, { size }) => sum + size, looseChars(conversation));
 }
 
-/** How long all is that no summary stands for. */
+/** Total characters of the unsummarized turns. */
 export function looseChars({ roots = [], chars = 0 }: Conversation): number {
   return Math.max(
     0,
@@ -128,7 +128,7 @@ interface Conversation {
 export interface Fitting<E> {
   /** Oldest first. */
   summaries: readonly { size: number }[];
-  /** What was said since, newest first. */
+  /** Unsummarized exchanges, newest first. */
   exchanges: readonly E[];
   charsOf: (exchange: E) => number;
   /** How long the first exchanges are that stand before all summaries; told together, or not at all. */
@@ -145,8 +145,8 @@ export interface Fits {
 }
 
 /**
- * What a model is told of a conversation, so that it fits: the last exchanges whole, then its beginning, then the summaries, then as many more exchanges as
- * there is room for. Whatever is left out is the oldest of its kind.
+ * Selects the history for a prompt in this order: the newest exchanges, the anchor turns, the summaries, then further exchanges while
+ * there is room. Within each kind the oldest entries are dropped.
  */
 export function fit<E>({ summaries, exchanges, charsOf, anchorChars = 0, freshTurns, room }: Fitting<E>): Fits {
   let left = room;
