@@ -7,7 +7,7 @@ import { options, rules } from '../../scripts/check/boundaries/boundary-rules.ts
 
 const fixtures = fileURLToPath(new URL('fixtures/', import.meta.url));
 
-test('every rule sees the fixture that breaks it', async () => {
+test('every rule reports the fixture that breaks it', async () => {
   const { output } = await cruise(['services', 'libs', 'scripts'], {
     ...options,
     baseDir: fixtures,
@@ -18,7 +18,7 @@ test('every rule sees the fixture that breaks it', async () => {
   for (const { name } of rules) assert.ok(broken.has(name), `no fixture breaks ${name}, or the rule is blind`);
 });
 
-test('the repository keeps its rules, and they were looked at', async () => {
+test('the repository follows all rules, and enough modules were read', async () => {
   const { violations, totalCruised } = await cruiseRepository();
   assert.deepEqual(violations, []);
   assert.ok(totalCruised > 150, `only ${totalCruised} modules were seen`);

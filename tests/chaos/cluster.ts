@@ -15,15 +15,15 @@ import { openProxy, type Proxy } from './proxy.ts';
 
 const GUARD = fileURLToPath(new URL('./guard.ts', import.meta.url));
 const PRELOAD = fileURLToPath(new URL('./witness/preload.ts', import.meta.url));
-/** Whoever is killed again and again is started again as fast as the first time, nearly. */
+/** Restart delay limit: processes that are killed repeatedly restart almost as fast as the first time. */
 const LONGEST_WAIT_MS = 1_000;
 
-/** More than hours of it use. */
+/** More than a run of several hours uses. */
 const budgets = { perHour: 1_000_000_000_000, perDay: 1_000_000_000_000 };
 
-/** Clients that hurry are not what is tried here; queues that fill are. */
+/** Rate limits are switched off: the run tests full queues. */
 const CONFIG = {
-  // Each question has an answer of its own to be compared with.
+  // Each question has its own answer, so that answers can be compared.
   queue: { defaultMode: 'followup' },
   gateway: {
     rateLimit: { maxRequests: 1_000_000 },
@@ -38,33 +38,33 @@ const CONFIG = {
   },
 };
 
-/** A cluster that can be hurt. */
+/** A cluster for fault injection. */
 export interface ChaosCluster {
-  /** Where clients reach it, through a proxy. */
+  /** Address for clients, through a proxy. */
   readonly url: string;
   readonly token: string;
-  /** The database itself, with nothing between. */
+  /** The database, without a proxy. */
   readonly store: string;
-  /** The bus itself. */
+  /** The bus, without a proxy. */
   readonly bus: BusAccess;
   readonly proxies: Readonly<Record<Path, Proxy>>;
-  /** Where the processes of sessions write what they did, and read what they are to do. */
+  /** Directory in which the sessions processes record their writes and read their orders. */
   readonly witness: string;
   processes(): readonly RunningProcess[];
-  /** Takes away what nats-server has stored. */
+  /** Deletes the store of nats-server. */
   wipeStreams(): void;
-  /** Every gateway takes work and sees every replica. */
+  /** Resolves when every gateway is ready and discovers every replica. */
   ready(signal: AbortSignal): Promise<void>;
 }
 
-/** Starts the cluster of `make cluster` from this process, with a proxy wherever an answer can be lost, and a witness in sessions. */
+/** Starts the cluster of `make cluster` from this process, with proxies that can drop responses and a recorder in sessions. */
 export async function startChaosCluster(dir: string, stack: AsyncDisposableStack): Promise<ChaosCluster> {
   const data = join(dir, 'data');
   const witness = join(dir, 'witness');
   for (const one of [data, witness]) mkdirSync(one, { recursive: true, mode: 0o700 });
   endWithRig(data, stack);
   const config = join(dir, 'config.yaml');
-  writeFileSync(config, JSON.stringify(CONFIG)); // which is YAML too
+  writeFileSync(config, JSON.stringify(CONFIG)); // JSON is valid YAML
   const proxies: Partial<Record<Path, Proxy>> = {};
   const place = async (path: Path, url: URL): Promise<string> => {
     const proxy = stack.use(await openProxy({ host: url.hostname, port: Number(url.port) }));
@@ -81,7 +81,7 @@ export async function startChaosCluster(dir: string, stack: AsyncDisposableStack
     async between(servers) {
       [store, bus] = [servers.store, servers.bus];
       const database = new URL(store);
-      // A replica set would tell its own address, and nobody would come by here any more.
+      // A replica set would announce its own address, and clients would bypass the proxy.
       if (database.searchParams.has('replicaSet')) database.searchParams.set('directConnection', 'true');
       return { ...servers, store: await place('store', database), bus: await place('bus', new URL(servers.bus)) };
     },
@@ -106,7 +106,7 @@ export async function startChaosCluster(dir: string, stack: AsyncDisposableStack
   };
 }
 
-/** What runs in a directory ends with this process, however that ends; it is told by the end of its input. */
+/** Ends the cluster in a directory with this process: the guard notices the end of its standard input. */
 function endWithRig(data: string, stack: AsyncDisposableStack): void {
   const guard = spawn(process.execPath, [GUARD, data], { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
   guard.unref();

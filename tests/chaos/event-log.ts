@@ -7,24 +7,24 @@ import { silentLogger } from '@switchyard/telemetry';
 const POLL_MS = 200;
 const PAGE = 500;
 
-/** An event as the log has it. */
+/** An event of the log. */
 export interface LoggedEvent {
-  /** The log is another one when it was lost and made anew. */
+  /** Identifies the log; it changes when the log was lost and created again. */
   log: string;
   seq: number;
   name: string;
   tenant: string;
 }
 
-/** Where nats-server itself is, with nothing between, and who we are there. */
+/** The address of nats-server without a proxy, and the credentials. */
 export interface BusAccess {
   url: string;
   password: string;
 }
 
-/** Reads the log of events beside all gateways, and writes down what it has before anybody takes that away. */
+/** Reads the event log independently of the gateways, and records it before a fault deletes it. */
 export interface EventWatch extends AsyncDisposable {
-  /** Everything that the log has now is written down. Undefined where it cannot be read. */
+  /** Records the whole log. Returns undefined when it cannot be read. */
   upToNow(): Promise<LogPosition | undefined>;
 }
 
@@ -34,7 +34,7 @@ export async function watchEvents({ url, password }: BusAccess, file: string): P
   let at: LogPosition = { name: '', seq: 0 };
   let over = false;
 
-  /** What is read counts only if the log is the same one before and after. */
+  /** A read counts only if the log is the same before and after it. */
   async function readOn(log: Log): Promise<LogPosition> {
     const { name, seq } = await log.position();
     if (name !== at.name) at = { name, seq: 0 };
@@ -50,7 +50,7 @@ export async function watchEvents({ url, password }: BusAccess, file: string): P
     return at;
   }
 
-  /** It is away as often as nats-server is. */
+  /** The log is unavailable whenever nats-server is. */
   const look = async (): Promise<LogPosition | undefined> => readOn(await bus.log(EVENTS_LOG)).catch(() => undefined);
   const watching = (async () => {
     while (!over) {

@@ -9,25 +9,25 @@ import { placeIn, type Fault, type Planned } from './plan.ts';
 import type { Seekers } from './workload/seekers.ts';
 
 const POLL_MS = 20;
-/** So long is waited for a process that is not there: it was killed before, and is being started. */
+/** Time to wait for a process that an earlier fault killed and that is restarting. */
 const PATIENCE_MS = 5_000;
-/** And so long for one that has not come to where it was told to die. */
+/** Time to wait until a process reaches the point at which it must die. */
 const POINT_MS = 60_000;
-/** What somebody died under is taken over before this. */
+/** A turn whose runner died is taken over within this time. */
 const TAKEOVER_MS = 10_000;
 
-/** Hurts a cluster. */
+/** Injects faults into a cluster. */
 export interface Injector {
-  /** Everything of a plan, each in its time. Stops early when told to. */
+  /** Plays all faults of a plan at their times. Stops early when aborted. */
   play(plan: readonly Planned[], signal: AbortSignal): Promise<void>;
-  /** Nothing hurts any more: what was stopped goes on. */
+  /** Ends all faults and resumes stopped processes. */
   heal(): Promise<void>;
 }
 
 export interface InjectorDeps {
   cluster: ChaosCluster;
   history: History;
-  /** Makes clients ask for what leads to a place. */
+  /** Makes clients send requests that reach a point. */
   seek: Seekers['seek'];
 }
 
@@ -51,7 +51,7 @@ export function createInjector({ cluster, history, seek }: InjectorDeps): Inject
     if (stopped.delete(pid)) signalTo(pid, 'SIGCONT');
   }
 
-  /** In words, what came of it. */
+  /** The outcome, as text. */
   async function inject(fault: Fault): Promise<string> {
     if (fault.kind === 'point') return dieAt(fault);
     if (fault.kind === 'kill') return withProcess(cluster, fault.who, ({ pid }) => kill(pid));
@@ -66,7 +66,7 @@ export function createInjector({ cluster, history, seek }: InjectorDeps): Inject
     cluster.wipeStreams();
   }
 
-  /** A process that is stopped dies all the same, but only one that goes on is started again. */
+  /** SIGKILL also ends a stopped process, but only a resumed one is restarted. */
   function kill(pid: number): void {
     signalTo(pid, 'SIGKILL');
     stopped.delete(pid);
@@ -77,14 +77,14 @@ export function createInjector({ cluster, history, seek }: InjectorDeps): Inject
     trying.ok({ did: await inject(fault) });
   }
 
-  /** Tells the replica, and waits until it is dead. Everybody is at work then: who died before is there again. */
+  /** Orders the replica to die at a point and waits until it is dead. All earlier victims are running again at that time. */
   async function dieAt({ who, point }: Extract<Fault, { kind: 'point' }>): Promise<string> {
     const order = join(cluster.witness, `${who}.point`);
     using _seeking = seek(placeIn(point));
     await cluster.ready(AbortSignal.timeout(POINT_MS)).catch(() => undefined);
     writeFileSync(order, point);
     const from = performance.now();
-    // Whoever comes there takes the order away and dies.
+    // The process that reaches the point deletes the order and dies.
     for (let helped = 0; existsSync(order);) {
       const waited = performance.now() - from;
       if (waited > POINT_MS) {
@@ -93,7 +93,7 @@ export function createInjector({ cluster, history, seek }: InjectorDeps): Inject
       }
       if (placeIn(point) === 'take' && waited > (helped + 1) * TAKEOVER_MS) {
         helped += 1;
-        // A turn is taken only from who died under it.
+        // A turn is taken over only from a runner that died.
         await hurt({ kind: 'kill', who: neighbourOf(who) });
       }
       await sleep(POLL_MS);
@@ -116,7 +116,7 @@ export function createInjector({ cluster, history, seek }: InjectorDeps): Inject
   };
 }
 
-/** It may be dead already. */
+/** The process may already be dead. */
 function signalTo(pid: number, name: NodeJS.Signals): void {
   if (isAlive(pid)) process.kill(pid, name);
 }
@@ -139,7 +139,7 @@ async function withProcess(cluster: ChaosCluster, who: string, hurt: (found: Run
   }
 }
 
-/** The other of the two replicas of a service. */
+/** Returns the other replica of a service. */
 function neighbourOf(replica: string): string {
   return replica.endsWith('-1') ? replica.replace(/1$/, '2') : replica.replace(/2$/, '1');
 }

@@ -5,39 +5,39 @@ import { pointsOf } from './points.ts';
 import { DIES } from './witness/notes.ts';
 import { RESET } from './workload/listener.ts';
 
-/** What a run amounted to. */
+/** Figures of a run. */
 export interface Figures {
   seconds: number;
-  /** Faults by kind, and of them those that found nobody to hurt. */
+  /** Faults by kind, and those without a target. */
   faults: Record<string, number>;
   missed: number;
-  /** Where processes were told to die, and did. */
+  /** Points at which processes were ordered to die and did. */
   points: ReturnType<typeof pointsOf>;
   turns: number;
   attempts: Record<string, number>;
-  /** Why attempts did not end well. */
+  /** Failed attempts by reason. */
   failures: Record<string, number>;
   done: number;
-  /** Turns that ended without an answer, by why. */
+  /** Turns without an answer, by reason. */
   failed: Record<string, number>;
-  /** Turns that another runner went on with. */
+  /** Turns that another replica continued. */
   takenOver: number;
   reads: number;
   events: number;
-  /** Streams whose client came back, by the events that say so. */
+  /** Resumed streams, by the events that show it. */
   resumed: number;
-  /** Times that a tool acted which may act once, that one was asked which may be again, and that it was again. */
+  /** Executions of non-repeatable tools, executions of repeatable tools, and repetitions. */
   acts: number;
   looks: number;
   looksAgain: number;
-  /** Events of the tenant that listeners heard, how often they were told that some are missing, and what the logs had. */
+  /** Tenant events received, resets received, and events in the logs. */
   told: number;
   resets: number;
   logged: number;
   tokens: number;
-  /** A revoked secret was accepted so long after its end, at most. */
+  /** The longest time for which a revoked secret was still accepted. */
   longestAfterEndMs: number;
-  /** From an accepted turn's first attempt to its first answer: half of them, and all but one in a hundred. */
+  /** Time from the first attempt to the first answer of accepted turns: median and 99th percentile. */
   answerMs: { p50: number; p99: number; max: number };
   writes: number;
   recoveryMs?: number;

@@ -26,7 +26,7 @@ export interface FinalTurn {
 }
 
 export interface FinalSession {
-  /** Its channel, which is what clients call it. */
+  /** Its channel, by which clients address it. */
   session: string;
   key: string;
   epoch: string;
@@ -37,31 +37,31 @@ export interface FinalSession {
   messageCount: number;
 }
 
-/** That a tool which can be counted acted, and under the key of which call. */
+/** An execution of a counted tool, with the key of its call. */
 export interface Executed {
   name: string;
   key: string;
 }
 
-/** What is there when everything is healed. */
+/** The stored state after all faults have ended. */
 export interface Final {
-  /** What was still to be done when nobody waited any longer; empty where everything came to its end. */
+  /** Unfinished work when the wait ended; empty if everything finished. */
   left: string[];
   sessions: FinalSession[];
   turns: FinalTurn[];
-  /** Of all runs on this database. */
+  /** For all runs on this database. */
   executions: Executed[];
 }
 
 export interface ReadFinal {
   /** Of the database. */
   url: string;
-  /** How the sessions begin that are looked at. */
+  /** Prefix of the sessions to read. */
   prefix: string;
   patienceMs: number;
 }
 
-/** Waits until nothing is left to be done, at most so long, and reads everything from the database itself. */
+/** Waits until all work is finished, or until the timeout, and reads the state directly from the database. */
 export async function readFinal({ url, prefix, patienceMs }: ReadFinal): Promise<Final> {
   const store = await openStore(url, { service: 'sessions' });
   const data = await store.open({

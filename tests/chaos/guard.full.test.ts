@@ -7,7 +7,7 @@ import { isAlive, SKIP } from '../cluster/processes.ts';
 const POLL_MS = 50;
 const READY_MS = 60_000;
 
-test('a rig that is killed leaves nothing running', { skip: SKIP, timeout: 120_000 }, async () => {
+test('leaves no process running after the chaos run is killed', { skip: SKIP, timeout: 120_000 }, async () => {
   await using dir = await tempDir();
   const program = `
     const { startChaosCluster } = await import('${import.meta.dirname}/cluster.ts');

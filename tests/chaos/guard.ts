@@ -2,8 +2,7 @@ import { readRunFile } from '@switchyard/launcher';
 import { endLeftovers, findLeftovers } from '../../scripts/cluster/leftovers.ts';
 
 /*
- * Waits until the process that started it is gone, however that ended, and ends the cluster which that one ran in this directory: one
- * that is killed tidies up nothing itself.
+ * Waits until its parent process has ended and then ends the cluster of this directory, because a killed parent cannot clean up.
  */
 
 const GRACE_MS = 5_000;

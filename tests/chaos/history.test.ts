@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { tempDir } from '@switchyard/testkit';
 import { openHistory, operations, readLines, type Entry } from './history.ts';
 
-test('what ends after the run is over stays unknown', async () => {
+test('an operation that ends after the run has an unknown outcome', async () => {
   await using dir = await tempDir();
   const file = join(dir.path, 'history.jsonl');
   const history = openHistory(file);

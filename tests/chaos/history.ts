@@ -1,46 +1,46 @@
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
 import type { Fault } from './plan.ts';
 
-/** Milliseconds of a clock that all processes of this machine share, and that nobody sets. */
+/** Milliseconds of the monotonic clock that all processes of this machine share. */
 export function clockMs(): number {
   return Number(process.hrtime.bigint() / 1_000n) / 1_000;
 }
 
 export type Door = 'rpc' | 'ws' | 'chat' | 'sse';
 
-/** What a client asked for. */
+/** A request of a client. */
 export interface Asked {
-  /** One attempt. A message is never used for another turn, so it names the turn; its retries bring the same key. */
+  /** One attempt. The message identifies the turn, because no other turn has it; retries send the same key. */
   turn: { session: string; agent: string; message: string; says: Saying; uses?: readonly Use[]; door: Door; key?: string };
-  /** The key of a turn with another message: it must be refused. */
+  /** The key of another turn with a different message; the request must be rejected. */
   reuse: { key: string; message: string; door: Door };
   read: { session: string };
   reset: { session: string };
   mint: { token: string };
   rotate: { token: string };
   revoke: { token: string };
-  /** A call with the secret that a token had after so many rotations; `within` its scopes or not. */
+  /** A call with the secret of a token after this many rotations, `within` its scopes or not. */
   use: { token: string; rotations: number; within: boolean };
-  /** To hear of the events of its tenant: from now on, or from where it was. */
+  /** A subscription to the tenant's events, from now on or from a position. */
   listen: { after?: string };
   fault: Fault;
 }
 
-/** What a model that is told what to say says. */
+/** The output of the scripted model. */
 export interface Saying {
-  /** The answer, which is what its last step said. */
+  /** The answer: the text of the last step. */
   response: string;
-  /** What all steps said, as a stream has it. */
+  /** The text of all steps, as a stream delivers it. */
   whole: string;
 }
 
-/** A tool that a model is told to use, and the name under which its executions are counted. */
+/** A tool that the scripted model calls, and the name under which its executions are counted. */
 export interface Use {
   tool: 'dev_act' | 'dev_look';
   name: string;
 }
 
-/** What a client was told. */
+/** The outcome that a client observed. */
 export interface Told {
   turn: { response: string };
   reuse: { response: string };
@@ -59,35 +59,35 @@ export type Kind = keyof Asked;
 export interface Failure {
   code: string;
   reason?: string;
-  /** Of a turn that was accepted. */
+  /** Id of an accepted turn. */
   turnId?: string;
   retryable?: boolean;
 }
 
-/** An event of a stream, as an EventSource gave it. */
+/** An event of a stream as an EventSource delivers it. */
 export interface StreamEvent {
   id: string;
   name: string;
   delta?: string;
   accumulated?: string;
   response?: string;
-  /** Of a stream of events that begins anew: the place that the client was at, and the one from which on nothing is missing. */
+  /** For a reset: the position of the client, and the position from which the stream is complete. */
   from?: string;
   to?: string;
 }
 
-/** A line of the history. It is only ever added to. */
+/** A line of the history. The history is append-only. */
 export type Entry = { at: number; op: number } & (
   | { [K in Kind]: { type: 'invoke'; client: string; f: K; asked: Asked[K] } }[Kind]
   | { type: 'ok'; told: Told[Kind] }
-  /** It did not happen, and will not. */
+  /** It did not and will not take effect. */
   | { type: 'failed'; failure: Failure }
-  /** Nobody knows: it may have happened, or still will. */
+  /** The outcome is unknown: it may have taken effect, or still may. */
   | { type: 'unknown'; failure: Failure }
   | { type: 'heard'; event: StreamEvent }
 );
 
-/** Something that is being tried. It ends with the first of its three endings. */
+/** A running operation. The first of the three outcomes ends it. */
 export interface Trying<K extends Kind> {
   ok(told: Told[K]): void;
   failed(failure: Failure): void;
@@ -99,12 +99,12 @@ export interface History extends Disposable {
   begin<K extends Kind>(client: string, f: K, asked: Asked[K]): Trying<K>;
 }
 
-/** Writes line by line, so that what happened is there whatever becomes of this process. */
+/** Writes line by line, so that the history survives a crash of this process. */
 export function openHistory(file: string): History {
   const fd = openSync(file, 'a', 0o600);
   let last = 0;
   let closed = false;
-  // What is still being tried when the run is over stays unknown.
+  // Operations that still run at the end have an unknown outcome.
   const write = (line: object): void => void (closed || writeSync(fd, `${JSON.stringify({ at: clockMs(), ...line })}\n`));
   return {
     begin(client, f, asked) {
@@ -124,21 +124,21 @@ export function openHistory(file: string): History {
   };
 }
 
-/** The lines of a file of JSON lines. A last one that was cut off is none. */
+/** Reads a file of JSON lines. A truncated last line is ignored. */
 export function readLines<T>(file: string): T[] {
   const text = readFileSync(file, 'utf8');
   const whole = text.slice(0, text.lastIndexOf('\n') + 1);
   return whole.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as T]));
 }
 
-/** An invocation with what came of it. */
+/** An operation with its outcome. */
 export interface Operation<K extends Kind = Kind> {
   op: number;
   client: string;
   f: K;
   asked: Asked[K];
   from: number;
-  /** When its end was known; never, where nothing is known. */
+  /** Time at which the outcome was known; Infinity if it is unknown. */
   to: number;
   outcome: 'ok' | 'failed' | 'unknown';
   told?: Told[K];
@@ -146,7 +146,7 @@ export interface Operation<K extends Kind = Kind> {
   heard: { at: number; event: StreamEvent }[];
 }
 
-/** Invocations and endings brought together, in the order in which they were begun. */
+/** Joins invocations and outcomes, in the order of invocation. */
 export function operations(entries: readonly Entry[]): Operation[] {
   const all = new Map<number, Operation>();
   for (const entry of entries) {

@@ -40,7 +40,7 @@ describe('three gateways and two replicas of each service', { skip: SKIP, timeou
 
   before(async () => {
     const { path } = stack.use(await tempDir());
-    await writeFile(`${path}/config.yaml`, JSON.stringify(CONFIG)); // which is YAML too
+    await writeFile(`${path}/config.yaml`, JSON.stringify(CONFIG)); // JSON is valid YAML
     const env = { ...process.env, HOME: path, SWITCHYARD_DATA: path, SWITCHYARD_CONFIG: `${path}/config.yaml`, SWITCHYARD_PORT: '0' };
     cluster = await startCluster(env, { stack, signal: new AbortController().signal, say: () => undefined, gateways: GATEWAYS });
     clients = gatewaysOf(cluster).map((url) => createClient({ url, token: cluster.token }));

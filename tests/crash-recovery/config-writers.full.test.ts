@@ -8,7 +8,7 @@ import { KILLS, openRig } from './service-processes.ts';
 const NATS_OFF = process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off';
 const LIMIT = { skip: NATS_OFF, timeout: 60_000 + KILLS * 20_000 };
 
-test('a registry that is killed between a version and its telling leaves one head, which everybody is told', LIMIT, async () => {
+test('publishes the latest version after the registry is killed between a write and its publication', LIMIT, async () => {
   await using rig = await openRig();
   await rig.start('secrets');
   const registry = await rig.start('registry');
@@ -30,7 +30,7 @@ test('a registry that is killed between a version and its telling leaves one hea
   assert.equal(entries.length, KILLS + 1, 'each write is one version');
 });
 
-test('secrets that is killed between a new secret and its telling leaves one that is valid', LIMIT, async () => {
+test('keeps exactly one valid secret after secrets is killed between a rotation and its publication', LIMIT, async () => {
   await using rig = await openRig();
   const secrets = await rig.start('secrets');
   const bus = await rig.as('gateway');
@@ -48,7 +48,7 @@ test('secrets that is killed between a new secret and its telling leaves one tha
     hashes.add(token.hash);
     assert.equal(token.ver, ver + n, 'it was rotated once');
 
-    const writer = await rig.as('gateway', `writer-${n}`); // each may set so many in a minute
+    const writer = await rig.as('gateway', `writer-${n}`); // writes are rate-limited per client
     await secrets.killedBefore('secrets', () => writer.call('env.set', { key: 'SERVICE_KEY', value: `value-${n}` }));
     assert.equal(await read('SERVICE_KEY'), `value-${n}`);
   }

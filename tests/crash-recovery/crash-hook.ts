@@ -3,10 +3,10 @@ import { connectBus as connect, type Bucket, type Bus } from '@switchyard/bus';
 
 export * from '@switchyard/bus';
 
-/** The file that names the bucket before whose next write the process dies; it is gone once that has happened. */
+/** A file with the name of a bucket. The process deletes the file and dies before its next write to that bucket. */
 const order = process.env['DIE_ORDER'] ?? '';
 
-/** As the real one, but for what is written into buckets. */
+/** Like the real function, with buckets that can end the process before a write. */
 export const connectBus: typeof connect = async (...given) => {
   const bus = await connect(...given);
   return new Proxy(bus, { get: (target, name) => (name === 'kv' ? kvOf(target) : Reflect.get(target, name)) });

@@ -1,8 +1,8 @@
 import { registerHooks } from 'node:module';
 
 /*
- * Loaded before a service (`node --import`): puts a bus in front of its own that makes the process die where it would tell others of
- * what it has written. The code of the service is the one that is shipped.
+ * Loaded before a service (`node --import`): wraps its bus so that the process dies before it publishes a write. The code of the
+ * service is unchanged.
  */
 
 const HOST = '/libs/service-kit/src/host/host.ts';

@@ -10,22 +10,22 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 const DYING = new URL('./crash-preload.ts', import.meta.url).href;
 const PATIENCE_MS = 60_000;
 
-/** As many processes are killed at each place. */
+/** Number of kills per point. */
 export const KILLS = Number(process.env['SWITCHYARD_TEST_KILLS'] ?? 2);
 
 export interface Rig extends AsyncDisposable {
-  /** A caller of its own, with every scope, calling as a service does. */
+  /** Connects a caller with every scope that calls as this service. */
   as(service: ServiceName, client?: string): Promise<Bus>;
-  /** A service in a process of its own, until it is killed. */
+  /** Starts a service in a process of its own. */
   start(service: ServiceName): Promise<Victim>;
 }
 
 export interface Victim {
-  /** Does something during which the process is killed, before its next write into the bucket, and starts another one in its place. */
+  /** Runs `work`, kills the process before its next write to the bucket, and starts a replacement. */
   killedBefore(bucket: string, work: () => Promise<unknown>): Promise<void>;
 }
 
-/** A real NATS, and services in processes that can be made to die. */
+/** Starts NATS; services run in processes that can be killed at a write. */
 export async function openRig(): Promise<Rig> {
   const stack = new AsyncDisposableStack();
   const server = await startNatsServer();

@@ -78,7 +78,7 @@ export async function startProduct(profile: Profile, options: StartOptions = {})
 async function configured(data: string, config: object | undefined): Promise<Record<string, string>> {
   if (config === undefined) return {};
   const file = `${data}/config.yaml`;
-  await writeFile(file, JSON.stringify(config)); // which is YAML too
+  await writeFile(file, JSON.stringify(config)); // JSON is valid YAML
   return { SWITCHYARD_CONFIG: file };
 }
 

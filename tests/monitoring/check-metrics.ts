@@ -4,18 +4,18 @@ import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 
-/** The judge of what Prometheus reads: its own tool, where this machine has it (SWITCHYARD_PROMTOOL, or the PATH). */
+/** Checks Prometheus formats with promtool, if this machine has it (SWITCHYARD_PROMTOOL or the PATH). */
 export const promtool: string | undefined = process.env['SWITCHYARD_PROMTOOL'] ?? onPath('promtool');
 
-/** Which checker was used, for the names of tests. */
+/** The checker in use, for the titles of tests. */
 export const checker = promtool === undefined ? 'our own rules; promtool is not here' : 'promtool';
 
-/** What is wrong with an exposition; empty when nothing is. */
+/** Returns the faults of an exposition, or an empty text. */
 export async function checkMetrics(exposition: string): Promise<string> {
   return promtool === undefined ? ownRules(exposition).join('\n') : run(promtool, ['check', 'metrics'], exposition);
 }
 
-/** What is wrong with a file of rules or a configuration. Without promtool nobody here can tell. */
+/** Returns the faults of a rules or configuration file. Needs promtool. */
 export async function checkFile(kind: 'rules' | 'config', file: string): Promise<string | undefined> {
   return promtool === undefined ? undefined : run(promtool, ['check', kind, ...(kind === 'config' ? ['--syntax-only'] : []), file], '');
 }
@@ -47,7 +47,7 @@ function onPath(name: string): string | undefined {
 
 const SAMPLE = /^([a-z][a-z0-9_]*)(\{(?:[a-z_][a-z0-9_]*="(?:[^"\\\n]|\\["\\n])*"(?:,|(?=\})))*\})? (-?[0-9.]+(?:e[+-]?[0-9]+)?)$/;
 
-/** The format, and of the rules of promtool those that are about names. */
+/** Checks the format and promtool's naming rules. */
 function ownRules(exposition: string): string[] {
   const problems: string[] = [];
   const types = new Map<string, string>();

@@ -7,7 +7,7 @@ import { BUILT, eventually, look, startCluster, startWatched, TOKEN, type Cluste
 
 const NATS_OFF = process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off';
 
-describe('a cluster of processes is watched', { skip: NATS_OFF, timeout: 115_000 }, () => {
+describe('health and metrics of a cluster', { skip: NATS_OFF, timeout: 115_000 }, () => {
   const stack = new AsyncDisposableStack();
   let cluster: Cluster;
   before(async () => {
@@ -35,7 +35,7 @@ describe('a cluster of processes is watched', { skip: NATS_OFF, timeout: 115_000
 
   const ask = (...words: string[]) => command({ data: cluster.data }, ...words, '--url', cluster.url, '--token', TOKEN);
 
-  test(`each process says how it is over gRPC, and serves metrics that are well made (${checker})`, async () => {
+  test(`each process reports its health over gRPC and serves valid metrics (${checker})`, async () => {
     await rpc('agent.execute', { message: 'hello' });
     await rpc('agents.list');
     await rpc('tokens.list');
@@ -70,7 +70,7 @@ describe('a cluster of processes is watched', { skip: NATS_OFF, timeout: 115_000
     );
   });
 
-  test('what clients make up adds no series', async () => {
+  test('input of clients creates no time series', async () => {
     await rpc('no.such_method');
     await fetch(`${cluster.url}/nowhere`, { method: 'PURGE' }).catch(() => undefined);
     await rpc('agent.execute', { message: 'hello', sessionKey: { userId: 'u', channelId: 'c', peerId: 'p' } });
@@ -78,7 +78,7 @@ describe('a cluster of processes is watched', { skip: NATS_OFF, timeout: 115_000
       (await Promise.all([metricsOf('gateway'), metricsOf('sessions')]))
         .join('')
         .split('\n')
-        // The event loop is watched from the first look on, and told from the second.
+        // The event loop is measured from the first scrape on and reported from the second.
         .filter((line) => !line.includes('nodejs_eventloop'))
         .map((line) => line.replace(/ \S+$/, ''));
     const before = await series();
@@ -91,7 +91,7 @@ describe('a cluster of processes is watched', { skip: NATS_OFF, timeout: 115_000
     assert.match(await metricsOf('gateway'), /^switchyard_edge_calls_total\{method="other",code="UNIMPLEMENTED"\} 41$/m);
   });
 
-  test('status shows each replica and how it is, services what each was asked; all is well', async () => {
+  test('status shows the health of each replica, and services shows its requests', async () => {
     const status = await ask('status');
     assert.equal(status.code, 0, status.stdout + status.stderr);
     for (const service of BUILT) assert.match(status.stdout, new RegExp(`^service +${service} +${service}-\\w+ .* ready$`, 'm'));
@@ -100,7 +100,7 @@ describe('a cluster of processes is watched', { skip: NATS_OFF, timeout: 115_000
     assert.match(stdout, /^ {2}agent\.execute +\d+ requests {2}0 errors {2}[0-9.]+ ms$/m);
   });
 
-  test('the loss of a service that the edge needs: not ready, and status and doctor agree; then it is back', async () => {
+  test('readyz, status and doctor report the loss of a required service, and its return', async () => {
     await cluster.services.sessions.process.end('SIGKILL');
     await eventually(async () => (await ready()).code === 503);
     assert.deepEqual((await ready()).missing, ['gateway.sessions']);
@@ -112,7 +112,7 @@ describe('a cluster of processes is watched', { skip: NATS_OFF, timeout: 115_000
     await eventually(async () => (await ready()).code === 200);
   });
 
-  test('whoever watches a process hears that it drains before it is gone', async () => {
+  test('a process reports that it drains before it ends', async () => {
     using client = await healthClient(`127.0.0.1:${cluster.services.sessions.health}`);
     using watch = client.watch('');
     assert.equal(await watch.next(), 'SERVING');
@@ -123,7 +123,7 @@ describe('a cluster of processes is watched', { skip: NATS_OFF, timeout: 115_000
     assert.ok((await turn)['result'] ?? (await turn)['error']);
   });
 
-  test('a bus that is away shows in each process', async () => {
+  test('each process reports that the bus is unavailable', async () => {
     using client = await healthClient(`127.0.0.1:${cluster.services.registry.health}`);
     await cluster.nats.kill();
     await eventually(async () => (await client.check('bus')) === 'NOT_SERVING');

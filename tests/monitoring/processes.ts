@@ -7,11 +7,11 @@ import { startNatsServer, startProcess, tempDir, type NatsServer, type StartedPr
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
 export const TOKEN = 'operator-chosen-'.padEnd(40, 'x');
-/** In the order in which they start: the edge finds everybody there. */
+/** In start order: the gateway starts last. */
 export const BUILT = ['secrets', 'registry', 'sessions', 'memory', 'gateway'] as const;
 type Built = (typeof BUILT)[number];
 
-/** One service in its own process, and where it can be watched. */
+/** A service in its own process, with its probe addresses. */
 export interface Watched {
   process: StartedProcess;
   metrics: number;
@@ -25,7 +25,7 @@ export interface Cluster extends AsyncDisposable {
   nats: NatsServer;
 }
 
-/** Every service in a process of its own on a real NATS, each watched on two free ports. */
+/** Starts every service in a process of its own on NATS, each with two probe ports. */
 export async function startCluster(env: Readonly<Record<string, string>> = {}): Promise<Cluster> {
   await using starting = new AsyncDisposableStack();
   const server = await startNatsServer();
@@ -40,7 +40,7 @@ export async function startCluster(env: Readonly<Record<string, string>> = {}): 
   return { url, services: whole, data, nats: server, [Symbol.asyncDispose]: () => started.disposeAsync() };
 }
 
-/** Started, and ended with the stack. */
+/** Starts a process that ends with the stack. */
 export async function startWatched(stack: AsyncDisposableStack, service: Built, env: Readonly<Record<string, string>>): Promise<Watched> {
   const process = stack.use(await startOne(service, env));
   const [, ports = '{}'] = await process.line(/^(\{.*"can be watched".*\})$/m);
@@ -62,13 +62,13 @@ function startOne(service: Built, env: Readonly<Record<string, string>>): Promis
   });
 }
 
-/** What a process that is watched says at a path. */
+/** Reads a path of a process's probe port. */
 export async function look(port: number, path: string): Promise<{ status: number; body: string }> {
   const [response] = (await once(request({ host: '127.0.0.1', port, path, agent: false }).end(), 'response')) as [IncomingMessage];
   return { status: response.statusCode ?? 0, body: await text(response) };
 }
 
-/** There is no event for what a probe says; it must come true within the test's time. */
+/** Polls until the condition holds. Probes publish no event; the timeout of the test is the limit. */
 export async function eventually(isTrue: () => Promise<boolean>): Promise<void> {
   while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 50));
 }

@@ -9,7 +9,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 const ALERTS = 'deploy/prometheus/alerts.yml';
 const DASHBOARD = 'deploy/grafana/switchyard.json';
 
-/** Every name under which something can be read: of a histogram three. */
+/** All series names; a histogram has three. */
 const readable = new Set(
   [...metricDefinitions].flatMap(([name, definition]) => {
     const called = prometheusName(name, definition);
@@ -19,7 +19,7 @@ const readable = new Set(
 
 const PREFIXES = [...new Set([...readable].map((name) => name.split('_', 1)[0] ?? ''))];
 const NAME = new RegExp(`\\b(?:${PREFIXES.join('|')})_[a-z0-9_]+`, 'g');
-/** What begins like a metric and is none: labels of ours. */
+/** Labels that look like metric names. */
 const labels = new Set([...metricDefinitions.values()].flatMap((one) => one.labels.map((label) => label.replaceAll('.', '_'))));
 
 function namesIn(text: string): string[] {
@@ -30,7 +30,7 @@ const queriesOf = (file: string): string =>
   [...readFileSync(root + file, 'utf8').matchAll(/(?:expr: |"expr": )(.+)$/gm)].map(([, expr]) => expr).join('\n');
 
 for (const file of [ALERTS, DASHBOARD]) {
-  test(`every metric that ${file} asks for is declared`, () => {
+  test(`every metric in ${file} is declared`, () => {
     const named = namesIn(queriesOf(file));
     assert.ok(named.length > 5, named.join(' '));
     assert.deepEqual(
@@ -40,7 +40,7 @@ for (const file of [ALERTS, DASHBOARD]) {
   });
 }
 
-test('every declared metric has its place in the dashboard', () => {
+test('the dashboard shows every declared metric', () => {
   const named = new Set(namesIn(queriesOf(DASHBOARD)));
   const shown = ([name, definition]: (typeof entries)[number]) => {
     const called = prometheusName(name, definition);
@@ -53,7 +53,7 @@ test('every declared metric has its place in the dashboard', () => {
   );
 });
 
-test('what the READMEs and the guide tell people to watch exists', () => {
+test('every metric named in READMEs and the guide exists', () => {
   const pages = globSync('{README.md,{services,libs}/*/README.md,docs/guide/*.md,deploy/*/README.md}', { cwd: root });
   const named = pages.flatMap((page) =>
     [...readFileSync(root + page, 'utf8').matchAll(/`([a-z0-9_]+)(?:\{[^`]*\})?`/g)].flatMap(([, code = '']) =>
@@ -67,7 +67,7 @@ test('what the READMEs and the guide tell people to watch exists', () => {
   );
 });
 
-test(`Prometheus takes its files (${checker})`, async (t) => {
+test(`promtool accepts the Prometheus files (${checker})`, async (t) => {
   const found = [await checkFile('rules', `${root}${ALERTS}`), await checkFile('config', `${root}deploy/prometheus/prometheus.yml`)];
   if (found.includes(undefined)) t.diagnostic('promtool is neither in SWITCHYARD_PROMTOOL nor on the PATH: the rules were not parsed');
   assert.deepEqual(found.filter(Boolean), []);

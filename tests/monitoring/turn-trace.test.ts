@@ -27,7 +27,7 @@ describe('separate processes over NATS, with a collector', { skip: NATS_OFF, tim
     });
   }
 
-  /** From the last span up to the first: the names on the way, and whose child the first one is. */
+  /** The names of the spans from the last one up to the root, and the parent of the root. */
   function climb(traceId: string, last: string): { way: string[]; parent: string } {
     const all = collector.spans.filter((span) => span.traceId === traceId);
     const way: string[] = [];
@@ -41,7 +41,7 @@ describe('separate processes over NATS, with a collector', { skip: NATS_OFF, tim
     return { way, parent };
   }
 
-  /** Each process sends its spans when it likes, so the way may be whole only some time after the first span has come. */
+  /** Processes export spans independently, so the trace may be complete only some time after its first span. */
   async function wayUp(traceId: string, last: string): Promise<string[]> {
     await collector.until(() => climb(traceId, last).parent === PARENT);
     return climb(traceId, last).way;
@@ -50,7 +50,7 @@ describe('separate processes over NATS, with a collector', { skip: NATS_OFF, tim
   const ended = (traceId: string, name: string): boolean =>
     collector.spans.some((span: ReceivedSpan) => span.traceId === traceId && span.name === name && span.parentSpanId === PARENT);
 
-  test('a durable turn is one trace, from the client over edge, bus and service to the call of the provider', async () => {
+  test('a durable turn is one trace from the client through gateway, bus and service to the provider', async () => {
     const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
     const call = { jsonrpc: '2.0', id: 1, method: 'agent.execute', params: { message: 'hello' } };
     const answer = await post('/rpc', call, { traceparent: `00-${trace}-${PARENT}-01`, 'x-request-id': 'req-traced' });
@@ -66,7 +66,7 @@ describe('separate processes over NATS, with a collector', { skip: NATS_OFF, tim
     assert.equal(upstream.requests.at(-1)?.headers['traceparent'], `00-${trace}-${chat.spanId}-01`, 'the provider can go on with it');
   });
 
-  test('so is one that streams over /v1, and keeps nothing', async () => {
+  test('a streamed /v1 completion without storage is one trace', async () => {
     const trace = '5bf92f3577b34da6a3ce929d0e0e4737';
     const body = { model: 'default', stream: true, messages: [{ role: 'user', content: 'hello' }] };
     const answer = await post('/v1/chat/completions', body, { traceparent: `00-${trace}-${PARENT}-01` });
@@ -78,7 +78,7 @@ describe('separate processes over NATS, with a collector', { skip: NATS_OFF, tim
     );
   });
 
-  test('the lines of a turn that failed carry the ids of trace, request and turn', async () => {
+  test('log records of a failed turn have trace, request and turn ids', async () => {
     const trace = '6bf92f3577b34da6a3ce929d0e0e4738';
     upstream.respond({ kind: 'status', status: 400, message: 'no luck' });
     const call = { jsonrpc: '2.0', id: 1, method: 'agent.execute', params: { message: 'hello' } };
@@ -100,7 +100,7 @@ describe('separate processes over NATS, with a collector', { skip: NATS_OFF, tim
     assert.equal(collector.spans.find((span) => span.traceId === trace && span.name.startsWith('chat '))?.failed, true);
   });
 
-  test('metrics are pushed to the same place, under the names of OpenTelemetry', async () => {
+  test('exports metrics to the same collector under OpenTelemetry names', async () => {
     await collector.until(() => (collector.metric('sessions', 'gen_ai.client.operation.duration')?.points.length ?? 0) >= 2);
     const calls = collector.metric('sessions', 'gen_ai.client.operation.duration');
     assert.deepEqual([calls?.kind, calls?.unit], ['histogram', 's']);

@@ -17,9 +17,9 @@ import { principal, startNatsServer, startUpstream, testService } from '@switchy
 const SKIP = process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off';
 const COUNT = 40;
 
-/** Keys of as many providers, each of which says what it was asked with when it refuses. */
+/** Keys of several providers. Each provider's error repeats the key of the request. */
 const canaries = Array.from({ length: COUNT }, () => `wren-${randomBytes(24).toString('base64url')}`);
-/** What is said to the edge while everything runs. */
+/** Requests to the gateway during the test. */
 const told = Array.from({ length: 2 }, () => `finch-${randomBytes(24).toString('base64url')}`);
 const TOKEN = 'operator-chosen-'.padEnd(40, 'x');
 const nameOf = (n: number): string => `HOUSE_${n}_API_KEY`;
@@ -102,7 +102,7 @@ test(
   },
 );
 
-/** The edge on the same bus, and somebody who calls it. */
+/** A gateway on the same bus, and a client. */
 async function openEdge(host: Host, token: string) {
   let url = '';
   const running = await startService(defineGateway({ onListening: (address) => (url = address) }), host);
@@ -129,7 +129,7 @@ async function started() {
   return { url: server.url, [Symbol.asyncDispose]: () => server.stop() };
 }
 
-/** Has this process trace and measure, and keeps all that it sends, as it is sent. */
+/** Enables traces and metrics in this process and records the exported bytes. */
 async function collecting() {
   const sent = new Map<string, string>();
   const server = createServer((request, response) => {
@@ -141,7 +141,7 @@ async function collecting() {
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  // The exporters read the environment of the process.
+  // The exporters read the process environment.
   process.env['OTEL_EXPORTER_OTLP_ENDPOINT'] = `http://127.0.0.1:${port}`;
   process.env['OTEL_EXPORTER_OTLP_PROTOCOL'] = 'http/json';
   const telemetry = await startTelemetry(process.env, { service: 'canaries' });

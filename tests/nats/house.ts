@@ -6,27 +6,27 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 
 export const TOKEN = 'operator-chosen-'.padEnd(40, 'x');
 
-/** Everybody in the generated configuration. */
+/** All users of the generated configuration. */
 export const USERS = [...SERVICES, 'provisioner', 'operator'] as const;
 
 export function passwordOf(user: string): string {
   return `pass-of-${user}`;
 }
 
-/** A real server with the configuration that is delivered. */
+/** Starts nats-server with a delivered configuration. */
 export function startDeliveredServer({ file = 'nats-server.conf', env = {} }: Delivered = {}): Promise<NatsServer> {
   const passwords = Object.fromEntries(USERS.map((user) => [`NATS_${user.toUpperCase()}_PASSWORD`, passwordOf(user)]));
   return startNatsServer({ file: `${root}deploy/nats/${file}`, env: { ...passwords, ...env } });
 }
 
 interface Delivered {
-  /** Below `deploy/nats`. */
+  /** The file, relative to `deploy/nats`. */
   file?: string;
-  /** What that file refers to besides passwords. */
+  /** Variables of the file other than passwords. */
   env?: Readonly<Record<string, string>>;
 }
 
-/** The job that makes what the bus keeps, until its end. */
+/** Runs the provisioning job to its end. */
 export async function provision(
   server: NatsServer,
   env: Readonly<Record<string, string>> = busEnv(server, 'provisioner'),
@@ -41,7 +41,7 @@ export function startProvisioner(server: NatsServer, ...words: string[]): Promis
   return startProcess([process.execPath, `${root}deploy/nats/provision.ts`, ...words], { env });
 }
 
-/** As `provision`, with the frames of turns in so many streams. */
+/** Like `provision`, with this number of streams for turn frames. */
 export function provisionStreams(server: NatsServer, streams: string): Promise<string> {
   return provision(server, { ...busEnv(server, 'provisioner'), SWITCHYARD_TURN_STREAMS: streams });
 }
@@ -52,7 +52,7 @@ export function busEnv(server: NatsServer, user: string): Record<string, string>
 
 export const BUILT = ['secrets', 'registry', 'sessions', 'memory', 'gateway'] as const;
 
-/** One service in a process of its own, as the user that is meant for it. */
+/** Starts a service in a process of its own with its NATS user. */
 export function startOne(server: NatsServer, service: string, given: { data: string; ready: RegExp }): Promise<StartedProcess> {
   const env = {
     HOME: given.data,

@@ -7,7 +7,7 @@ import { provision, startDeliveredServer, startOne } from './house.ts';
 const NATS_OFF = process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off';
 const A_WHILE_MS = 4_000;
 
-test('a service whose streams were lost says once which job makes them', { skip: NATS_OFF, timeout: 90_000 }, async () => {
+test('a service whose streams were lost logs once which job creates them', { skip: NATS_OFF, timeout: 90_000 }, async () => {
   await using house = new AsyncDisposableStack();
   const server = await startDeliveredServer();
   house.defer(() => server.stop());

@@ -7,13 +7,13 @@ import { BUILT, busEnv, passwordOf, provision, startDeliveredServer, startOne, s
 
 const NATS_OFF = process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off';
 
-test('each service does all of its work as the user that is meant for it', { skip: NATS_OFF, timeout: 90_000 }, async () => {
+test('each service works with the permissions of its NATS user', { skip: NATS_OFF, timeout: 90_000 }, async () => {
   await using house = new AsyncDisposableStack();
   const server = await startDeliveredServer();
   house.defer(() => server.stop());
   const data = house.use(await tempDir()).path;
 
-  // A service that comes before the job waits for it, and does not make streams itself.
+  // A service that starts before the job waits for it and creates no streams.
   const secrets = house.use(await startOne(server, 'secrets', { data, ready: /The bus has no (stream|bucket) \w+ yet/ }));
   assert.match(await provision(server), /^0 provisioned: TURNS_0 EVENTS tokens agents config levels restart secrets tickets replicas\n$/);
   assert.match(await provision(server), /^0 provisioned/, 'doing it again changes nothing');
@@ -61,7 +61,7 @@ test('each service does all of its work as the user that is meant for it', { ski
   }
 });
 
-test('a service with a wrong password says which variable, and ends', { skip: NATS_OFF, timeout: 30_000 }, async () => {
+test('a service with a wrong password names the variable and exits', { skip: NATS_OFF, timeout: 30_000 }, async () => {
   const server = await startDeliveredServer();
   try {
     const env = { SWITCHYARD_BUS: server.url, SWITCHYARD_BUS_USER: 'provisioner', SWITCHYARD_BUS_PASSWORD: 'wrong' };
@@ -71,7 +71,7 @@ test('a service with a wrong password says which variable, and ends', { skip: NA
   }
 });
 
-test('a job that is to keep more copies than there are servers says so in a sentence', { skip: NATS_OFF, timeout: 60_000 }, async () => {
+test('the provisioning job rejects more stream replicas than servers', { skip: NATS_OFF, timeout: 60_000 }, async () => {
   const server = await startDeliveredServer();
   try {
     const said = await provision(server, { ...busEnv(server, 'provisioner'), SWITCHYARD_BUS_COPIES: '3' });
@@ -82,7 +82,7 @@ test('a job that is to keep more copies than there are servers says so in a sent
   }
 });
 
-test('a job that stays makes anew what a server lost that was started again', { skip: NATS_OFF, timeout: 30_000 }, async () => {
+test('a resident provisioning job recreates streams that a restarted server lost', { skip: NATS_OFF, timeout: 30_000 }, async () => {
   const server = await startDeliveredServer();
   try {
     await using job = await startProvisioner(server, '--stay');

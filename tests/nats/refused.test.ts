@@ -6,10 +6,10 @@ import { SERVICES, type ServiceName } from '@switchyard/contracts';
 import { type NatsServer } from '@switchyard/testkit';
 import { passwordOf, provision, startDeliveredServer } from './house.ts';
 
-// Subjects are written out here as they cross the wire, so that what the contracts generate is held against something else.
+// Subjects are literal here, so that the generated permissions are compared with an independent source.
 const OFF = process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off';
 
-/** Whom a subject is for; nobody at all where the list is empty. */
+/** The users that may use a subject; an empty list allows no user. */
 type Table = Readonly<Record<string, readonly ServiceName[]>>;
 
 const PUBLISH: Table = {
@@ -70,7 +70,7 @@ const SUBSCRIBE: Table = {
   'ctl.gateway.counted': ['gateway'],
 };
 
-describe('who may do what on the bus', { skip: OFF, timeout: 120_000 }, () => {
+describe('permissions on the bus', { skip: OFF, timeout: 120_000 }, () => {
   let server: NatsServer;
   before(async () => {
     server = await startDeliveredServer();
@@ -79,7 +79,7 @@ describe('who may do what on the bus', { skip: OFF, timeout: 120_000 }, () => {
   after(() => server.stop());
 
   for (const service of SERVICES) {
-    test(`${service} does its own, and nothing else`, async () => {
+    test(`${service} uses its own subjects and no others`, async () => {
       const probe = await probeAs(server, service);
       try {
         const wrong: string[] = [];
@@ -95,7 +95,7 @@ describe('who may do what on the bus', { skip: OFF, timeout: 120_000 }, () => {
     });
   }
 
-  test('only who was asked answers', async () => {
+  test('only the called service can reply', async () => {
     const [asked, meddler] = [await probeAs(server, 'secrets'), await probeAs(server, 'registry')];
     try {
       assert.equal(await asked.publishes('_INBOX_sessions.conn.r.1.secrets'), true);
@@ -109,7 +109,7 @@ describe('who may do what on the bus', { skip: OFF, timeout: 120_000 }, () => {
     }
   });
 
-  test('the job makes what there is to make and reads nothing; the operator asks who is there', async () => {
+  test('the provisioning job creates streams but reads nothing; the operator discovers services', async () => {
     const [job, operator] = [await probeAs(server, 'provisioner'), await probeAs(server, 'operator')];
     try {
       assert.equal(await job.publishes('$JS.API.STREAM.CREATE.EVENTS'), true);
@@ -124,13 +124,13 @@ describe('who may do what on the bus', { skip: OFF, timeout: 120_000 }, () => {
     }
   });
 
-  test('whoever comes without credentials, or with wrong ones, reaches nothing', async () => {
+  test('rejects connections without credentials or with wrong ones', async () => {
     for (const given of [{}, { user: 'gateway', pass: 'wrong' }, { user: 'nobody', pass: passwordOf('gateway') }, { token: 'any' }])
       await assert.rejects(connect({ servers: server.url, reconnect: false, ...given }), errors.AuthorizationError);
   });
 });
 
-/** What belongs to another service: its subjects, its inbox, its events, its report. */
+/** Subjects of another service: calls, inbox, events and status. */
 async function probeBoundary(probe: Probe, service: ServiceName, other: ServiceName): Promise<string[]> {
   const wrong: string[] = [];
   const mine = service === other;
@@ -152,7 +152,7 @@ interface Probe {
   subscribes(subject: string): Promise<boolean>;
 }
 
-/** What the server refuses it says before it answers the next ping. */
+/** The server sends a permission error before its next pong. */
 async function probeAs(server: NatsServer, user: string): Promise<Probe> {
   const connection = await connect({ servers: server.url, user, pass: passwordOf(user), inboxPrefix: `_INBOX_${user}` });
   let refusals = 0;

@@ -33,7 +33,7 @@ test(
     edge.on('session:created', ({ tenant }) => crossed.resolve(tenant));
     await Promise.all([edge.flush(), edgeThere.flush()]);
 
-    // Frames come before the event on one connection, so they would have come before it here as well.
+    // On one connection frames precede the event, so they would have arrived before it.
     const created = { sessionKey: { tenantId: 'far', userId: 'u', channelId: 'c' }, timestamp: 1 };
     let said = 0;
     let tenant: string | undefined;
@@ -51,7 +51,7 @@ test(
     const kept = await (await edge.log(EVENTS_LOG)).read(subjects.event('sessions', 'session:created'));
     assert.ok(kept.length > 0, 'the middle keeps what it was told');
 
-    // Calls find nobody, in either direction.
+    // Calls find no responder in either direction.
     const nobody = (error: unknown): boolean => error instanceof ServiceError && error.details['reason'] === 'NO_RESPONDERS';
     await there.serve(contracts.sessions, { 'session.list': () => ({ sessions: [], total: 0 }) }, { version: '0.0.0' });
     await (

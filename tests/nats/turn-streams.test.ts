@@ -9,10 +9,10 @@ import { BUILT, provisionStreams, startDeliveredServer, startOne, TOKEN } from '
 const OFF = process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off';
 const QUESTION = Array.from({ length: 60 }, (_, n) => `word${n}`).join(' ');
 const SAID = `I am dev/slow, the development model. You said: ${QUESTION}`;
-/** Enough that each of four streams has some. */
+/** Enough turns that each of four streams has some. */
 const TURNS = Array.from({ length: 12 }, (_, n) => n);
 
-describe('the frames of turns in several streams', { skip: OFF, timeout: 120_000 }, () => {
+describe('turn frames in several streams', { skip: OFF, timeout: 120_000 }, () => {
   const house = new AsyncDisposableStack();
   let server: NatsServer;
   let url = '';
@@ -29,7 +29,7 @@ describe('the frames of turns in several streams', { skip: OFF, timeout: 120_000
   });
   after(() => house.disposeAsync());
 
-  test('a client that comes back gets all of a turn, whichever of four streams has it', async () => {
+  test('resumes a turn from whichever of four streams has its frames', async () => {
     using clients = new DisposableStack();
     const asked = TURNS.map((n) => clients.use(ask(url, `four-${n}`)));
     await Promise.all(asked.map((stream) => stream.until(({ data }) => String(data['delta']).startsWith('word3'))));
@@ -39,7 +39,7 @@ describe('the frames of turns in several streams', { skip: OFF, timeout: 120_000
     }
   });
 
-  test('growing and shrinking while turns run loses no client that comes back', async () => {
+  test('resumes turns while the number of streams grows and shrinks', async () => {
     using clients = new DisposableStack();
     const asked = TURNS.map((n) => clients.use(ask(url, `moved-${n}`)));
     await Promise.all(asked.map((stream) => stream.until(isNamed('token'))));
@@ -55,7 +55,7 @@ describe('the frames of turns in several streams', { skip: OFF, timeout: 120_000
     }
   });
 
-  test('a number of streams that cannot be is one sentence, and moves nothing', async () => {
+  test('rejects an invalid number of streams and changes nothing', async () => {
     assert.equal(await provisionStreams(server, '17'), '1 cannot provision: SWITCHYARD_TURN_STREAMS must be a number from 1 to 16.\n');
   });
 });
@@ -64,7 +64,7 @@ function ask(url: string, channel: string): Listening {
   return listen(chatUrl({ url, token: TOKEN }, { message: QUESTION, agentId: 'slow', sessionKey: channel }));
 }
 
-/** Somebody who comes to a turn from its beginning. */
+/** A client that reads a turn from its beginning. */
 function comeBack(url: string, { heard }: Listening): Listening {
   const [turnId] = heard[0]?.id.split(':') ?? [];
   return listen(chatUrl({ url, token: TOKEN }, { message: QUESTION }), `${turnId}:0`);

@@ -5,12 +5,12 @@ import { readName } from '../../scripts/new-service/name.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
-test('a name of two words is spelled as paths, code and types spell it', () => {
+test('readName returns the spellings of a name of two words', () => {
   const spelled = { name: 'release-notes', code: 'releaseNotes', type: 'ReleaseNotes', declared: false };
   assert.deepEqual(readName('release-notes', root), spelled);
 });
 
-test('a service whose contract is there already is written around it', () => {
+test('readName recognizes a service with an existing contract', () => {
   assert.deepEqual(readName('workspace', `${root}nowhere/`), { name: 'workspace', code: 'workspace', type: 'Workspace', declared: true });
 });
 
@@ -29,7 +29,7 @@ for (const [name, sentence] of [
   ['await', '"await" means something else in code; choose another name.'],
   ['dashboard', 'dashboard is kept for the web app; choose another name.'],
 ] as const) {
-  test(`"${name}" is refused in a sentence`, () => {
+  test(`readName rejects "${name}" with a reason`, () => {
     assert.deepEqual(readName(name, root), { refused: sentence });
   });
 }

@@ -4,10 +4,10 @@ import { services } from '@switchyard/embedded';
 import { startProcess, tempDir } from '@switchyard/testkit';
 import { copyOfTheTree, PATIENCE_MS, type Copy } from './repository-copy.ts';
 
-// One tree after the other: without the service, with it, with another method in it.
+// The tests build on each other: a copy without the service, with it, and with a second method.
 const options = { timeout: PATIENCE_MS };
 
-/** The tests whose lists are derived from the contracts and from what is served. */
+/** Tests that derive their cases from the contracts and the served methods. */
 const DERIVED = '**/{notes,served,examples-served,methods,openrpc,examples,compatibility,sizes}.test.ts';
 
 const CONTRACT = `  'notes.get': {
@@ -48,26 +48,26 @@ async function passes(...words: string[]): Promise<string> {
   return output;
 }
 
-test('a service is one command', options, async () => {
+test('make service creates a service', options, async () => {
   await passes('make', 'service', 'NAME=notes');
 });
 
-test('as the command leaves it, it passes make check and its own tests', options, async () => {
+test('the new service passes make check and its own tests', options, async () => {
   await passes('make', 'check');
   await passes('make', 'test', 'TESTS=services/notes/**/*.test.ts');
 });
 
-test('npm finds its lock file in order', options, async () => {
+test('npm accepts the lock file', options, async () => {
   await passes('npm', 'ci', '--dry-run', '--offline', '--ignore-scripts');
 });
 
-test('nothing is made over what is there', options, async () => {
+test('make service rejects the name of an existing service', options, async () => {
   const { code, output } = await copy.run('make', 'service', 'NAME=notes');
   assert.notEqual(code, 0);
   assert.match(output, /^services\/notes is there already/);
 });
 
-test('a method that has no handler yet is found out', options, async () => {
+test('make check reports a method without a handler', options, async () => {
   copy.insert('libs/contracts/src/notes/notes.ts', CONTRACT, '});\n');
   const { code, output } = await copy.run('node_modules/.bin/node', 'scripts/contracts/lock-contracts.ts');
   assert.equal(code, 1);
@@ -75,7 +75,7 @@ test('a method that has no handler yet is found out', options, async () => {
   assert.match(output, /notes\.get is declared, and no service has a handler for it/);
 });
 
-test('a method is its contract and its handler, named in the service', options, async () => {
+test('a method needs only its contract and its handler', options, async () => {
   copy.write('services/notes/src/handlers/notes-get.ts', HANDLER);
   const service = 'services/notes/src/service.ts';
   copy.insert(service, "import { notesGet } from '../adding/handlers/notes-get.ts';\n", '\n/** Owns');
@@ -87,11 +87,11 @@ test('a method is its contract and its handler, named in the service', options, 
   for (const method of ['notes.create', 'notes.get']) assert.match(output, new RegExp(`✔ ${method} does what its examples say`));
 });
 
-test('the product serves both, and the command reaches them', options, async () => {
+test('the product serves both methods, and the CLI calls them', options, async () => {
   await using data = await tempDir();
   const env = { HOME: data.path, SWITCHYARD_DATA: data.path, SWITCHYARD_PORT: '0', SWITCHYARD_CONFIG: ':', NO_COLOR: '1' };
   await using product = await startProcess([process.execPath, `${copy.path}/services/embedded/src/main.ts`], { env, ready: /^Try:/m });
-  const all = services.length + 2; // the edge, and the one that is new
+  const all = services.length + 2; // the gateway and the new service
   assert.ok(product.output().includes(`${all}/${all} ready`), product.output());
 
   const rpc = async (...words: string[]): Promise<string> => {

@@ -7,20 +7,20 @@ import { findNatsServer, startProcess, tempDir } from '@switchyard/testkit';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
-/** Nothing that is run there takes longer, however busy the machine. */
+/** Time limit of a command, also on a busy machine. */
 export const PATIENCE_MS = 300_000;
 
-/** What belongs to one checkout: its own packages, and what was noted about it. */
+/** Entries of node_modules that belong to one checkout. */
 const OF_ONE_CHECKOUT = new Set(['@switchyard', '.installed', '.cache', '.package-lock.json']);
 
-/** The tree as it would be committed, somewhere else: whatever is done to it is gone with it. */
+/** A temporary copy of the repository, as it would be committed. */
 export interface Copy extends AsyncDisposable {
   readonly path: string;
-  /** Runs a command there until it ends. */
+  /** Runs a command in the copy until it ends. */
   run(...words: string[]): Promise<{ code: number | null; output: string }>;
   read(file: string): string;
   write(file: string, content: string): void;
-  /** Puts a text in front of another one. */
+  /** Inserts a text before another one. */
   insert(file: string, text: string, before: string): void;
 }
 
@@ -55,7 +55,7 @@ export async function copyOfTheTree(): Promise<Copy> {
   return { ...copy, [Symbol.asyncDispose]: dir[Symbol.asyncDispose] };
 }
 
-/** What is installed here is installed there, but our own packages are those of the copy. */
+/** Links the installed packages into the copy; our own packages are those of the copy. */
 function linkPackages(path: string): void {
   const [here, there] = [join(root, 'node_modules'), join(path, 'node_modules')];
   mkdirSync(join(there, '@switchyard'), { recursive: true });
@@ -66,7 +66,7 @@ function linkPackages(path: string): void {
     symlinkSync(readlinkSync(join(here, '@switchyard', name)), join(there, '@switchyard', name));
   }
   cpSync(join(here, '.installed'), join(there, '.installed'));
-  // Servers that tests start are installed once for both.
+  // Both use the same installed servers.
   mkdirSync(join(root, '.tools'), { recursive: true });
   symlinkSync(join(root, '.tools'), join(path, '.tools'));
 }

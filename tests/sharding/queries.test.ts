@@ -5,12 +5,12 @@ import { findQueries, type Query } from './queries.ts';
 
 const TABLE = new URL('../../docs/reference/queries.md', import.meta.url);
 
-/** As a row of the table says it: where, what, by which fields. */
+/** A row of the table: file, operation, fields. */
 function rowOf({ file, collection, operation, fields }: Query): string {
   return `${file} ${collection}.${operation} ${fields.join(' ')}`.trim();
 }
 
-/** The first three cells, and whether the others say something. */
+/** The first three cells, and whether the others are filled in. */
 function readTable(): { row: string; explained: boolean }[] {
   const lines = readFileSync(TABLE, 'utf8').split('\n');
   return lines
@@ -22,13 +22,13 @@ function readTable(): { row: string; explained: boolean }[] {
     });
 }
 
-describe('databases spread by tenant and key', { timeout: 180_000 }, () => {
+describe('queries of a database sharded by tenant and key', { timeout: 180_000 }, () => {
   let queries: Query[] = [];
   before(() => void (queries = findQueries()));
 
-  test('the queries of all services are seen, whatever their filters are called', () => {
+  test('finds the queries of all services', () => {
     const seen = queries.filter(({ tenant, key }) => tenant && key).map(rowOf);
-    // One of each kind: by key, by a filter that was put together elsewhere, by a list of keys, from a type.
+    // One of each kind: by key, by a filter built elsewhere, by a list of keys, from a type.
     for (const row of [
       'services/sessions/src/turns/turn-runner.ts turns.get',
       'services/sessions/src/queue/session-queue.ts sessions.update depth key leaseUntil',
@@ -39,7 +39,7 @@ describe('databases spread by tenant and key', { timeout: 180_000 }, () => {
     assert.ok(queries.length > 80, `only ${queries.length} were found`);
   });
 
-  test('each names tenant and key, or stands in the table with a reason', () => {
+  test('every query names tenant and key, or is listed in the table with a reason', () => {
     const slow = new Set(queries.filter(({ tenant, key }) => !tenant || !key).map(rowOf));
     assert.deepEqual(
       [...slow].toSorted(),

@@ -5,25 +5,25 @@ import ts from 'typescript';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const OPERATIONS = ['get', 'insert', 'replace', 'update', 'claim', 'find', 'count', 'remove'];
-/** These have the key by their nature. */
+/** Operations that always name the key. */
 const BY_KEY = ['get', 'insert', 'replace'];
-/** Conditions that leave more than the values they name. */
+/** Operators that match more than the listed values. */
 const OPEN = ['lt', 'lte', 'gt', 'gte', 'ne', 'exists', 'has', 'lacks'];
 
-/** One place in the code that asks a database. */
+/** A query in the code. */
 export interface Query {
   file: string;
   collection: string;
   operation: string;
-  /** What its filter names always, in the order of the alphabet. */
+  /** Fields that its filter always names, sorted. */
   fields: readonly string[];
-  /** Whether it goes to the documents of one tenant. */
+  /** Whether it reads documents of one tenant. */
   tenant: boolean;
-  /** Whether it names the keys of the documents it is about, or one. */
+  /** Whether it names the keys of its documents. */
   key: boolean;
 }
 
-/** Every query of the services, by the types of the code: whatever a filter is called and wherever it is put together. */
+/** Finds every query of the services by the types of the code, wherever its filter is built. */
 export function findQueries(): Query[] {
   const program = openProgram();
   const checker = program.getTypeChecker();
@@ -77,7 +77,7 @@ interface Declared {
   shape: string;
 }
 
-/** What `collection({ name, schema, key })` declares. */
+/** A declaration `collection({ name, schema, key })`. */
 function collectionsOf(source: ts.SourceFile, checker: ts.TypeChecker): Declared[] {
   return callsIn(source).flatMap((call) => {
     const [spec] = call.arguments;
@@ -92,7 +92,7 @@ function collectionsOf(source: ts.SourceFile, checker: ts.TypeChecker): Declared
   });
 }
 
-/** Documents are told apart by their fields. */
+/** Document types are distinguished by their fields. */
 function shapeOf(type: ts.Type): string {
   return type
     .getProperties()
@@ -102,7 +102,7 @@ function shapeOf(type: ts.Type): string {
     .join(' ');
 }
 
-/** The documents that an expression stands for: `Documents<D>`, or what `system()` gives of it. */
+/** The document type of an expression: `Documents<D>` or the result of `system()`. */
 function documentsOf(checker: ts.TypeChecker, expression: ts.Expression): { type: ts.Type; across: boolean } | undefined {
   const type = checker.getTypeAtLocation(expression);
   const across = type.aliasSymbol?.name === 'Omit';
@@ -114,11 +114,11 @@ function documentsOf(checker: ts.TypeChecker, expression: ts.Expression): { type
 
 interface Named {
   name: string;
-  /** By its values, and not by a range of them. */
+  /** Whether it compares with values and not with a range. */
   exact: boolean;
 }
 
-/** What a filter names whenever it is used: a field that only may be there narrows nothing. */
+/** Fields that a filter always names. Optional fields do not count. */
 function namedIn(checker: ts.TypeChecker, filter: ts.Expression | undefined): Named[] {
   if (filter === undefined) return [];
   return checker

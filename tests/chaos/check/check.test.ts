@@ -4,7 +4,7 @@ import type { Entry } from '../history.ts';
 import { check } from './check.ts';
 import { add, finalTurn, goodRun, tokenEvent, turn, type GoodRun } from './good-run.fixture.ts';
 
-/** What is done to a run, the invariant that it breaks, and the sentence that says so. */
+/** A change to a correct recording, the invariant that it breaks, and the reported sentence. */
 type Spoiling = readonly [title: string, invariant: string, says: RegExp, spoil: (run: GoodRun) => void];
 
 const drop = <T>(list: T[], like: (one: T) => boolean): void => void list.splice(list.findIndex(like), 1);
@@ -258,12 +258,12 @@ const SPOILED: readonly Spoiling[] = [
   ],
 ];
 
-test('the checker finds nothing where nothing went wrong', () => {
+test('the checker reports nothing for a correct recording', () => {
   assert.deepEqual(check(goodRun()), []);
 });
 
 for (const [title, invariant, says, spoil] of SPOILED) {
-  test(`the checker finds it when ${title}`, () => {
+  test(`the checker reports when ${title}`, () => {
     const run = goodRun();
     spoil(run);
     const found = check(run).filter((violation) => violation.invariant === invariant);
@@ -274,6 +274,6 @@ for (const [title, invariant, says, spoil] of SPOILED) {
   });
 }
 
-test('every invariant is broken by one of these', () => {
+test('the cases above break every invariant', () => {
   assert.deepEqual([...new Set(SPOILED.map(([, invariant]) => invariant))], ['I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I9', 'I10']);
 });

@@ -8,7 +8,7 @@ import { committedOnce, idempotent, lost, phantom } from './turns.ts';
 
 const CHECKS = [lost, phantom, committedOnce, idempotent, conversation, toolsOnce, streams, events, tokens];
 
-/** Everything that must not have happened in a run, and did. */
+/** Returns all violations of the invariants in a run. */
 export function check(evidence: Evidence): Violation[] {
   const known = know(evidence);
   return CHECKS.flatMap((one) => one(known));

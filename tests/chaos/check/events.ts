@@ -5,7 +5,7 @@ import type { Known, Violation } from './known.ts';
 
 const TENANT = 'default';
 
-/** I9, of the events of the tenant: each of the log is heard, in order and once, and where some are missing that is said. */
+/** I9 for tenant events: listeners receive each event of the log once and in order, and a reset wherever events are missing. */
 export function events(known: Known): Violation[] {
   const logs = logsOf(known.events);
   const listeners = Map.groupBy(only(known.all, 'listen'), ({ client }) => client);
@@ -17,14 +17,14 @@ export function events(known: Known): Violation[] {
 
 type Place = ReturnType<typeof placeOf>;
 
-/** What a log had, by its numbers, and which of them were seen. */
+/** The events of a log by sequence number, and the received ones. */
 interface Log {
   first: number;
   last: number;
   entries: Map<number, LoggedEvent>;
 }
 
-/** In the order in which they were. */
+/** In chronological order. */
 type Logs = Map<string, Log>;
 
 function logsOf(logged: readonly LoggedEvent[]): Logs {
@@ -39,7 +39,7 @@ function logsOf(logged: readonly LoggedEvent[]): Logs {
   return logs;
 }
 
-/** Who stands somewhere is to come back until it is served. */
+/** A listener with a position reconnects until it is served. */
 function stopped(listened: readonly Operation<'listen'>[]): string[] {
   return listened
     .filter(({ asked, heard, failure }) => failure?.code === 'STOPPED' && (asked.after !== undefined || heard.length > 0))
@@ -73,7 +73,7 @@ function wrongEvent(logs: Logs, place: Place | undefined, { id, name }: StreamEv
   return missing(logs, place, seq);
 }
 
-/** It says where the client was; what lies between that and what was heard last is not said to be missing. */
+/** A reset names the client's position. Events between the last received one and that position are not reported as missing. */
 function wrongReset(logs: Logs, place: Place | undefined, { from = '' }: StreamEvent): string[] {
   const said = placeOf(from);
   if (!place) return [];

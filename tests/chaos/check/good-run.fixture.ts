@@ -4,7 +4,7 @@ import type { Asked, Door, Entry, Failure, Kind, StreamEvent, Told, Use } from '
 import type { Note } from '../witness/notes.ts';
 import type { Evidence } from './known.ts';
 
-/** What a run leaves behind in which nothing went wrong, small enough to be read. Each call gives one of its own, to be spoiled. */
+/** A small recording of a correct run. Each call returns a new one, which the test then changes. */
 export interface GoodRun extends Evidence {
   history: Entry[];
   notes: Note[];
@@ -19,7 +19,7 @@ interface Ending {
   events?: readonly StreamEvent[];
 }
 
-/** Adds an operation of ten milliseconds that begins at a time. */
+/** Adds an operation that starts at the given time and takes ten milliseconds. */
 export function add<K extends Kind>(run: GoodRun, at: number, [f, asked]: readonly [K, Asked[K]], ending: Ending): number {
   const op = run.history.filter(({ type }) => type === 'invoke').length + 1;
   run.history.push({ at, op, type: 'invoke', client: 'c', f, asked } as Entry);
@@ -40,7 +40,7 @@ export function tokenEvent(n: number, delta: string, accumulated: string): Strea
   return { id: `turn_b:${n}`, name: 'token', delta, accumulated };
 }
 
-/** What acts was executed once, what may be again twice. */
+/** The acting tool was executed once, the repeatable one twice. */
 const USES: ReadonlyMap<string, readonly Use[]> = new Map([
   [
     'a',
@@ -93,7 +93,7 @@ function addTokens(run: GoodRun): void {
   add(run, 20_000, ['use', { token: 't', rotations: 1, within: true }], { failure: unauthenticated! });
 }
 
-/** A log that was lost after its third event, and another one; a client that came back, and one that said itself where it was. */
+/** A log that was lost after its third event, and its successor; a client that reconnected, and one that named its position. */
 function addEvents(run: GoodRun): void {
   const logged = (log: string, seq: number, tenant = 'default'): void => void run.events.push({ log, seq, name: 'message:sent', tenant });
   for (const seq of [1, 2, 3]) logged('old', seq, seq === 2 ? 'elsewhere' : 'default');

@@ -3,44 +3,44 @@ import type { Executed, Final, FinalSession, FinalTurn } from '../final-state.ts
 import { only, operations, type Entry, type Operation } from '../history.ts';
 import type { Note } from '../witness/notes.ts';
 
-/** Something that must not have happened. */
+/** A broken invariant. */
 export interface Violation {
   invariant: string;
   what: string;
 }
 
-/** Everything that a run left: what clients saw, what the processes of sessions wrote, what was said, and what is there in the end. */
+/** The recording of a run: observations of the clients, writes of the sessions processes, the event log and the final state. */
 export interface Evidence {
   history: readonly Entry[];
   notes: readonly Note[];
-  /** What the log of events had, as somebody saw who read it on the server itself. */
+  /** The event log as read directly from the server. */
   events: readonly LoggedEvent[];
   final: Final;
 }
 
-/** One turn as its clients know it, by its message. */
+/** A turn as its clients know it, identified by its message. */
 export interface Asked {
   message: string;
   session: string;
   attempts: Operation<'turn'>[];
-  /** When it was first asked for. */
+  /** Time of the first request. */
   from: number;
-  /** Since when somebody knew that it is accepted; never, where nobody did. */
+  /** Time at which a client first knew that it was accepted; Infinity if none did. */
   acceptedBy: number;
 }
 
-/** The evidence, brought into the order in which it is looked at. */
+/** The recording, indexed for the checks. */
 export interface Known {
   all: Operation[];
   asked: Map<string, Asked>;
   notes: readonly Note[];
   events: readonly LoggedEvent[];
   final: Final;
-  /** What tools did, by the name they were given. */
+  /** Tool executions by name. */
   executions: Map<string, Executed[]>;
-  /** Turns in the end, by their message. */
+  /** Final turns by message. */
   turns: Map<string, FinalTurn[]>;
-  /** What was said in each session in the end, turn by turn. */
+  /** Final history of each session, turn by turn. */
   transcripts: Map<string, FinalTurn[]>;
   resets: Operation<'reset'>[];
 }
@@ -72,14 +72,14 @@ function toAsked(message: string, attempts: Operation<'turn'>[]): Asked {
   };
 }
 
-/** The turns that are done, of the session's epoch, as far as it has counted them. */
+/** Completed turns of the session's epoch, as far as the session has counted them. */
 function transcriptOf({ session, epoch, lastSeq }: FinalSession, turns: readonly FinalTurn[]): FinalTurn[] {
   return turns
     .filter((turn) => turn.session === session && turn.state === 'done' && turn.epoch === epoch && (turn.seq ?? Infinity) <= lastSeq)
     .toSorted((a, b) => (a.seq ?? 0) - (b.seq ?? 0));
 }
 
-/** Whether a session may have been emptied after this moment. */
+/** Whether the session may have been reset after this time. */
 export function mayBeEmptied({ resets }: Known, session: string, after: number): boolean {
   return resets.some(({ asked, outcome, to }) => asked.session === session && outcome !== 'failed' && to >= after);
 }

@@ -3,12 +3,12 @@ import { mayBeEmptied, type Asked, type Known, type Violation } from './known.ts
 import { short } from './turns.ts';
 
 /**
- * An answer is told when it is written, and stands in the history once its session has counted it: where the runner died in between,
- * when another one has taken over.
+ * An answer is published when it is written, and appears in the history when its session has counted it. If the runner dies in
+ * between, the next lease holder counts it.
  */
 const SETTLED_MS = 12_000;
 
-/** I5: a session is what was said in it: in the order of acceptance, question and answer together, and only more with time. */
+/** I5: a session's history has question and answer of each turn, in the order of acceptance, and only grows. */
 export function conversation(known: Known): Violation[] {
   const found: string[] = [];
   for (const [session, transcript] of known.transcripts) {
@@ -22,7 +22,7 @@ export function conversation(known: Known): Violation[] {
   return [...new Set(found)].map((what) => ({ invariant: 'I5', what }));
 }
 
-/** One that was asked for when another one was known to be accepted comes after it. */
+/** A turn requested after another one was known to be accepted follows that one. */
 function outOfOrder({ asked }: Known, session: string, said: readonly string[]): string[] {
   const found: string[] = [];
   let latest: Asked | undefined;

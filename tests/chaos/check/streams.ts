@@ -2,7 +2,7 @@ import { only, type Operation } from '../history.ts';
 import type { Known, Violation } from './known.ts';
 import { short } from './turns.ts';
 
-/** I9: a stream is of one turn, goes only forward, has no gap and nothing twice, however often its client came back. */
+/** I9: a stream belongs to one turn and has no gap, no duplicate and no step back, however often its client reconnects. */
 export function streams({ all }: Known): Violation[] {
   return only(all, 'turn')
     .filter(({ asked }) => asked.door === 'sse')
@@ -18,7 +18,7 @@ function wrongStream({ asked, heard, outcome }: Operation<'turn'>): string[] {
     const { id, name, delta = '', accumulated } = event;
     const [turn = '', n = ''] = id.split(':');
     turns.add(turn);
-    // That a turn cannot be followed any further is said where the stream stands.
+    // The notice that a turn cannot be followed any further has the position of the stream.
     if (name === 'error' ? Number(n) < last : Number(n) <= last) found.push(`${id} came after number ${last}`);
     last = Number(n);
     if (name === 'resumed') text = accumulated ?? '';

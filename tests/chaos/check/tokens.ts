@@ -1,10 +1,10 @@
 import { only, type Operation } from '../history.ts';
 import type { Known, Violation } from './known.ts';
 
-/** A gateway that cannot hear of a revocation refuses everybody after so long. */
+/** A gateway that receives no revocations rejects all tokens after this time. */
 const BOUND_MS = 5_000;
 
-/** I10: a secret that was given up is refused, one that holds is not, and nobody does more than a token may. */
+/** I10: revoked secrets are rejected, valid ones are accepted, and no call exceeds the scopes of its token. */
 export function tokens({ all }: Known): Violation[] {
   const found: string[] = [];
   const changes = Map.groupBy([...only(all, 'rotate'), ...only(all, 'revoke')], ({ asked }) => asked.token);
@@ -28,7 +28,7 @@ function wrongUse({ op, asked, from, to, outcome, failure }: Operation<'use'>, c
   return [];
 }
 
-/** How long after its end a secret was still accepted, at most. */
+/** The longest time for which a secret was accepted after its revocation. */
 export function longestAfterEnd({ all }: Known): number {
   const endings = new Map(only(all, 'revoke').flatMap(({ asked, outcome, to }) => (outcome === 'ok' ? [[asked.token, to] as const] : [])));
   const late = only(all, 'use').flatMap(({ asked, from, outcome }) =>

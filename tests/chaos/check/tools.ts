@@ -3,8 +3,8 @@ import type { Use } from '../history.ts';
 import { mayBeEmptied, type Asked, type Known, type Violation } from './known.ts';
 
 /**
- * I6: a tool that may not be used twice is used once, whoever ran its turn, and one that may be is used again under the key that it had.
- * The workload gives every call a name or an input that no other has.
+ * I6: a tool that must not be repeated is executed once, whichever replica ran its turn. A repeatable tool is repeated with its
+ * original key. The workload gives every call a unique name or input.
  */
 export function toolsOnce(known: Known): Violation[] {
   const used = [...known.asked.values()].flatMap((asked) =>
@@ -13,7 +13,7 @@ export function toolsOnce(known: Known): Violation[] {
   return [...calledTwice(known), ...used].map((what) => ({ invariant: 'I6', what }));
 }
 
-/** As the processes that lived to see the answers of their calls wrote it down. */
+/** Executions recorded by the processes that received the results of their calls. */
 function calledTwice({ notes }: Known): string[] {
   const calls = notes.filter(({ what, id }) => what === 'call' && !mayBeRepeated(id));
   return [...Map.groupBy(calls, ({ id, key, input }) => `${id} ${key ?? JSON.stringify(input)}`)]
@@ -21,7 +21,7 @@ function calledTwice({ notes }: Known): string[] {
     .map(([call, made]) => `${call} was called ${made.length} times, by ${made.map(({ replica }) => replica).join(', ')}`);
 }
 
-/** As the tool itself wrote it down. */
+/** Executions recorded by the tool itself. */
 function wrongUse(known: Known, { attempts, session, from }: Asked, { tool, name }: Use): string[] {
   const found: string[] = [];
   const turns = Map.groupBy(known.executions.get(name)?.map(({ key }) => key) ?? [], (key) => key.slice(0, key.indexOf('/')));

@@ -3,7 +3,7 @@ import { mayBeEmptied, type Known, type Violation } from './known.ts';
 
 const ENDED = ['done', 'failed', 'cancelled'];
 
-/** I1: whatever a client was told is accepted ends, and its answer stays. */
+/** I1: every turn that a client knows as accepted ends, and its answer does not change. */
 export function lost(known: Known): Violation[] {
   const { final, asked, turns, transcripts } = known;
   const found = final.left.map((what) => `after everything was healed, ${what}`);
@@ -22,7 +22,7 @@ export function lost(known: Known): Violation[] {
   return found.map((what) => ({ invariant: 'I1', what }));
 }
 
-/** I2: nothing is there that nobody asked for. */
+/** I2: every stored turn was requested. */
 export function phantom({ final, asked }: Known): Violation[] {
   return final.turns
     .filter(({ message, session }) => asked.get(message)?.session !== session)
@@ -32,14 +32,14 @@ export function phantom({ final, asked }: Known): Violation[] {
     }));
 }
 
-/** I3: a turn ends once and is counted once, and nobody writes under an earlier lease once a later one has written. */
+/** I3: a turn ends once and is counted once, and no write under an earlier lease follows a write under a later one. */
 export function committedOnce({ asked, turns, final, notes, transcripts }: Known): Violation[] {
   const found: string[] = [];
   for (const [message, mine] of turns) {
     const done = mine.filter(({ state }) => state === 'done');
     const { attempts = [] } = asked.get(message) ?? {};
     const keyed = attempts[0]?.asked.key !== undefined;
-    // An EventSource that loses its connection before the first event asks anew by itself; without a key nobody knows it again.
+    // An EventSource that loses its connection before the first event repeats the request; without a key that is a new turn.
     const most = keyed ? 1 : attempts[0]?.asked.door === 'sse' ? Infinity : attempts.length;
     if (done.length > most) found.push(`${short(message)} was carried out ${done.length} times`);
   }
@@ -60,7 +60,7 @@ export function committedOnce({ asked, turns, final, notes, transcripts }: Known
   return found.map((what) => ({ invariant: 'I3', what }));
 }
 
-/** Writes that began when one under a later lease was done. */
+/** Writes that began after a write under a later lease had finished. */
 function fencedOut(notes: Known['notes']): string[] {
   const found: string[] = [];
   const fenced = notes.filter(({ fence, what }) => fence !== undefined && what !== 'accept' && what !== 'call' && what !== 'publish');
@@ -80,7 +80,7 @@ function fencedOut(notes: Known['notes']): string[] {
   return found;
 }
 
-/** I4: under one key there is one answer, and no other message. */
+/** I4: an idempotency key has one answer and one message. */
 export function idempotent({ all, asked, turns }: Known): Violation[] {
   const found: string[] = [];
   const named = (key: string, at: number): boolean =>
@@ -95,9 +95,9 @@ export function idempotent({ all, asked, turns }: Known): Violation[] {
       found.push(`${short(message)} was answered ${short(answer)}, kept is ${short(kept)}`);
   }
   for (const { asked, from, outcome, failure } of only(all, 'reuse')) {
-    // A key whose turn was refused is free.
+    // The key of a rejected turn is free.
     if (!named(asked.key, from)) continue;
-    // REST gives the status alone.
+    // REST returns the status only.
     const refused =
       outcome === 'failed' &&
       (failure?.reason === 'IDEMPOTENCY_MISMATCH' || (asked.door === 'chat' && failure?.code === 'INVALID_ARGUMENT'));

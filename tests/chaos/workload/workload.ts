@@ -15,15 +15,15 @@ export interface WorkloadOptions {
   talkers: number;
 }
 
-/** Clients at work. */
+/** Running clients. */
 export interface Workload extends Pick<Seekers, 'seek'> {
-  /** Nothing new is asked from here on. Resolves when everybody knows what became of theirs, or after so long. */
+  /** Sends no new requests. Resolves when all outcomes are known, or after the timeout. */
   finish(patienceMs: number): Promise<void>;
-  /** Nobody listens any more, once all have heard the event with this id. */
+  /** Ends the listeners after all of them have received the event with this id. */
   silence(last: string | undefined, patienceMs: number): Promise<void>;
 }
 
-/** Talkers in pairs that share sessions, some of which are emptied now and then, one who makes and revokes tokens, and listeners to events. */
+/** Pairs of talkers that share sessions, some of which are reset at times; a client that creates and revokes tokens; event listeners. */
 export function startWorkload(cluster: ChaosCluster, history: History, { seed, talkers }: WorkloadOptions): Workload {
   const [stopping, over] = [new AbortController(), new AbortController()];
   const doors = Array.from({ length: talkers + 1 }, () => openDoors(cluster));
@@ -50,12 +50,12 @@ export function startWorkload(cluster: ChaosCluster, history: History, { seed, t
   };
 }
 
-/** With what the sessions of a run begin. */
+/** Prefix of the sessions of a run. */
 export function prefixOf(seed: number): string {
   return `s${seed}-`;
 }
 
-/** The same for both of a pair. */
+/** The sessions that both talkers of a pair use. */
 function topicsOf(pair: string): Topic[] {
   return [
     { name: `${pair}-echo`, agent: 'default', emptied: false },
@@ -65,7 +65,7 @@ function topicsOf(pair: string): Topic[] {
   ];
 }
 
-/** Asks for every turn that has a key once more: all that were accepted have an answer now, and it is the same one. */
+/** Repeats every request with a key. All accepted turns must now have the same answer as before. */
 export async function askAgain(cluster: ChaosCluster, history: History, done: readonly Operation[], patienceMs: number): Promise<void> {
   const over = AbortSignal.timeout(patienceMs);
   using doors = openDoors(cluster);
