@@ -44,7 +44,7 @@ async function start(script: Script) {
 
 const token = (text: string, accumulated: string): ChatEvent => ({ type: 'token', delta: text, accumulated });
 
-test('a question over the socket: begun, followed, and read to its end', async () => {
+test('chatOverSocket starts a turn, attaches to it and reads it to its end', async () => {
   await using t = await start((call, socket) => {
     for (const said of [frame(0, { type: 'accepted' }), delta(1, 'one '), delta(9, 'not mine').replace(TURN, 'turn_2'), delta(2, 'two')])
       socket.send(said);
@@ -59,7 +59,7 @@ test('a question over the socket: begun, followed, and read to its end', async (
   assert.deepEqual([attached?.method, attached?.params], ['agent.attach', { turnId: TURN }]);
 });
 
-test('a turn that was lost is attached to again, after the last frame that was heard: nothing twice, nothing missing', async () => {
+test('chatOverSocket attaches again after the last received frame when the connection breaks', async () => {
   await using t = await start((call, socket, connection) => {
     if (connection === 0) {
       socket.send(delta(1, 'one '));
@@ -89,7 +89,7 @@ test('a turn that was lost is attached to again, after the last frame that was h
   );
 });
 
-test('a question whose connection broke before it was accepted is asked again under its key', async () => {
+test('chatOverSocket repeats agent.start with the same idempotency key when the connection breaks', async () => {
   const keys: unknown[] = [];
   await using server = await startServer({
     socket(socket) {
@@ -109,7 +109,7 @@ test('a question whose connection broke before it was accepted is asked again un
   client.close();
 });
 
-test('where another process goes on, what was said is what that one says', async () => {
+test('chatOverSocket replaces the text on a resumed frame', async () => {
   await using t = await start((call, socket) => {
     socket.send(delta(1, 'one twice '));
     socket.send(frame(5, { type: 'resumed', text: 'one ' }));
@@ -120,7 +120,7 @@ test('where another process goes on, what was said is what that one says', async
   assert.deepEqual(events.slice(1, 3), [{ type: 'resumed', accumulated: 'one ' }, token('two', 'one two')]);
 });
 
-test('the failure of the turn is that of the question, after what was said before it', async () => {
+test('chatOverSocket rejects with the failure of the turn after its frames', async () => {
   await using t = await start((call, socket) => {
     socket.send(delta(1, 'one '));
     const error = { code: -32603, message: 'The model is away.', data: { code: 'UNAVAILABLE', retryable: false, requestId: 'r' } };
@@ -136,7 +136,7 @@ test('the failure of the turn is that of the question, after what was said befor
   assert.equal(t.calls.length, 2, 'a failure is no lost connection');
 });
 
-test('who stops reading is told nothing more, and the client goes on', async () => {
+test('chatOverSocket stops listening when the reader leaves', async () => {
   await using t = await start((call, socket) => {
     if (call.method === 'system.ping') socket.send(answer(call, { pong: true, ts: 1 }));
     else socket.send(delta(1, 'one '));

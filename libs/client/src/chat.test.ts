@@ -22,7 +22,7 @@ async function read(events: AsyncIterable<ChatEvent>): Promise<ChatEvent[]> {
   return Array.fromAsync(events);
 }
 
-test('the answer comes in pieces and ends with done', async () => {
+test('chat streams tokens and ends with done', async () => {
   let asked: unknown[] = [];
   await using server = await startServer({
     http(request, response) {
@@ -39,7 +39,7 @@ test('the answer comes in pieces and ends with done', async () => {
   assert.deepEqual(asked, ['/api/chat/stream?message=hello+%26+goodbye&agentId=oslo&sessionKey=k', 'Bearer secret', undefined]);
 });
 
-test('who stops reading leaves the turn to go on, or ends it, as was asked', async () => {
+test('chat cancels the turn of a leaving reader only with cancels: true', async () => {
   for (const cancels of [false, true]) {
     const calls: unknown[] = [];
     await using server = await startServer({
@@ -62,7 +62,7 @@ test('who stops reading leaves the turn to go on, or ends it, as was asked', asy
   }
 });
 
-test('a turn that has ended is not ended again', async () => {
+test('chat does not cancel a turn that has ended', async () => {
   const calls: unknown[] = [];
   await using server = await startServer({
     http(request, response) {
@@ -74,7 +74,7 @@ test('a turn that has ended is not ended again', async () => {
   assert.equal(calls.length, 1);
 });
 
-test('a cut stream goes on after the last event that came, however often it is cut', async () => {
+test('chat resumes a broken stream after its last event', async () => {
   const resumed: unknown[] = [];
   await using server = await startServer({
     http(request, response) {
@@ -94,7 +94,7 @@ test('a cut stream goes on after the last event that came, however often it is c
   assert.deepEqual(resumed, [undefined, 'turn_1:0', 'turn_1:0', 'turn_1:1']);
 });
 
-test('where another process goes on, what was said is what that one says', async () => {
+test('chat replaces the text on a resumed event', async () => {
   await using server = await startServer({
     http: (_, response) =>
       stream(response).end(
@@ -108,7 +108,7 @@ test('where another process goes on, what was said is what that one says', async
   ]);
 });
 
-test('a question is never asked twice: a stream that breaks before its first event fails', async () => {
+test('chat fails when the stream breaks before its first event', async () => {
   let asked = 0;
   await using server = await startServer({
     http(_, response) {
@@ -121,7 +121,7 @@ test('a question is never asked twice: a stream that breaks before its first eve
   assert.equal(asked, 1);
 });
 
-test('a turn that has ended meanwhile is answered with 204, which ends the reading with its reason', async () => {
+test('chat throws STREAM_ENDED when a resumed turn has ended', async () => {
   let asked = 0;
   await using server = await startServer({
     http(_, response) {
@@ -141,7 +141,7 @@ test('a turn that has ended meanwhile is answered with 204, which ends the readi
   assert.equal(asked, 2);
 });
 
-test('a failed turn and a refusal end it at once, with what the gateway said', async () => {
+test('chat throws the error of a failed turn or a rejected request without a retry', async () => {
   const data = { code: 'UNAVAILABLE', reason: 'INTERRUPTED', requestId: 'req_1', retryable: true };
   const bodies: ((response: ServerResponse) => void)[] = [
     (response) => stream(response).end(token(1, 'a', 'a') + event(2, 'error', { error: 'interrupted', data })),
@@ -164,7 +164,7 @@ test('a failed turn and a refusal end it at once, with what the gateway said', a
   ]);
 });
 
-test('leaving the loop, aborting and closing end the connection', async () => {
+test('chat closes its connection when the reader leaves, aborts or closes the client', async () => {
   const left: Promise<void>[] = [];
   await using server = await startServer({
     http(_, response) {

@@ -55,12 +55,12 @@ function never(): never {
   assert.fail('connected');
 }
 
-test('nothing is connected before the first call', () => {
+test('createClient does not connect before the first call', () => {
   const client = createClient({ url: 'http://127.0.0.1:1', transport: 'ws', fetch: never, WebSocket: never as never });
   client.close();
 });
 
-test('nothing but the platform is needed at run time: contracts lend their types alone', async () => {
+test('the client imports no module at run time', async () => {
   const files = await Array.fromAsync(glob('!(*.test|*.fixture).ts', { cwd: import.meta.dirname }));
   assert.ok(files.length > 8);
   for (const file of files) {

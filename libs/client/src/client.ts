@@ -4,23 +4,23 @@ import { chatOverSocket, type SocketChat } from './chat-over-socket.ts';
 import { createHttpTransport } from './http-transport.ts';
 import { localError, timedOut, type RpcError } from './rpc-error.ts';
 import { badAnswer, type Answer, type Outgoing, type Transport } from './transport.ts';
-import { RECONNECT, underDeadline, type Reconnect } from './timing.ts';
+import { RECONNECT, runWithDeadline, type Reconnect } from './timing.ts';
 import { createWebSocketTransport, type WebSocketTransport } from './web-socket-transport.ts';
 
-/** A little longer than the longest deadline of the gateway, which therefore answers first. */
+/** Longer than the longest deadline of the gateway, so that the gateway times out first. */
 const TIMEOUT_MS = 610_000;
-/** Whoever stops reading does not wait for longer until the turn is ended. */
+/** Timeout of the call that cancels a turn after its reader has stopped. */
 const CANCEL_MS = 5_000;
 
 export interface ClientOptions {
-  /** Where the gateway is: `http://127.0.0.1:4766`. */
+  /** The gateway's address, such as `http://127.0.0.1:4766`. */
   url: string;
   token?: string;
-  /** `http` keeps nothing open; `ws` is one connection that also hears notifications. Defaults to `http`. */
+  /** `http` keeps no connection open; `ws` is one connection that also receives notifications. Defaults to `http`. */
   transport?: 'http' | 'ws';
-  /** Where a WebSocket carries the token. Defaults to `query` in browsers, which cannot do otherwise, else `header`. */
+  /** Where a WebSocket carries the token. Defaults to `query` in browsers, which cannot set headers, else `header`. */
   tokenIn?: 'header' | 'query';
-  /** How long a call waits when it does not say. */
+  /** Default timeout of a call. */
   timeoutMs?: number;
   reconnect?: Partial<Reconnect>;
   fetch?: typeof globalThis.fetch;
@@ -30,13 +30,13 @@ export interface ClientOptions {
 export interface CallOptions {
   signal?: AbortSignal;
   timeoutMs?: number;
-  /** The call may be made twice: it is repeated until its time is up when the connection breaks under it. */
+  /** Allows repeating the call: it is retried until its timeout if the connection breaks. */
   idempotent?: boolean;
-  /** Sent as `params.idempotencyKey`, for the methods that take one; makes the call repeatable too. */
+  /** Sent as `params.idempotencyKey` to methods that accept one. Also allows repeating the call. */
   idempotencyKey?: string;
 }
 
-/** Every public method, and the document that describes them. */
+/** A public method, or `rpc.discover`. */
 export type CallableName = MethodName | 'rpc.discover';
 export type CallParams<N extends CallableName> = N extends MethodName ? Params<N> : Record<string, never>;
 export type CallResult<N extends CallableName> = N extends MethodName ? Result<N> : OpenRpcDocument;
@@ -49,33 +49,33 @@ export type BatchCall = { [N in CallableName]: { method: N; params: CallParams<N
 export type BatchAnswer<N extends CallableName> = { ok: true; result: CallResult<N> } | { ok: false; error: RpcError };
 
 export interface Client {
-  /** Rejects with an `RpcError`, or with the reason of the caller's signal. */
+  /** Calls a method. Rejects with an `RpcError`, or with the reason of the caller's signal. */
   call<N extends CallableName>(method: N, ...rest: Arguments<N>): Promise<CallResult<N>>;
-  /** Several calls in one message; each has its own outcome. */
+  /** Sends several calls in one message. Each has its own outcome. */
   batch<const C extends readonly BatchCall[]>(
     calls: C,
     options?: Omit<CallOptions, 'idempotencyKey'>,
   ): Promise<{ [I in keyof C]: BatchAnswer<C[I]['method']> }>;
-  /** Makes a call and waits for no answer, not even for an error. */
+  /** Sends a call without waiting for its result or error. */
   notify<N extends CallableName>(method: N, ...rest: Arguments<N>): Promise<void>;
-  /** Asks an agent and gives its answer as it is written; the last event is `done`. */
+  /** Sends a message to an agent and streams the response. The last event is `done`. */
   chat(message: string, options?: ChatOptions): AsyncGenerator<ChatEvent>;
-  /** Hears a notification, over transport `ws`; returns a function that stops it. */
+  /** Subscribes to a notification over transport `ws`. Returns a function that unsubscribes. */
   on<N extends NotificationName>(notification: N, listener: (params: NotificationParams<N>) => void): () => void;
-  /** Ends the connection; what is under way fails. */
+  /** Closes the connection. Pending calls fail. */
   close(): void;
 }
 
 type Listener = (params: unknown) => void;
 
-/** A client of one gateway. Nothing is connected before the first call. */
+/** Creates a client of one gateway. It connects with the first call. */
 export function createClient(options: ClientOptions): Client {
   const closing = new AbortController();
   const listeners = new Map<string, Set<Listener>>();
-  const settings = complete(options);
-  const socket = options.transport === 'ws' ? openLazily(settings, listeners) : undefined;
+  const settings = applyDefaults(options);
+  const socket = options.transport === 'ws' ? createSocket(settings, listeners) : undefined;
   const transport: Transport = socket ?? createHttpTransport(settings);
-  const asker = { http: settings, closed: closing.signal, cancel };
+  const chatDeps = { http: settings, closed: closing.signal, cancel };
   let lastId = 0;
 
   function outgoing(method: string, params: unknown): Outgoing {
@@ -83,58 +83,62 @@ export function createClient(options: ClientOptions): Client {
     return { id: lastId, method, params };
   }
 
-  async function exchange(calls: readonly Outgoing[], asked: CallOptions): Promise<Answer[]> {
-    const repeatable = asked.idempotent === true || asked.idempotencyKey !== undefined;
-    return inTime(asked, repeatable, (signal) => transport.exchange(calls, { signal, repeatable }));
+  async function exchange(calls: readonly Outgoing[], callOptions: CallOptions): Promise<Answer[]> {
+    const repeatable = callOptions.idempotent === true || callOptions.idempotencyKey !== undefined;
+    return runWithTimeout(callOptions, repeatable, (signal) => transport.exchange(calls, { signal, repeatable }));
   }
 
-  function inTime<T>(asked: CallOptions, repeatable: boolean, run: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const timeoutMs = asked.timeoutMs ?? settings.timeoutMs;
-    return underDeadline({ timeoutMs, late: () => timedOut(timeoutMs, repeatable) }, [asked.signal, closing.signal], run);
+  function runWithTimeout<T>(callOptions: CallOptions, repeatable: boolean, run: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const timeoutMs = callOptions.timeoutMs ?? settings.timeoutMs;
+    return runWithDeadline(
+      { timeoutMs, createTimeoutError: () => timedOut(timeoutMs, repeatable) },
+      [callOptions.signal, closing.signal],
+      run,
+    );
   }
 
-  /** Over HTTP, as the question was asked, so that a client that is being closed can still do it. */
+  /** Cancels a turn over HTTP, which also works while the client is being closed. */
   function cancel(turnId: string): Promise<unknown> {
     const calls = [outgoing('agent.cancel', { turnId })];
     return createHttpTransport(settings).exchange(calls, { signal: AbortSignal.timeout(CANCEL_MS), repeatable: true });
   }
 
   return {
-    async call(method, ...[params, asked = {}]) {
-      const [answer] = await exchange([outgoing(method, withKey(params, asked))], asked);
-      if (!answer?.ok) throw answer?.error ?? badAnswer('The gateway left the call unanswered');
+    async call(method, ...[params, callOptions = {}]) {
+      const [answer] = await exchange([outgoing(method, addIdempotencyKey(params, callOptions))], callOptions);
+      if (!answer?.ok) throw answer?.error ?? badAnswer('The gateway sent no response for the call');
       return answer.result as CallResult<typeof method>;
     },
 
-    async batch<const C extends readonly BatchCall[]>(calls: C, asked = {}) {
+    async batch<const C extends readonly BatchCall[]>(calls: C, callOptions = {}) {
       const sent = calls.map(({ method, params }) => outgoing(method, params));
-      const answers = sent.length === 0 ? [] : await exchange(sent, asked);
+      const answers = sent.length === 0 ? [] : await exchange(sent, callOptions);
       return answers as { [I in keyof C]: BatchAnswer<C[I]['method']> };
     },
 
-    async notify(method, ...[params, asked = {}]) {
-      await inTime(asked, false, (signal) => transport.notify(method, withKey(params, asked), signal));
+    async notify(method, ...[params, callOptions = {}]) {
+      await runWithTimeout(callOptions, false, (signal) => transport.notify(method, addIdempotencyKey(params, callOptions), signal));
     },
 
-    chat(message, asked = {}) {
-      if (!socket) return chat(asker, message, asked);
-      const lent: SocketChat = {
+    chat(message, callOptions = {}) {
+      if (!socket) return chat(chatDeps, message, callOptions);
+      const socketChat: SocketChat = {
         start: (params, options) => this.call('agent.start', params, options),
         attach: (params, options) => this.call('agent.attach', params, options),
         onFrame: (listener) => this.on('agent.frame', listener),
-        cancel: asker.cancel,
+        cancel: chatDeps.cancel,
         reconnect: settings.reconnect,
         closed: closing.signal,
       };
-      return chatOverSocket(lent, message, asked);
+      return chatOverSocket(socketChat, message, callOptions);
     },
 
     on(notification, listener) {
-      if (!socket) throw new TypeError("notifications need createClient({ transport: 'ws' })");
-      const heard = listeners.get(notification) ?? new Set();
-      listeners.set(notification, heard.add(listener as Listener));
+      if (!socket) throw new TypeError("notifications require createClient({ transport: 'ws' })");
+      const subscribed = listeners.get(notification) ?? new Set();
+      listeners.set(notification, subscribed.add(listener as Listener));
       socket.connect();
-      return () => heard.delete(listener as Listener);
+      return () => subscribed.delete(listener as Listener);
     },
 
     close() {
@@ -144,7 +148,7 @@ export function createClient(options: ClientOptions): Client {
   };
 }
 
-function complete(options: ClientOptions) {
+function applyDefaults(options: ClientOptions) {
   return {
     url: options.url,
     token: options.token,
@@ -156,12 +160,15 @@ function complete(options: ClientOptions) {
   } as const;
 }
 
-/** Windows and workers of browsers alike have a location; servers have none. */
+/** Browser windows and workers have a global `location`; Node does not. */
 function isBrowser(): boolean {
   return 'location' in globalThis;
 }
 
-function openLazily(settings: ReturnType<typeof complete>, listeners: ReadonlyMap<string, ReadonlySet<Listener>>): WebSocketTransport {
+function createSocket(
+  settings: ReturnType<typeof applyDefaults>,
+  listeners: ReadonlyMap<string, ReadonlySet<Listener>>,
+): WebSocketTransport {
   return createWebSocketTransport({
     ...settings,
     onNotification(method, params) {
@@ -170,6 +177,6 @@ function openLazily(settings: ReturnType<typeof complete>, listeners: ReadonlyMa
   });
 }
 
-function withKey(params: unknown, { idempotencyKey }: CallOptions): unknown {
+function addIdempotencyKey(params: unknown, { idempotencyKey }: CallOptions): unknown {
   return idempotencyKey === undefined ? (params ?? {}) : { ...(params as object | undefined), idempotencyKey };
 }

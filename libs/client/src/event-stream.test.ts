@@ -18,7 +18,7 @@ const TEXT = [
   'event: cut\ndata: never dispatched',
 ].join('');
 
-test('events are the same however the stream is cut', async () => {
+test('readEvents parses the same events from chunks of any size', async () => {
   for (const size of [1, 2, 3, 7, 1_000]) {
     assert.deepEqual(await Array.fromAsync(readEvents(cut(TEXT, size))), [
       { event: 'message', data: '', id: 't:0' },
@@ -34,6 +34,6 @@ async function* endless(): AsyncGenerator<Uint8Array> {
   for (;;) yield chunk;
 }
 
-test('a line without an end is refused, not collected for ever', async () => {
+test('readEvents rejects a line above the buffer limit', async () => {
   await assert.rejects(Array.fromAsync(readEvents(endless())), RangeError);
 });

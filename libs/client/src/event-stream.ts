@@ -1,4 +1,4 @@
-/** One event of a server-sent stream. An event that only carries an id has no data. */
+/** A server-sent event. An event that only carries an id has no data. */
 export interface ServerEvent {
   event: string;
   data: string;
@@ -7,7 +7,7 @@ export interface ServerEvent {
 
 const MAX_BUFFER = 16 * 1024 * 1024;
 
-/** Reads `text/event-stream` however it is cut into chunks. An event that the end cuts off is dropped, as the standard says. */
+/** Parses `text/event-stream` from chunks of any size. An incomplete event at the end is dropped, as the standard requires. */
 export async function* readEvents(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<ServerEvent> {
   const decoder = new TextDecoder();
   let rest = '';
@@ -15,7 +15,7 @@ export async function* readEvents(chunks: AsyncIterable<Uint8Array>): AsyncGener
   for await (const chunk of chunks) {
     const { lines, remainder } = splitLines(rest + decoder.decode(chunk, { stream: true }));
     rest = remainder;
-    if (rest.length > MAX_BUFFER) throw new RangeError('a line of the stream has no end');
+    if (rest.length > MAX_BUFFER) throw new RangeError(`a line of the stream is longer than ${MAX_BUFFER} characters`);
     for (const line of lines) {
       if (line !== '') {
         block.push(line);
@@ -28,7 +28,7 @@ export async function* readEvents(chunks: AsyncIterable<Uint8Array>): AsyncGener
   }
 }
 
-/** A carriage return at the very end may be half of a line break, so it waits for what follows. */
+/** Splits complete lines. A trailing carriage return is kept, because it may be the first half of a line break. */
 function splitLines(text: string): { lines: string[]; remainder: string } {
   const held = text.endsWith('\r') ? '\r' : '';
   const lines = text.slice(0, text.length - held.length).split(/\r\n|\n|\r/);

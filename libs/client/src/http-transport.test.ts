@@ -4,7 +4,7 @@ import { answer, FAST, PONG, startServer, type Call } from './client.fixture.ts'
 import { createClient } from './client.ts';
 import { RpcError } from './rpc-error.ts';
 
-test('a call is one JSON-RPC request with the token, and its result comes back', async () => {
+test('call sends one JSON-RPC request with the token and returns its result', async () => {
   const seen: unknown[] = [];
   await using server = await startServer({
     http(request, response, body) {
@@ -17,7 +17,7 @@ test('a call is one JSON-RPC request with the token, and its result comes back',
   assert.deepEqual(seen, ['POST', '/base/rpc', 'Bearer secret', { jsonrpc: '2.0', id: 1, method: 'system.ping', params: {} }]);
 });
 
-test('an error keeps its number, its data and whether to try again', async () => {
+test('call rejects with the code, data and retryable flag of the error', async () => {
   const data = { code: 'NOT_FOUND', reason: 'NO_TOKEN', requestId: 'req_1', retryable: false };
   await using server = await startServer({
     http: (_, response, body) => {
@@ -32,7 +32,7 @@ test('an error keeps its number, its data and whether to try again', async () =>
   assert.deepEqual([failed.code, failed.message, failed.data, failed.retryable], [-32603, 'no token x', data, false]);
 });
 
-test("the transport's own refusals become typed errors", async () => {
+test('call converts HTTP errors to typed errors', async () => {
   const cases: [number, Record<string, string>, string, string, boolean, number | undefined][] = [
     [401, {}, '{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"Unauthorized"}}', 'UNAUTHENTICATED', false, undefined],
     [413, {}, '{"error":"Request body too large"}', 'FAILED_PRECONDITION', false, undefined],
@@ -59,7 +59,7 @@ test("the transport's own refusals become typed errors", async () => {
   }
 });
 
-test('a batch answers each call, in the order of the calls', async () => {
+test('batch returns the answers in the order of the calls', async () => {
   await using server = await startServer({
     http(_, response, body) {
       const [first, second] = JSON.parse(body) as [Call, Call];
@@ -77,7 +77,7 @@ test('a batch answers each call, in the order of the calls', async () => {
   assert.deepEqual(await client.batch([]), []);
 });
 
-test('a refusal of the whole batch is the answer to each of its calls', async () => {
+test('batch assigns an error with id null to each call', async () => {
   const refusal = { jsonrpc: '2.0', id: null, error: { code: -32600, message: 'Batch too large' } };
   await using server = await startServer({ http: (_, response) => void response.end(JSON.stringify(refusal)) });
   const ping = { method: 'system.ping', params: {} } as const;
@@ -88,7 +88,7 @@ test('a refusal of the whole batch is the answer to each of its calls', async ()
   );
 });
 
-test('a notification has no id and waits for no answer', async () => {
+test('notify sends no id and waits for no answer', async () => {
   let sent: unknown;
   await using server = await startServer({
     http(_, response, body) {
@@ -100,7 +100,7 @@ test('a notification has no id and waits for no answer', async () => {
   assert.deepEqual(sent, { jsonrpc: '2.0', method: 'system.ping', params: {} });
 });
 
-test('a broken connection fails a call, and repeats one that may be made twice', async () => {
+test('call fails on a broken connection and repeats idempotent calls', async () => {
   const keys: unknown[] = [];
   await using server = await startServer({
     http(_, response, body) {
@@ -118,7 +118,7 @@ test('a broken connection fails a call, and repeats one that may be made twice',
   assert.equal(keys.length, 7);
 });
 
-test('what is told to be final is not made again, even where it could be', async () => {
+test('call does not repeat a request when the response has x-should-retry: false', async () => {
   let asked = 0;
   await using server = await startServer({
     http(_, response) {
@@ -132,12 +132,15 @@ test('what is told to be final is not made again, even where it could be', async
   assert.equal(asked, 1);
 });
 
-test('a call ends with its time, with its signal, and with the client', async () => {
+test('call rejects on timeout, abort and close', async () => {
   await using server = await startServer({ http: () => {} });
   const client = createClient({ url: server.url });
   for (const idempotent of [false, true]) {
-    const late = client.call('system.ping', {}, { timeoutMs: 5, idempotent });
-    await assert.rejects(late, (error: RpcError) => error.data.code === 'DEADLINE_EXCEEDED' && error.retryable === idempotent);
+    const createTimeoutError = client.call('system.ping', {}, { timeoutMs: 5, idempotent });
+    await assert.rejects(
+      createTimeoutError,
+      (error: RpcError) => error.data.code === 'DEADLINE_EXCEEDED' && error.retryable === idempotent,
+    );
   }
 
   const abort = new AbortController();

@@ -1,4 +1,4 @@
-import { connectionLost, fromResponse, parsed, RpcError } from './rpc-error.ts';
+import { connectionLost, fromResponse, parseJson, RpcError } from './rpc-error.ts';
 import {
   badAnswer,
   decodeAnswer,
@@ -19,7 +19,7 @@ export interface HttpOptions {
   reconnect: Reconnect;
 }
 
-/** `POST /rpc`, one request per call. */
+/** Creates the transport over `POST /rpc`, one request per call. */
 export function createHttpTransport({ url, token, fetch, reconnect }: HttpOptions): Transport {
   const address = endpoint(url, 'rpc');
   const headers = { 'content-type': 'application/json', accept: 'application/json', ...bearer(token) };
@@ -33,23 +33,23 @@ export function createHttpTransport({ url, token, fetch, reconnect }: HttpOption
     return response;
   }
 
-  async function once(calls: readonly Outgoing[], options: ExchangeOptions): Promise<Answer[]> {
+  async function exchangeOnce(calls: readonly Outgoing[], options: ExchangeOptions): Promise<Answer[]> {
     const { signal, repeatable } = options;
     const response = await post(encode(calls), options);
     const text = await response.text().catch((error: unknown) => {
       signal.throwIfAborted();
       throw connectionLost(error, repeatable);
     });
-    return matchAnswers(calls, parsed(text));
+    return matchAnswers(calls, parseJson(text));
   }
 
   return {
     async exchange(calls, options) {
       for (let attempt = 0; ; attempt += 1) {
         try {
-          return await once(calls, options);
+          return await exchangeOnce(calls, options);
         } catch (error) {
-          if (!options.repeatable || !isAway(error)) throw error;
+          if (!options.repeatable || !isUnavailable(error)) throw error;
           await pause(backoff(attempt, reconnect), options.signal);
         }
       }
@@ -60,7 +60,7 @@ export function createHttpTransport({ url, token, fetch, reconnect }: HttpOption
     },
 
     close() {
-      // Nothing is kept open between calls; what is under way ends with the client's signal.
+      // No connection is kept open between calls. Pending calls end with the client's signal.
     },
   };
 }
@@ -69,15 +69,15 @@ export function bearer(token: string | undefined): Record<string, string> {
   return token === undefined ? {} : { authorization: `Bearer ${token}` };
 }
 
-function isAway(error: unknown): boolean {
+function isUnavailable(error: unknown): boolean {
   return error instanceof RpcError && error.data.code === 'UNAVAILABLE' && error.retryable;
 }
 
-/** An error with id null speaks for all the calls of the request. */
+/** Matches answers to calls by id. An error with id null applies to all calls of the request. */
 function matchAnswers(calls: readonly Outgoing[], body: unknown): Answer[] {
   const answers = new Map((Array.isArray(body) ? body : [body]).flatMap(decodeEntry));
   return calls.map(
-    ({ id }) => answers.get(id) ?? answers.get(null) ?? { ok: false, error: badAnswer('The gateway left the call unanswered') },
+    ({ id }) => answers.get(id) ?? answers.get(null) ?? { ok: false, error: badAnswer('The gateway sent no response for the call') },
   );
 }
 

@@ -1,7 +1,7 @@
 import { connectionLost, type RpcError } from './rpc-error.ts';
 import { decodeAnswer, encode, type Answer, type ExchangeOptions, type Outgoing } from './transport.ts';
 
-/** One message with calls, from the call of the caller to its last answer. */
+/** A sent or queued message with one or more calls that wait for answers. */
 interface PendingMessage {
   text: string;
   ids: readonly number[];
@@ -12,15 +12,15 @@ interface PendingMessage {
   reject(error: unknown): void;
 }
 
-/** The messages of one client that still await answers, across connections. */
+/** The messages of one client that wait for answers, across connections. */
 export interface PendingMessages {
   readonly size: number;
   add(calls: readonly Outgoing[], options: ExchangeOptions): Promise<Answer[]>;
-  /** Hands over what has not been sent on this connection. */
+  /** Sends the messages that were not sent on this connection. */
   flush(send: (text: string) => void): void;
   settle(received: unknown): void;
-  /** The connection is gone: what may be repeated waits for the next one, the rest fails. */
-  lost(cause: unknown): void;
+  /** Handles a broken connection: repeatable messages are queued for the next one, the others fail. */
+  handleDisconnect(cause: unknown): void;
   failAll(error: RpcError): void;
 }
 
@@ -28,23 +28,23 @@ export function createPendingMessages(): PendingMessages {
   const pending = new Set<PendingMessage>();
   const byId = new Map<number, PendingMessage>();
 
-  function forget(message: PendingMessage) {
+  function remove(message: PendingMessage) {
     pending.delete(message);
     for (const id of message.ids) byId.delete(id);
   }
 
   function fail(message: PendingMessage, error: unknown) {
-    forget(message);
+    remove(message);
     message.reject(error);
   }
 
   function complete(message: PendingMessage) {
-    forget(message);
+    remove(message);
     message.resolve(message.ids.map((id) => message.answers.get(id)).filter((answer) => answer !== undefined));
   }
 
-  /** An error without an id cannot name the message it refuses, so it is taken for the one that was sent last. */
-  function refused(answer: Answer) {
+  /** Assigns an error without an id to the message that was sent last. */
+  function failNewest(answer: Answer) {
     const newest = [...pending].findLast(({ sent }) => sent);
     if (newest && !answer.ok) fail(newest, answer.error);
   }
@@ -77,14 +77,14 @@ export function createPendingMessages(): PendingMessages {
     settle(received) {
       const decoded = decodeAnswer(received);
       if (!decoded) return;
-      if (decoded.id === null) return refused(decoded.answer);
+      if (decoded.id === null) return failNewest(decoded.answer);
       const message = typeof decoded.id === 'number' ? byId.get(decoded.id) : undefined;
       if (!message) return;
       message.answers.set(decoded.id as number, decoded.answer);
       if (message.answers.size === message.ids.length) complete(message);
     },
 
-    lost(cause) {
+    handleDisconnect(cause) {
       for (const message of pending) {
         if (!message.sent) continue;
         if (message.repeatable) message.sent = false;

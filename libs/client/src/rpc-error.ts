@@ -1,11 +1,11 @@
 import type { ErrorCode, ErrorData } from '@switchyard/contracts';
 
-/** What the client adds to the data of an error that it raised itself. */
+/** The reason of an error that the client itself raised. */
 export type ClientReason = 'CONNECTION_LOST' | 'CLIENT_TIMEOUT' | 'CLIENT_CLOSED' | 'QUEUE_FULL' | 'STREAM_ENDED' | 'BAD_ANSWER';
 
-/** Every failure of a call: refused by the gateway, or lost on the way. An abort is the caller's own reason instead. */
+/** A failed call: rejected by the gateway, or lost in transit. An aborted call rejects with the caller's own reason instead. */
 export class RpcError extends Error {
-  /** The number of JSON-RPC. */
+  /** The JSON-RPC error code. */
   readonly code: number;
   readonly data: ErrorData;
 
@@ -16,7 +16,7 @@ export class RpcError extends Error {
     this.data = data;
   }
 
-  /** Whether the same call may simply be made again: it may succeed then, and the one that failed has not acted. */
+  /** Whether the same call may be repeated: it can succeed, and the failed call had no effect. */
   get retryable(): boolean {
     return this.data.retryable;
   }
@@ -24,18 +24,18 @@ export class RpcError extends Error {
 
 const INTERNAL = -32603;
 
-/** A failure that no gateway told us about. */
+/** Creates an error that the client itself raises. */
 export function localError(code: ErrorCode, reason: ClientReason, message: string, retryable = false): RpcError {
   return new RpcError(INTERNAL, message, { code, reason, requestId: '', retryable });
 }
 
-/** The connection broke with the call under way: whether it was carried out is not known. */
+/** Creates the error of a call whose connection broke. It is unknown whether the call was executed. */
 export function connectionLost(cause?: unknown, repeatable = false): RpcError {
   const data: ErrorData = { code: 'UNAVAILABLE', reason: 'CONNECTION_LOST', requestId: '', retryable: repeatable };
   return new RpcError(INTERNAL, 'The connection to the gateway was lost', data, cause);
 }
 
-/** The answer did not come in time: whether the call was carried out is not known. */
+/** Creates the error of a call without a response in time. It is unknown whether the call was executed. */
 export function timedOut(timeoutMs: number, repeatable: boolean): RpcError {
   return localError('DEADLINE_EXCEEDED', 'CLIENT_TIMEOUT', `No answer within ${timeoutMs} ms`, repeatable);
 }
@@ -52,17 +52,17 @@ const CODES = new Map<number, ErrorCode>([
   [-32000, 'RESOURCE_EXHAUSTED'],
 ]);
 
-/** The error member of a JSON-RPC answer. Where the gateway sent no data, the number has to do. */
+/** Converts the error member of a JSON-RPC response. Without data the code is derived from the number. */
 export function fromAnswer(error: unknown): RpcError {
   const { code, message, data } = isObject(error) ? error : {};
   const number = typeof code === 'number' ? code : INTERNAL;
-  const word = CODES.get(number) ?? 'INTERNAL';
-  const given = isObject(data) ? (data as Partial<ErrorData>) : {};
+  const errorCode = CODES.get(number) ?? 'INTERNAL';
+  const errorData = isObject(data) ? (data as Partial<ErrorData>) : {};
   return new RpcError(number, typeof message === 'string' ? message : 'The call failed', {
     requestId: '',
-    code: word,
-    retryable: word === 'RESOURCE_EXHAUSTED',
-    ...given,
+    code: errorCode,
+    retryable: errorCode === 'RESOURCE_EXHAUSTED',
+    ...errorData,
   });
 }
 
@@ -79,34 +79,34 @@ const STATUS = new Map<number, ErrorCode>([
   [504, 'UNAVAILABLE'],
 ]);
 
-/** What a proxy says when it lost the request on its way, which may have arrived. */
+/** Statuses of a proxy that lost the request. The request may have reached the gateway. */
 const MAY_HAVE_ARRIVED: ReadonlySet<number> = new Set([502, 504]);
 
-/** An answer of the transport itself: `{error: "…"}`, a JSON-RPC error with id null, or a proxy's page. */
+/** Converts an HTTP error: `{error: "…"}`, a JSON-RPC error with id null, or an error page of a proxy. */
 export async function fromResponse(response: Response, repeatable = false): Promise<RpcError> {
   const text = await response.text().catch(() => '');
-  const body = parsed(text);
+  const body = parseJson(text);
   const code = STATUS.get(response.status) ?? 'INTERNAL';
   const { error } = isObject(body) ? body : {};
-  const told = fromAnswer(isObject(error) ? error : undefined);
+  const rpcError = fromAnswer(isObject(error) ? error : undefined);
   const retryAfter = Number(response.headers.get('retry-after'));
   const data: ErrorData = {
     retryable: mayRepeat(response, code) && (repeatable || !MAY_HAVE_ARRIVED.has(response.status)),
     ...(retryAfter > 0 ? { retryAfterMs: retryAfter * 1000 } : {}),
     requestId: response.headers.get('x-request-id') ?? '',
-    ...(isObject(error) && isObject(error['data']) ? told.data : {}),
+    ...(isObject(error) && isObject(error['data']) ? rpcError.data : {}),
     code,
   };
-  const message = typeof error === 'string' ? error : isObject(error) ? told.message : `HTTP ${response.status}`;
-  return new RpcError(told.code, message, data);
+  const message = typeof error === 'string' ? error : isObject(error) ? rpcError.message : `HTTP ${response.status}`;
+  return new RpcError(rpcError.code, message, data);
 }
 
 function mayRepeat({ headers }: Response, code: ErrorCode): boolean {
   return (code === 'UNAVAILABLE' || code === 'RESOURCE_EXHAUSTED') && headers.get('x-should-retry') !== 'false';
 }
 
-/** JSON, or undefined where it is none. */
-export function parsed(text: string): unknown {
+/** Parses JSON. Returns undefined if it is invalid. */
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {

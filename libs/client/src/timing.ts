@@ -1,6 +1,6 @@
 import type { RpcError } from './rpc-error.ts';
 
-/** How soon a lost connection is tried again: doubling from `firstMs` to `capMs`, each time with chance taken off. */
+/** Reconnect delays: they double from `firstMs` to `capMs`, with random jitter. */
 export interface Reconnect {
   firstMs: number;
   capMs: number;
@@ -8,12 +8,12 @@ export interface Reconnect {
 
 export const RECONNECT: Reconnect = { firstMs: 250, capMs: 10_000 };
 
-/** Between half and all of the doubled delay, so that many clients do not come back at once. */
+/** Returns a random delay between half and all of the doubled delay, so that many clients do not reconnect at once. */
 export function backoff(attempt: number, { firstMs, capMs }: Reconnect): number {
   return Math.min(capMs, firstMs * 2 ** attempt) * (0.5 + Math.random() / 2);
 }
 
-/** Rejects with the signal's reason when it is aborted first. */
+/** Waits. Rejects with the signal's reason if it is aborted first. */
 export async function pause(ms: number, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
   await new Promise<void>((resolve, reject) => {
@@ -30,15 +30,15 @@ export async function pause(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Runs something under a signal that ends with its time, with the caller's signals, and with the call itself. */
-export async function underDeadline<T>(
-  { timeoutMs, late }: { timeoutMs: number; late: () => RpcError },
+/** Runs a function with a signal that is aborted by the timeout or by one of the caller's signals. */
+export async function runWithDeadline<T>(
+  { timeoutMs, createTimeoutError }: { timeoutMs: number; createTimeoutError: () => RpcError },
   signals: readonly (AbortSignal | undefined)[],
   run: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const controller = new AbortController();
-  const timer = setTimeout(() => controller.abort(late()), timeoutMs);
-  const release = follow(controller, signals);
+  const timer = setTimeout(() => controller.abort(createTimeoutError()), timeoutMs);
+  const release = followSignals(controller, signals);
   try {
     return await run(controller.signal);
   } finally {
@@ -47,13 +47,13 @@ export async function underDeadline<T>(
   }
 }
 
-/** Aborts the controller as soon as one of the signals is; returns a function that stops following them. */
-export function follow(controller: AbortController, signals: readonly (AbortSignal | undefined)[]): () => void {
-  const followed = signals.filter((signal) => signal !== undefined);
-  const forward = () => controller.abort(followed.find(({ aborted }) => aborted)?.reason);
-  for (const signal of followed) signal.addEventListener('abort', forward);
-  if (followed.some(({ aborted }) => aborted)) forward();
+/** Aborts the controller when one of the signals is aborted. Returns a function that removes the listeners. */
+export function followSignals(controller: AbortController, signals: readonly (AbortSignal | undefined)[]): () => void {
+  const signalList = signals.filter((signal) => signal !== undefined);
+  const forward = () => controller.abort(signalList.find(({ aborted }) => aborted)?.reason);
+  for (const signal of signalList) signal.addEventListener('abort', forward);
+  if (signalList.some(({ aborted }) => aborted)) forward();
   return () => {
-    for (const signal of followed) signal.removeEventListener('abort', forward);
+    for (const signal of signalList) signal.removeEventListener('abort', forward);
   };
 }

@@ -1,14 +1,14 @@
-const PATIENCE = 3;
+const SILENT_INTERVALS = 3;
 
 export interface Watchdog {
-  /** Something came. */
-  heard(): void;
-  /** A heartbeat came: the time between two of them, by the gateway's clock, says how long silence is normal. */
+  /** Restarts the timer. Called for every received message. */
+  reset(): void;
+  /** Records a heartbeat. The time between two heartbeats, by the gateway's clock, sets the silence limit. */
   heartbeat(ts: unknown): void;
   stop(): void;
 }
 
-/** Notices a connection that died without a word: no message for three times the interval of heartbeats. */
+/** Detects a dead connection: no message for three heartbeat intervals. */
 export function createWatchdog(onSilence: () => void): Watchdog {
   let last: number | undefined;
   let limitMs: number | undefined;
@@ -18,18 +18,18 @@ export function createWatchdog(onSilence: () => void): Watchdog {
     clearTimeout(timer);
   }
 
-  function heard() {
+  function reset() {
     stop();
     if (limitMs !== undefined) timer = setTimeout(onSilence, limitMs);
   }
 
   return {
-    heard,
+    reset,
     heartbeat(ts) {
       if (typeof ts !== 'number') return;
-      if (last !== undefined && ts > last) limitMs = (ts - last) * PATIENCE;
+      if (last !== undefined && ts > last) limitMs = (ts - last) * SILENT_INTERVALS;
       last = ts;
-      heard();
+      reset();
     },
     stop,
   };

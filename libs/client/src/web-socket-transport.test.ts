@@ -24,7 +24,7 @@ function echo(calls: Call[]) {
   };
 }
 
-test('many calls share one connection, which carries the token in a header', async () => {
+test('calls share one connection with the token in a header', async () => {
   const calls: Call[] = [];
   const connections: [string | undefined, string | undefined][] = [];
   await using server = await startServer({
@@ -44,7 +44,7 @@ test('many calls share one connection, which carries the token in a header', asy
   client.close();
 });
 
-test('where headers are impossible the token goes into the address', async () => {
+test('sends the token in the query string with tokenIn: query', async () => {
   let asked: string | undefined;
   await using server = await startServer({
     socket(socket, request) {
@@ -58,7 +58,7 @@ test('where headers are impossible the token goes into the address', async () =>
   client.close();
 });
 
-test('answers find their calls in any order, and a batch its parts', async () => {
+test('matches answers to calls and batches in any order', async () => {
   const held: Call[] = [];
   await using server = await startServer({
     socket: (socket) =>
@@ -80,7 +80,7 @@ test('answers find their calls in any order, and a batch its parts', async () =>
   client.close();
 });
 
-test('a call under way when the connection breaks fails; a repeatable one is made again on the next', async () => {
+test('fails a pending call when the connection breaks and repeats idempotent calls', async () => {
   let connections = 0;
   const second: Call[] = [];
   await using server = await startServer({
@@ -106,7 +106,7 @@ test('a call under way when the connection breaks fails; a repeatable one is mad
   client.close();
 });
 
-test('calls made while there is no connection wait for one', async () => {
+test('queues calls while there is no connection', async () => {
   const calls: Call[] = [];
   let connections = 0;
   await using server = await startServer({
@@ -123,7 +123,7 @@ test('calls made while there is no connection wait for one', async () => {
   client.close();
 });
 
-test('a refused token ends it: no further connection, and every call says why', async () => {
+test('fails all calls and stops reconnecting after close code 4001', async () => {
   let connections = 0;
   await using server = await startServer({
     socket(socket) {
@@ -138,7 +138,7 @@ test('a refused token ends it: no further connection, and every call says why', 
   assert.equal(connections, 1);
 });
 
-test('a refusal without an id meets the newest call', async () => {
+test('assigns an error without an id to the newest call', async () => {
   await using server = await startServer({
     socket(socket) {
       let seen = 0;
@@ -161,7 +161,7 @@ test('a refusal without an id meets the newest call', async () => {
   client.close();
 });
 
-test('notifications are heard by who listens, across connections', async () => {
+test('delivers notifications to listeners across connections', async () => {
   const open: WebSocket[] = [];
   const connected: ((socket: WebSocket) => void)[] = [];
   await using server = await startServer({
@@ -193,7 +193,7 @@ test('notifications are heard by who listens, across connections', async () => {
   client.close();
 });
 
-test('a connection that falls silent is given up', { timeout: 10_000 }, async () => {
+test('reconnects after three heartbeat intervals of silence', { timeout: 10_000 }, async () => {
   let connections = 0;
   const back = Promise.withResolvers<void>();
   await using server = await startServer({
@@ -209,7 +209,7 @@ test('a connection that falls silent is given up', { timeout: 10_000 }, async ()
   client.close();
 });
 
-test('a notification has no id; aborting, time and closing end a call', async () => {
+test('notify sends no id; calls reject on abort, timeout and close', async () => {
   const closed = Promise.withResolvers<number>();
   await using server = await startServer({
     socket(socket) {
@@ -236,6 +236,6 @@ test('a notification has no id; aborting, time and closing end a call', async ()
   assert.equal(await closed.promise, 1005);
 });
 
-test('hearing notifications over http is a mistake that says so', () => {
+test('on throws a TypeError over http', () => {
   assert.throws(() => createClient({ url: 'http://127.0.0.1:1' }).on('heartbeat', () => {}), /transport: 'ws'/);
 });

@@ -1,16 +1,16 @@
-import { isObject, localError, parsed, unauthenticated, type RpcError } from './rpc-error.ts';
+import { isObject, localError, parseJson, unauthenticated, type RpcError } from './rpc-error.ts';
 import { createPendingMessages } from './pending-messages.ts';
 import { encodeNotification, endpoint, type Transport } from './transport.ts';
 import { backoff, type Reconnect } from './timing.ts';
 import { createWatchdog, type Watchdog } from './watchdog.ts';
 
-const MAX_WAITING = 1_000;
+const MAX_QUEUED = 1_000;
 const UNAUTHORIZED = 4001;
 
 export interface WebSocketOptions {
   url: string;
   token: string | undefined;
-  /** Browsers cannot send headers with a WebSocket, so the token goes into the address there. */
+  /** Browsers cannot set WebSocket headers, so they send the token in the query string. */
   tokenIn: 'header' | 'query';
   WebSocket: typeof globalThis.WebSocket;
   reconnect: Reconnect;
@@ -18,14 +18,14 @@ export interface WebSocketOptions {
 }
 
 export interface WebSocketTransport extends Transport {
-  /** Connects now instead of with the first call. */
+  /** Connects before the first call. */
   connect(): void;
 }
 
-/** `/ws`, one connection for all calls; comes back by itself until it is closed or its token refused. */
+/** Creates the transport over `/ws`, one connection for all calls. It reconnects until it is closed or its token is rejected. */
 export function createWebSocketTransport(options: WebSocketOptions): WebSocketTransport {
   const pending = createPendingMessages();
-  const notes: string[] = [];
+  const notifications: string[] = [];
   let socket: WebSocket | undefined;
   let watchdog: Watchdog | undefined;
   let attempt = 0;
@@ -36,49 +36,49 @@ export function createWebSocketTransport(options: WebSocketOptions): WebSocketTr
     if (socket !== undefined || retry !== undefined || ended !== undefined) return;
     const opened = openSocket(options);
     socket = opened;
-    watchdog = createWatchdog(() => lost(opened, 'silence'));
+    watchdog = createWatchdog(() => reconnectAfter(opened, 'silence'));
     opened.addEventListener('open', flush);
-    opened.addEventListener('message', ({ data }) => heard(opened, data));
-    opened.addEventListener('close', ({ code }) => closed(opened, code));
-    opened.addEventListener('error', () => lost(opened, 'failed'));
+    opened.addEventListener('message', ({ data }) => handleMessage(opened, data));
+    opened.addEventListener('close', ({ code }) => handleClose(opened, code));
+    opened.addEventListener('error', () => reconnectAfter(opened, 'failed'));
   }
 
   function flush() {
     if (socket?.readyState !== options.WebSocket.OPEN) return connect();
     const open = socket;
     pending.flush((text) => open.send(text));
-    for (const note of notes.splice(0)) open.send(note);
+    for (const notification of notifications.splice(0)) open.send(notification);
   }
 
-  function heard(from: WebSocket, data: unknown) {
+  function handleMessage(from: WebSocket, data: unknown) {
     if (from !== socket || typeof data !== 'string') return;
     attempt = 0;
-    watchdog?.heard();
-    const message = parsed(data);
-    for (const each of Array.isArray(message) ? message : [message]) take(each);
+    watchdog?.reset();
+    const message = parseJson(data);
+    for (const each of Array.isArray(message) ? message : [message]) dispatch(each);
   }
 
-  function take(message: unknown) {
+  function dispatch(message: unknown) {
     const { method, params } = isObject(message) ? message : {};
     if (typeof method !== 'string') return pending.settle(message);
     if (method === 'heartbeat' && isObject(params)) watchdog?.heartbeat(params['ts']);
     options.onNotification(method, params);
   }
 
-  function closed(which: WebSocket, code: number) {
+  function handleClose(which: WebSocket, code: number) {
     if (which === socket && code === UNAUTHORIZED) end(unauthenticated());
-    else lost(which, `close code ${code}`);
+    else reconnectAfter(which, `close code ${code}`);
   }
 
-  function lost(which: WebSocket, cause: string) {
+  function reconnectAfter(which: WebSocket, cause: string) {
     if (which !== socket) return;
     drop();
-    pending.lost(new Error(`WebSocket: ${cause}`));
-    retry = setTimeout(again, backoff(attempt, options.reconnect));
+    pending.handleDisconnect(new Error(`WebSocket: ${cause}`));
+    retry = setTimeout(retryConnect, backoff(attempt, options.reconnect));
     attempt += 1;
   }
 
-  function again() {
+  function retryConnect() {
     retry = undefined;
     connect();
   }
@@ -94,20 +94,21 @@ export function createWebSocketTransport(options: WebSocketOptions): WebSocketTr
     ended ??= error;
     clearTimeout(retry);
     drop();
-    notes.length = 0;
+    notifications.length = 0;
     pending.failAll(error);
   }
 
-  function admit(waiting: number) {
+  function rejectIfUnavailable(waiting: number) {
     if (ended) throw ended;
-    if (waiting >= MAX_WAITING) throw localError('RESOURCE_EXHAUSTED', 'QUEUE_FULL', `${MAX_WAITING} calls are waiting already`, true);
+    if (waiting >= MAX_QUEUED)
+      throw localError('RESOURCE_EXHAUSTED', 'QUEUE_FULL', `The queue is full: ${MAX_QUEUED} calls are waiting for a connection`, true);
   }
 
   return {
     connect,
 
     async exchange(calls, exchange) {
-      admit(pending.size);
+      rejectIfUnavailable(pending.size);
       const answers = pending.add(calls, exchange);
       flush();
       return answers;
@@ -115,8 +116,8 @@ export function createWebSocketTransport(options: WebSocketOptions): WebSocketTr
 
     async notify(method, params, signal) {
       signal.throwIfAborted();
-      admit(notes.length);
-      notes.push(encodeNotification(method, params));
+      rejectIfUnavailable(notifications.length);
+      notifications.push(encodeNotification(method, params));
       flush();
     },
 

@@ -263,7 +263,7 @@ test('whoever is told leaves by saying so: the connection ends, and nobody watch
   const { signal } = new AbortController();
   const heard: string[] = [];
 
-  const end = await against(upstream).tell(request({ signal }), (text) => {
+  const end = await against(upstream).streamTo(request({ signal }), (text) => {
     heard.push(text);
     return false;
   });

@@ -37,24 +37,24 @@ export async function run(
 ): Promise<{ parts: ModelPart[]; error?: unknown }> {
   const parts: ModelPart[] = [];
   try {
-    if (whole) parts.push(...partsOf(await models.complete(asked)));
-    else parts.push(...(await told(models, asked, (part) => parts.push(part))));
+    if (whole) parts.push(...toParts(await models.complete(asked)));
+    else parts.push(...(await streamParts(models, asked, (part) => parts.push(part))));
     return { parts };
   } catch (error) {
     return { parts, error };
   }
 }
 
-async function told(models: Models, asked: ModelRequest, hear: (part: ModelPart) => void): Promise<ModelPart[]> {
-  const end = await models.tell(asked, (text, type) => {
+async function streamParts(models: Models, asked: ModelRequest, hear: (part: ModelPart) => void): Promise<ModelPart[]> {
+  const end = await models.streamTo(asked, (text, type) => {
     hear({ type, text });
     return true;
   });
   if (end === undefined) throw new Error('it was left');
-  return partsOf({ text: '', reasoning: '', ...end });
+  return toParts({ text: '', reasoning: '', ...end });
 }
 
-export function partsOf({ text, reasoning, calls, ...end }: ModelAnswer): ModelPart[] {
+export function toParts({ text, reasoning, calls, ...end }: ModelAnswer): ModelPart[] {
   return [
     ...(reasoning === '' ? [] : [{ type: 'reasoning' as const, text: reasoning }]),
     ...(text === '' ? [] : [{ type: 'text' as const, text }]),

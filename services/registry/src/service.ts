@@ -67,7 +67,7 @@ export const registry = defineService({
     });
     const secret = ignoreUnavailable(createSecretReader(bus, contract.service));
     const models = createModels({ settings: () => settings.current, secret, env, log });
-    own.use(await followSecrets(bus, () => models.forgetKeys()));
+    own.use(await followSecrets(bus, () => models.clearKeyCache()));
     const tenants = own.use(await watchTenants(bus));
     const agents = createAgents({ collection, configuration, tenants: tenants.all, log, env });
     const projector = await openProjector(bus, agents);

@@ -103,8 +103,8 @@ export function defineSessions(timing: SessionsTiming = {}) {
       const failover = openFailover({ models, bus, clock: systemClock, log, answered: (asker, answer) => tally.note(asker, answer) });
       own.use(
         await followSecrets(bus, () => {
-          models.forgetKeys();
-          failover.forgetKeys();
+          models.clearKeyCache();
+          failover.clearKeyCooldowns();
         }),
       );
       const budgets = own.use(createBudgets({ budgets: budgetDocuments, store, clock: systemClock, models }));

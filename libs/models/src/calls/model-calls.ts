@@ -1,7 +1,7 @@
 import type { Adapter, Attempt } from '../model/adapter.ts';
 import { DEV_PROVIDER } from '../dev/dev-provider.ts';
 import { classify, type Callee, type Failure } from '../errors/provider-errors.ts';
-import type { Keys } from '../providers/key-cache.ts';
+import type { KeyCache } from '../providers/key-cache.ts';
 import type {
   CatalogueEntry,
   EmbedAnswer,
@@ -11,155 +11,155 @@ import type {
   ModelPart,
   ModelRef,
   ModelRequest,
-  Say,
+  OnDelta,
 } from '../model/model.ts';
-import { beginModelCall, type ModelCall, type Operation } from './call-metrics.ts';
-import { createPace } from './slow-models.ts';
-import { RETRY, retry, type RetryPolicy } from '../errors/retry.ts';
-import { embedStep, beginStep, completeStep, isEnd, tellStep, type Step } from './model-step.ts';
-import { createWatch, type Watch } from './stall-timer.ts';
+import { startCallMetrics, type CallMetrics, type Operation } from './call-metrics.ts';
+import { createSlowModels } from './slow-models.ts';
+import { DEFAULT_RETRY_POLICY, retry, type RetryPolicy } from '../errors/retry.ts';
+import { embedStep, beginStep, completeStep, isEnd, streamStep, type Step } from './model-step.ts';
+import { createStallTimer, type StallTimer } from './stall-timer.ts';
 
-/** What answers one call: the model, and who it belongs to. */
+/** The adapter, provider and price of one call. */
 export interface Target {
   adapter: Adapter;
   callee: Callee;
   attempts: number;
   cost: CatalogueEntry['cost'] | undefined;
 }
-/** With the key of that name, where one is named. */
+/** Resolves the target of a model, optionally with another key. */
 export type FindTarget = (ref: ModelRef, keyName?: string) => Promise<Target>;
 
 export interface CallsOptions {
   find: FindTarget;
-  keys: Keys;
+  keys: KeyCache;
   log?: { warn: (fields: object, message: string) => void };
   retry?: Pick<RetryPolicy, 'baseMs' | 'maxMs'>;
 }
 
-/** One model call, from its beginning to its end. */
-interface UnderWay {
-  request: Asking;
-  watch: Watch;
-  call: ModelCall;
-  /** Who is asked, once that is known. */
+/** A running model call. */
+interface ActiveCall {
+  request: CallRequest;
+  stallTimer: StallTimer;
+  call: CallMetrics;
+  /** The provider, once resolved. */
   callee: Callee | undefined;
 }
 
 export interface Calls {
   stream(request: ModelRequest, attempts?: number): AsyncGenerator<ModelPart, void, void>;
-  tell(request: ModelRequest, say: Say): Promise<ModelEnd | undefined>;
+  streamTo(request: ModelRequest, onDelta: OnDelta): Promise<ModelEnd | undefined>;
   complete(request: ModelRequest): Promise<ModelAnswer>;
   embed(request: EmbedRequest): Promise<EmbedAnswer>;
 }
 
-/** What every request of a model says. */
-type Asking = Pick<ModelRequest, 'model' | 'signal' | 'promptTimeoutMs' | 'traceparent' | 'keyName' | 'retry'>;
+/** Common fields of all requests. */
+type CallRequest = Pick<ModelRequest, 'model' | 'signal' | 'promptTimeoutMs' | 'traceparent' | 'keyName' | 'retry'>;
 
-/** One attempt, whatever is asked for. */
-interface Try extends Pick<Attempt, 'signal' | 'onAlive' | 'number' | 'traceparent'> {
+/** The parameters of one attempt. */
+interface CallAttempt extends Pick<Attempt, 'signal' | 'onAlive' | 'number' | 'traceparent'> {
   provider: string;
   adapter: Adapter;
   cost: Target['cost'];
 }
 
-/** Calls models: finds who answers, tries again, watches over silence, counts. */
-export function createCalls({ find, keys, log, retry: pauses = RETRY }: CallsOptions): Calls {
-  const pace = createPace();
+/** Creates model calls with retries, stall detection and metrics. */
+export function createCalls({ find, keys, log, retry: pauses = DEFAULT_RETRY_POLICY }: CallsOptions): Calls {
+  const slowModels = createSlowModels();
 
-  function noticed(error: unknown, callee: Callee): Failure {
+  function classifyFailure(error: unknown, callee: Callee): Failure {
     const failure = classify(error, callee);
-    if (failure.error.details.reason === 'PROVIDER_AUTH') keys.forget(callee.keyName);
+    if (failure.error.details.reason === 'PROVIDER_AUTH') keys.invalidate(callee.keyName);
     return failure;
   }
 
-  function begin(request: Asking, operation?: Operation): UnderWay {
-    const watch = createWatch(request.signal, request.promptTimeoutMs);
-    return { request, watch, call: beginModelCall(request.model, request.traceparent, operation), callee: undefined };
+  function begin(request: CallRequest, operation?: Operation): ActiveCall {
+    const stallTimer = createStallTimer(request.signal, request.promptTimeoutMs);
+    return { request, stallTimer, call: startCallMetrics(request.model, request.traceparent, operation), callee: undefined };
   }
 
-  /** What the call is told to have failed with: the silence or the leaving that ended it comes before what that led to. */
-  function failed({ watch: { signal }, call, callee }: UnderWay, error: unknown): unknown {
-    const cause: unknown = signal.aborted ? signal.reason : callee === undefined ? error : noticed(error, callee).error;
+  /** Ends the call with an error. A stall or cancellation takes precedence over the errors that it caused. */
+  function endWithError({ stallTimer: { signal }, call, callee }: ActiveCall, error: unknown): unknown {
+    const cause: unknown = signal.aborted ? signal.reason : callee === undefined ? error : classifyFailure(error, callee).error;
     call.end(cause);
     return cause;
   }
 
-  function leave({ watch, call }: UnderWay): void {
-    watch[Symbol.dispose]();
-    call.leave();
+  function leave({ stallTimer, call }: ActiveCall): void {
+    stallTimer[Symbol.dispose]();
+    call.cancel();
   }
 
-  /** Its work, to the one end that it has: nobody watches over it any more then. */
-  async function toItsEnd<T>(underWay: UnderWay, work: () => Promise<T>): Promise<T> {
+  /** Runs the call and stops its timer at the end. */
+  async function runToEnd<T>(active: ActiveCall, work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
-      throw failed(underWay, error);
+      throw endWithError(active, error);
     } finally {
-      leave(underWay);
+      leave(active);
     }
   }
 
-  /** Finds out who answers, and tries until one attempt begins as it should. */
-  async function begun<T>(underWay: UnderWay, attempt: (one: Try) => Promise<T>, attempts?: number): Promise<T> {
-    const { request, watch, call } = underWay;
-    const { signal, alive: onAlive } = watch;
+  /** Resolves the target and retries until an attempt starts successfully. */
+  async function runAttempts<T>(active: ActiveCall, attempt: (callAttempt: CallAttempt) => Promise<T>, attempts?: number): Promise<T> {
+    const { request, stallTimer, call } = active;
+    const { signal, reset: onAlive } = stallTimer;
     signal.throwIfAborted();
-    const { adapter, callee, cost, attempts: allowed } = await find(request.model, request.keyName);
+    const { adapter, callee, cost, attempts: maxAttempts } = await find(request.model, request.keyName);
     const { provider } = callee;
-    underWay.callee = callee;
-    call.found(provider, cost !== undefined || provider === DEV_PROVIDER);
-    const given = { provider, adapter, cost, signal, onAlive, traceparent: call.traceparent };
+    active.callee = callee;
+    call.setTarget(provider, cost !== undefined || provider === DEV_PROVIDER);
+    const common = { provider, adapter, cost, signal, onAlive, traceparent: call.traceparent };
     return retry({
-      attempt: (number) => attempt({ ...given, number }),
-      classify: (error) => noticed(error, callee),
-      policy: policyOf(request, provider, { ...pauses, attempts: attempts ?? allowed }),
+      attempt: (number) => attempt({ ...common, number }),
+      classify: (error) => classifyFailure(error, callee),
+      policy: selectRetryPolicy(request, provider, { ...pauses, attempts: attempts ?? maxAttempts }),
       signal,
       deadline: Date.now() + request.promptTimeoutMs,
       onRetry({ error, status }, pauseMs, tried) {
-        call.retried(error);
-        log?.warn({ ...request.model, reason: error.details.reason, status, attempt: tried, pauseMs }, 'model call failed, trying again');
+        call.recordRetry(error);
+        log?.warn({ ...request.model, reason: error.details.reason, status, attempt: tried, pauseMs }, 'model call failed; retrying');
       },
     });
   }
 
   return {
     async *stream(request, attempts) {
-      const underWay = begin(request);
-      const { call } = underWay;
+      const active = begin(request);
+      const { call } = active;
       try {
-        const step = await begun(underWay, (one) => beginStep(stepOf(one, request, false)), attempts);
+        const started = await runAttempts(active, (callAttempt) => beginStep(createStep(callAttempt, request, false)), attempts);
         try {
-          let said = step.first;
-          for (; !isEnd(said); said = await step.next()) {
-            call.saw();
-            yield said;
+          let item = started.first;
+          for (; !isEnd(item); item = await started.next()) {
+            call.recordChunk();
+            yield item;
           }
-          for (const part of said) {
-            call.saw();
-            if (part.type === 'finish') call.used(part);
+          for (const part of item) {
+            call.recordChunk();
+            if (part.type === 'finish') call.recordUsage(part);
             yield part;
           }
         } finally {
-          await step.leave();
+          await started.leave();
         }
         call.end();
       } catch (error) {
-        throw failed(underWay, error);
+        throw endWithError(active, error);
       } finally {
-        leave(underWay);
+        leave(active);
       }
     },
 
-    tell(request, say) {
-      const underWay = begin(request);
-      const { call } = underWay;
-      return toItsEnd(underWay, async () => {
-        const step = await begun(underWay, (one) => beginStep(stepOf(one, request, false)));
-        call.saw();
-        const end = await tellStep(step, say);
+    streamTo(request, onDelta) {
+      const active = begin(request);
+      const { call } = active;
+      return runToEnd(active, async () => {
+        const started = await runAttempts(active, (callAttempt) => beginStep(createStep(callAttempt, request, false)));
+        call.recordChunk();
+        const end = await streamStep(started, onDelta);
         if (end === undefined) return undefined;
-        call.used(end);
+        call.recordUsage(end);
         call.end();
         return end;
       });
@@ -167,30 +167,30 @@ export function createCalls({ find, keys, log, retry: pauses = RETRY }: CallsOpt
 
     async complete(request) {
       const startedAt = performance.now();
-      const underWay = begin(request);
-      const { call } = underWay;
-      const whole = pace.whole(request);
+      const active = begin(request);
+      const { call } = active;
+      const nonStreaming = slowModels.allowsNonStreaming(request);
       try {
-        return await toItsEnd(underWay, async () => {
-          const answer = await begun(underWay, (one) => completeStep(stepOf(one, request, whole)));
-          call.saw();
-          call.used(answer);
+        return await runToEnd(active, async () => {
+          const answer = await runAttempts(active, (callAttempt) => completeStep(createStep(callAttempt, request, nonStreaming)));
+          call.recordChunk();
+          call.recordUsage(answer);
           call.end();
           return answer;
         });
       } finally {
-        if (whole) pace.took(request, performance.now() - startedAt);
+        if (nonStreaming) slowModels.recordDuration(request, performance.now() - startedAt);
       }
     },
 
     embed(request) {
-      const underWay = begin(request, 'embeddings');
-      const { call } = underWay;
-      return toItsEnd(underWay, async () => {
-        const answer = await begun(underWay, ({ provider, adapter, cost, ...attempt }) =>
+      const active = begin(request, 'embeddings');
+      const { call } = active;
+      return runToEnd(active, async () => {
+        const answer = await runAttempts(active, ({ provider, adapter, cost, ...attempt }) =>
           embedStep({ provider, adapter, cost, attempt: { ...attempt, request } }),
         );
-        call.used({ usage: { input: answer.tokens, output: 0 }, costUsd: answer.costUsd });
+        call.recordUsage({ usage: { input: answer.tokens, output: 0 }, costUsd: answer.costUsd });
         call.end();
         return answer;
       });
@@ -198,13 +198,13 @@ export function createCalls({ find, keys, log, retry: pauses = RETRY }: CallsOpt
   };
 }
 
-/** The development models fail on purpose, and for a moment only. */
-function policyOf({ retry: asked }: Asking, provider: string, usual: RetryPolicy): RetryPolicy {
-  if (asked === undefined) return usual;
-  const attempts = Math.min(usual.attempts, asked.attempts);
-  return provider === DEV_PROVIDER ? { ...usual, attempts } : { ...asked, attempts };
+/** Selects the retry policy. Development models fail on purpose and keep the default pauses. */
+function selectRetryPolicy({ retry: limits }: CallRequest, provider: string, defaults: RetryPolicy): RetryPolicy {
+  if (limits === undefined) return defaults;
+  const attempts = Math.min(defaults.attempts, limits.attempts);
+  return provider === DEV_PROVIDER ? { ...defaults, attempts } : { ...limits, attempts };
 }
 
-function stepOf({ provider, adapter, cost, ...attempt }: Try, request: ModelRequest, whole: boolean): Step {
-  return { provider, adapter, cost, attempt: { ...attempt, request, whole } };
+function createStep({ provider, adapter, cost, ...attempt }: CallAttempt, request: ModelRequest, nonStreaming: boolean): Step {
+  return { provider, adapter, cost, attempt: { ...attempt, request, nonStreaming } };
 }

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { tellStep, type Said } from './model-step.ts';
+import { streamStep, type StepItem } from './model-step.ts';
 
 test('a long answer that is there at once leaves the event loop its turns', async () => {
-  const piece: Said = { type: 'text', text: 'x' };
-  const end: Said = [{ type: 'finish', reason: 'stop', usage: { input: 1, output: 1 }, costUsd: 0 }];
+  const piece: StepItem = { type: 'text', text: 'x' };
+  const end: StepItem = [{ type: 'finish', reason: 'stop', usage: { input: 1, output: 1 }, costUsd: 0 }];
   let left = 1_000;
   let turns = 0;
   const turn = (): void => void ((turns += 1), left > 0 && setImmediate(turn));
   setImmediate(turn);
   const step = { first: piece, next: async () => (--left > 0 ? piece : end), leave: async () => undefined };
 
-  const told = await tellStep(step, () => true);
+  const told = await streamStep(step, () => true);
 
   assert.deepEqual(told, { calls: [], reason: 'stop', usage: { input: 1, output: 1 }, costUsd: 0 });
   assert.ok(turns >= 3, `${turns} turns`);

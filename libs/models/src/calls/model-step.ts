@@ -1,8 +1,8 @@
-import type { Adapter, Attempt, EmbedAttempt, Ending, Piece } from '../model/adapter.ts';
+import type { Adapter, Attempt, EmbedAttempt, Ending, Delta } from '../model/adapter.ts';
 import { modelNotFound, streamCut } from '../errors/provider-errors.ts';
-import type { CatalogueEntry, EmbedAnswer, ModelAnswer, ModelEnd, ModelPart, Say } from '../model/model.ts';
+import type { CatalogueEntry, EmbedAnswer, ModelAnswer, ModelEnd, ModelPart, OnDelta } from '../model/model.ts';
 import { toolCall } from '../model/tool-call.ts';
-import { priceOf, toUsage } from '../model/usage.ts';
+import { calculateCost, toUsage } from '../model/usage.ts';
 
 export interface Step {
   provider: string;
@@ -11,10 +11,10 @@ export interface Step {
   cost: CatalogueEntry['cost'] | undefined;
 }
 
-// Upstreams that give up say so in the finish reason, each in its own word.
-const GAVE_UP = new Set(['error', 'abort', 'aborted', 'cancelled', 'canceled', 'interrupted', 'insufficient_system_resource']);
+// Finish reasons of providers that aborted the response.
+const ABORTED_REASONS = new Set(['error', 'abort', 'aborted', 'cancelled', 'canceled', 'interrupted', 'insufficient_system_resource']);
 
-/** What upstreams call the ends that we have a name for. */
+/** Maps finish reasons of providers to ours. */
 const REASONS = new Map<string, ModelAnswer['reason']>([
   ['stop', 'stop'],
   ['length', 'length'],
@@ -24,38 +24,38 @@ const REASONS = new Map<string, ModelAnswer['reason']>([
   ['function_call', 'tool-calls'],
 ]);
 
-/** A step that has said something, or has ended. */
-export interface BegunStep {
-  first: Said;
-  next(): Promise<Said>;
-  /** To be called in any case, once nothing more is asked for. */
+/** A step with at least one received item. */
+export interface StartedStep {
+  first: StepItem;
+  next(): Promise<StepItem>;
+  /** Releases the request. Must always be called. */
   leave(): Promise<unknown>;
 }
 
-/** A piece as it came, or the parts that stand at the end, which is the last that is said. */
-export type Said = Piece | readonly ModelPart[];
+/** A delta, or the final parts, which are the last item. */
+export type StepItem = Delta | readonly ModelPart[];
 
-export function isEnd(said: Said): said is readonly ModelPart[] {
-  return Array.isArray(said);
+export function isEnd(item: StepItem): item is readonly ModelPart[] {
+  return Array.isArray(item);
 }
 
 /**
- * One attempt at one step, once it has begun to say something. Tool calls are held back until the upstream said that it is done: half a
- * call is none. No generator: each that a piece goes through costs as much as reading it.
+ * Starts a step and waits for the first item. Tool calls are held back until the response is complete. Not a generator, because each
+ * generator layer costs as much as reading the delta.
  */
-export async function beginStep(step: Step): Promise<BegunStep> {
+export async function beginStep(step: Step): Promise<StartedStep> {
   const { signal, onAlive } = step.attempt;
-  let written = 0;
-  const pieces = step.adapter.stream(step.attempt);
-  const next = async (): Promise<Said> => {
-    const { done, value } = await pieces.next();
+  let outputChars = 0;
+  const deltas = step.adapter.stream(step.attempt);
+  const next = async (): Promise<StepItem> => {
+    const { done, value } = await deltas.next();
     onAlive();
     signal.throwIfAborted();
-    if (done === true) return partsAtEnd(finish(step, written, value));
-    written += value.text.length;
+    if (done === true) return buildEndParts(finish(step, outputChars, value));
+    outputChars += value.text.length;
     return value;
   };
-  const leave = (): Promise<unknown> => pieces.return(undefined as never);
+  const leave = (): Promise<unknown> => deltas.return(undefined as never);
   try {
     return { first: await next(), next, leave };
   } catch (error) {
@@ -64,33 +64,33 @@ export async function beginStep(step: Step): Promise<BegunStep> {
   }
 }
 
-function partsAtEnd({ calls, ...end }: Finished): readonly ModelPart[] {
+function buildEndParts({ calls, ...end }: StepResult): readonly ModelPart[] {
   return [...calls.map((call) => ({ type: 'tool-call' as const, call })), { type: 'finish', ...end }];
 }
 
-/** After so many pieces in a row the event loop gets its turn, or nothing of them would ever leave. */
-const BURST = 256;
+/** Deltas processed before the event loop gets a turn, so that buffered output is sent. */
+const DELTAS_PER_TICK = 256;
 
-/** Tells the rest of a step that has begun; undefined where it is left before its end. */
-export async function tellStep(step: BegunStep, say: Say): Promise<ModelEnd | undefined> {
-  let burst = 0;
+/** Passes the deltas of a started step to a callback. Returns undefined if the callback stopped it. */
+export async function streamStep(step: StartedStep, onDelta: OnDelta): Promise<ModelEnd | undefined> {
+  let count = 0;
   try {
-    let said = step.first;
-    for (; !isEnd(said); said = await step.next()) {
-      if (!say(said.text, said.type)) return undefined;
-      if (++burst % BURST === 0) await nextTurn();
+    let item = step.first;
+    for (; !isEnd(item); item = await step.next()) {
+      if (!onDelta(item.text, item.type)) return undefined;
+      if (++count % DELTAS_PER_TICK === 0) await nextTurn();
     }
-    return endOf(said);
+    return extractEnd(item);
   } finally {
     await step.leave();
   }
 }
 
-function endOf(parts: readonly ModelPart[]): ModelEnd {
+function extractEnd(parts: readonly ModelPart[]): ModelEnd {
   const calls = parts.flatMap((part) => (part.type === 'tool-call' ? [part.call] : []));
-  const finish = parts.at(-1);
-  if (finish?.type !== 'finish') throw new TypeError('an answer ends with its finish');
-  const { reason, usage, costUsd } = finish;
+  const buildResult = parts.at(-1);
+  if (buildResult?.type !== 'finish') throw new TypeError('a response must end with a finish part');
+  const { reason, usage, costUsd } = buildResult;
   return { calls, reason, usage, costUsd };
 }
 
@@ -100,35 +100,35 @@ function nextTurn(): Promise<void> {
   });
 }
 
-/** The same, told when it is complete. */
+/** Requests a complete step. */
 export async function completeStep(step: Step): Promise<ModelAnswer> {
   const { signal } = step.attempt;
-  const { text, reasoning, ending } = await step.adapter.whole(step.attempt);
+  const { text, reasoning, ending } = await step.adapter.complete(step.attempt);
   signal.throwIfAborted();
   const { calls, reason, usage, costUsd } = finish(step, reasoning.length + text.length, ending);
   return { text, reasoning, calls, reason, usage, costUsd };
 }
 
-type Finished = Omit<ModelAnswer, 'text' | 'reasoning'>;
+type StepResult = Omit<ModelAnswer, 'text' | 'reasoning'>;
 
-/** What is known at the end, `written` characters of text later. */
-function finish({ provider, attempt, cost }: Step, written: number, ending: Ending): Finished {
-  const { finish: word, calls, usage: counted } = ending;
-  if (word === undefined || GAVE_UP.has(word)) throw streamCut(provider);
+/** Builds the result of a step. `outputChars` is used to estimate missing token counts. */
+function finish({ provider, attempt, cost }: Step, outputChars: number, ending: Ending): StepResult {
+  const { finish: finishReason, calls, usage: counted } = ending;
+  if (finishReason === undefined || ABORTED_REASONS.has(finishReason)) throw streamCut(provider);
   const { system, messages } = attempt.request;
-  const output = calls.reduce((sum, { text }) => sum + text.length, written);
+  const output = calls.reduce((sum, { text }) => sum + text.length, outputChars);
   const usage = toUsage(counted, { input: () => JSON.stringify([system, messages]).length, output });
   return {
     calls: calls.map(({ callId, name, text }) => toolCall(callId, name, text)),
-    reason: reasonOf(word, calls.length),
+    reason: normalizeReason(finishReason, calls.length),
     usage,
-    costUsd: counted.costUsd ?? priceOf(usage, cost),
+    costUsd: counted.costUsd ?? calculateCost(usage, cost),
   };
 }
 
-function reasonOf(finish: string, calls: number): ModelAnswer['reason'] {
+function normalizeReason(finish: string, calls: number): ModelAnswer['reason'] {
   const reason = REASONS.get(finish) ?? 'other';
-  // Several servers say `stop` beside tool calls; what the caller must do is what counts.
+  // Some servers send `stop` together with tool calls.
   return calls > 0 && (reason === 'stop' || reason === 'other') ? 'tool-calls' : reason;
 }
 
@@ -139,13 +139,13 @@ export interface EmbedStep {
   cost: CatalogueEntry['cost'] | undefined;
 }
 
-/** One attempt at turning texts into vectors. */
+/** Runs one attempt of an embeddings call. */
 export async function embedStep({ provider, adapter, attempt, cost }: EmbedStep): Promise<EmbedAnswer> {
-  if (adapter.embed === undefined) throw modelNotFound(`provider ${provider} has no models that make vectors`);
+  if (adapter.embed === undefined) throw modelNotFound(`provider ${provider} has no embedding models`);
   const { request, signal } = attempt;
   const { vectors, model, tokens } = await adapter.embed(attempt);
   signal.throwIfAborted();
   const chars = (): number => request.input.reduce((sum, text) => sum + text.length, 0);
   const usage = toUsage({ ...(tokens === undefined ? {} : { input: tokens }), output: 0 }, { input: chars, output: 0 });
-  return { vectors, model: model ?? request.model.modelId, tokens: usage.input, costUsd: priceOf(usage, cost) };
+  return { vectors, model: model ?? request.model.modelId, tokens: usage.input, costUsd: calculateCost(usage, cost) };
 }

@@ -1,4 +1,4 @@
-/** What is published about a model: tokens of context and of one answer, USD per million tokens. */
+/** Published facts about a model: context and output tokens, and prices in USD per million tokens. */
 export interface Published {
   provider: string;
   modelId: string;

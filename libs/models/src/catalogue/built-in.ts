@@ -1,12 +1,12 @@
-/** A provider that works as soon as its key is set. */
+/** A provider that is available as soon as its key is set. */
 export interface BuiltIn {
   baseUrl: string;
   keyName: string;
-  /** It makes vectors too. */
+  /** Whether the provider has embeddings. */
   embeds?: true;
 }
 
-/** Each speaks the chat-completions protocol at this address, or its own where it has one. The order decides the default model. */
+/** Built-in providers. The order decides the default model. */
 export const BUILT_IN: Readonly<Record<string, BuiltIn>> = {
   openai: { baseUrl: 'https://api.openai.com/v1', keyName: 'OPENAI_API_KEY', embeds: true },
   anthropic: { baseUrl: 'https://api.anthropic.com/v1', keyName: 'ANTHROPIC_API_KEY' },

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Adapter, Ending } from '../model/adapter.ts';
 import { beginStep, completeStep, isEnd, type Step } from '../calls/model-step.ts';
-import { partsOf, request } from '../models.fixture.ts';
+import { toParts, request } from '../models.fixture.ts';
 import type { ModelPart } from '../index.ts';
 import { startPlayer } from './replay-server.fixture.ts';
 import type { Recording } from './recordings.ts';
@@ -47,21 +47,21 @@ export function adapterContract(name: string, { open, whole, recordings }: Adapt
 
 async function read(adapter: Adapter, whole: boolean): Promise<{ parts: ModelPart[]; ending: Ending | undefined }> {
   const asked = request();
-  const attempt = { request: asked, whole, signal: asked.signal, number: 1, onAlive: () => undefined };
+  const attempt = { request: asked, nonStreaming: whole, signal: asked.signal, number: 1, onAlive: () => undefined };
   let ending: Ending | undefined;
   const overheard: Adapter = {
     async *stream(given) {
       ending = yield* adapter.stream(given);
       return ending;
     },
-    async whole(given) {
-      const said = await adapter.whole(given);
+    async complete(given) {
+      const said = await adapter.complete(given);
       ({ ending } = said);
       return said;
     },
   };
   const step = { provider: 'up', adapter: overheard, attempt, cost: undefined };
-  const parts = whole ? partsOf(await completeStep(step)) : await streamed(step);
+  const parts = whole ? toParts(await completeStep(step)) : await streamed(step);
   return { parts, ending };
 }
 

@@ -1,5 +1,5 @@
-import type { ModelRequest, Wishes } from '../model/model.ts';
-import { retentionOf, type Retention } from './cache-retention.ts';
+import type { ModelRequest, ModelPreferences } from '../model/model.ts';
+import { getRetention, type Retention } from './cache-retention.ts';
 
 export interface ChatMessage {
   role: string;
@@ -7,54 +7,57 @@ export interface ChatMessage {
   [member: string]: unknown;
 }
 
-type Asked = Pick<ModelRequest, 'wishes' | 'model' | 'messages'>;
+type CacheMarkRequest = Pick<ModelRequest, 'preferences' | 'model' | 'messages'>;
 
-/** A conversation of so many messages is worth more than one mark. */
-const LONG_ENOUGH = 4;
+/** Number of messages from which several cache marks are set. */
+const MULTI_ZONE_MIN_MESSAGES = 4;
 
 /**
- * The messages with marks up to which the upstream keeps what it read, and tools with it, which it reads first. One mark ends the part
- * that is always the same. In several zones what the user said last and before that is marked too: the next call finds the one, and
- * this one finds the other.
+ * Sets cache marks. The provider caches the prompt up to each mark, including tools. One mark ends the constant part. With several zones
+ * the last two user messages are marked too: this call reads the cache of the earlier one, and the next call that of the later one.
  */
-export function withCacheMarks(messages: ChatMessage[], asked: Asked): ChatMessage[] {
-  const marks = marksOf(messages, asked);
+export function withCacheMarks(messages: ChatMessage[], request: CacheMarkRequest): ChatMessage[] {
+  const marks = selectCacheMarks(messages, request);
   return marks === undefined ? messages : messages.map((message, at) => (marks.at.has(at) ? withMark(message, marks.mark) : message));
 }
 
-/** A mark, and the messages that it stands at. */
-export interface Marks {
+/** A cache mark and the positions of the marked messages. */
+export interface CacheMarks {
   mark: { type: string; ttl?: string };
   at: ReadonlySet<number>;
 }
 
-/** The same for messages of any form; undefined where nothing is to be kept. */
-export function marksOf(messages: readonly { role: string }[], asked: Asked): Marks | undefined {
-  const retention = lasting(asked);
+/** Selects the positions of cache marks; undefined if caching is off. */
+export function selectCacheMarks(messages: readonly { role: string }[], request: CacheMarkRequest): CacheMarks | undefined {
+  const retention = resolveRetention(request);
   if (retention === 'none') return undefined;
   const mark = { type: 'ephemeral', ...(retention === 'long' ? { ttl: '1h' } : {}) };
-  return { mark, at: new Set(placesOf(messages, asked.wishes ?? {})) };
+  return { mark, at: new Set(selectPositions(messages, request.preferences ?? {})) };
 }
 
-/** To keep something for long costs more to begin with. What was asked once may never be asked again. */
-function lasting(asked: Asked): Retention {
-  const retention = retentionOf(asked);
-  const first = !asked.messages.some(({ role }) => role === 'assistant');
-  return retention === 'long' && first && asked.wishes?.adaptiveCacheRetention === true ? 'short' : retention;
+/** Resolves the retention. Long retention costs more on write, so adaptive agents use it from the second call on. */
+function resolveRetention(request: CacheMarkRequest): Retention {
+  const retention = getRetention(request);
+  const first = !request.messages.some(({ role }) => role === 'assistant');
+  return retention === 'long' && first && request.preferences?.adaptiveCacheRetention === true ? 'short' : retention;
 }
 
-function placesOf(messages: readonly { role: string }[], { cacheBreakpointStrategy, advancedCacheOptimization }: Wishes): number[] {
+function selectPositions(
+  messages: readonly { role: string }[],
+  { cacheBreakpointStrategy, advancedCacheOptimization }: ModelPreferences,
+): number[] {
   const constant = messages[0]?.role === 'system' ? [0] : [];
-  const several = cacheBreakpointStrategy === 'multi-zone' || (cacheBreakpointStrategy === 'auto' && messages.length >= LONG_ENOUGH);
+  const several =
+    cacheBreakpointStrategy === 'multi-zone' || (cacheBreakpointStrategy === 'auto' && messages.length >= MULTI_ZONE_MIN_MESSAGES);
   if (!several) return constant;
   const [before, last] = messages.flatMap(({ role }, at) => (role === 'user' ? [at] : [])).slice(-2);
-  // With one message of the user alone there is none before it.
+  // With a single user message there is no earlier one.
   const recent = last ?? before;
   const promoted = advancedCacheOptimization?.enableRecentZonePromotion !== false && recent !== undefined ? [recent] : [];
   return [...constant, ...(last === undefined || before === undefined ? [] : [before]), ...promoted];
 }
 
-/** An empty text cannot be marked. */
+/** Adds a cache mark to a message. Empty text cannot be marked. */
 function withMark(message: ChatMessage, mark: object): ChatMessage {
   const { content: text } = message;
   if (typeof text !== 'string' || text === '') return message;

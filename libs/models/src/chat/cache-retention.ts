@@ -1,23 +1,23 @@
-import type { ModelRequest, Wishes } from '../model/model.ts';
+import type { ModelRequest, ModelPreferences } from '../model/model.ts';
 
-export type Retention = NonNullable<Wishes['cacheRetention']>;
+export type Retention = NonNullable<ModelPreferences['cacheRetention']>;
 
-/** For how long an upstream is to keep what it read: as is said for this model, else for all. */
-export function retentionOf({ wishes = {}, model }: Pick<ModelRequest, 'wishes' | 'model'>): Retention {
-  const { cacheRetention = 'none', cacheRetentionOverrides: overrides = {} } = wishes;
-  const named = [`${model.provider}/${model.modelId}`, model.modelId].find((name) => Object.hasOwn(overrides, name));
-  return (named === undefined ? undefined : overrides[named]) ?? cacheRetention;
+/** Returns the configured cache retention of a model, else the default of the agent. */
+export function getRetention({ preferences = {}, model }: Pick<ModelRequest, 'preferences' | 'model'>): Retention {
+  const { cacheRetention = 'none', cacheRetentionOverrides: overrides = {} } = preferences;
+  const modelName = [`${model.provider}/${model.modelId}`, model.modelId].find((name) => Object.hasOwn(overrides, name));
+  return (modelName === undefined ? undefined : overrides[modelName]) ?? cacheRetention;
 }
 
-/** The word for each retention, where an upstream has one. It keeps what it read by itself, so that `none` says nothing. */
-export type RetentionWords = Readonly<Record<Retention, 'in_memory' | '24h' | undefined>>;
+/** The provider's value for each retention. Caching is automatic, so `none` has no value. */
+export type RetentionValues = Readonly<Record<Retention, 'in_memory' | '24h' | undefined>>;
 
-const SAYS_BOTH: RetentionWords = { none: undefined, short: 'in_memory', long: '24h' };
-const SAYS_LONG_ONLY: RetentionWords = { none: undefined, short: undefined, long: '24h' };
+const SHORT_AND_LONG: RetentionValues = { none: undefined, short: 'in_memory', long: '24h' };
+const LONG_ONLY: RetentionValues = { none: undefined, short: undefined, long: '24h' };
 
 // As https://developers.openai.com/api/docs/guides/prompt-caching lists them under "Extended prompt cache retention".
-// Names, not a pattern: models since gpt-5.6 no longer know the field, and one that does not know it refuses the request.
-const OPENAI_MODELS = new Map<string, RetentionWords>([
+// A list and not a pattern: models since gpt-5.6 reject the field.
+const OPENAI_MODELS = new Map<string, RetentionValues>([
   ...[
     'gpt-5.4',
     'gpt-5.2',
@@ -29,14 +29,14 @@ const OPENAI_MODELS = new Map<string, RetentionWords>([
     'gpt-5',
     'gpt-5-codex',
     'gpt-4.1',
-  ].map((modelId) => [modelId, SAYS_BOTH] as const),
-  // These refuse `in_memory`: "compatible only with 24h extended prompt caching".
-  ...['gpt-5.5', 'gpt-5.5-pro'].map((modelId) => [modelId, SAYS_LONG_ONLY] as const),
+  ].map((modelId) => [modelId, SHORT_AND_LONG] as const),
+  // These models reject `in_memory`: "compatible only with 24h extended prompt caching".
+  ...['gpt-5.5', 'gpt-5.5-pro'].map((modelId) => [modelId, LONG_ONLY] as const),
 ]);
 
-/** What a model can be told about keeping: by the documentation of OpenAI at its own host, elsewhere and otherwise as its entry says. */
-export function retentionWords(modelId: string, ownHost: boolean, saidOfModel: unknown): RetentionWords | undefined {
-  if (saidOfModel === false) return undefined;
+/** Returns the retention values of a model: documented ones on OpenAI's own host, else as configured. */
+export function getRetentionValues(modelId: string, ownHost: boolean, configured: unknown): RetentionValues | undefined {
+  if (configured === false) return undefined;
   const documented = ownHost ? OPENAI_MODELS.get(modelId) : undefined;
-  return documented ?? (saidOfModel === true ? SAYS_BOTH : undefined);
+  return documented ?? (configured === true ? SHORT_AND_LONG : undefined);
 }

@@ -1,58 +1,58 @@
 import { randomUUID } from 'node:crypto';
 import { MAX } from '@switchyard/contracts';
 import type { WrittenCall } from '../model/adapter.ts';
-import { isMembers, membersOf, textOf } from '../http/json-fields.ts';
-import { NotTheProtocol } from '../errors/protocol-error.ts';
+import { isJsonObject, getFields, getText } from '../http/json-fields.ts';
+import { ProtocolError } from '../errors/protocol-error.ts';
 
-/** Puts tool calls together that come in pieces, several at once. */
-export interface CallBuilder {
-  /** Takes the `tool_calls` of one delta or message. */
+/** Assembles tool calls from streamed fragments. */
+export interface ToolCallBuilder {
+  /** Adds the `tool_calls` of one delta or message. */
   add(calls: readonly unknown[]): void;
-  /** Throws when one never said what it calls. */
-  built(): WrittenCall[];
+  /** Returns the calls. Throws if a call has no name. */
+  build(): WrittenCall[];
 }
 
-interface Building {
+interface PartialCall {
   id: string | undefined;
   name: string | undefined;
-  /** Joined at the end: arguments may come a character at a time. */
-  written: string[];
+  /** Argument fragments, joined at the end. */
+  fragments: string[];
 }
 
-export function createCallBuilder(): CallBuilder {
-  const all: Building[] = [];
-  const byIndex = new Map<unknown, Building>();
+export function createToolCallBuilder(): ToolCallBuilder {
+  const all: PartialCall[] = [];
+  const byIndex = new Map<unknown, PartialCall>();
 
-  function begin(index: unknown): Building {
-    if (all.length >= MAX.many) throw new NotTheProtocol(`called more than ${MAX.many} tools at once`);
-    const call: Building = { id: undefined, name: undefined, written: [] };
+  function begin(index: unknown): PartialCall {
+    if (all.length >= MAX.many) throw new ProtocolError(`requested more than ${MAX.many} tool calls`);
+    const call: PartialCall = { id: undefined, name: undefined, fragments: [] };
     all.push(call);
     byIndex.set(index, call);
     return call;
   }
 
   function addPiece(piece: unknown, position: number): void {
-    if (!isMembers(piece)) return;
-    const { name, arguments: written } = membersOf(piece['function']);
-    const id = textOf(piece['id']);
-    // Without an index, which some leave out, a piece belongs to the call in its place.
+    if (!isJsonObject(piece)) return;
+    const { name, arguments: fragments } = getFields(piece['function']);
+    const id = getText(piece['id']);
+    // Some providers omit the index. The position is used instead.
     const index = piece['index'] ?? position;
     const known = byIndex.get(index);
-    // Some count every call as the first; only its id says that it is another.
-    const another = known?.id !== undefined && id !== undefined && id !== known.id && textOf(name) !== undefined;
-    const call = known === undefined || another ? begin(index) : known;
+    // Some providers send index 0 for every call. A new id with a name starts another call.
+    const isNewCall = known?.id !== undefined && id !== undefined && id !== known.id && getText(name) !== undefined;
+    const call = known === undefined || isNewCall ? begin(index) : known;
     call.id ??= id;
-    call.name ??= textOf(name);
-    if (typeof written === 'string') call.written.push(written);
-    else if (isMembers(written)) call.written.push(JSON.stringify(written));
+    call.name ??= getText(name);
+    if (typeof fragments === 'string') call.fragments.push(fragments);
+    else if (isJsonObject(fragments)) call.fragments.push(JSON.stringify(fragments));
   }
 
   return {
     add: (calls) => calls.forEach(addPiece),
-    built: () =>
-      all.map(({ id, name, written }) => {
-        if (name === undefined) throw new NotTheProtocol('called a tool without a name');
-        return { callId: id ?? `call_${randomUUID()}`, name, text: written.join('') };
+    build: () =>
+      all.map(({ id, name, fragments }) => {
+        if (name === undefined) throw new ProtocolError('requested a tool call without a name');
+        return { callId: id ?? `call_${randomUUID()}`, name, text: fragments.join('') };
       }),
   };
 }

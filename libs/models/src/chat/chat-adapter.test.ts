@@ -1,23 +1,23 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { sections } from '@switchyard/contracts';
-import { streamingAdapter, type Adapter, type Ending, type Piece } from '../model/adapter.ts';
+import { streamingAdapter, type Adapter, type Ending, type Delta } from '../model/adapter.ts';
 import { providerSettings } from '../providers/provider-settings.ts';
 import { adapterContract } from './adapter.contract.ts';
 import { createChatAdapter } from './chat-adapter.ts';
-import { openOrigins } from '../http/connection-pool.ts';
+import { openConnectionPool } from '../http/connection-pool.ts';
 import { recordings, wholeRecordings } from './recordings.ts';
 
 async function ours(baseUrl: string): Promise<Adapter> {
   const { entries } = sections.providers.parse({ entries: { up: { type: 'openai-compatible', baseUrl } } });
   const settings = providerSettings({ entries }, { env: {}, hosts: [] }).get('up');
   if (settings === undefined) throw new Error('no provider');
-  return createChatAdapter(settings, undefined, await openOrigins());
+  return createChatAdapter(settings, undefined, await openConnectionPool());
 }
 
 /** A foreign client of the same wire: it judges whether the conversations are what others understand by them. */
 async function foreign(baseURL: string): Promise<Adapter> {
   const model = createOpenAICompatible({ name: 'up', baseURL, includeUsage: true }).chatModel('one');
-  return streamingAdapter(async function* (attempt): AsyncGenerator<Piece, Ending, void> {
+  return streamingAdapter(async function* (attempt): AsyncGenerator<Delta, Ending, void> {
     const { stream } = await model.doStream({
       prompt: [{ role: 'user', content: [{ type: 'text', text: 'hi' }] }],
       abortSignal: attempt.signal,

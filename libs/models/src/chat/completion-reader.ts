@@ -1,111 +1,111 @@
-import type { CountedUsage, Ending, Piece } from '../model/adapter.ts';
-import { frameError } from '../errors/provider-errors.ts';
-import { createCallBuilder, type CallBuilder } from './call-builder.ts';
-import { amountOf, isMembers, membersOf, textOf, type Members } from '../http/json-fields.ts';
-import { NotTheProtocol } from '../errors/protocol-error.ts';
+import type { CountedUsage, Ending, Delta } from '../model/adapter.ts';
+import { createFrameError } from '../errors/provider-errors.ts';
+import { createToolCallBuilder, type ToolCallBuilder } from './call-builder.ts';
+import { getAmount, isJsonObject, getFields, getText, type JsonFields } from '../http/json-fields.ts';
+import { ProtocolError } from '../errors/protocol-error.ts';
 
 const DONE = '[DONE]';
 
 /**
- * Reads one completion, chunk by chunk or whole. Text waits until it is taken, so what came together is one piece. A class, because
- * one is made for every call.
+ * Reads one completion, streamed or complete. Text is buffered until it is taken, so one read of the socket yields one delta. A class,
+ * because an instance is created for every call.
  */
 export class CompletionReader {
-  /** Most answers call nothing. */
-  #calls: CallBuilder | undefined;
+  /** Created for the first tool call. */
+  #calls: ToolCallBuilder | undefined;
   #text = '';
   #reasoning = '';
   #finish: string | undefined;
   #usage: CountedUsage = {};
-  /** The upstream said that nothing follows. */
+  /** Whether the provider has ended the stream. */
   done = false;
 
-  /** One chunk of a stream as it was sent, or its end. */
-  chunk(data: string): void {
+  /** Reads one chunk of a stream, or its end marker. */
+  readChunk(data: string): void {
     if (this.done) return;
     if (data === DONE) this.done = true;
     else this.#read(parse(data), 'delta');
   }
 
-  /** A completion that was not streamed. */
-  whole(data: string): void {
+  /** Reads a non-streaming completion. */
+  readCompletion(data: string): void {
     this.#read(parse(data), 'message');
     this.done = true;
   }
 
-  /** What came since it was last asked, reasoning before text. */
-  take(): Piece[] {
-    const pieces: Piece[] = [];
-    if (this.#reasoning !== '') pieces.push({ type: 'reasoning', text: this.#reasoning });
-    if (this.#text !== '') pieces.push({ type: 'text', text: this.#text });
+  /** Takes the buffered deltas, reasoning before text. */
+  takeDeltas(): Delta[] {
+    const deltas: Delta[] = [];
+    if (this.#reasoning !== '') deltas.push({ type: 'reasoning', text: this.#reasoning });
+    if (this.#text !== '') deltas.push({ type: 'text', text: this.#text });
     this.#reasoning = '';
     this.#text = '';
-    return pieces;
+    return deltas;
   }
 
-  /** Characters that wait to be taken. */
-  get waiting(): number {
+  /** Number of buffered characters. */
+  get pendingChars(): number {
     return this.#text.length + this.#reasoning.length;
   }
 
-  ending(): Ending {
-    const calls = this.#calls?.built() ?? [];
+  getEnding(): Ending {
+    const calls = this.#calls?.build() ?? [];
     return this.#finish === undefined ? { calls, usage: this.#usage } : { finish: this.#finish, calls, usage: this.#usage };
   }
 
-  #read(completion: Members, part: 'delta' | 'message'): void {
-    // An error of a stream comes as a chunk of it; that of a whole answer, with a status that says success.
-    if (completion['error'] != null) throw frameError(completion['error']);
-    const counted = completion['usage'] ?? membersOf(completion['x_groq'])['usage'];
+  #read(completion: JsonFields, part: 'delta' | 'message'): void {
+    // Errors are also sent as a stream chunk, or with a success status.
+    if (completion['error'] != null) throw createFrameError(completion['error']);
+    const counted = completion['usage'] ?? getFields(completion['x_groq'])['usage'];
     if (counted != null) this.#usage = readUsage(counted);
     const { choices } = completion;
     const choice: unknown = Array.isArray(choices) ? choices[0] : undefined;
-    if (!isMembers(choice)) return;
-    this.#finish = textOf(choice['finish_reason']) ?? this.#finish;
-    const said = membersOf(choice[part]);
-    this.#reasoning += textOf(said['reasoning_content']) ?? textOf(said['reasoning']) ?? '';
-    const { content, tool_calls: calls } = said;
+    if (!isJsonObject(choice)) return;
+    this.#finish = getText(choice['finish_reason']) ?? this.#finish;
+    const message = getFields(choice[part]);
+    this.#reasoning += getText(message['reasoning_content']) ?? getText(message['reasoning']) ?? '';
+    const { content, tool_calls: calls } = message;
     if (typeof content === 'string') this.#text += content;
     else if (Array.isArray(content)) for (const one of content) this.#readPart(one);
-    if (Array.isArray(calls)) (this.#calls ??= createCallBuilder()).add(calls);
+    if (Array.isArray(calls)) (this.#calls ??= createToolCallBuilder()).add(calls);
   }
 
-  /** Content in parts, where thinking stands beside text. */
+  /** Reads one part of structured content: text or reasoning. */
   #readPart(part: unknown): void {
-    const { type, text: said, thinking } = membersOf(part);
-    if (type === 'text') this.#text += textOf(said) ?? '';
-    else if (Array.isArray(thinking)) this.#reasoning += thinking.map((one) => textOf(membersOf(one)['text']) ?? '').join('');
+    const { type, text: message, thinking } = getFields(part);
+    if (type === 'text') this.#text += getText(message) ?? '';
+    else if (Array.isArray(thinking)) this.#reasoning += thinking.map((one) => getText(getFields(one)['text']) ?? '').join('');
   }
 }
 
-function parse(data: string): Members {
+function parse(data: string): JsonFields {
   let parsed: unknown;
   try {
     parsed = JSON.parse(data);
   } catch {
-    throw new NotTheProtocol('sent what is not JSON');
+    throw new ProtocolError('sent invalid JSON');
   }
-  if (!isMembers(parsed)) throw new NotTheProtocol('sent JSON that is no completion');
+  if (!isJsonObject(parsed)) throw new ProtocolError('sent JSON that is not a completion');
   return parsed;
 }
 
-/** What an upstream counted. The names beside the standard ones are those of upstreams that have words of their own for it. */
-function readUsage(said: unknown): CountedUsage {
-  const usage = membersOf(said);
-  const details = membersOf(usage['prompt_tokens_details']);
+/** Reads token counts, including the non-standard names of known providers. */
+function readUsage(message: unknown): CountedUsage {
+  const usage = getFields(message);
+  const details = getFields(usage['prompt_tokens_details']);
   const counted: CountedUsage = {};
   const put = (name: keyof CountedUsage, value: number | undefined): void => {
     if (value !== undefined) counted[name] = value;
   };
-  put('input', amountOf(usage['prompt_tokens']));
-  put('output', amountOf(usage['completion_tokens']));
-  put('cacheRead', amountOf(details['cached_tokens']) ?? amountOf(usage['prompt_cache_hit_tokens']) ?? amountOf(usage['cached_tokens']));
-  put('cacheWrite', amountOf(details['cache_write_tokens']) ?? amountOf(usage['cache_creation_input_tokens']));
-  put('costUsd', costOf(usage['cost']));
+  put('input', getAmount(usage['prompt_tokens']));
+  put('output', getAmount(usage['completion_tokens']));
+  put('cacheRead', getAmount(details['cached_tokens']) ?? getAmount(usage['prompt_cache_hit_tokens']) ?? getAmount(usage['cached_tokens']));
+  put('cacheWrite', getAmount(details['cache_write_tokens']) ?? getAmount(usage['cache_creation_input_tokens']));
+  put('costUsd', readCost(usage['cost']));
   return counted;
 }
 
-/** USD, as one number or as the sum of several. */
-function costOf(cost: unknown): number | undefined {
-  return amountOf(cost) ?? amountOf(membersOf(cost)['total_cost']);
+/** Reads the cost in USD, given as a number or as an object with a total. */
+function readCost(cost: unknown): number | undefined {
+  return getAmount(cost) ?? getAmount(getFields(cost)['total_cost']);
 }

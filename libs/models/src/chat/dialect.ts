@@ -1,124 +1,130 @@
 import { LRUCache } from 'lru-cache';
 import type { CatalogueEntry } from '../model/model.ts';
-import type { ProviderFamily, ProviderSettings, Ways } from '../providers/provider-settings.ts';
-import { retentionWords, type RetentionWords } from './cache-retention.ts';
+import type { ProviderFamily, ProviderSettings, ModelCompat } from '../providers/provider-settings.ts';
+import { getRetentionValues, type RetentionValues } from './cache-retention.ts';
 import { schemaForXai } from './tool-schema.ts';
 import { createHash } from 'node:crypto';
 
-/** How one model wants to be spoken to over the wire of chat completions. */
+/** The variations of the chat completions API for one model. */
 export interface Dialect {
   family: ProviderFamily;
-  /** The name that the upstream has for the limit of an answer. */
+  /** The field name of the output limit. */
   limitName: 'max_tokens' | 'max_completion_tokens';
-  /** It may be offered tools. */
+  /** Whether the model accepts tools. */
   tools: boolean;
-  toolForm: ToolForm;
-  /** It searches the web by itself, where it is told that it may. */
+  toolFormat: ToolFormat;
+  /** Whether web search is enabled in the request. */
   search: boolean;
-  /** Arguments of its calls come escaped as if they stood in a page. */
-  entities: boolean;
+  /** Whether tool arguments are encoded with HTML entities. */
+  htmlEntities: boolean;
   callId: (callId: string) => string;
-  /** The result of a tool says its name. */
-  namesResults: boolean;
-  /** It says at the end of a stream what it used, when it is asked to. */
+  /** Whether tool results include the tool name. */
+  sendsToolResultName: boolean;
+  /** Whether usage can be requested in streams. */
   usageInStream: boolean;
-  /** It can be told how much to think. */
-  effort: boolean;
-  /** It can be told to keep the completion. */
-  store: boolean;
-  /** How it is told for how long it keeps what it read; absent where it cannot be told. */
-  retentions: RetentionWords | undefined;
-  /** It keeps what stands in front of marks, and nothing by itself. */
+  /** Whether the reasoning effort can be set. */
+  supportsEffort: boolean;
+  /** Whether completions can be stored. */
+  supportsStore: boolean;
+  /** Values of the cache retention field; undefined if unsupported. */
+  retentionValues: RetentionValues | undefined;
+  /** Whether prompt caching needs explicit marks. */
   cacheMarks: boolean;
 }
 
-export interface ToolForm {
+export interface ToolFormat {
   schema: (schema: Record<string, unknown>) => Record<string, unknown>;
-  saysStrict: boolean;
+  sendsStrict: boolean;
 }
 
-type Family = Pick<ProviderSettings, 'family' | 'catalogue' | 'toolCallIds' | 'ways'>;
-/** Of one model: what is published or said of it. */
-interface Known {
+type DialectSettings = Pick<ProviderSettings, 'family' | 'catalogue' | 'toolCallIds' | 'modelCompat'>;
+/** Published and configured facts about one model. */
+interface ModelFacts {
   entry: Pick<CatalogueEntry, 'reasoning'> | undefined;
-  ways: Ways;
+  ways: ModelCompat;
 }
 
 /** Callers choose model ids, so the cache is bounded. */
 const MAX_DIALECTS = 1_000;
 
-/** The dialect of each model of a provider. */
-export function createDialects(settings: Family, host: string): (modelId: string) => Dialect {
-  const known = new Map(settings.catalogue.map((entry) => [entry.modelId, { entry, ways: settings.ways.get(entry.modelId) ?? {} }]));
+/** Creates a cached lookup of the dialects of a provider's models. */
+export function createDialects(settings: DialectSettings, host: string): (modelId: string) => Dialect {
+  const facts = new Map(settings.catalogue.map((entry) => [entry.modelId, { entry, ways: settings.modelCompat.get(entry.modelId) ?? {} }]));
   const cache = new LRUCache<string, Dialect>({ max: MAX_DIALECTS });
   return (modelId) => {
     const cached = cache.get(modelId);
     if (cached !== undefined) return cached;
-    const dialect = dialectOf(settings, { host, modelId, ...(known.get(modelId) ?? { entry: undefined, ways: {} }) });
+    const dialect = dialectOf(settings, { host, modelId, ...(facts.get(modelId) ?? { entry: undefined, ways: {} }) });
     cache.set(modelId, dialect);
     return dialect;
   };
 }
 
-function dialectOf(settings: Family, { host, modelId, entry, ways: { compat = {}, sdkCompat = {} } }: Known & Place): Dialect {
+function dialectOf(
+  settings: DialectSettings,
+  { host, modelId, entry, ways: { compat = {}, sdkCompat = {} } }: ModelFacts & ModelLocation,
+): Dialect {
   const { family } = settings;
   const ownHost = host === 'api.openai.com';
   return {
     family,
-    limitName: limitNameOf(sdkCompat['maxTokensField'], ownHost),
+    limitName: selectLimitName(sdkCompat['maxTokensField'], ownHost),
     tools: compat.supportsTools !== false,
-    toolForm: toolFormOf(compat.toolSchemaProfile === 'xai', said(sdkCompat['supportsStrictMode'], true)),
+    toolFormat: selectToolForm(compat.toolSchemaProfile === 'xai', readFlag(sdkCompat['supportsStrictMode'], true)),
     search: compat.nativeWebSearchTool === true,
-    entities: compat.toolCallArgumentsEncoding === 'html-entities',
-    callId: wantsStrictIds(settings.toolCallIds, modelId) ? strictCallId : asItIs,
-    namesResults: said(sdkCompat['requiresToolResultName'], false),
-    usageInStream: said(sdkCompat['supportsUsageInStreaming'], true),
-    effort: said(sdkCompat['supportsReasoningEffort'], entry?.reasoning === true && family !== 'anthropic'),
-    store: said(sdkCompat['supportsStore'], family === 'openai'),
-    retentions: retentionWords(modelId, ownHost, sdkCompat['supportsLongCacheRetention']),
+    htmlEntities: compat.toolCallArgumentsEncoding === 'html-entities',
+    callId: needsStrictIds(settings.toolCallIds, modelId) ? strictCallId : identity,
+    sendsToolResultName: readFlag(sdkCompat['requiresToolResultName'], false),
+    usageInStream: readFlag(sdkCompat['supportsUsageInStreaming'], true),
+    supportsEffort: readFlag(sdkCompat['supportsReasoningEffort'], entry?.reasoning === true && family !== 'anthropic'),
+    supportsStore: readFlag(sdkCompat['supportsStore'], family === 'openai'),
+    retentionValues: getRetentionValues(modelId, ownHost, sdkCompat['supportsLongCacheRetention']),
     cacheMarks: sdkCompat['cacheControlFormat'] === 'anthropic' || (host === 'openrouter.ai' && modelId.startsWith('anthropic/')),
   };
 }
 
-interface Place {
+interface ModelLocation {
   host: string;
   modelId: string;
 }
 
-function said(value: unknown, usual: boolean): boolean {
-  return typeof value === 'boolean' ? value : usual;
+function readFlag(value: unknown, defaultValue: boolean): boolean {
+  return typeof value === 'boolean' ? value : defaultValue;
 }
 
-// The current models of OpenAI itself refuse `max_tokens`; everybody else's servers know nothing but that.
-function limitNameOf(chosen: unknown, ownHost: boolean): Dialect['limitName'] {
+// Current OpenAI models reject `max_tokens`. Other servers only support `max_tokens`.
+function selectLimitName(chosen: unknown, ownHost: boolean): Dialect['limitName'] {
   if (chosen === 'max_tokens' || chosen === 'max_completion_tokens') return chosen;
   return ownHost ? 'max_completion_tokens' : 'max_tokens';
 }
 
-function wantsStrictIds({ transcriptToolCallIdMode, transcriptToolCallIdModelHints }: Family['toolCallIds'], modelId: string): boolean {
+function needsStrictIds(
+  { transcriptToolCallIdMode, transcriptToolCallIdModelHints }: DialectSettings['toolCallIds'],
+  modelId: string,
+): boolean {
   const name = modelId.toLowerCase();
   return transcriptToolCallIdMode === 'strict9' || transcriptToolCallIdModelHints.some((hint) => name.includes(hint.toLowerCase()));
 }
 
-function asItIs<T>(value: T): T {
+function identity<T>(value: T): T {
   return value;
 }
 
-/** One object for each form there is, because lists of tools are remembered by it. */
-const FORMS = [asItIs<Record<string, unknown>>, schemaForXai].map((schema) =>
-  [false, true].map((saysStrict): ToolForm => ({ schema, saysStrict })),
+/** One object per format, because rendered tools are cached by it. */
+const FORMS = [identity<Record<string, unknown>>, schemaForXai].map((schema) =>
+  [false, true].map((saysStrict): ToolFormat => ({ schema, sendsStrict: saysStrict })),
 );
 
-function toolFormOf(xai: boolean, saysStrict: boolean): ToolForm {
-  return FORMS[Number(xai)]?.[Number(saysStrict)] as ToolForm;
+function selectToolForm(xai: boolean, saysStrict: boolean): ToolFormat {
+  return FORMS[Number(xai)]?.[Number(saysStrict)] as ToolFormat;
 }
 
 const STRICT = /^[A-Za-z0-9]{9}$/;
 const DIGITS = /[^A-Za-z0-9]/g;
 
 /**
- * The id of a call for upstreams that take nine letters and digits, and nothing else. The same id becomes the same one each time, so
- * that a result still names its call.
+ * Converts a call id for providers that require nine letters and digits. The conversion is deterministic, so that results match their
+ * calls.
  */
 function strictCallId(callId: string): string {
   if (STRICT.test(callId)) return callId;

@@ -1,36 +1,36 @@
 import type { Dispatcher } from 'undici';
-import type { Ending, Piece } from '../model/adapter.ts';
+import type { Ending, Delta } from '../model/adapter.ts';
 import { streamCut } from '../errors/provider-errors.ts';
 import { UpstreamError } from '../errors/upstream-error.ts';
 import type { Body } from '../http/error-body.ts';
 import { createBody } from './response-body.ts';
 import { CompletionReader } from './completion-reader.ts';
-import { NotTheProtocol } from '../errors/protocol-error.ts';
+import { ProtocolError } from '../errors/protocol-error.ts';
 
-const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
-/** Characters nobody took yet; beyond, the socket is not read until somebody does. */
-const MAX_WAITING = 256 * 1024;
-/** How long an answer that is complete may take to end its response, so that its connection can be used again. */
-const LINGER_MS = 1_000;
+const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
+/** Maximum buffered characters. Above it the socket is paused until the reader catches up. */
+const MAX_BUFFERED_CHARS = 256 * 1024;
+/** Time for a complete response to close, so that its connection can be reused. */
+const CLOSE_TIMEOUT_MS = 1_000;
 
 type Controller = Dispatcher.DispatchController;
 type Headers = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2];
 
 export interface ExchangeOptions {
   provider: string;
-  /** Whether the answer was asked for in one piece. */
-  whole: boolean;
+  /** Whether a non-streaming response was requested. */
+  nonStreaming: boolean;
   onAlive: () => void;
-  /** Its connection is free again. Called once. */
+  /** Called once when the connection is free. */
   onClosed: () => void;
 }
 
-/** One request and what comes back. A class, because one is made for every call. */
+/** One request and its response. A class, because an instance is created for every call. */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #options: ExchangeOptions;
   readonly #completion = new CompletionReader();
   #controller: Controller | undefined;
-  /** How the response is read; there is none before its head. */
+  /** The reader of the body; undefined before the response head. */
   #body: Body | undefined;
   #bytes = 0;
   #failure: { error: unknown } | undefined;
@@ -43,49 +43,49 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#options = options;
   }
 
-  /** Whether the answer has begun, well or not. */
-  get answered(): boolean {
+  /** Whether the response head was received. */
+  get hasHead(): boolean {
     return this.#body !== undefined;
   }
 
-  /** Whether there is nothing more to wait for. */
-  get over(): boolean {
+  /** Whether no more data will arrive. */
+  get isOver(): boolean {
     return this.#closed || this.#completion.done || this.#failure !== undefined;
   }
 
-  /** What came since it was last asked. */
-  take(): Piece[] {
-    const pieces = this.#completion.take();
+  /** Takes the buffered deltas and resumes a paused socket. */
+  take(): Delta[] {
+    const pieces = this.#completion.takeDeltas();
     if (this.#controller?.paused === true) this.#controller.resume();
     return pieces;
   }
 
-  /** Resolves when there is something to take, or nothing more to wait for. */
-  more(): Promise<void> {
+  /** Resolves when deltas are buffered or the exchange is over. */
+  waitForData(): Promise<void> {
     return new Promise((resolve) => {
-      if (this.over || this.#completion.waiting > 0) resolve();
+      if (this.isOver || this.#completion.pendingChars > 0) resolve();
       else this.#wake = resolve;
     });
   }
 
-  /** How it ended; throws what it failed with. */
-  ending(): Ending {
+  /** Returns the ending. Throws if the exchange failed. */
+  getEnding(): Ending {
     if (this.#failure !== undefined) throw this.#failure.error;
-    return this.#completion.ending();
+    return this.#completion.getEnding();
   }
 
-  /** Ends it with an error. The first one counts. */
+  /** Fails the exchange. The first error is kept. */
   fail(error: unknown): void {
     this.#failure ??= { error };
     this.#abort();
     this.#tell();
   }
 
-  /** Nobody reads any more. What is complete may end by itself; anything else is broken off. */
-  leave(): void {
+  /** Releases the exchange. A complete response may close by itself; others are aborted. */
+  release(): void {
     if (this.#closed || this.#left) return;
     this.#left = true;
-    if (this.#completion.done && this.#failure === undefined) this.#linger = setTimeout(() => this.#abort(), LINGER_MS).unref();
+    if (this.#completion.done && this.#failure === undefined) this.#linger = setTimeout(() => this.#abort(), CLOSE_TIMEOUT_MS).unref();
     else this.#abort();
   }
 
@@ -98,7 +98,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (status < 200) return;
     this.#options.onAlive();
     this.#guarded(() => {
-      this.#body = createBody({ status, statusText, headers, whole: this.#options.whole, completion: this.#completion });
+      this.#body = createBody({ status, statusText, headers, nonStreaming: this.#options.nonStreaming, completion: this.#completion });
     });
   }
 
@@ -107,11 +107,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#options.onAlive();
     this.#bytes += bytes.length;
     this.#guarded(() => {
-      if (this.#bytes > MAX_ANSWER_BYTES) throw new NotTheProtocol(`sent more than ${MAX_ANSWER_BYTES} bytes`);
+      if (this.#bytes > MAX_RESPONSE_BYTES) throw new ProtocolError(`sent more than ${MAX_RESPONSE_BYTES} bytes`);
       this.#body?.push(bytes);
     });
-    if (this.#completion.waiting > MAX_WAITING) controller.pause();
-    if (this.over || this.#completion.waiting > 0) this.#tell();
+    if (this.#completion.pendingChars > MAX_BUFFERED_CHARS) controller.pause();
+    if (this.isOver || this.#completion.pendingChars > 0) this.#tell();
   }
 
   onResponseEnd(): void {
@@ -120,8 +120,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_: Controller, error: Error): void {
-    // A refusal is one however much of it came; a completion that broke off is none.
-    if (this.#body?.refusal === true && !this.#left) this.#guarded(() => this.#body?.end());
+    // An incomplete error body is sufficient; an incomplete completion is a failure.
+    if (this.#body?.isError === true && !this.#left) this.#guarded(() => this.#body?.end());
     this.#failure ??= {
       error: this.#body === undefined ? new UpstreamError(error.message, { cause: error }) : streamCut(this.#options.provider),
     };

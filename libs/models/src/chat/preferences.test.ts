@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { sections } from '@switchyard/contracts';
 import { startUpstream } from '@switchyard/testkit';
-import type { ModelRequest, Wishes } from '../index.ts';
+import type { ModelRequest, ModelPreferences } from '../index.ts';
 import { against, request, run } from '../models.fixture.ts';
 import { providerSettings } from '../providers/provider-settings.ts';
 import { createDialects } from './dialect.ts';
-import { requestBody } from './request-body.ts';
+import { buildRequestBody } from './request-body.ts';
 
 const OPENAI = 'api.openai.com';
 
@@ -23,16 +23,18 @@ function told({ entry = {}, host = '127.0.0.1', asked = {} }: Told): Record<stri
   });
   const settings = providerSettings({ entries }, { env: {}, hosts: [] }).get('local') ?? assert.fail();
   const full = request(asked);
-  return JSON.parse(String(requestBody({ request: full, whole: false }, createDialects(settings, host)(full.model.modelId)))) as Record<
-    string,
-    unknown
-  >;
+  return JSON.parse(
+    String(buildRequestBody({ request: full, nonStreaming: false }, createDialects(settings, host)(full.model.modelId))),
+  ) as Record<string, unknown>;
 }
 
-const wishing = (wishes: Wishes, modelId = 'small'): Partial<ModelRequest> => ({ wishes, model: { provider: 'local', modelId } });
+const wishing = (preferences: ModelPreferences, modelId = 'small'): Partial<ModelRequest> => ({
+  preferences: preferences,
+  model: { provider: 'local', modelId },
+});
 const model = (rest: object) => ({ models: [{ id: 'small', ...rest }] });
 
-describe('what an agent wishes', () => {
+describe('what an agent preferences', () => {
   test('a model that reasons is told how much, and others are not', () => {
     for (const [thinkingLevel, effort] of [
       ['high', 'high'],
@@ -64,8 +66,8 @@ describe('what an agent wishes', () => {
   });
 
   test('how long is kept what was read: as the agent says, for one model otherwise, and only where the model knows', () => {
-    const kept = (wishes: Wishes, modelId = 'gpt-5') =>
-      told({ entry: { type: 'openai' }, host: OPENAI, asked: wishing(wishes, modelId) })['prompt_cache_retention'];
+    const kept = (preferences: ModelPreferences, modelId = 'gpt-5') =>
+      told({ entry: { type: 'openai' }, host: OPENAI, asked: wishing(preferences, modelId) })['prompt_cache_retention'];
     assert.deepEqual(
       [kept({ cacheRetention: 'long' }), kept({ cacheRetention: 'short' }), kept({ cacheRetention: 'none' })],
       ['24h', 'in_memory', undefined],
@@ -119,8 +121,8 @@ describe('marks up to which an upstream keeps what it read', () => {
     { role: 'assistant', text: 'four' },
     { role: 'user', text: 'five' },
   ];
-  function marks(wishes: Wishes, messages = talk): unknown[] {
-    const body = told({ entry, asked: { system: 'be kind', messages, wishes } });
+  function marks(preferences: ModelPreferences, messages = talk): unknown[] {
+    const body = told({ entry, asked: { system: 'be kind', messages, preferences: preferences } });
     return (body['messages'] as { content: unknown }[]).flatMap(({ content }) =>
       Array.isArray(content) ? content.map(({ text, cache_control: mark }: { text: string; cache_control: object }) => [text, mark]) : [],
     );
@@ -163,7 +165,7 @@ describe('marks up to which an upstream keeps what it read', () => {
   });
 
   test('who knows no marks gets none', () => {
-    const body = told({ entry: model({}), asked: { system: 'be kind', wishes: { cacheRetention: 'long' } } });
+    const body = told({ entry: model({}), asked: { system: 'be kind', preferences: { cacheRetention: 'long' } } });
     assert.ok(!JSON.stringify(body).includes('cache_control'));
   });
 });

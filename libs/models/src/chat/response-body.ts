@@ -1,58 +1,58 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { CompletionReader } from './completion-reader.ts';
-import { createEventReader } from './sse-parser.ts';
-import { errorBody, type Body } from '../http/error-body.ts';
-import { NotTheProtocol } from '../errors/protocol-error.ts';
+import { createSseParser } from './sse-parser.ts';
+import { createErrorBody, type Body } from '../http/error-body.ts';
+import { ProtocolError } from '../errors/protocol-error.ts';
 
 const MAX_EVENT_BYTES = 4 * 1024 * 1024;
 const MAX_WORD = 100;
 
-export interface Head {
+export interface ResponseHead {
   status: number;
   statusText: string;
   headers: IncomingHttpHeaders;
-  /** Whether the answer was asked for in one piece. */
-  whole: boolean;
+  /** Whether a non-streaming response was requested. */
+  nonStreaming: boolean;
   completion: CompletionReader;
 }
 
-/** An upstream says by its content type whether it streams; some do so unasked. Throws for what is neither way. */
-export function createBody(head: Head): Body {
-  const { status, headers, whole, completion } = head;
-  if (status >= 300) return errorBody(head);
+/** Selects a reader by status and content type. Some providers stream without being asked. Throws for other content types. */
+export function createBody(head: ResponseHead): Body {
+  const { status, headers, nonStreaming, completion } = head;
+  if (status >= 300) return createErrorBody(head);
   const { 'content-encoding': encoding = 'identity', 'content-type': type = '' } = headers;
-  if (encoding !== 'identity') throw new NotTheProtocol(`answered in ${word(encoding)}, which was not asked for`);
-  if (whole && !/^text\/(event-stream|html)\b/i.test(type)) return wholeBody(completion);
+  if (encoding !== 'identity') throw new ProtocolError(`responded with the unrequested encoding ${shorten(encoding)}`);
+  if (nonStreaming && !/^text\/(event-stream|html)\b/i.test(type)) return createJsonBody(completion);
   if (/^(application\/json|text\/html)\b/i.test(type)) {
-    throw new NotTheProtocol(`${whole ? 'answers with no completion' : 'does not stream'}: it answered ${word(type)}`);
+    throw new ProtocolError(`${nonStreaming ? 'sent no completion' : 'does not stream'}: the content type is ${shorten(type)}`);
   }
-  return eventsBody(completion);
+  return createStreamBody(completion);
 }
 
-function eventsBody(completion: CompletionReader): Body {
-  const events = createEventReader(MAX_EVENT_BYTES, (data) => completion.chunk(data));
+function createStreamBody(completion: CompletionReader): Body {
+  const events = createSseParser(MAX_EVENT_BYTES, (data) => completion.readChunk(data));
   return {
-    refusal: false,
+    isError: false,
     push(bytes) {
       try {
         events.push(bytes);
       } catch (error) {
-        throw error instanceof RangeError ? new NotTheProtocol(`sent ${error.message}`) : error;
+        throw error instanceof RangeError ? new ProtocolError(`sent ${error.message}`) : error;
       }
     },
     end: () => events.end(),
   };
 }
 
-function wholeBody(completion: CompletionReader): Body {
+function createJsonBody(completion: CompletionReader): Body {
   const parts: Buffer[] = [];
   return {
-    refusal: false,
+    isError: false,
     push: (bytes) => void parts.push(bytes),
-    end: () => completion.whole(Buffer.concat(parts).toString('utf8')),
+    end: () => completion.readCompletion(Buffer.concat(parts).toString('utf8')),
   };
 }
 
-function word(text: string): string {
+function shorten(text: string): string {
   return text.slice(0, MAX_WORD);
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createEventReader } from './sse-parser.ts';
+import { createSseParser } from './sse-parser.ts';
 
 const LINES = [
   ': a comment',
@@ -22,7 +22,7 @@ const DATA = ['één\ntwo', '{"🌊":1}', '', ' kept space'];
 
 function readAll(parts: readonly Buffer[], max = 1_000): string[] {
   const events: string[] = [];
-  const reader = createEventReader(max, (data) => events.push(data));
+  const reader = createSseParser(max, (data) => events.push(data));
   for (const part of parts) reader.push(part);
   reader.end();
   return events;

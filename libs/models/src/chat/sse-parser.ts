@@ -2,36 +2,36 @@ const BYTE_ORDER_MARK = 0xfeff;
 const [LINE_FEED, CARRIAGE_RETURN, COLON, SPACE] = [0x0a, 0x0d, 0x3a, 0x20] as const;
 const DATA = 'data';
 
-/** Cuts a stream of server-sent events into the data of its events, wherever the reads of the socket cut it. */
-export interface EventReader {
+/** Parses server-sent events from chunks of any size. */
+export interface SseParser {
   push(bytes: Buffer): void;
-  /** Nothing follows: what lacks only its empty line counts. */
+  /** Ends the stream. A last event without its empty line is dispatched. */
   end(): void;
 }
 
-/** `onData` gets the data of each event. Throws a RangeError when one event is larger than `maxBytes`. */
-export function createEventReader(maxBytes: number, onData: (data: string) => void): EventReader {
-  /** The beginning of a line. Lines end at bytes that are in no character, so none is decoded before it is whole. */
+/** Creates a parser that passes the data of each event to `onData`. Throws a RangeError for an event larger than `maxBytes`. */
+export function createSseParser(maxBytes: number, onData: (data: string) => void): SseParser {
+  /** The bytes of an incomplete line. Line ends never occur inside a UTF-8 character, so complete lines can be decoded. */
   let rest: Buffer[] = [];
   let restBytes = 0;
   let data: string | undefined;
-  let begun = false;
+  let started = false;
   let afterReturn = false;
 
   function push(read: Buffer): void {
-    // The second half of a line end whose first half ended a line already.
+    // The line feed after a carriage return that already ended a line.
     const bytes = afterReturn && read[0] === LINE_FEED ? read.subarray(1) : read;
     afterReturn = read.at(-1) === CARRIAGE_RETURN;
     const end = Math.max(bytes.lastIndexOf(LINE_FEED), bytes.lastIndexOf(CARRIAGE_RETURN)) + 1;
     if (end > 0) readLines(decode(bytes.subarray(0, end)));
-    keep(bytes.subarray(end));
+    bufferRest(bytes.subarray(end));
   }
 
-  function keep(bytes: Buffer): void {
+  function bufferRest(bytes: Buffer): void {
     if (bytes.length === 0) return;
     rest.push(bytes);
     restBytes += bytes.length;
-    check(restBytes + (data?.length ?? 0));
+    checkSize(restBytes + (data?.length ?? 0));
   }
 
   function decode(bytes: Buffer): string {
@@ -39,8 +39,8 @@ export function createEventReader(maxBytes: number, onData: (data: string) => vo
     rest = [];
     restBytes = 0;
     const text = whole.toString('utf8');
-    if (begun) return text;
-    begun = true;
+    if (started) return text;
+    started = true;
     return text.charCodeAt(0) === BYTE_ORDER_MARK ? text.slice(1) : text;
   }
 
@@ -51,13 +51,13 @@ export function createEventReader(maxBytes: number, onData: (data: string) => vo
 
   function readLine(lines: string, from: number, end: number): void {
     if (from === end) return dispatch();
-    // Comments and fields other than the data say nothing here.
+    // Comments and other fields are ignored.
     if (!lines.startsWith(DATA, from)) return;
     const colon = from + DATA.length;
     if (colon < end && lines.charCodeAt(colon) !== COLON) return;
     const value = lines.slice(lines.charCodeAt(colon + 1) === SPACE ? colon + 2 : colon + 1, end);
     data = data === undefined ? value : `${data}\n${value}`;
-    check(data.length);
+    checkSize(data.length);
   }
 
   function dispatch(): void {
@@ -67,8 +67,8 @@ export function createEventReader(maxBytes: number, onData: (data: string) => vo
     onData(whole);
   }
 
-  function check(bytes: number): void {
-    if (bytes > maxBytes) throw new RangeError(`an event of more than ${maxBytes} bytes`);
+  function checkSize(bytes: number): void {
+    if (bytes > maxBytes) throw new RangeError(`an event larger than ${maxBytes} bytes`);
   }
 
   return {

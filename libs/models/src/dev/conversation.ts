@@ -1,34 +1,34 @@
 import type { ModelMessage, ModelRequest } from '../model/model.ts';
 
-/** What a development model reads of a conversation. */
+/** The parts of a conversation that development models use. */
 export interface Conversation {
-  /** The last thing the user said. */
+  /** The last user message. */
   message: string;
-  /** What tools answered since then, in order. */
+  /** Tool results since the last user message, in order. */
   results: { name: string; text: string; failed: boolean }[];
-  /** Tool calls of the whole conversation, so that ids do not repeat. */
+  /** Number of tool calls in the conversation, for unique ids. */
   calls: number;
   inputTokens: number;
-  /** Names of the tools on offer. */
+  /** Names of the available tools. */
   tools: string[];
   /** The tool that must be called next. */
-  wanted?: string;
+  requiredTool?: string;
 }
 
-/** A token of a development model is a word with the white space that follows it. */
-export function tokensOf(text: string): string[] {
+/** Splits text into tokens: words with the white space around them. */
+export function splitTokens(text: string): string[] {
   return text.match(/\s*\S+\s*/g) ?? [];
 }
 
-/** How many there are: of plain ASCII counted without making them, since a conversation is read in each of its turns. */
+/** Counts tokens. ASCII text is counted without splitting, because the whole conversation is counted in each turn. */
 export function countTokens(text: string): number {
-  let [tokens, within] = [0, false];
+  let [tokens, insideWord] = [0, false];
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
-    if (code > LAST_ASCII) return tokensOf(text).length;
+    if (code > LAST_ASCII) return splitTokens(text).length;
     const isSpace = code === SPACE || (code >= TAB && code <= CARRIAGE_RETURN);
-    if (!isSpace && !within) tokens += 1;
-    within = !isSpace;
+    if (!isSpace && !insideWord) tokens += 1;
+    insideWord = !isSpace;
   }
   return tokens;
 }
@@ -36,31 +36,31 @@ export function countTokens(text: string): number {
 const [TAB, CARRIAGE_RETURN, SPACE, LAST_ASCII] = [9, 13, 32, 127];
 
 export function readConversation({ system = '', messages, tools = [], toolChoice }: ModelRequest): Conversation {
-  const offered = toolChoice === 'none' ? [] : tools.map(({ name }) => name);
-  const wanted = toolChoice === 'required' ? offered[0] : typeof toolChoice === 'object' ? toolChoice.name : undefined;
-  const asked = messages.findLastIndex(({ role }) => role === 'user');
+  const toolNames = toolChoice === 'none' ? [] : tools.map(({ name }) => name);
+  const requiredTool = toolChoice === 'required' ? toolNames[0] : typeof toolChoice === 'object' ? toolChoice.name : undefined;
+  const lastUserMessage = messages.findLastIndex(({ role }) => role === 'user');
   return {
-    message: messages[asked] === undefined ? '' : textOf(messages[asked]),
-    results: messages.slice(asked + 1).flatMap(resultOf),
-    calls: messages.reduce((sum, message) => sum + callsOf(message), 0),
-    inputTokens: messages.reduce((sum, message) => sum + countTokens(textOf(message)), countTokens(system)),
-    tools: offered,
-    ...(wanted === undefined ? {} : { wanted }),
+    message: messages[lastUserMessage] === undefined ? '' : getText(messages[lastUserMessage]),
+    results: messages.slice(lastUserMessage + 1).flatMap(getResults),
+    calls: messages.reduce((sum, message) => sum + countCalls(message), 0),
+    inputTokens: messages.reduce((sum, message) => sum + countTokens(getText(message)), countTokens(system)),
+    tools: toolNames,
+    ...(requiredTool === undefined ? {} : { requiredTool }),
   };
 }
 
-function textOf(message: ModelMessage): string {
-  return message.role === 'tool' ? shown(message.result) : message.text;
+function getText(message: ModelMessage): string {
+  return message.role === 'tool' ? renderResult(message.result) : message.text;
 }
 
-function callsOf(message: ModelMessage): number {
+function countCalls(message: ModelMessage): number {
   return message.role === 'assistant' ? (message.toolCalls?.length ?? 0) : 0;
 }
 
-function resultOf(message: ModelMessage): Conversation['results'] {
-  return message.role === 'tool' ? [{ name: message.name, text: shown(message.result), failed: message.failed }] : [];
+function getResults(message: ModelMessage): Conversation['results'] {
+  return message.role === 'tool' ? [{ name: message.name, text: renderResult(message.result), failed: message.failed }] : [];
 }
 
-function shown(result: unknown): string {
+function renderResult(result: unknown): string {
   return typeof result === 'string' ? result : (JSON.stringify(result) ?? 'null');
 }

@@ -134,7 +134,7 @@ test('a development model ends where it is told to, wherever that stands in its 
 
 test('a development model keeps to no format, and says so rather than break it', async () => {
   for (const modelId of ['echo', 'scripted', 'tools']) {
-    const message = 'The development models answer in plain text and keep to no format.';
+    const message = 'The development models support plain text only.';
     await assert.rejects(collect(devModels().stream(request(modelId, '[]', { format: {} }))), { code: 'INVALID_ARGUMENT', message });
   }
 });

@@ -8,7 +8,7 @@ import { tools } from './tools.ts';
 export const DEV_PROVIDER = 'dev';
 export const DEV_MODELS = ['echo', 'scripted', 'tools', 'slow', 'flaky'] as const;
 
-/** The models that answer when no provider is configured. They need no key, cost nothing, and say what they are. */
+/** Creates the development models, which are available without a provider. They need no key, cost nothing and identify themselves. */
 export function createDevProvider(): (modelId: string) => Adapter | undefined {
   const behaviours: Record<(typeof DEV_MODELS)[number], Behaviour> = { echo, scripted, tools, slow, flaky: createFlaky() };
   const models = new Map(Object.entries(behaviours).map(([id, behave]) => [id, createDevModel(behave)]));
@@ -19,7 +19,7 @@ export const devCatalogue: readonly CatalogueEntry[] = DEV_MODELS.map((modelId) 
   provider: DEV_PROVIDER,
   modelId,
   displayName: `dev/${modelId} (development model)`,
-  // They take as much as anybody sends.
+  // Development models have no input limit.
   contextWindow: 1_048_576,
   maxTokens: 32_000,
   baseUrl: '',

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MAX, ServiceError, describeIssues, validate } from '@switchyard/contracts';
 import { z } from 'zod';
-import { say, type Behaviour } from './dev-model.ts';
+import { createTokens, type Behaviour } from './dev-model.ts';
 import { networkError, statusError } from './simulated-errors.ts';
 
 const MAX_ENTRIES = 1_000;
 const MAX_WAIT_MS = 600_000;
 
-const Failing = z.strictObject({
+const ScriptedError = z.strictObject({
   status: z.int().min(400).max(599).optional(),
   code: z.string().min(1).max(64).optional(),
   message: z.string().max(1_000).default('scripted failure'),
@@ -17,30 +17,30 @@ const Entry = z.union([
   z.strictObject({ text: z.string().max(MAX.text) }),
   z.strictObject({ tool: z.strictObject({ name: z.string().min(1).max(MAX.name), input: z.unknown().optional() }) }),
   z.strictObject({ wait: z.number().min(0).max(MAX_WAIT_MS) }),
-  z.strictObject({ error: Failing }),
+  z.strictObject({ error: ScriptedError }),
 ]);
 type Entry = z.output<typeof Entry>;
 const Script = z.array(Entry).max(MAX_ENTRIES);
 
-/** Plays the JSON script in the message. Neighbouring tools are called in one step; the next step goes on after them. */
+/** Plays the JSON script in the message. Adjacent tools are called in one step; the next step continues after them. */
 export const scripted: Behaviour = async function* ({ message, results }, { signal }) {
   let called = false;
-  for (const entry of afterTools(parseScript(message), results.length)) {
+  for (const entry of skipAnsweredTools(parseScript(message), results.length)) {
     if (called && !('tool' in entry)) return;
-    if ('text' in entry) yield* say(entry.text);
+    if ('text' in entry) yield* createTokens(entry.text);
     if ('wait' in entry) await sleep(entry.wait, undefined, { signal });
     if ('error' in entry) throw toError(entry.error);
     if ('tool' in entry) {
       called = true;
       const { name, input } = entry.tool;
-      // Text is passed on as it is, so that a script can give arguments that are not JSON.
+      // Text is passed unchanged, so that a script can send invalid arguments.
       yield { call: { name, input: typeof input === 'string' ? input : JSON.stringify(input ?? {}) } };
     }
   }
 };
 
-/** Where the step after `answered` tool calls begins. */
-function afterTools(script: Entry[], answered: number): Entry[] {
+/** Returns the script after the answered tool calls. */
+function skipAnsweredTools(script: Entry[], answered: number): Entry[] {
   let at = 0;
   for (let left = answered; left > 0 && at < script.length; at += 1) {
     if ('tool' in (script[at] ?? {})) left -= 1;
@@ -48,7 +48,7 @@ function afterTools(script: Entry[], answered: number): Entry[] {
   return script.slice(at);
 }
 
-function toError({ status, code, message }: z.output<typeof Failing>): Error {
+function toError({ status, code, message }: z.output<typeof ScriptedError>): Error {
   return status === undefined ? networkError(code ?? 'ECONNRESET', message) : statusError(status, message);
 }
 
@@ -56,18 +56,18 @@ function parseScript(message: string): Entry[] {
   const parsed = validate(Script, readJson(message));
   if (parsed.success) return parsed.data;
   const issues = describeIssues(parsed.error);
-  throw malformed(issues.map((issue) => issue.message).join('; '));
+  throw badScriptError(issues.map((issue) => issue.message).join('; '));
 }
 
 function readJson(message: string): unknown {
   try {
     return JSON.parse(message);
   } catch {
-    throw malformed('the message is not JSON');
+    throw badScriptError('the message is not JSON');
   }
 }
 
-function malformed(why: string): ServiceError {
+function badScriptError(why: string): ServiceError {
   const form = '[{"text":"…"} | {"tool":{"name":"…","input":{}}} | {"wait":100} | {"error":{"status":503}}, …]';
   return new ServiceError('INVALID_ARGUMENT', `dev/scripted, the development model, plays a JSON array like ${form}: ${why}`, {
     details: { reason: 'BAD_SCRIPT' },

@@ -1,8 +1,8 @@
-/** Lets text through up to where a stop text begins. What might be the beginning of one is held back until that is known. */
+/** Passes text up to a stop sequence. Text that may start a stop sequence is held back. */
 export interface Stopper {
-  /** What may be said of the text so far. */
+  /** Adds text and returns the part that can be sent. */
   add(text: string): string;
-  /** What was held back, once nothing follows. */
+  /** Returns the held text at the end. */
   rest(): string;
   readonly stopped: boolean;
 }
@@ -24,9 +24,9 @@ export function createStopper(stops: readonly string[]): Stopper {
       const found = stops.map((stop) => held.indexOf(stop)).filter((at) => at !== -1);
       stopped = found.length > 0;
       if (!stopped) return release(Math.max(0, held.length - longest + 1));
-      const said = release(Math.min(...found));
+      const released = release(Math.min(...found));
       held = '';
-      return said;
+      return released;
     },
     rest: () => release(held.length),
     get stopped() {

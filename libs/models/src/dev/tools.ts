@@ -1,35 +1,36 @@
-import { say, type Behaviour } from './dev-model.ts';
+import { createTokens, type Behaviour } from './dev-model.ts';
 
 const WHO = 'I am dev/tools, the development model.';
 
-/** Calls the tool the message names with the JSON object after the name, then answers with its result. */
-export const tools: Behaviour = async function* ({ message, results, tools, wanted }) {
-  if (results.length > 0 && wanted === undefined) {
-    const told = results.map(({ name, text, failed }) => `${name} ${failed ? 'failed' : 'answered'}: ${text}`);
-    yield* say(`${WHO} ${told.join(' ')}`);
+/** Calls the tool named in the message with the JSON object after the name, then responds with its result. */
+export const tools: Behaviour = async function* ({ message, results, tools, requiredTool }) {
+  if (results.length > 0 && requiredTool === undefined) {
+    const outcomes = results.map(({ name, text, failed }) => `${name} ${failed ? 'failed' : 'answered'}: ${text}`);
+    yield* createTokens(`${WHO} ${outcomes.join(' ')}`);
     return;
   }
-  const call = wanted === undefined ? callIn(message, tools) : (callIn(message, [wanted]) ?? { name: wanted, input: '{}' });
+  const call =
+    requiredTool === undefined ? findCall(message, tools) : (findCall(message, [requiredTool]) ?? { name: requiredTool, input: '{}' });
   if (call !== undefined) {
     yield { call };
     return;
   }
-  const offered = tools.length === 0 ? 'No tools are offered here.' : `Tools offered here: ${tools.join(', ')}.`;
-  yield* say(`${WHO} Name a tool and give its arguments as a JSON object after it. ${offered}`);
+  const available = tools.length === 0 ? 'No tools are offered here.' : `Tools offered here: ${tools.join(', ')}.`;
+  yield* createTokens(`${WHO} Name a tool, followed by its arguments as a JSON object. ${available}`);
 };
 
-/** The longest offered name wins; a dot stands for an underscore, so that a method's own name works too. */
-function callIn(message: string, names: readonly string[]): { name: string; input: string } | undefined {
+/** Finds the longest tool name in the message. A dot matches an underscore, so that method names work too. */
+function findCall(message: string, names: readonly string[]): { name: string; input: string } | undefined {
   for (const name of [...names].sort((a, b) => b.length - a.length)) {
     const spelled = name.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`).replaceAll('_', '[_.]');
     const found = new RegExp(String.raw`(?<![\w.-])${spelled}(?![\w-]|\.\w)`).exec(message);
-    if (found !== null) return { name, input: argumentsIn(message.slice(found.index + found[0].length)) };
+    if (found !== null) return { name, input: findArguments(message.slice(found.index + found[0].length)) };
   }
   return undefined;
 }
 
-/** The object that starts right after the name, as it was written; none is no arguments. What never closes is passed on broken. */
-function argumentsIn(rest: string): string {
+/** Returns the JSON object after the name unchanged, or `{}` if there is none. An object that never closes is returned as it is. */
+function findArguments(rest: string): string {
   const text = rest.trimStart();
   if (!text.startsWith('{')) return '{}';
   for (let end = text.indexOf('}'); end !== -1; end = text.indexOf('}', end + 1)) {

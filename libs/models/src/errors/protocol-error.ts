@@ -1,4 +1,4 @@
-/** The upstream answered, but not with what chat completions are; the message goes on from its name. */
-export class NotTheProtocol extends Error {
+/** A response that violates the protocol. The message continues a sentence that starts with the provider's name. */
+export class ProtocolError extends Error {
   override readonly name = 'NotTheProtocol';
 }

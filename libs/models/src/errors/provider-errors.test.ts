@@ -39,9 +39,9 @@ test('what an upstream said is shown short, on one line, without keys', () => {
 test('who failed is called as its owner calls it, beside its id', () => {
   assert.match(
     classify(refused({}), { ...CALLEE, title: 'The GPUs in Oslo' }).error.message,
-    /^provider The GPUs in Oslo \(up\) is over its limit/,
+    /^provider The GPUs in Oslo \(up\): rate limit exceeded/,
   );
-  assert.match(classify(refused({}), { ...CALLEE, title: 'up' }).error.message, /^provider up is over/);
+  assert.match(classify(refused({}), { ...CALLEE, title: 'up' }).error.message, /^provider up: rate limit exceeded/);
 });
 
 test('what nobody foresaw is INTERNAL and is not tried again', () => {

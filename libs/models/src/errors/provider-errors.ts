@@ -1,123 +1,128 @@
 import { ServiceError, type ErrorCode, type ErrorDetails } from '@switchyard/contracts';
-import { NotTheProtocol } from './protocol-error.ts';
+import { ProtocolError } from './protocol-error.ts';
 import { UpstreamError } from './upstream-error.ts';
 
-/** Why a model call failed, and whether another attempt may do better. */
+/** A classified failure of a model call. `transient` failures are retried. */
 export interface Failure {
   error: ServiceError;
   transient: boolean;
-  /** What the upstream asked for. */
+  /** The retry delay requested by the provider. */
   retryAfterMs?: number;
-  /** The upstream's HTTP status, for the log. */
+  /** The provider's HTTP status, for the log. */
   status?: number;
 }
 
-/** Who was called. The key and the secrets beside it are known here only so that they can be struck from what the upstream says. */
+/** The called provider. The key and other secrets are only used to redact them from the provider's messages. */
 export interface Callee {
   provider: string;
-  /** What people call it; empty where nobody said. */
+  /** The display name; empty if none is configured. */
   title?: string;
   keyName: string | undefined;
   key: string | undefined;
-  /** Why the key that one would expect was not sent. */
+  /** Why the default key of the provider was not sent. */
   keyWithheld?: string | undefined;
-  /** Values of the provider's headers, any of which may be a key. */
+  /** Values of the configured headers, which may contain keys. */
   headers?: readonly string[];
 }
 
-/** Who it is, for people: whoever runs several of a kind knows them by the names they gave them. */
-function named({ provider, title = '' }: Callee): string {
+/** Formats a provider with its display name and id. */
+function formatProvider({ provider, title = '' }: Callee): string {
   return title === '' || title === provider ? provider : `${title} (${provider})`;
 }
 
-/** The upstream stopped before it said that it was done. A short answer must never be made of that. */
+/** Creates the error of a response that ended before its finish. It must not be treated as a short response. */
 export function streamCut(provider: string): ServiceError {
-  return failed('UNAVAILABLE', 'STREAM_CUT', `provider ${provider} ended its answer before it was complete`);
+  return createError('UNAVAILABLE', 'STREAM_CUT', `provider ${provider} ended its response before it was complete`);
 }
 
-/** The upstream answered, but not with what the protocol says. */
+/** Creates the error of a response that violates the protocol. */
 export function badResponse(provider: string, what: string): ServiceError {
-  return failed('UNAVAILABLE', 'BAD_RESPONSE', `provider ${provider} ${what}`, { retryable: false });
+  return createError('UNAVAILABLE', 'BAD_RESPONSE', `provider ${provider} ${what}`, { retryable: false });
 }
 
-/** Nothing of that name can be called. */
+/** Creates the error of an unknown model. */
 export function modelNotFound(message: string): ServiceError {
-  return failed('NOT_FOUND', 'MODEL_NOT_FOUND', message);
+  return createError('NOT_FOUND', 'MODEL_NOT_FOUND', message);
 }
 
-/** The configuration lacks what the call needs; the message says what to set. */
+/** Creates the error of an incomplete configuration. The message names the setting. */
 export function notConfigured(reason: string, message: string): ServiceError {
-  return failed('FAILED_PRECONDITION', reason, message);
+  return createError('FAILED_PRECONDITION', reason, message);
 }
 
-/** An error frame inside a stream, as the error the same trouble would have been before it. */
-export function frameError(frame: unknown): UpstreamError {
+/** Converts an error frame of a stream to the error that the same failure causes before the stream. */
+export function createFrameError(frame: unknown): UpstreamError {
   const { message, code, type } = (typeof frame === 'object' && frame !== null ? frame : { message: frame }) as Record<string, unknown>;
-  const said = typeof message === 'string' ? message : 'error frame';
-  const status = statusOf(code) ?? (String(type ?? code).includes('rate_limit') ? 429 : 500);
-  return new UpstreamError(said, { status, ...(typeof code === 'string' ? { code } : {}) });
+  const detail = typeof message === 'string' ? message : 'error frame';
+  const status = parseStatus(code) ?? (String(type ?? code).includes('rate_limit') ? 429 : 500);
+  return new UpstreamError(detail, { status, ...(typeof code === 'string' ? { code } : {}) });
 }
 
-/** A code that is the status the error would have had. */
-function statusOf(code: unknown): number | undefined {
+/** Returns an error code that is an HTTP status. */
+function parseStatus(code: unknown): number | undefined {
   const status = Number(code);
   return Number.isInteger(status) && status >= 400 && status <= 599 ? status : undefined;
 }
 
-/** Maps whatever an adapter threw to the one error a caller sees. What it carries inside (bodies, headers) is left behind. */
+/** Converts any error of an adapter to a ServiceError. Response bodies and headers are not included. */
 export function classify(error: unknown, callee: Callee): Failure {
   if (error instanceof ServiceError) return { error, transient: error.details.reason === 'STREAM_CUT' };
-  if (error instanceof NotTheProtocol) return { error: badResponse(named(callee), error.message), transient: false };
-  if (error instanceof UpstreamError && error.status !== undefined) return refused(error, error.status, callee);
-  if (connectionLost(error)) return unreachable(callee, networkCode(error) ?? 'connection lost');
-  return { error: new ServiceError('INTERNAL', `calling provider ${named(callee)} failed`, { cause: error }), transient: false };
+  if (error instanceof ProtocolError) return { error: badResponse(formatProvider(callee), error.message), transient: false };
+  if (error instanceof UpstreamError && error.status !== undefined) return classifyRefusal(error, error.status, callee);
+  if (isConnectionError(error)) return classifyUnreachable(callee, findNetworkCode(error) ?? 'connection lost');
+  return { error: new ServiceError('INTERNAL', `calling provider ${formatProvider(callee)} failed`, { cause: error }), transient: false };
 }
 
-/** Whether the connection failed rather than the upstream. */
-export function connectionLost(error: unknown): boolean {
+/** Returns whether the connection failed and the provider sent no status. */
+export function isConnectionError(error: unknown): boolean {
   if (error instanceof UpstreamError) return error.status === undefined;
-  return networkCode(error) !== undefined;
+  return findNetworkCode(error) !== undefined;
 }
 
-function refused({ message, headers, code }: UpstreamError, status: number, callee: Callee): Failure {
-  const hints = retryHints(headers);
-  const said = scrub(message, [callee.key, ...(callee.headers ?? [])]);
-  const failure = fromStatus(status, said, callee);
+function classifyRefusal({ message, headers, code }: UpstreamError, status: number, callee: Callee): Failure {
+  const hints = readRetryHints(headers);
+  const detail = redact(message, [callee.key, ...(callee.headers ?? [])]);
+  const failure = fromStatus(status, detail, callee);
   const exhausted = code === 'insufficient_quota';
   const transient = (status === 408 || status === 429 || status >= 500) && !hints.forbidden && !exhausted;
   const limited = failure.code === 'RESOURCE_EXHAUSTED';
   const limit = exhausted ? { reason: 'PROVIDER_QUOTA', retryable: false } : { rate: true };
-  // The status is for the log: it is no part of what clients see of an error.
+  // The status is logged and not shown to clients.
   const details = { ...failure.details, status, ...(limited ? { ...hints.after, ...limit } : {}) };
   return { error: new ServiceError(failure.code, failure.message, { details }), transient, status, ...hints.after };
 }
 
-function fromStatus(status: number, said: string, callee: Callee): ServiceError {
-  const provider = named(callee);
-  if (status === 401 || status === 403) return failed('FAILED_PRECONDITION', 'PROVIDER_AUTH', `provider ${provider} ${aboutKey(callee)}`);
-  if (status === 404) return failed('NOT_FOUND', 'MODEL_NOT_FOUND', `provider ${provider} does not know the model: ${said}`);
-  if (status === 429) return failed('RESOURCE_EXHAUSTED', 'PROVIDER_RATE_LIMITED', `provider ${provider} is over its limit: ${said}`);
+function fromStatus(status: number, detail: string, callee: Callee): ServiceError {
+  const provider = formatProvider(callee);
+  if (status === 401 || status === 403)
+    return createError('FAILED_PRECONDITION', 'PROVIDER_AUTH', `provider ${provider} ${describeKeyProblem(callee)}`);
+  if (status === 404) return createError('NOT_FOUND', 'MODEL_NOT_FOUND', `provider ${provider} does not know the model: ${detail}`);
+  if (status === 429)
+    return createError('RESOURCE_EXHAUSTED', 'PROVIDER_RATE_LIMITED', `provider ${provider}: rate limit exceeded: ${detail}`);
   if (status === 408 || status >= 500)
-    return failed('UNAVAILABLE', 'PROVIDER_UNAVAILABLE', `provider ${provider} failed (${status}): ${said}`);
-  return failed('FAILED_PRECONDITION', 'PROVIDER_REJECTED', `provider ${provider} refused the request (${status}): ${said}`);
+    return createError('UNAVAILABLE', 'PROVIDER_UNAVAILABLE', `provider ${provider} failed (${status}): ${detail}`);
+  return createError('FAILED_PRECONDITION', 'PROVIDER_REJECTED', `provider ${provider} refused the request (${status}): ${detail}`);
 }
 
-function aboutKey({ provider, keyName, keyWithheld }: Callee): string {
+function describeKeyProblem({ provider, keyName, keyWithheld }: Callee): string {
   if (keyName !== undefined) return `refused the key ${keyName}`;
   const where = `providers.entries.${provider}.apiKeyName`;
-  return keyWithheld === undefined ? `wants a key: name it in ${where}` : `wants a key, and ${keyWithheld} in ${where}`;
+  return keyWithheld === undefined ? `requires a key: set its name in ${where}` : `requires a key. ${keyWithheld} in ${where}`;
 }
 
-function unreachable(callee: Callee, why: string): Failure {
-  return { error: failed('UNAVAILABLE', 'PROVIDER_UNREACHABLE', `provider ${named(callee)} cannot be reached (${why})`), transient: true };
+function classifyUnreachable(callee: Callee, why: string): Failure {
+  return {
+    error: createError('UNAVAILABLE', 'PROVIDER_UNREACHABLE', `provider ${formatProvider(callee)} cannot be reached (${why})`),
+    transient: true,
+  };
 }
 
-function failed(code: ErrorCode, reason: string, message: string, details: ErrorDetails = {}): ServiceError {
+function createError(code: ErrorCode, reason: string, message: string, details: ErrorDetails = {}): ServiceError {
   return new ServiceError(code, message, { details: { reason, ...details } });
 }
 
-/** The system's word for a broken connection, wherever in the chain of causes it stands. */
-function networkCode(error: unknown): string | undefined {
+/** Finds the system error code in the chain of causes. */
+function findNetworkCode(error: unknown): string | undefined {
   for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth += 1) {
     const { code } = at as { code?: unknown };
     if (typeof code === 'string' && /^(E[A-Z]+|UND_ERR_\w+)$/.test(code)) return code;
@@ -125,13 +130,13 @@ function networkCode(error: unknown): string | undefined {
   return undefined;
 }
 
-function retryHints(headers: Readonly<Record<string, string>>): { forbidden: boolean; after: { retryAfterMs?: number } } {
-  const retryAfterMs = retryAfter(headers);
+function readRetryHints(headers: Readonly<Record<string, string>>): { forbidden: boolean; after: { retryAfterMs?: number } } {
+  const retryAfterMs = parseRetryAfter(headers);
   return { forbidden: headers['x-should-retry'] === 'false', after: retryAfterMs === undefined ? {} : { retryAfterMs } };
 }
 
-/** Milliseconds, seconds or a date, as providers write it. */
-function retryAfter(headers: Readonly<Record<string, string>>): number | undefined {
+/** Parses `retry-after-ms`, or `retry-after` as seconds or a date. */
+function parseRetryAfter(headers: Readonly<Record<string, string>>): number | undefined {
   const ms = Number.parseFloat(headers['retry-after-ms'] ?? '');
   if (ms >= 0) return Math.ceil(ms);
   const after = headers['retry-after'];
@@ -144,14 +149,14 @@ function retryAfter(headers: Readonly<Record<string, string>>): number | undefin
 const MAX_CHARS = 300;
 const LOOKS_LIKE_A_KEY = /\b(?:sk|pk|rk|gsk|xai|key|AIza)[-_]?[A-Za-z0-9*_-]{12,}|\bBearer\s+\S+/g;
 
-/** Shorter ones stand in innocent words, and guard nothing. */
+/** Shorter secrets are not redacted, because they also occur in ordinary words. */
 const MIN_SECRET_CHARS = 6;
-/** What an upstream says may be as long as it likes; only its beginning is looked at. */
+/** Only the beginning of a provider's message is processed. */
 const MAX_READ_CHARS = 4_096;
 
-/** What an upstream said, fit to be shown: one line, short, and without what is secret or looks like a key. */
-function scrub(said: string, secrets: readonly (string | undefined)[]): string {
-  const text = said.slice(0, MAX_READ_CHARS);
+/** Shortens a provider's message to one line and redacts secrets and text that looks like a key. */
+function redact(detail: string, secrets: readonly (string | undefined)[]): string {
+  const text = detail.slice(0, MAX_READ_CHARS);
   const known = secrets.filter((secret) => secret !== undefined && secret.length >= MIN_SECRET_CHARS);
   const without = known.reduce<string>((left, secret) => left.replaceAll(String(secret), '[REDACTED]'), text);
   const line = without.replace(LOOKS_LIKE_A_KEY, '[REDACTED]').replace(/\s+/g, ' ').trim();

@@ -2,27 +2,27 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Failure } from './provider-errors.ts';
 
 export interface RetryPolicy {
-  /** How often it is tried at all. */
+  /** Maximum number of attempts, including the first. */
   attempts: number;
-  /** The first pause; each further one doubles, up to `maxMs`, and is shortened at random by up to half. */
+  /** The first pause. Each further pause doubles, up to `maxMs`, with a random reduction of up to half. */
   baseMs: number;
   maxMs: number;
 }
 
-export const RETRY: RetryPolicy = { attempts: 3, baseMs: 500, maxMs: 8_000 };
+export const DEFAULT_RETRY_POLICY: RetryPolicy = { attempts: 3, baseMs: 500, maxMs: 8_000 };
 
-export interface Retried<T> {
+export interface RetryOptions<T> {
   attempt: (n: number) => Promise<T>;
   classify: (error: unknown) => Failure;
   policy: RetryPolicy;
   signal: AbortSignal;
-  /** Epoch ms. A pause that would end after it is not begun. */
+  /** Deadline in epoch milliseconds. No retry starts after it. */
   deadline: number;
   onRetry?: (failure: Failure, pauseMs: number, n: number) => void;
 }
 
-/** Tries again while the failure is transient; throws what the last attempt failed with. */
-export async function retry<T>({ attempt, classify, policy, signal, deadline, onRetry }: Retried<T>): Promise<T> {
+/** Runs attempts while failures are transient. Throws the error of the last attempt. */
+export async function retry<T>({ attempt, classify, policy, signal, deadline, onRetry }: RetryOptions<T>): Promise<T> {
   for (let n = 1; ; n += 1) {
     try {
       return await attempt(n);

@@ -1,16 +1,16 @@
-/** What an upstream refused with, or how the way to it broke, before anybody has made an error for callers of it. */
+/** A rejected request or a failed connection, before it is converted to a ServiceError. */
 export class UpstreamError extends Error {
   override readonly name = 'UpstreamError';
-  /** The HTTP status, or what it would have been; absent when the connection broke. */
+  /** The HTTP status or its equivalent; undefined if the connection failed. */
   readonly status: number | undefined;
   readonly headers: Readonly<Record<string, string>>;
-  /** The upstream's own word for it. */
+  /** The provider's error code. */
   readonly code: string | undefined;
 
-  constructor(message: string, said: { status?: number; headers?: Record<string, string>; code?: string; cause?: unknown } = {}) {
-    super(message, said.cause === undefined ? undefined : { cause: said.cause });
-    this.status = said.status;
-    this.headers = said.headers ?? {};
-    this.code = said.code;
+  constructor(message: string, details: { status?: number; headers?: Record<string, string>; code?: string; cause?: unknown } = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.status = details.status;
+    this.headers = details.headers ?? {};
+    this.code = details.code;
   }
 }

@@ -1,60 +1,68 @@
 import { DEV_PROVIDER } from '../dev/dev-provider.ts';
 import type { ModelRequest } from '../model/model.ts';
-import { chainOf, nameOf, type Candidate, type Memory } from './model-chain.ts';
-import { faultOf } from './fault-classification.ts';
-import type { Asker, Tell } from './failover.ts';
+import { resolveChain, formatModelName, type Candidate, type FailoverState } from './model-chain.ts';
+import { classifyFault } from './fault-classification.ts';
+import type { FailoverContext, PublishEvent } from './failover.ts';
 
-/** One request, on its way along a chain. */
-export interface Asked {
+/** A request that is tried along a chain of models. */
+export interface ChainRun {
   chain: readonly Candidate[];
-  begin(candidate: Candidate): Call;
+  start(candidate: Candidate): CandidateCall;
 }
 
-/** One candidate that is asked. */
-interface Call {
+/** The call of one candidate. */
+interface CandidateCall {
   request: ModelRequest;
-  succeeded(): void;
-  /** Returns where the next one of the chain is to be asked, which is never after something was told. */
-  failed(error: unknown, told: boolean): void;
-  /** Last; says something only where the call had no other end. */
-  left(): void;
+  recordSuccess(): void;
+  /** Records a failure. Returns if the next candidate should be tried; throws otherwise, and always after text was sent. */
+  recordFailure(error: unknown, textSent: boolean): void;
+  /** Releases the call. Records an abandoned call if it had no other end. */
+  release(): void;
 }
 
-export interface Watching {
-  tell: Tell;
+export interface ChainRunHooks {
+  publish: PublishEvent;
   warn: (fields: object, message: string) => void;
 }
 
-/** A provider's failure as it stands in an event. */
-const MOST_CHARS = 500;
+/** Maximum length of an error message in an event. */
+const MAX_ERROR_CHARS = 500;
 
-export function openAsked(memory: Memory, asker: Asker, request: ModelRequest, { tell, warn }: Watching): Asked {
-  const { config } = asker;
-  const chain = chainOf(memory, asker, request.model);
-  let begun = 0;
+export function startChainRun(
+  state: FailoverState,
+  context: FailoverContext,
+  request: ModelRequest,
+  { publish, warn }: ChainRunHooks,
+): ChainRun {
+  const { config } = context;
+  const chain = resolveChain(state, context, request.model);
+  let startedCalls = 0;
 
-  function goOn(error: unknown, from: Candidate): void {
-    const to = chain[begun];
+  function moveToNext(error: unknown, from: Candidate): void {
+    const to = chain[startedCalls];
     if (to === undefined) {
       const { provider, modelId } = request.model;
-      if (isOneModel(chain)) throw error;
-      tell({ name: 'model:fallback_exhausted', payload: { provider, model: modelId, totalAttempts: begun, timestamp: Date.now() } });
+      if (hasSingleModel(chain)) throw error;
+      publish({
+        name: 'model:fallback_exhausted',
+        payload: { provider, model: modelId, totalAttempts: startedCalls, timestamp: Date.now() },
+      });
       throw error;
     }
     warn(
-      { model: nameOf(from.model), keyName: from.keyName, next: nameOf(to.model), nextKeyName: to.keyName, err: error },
-      'model failed, asking the next',
+      { model: formatModelName(from.model), keyName: from.keyName, next: formatModelName(to.model), nextKeyName: to.keyName, err: error },
+      'model failed; trying the next one',
     );
-    if (nameOf(from.model) === nameOf(to.model)) return;
-    tell({
+    if (formatModelName(from.model) === formatModelName(to.model)) return;
+    publish({
       name: 'model:fallback_attempt',
       payload: {
         fromProvider: from.model.provider,
         fromModel: from.model.modelId,
         toProvider: to.model.provider,
         toModel: to.model.modelId,
-        error: messageOf(error),
-        attemptNumber: begun,
+        error: getMessage(error),
+        attemptNumber: startedCalls,
         timestamp: Date.now(),
       },
     });
@@ -62,72 +70,77 @@ export function openAsked(memory: Memory, asker: Asker, request: ModelRequest, {
 
   return {
     chain,
-    begin(candidate) {
+    start(candidate) {
       const { model, keyName } = candidate;
-      const remembering = remember(memory, asker, candidate, tell);
-      begun += 1;
+      const outcome = trackOutcome(state, context, candidate, publish);
+      startedCalls += 1;
       let ended = false;
       return {
         request: {
           ...request,
           model,
           ...(keyName === undefined ? {} : { keyName }),
-          retry: retryOf(config.sdkRetry, begun === chain.length),
+          retry: buildRetryPolicy(config.sdkRetry, startedCalls === chain.length),
           promptTimeoutMs:
-            begun === 1 ? request.promptTimeoutMs : Math.min(request.promptTimeoutMs, config.promptTimeout.retryPromptTimeoutMs),
+            startedCalls === 1 ? request.promptTimeoutMs : Math.min(request.promptTimeoutMs, config.promptTimeout.retryPromptTimeoutMs),
         },
-        succeeded() {
+        recordSuccess() {
           ended = true;
-          remembering.succeeded();
+          outcome.succeeded();
         },
-        failed(error, told) {
-          ended = !request.signal.aborted && remembering.failed(error);
-          if (told || request.signal.aborted || !faultOf(error).elsewhere) throw error;
-          goOn(error, candidate);
+        recordFailure(error, textSent) {
+          ended = !request.signal.aborted && outcome.failed(error);
+          if (textSent || request.signal.aborted || !classifyFault(error).triesNext) throw error;
+          moveToNext(error, candidate);
         },
-        left: () => {
-          if (!ended) remembering.left();
+        release: () => {
+          if (!ended) outcome.left();
         },
       };
     },
   };
 }
 
-function messageOf(error: unknown): string {
-  return (error instanceof Error ? error.message : String(error)).slice(0, MOST_CHARS);
+function getMessage(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).slice(0, MAX_ERROR_CHARS);
 }
 
-/** Who has somebody to ask after it is not asked twice. */
-function retryOf(
-  { enabled, maxRetries, baseDelayMs, maxDelayMs }: Asker['config']['sdkRetry'],
+/** Builds the retry policy. Only the last candidate of a chain is retried. */
+function buildRetryPolicy(
+  { enabled, maxRetries, baseDelayMs, maxDelayMs }: FailoverContext['config']['sdkRetry'],
   last: boolean,
 ): NonNullable<ModelRequest['retry']> {
   return { attempts: enabled && last ? maxRetries + 1 : 1, baseMs: baseDelayMs, maxMs: maxDelayMs };
 }
 
-function isOneModel(chain: readonly Candidate[]): boolean {
-  return new Set(chain.map(({ model }) => nameOf(model))).size === 1;
+function hasSingleModel(chain: readonly Candidate[]): boolean {
+  return new Set(chain.map(({ model }) => formatModelName(model))).size === 1;
 }
 
-/** Development models fail when they are told to, and nothing is learned from that. */
-function remember({ breakers, health, keys }: Memory, { tenant, agentId, config }: Asker, { model, keyName, name }: Candidate, tell: Tell) {
+/** Tracks the outcome of a candidate. Development models are not tracked, because they fail on purpose. */
+function trackOutcome(
+  { breakers, health, keys }: FailoverState,
+  { tenant, agentId, config }: FailoverContext,
+  { model, keyName, name }: Candidate,
+  publish: PublishEvent,
+) {
   const { provider } = model;
   if (provider === DEV_PROVIDER) return { succeeded: () => undefined, failed: () => true, left: () => undefined };
-  breakers.begin(name);
+  breakers.recordStart(name);
   return {
     succeeded(): void {
-      breakers.succeeded(name);
-      health.succeeded(provider, tell);
-      if (keyName !== undefined) keys.succeeded({ provider, keyName });
+      breakers.recordSuccess(name);
+      health.recordSuccess(provider, publish);
+      if (keyName !== undefined) keys.recordSuccess({ provider, keyName });
     },
-    /** False for what says nothing of who was asked. */
+    /** Returns false if the failure is not caused by the model. */
     failed(error: unknown): boolean {
-      const fault = faultOf(error);
-      if (fault.provider) health.failed(provider, `${tenant} ${agentId}`, tell);
-      if (fault.key && keyName !== undefined) keys.failed({ provider, keyName }, config.modelFailover, tell);
-      if (fault.breaks) breakers.failed(name, config.circuitBreaker, messageOf(error));
-      return fault.breaks;
+      const fault = classifyFault(error);
+      if (fault.provider) health.recordFailure(provider, `${tenant} ${agentId}`, publish);
+      if (fault.key && keyName !== undefined) keys.recordFailure({ provider, keyName }, config.modelFailover, publish);
+      if (fault.tripsBreaker) breakers.recordFailure(name, config.circuitBreaker, getMessage(error));
+      return fault.tripsBreaker;
     },
-    left: () => breakers.left(name),
+    left: () => breakers.recordAbandoned(name),
   };
 }

@@ -3,24 +3,24 @@ import { LRUCache } from 'lru-cache';
 
 type BreakerPolicy = AgentConfig['circuitBreaker'];
 
-/** What keeps failing is left alone for a while, and then asked once before it is asked by everybody again. */
-export interface Breakers {
-  /** How long it is left alone yet; 0 where it may be asked. */
-  waitMs(name: string, policy: BreakerPolicy): number;
-  /** It is asked. Of one that was left alone this is the probe, and everybody else waits for its end. */
-  begin(name: string): void;
-  succeeded(name: string): void;
-  failed(name: string, policy: BreakerPolicy, why: string): void;
-  /** What it failed with last. */
-  why(name: string): string;
-  /** The call had no end that says anything. */
-  left(name: string): void;
+/** Circuit breaker per model and key. Opens after `failureThreshold` consecutive failures; after `resetTimeoutMs` one probe is let through (half-open). */
+export interface CircuitBreakers {
+  /** Returns the milliseconds until a call is allowed; 0 if it is allowed now. */
+  getRemainingMs(name: string, policy: BreakerPolicy): number;
+  /** Records the start of a call. On an open breaker this call is the probe; other calls wait for its end. */
+  recordStart(name: string): void;
+  recordSuccess(name: string): void;
+  recordFailure(name: string, policy: BreakerPolicy, lastError: string): void;
+  /** Returns the message of the last failure. */
+  getLastError(name: string): string;
+  /** Records a call without a conclusive outcome. */
+  recordAbandoned(name: string): void;
 }
 
 interface Breaker {
-  /** In a row. */
+  /** Consecutive failures. */
   failures: number;
-  why: string;
+  lastError: string;
   openedAt: number | undefined;
   probedAt: number | undefined;
 }
@@ -28,43 +28,43 @@ interface Breaker {
 /** Maximum number of tracked breakers; the least recently used is evicted first. */
 const MAX_BREAKERS = 10_000;
 
-export function createBreakers(now: () => number): Breakers {
-  const failing = new LRUCache<string, Breaker>({ max: MAX_BREAKERS });
+export function createCircuitBreakers(now: () => number): CircuitBreakers {
+  const breakers = new LRUCache<string, Breaker>({ max: MAX_BREAKERS });
 
-  function breakerOf(name: string): Breaker {
-    const known = failing.get(name);
+  function getBreaker(name: string): Breaker {
+    const known = breakers.get(name);
     if (known) return known;
-    const made: Breaker = { failures: 0, why: '', openedAt: undefined, probedAt: undefined };
-    failing.set(name, made);
-    return made;
+    const created: Breaker = { failures: 0, lastError: '', openedAt: undefined, probedAt: undefined };
+    breakers.set(name, created);
+    return created;
   }
 
   return {
-    waitMs(name, { resetTimeoutMs, halfOpenTimeoutMs }) {
-      const { openedAt, probedAt } = failing.get(name) ?? {};
+    getRemainingMs(name, { resetTimeoutMs, halfOpenTimeoutMs }) {
+      const { openedAt, probedAt } = breakers.get(name) ?? {};
       if (openedAt === undefined) return 0;
-      const closed = openedAt + resetTimeoutMs - now();
-      if (closed > 0) return closed;
+      const remainingMs = openedAt + resetTimeoutMs - now();
+      if (remainingMs > 0) return remainingMs;
       return probedAt === undefined ? 0 : Math.max(0, probedAt + halfOpenTimeoutMs - now());
     },
-    begin(name) {
-      const breaker = failing.get(name);
+    recordStart(name) {
+      const breaker = breakers.get(name);
       if (breaker?.openedAt !== undefined) breaker.probedAt = now();
     },
-    succeeded: (name) => void failing.delete(name),
-    why: (name) => failing.get(name)?.why ?? '',
-    failed(name, { failureThreshold, resetTimeoutMs }, why) {
-      const breaker = breakerOf(name);
+    recordSuccess: (name) => void breakers.delete(name),
+    getLastError: (name) => breakers.get(name)?.lastError ?? '',
+    recordFailure(name, { failureThreshold, resetTimeoutMs }, lastError) {
+      const breaker = getBreaker(name);
       breaker.failures += 1;
-      breaker.why = why;
-      // Calls that began before it was opened say nothing new.
+      breaker.lastError = lastError;
+      // Calls that started before the breaker opened do not extend it.
       const isOpen = breaker.openedAt !== undefined && now() - breaker.openedAt < resetTimeoutMs;
       if (isOpen || breaker.failures < failureThreshold) return;
       breaker.openedAt = now();
       breaker.probedAt = undefined;
     },
-    left(name) {
-      const breaker = failing.get(name);
+    recordAbandoned(name) {
+      const breaker = breakers.get(name);
       if (breaker) breaker.probedAt = undefined;
     },
   };

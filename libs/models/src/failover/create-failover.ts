@@ -1,57 +1,57 @@
 import { DEV_PROVIDER } from '../dev/dev-provider.ts';
 import type { ModelEnd, ModelRef, ModelRequest } from '../model/model.ts';
-import { openAsked } from './chain-run.ts';
-import { createBreakers } from './circuit-breakers.ts';
-import type { Memory } from './model-chain.ts';
+import { startChainRun } from './chain-run.ts';
+import { createCircuitBreakers } from './circuit-breakers.ts';
+import type { FailoverState } from './model-chain.ts';
 import { createKeyCooldowns } from './key-cooldowns.ts';
-import type { Asker, Failover, FailoverDeps } from './failover.ts';
+import type { FailoverContext, Failover, FailoverDeps } from './failover.ts';
 import { createProviderHealth } from './provider-health.ts';
 
-/** The models of this process, as agents ask them: along their chains, past what fails. */
-export function createFailover({ models, now, tell, log, answered = () => undefined }: FailoverDeps): Failover {
-  const memory: Memory = { breakers: createBreakers(now), health: createProviderHealth(now), keys: createKeyCooldowns(now) };
+/** Creates the failover of this process. Its state is shared by all agents. */
+export function createFailover({ models, now, publish, log, onAnswered = () => undefined }: FailoverDeps): Failover {
+  const state: FailoverState = { breakers: createCircuitBreakers(now), health: createProviderHealth(now), keys: createKeyCooldowns(now) };
 
-  /** Asks one of the chain after another until one answers, or is left. None is asked after one that has told something. */
-  async function along<E extends ModelEnd | undefined>(
-    asker: Asker,
+  /** Tries the candidates until one responds or is stopped. No candidate is tried after text was sent. */
+  async function runChain<E extends ModelEnd | undefined>(
+    context: FailoverContext,
     request: ModelRequest,
-    ask: (request: ModelRequest, onTold: () => void) => Promise<E>,
+    ask: (request: ModelRequest, onTextSent: () => void) => Promise<E>,
   ): Promise<E> {
-    const asked = openAsked(memory, asker, request, {
-      tell: (event) => tell(asker.tenant, event),
-      warn: (fields, message) => log?.warn({ agentId: asker.agentId, ...fields }, message),
+    const chainRun = startChainRun(state, context, request, {
+      publish: (event) => publish(context.tenant, event),
+      warn: (fields, message) => log?.warn({ agentId: context.agentId, ...fields }, message),
     });
-    for (const one of asked.chain) {
+    for (const one of chainRun.chain) {
       const { model } = one;
-      const call = asked.begin(one);
-      let told = false;
+      const call = chainRun.start(one);
+      let textSent = false;
       try {
-        const end = await ask(call.request, () => void (told = true));
+        const end = await ask(call.request, () => void (textSent = true));
         if (end === undefined) return end;
-        call.succeeded();
-        if (!isDevelopment(model)) answered(asker, { ...end, model });
+        call.recordSuccess();
+        if (!isDevelopment(model)) onAnswered(context, { ...end, model });
         return { ...end, model };
       } catch (error) {
-        call.failed(error, told);
+        call.recordFailure(error, textSent);
       } finally {
-        call.left();
+        call.release();
       }
     }
-    throw new Error('a chain is never empty, and its last failure is thrown');
+    throw new Error('the chain is empty');
   }
 
   return {
-    for: (asker) => ({
-      complete: (request) => along(asker, request, (one) => models.complete(one)),
-      tell: (request, say) =>
-        along(asker, request, (one, onTold) =>
-          models.tell(one, (text, type) => {
-            if (type === 'text') onTold();
-            return say(text, type);
+    forAgent: (context) => ({
+      complete: (request) => runChain(context, request, (one) => models.complete(one)),
+      streamTo: (request, onDelta) =>
+        runChain(context, request, (one, onTextSent) =>
+          models.streamTo(one, (text, type) => {
+            if (type === 'text') onTextSent();
+            return onDelta(text, type);
           }),
         ),
     }),
-    forgetKeys: () => memory.keys.forgetAll(),
+    clearKeyCooldowns: () => state.keys.clear(),
   };
 }
 

@@ -30,7 +30,7 @@ async function house({ first, second = [YES] }: Setup) {
   });
   const told: FailoverEvent[] = [];
   let now = 0;
-  const failover = createFailover({ models, now: () => now, tell: (_tenant, event) => void told.push(event) });
+  const failover = createFailover({ models, now: () => now, publish: (_tenant, event) => void told.push(event) });
   return {
     ...upstreams,
     failover,
@@ -39,14 +39,14 @@ async function house({ first, second = [YES] }: Setup) {
     told: (): string[] => told.splice(0).map(({ name }) => name),
     events: told,
     as(config: object, agentId = 'oslo') {
-      const asker = failover.for({ tenant: 'default', agentId, config: AgentConfig.parse(config) });
+      const asker = failover.forAgent({ tenant: 'default', agentId, config: AgentConfig.parse(config) });
       return {
         asker,
         /** What was said, and how it ended. */
         async ask(rest: object = {}): Promise<string> {
           let said = '';
           try {
-            const end = await asker.tell(request({ model: FIRST, ...rest }), (text, type) => {
+            const end = await asker.streamTo(request({ model: FIRST, ...rest }), (text, type) => {
               if (type === 'text') said += text;
               return true;
             });
@@ -200,7 +200,7 @@ test('what is said of a model that is left alone is why', async () => {
   await using at = await house({ first: [DOWN] });
   const { ask, asker } = at.as({ ...ONCE, circuitBreaker: { failureThreshold: 1 } });
   await ask();
-  await assert.rejects(asker.complete(request({ model: FIRST })), /first\/m1 of the agent oslo kept failing.*failed \(500\): out of order/);
+  await assert.rejects(asker.complete(request({ model: FIRST })), /first\/m1 of the agent oslo is open.*failed \(500\): out of order/);
 });
 
 test('a key that is refused leaves no model alone: whoever sets another one is answered', async () => {
@@ -247,7 +247,7 @@ test('an agent with a profile at a provider is signed in there, before any key t
   const both = at.as({ ...ONCE, oauthProfiles, modelFailover: { authProfiles } });
   assert.equal(await both.ask(), 'yes (first)');
   assert.equal(used(), 'Bearer sk-one');
-  at.failover.forgetKeys();
+  at.failover.clearKeyCooldowns();
   assert.equal(await both.ask(), 'yes (first)');
   assert.equal(used(), 'Bearer signed-in');
 });

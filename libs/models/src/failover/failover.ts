@@ -1,8 +1,8 @@
 import type { AgentConfig, EventPayload } from '@switchyard/contracts';
 import type { ModelRef, Models, ModelUsage } from '../model/model.ts';
 
-/** Who asks, and what the configuration says of how. */
-export interface Asker {
+/** The agent of a call and its failover settings. */
+export interface FailoverContext {
   tenant: string;
   agentId: string;
   config: Pick<AgentConfig, 'modelFailover' | 'circuitBreaker' | 'sdkRetry' | 'promptTimeout' | 'oauthProfiles'>;
@@ -15,35 +15,35 @@ type FailoverEventName =
   | 'provider:degraded'
   | 'provider:recovered';
 
-/** What is told to whoever watches. */
+/** A failover event. */
 export type FailoverEvent = { [N in FailoverEventName]: { name: N; payload: EventPayload<N> } }[FailoverEventName];
 
-export type Tell = (event: FailoverEvent) => void;
+export type PublishEvent = (event: FailoverEvent) => void;
 
-/** Models that are asked one after another until one answers. */
+/** Calls models along an agent's chain until one responds. */
 export interface Failover {
   /**
-   * Asks as `Models` does, and where a model fails before it has said anything the next one of the agent's chain. What each said and
-   * how it failed is remembered, in this process, for who asks next.
+   * Returns the models of an agent. If a model fails before it has sent text, the next one of the chain is called. Failures are tracked
+   * in this process for later calls.
    */
-  for(asker: Asker): Pick<Models, 'tell' | 'complete'>;
-  /** A secret was set: no key rests any more. */
-  forgetKeys(): void;
+  forAgent(asker: FailoverContext): Pick<Models, 'streamTo' | 'complete'>;
+  /** Clears all key cooldowns after a secret was changed. */
+  clearKeyCooldowns(): void;
 }
 
-/** What one call of a model took. */
-export interface Answered {
+/** Usage and cost of one call. */
+export interface AnsweredCall {
   model: ModelRef;
   usage: ModelUsage;
   costUsd: number;
 }
 
 export interface FailoverDeps {
-  models: Pick<Models, 'tell' | 'complete'>;
-  /** Milliseconds that passed since some moment. */
+  models: Pick<Models, 'streamTo' | 'complete'>;
+  /** A monotonic clock in milliseconds. */
   now: () => number;
-  tell: (tenant: string, event: FailoverEvent) => void;
-  /** A model answered whole. Development models are not told. */
-  answered?: (asker: Asker, answer: Answered) => void;
+  publish: (tenant: string, event: FailoverEvent) => void;
+  /** Called for each complete response, except of development models. */
+  onAnswered?: (asker: FailoverContext, answer: AnsweredCall) => void;
   log?: { warn: (fields: object, message: string) => void };
 }

@@ -1,5 +1,5 @@
 import type { AgentConfig } from '@switchyard/contracts';
-import type { Tell } from './failover.ts';
+import type { PublishEvent } from './failover.ts';
 
 type CooldownPolicy = AgentConfig['modelFailover'];
 
@@ -8,39 +8,39 @@ export interface NamedKey {
   keyName: string;
 }
 
-/** Keys that were refused rest, longer each time; meanwhile another one is used, where there is one. */
+/** Cooldowns of rejected keys, which grow with each failure. Other keys are used meanwhile. */
 export interface KeyCooldowns {
-  rests(key: NamedKey): boolean;
-  /** The one that answered last of these, if any did. */
-  lastGood(provider: string): string | undefined;
-  succeeded(key: NamedKey): void;
-  failed(key: NamedKey, policy: CooldownPolicy, tell: Tell): void;
-  forgetAll(): void;
+  isCoolingDown(key: NamedKey): boolean;
+  /** Returns the last working key of a provider. */
+  getLastWorkingKey(provider: string): string | undefined;
+  recordSuccess(key: NamedKey): void;
+  recordFailure(key: NamedKey, policy: CooldownPolicy, publish: PublishEvent): void;
+  clear(): void;
 }
 
 export function createKeyCooldowns(now: () => number): KeyCooldowns {
-  const resting = new Map<string, { failureCount: number; until: number }>();
-  const good = new Map<string, string>();
-  const rests = (key: NamedKey): boolean => (resting.get(nameOf(key))?.until ?? 0) > now();
+  const cooldowns = new Map<string, { failureCount: number; until: number }>();
+  const workingKeys = new Map<string, string>();
+  const rests = (key: NamedKey): boolean => (cooldowns.get(formatKeyName(key))?.until ?? 0) > now();
   return {
-    rests,
-    lastGood: (provider) => good.get(provider),
-    succeeded(key) {
-      resting.delete(nameOf(key));
-      good.set(key.provider, key.keyName);
+    isCoolingDown: rests,
+    getLastWorkingKey: (provider) => workingKeys.get(provider),
+    recordSuccess(key) {
+      cooldowns.delete(formatKeyName(key));
+      workingKeys.set(key.provider, key.keyName);
     },
-    failed(key, { cooldownInitialMs, cooldownMultiplier, cooldownCapMs }, tell) {
-      // Calls that were under way when it was refused say nothing new.
+    recordFailure(key, { cooldownInitialMs, cooldownMultiplier, cooldownCapMs }, publish) {
+      // Calls that were running when the key was rejected do not extend the cooldown.
       if (rests(key)) return;
-      const failureCount = (resting.get(nameOf(key))?.failureCount ?? 0) + 1;
+      const failureCount = (cooldowns.get(formatKeyName(key))?.failureCount ?? 0) + 1;
       const cooldownMs = Math.round(Math.min(cooldownCapMs, cooldownInitialMs * cooldownMultiplier ** (failureCount - 1)));
-      resting.set(nameOf(key), { failureCount, until: now() + cooldownMs });
-      tell({ name: 'model:auth_cooldown', payload: { ...key, cooldownMs, failureCount, timestamp: Date.now() } });
+      cooldowns.set(formatKeyName(key), { failureCount, until: now() + cooldownMs });
+      publish({ name: 'model:auth_cooldown', payload: { ...key, cooldownMs, failureCount, timestamp: Date.now() } });
     },
-    forgetAll: () => resting.clear(),
+    clear: () => cooldowns.clear(),
   };
 }
 
-function nameOf({ provider, keyName }: NamedKey): string {
+function formatKeyName({ provider, keyName }: NamedKey): string {
   return `${provider} ${keyName}`;
 }

@@ -1,94 +1,97 @@
 import { oauthTokenName } from '@switchyard/contracts';
 import type { ModelRef } from '../model/model.ts';
-import type { Breakers } from './circuit-breakers.ts';
-import { circuitOpen, notAllowed } from './fault-classification.ts';
+import type { CircuitBreakers } from './circuit-breakers.ts';
+import { circuitOpenError, modelNotAllowedError } from './fault-classification.ts';
 import type { KeyCooldowns } from './key-cooldowns.ts';
-import type { Asker } from './failover.ts';
+import type { FailoverContext } from './failover.ts';
 import type { ProviderHealth } from './provider-health.ts';
 
-/** A model that may be asked, and the key it is asked with where the agent names keys. */
+/** A model and the key to call it with, if the agent configures keys. */
 export interface Candidate {
   model: ModelRef;
   keyName: string | undefined;
-  /** Under which its failures are counted. */
+  /** The name of its circuit breaker. */
   name: string;
 }
 
 const NONE: Readonly<Record<string, string>> = {};
 
-/** What is remembered of earlier calls. */
-export interface Memory {
-  breakers: Breakers;
+/** State of earlier calls. */
+export interface FailoverState {
+  breakers: CircuitBreakers;
   health: ProviderHealth;
   keys: KeyCooldowns;
 }
 
 /**
- * Who is asked, in order: the model meant, then those of the chain, each with the keys of its provider. What was refused or degraded
- * lately is passed over while there is another; what is left alone is not asked at all. Never empty.
+ * Resolves the candidates in order: the requested model, then the fallback models, each with the keys of its provider. Degraded providers
+ * and cooling keys are skipped if there are others. Candidates with an open circuit breaker are always skipped. Never empty.
  */
-export function chainOf(memory: Memory, asker: Asker, meant: ModelRef): Candidate[] {
-  const { agentId, config } = asker;
-  const all = configured(memory, asker, meant);
-  if (all.length === 0) throw notAllowed(agentId, nameOf(meant));
+export function resolveChain(state: FailoverState, context: FailoverContext, requested: ModelRef): Candidate[] {
+  const { agentId, config } = context;
+  const all = listCandidates(state, context, requested);
+  if (all.length === 0) throw modelNotAllowedError(agentId, formatModelName(requested));
   const [only, further] = all;
-  if (only && !further && memory.breakers.waitMs(only.name, config.circuitBreaker) === 0) return all;
-  const waits = all.map(({ name }) => memory.breakers.waitMs(name, config.circuitBreaker));
+  if (only && !further && state.breakers.getRemainingMs(only.name, config.circuitBreaker) === 0) return all;
+  const waits = all.map(({ name }) => state.breakers.getRemainingMs(name, config.circuitBreaker));
   const open = all.filter((_, at) => waits[at] === 0);
   if (open.length === 0) {
-    const why = memory.breakers.why(all[0]?.name ?? '');
-    throw circuitOpen(agentId, nameOf(meant), { waitMs: Math.min(...waits), why });
+    const why = state.breakers.getLastError(all[0]?.name ?? '');
+    throw circuitOpenError(agentId, formatModelName(requested), { waitMs: Math.min(...waits), why });
   }
-  const ready = open.filter((one) => isReady(memory, one));
+  const ready = open.filter((one) => isReady(state, one));
   return (ready.length === 0 ? open : ready).slice(0, config.modelFailover.maxAttempts);
 }
 
-/** All that the agent names. Most name none but the model meant: there is one to be asked then, before every turn. */
-function configured(memory: Memory, asker: Asker, meant: ModelRef): Candidate[] {
-  const { fallbackModels, allowedModels, authProfiles } = asker.config.modelFailover;
-  if (fallbackModels.length + allowedModels.length + authProfiles.length === 0) return candidatesOf(memory, asker, meant);
+/** Lists all configured candidates. Most agents have only one. */
+function listCandidates(state: FailoverState, context: FailoverContext, requested: ModelRef): Candidate[] {
+  const { fallbackModels, allowedModels, authProfiles } = context.config.modelFailover;
+  if (fallbackModels.length + allowedModels.length + authProfiles.length === 0) return listModelCandidates(state, context, requested);
   const further = fallbackModels.map(({ provider, modelId }) => ({ provider, modelId }));
-  const models = [meant, ...further].filter((model) => isAllowed(model, allowedModels));
-  return distinct(models.flatMap((model) => candidatesOf(memory, asker, model)));
+  const models = [requested, ...further].filter((model) => isAllowed(model, allowedModels));
+  return removeDuplicates(models.flatMap((model) => listModelCandidates(state, context, model)));
 }
 
 /**
- * What an agent names for a provider: the sign-in of its profile there, then its keys, the one that answered last before the others
- * in their order.
+ * Lists the keys of an agent for a provider: the OAuth profile, then its keys, the last working one first.
  */
-function candidatesOf({ keys }: Memory, { tenant, agentId, config }: Asker, model: ModelRef): Candidate[] {
+function listModelCandidates({ keys }: FailoverState, { tenant, agentId, config }: FailoverContext, model: ModelRef): Candidate[] {
   const { provider, modelId } = model;
   const { oauthProfiles = NONE } = config;
   const { authProfiles } = config.modelFailover;
   const about = { model: { provider, modelId } };
-  const name = `${tenant} ${agentId} ${nameOf(model)}`;
-  const named = authProfiles.length === 0 ? [] : authProfiles.filter((one) => one.provider === provider).map(({ keyName }) => keyName);
+  const name = `${tenant} ${agentId} ${formatModelName(model)}`;
+  const configuredKeys =
+    authProfiles.length === 0 ? [] : authProfiles.filter((one) => one.provider === provider).map(({ keyName }) => keyName);
   const profile = Object.hasOwn(oauthProfiles, provider) ? oauthProfiles[provider] : undefined;
-  const signedIn = profile === undefined ? [] : [oauthTokenName(provider, profile)];
-  if (named.length + signedIn.length === 0) return [{ ...about, keyName: undefined, name }];
-  const good = keys.lastGood(provider);
-  const names = [...signedIn, ...(good !== undefined && named.includes(good) ? [good, ...named] : named)];
+  const oauthKeys = profile === undefined ? [] : [oauthTokenName(provider, profile)];
+  if (configuredKeys.length + oauthKeys.length === 0) return [{ ...about, keyName: undefined, name }];
+  const lastWorking = keys.getLastWorkingKey(provider);
+  const names = [
+    ...oauthKeys,
+    ...(lastWorking !== undefined && configuredKeys.includes(lastWorking) ? [lastWorking, ...configuredKeys] : configuredKeys),
+  ];
   return names.map((keyName) => ({ ...about, keyName, name: `${name} ${keyName}` }));
 }
 
-function isReady({ health, keys }: Memory, { model: { provider }, keyName }: Candidate): boolean {
-  return !health.isDegraded(provider) && !(keyName !== undefined && keys.rests({ provider, keyName }));
+function isReady({ health, keys }: FailoverState, { model: { provider }, keyName }: Candidate): boolean {
+  return !health.isDegraded(provider) && !(keyName !== undefined && keys.isCoolingDown({ provider, keyName }));
 }
 
-/** Refuses a model that an agent may not use (FAILED_PRECONDITION, `MODEL_NOT_ALLOWED`). */
-export function requireAllowed({ agentId, config }: Pick<Asker, 'agentId' | 'config'>, model: ModelRef): void {
-  if (!isAllowed(model, config.modelFailover.allowedModels)) throw notAllowed(agentId, nameOf(model));
+/** Throws FAILED_PRECONDITION, `MODEL_NOT_ALLOWED` for a model that the agent must not use. */
+export function requireAllowed({ agentId, config }: Pick<FailoverContext, 'agentId' | 'config'>, model: ModelRef): void {
+  if (!isAllowed(model, config.modelFailover.allowedModels)) throw modelNotAllowedError(agentId, formatModelName(model));
 }
 
-/** By `provider/model`, or by the model alone; empty allows all. */
+/** Matches `provider/model` or the bare model id. An empty list allows all. */
 function isAllowed(model: ModelRef, allowed: readonly string[]): boolean {
-  return allowed.length === 0 || allowed.includes(nameOf(model)) || allowed.includes(model.modelId);
+  return allowed.length === 0 || allowed.includes(formatModelName(model)) || allowed.includes(model.modelId);
 }
 
-function distinct(all: readonly Candidate[]): Candidate[] {
+function removeDuplicates(all: readonly Candidate[]): Candidate[] {
   return [...new Map(all.map((one) => [one.name, one])).values()];
 }
 
-export function nameOf({ provider, modelId }: ModelRef): string {
+export function formatModelName({ provider, modelId }: ModelRef): string {
   return `${provider}/${modelId}`;
 }

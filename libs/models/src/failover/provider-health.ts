@@ -1,11 +1,11 @@
-import type { Tell } from './failover.ts';
+import type { PublishEvent } from './failover.ts';
 
-/** Which providers fail for more than one agent, or again and again. */
+/** Tracks providers that fail for several agents or repeatedly. */
 export interface ProviderHealth {
-  /** It is asked last while this holds: for a while after each failure, so that it is tried again then. */
+  /** Returns whether the provider is degraded. Degraded providers are tried last until a window has passed since their last failure. */
   isDegraded(provider: string): boolean;
-  succeeded(provider: string, tell: Tell): void;
-  failed(provider: string, agent: string, tell: Tell): void;
+  recordSuccess(provider: string, publish: PublishEvent): void;
+  recordFailure(provider: string, agent: string, publish: PublishEvent): void;
 }
 
 interface Health {
@@ -14,32 +14,32 @@ interface Health {
 }
 
 const WINDOW_MS = 60_000;
-const FAILING_AGENTS = 2;
-const FAILURES_IN_A_ROW = 3;
-const MOST_KEPT = 100;
+const MIN_FAILING_AGENTS = 2;
+const MIN_FAILURES = 3;
+const MAX_TRACKED_FAILURES = 100;
 
 export function createProviderHealth(now: () => number): ProviderHealth {
-  const failing = new Map<string, Health>();
+  const healthByProvider = new Map<string, Health>();
   return {
     isDegraded(provider) {
-      const health = failing.get(provider);
+      const health = healthByProvider.get(provider);
       return health?.degraded === true && now() - (health.failures.at(-1)?.at ?? 0) < WINDOW_MS;
     },
-    succeeded(provider, tell) {
-      const health = failing.get(provider);
+    recordSuccess(provider, publish) {
+      const health = healthByProvider.get(provider);
       if (!health) return;
-      failing.delete(provider);
-      if (health.degraded) tell({ name: 'provider:recovered', payload: { provider, timestamp: Date.now() } });
+      healthByProvider.delete(provider);
+      if (health.degraded) publish({ name: 'provider:recovered', payload: { provider, timestamp: Date.now() } });
     },
-    failed(provider, agent, tell) {
-      const health = failing.get(provider) ?? { failures: [], degraded: false };
-      failing.set(provider, health);
-      const recent = health.failures.filter(({ at }) => now() - at < WINDOW_MS).slice(1 - MOST_KEPT);
+    recordFailure(provider, agent, publish) {
+      const health = healthByProvider.get(provider) ?? { failures: [], degraded: false };
+      healthByProvider.set(provider, health);
+      const recent = health.failures.filter(({ at }) => now() - at < WINDOW_MS).slice(1 - MAX_TRACKED_FAILURES);
       health.failures = [...recent, { at: now(), agent }];
       const failingAgents = new Set(health.failures.map((failure) => failure.agent)).size;
-      if (health.degraded || (failingAgents < FAILING_AGENTS && health.failures.length < FAILURES_IN_A_ROW)) return;
+      if (health.degraded || (failingAgents < MIN_FAILING_AGENTS && health.failures.length < MIN_FAILURES)) return;
       health.degraded = true;
-      tell({ name: 'provider:degraded', payload: { provider, failingAgents, timestamp: Date.now() } });
+      publish({ name: 'provider:degraded', payload: { provider, failingAgents, timestamp: Date.now() } });
     },
   };
 }

@@ -1,42 +1,42 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError } from '@switchyard/contracts';
-import { createGate } from './concurrency-limit.ts';
+import { createConcurrencyLimit } from './concurrency-limit.ts';
 
 const { signal } = new AbortController();
 const full = (): ServiceError => new ServiceError('RESOURCE_EXHAUSTED', 'full');
 
 test('who waits gets in before whoever comes later, and beyond the bound nobody waits', async () => {
-  const gate = createGate({ inside: 1, waiting: 2 }, full);
+  const gate = createConcurrencyLimit({ maxRunning: 1, maxWaiting: 2 }, full);
   const order: string[] = [];
-  assert.equal(gate.enter(signal), undefined);
+  assert.equal(gate.acquire(signal), undefined);
   const waiting = ['first', 'second'].map(async (name) => {
-    await gate.enter(signal);
+    await gate.acquire(signal);
     order.push(name);
   });
-  assert.throws(() => gate.enter(signal), { code: 'RESOURCE_EXHAUSTED' });
+  assert.throws(() => gate.acquire(signal), { code: 'RESOURCE_EXHAUSTED' });
 
-  gate.leave();
-  gate.leave();
+  gate.release();
+  gate.release();
   await Promise.all(waiting);
 
   assert.deepEqual(order, ['first', 'second']);
-  gate.leave();
+  gate.release();
   assert.equal(gate.empty, true);
 });
 
 test('who is called back while waiting takes nobody’s place', async () => {
-  const gate = createGate({ inside: 1, waiting: 2 }, full);
+  const gate = createConcurrencyLimit({ maxRunning: 1, maxWaiting: 2 }, full);
   const leaving = new AbortController();
-  assert.equal(gate.enter(signal), undefined);
-  const left = gate.enter(leaving.signal);
-  const stays = gate.enter(signal);
+  assert.equal(gate.acquire(signal), undefined);
+  const left = gate.acquire(leaving.signal);
+  const stays = gate.acquire(signal);
 
   leaving.abort(new Error('left'));
   await assert.rejects(left ?? assert.fail('it waits'), /left/);
-  gate.leave();
+  gate.release();
   await stays;
-  gate.leave();
+  gate.release();
 
   assert.equal(gate.empty, true);
 });

@@ -1,59 +1,62 @@
 import type { ServiceError } from '@switchyard/contracts';
 
-export interface GateLimits {
-  /** How many may be inside at once. */
-  inside: number;
-  /** How many may wait to get in; who comes then is refused. */
-  waiting: number;
+export interface ConcurrencyLimits {
+  /** Maximum number of concurrent calls. */
+  maxRunning: number;
+  /** Maximum number of waiting calls; further calls are rejected. */
+  maxWaiting: number;
 }
 
-/** Lets a bounded number in at once. Who waits gets in before whoever comes later. */
-export interface Gate {
-  /** Undefined: one is inside at once. Rejects with the signal's reason when that aborts first. */
-  enter(signal: AbortSignal): Promise<void> | undefined;
-  leave(): void;
+/** Limits concurrency. Waiting calls are admitted in order. */
+export interface ConcurrencyLimit {
+  /** Acquires a slot. Returns undefined if one is free immediately. Rejects with the signal's reason if it is aborted first. */
+  acquire(signal: AbortSignal): Promise<void> | undefined;
+  release(): void;
   readonly empty: boolean;
 }
 
-export function createGate({ inside, waiting }: GateLimits, refused: () => ServiceError): Gate {
+export function createConcurrencyLimit(
+  { maxRunning, maxWaiting }: ConcurrencyLimits,
+  createRejection: () => ServiceError,
+): ConcurrencyLimit {
   const queue = new Set<() => void>();
-  let entered = 0;
+  let running = 0;
 
   function wait(signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
-      const go = (): void => {
-        signal.removeEventListener('abort', give);
+      const admit = (): void => {
+        signal.removeEventListener('abort', abandon);
         resolve();
       };
-      const give = (): void => {
-        queue.delete(go);
+      const abandon = (): void => {
+        queue.delete(admit);
         reject(signal.reason as Error);
       };
-      queue.add(go);
-      signal.addEventListener('abort', give, { once: true });
+      queue.add(admit);
+      signal.addEventListener('abort', abandon, { once: true });
     });
   }
 
   return {
-    enter(signal) {
-      if (entered < inside) {
-        entered += 1;
+    acquire(signal) {
+      if (running < maxRunning) {
+        running += 1;
         return undefined;
       }
-      if (queue.size >= waiting) throw refused();
+      if (queue.size >= maxWaiting) throw createRejection();
       return wait(signal);
     },
-    leave() {
+    release() {
       const [next] = queue;
       if (next === undefined) {
-        entered -= 1;
+        running -= 1;
         return;
       }
       queue.delete(next);
       next();
     },
     get empty() {
-      return entered === 0 && queue.size === 0;
+      return running === 0 && queue.size === 0;
     },
   };
 }

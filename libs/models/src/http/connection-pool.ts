@@ -1,53 +1,54 @@
 import { ServiceError } from '@switchyard/contracts';
 import type { Agent, Dispatcher } from 'undici';
-import { createGate, type Gate, type GateLimits } from './concurrency-limit.ts';
+import { createConcurrencyLimit, type ConcurrencyLimit, type ConcurrencyLimits } from './concurrency-limit.ts';
 
-const LIMITS: GateLimits = { inside: 512, waiting: 2_048 };
+const LIMITS: ConcurrencyLimits = { maxRunning: 512, maxWaiting: 2_048 };
 const CONNECT_TIMEOUT_MS = 10_000;
-/** Servers that keep a connection for less say so, and are heard. */
+/** Default keep-alive. Shorter limits announced by a server are respected. */
 const KEEP_ALIVE_MS = 30_000;
 const MAX_HEADER_BYTES = 64 * 1024;
 
-/** The connections to upstreams, kept and counted by origin. */
-export interface Origins {
-  gate(origin: string): Gate;
-  /** The gate of an origin where nobody is any more is forgotten. */
-  left(origin: string, gate: Gate): void;
+/** Pooled connections to providers, limited per origin. */
+export interface ConnectionPool {
+  getLimit(origin: string): ConcurrencyLimit;
+  /** Releases a slot and removes the limit of an unused origin. */
+  release(origin: string, limit: ConcurrencyLimit): void;
   dispatch(request: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void;
 }
 
-/** Loads the HTTP client: call it when it is first needed. */
-export async function openOrigins(limits: GateLimits = LIMITS): Promise<Origins> {
+/** Opens the pool. Loads the HTTP client, so it should be called on first use. */
+export async function openConnectionPool(limits: ConcurrencyLimits = LIMITS): Promise<ConnectionPool> {
   const { Agent: Connections } = await import('undici');
   const agent: Agent = new Connections({
-    connections: limits.inside,
+    connections: limits.maxRunning,
     pipelining: 1,
     connect: { timeout: CONNECT_TIMEOUT_MS },
     keepAliveTimeout: KEEP_ALIVE_MS,
     maxHeaderSize: MAX_HEADER_BYTES,
-    // A connection for each call: what one upstream does to a shared one is nobody else's trouble.
+    // One connection per call, so that a failing connection affects one call only.
     allowH2: false,
-    // How long an upstream may be silent is watched over by whoever asks it.
+    // Callers have their own timeouts.
     headersTimeout: 0,
     bodyTimeout: 0,
   });
-  const gates = new Map<string, Gate>();
+  const limitsByOrigin = new Map<string, ConcurrencyLimit>();
   return {
-    gate(origin) {
-      let gate = gates.get(origin);
-      if (gate === undefined) gates.set(origin, (gate = createGate(limits, () => crowded(origin, limits))));
-      return gate;
+    getLimit(origin) {
+      let limit = limitsByOrigin.get(origin);
+      if (limit === undefined)
+        limitsByOrigin.set(origin, (limit = createConcurrencyLimit(limits, () => tooManyCallsError(origin, limits))));
+      return limit;
     },
-    left(origin, gate) {
-      gate.leave();
-      if (gate.empty) gates.delete(origin);
+    release(origin, limit) {
+      limit.release();
+      if (limit.empty) limitsByOrigin.delete(origin);
     },
     dispatch: (request, handler) => void agent.dispatch(request, handler),
   };
 }
 
-function crowded(origin: string, { inside, waiting }: GateLimits): ServiceError {
-  return new ServiceError('RESOURCE_EXHAUSTED', `${inside} calls to ${origin} run here and ${waiting} wait; try again in a moment`, {
+function tooManyCallsError(origin: string, { maxRunning, maxWaiting }: ConcurrencyLimits): ServiceError {
+  return new ServiceError('RESOURCE_EXHAUSTED', `${maxRunning} calls to ${origin} are running and ${maxWaiting} are waiting; retry later`, {
     details: { reason: 'UPSTREAM_CROWDED' },
   });
 }

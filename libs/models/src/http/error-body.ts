@@ -1,14 +1,14 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { UpstreamError } from '../errors/upstream-error.ts';
-import { isMembers, membersOf, textOf } from './json-fields.ts';
+import { isJsonObject, getFields, getText } from './json-fields.ts';
 
-/** What is read of a refusal; more of it says no more. */
+/** Maximum bytes read of an error body. */
 const MAX_REFUSAL_BYTES = 64 * 1024;
 
-/** Reads the body of one response. Both throw what is wrong with it. */
+/** Reads the body of one response. Throws for invalid content. */
 export interface Body {
-  /** Whether it says why there is no completion. */
-  readonly refusal: boolean;
+  /** Whether the body belongs to an error response. */
+  readonly isError: boolean;
   push(bytes: Buffer): void;
   end(): void;
 }
@@ -19,40 +19,40 @@ interface ErrorHead {
   headers: IncomingHttpHeaders;
 }
 
-/** Reads why there is no answer, and throws it at the end. */
-export function errorBody({ status, statusText, headers }: ErrorHead): Body {
+/** Creates a reader of an error body, which throws an `UpstreamError` at the end. */
+export function createErrorBody({ status, statusText, headers }: ErrorHead): Body {
   const parts: Buffer[] = [];
-  let left = MAX_REFUSAL_BYTES;
+  let remaining = MAX_REFUSAL_BYTES;
   return {
-    refusal: true,
+    isError: true,
     push(bytes) {
-      if (left > 0) parts.push(bytes.subarray(0, left));
-      left -= bytes.length;
+      if (remaining > 0) parts.push(bytes.subarray(0, remaining));
+      remaining -= bytes.length;
     },
     end() {
-      const { message, code } = readRefusal(Buffer.concat(parts).toString('utf8'));
-      throw new UpstreamError(message ?? textOf(statusText) ?? `status ${status}`, {
+      const { message, code } = parseErrorBody(Buffer.concat(parts).toString('utf8'));
+      throw new UpstreamError(message ?? getText(statusText) ?? `status ${status}`, {
         status,
-        headers: single(headers),
+        headers: flattenHeaders(headers),
         ...(code === undefined ? {} : { code }),
       });
     },
   };
 }
 
-/** Every upstream has its own form for why it refuses; what is no JSON is a page for people. */
-function readRefusal(body: string): { message: string | undefined; code: string | undefined } {
-  const said = parsed(body);
-  const refusal = membersOf(Array.isArray(said) ? said[0] : said);
-  const inner = refusal['error'];
-  const error = isMembers(inner) ? inner : refusal;
+/** Parses the error formats of known providers. Other text is ignored. */
+function parseErrorBody(body: string): { message: string | undefined; code: string | undefined } {
+  const json = parseJson(body);
+  const fields = getFields(Array.isArray(json) ? json[0] : json);
+  const inner = fields['error'];
+  const error = isJsonObject(inner) ? inner : fields;
   return {
-    message: textOf(error['message']) ?? textOf(inner) ?? textOf(refusal['message']) ?? textOf(refusal['detail']),
-    code: textOf(error['code']) ?? textOf(error['type']),
+    message: getText(error['message']) ?? getText(inner) ?? getText(fields['message']) ?? getText(fields['detail']),
+    code: getText(error['code']) ?? getText(error['type']),
   };
 }
 
-function parsed(body: string): unknown {
+function parseJson(body: string): unknown {
   try {
     return JSON.parse(body);
   } catch {
@@ -60,7 +60,7 @@ function parsed(body: string): unknown {
   }
 }
 
-function single(headers: IncomingHttpHeaders): Record<string, string> {
+function flattenHeaders(headers: IncomingHttpHeaders): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? (value[0] ?? '') : (value ?? '')]),
   );

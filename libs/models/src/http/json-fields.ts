@@ -1,21 +1,21 @@
-/** What a stranger's JSON may hold, looked at member by member: only those that are used, and each where it is used. */
-export type Members = Readonly<Record<string, unknown>>;
+/** Fields of untrusted JSON. Each field is validated where it is used. */
+export type JsonFields = Readonly<Record<string, unknown>>;
 
-export function isMembers(value: unknown): value is Members {
+export function isJsonObject(value: unknown): value is JsonFields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** An object's members; those of anything else are none. */
-export function membersOf(value: unknown): Members {
-  return isMembers(value) ? value : {};
+/** Returns the fields of an object, and none for other values. */
+export function getFields(value: unknown): JsonFields {
+  return isJsonObject(value) ? value : {};
 }
 
-/** Text that says something. */
-export function textOf(value: unknown): string | undefined {
+/** Returns a non-empty string. */
+export function getText(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** A count or a sum, which is never below nothing. */
-export function amountOf(value: unknown): number | undefined {
+/** Returns a non-negative finite number. */
+export function getAmount(value: unknown): number | undefined {
   return typeof value === 'number' && value >= 0 && Number.isFinite(value) ? value : undefined;
 }

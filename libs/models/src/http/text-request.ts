@@ -1,64 +1,64 @@
 import type { Dispatcher } from 'undici';
-import { errorBody, type Body } from './error-body.ts';
-import { NotTheProtocol } from '../errors/protocol-error.ts';
-import type { Origins } from './connection-pool.ts';
+import { createErrorBody, type Body } from './error-body.ts';
+import { ProtocolError } from '../errors/protocol-error.ts';
+import type { ConnectionPool } from './connection-pool.ts';
 import type { Endpoint } from '../providers/endpoint.ts';
 import { UpstreamError } from '../errors/upstream-error.ts';
 
-/** What is asked, and for whom. */
-export interface WholeRequest {
+/** A request for a text response. */
+export interface TextRequest {
   body: string;
   method?: 'POST' | 'DELETE';
-  /** How large an answer may be. */
+  /** Maximum size of the response. */
   maxBytes: number;
   signal: AbortSignal;
-  /** Called for everything that arrives. */
+  /** Called for all received data. */
   onAlive: () => void;
   traceparent?: string | undefined;
 }
 
-/** Asks for one JSON text, once the origin has room. Throws an `UpstreamError` where the upstream refuses or the way to it breaks. */
-export async function askWhole(origins: Origins, endpoint: Endpoint, request: WholeRequest): Promise<string> {
+/** Sends a request and returns the response text. Waits for a free slot of the origin. Throws an `UpstreamError` on failure. */
+export async function requestText(origins: ConnectionPool, endpoint: Endpoint, request: TextRequest): Promise<string> {
   const { origin, path } = endpoint;
   const { body, method = 'POST', signal, traceparent } = request;
   const headers = traceparent === undefined ? endpoint.headers : [...endpoint.headers, 'traceparent', traceparent];
-  const gate = origins.gate(origin);
-  const waiting = gate.enter(signal);
+  const limit = origins.getLimit(origin);
+  const waiting = limit.acquire(signal);
   if (waiting !== undefined) await waiting;
   const { promise, resolve, reject } = Promise.withResolvers<string>();
-  const collecting = collect(request, { resolve, reject, onClosed: () => origins.left(origin, gate) });
-  signal.addEventListener('abort', collecting.leave, { once: true });
+  const textHandler = createTextHandler(request, { resolve, reject, onClosed: () => origins.release(origin, limit) });
+  signal.addEventListener('abort', textHandler.leave, { once: true });
   try {
-    origins.dispatch({ origin, path, headers, method, body }, collecting.handler);
+    origins.dispatch({ origin, path, headers, method, body }, textHandler.handler);
     return await promise;
   } finally {
-    signal.removeEventListener('abort', collecting.leave);
+    signal.removeEventListener('abort', textHandler.leave);
   }
 }
 
-interface Outcome {
+interface TextHandlerCallbacks {
   resolve: (text: string) => void;
   reject: (error: unknown) => void;
-  /** Its connection is free again. Called once. */
+  /** Called once when the connection is free. */
   onClosed: () => void;
 }
 
-interface Collecting {
+interface TextHandler {
   handler: Dispatcher.DispatchHandler;
   leave: () => void;
 }
 
-function collect({ maxBytes, signal, onAlive }: WholeRequest, { resolve, reject, onClosed }: Outcome): Collecting {
+function createTextHandler({ maxBytes, signal, onAlive }: TextRequest, { resolve, reject, onClosed }: TextHandlerCallbacks): TextHandler {
   const parts: Buffer[] = [];
   let bytes = 0;
-  let refusal: Body | undefined;
-  let begun = false;
+  let errorBodyReader: Body | undefined;
+  let started = false;
   let controller: Dispatcher.DispatchController | undefined;
   const fail = (error: unknown): void => {
     reject(error);
     controller?.abort(new Error('left'));
   };
-  const guarded = (work: () => void): void => {
+  const failOnError = (work: () => void): void => {
     try {
       work();
     } catch (error) {
@@ -68,34 +68,34 @@ function collect({ maxBytes, signal, onAlive }: WholeRequest, { resolve, reject,
   return {
     leave: () => fail(signal.reason),
     handler: {
-      onRequestStart(starting) {
-        controller = starting;
+      onRequestStart(requestController) {
+        controller = requestController;
         if (signal.aborted) fail(signal.reason);
       },
       onResponseStart(_, status, headers, statusText = '') {
         if (status < 200) return;
-        begun = true;
+        started = true;
         onAlive();
-        if (status >= 300) refusal = errorBody({ status, statusText, headers });
+        if (status >= 300) errorBodyReader = createErrorBody({ status, statusText, headers });
         const { 'content-encoding': encoding = 'identity' } = headers;
-        if (encoding !== 'identity') fail(new NotTheProtocol(`answered in ${String(encoding).slice(0, 100)}, which was not asked for`));
+        if (encoding !== 'identity') fail(new ProtocolError(`responded with the unrequested encoding ${String(encoding).slice(0, 100)}`));
       },
       onResponseData(_, part) {
         onAlive();
         bytes += part.length;
-        if (refusal !== undefined) refusal.push(part);
-        else if (bytes > maxBytes) fail(new NotTheProtocol(`sent more than ${maxBytes} bytes`));
+        if (errorBodyReader !== undefined) errorBodyReader.push(part);
+        else if (bytes > maxBytes) fail(new ProtocolError(`sent more than ${maxBytes} bytes`));
         else parts.push(part);
       },
       onResponseEnd() {
         onClosed();
-        guarded(() => refusal?.end());
+        failOnError(() => errorBodyReader?.end());
         resolve(Buffer.concat(parts).toString('utf8'));
       },
       onResponseError(_, error) {
         onClosed();
-        guarded(() => refusal?.end()); // a refusal is one however much of it came
-        reject(new UpstreamError(begun ? 'the answer broke off' : error.message, { cause: error }));
+        failOnError(() => errorBodyReader?.end()); // an incomplete error body is sufficient
+        reject(new UpstreamError(started ? 'the response was interrupted' : error.message, { cause: error }));
       },
     },
   };

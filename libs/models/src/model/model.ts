@@ -1,6 +1,6 @@
 import type { AgentConfig, CapabilityClass } from '@switchyard/contracts';
 
-/** One message of a conversation, as a model reads it. */
+/** One message of a conversation in the prompt. */
 export type ModelMessage =
   | { role: 'user'; text: string }
   | { role: 'assistant'; text: string; toolCalls?: readonly ToolCall[] }
@@ -9,9 +9,9 @@ export type ModelMessage =
 export interface ToolCall {
   callId: string;
   name: string;
-  /** What the model gave, as JSON; the text itself where that is none, for the validation to refuse. */
+  /** The parsed arguments; the text itself if it is not valid JSON, which validation rejects. */
   input: unknown;
-  /** The same exactly as it was written: numbers keep all their digits. */
+  /** The arguments exactly as generated, so that numbers keep all digits. */
   text: string;
 }
 
@@ -20,22 +20,22 @@ export interface ToolSpec {
   name: string;
   description: string;
   parameters: Record<string, unknown>;
-  /** Whether arguments must keep to the schema. Only some models can. */
+  /** Enforces the schema for arguments. Only some models support this. */
   strict?: boolean | undefined;
 }
 
-/** Whether tools may, must or must not be called, or the one that must. */
+/** Whether tools may, must or must not be called, or the tool that must be called. */
 export type ToolChoice = 'auto' | 'none' | 'required' | { name: string };
 
-/** The answer is a JSON text, of a schema where one is given. */
+/** Requests a JSON response, optionally with a schema. */
 export interface JsonFormat {
   schema?: Record<string, unknown> | undefined;
   name?: string | undefined;
   strict?: boolean | undefined;
 }
 
-/** What an agent wishes beside an answer, in the words of its configuration. An upstream is told what it understands of it. */
-export type Wishes = Partial<
+/** Preferences from the agent's configuration. Each provider receives those that it supports. */
+export type ModelPreferences = Partial<
   Pick<
     AgentConfig,
     | 'thinkingLevel'
@@ -50,43 +50,43 @@ export type Wishes = Partial<
   >
 > & { contextEngine?: Pick<AgentConfig['contextEngine'], 'thinkingKeepTurns' | 'replayDriftIdleMs'> };
 
-/** Which model of which provider answers. */
+/** A model of a provider. */
 export interface ModelRef {
   provider: string;
   modelId: string;
 }
 
-/** One model call: one step of a turn. */
+/** A model call: one step of a turn. */
 export interface ModelRequest {
   model: ModelRef;
   system?: string;
   messages: readonly ModelMessage[];
   tools?: readonly ToolSpec[];
   toolChoice?: ToolChoice;
-  /** Texts at which the answer ends; they are not part of it. */
+  /** Stop sequences. They are not part of the response. */
   stop?: readonly string[];
   format?: JsonFormat;
   temperature?: number;
   maxTokens?: number;
-  wishes?: Wishes;
+  preferences?: ModelPreferences;
   /**
-   * Names the conversation that this is a step of, and whose it is. What a model thought before its calls is told to it again in the same
-   * conversation alone; without a name none of it is kept.
+   * The id of the conversation and its owner. Reasoning before tool calls is cached under this id and sent again only in the same
+   * conversation. Without an id it is not cached.
    */
   conversation?: string;
   signal: AbortSignal;
-  /** How long the model may be silent before the call fails DEADLINE_EXCEEDED, reason MODEL_STALLED. */
+  /** Maximum silence of the model. After it the call fails with DEADLINE_EXCEEDED, reason MODEL_STALLED. */
   promptTimeoutMs: number;
-  /** The span that the call belongs to. */
+  /** The traceparent of the parent span. */
   traceparent?: string | undefined;
-  /** The secret with the key to ask with, in place of the one that the provider's entry names. */
+  /** The name of the secret with the API key. Overrides the key of the provider. */
   keyName?: string;
-  /** No more attempts than these, nor than the provider's entry allows, and these pauses between them. */
+  /** Retry limits. The number of attempts is also limited by the provider's settings. */
   retry?: { attempts: number; baseMs: number; maxMs: number };
 }
 
 export interface ModelUsage {
-  /** Cached tokens among them. */
+  /** Includes cached tokens. */
   input: number;
   output: number;
   cacheRead?: number;
@@ -94,8 +94,8 @@ export interface ModelUsage {
 }
 
 /**
- * Text as it comes, what came together in one part; tool calls whole; and exactly one finish at the end. A stream that ends
- * without one threw. Reasoning is what the model says to itself, where its upstream shows it.
+ * A part of a streamed response: text and reasoning as received, complete tool calls, and exactly one finish at the end. A stream
+ * without a finish throws.
  */
 export type ModelPart =
   | { type: 'text' | 'reasoning'; text: string }
@@ -105,11 +105,11 @@ export type ModelPart =
       reason: 'stop' | 'length' | 'tool-calls' | 'content-filter' | 'other';
       usage: ModelUsage;
       costUsd: number;
-      /** Who said it, where more than one could have. */
+      /** The responding model, if the call could use several. */
       model?: ModelRef;
     };
 
-/** One step that was not streamed. */
+/** The result of a non-streaming call. */
 export interface ModelAnswer {
   text: string;
   reasoning: string;
@@ -117,37 +117,37 @@ export interface ModelAnswer {
   reason: Extract<ModelPart, { type: 'finish' }>['reason'];
   usage: ModelUsage;
   costUsd: number;
-  /** As in the finish of a stream. */
+  /** The responding model, if the call could use several. */
   model?: ModelRef;
 }
 
-/** Text as it comes; gives false to leave the answer where it is. */
-export type Say = (text: string, type: 'text' | 'reasoning') => boolean;
+/** Receives streamed text. Returns false to stop the call. */
+export type OnDelta = (text: string, type: 'text' | 'reasoning') => boolean;
 
-/** How an answer ended that was told piece by piece. */
+/** The end of a response whose text was streamed to a callback. */
 export type ModelEnd = Omit<ModelAnswer, 'text' | 'reasoning'>;
 
-/** Texts that a model turns into vectors. */
+/** An embeddings call. */
 export interface EmbedRequest extends Pick<ModelRequest, 'model' | 'signal' | 'promptTimeoutMs' | 'traceparent'> {
   input: readonly string[];
-  /** How many numbers a vector is to have, where the model lets one choose. */
+  /** The requested vector length, if the model supports it. */
   dimensions?: number;
 }
 
 export interface EmbedAnswer {
-  /** In the order of the texts; each is base64 of little-endian float32. */
+  /** Vectors in the order of the texts, each as base64 of little-endian float32. */
   vectors: string[];
-  /** As the provider calls it. */
+  /** The model name reported by the provider. */
   model: string;
-  /** As the provider counted them, else four characters each. */
+  /** The token count reported by the provider, else estimated as four characters per token. */
   tokens: number;
   costUsd: number;
 }
 
-/** Who is meant where a name says no provider: any, or one, or nobody. */
+/** The provider for names without one: any, a specific provider, or none. */
 export type DefaultEmbedder = 'any' | { provider: string } | 'none';
 
-/** One entry of the catalogue, as `models.list` answers it. */
+/** A catalogue entry, as returned by `models.list`. */
 export interface CatalogueEntry {
   provider: string;
   modelId: string;
@@ -157,7 +157,7 @@ export interface CatalogueEntry {
   baseUrl: string;
   input: ('text' | 'image')[];
   reasoning: boolean;
-  /** Where its entry says one. */
+  /** Set if the model is configured with a class. */
   capabilityClass?: CapabilityClass;
   /** USD per million tokens. */
   cost: { input: number; output: number; cacheRead: number; cacheWrite: number };
@@ -165,7 +165,7 @@ export interface CatalogueEntry {
   validatedAt: number | null;
 }
 
-/** The models this process can reach now. Every failure is a ServiceError. */
+/** The models available to this process. Every failure is a ServiceError. */
 export interface Models {
   /**
    * Streams one step. Before the first part it retries 429 and 5xx within the prompt timeout, honouring Retry-After;
@@ -174,33 +174,33 @@ export interface Models {
    */
   stream(request: ModelRequest): AsyncGenerator<ModelPart, void, void>;
   /**
-   * The same for who is told instead of asking for part after part, which costs more than reading them. Undefined where `say` left.
+   * Streams one step to a callback, which is cheaper than a generator. Resolves to undefined if `onDelta` returned false.
    */
-  tell(request: ModelRequest, say: Say): Promise<ModelEnd | undefined>;
+  streamTo(request: ModelRequest, onDelta: OnDelta): Promise<ModelEnd | undefined>;
   /**
-   * The same where nobody reads along. The upstream may be asked for all of it in one piece; until that is there nothing was seen
-   * of it, so it is retried until then. Fails as `stream` does.
+   * Requests a complete response, non-streaming if the model is fast enough. Retries until the response is complete. Fails like
+   * `stream`.
    */
   complete(request: ModelRequest): Promise<ModelAnswer>;
-  /** A secret was set: no key is used again that was not asked for since. */
-  forgetKeys(): void;
-  /** Turns texts into vectors. Retries and fails as `stream` does. */
+  /** Clears the key cache after a secret was changed. */
+  clearKeyCache(): void;
+  /** Embeds texts. Retries and fails like `stream`. */
   embed(request: EmbedRequest): Promise<EmbedAnswer>;
   /**
-   * Whom a name means that is to make vectors: an alias, `provider/model`, a bare id of the catalogue, else whatever the default
-   * provider calls so. Undefined where no provider can make any.
+   * Resolves the name of an embedding model: an alias, `provider/model`, a bare id of the catalogue, else a model of the default
+   * provider. Undefined if no available provider supports embeddings.
    */
-  embedder(name: string, standard: DefaultEmbedder): Promise<ModelRef | undefined>;
-  /** The same object for as long as `providers`, `catalogue`, `find` and `fallback` say the same. */
+  embedder(name: string, defaultProvider: DefaultEmbedder): Promise<ModelRef | undefined>;
+  /** Returns an object that stays the same while the results of `providers`, `catalogue`, `find` and `fallback` do not change. */
   revision(): Promise<object>;
-  /** Providers that can answer now: those with a key or that need none. `dev` while no other has a key, or `models.dev` is true. */
+  /** Lists available providers: those with a key or without the need of one. `dev` is included if there is no other, or if `models.dev` is true. */
   providers(): Promise<string[]>;
-  /** What is known, whether its provider can answer or not; `dev` only while it can. */
+  /** Lists known models, including those of unavailable providers. `dev` models are listed only while available. */
   catalogue(provider?: string): Promise<CatalogueEntry[]>;
-  /** `provider/model`, a bare model id or an alias, to the model meant; undefined when nothing of that name is visible. */
+  /** Resolves `provider/model`, a bare model id or an alias. Undefined if the name is unknown. */
   find(name: string): Promise<ModelRef | undefined>;
-  /** What answers when nothing says otherwise: `models.defaultModel`, else the first keyed provider's default, else dev/echo. */
+  /** Returns the default model: `models.defaultModel`, else the first model of the first available provider, else dev/echo. */
   fallback(): Promise<ModelRef>;
-  /** One tiny completion, tried once. A failure is a result. */
+  /** Requests a short completion once. A failure is returned, not thrown. */
   test(model: ModelRef): Promise<{ ok: boolean; latencyMs: number; error?: string }>;
 }

@@ -1,12 +1,12 @@
 import type { ToolCall } from './model.ts';
 
-/** A call as it was written. Arguments that are not JSON stay text: the validation of the tool tells the model what is wrong. */
+/** Creates a tool call. Arguments that are not JSON are kept as text, so that validation can report the error to the model. */
 export function toolCall(callId: string, name: string, text: string): ToolCall {
   if (text.trim() === '') return { callId, name, input: {}, text: '{}' };
-  return { callId, name, input: parsed(text), text };
+  return { callId, name, input: parseArguments(text), text };
 }
 
-function parsed(text: string): unknown {
+function parseArguments(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -3,7 +3,7 @@ import type { CatalogueEntry, ModelUsage } from './model.ts';
 
 const CHARS_PER_TOKEN = 4;
 
-/** The upstream's own count; where it gives none, four characters a token, so that budgets still see the work. */
+/** Converts token counts. Missing counts are estimated as four characters per token, so that budgets apply to all providers. */
 export function toUsage(counted: CountedUsage, chars: { input: () => number; output: number }): ModelUsage {
   return {
     input: counted.input ?? Math.ceil(chars.input() / CHARS_PER_TOKEN),
@@ -13,9 +13,12 @@ export function toUsage(counted: CountedUsage, chars: { input: () => number; out
   };
 }
 
-/** `input` counts cached tokens too; they are priced apart. */
-export function priceOf({ input, output, cacheRead = 0, cacheWrite = 0 }: ModelUsage, cost: CatalogueEntry['cost'] | undefined): number {
+/** Calculates the price in USD. `input` includes cached tokens, which have their own prices. */
+export function calculateCost(
+  { input, output, cacheRead = 0, cacheWrite = 0 }: ModelUsage,
+  cost: CatalogueEntry['cost'] | undefined,
+): number {
   if (cost === undefined) return 0;
-  const fresh = Math.max(0, input - cacheRead - cacheWrite);
-  return (fresh * cost.input + cacheRead * cost.cacheRead + cacheWrite * cost.cacheWrite + output * cost.output) / 1_000_000;
+  const uncached = Math.max(0, input - cacheRead - cacheWrite);
+  return (uncached * cost.input + cacheRead * cost.cacheRead + cacheWrite * cost.cacheWrite + output * cost.output) / 1_000_000;
 }

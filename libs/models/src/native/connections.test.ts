@@ -5,22 +5,22 @@ import { promisify } from 'node:util';
 import { sections, ServiceError } from '@switchyard/contracts';
 import { NATIVE_WIRES, startNativeUpstream, type NativeReply, type NativeWire } from '@switchyard/testkit';
 import type { Adapter, Attempt } from '../model/adapter.ts';
-import { openOrigins, type Origins } from '../http/connection-pool.ts';
+import { openConnectionPool, type ConnectionPool } from '../http/connection-pool.ts';
 import { request } from '../models.fixture.ts';
 import { providerSettings } from '../providers/provider-settings.ts';
 import { createNativeAdapter } from './native-adapter.ts';
-import { WIRES, type LibraryModel } from './native-apis.ts';
+import { NATIVE_APIS, type LibraryModel } from './native-apis.ts';
 
 const GIVEN_UP_MS = 10_000;
 
-async function speaking(wire: NativeWire, baseUrl: string, origins: Origins): Promise<Adapter> {
+async function speaking(wire: NativeWire, baseUrl: string, origins: ConnectionPool): Promise<Adapter> {
   const { entries } = sections.providers.parse({ entries: { up: { type: wire, baseUrl } } });
   const settings = providerSettings({ entries }, { env: {}, hosts: [] }).get('up') ?? assert.fail();
-  return createNativeAdapter({ ...settings, wire }, undefined, origins);
+  return createNativeAdapter({ ...settings, protocol: wire }, undefined, origins);
 }
 
 function attempt(signal = AbortSignal.timeout(GIVEN_UP_MS), modelId = 'one'): Attempt {
-  return { request: request({ model: { provider: 'up', modelId } }), whole: false, signal, number: 1, onAlive: () => undefined };
+  return { request: request({ model: { provider: 'up', modelId } }), nonStreaming: false, signal, number: 1, onAlive: () => undefined };
 }
 
 /** How an answer ended: as its upstream says, or with what was thrown. */
@@ -42,7 +42,7 @@ for (const wire of ['anthropic', 'google'] as const) {
 
   test(`${wire}: as many are inside as may be, as many wait, and others are told so`, async () => {
     await using upstream = await startNativeUpstream(stalls, text);
-    const adapter = await speaking(wire, upstream.url, await openOrigins({ inside: 1, waiting: 1 }));
+    const adapter = await speaking(wire, upstream.url, await openConnectionPool({ maxRunning: 1, maxWaiting: 1 }));
     const leaving = new AbortController();
     const first = endOf(adapter, attempt(leaving.signal));
     await upstream.asked;
@@ -59,7 +59,7 @@ for (const wire of ['anthropic', 'google'] as const) {
     const refused: NativeReply = { status: 400, headers: { 'content-type': 'application/json' }, writes: ['{}'] };
     const cut: NativeReply = { ...stalls, ending: 'cut' };
     await using upstream = await startNativeUpstream(text, refused, cut, text);
-    const adapter = await speaking(wire, upstream.url, await openOrigins({ inside: 1, waiting: 1 }));
+    const adapter = await speaking(wire, upstream.url, await openConnectionPool({ maxRunning: 1, maxWaiting: 1 }));
     const ends = [await endOf(adapter), await endOf(adapter), await endOf(adapter), await endOf(adapter)];
     assert.deepEqual(
       ends.map((end) => (end instanceof Error ? 'failed' : end)),
@@ -81,12 +81,12 @@ function libraryThat(asks: (abortSignal: AbortSignal | undefined) => Promise<unk
 test('whatever a library asks for, it reaches the address of the settings and no other', async (t) => {
   const reached: unknown[] = [];
   const origins = {
-    ...(await openOrigins()),
+    ...(await openConnectionPool()),
     dispatch: ({ origin, path }: { origin?: unknown; path: string }) => reached.push([origin, path]),
   };
   const urls = ['http://127.0.0.1:9/v1/messages', 'http://up.example:81/v1', 'https://up.example/v1', 'http://up.example@evil.example/v1'];
   const said: unknown[] = [];
-  t.mock.method(WIRES.anthropic, 'load', async ({ fetch: given }: { fetch: typeof fetch }) => () => {
+  t.mock.method(NATIVE_APIS.anthropic, 'load', async ({ fetch: given }: { fetch: typeof fetch }) => () => {
     const asks = async (signal: AbortSignal | undefined): Promise<void> => {
       const init = { method: 'POST', body: '{}', ...(signal ? { signal } : {}) };
       for (const url of urls) said.push(await given(url, init).catch((error: unknown) => error));
@@ -104,9 +104,9 @@ test('whatever a library asks for, it reaches the address of the settings and no
 });
 
 test('the client of a model is made once', async (t) => {
-  const { load } = WIRES.google;
+  const { load } = NATIVE_APIS.google;
   const made: string[] = [];
-  t.mock.method(WIRES.google, 'load', async (options: Parameters<typeof load>[0]) => {
+  t.mock.method(NATIVE_APIS.google, 'load', async (options: Parameters<typeof load>[0]) => {
     const make = await load(options);
     return (modelId: string) => {
       made.push(modelId);
@@ -114,7 +114,7 @@ test('the client of a model is made once', async (t) => {
     };
   });
   await using upstream = await startNativeUpstream({ writes: NATIVE_WIRES.google.events({ says: [{ text: 'one' }] }) });
-  const adapter = await speaking('google', upstream.url, await openOrigins());
+  const adapter = await speaking('google', upstream.url, await openConnectionPool());
   for (const modelId of ['one', 'two', 'one', 'two']) assert.equal(await endOf(adapter, attempt(undefined, modelId)), 'stop');
   assert.deepEqual(made, ['one', 'two']);
 });
@@ -131,7 +131,7 @@ test('the library of a wire is loaded for the first provider that speaks it', as
     } });
     const { sections } = await import('@switchyard/contracts');
     const { createProviderClients } = await import('./src/provider-clients.ts');
-    const { providerSettings } = await import('./src/provider-settings.ts');
+    const { providerSettings } = await import('./src/providers/provider-settings.ts');
     const types = process.argv.slice(1);
     const entries = Object.fromEntries(types.map((type) => [type, { type, baseUrl: 'http://127.0.0.1:9/v1' }]));
     const settings = providerSettings(sections.providers.parse({ entries }), { env: {}, hosts: [] });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Dispatcher } from 'undici';
 import { request } from '../models.fixture.ts';
-import { Conversation } from './native-exchange.ts';
+import { NativeExchange } from './native-exchange.ts';
 
 const MIB = 1024 * 1024;
 const TIMEOUT_MS = 1_000;
@@ -34,8 +34,8 @@ class Connection implements Dispatcher.DispatchController {
 
 function begun() {
   const { signal } = new AbortController();
-  const attempt = { request: request(), whole: false, signal, number: 1, onAlive: () => undefined };
-  const conversation = new Conversation({ provider: 'up', attempt, timeoutMs: TIMEOUT_MS });
+  const attempt = { request: request(), nonStreaming: false, signal, number: 1, onAlive: () => undefined };
+  const conversation = new NativeExchange({ provider: 'up', attempt, timeoutMs: TIMEOUT_MS });
   const controller = new Connection();
   conversation.onRequestStart(controller);
   return { conversation, controller };
@@ -70,13 +70,13 @@ test('an answer is not read for ever', async () => {
 test('an answer that does not begin in time is given up, and one that has begun is not', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const late = begun();
-  late.conversation.entered(() => undefined);
+  late.conversation.onConnected(() => undefined);
   const inTime = begun();
-  inTime.conversation.entered(() => undefined);
+  inTime.conversation.onConnected(() => undefined);
   t.mock.timers.tick(TIMEOUT_MS - 1);
   assert.equal(late.controller.aborted, false);
   inTime.conversation.onResponseStart(inTime.controller, 200, EVENTS);
   t.mock.timers.tick(1);
-  await assert.rejects(late.conversation.response, { message: `no answer within ${TIMEOUT_MS} ms` });
+  await assert.rejects(late.conversation.response, { message: `no response within ${TIMEOUT_MS} ms` });
   assert.deepEqual([late.controller.aborted, inTime.controller.aborted, inTime.conversation.failure], [true, false, undefined]);
 });

@@ -1,34 +1,34 @@
 import { STATUS_CODES } from 'node:http';
 import type { Dispatcher } from 'undici';
 import type { Attempt } from '../model/adapter.ts';
-import { errorBody, type Body } from '../http/error-body.ts';
-import { NotTheProtocol } from '../errors/protocol-error.ts';
+import { createErrorBody, type Body } from '../http/error-body.ts';
+import { ProtocolError } from '../errors/protocol-error.ts';
 import { streamCut } from '../errors/provider-errors.ts';
 import { UpstreamError } from '../errors/upstream-error.ts';
 
-const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
-/** Bytes nobody took yet; beyond, the socket is not read until somebody does. */
-const MAX_WAITING = 256 * 1024;
+const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
+/** Maximum buffered bytes. Above it the socket is paused until the reader catches up. */
+const MAX_BUFFERED_BYTES = 256 * 1024;
 
 type Controller = Dispatcher.DispatchController;
 type Headers = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2];
 
-export interface ConversationOptions {
+export interface NativeExchangeOptions {
   provider: string;
   attempt: Attempt;
-  /** How long the answer may take to begin. */
+  /** Timeout until the response starts. */
   timeoutMs: number;
 }
 
-/** One request of a library, and what comes back as the response that it reads. */
-export class Conversation implements Dispatcher.DispatchHandler {
+/** One request of the AI SDK and its response. */
+export class NativeExchange implements Dispatcher.DispatchHandler {
   readonly attempt: Attempt;
-  /** The response, once its head is there. Rejects with why there is none. */
+  /** Resolves with the response when its head is received. */
   readonly response: Promise<Response>;
-  /** What it failed with: libraries say that in words of their own. */
+  /** The original error, which the SDK wraps. */
   failure: { error: unknown } | undefined;
-  /** Whether the upstream has begun to answer, well or not. */
-  answered = false;
+  /** Whether the response head was received. */
+  hasHead = false;
   readonly #provider: string;
   readonly #head = Promise.withResolvers<Response>();
   readonly #timeoutMs: number;
@@ -40,30 +40,30 @@ export class Conversation implements Dispatcher.DispatchHandler {
   #bytes = 0;
   #closed = false;
 
-  constructor({ provider, attempt, timeoutMs }: ConversationOptions) {
+  constructor({ provider, attempt, timeoutMs }: NativeExchangeOptions) {
     this.attempt = attempt;
     this.#provider = provider;
     this.response = this.#head.promise;
-    this.response.catch(() => undefined); // it may fail before the library asks
+    this.response.catch(() => undefined); // it may reject before the SDK awaits it
     this.#timeoutMs = timeoutMs;
     attempt.signal.addEventListener('abort', this.#left, { once: true });
     if (attempt.signal.aborted) this.#left();
   }
 
-  /** It has a connection, which is given back by `onClosed`. */
-  entered(onClosed: () => void): void {
+  /** Starts the timeout when a connection is available. `onClosed` releases the connection. */
+  onConnected(onClosed: () => void): void {
     this.#onClosed = onClosed;
-    this.#timer = setTimeout(() => this.fail(late(this.#timeoutMs)), this.#timeoutMs);
+    this.#timer = setTimeout(() => this.fail(timeoutError(this.#timeoutMs)), this.#timeoutMs);
   }
 
-  /** Ends it with an error. The first one counts. */
+  /** Fails the exchange. The first error is kept. */
   fail(error: unknown): void {
     this.failure ??= { error };
     this.#tell();
     this.end();
   }
 
-  /** Nobody reads any more. */
+  /** Ends the exchange and closes the connection if it is still open. */
   end(): void {
     clearTimeout(this.#timer);
     this.attempt.signal.removeEventListener('abort', this.#left);
@@ -79,17 +79,17 @@ export class Conversation implements Dispatcher.DispatchHandler {
 
   onResponseStart(controller: Controller, status: number, headers: Headers, statusText = ''): void {
     if (status < 200) return;
-    this.answered = true;
+    this.hasHead = true;
     clearTimeout(this.#timer);
     this.attempt.onAlive();
     if (status >= 300) {
-      this.#refusal = errorBody({ status, statusText: statusText || (STATUS_CODES[status] ?? ''), headers });
+      this.#refusal = createErrorBody({ status, statusText: statusText || (STATUS_CODES[status] ?? ''), headers });
       return;
     }
     const { 'content-type': type = '', 'content-encoding': encoding = 'identity' } = headers;
-    if (encoding !== 'identity') return this.fail(new NotTheProtocol('answered in an encoding that was not asked for'));
+    if (encoding !== 'identity') return this.fail(new ProtocolError('responded with an unrequested encoding'));
     if (/^(application\/json|text\/html)\b/i.test(String(type))) {
-      return this.fail(new NotTheProtocol(`does not stream: it answered ${String(type).slice(0, 100)}`));
+      return this.fail(new ProtocolError(`does not stream: the content type is ${String(type).slice(0, 100)}`));
     }
     const body = new ReadableStream<Uint8Array>(
       {
@@ -97,7 +97,7 @@ export class Conversation implements Dispatcher.DispatchHandler {
         pull: () => controller.resume(),
         cancel: () => this.end(),
       },
-      { highWaterMark: MAX_WAITING, size: (bytes) => bytes?.byteLength ?? 0 },
+      { highWaterMark: MAX_BUFFERED_BYTES, size: (bytes) => bytes?.byteLength ?? 0 },
     );
     this.#head.resolve(new Response(body, { status, headers: { 'content-type': String(type) } }));
   }
@@ -107,7 +107,7 @@ export class Conversation implements Dispatcher.DispatchHandler {
     this.attempt.onAlive();
     if (this.#refusal !== undefined) return this.#refusal.push(bytes);
     this.#bytes += bytes.length;
-    if (this.#bytes > MAX_ANSWER_BYTES) return this.fail(new NotTheProtocol(`sent more than ${MAX_ANSWER_BYTES} bytes`));
+    if (this.#bytes > MAX_RESPONSE_BYTES) return this.fail(new ProtocolError(`sent more than ${MAX_RESPONSE_BYTES} bytes`));
     this.#stream?.enqueue(bytes);
     if ((this.#stream?.desiredSize ?? 1) <= 0) controller.pause();
   }
@@ -120,9 +120,9 @@ export class Conversation implements Dispatcher.DispatchHandler {
 
   onResponseError(_: Controller, error: Error): void {
     this.#close();
-    // A refusal is one however much of it came; an answer that broke off is none.
+    // An incomplete error body is sufficient; an incomplete response is a failure.
     if (this.#refusal !== undefined) return this.#refuse(this.#refusal);
-    this.fail(this.answered ? streamCut(this.#provider) : new UpstreamError(error.message, { cause: error }));
+    this.fail(this.hasHead ? streamCut(this.#provider) : new UpstreamError(error.message, { cause: error }));
   }
 
   #refuse(refusal: Body): void {
@@ -146,12 +146,12 @@ export class Conversation implements Dispatcher.DispatchHandler {
     try {
       this.#stream?.error(error);
     } catch {
-      // its reader has left
+      // the reader has cancelled the stream
     }
   }
 }
 
-function late(timeoutMs: number): UpstreamError {
-  const cause = Object.assign(new Error(`no answer within ${timeoutMs} ms`), { code: 'ETIMEDOUT' });
+function timeoutError(timeoutMs: number): UpstreamError {
+  const cause = Object.assign(new Error(`no response within ${timeoutMs} ms`), { code: 'ETIMEDOUT' });
   return new UpstreamError(cause.message, { cause });
 }

@@ -115,7 +115,7 @@ test('a conversation with tools, as each of them has it', async () => {
 
 const THOUGHT = { thought: 'Where is it?', signature: 'c2ln' };
 const ASKS: NativeAnswer = { says: [THOUGHT, { call: { id: 'call_1', name: 'find', input: ['{"q":"sea"}'] }, signature: 'Z29v' }] };
-const THINKING = { conversation: 'of Alice', tools: [FIND], wishes: { thinkingLevel: 'high' as const } };
+const THINKING = { conversation: 'of Alice', tools: [FIND], preferences: { thinkingLevel: 'high' as const } };
 
 /** How the upstream is to think. */
 function thinkingOf(body: NativeRequest['body'] | undefined): string | undefined {
@@ -176,9 +176,9 @@ test('of what was thought long ago nothing is shown again, by steps and by time'
     ...talk('call_1').slice(1),
     ...Array.from({ length: n }, (_, at) => talk(`call_x${at}`).slice(1)).flat(),
   ];
-  const shown = async (wishes: ModelRequest['wishes'], messages: ModelMessage[], laterMs = 0): Promise<boolean> => {
+  const shown = async (preferences: ModelRequest['preferences'], messages: ModelMessage[], laterMs = 0): Promise<boolean> => {
     t.mock.timers.enable({ apis: ['Date'], now: 1_000_000 });
-    const turns = [THINKING, { ...THINKING, messages, wishes: { ...THINKING.wishes, ...wishes } }];
+    const turns = [THINKING, { ...THINKING, messages, preferences: { ...THINKING.preferences, ...preferences } }];
     const [, { body } = assert.fail()] = await sent('anthropic', turns, {
       answers: [ASKS, { says: [] }],
       between: () => t.mock.timers.tick(laterMs),
@@ -211,7 +211,7 @@ test('a call is signed as the other wire signed it', async () => {
 
 test('nothing is thought where that is refused: off, and where a call is ordered', async () => {
   const asked = await sent('anthropic', [
-    { wishes: { thinkingLevel: 'off' } },
+    { preferences: { thinkingLevel: 'off' } },
     { ...THINKING, toolChoice: 'required' },
     { ...THINKING, toolChoice: { name: 'find' } },
     THINKING,
@@ -224,9 +224,9 @@ test('nothing is thought where that is refused: off, and where a call is ordered
 });
 
 test('marks stand where the cache of the upstream is to end', async () => {
-  const turn = { system: 'Be brief.', wishes: { cacheRetention: 'long' as const } };
+  const turn = { system: 'Be brief.', preferences: { cacheRetention: 'long' as const } };
   const [marked] = await sent('anthropic', [turn]);
-  const [unmarked] = await sent('anthropic', [{ ...turn, wishes: {} }]);
+  const [unmarked] = await sent('anthropic', [{ ...turn, preferences: {} }]);
   assert.deepEqual(marked?.body['system'], [{ type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral', ttl: '1h' } }]);
   assert.deepEqual(unmarked?.body['system'], [{ type: 'text', text: 'Be brief.' }]);
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NATIVE_WIRES, startNativeUpstream, type NativeReply, type NativeRequest } from '@switchyard/testkit';
 import { KEY, open, request, run } from '../models.fixture.ts';
-import { PromptCaches, type Keeper } from './prompt-caches.ts';
+import { PromptCaches, type PromptCacheClient } from './prompt-caches.ts';
 
 const LONG = 'Be brief. '.repeat(2_000);
 const WISH = { geminiCache: { enabled: true, maxActiveCaches: 2 } };
@@ -16,7 +16,7 @@ function bodyOf(instructions: string): string {
 
 function keeping({ refuses = false } = {}) {
   const [created, removed]: [string[], string[]] = [[], []];
-  const keeper: Keeper = {
+  const keeper: PromptCacheClient = {
     async create(_, ttlMs) {
       if (refuses) throw new Error('no');
       created.push(`cachedContents/${created.length} for ${ttlMs}`);
@@ -26,10 +26,10 @@ function keeping({ refuses = false } = {}) {
   };
   let now = 0;
   const caches = new PromptCaches(keeper, () => now);
-  const asks = async (instructions: string, wishes: object = WISH) => {
-    const { body, lost } = caches.shorten(bodyOf(instructions), { model: MODEL, wishes });
+  const asks = async (instructions: string, preferences: object = WISH) => {
+    const { body, onMissing } = caches.apply(bodyOf(instructions), { model: MODEL, preferences: preferences });
     await new Promise((resolve) => setImmediate(resolve));
-    return { name: (JSON.parse(body) as { cachedContent?: string }).cachedContent, body, lost };
+    return { name: (JSON.parse(body) as { cachedContent?: string }).cachedContent, body, onMissing };
   };
   return { asks, created, removed, wait: (ms: number) => (now += ms) };
 }
@@ -42,7 +42,7 @@ test('the first request is sent whole, and the next with the name of what is kep
   assert.deepEqual(created, ['cachedContents/0 for 300000']);
 });
 
-test('what is short, and what nobody wishes kept, is sent as it was', async () => {
+test('what is short, and what nobody preferences kept, is sent as it was', async () => {
   const { asks, created } = keeping();
   for (const [text, wish] of [
     ['Be brief.', WISH],
@@ -79,7 +79,7 @@ test('where keeping is refused it is not asked for again at once, and where it w
   for (let n = 0; n < 3; n++) assert.equal((await refusing.asks(LONG)).name, undefined);
   const { asks, created } = keeping();
   await asks(LONG);
-  (await asks(LONG)).lost?.();
+  (await asks(LONG)).onMissing?.();
   assert.equal((await asks(LONG)).name, undefined);
   assert.equal(created.length, 2);
 });
@@ -102,7 +102,7 @@ test('over the wire: kept, used, and where it is gone the same turn is answered 
   const up = { type: 'google', baseUrl: upstream.url, apiKeyName: 'UP_KEY' };
   const models = open({ entries: { up }, secret: async () => KEY });
   const ask = async () => {
-    const { parts, error } = await run(models, request({ model: MODEL, system: LONG, wishes: WISH }));
+    const { parts, error } = await run(models, request({ model: MODEL, system: LONG, preferences: WISH }));
     assert.equal(error, undefined);
     assert.deepEqual(parts[0], { type: 'text', text: 'ok' });
   };

@@ -1,91 +1,91 @@
 import { createHash } from 'node:crypto';
 import type { ModelRequest } from '../model/model.ts';
-import { retentionOf } from '../chat/cache-retention.ts';
+import { getRetention } from '../chat/cache-retention.ts';
 
-/** What is kept must be worth it, and its owner refuses to keep less than some thousand tokens. */
-const LEAST_CHARS = 16_384;
+/** Minimum size. The provider rejects caches of fewer than some thousand tokens. */
+const MIN_CACHED_CHARS = 16_384;
 const TTL_MS = { short: 300_000, long: 3_600_000 };
-/** One that ends so soon is not used any more: the request takes time to arrive. */
+/** A cache is not used within this time before its expiry, because the request takes time to arrive. */
 const MARGIN_MS = 30_000;
-/** Where keeping was refused, it is not asked for again for so long. */
-const REFUSED_MS = 600_000;
+/** Time until a rejected prompt is cached again. */
+const REFUSED_TTL_MS = 600_000;
 
-/** Keeps the beginnings of prompts at the upstream. */
-export interface Keeper {
-  /** Keeps this for so long; gives its name there. */
+/** Manages cached prompt prefixes at the provider. */
+export interface PromptCacheClient {
+  /** Creates a cache and returns its name. */
   create(content: object, ttlMs: number): Promise<string>;
-  /** Never fails. */
+  /** Removes a cache. Never rejects. */
   remove(name: string): Promise<void>;
 }
 
-interface Kept {
-  /** Undefined while it is being made, and where that was refused. */
+interface CachedPrompt {
+  /** Undefined while the cache is being created, and if that was rejected. */
   name: string | undefined;
   until: number;
 }
 
-/** A request as it is sent: with the name of what the upstream keeps in place of that, where it keeps it. */
-export interface Shortened {
+/** A request body that may refer to a cache instead of the prefix. */
+export interface PromptCacheResult {
   body: string;
-  /** The upstream does not have it any more, whatever it had promised. */
-  lost?: () => void;
+  /** Called if the cache no longer exists at the provider. */
+  onMissing?: () => void;
 }
 
 /**
- * What stands at the beginning of every prompt of an agent, its instructions and its tools, is kept at the upstream under a name, and
- * sent no more. Nobody waits for that: the request that finds nothing kept is sent whole, and the next one finds it.
+ * Caches the prompt prefix of an agent, its instructions and tools, at the provider and sends only the cache name. Creation is
+ * asynchronous: the first request sends the complete prompt, and later ones use the cache.
  */
 export class PromptCaches {
-  readonly #kept = new Map<string, Kept>();
-  readonly #keeper: Keeper;
+  readonly #kept = new Map<string, CachedPrompt>();
+  readonly #keeper: PromptCacheClient;
   readonly #now: () => number;
 
-  constructor(keeper: Keeper, now: () => number = Date.now) {
+  constructor(keeper: PromptCacheClient, now: () => number = Date.now) {
     this.#keeper = keeper;
     this.#now = now;
   }
 
-  shorten(body: string, request: Pick<ModelRequest, 'wishes' | 'model'>): Shortened {
-    const { enabled, maxActiveCaches } = request.wishes?.geminiCache ?? { enabled: false, maxActiveCaches: 0 };
+  apply(body: string, request: Pick<ModelRequest, 'preferences' | 'model'>): PromptCacheResult {
+    const { enabled, maxActiveCaches } = request.preferences?.geminiCache ?? { enabled: false, maxActiveCaches: 0 };
     if (!enabled) return { body };
     const { systemInstruction, tools, toolConfig, ...rest } = JSON.parse(body) as Record<string, unknown>;
     const model = `models/${request.model.modelId}`;
     const content = { model, systemInstruction, tools, toolConfig };
-    const written = JSON.stringify(content);
-    if (written.length < LEAST_CHARS) return { body };
-    const key = createHash('sha256').update(written).digest('base64');
-    const known = this.#kept.get(key);
-    if (known === undefined || known.until <= this.#now()) {
-      this.#keep(key, content, { ttlMs: TTL_MS[retentionOf(request) === 'long' ? 'long' : 'short'], most: maxActiveCaches });
+    const serialized = JSON.stringify(content);
+    if (serialized.length < MIN_CACHED_CHARS) return { body };
+    const key = createHash('sha256').update(serialized).digest('base64');
+    const cached = this.#kept.get(key);
+    if (cached === undefined || cached.until <= this.#now()) {
+      this.#keep(key, content, { ttlMs: TTL_MS[getRetention(request) === 'long' ? 'long' : 'short'], maxCaches: maxActiveCaches });
       return { body };
     }
-    if (known.name === undefined) return { body };
-    // The one that was used last is forgotten last.
+    if (cached.name === undefined) return { body };
+    // Moves the entry to the end, because the least recently used one is removed first.
     this.#kept.delete(key);
-    this.#kept.set(key, known);
-    return { body: JSON.stringify({ ...rest, cachedContent: known.name }), lost: () => void this.#kept.delete(key) };
+    this.#kept.set(key, cached);
+    return { body: JSON.stringify({ ...rest, cachedContent: cached.name }), onMissing: () => void this.#kept.delete(key) };
   }
 
-  #keep(key: string, content: object, { ttlMs, most }: { ttlMs: number; most: number }): void {
+  #keep(key: string, content: object, { ttlMs, maxCaches }: { ttlMs: number; maxCaches: number }): void {
     this.#kept.delete(key);
-    this.#makeRoom(most);
-    const making: Kept = { name: undefined, until: this.#now() + REFUSED_MS };
-    this.#kept.set(key, making);
+    this.#makeRoom(maxCaches);
+    const pending: CachedPrompt = { name: undefined, until: this.#now() + REFUSED_TTL_MS };
+    this.#kept.set(key, pending);
     const until = this.#now() + ttlMs - MARGIN_MS;
     this.#keeper.create(content, ttlMs).then(
       (name) => {
-        // Room was made for another meanwhile.
-        if (this.#kept.get(key) === making) this.#kept.set(key, { name, until });
+        // The entry may have been evicted meanwhile.
+        if (this.#kept.get(key) === pending) this.#kept.set(key, { name, until });
         else void this.#keeper.remove(name);
       },
-      () => undefined, // it is sent whole, as before
+      () => undefined, // the complete prompt is sent, as before
     );
   }
 
-  /** What nobody used for longest goes, at the upstream too: it costs there by the hour. */
-  #makeRoom(most: number): void {
+  /** Removes the least recently used caches, also at the provider, which charges by the hour. */
+  #makeRoom(maxCaches: number): void {
     for (const [key, { name, until }] of this.#kept) {
-      if (this.#kept.size < most && until > this.#now()) continue;
+      if (this.#kept.size < maxCaches && until > this.#now()) continue;
       this.#kept.delete(key);
       if (name !== undefined && until > this.#now()) void this.#keeper.remove(name);
     }

@@ -1,17 +1,17 @@
 import { LRUCache } from 'lru-cache';
 import type { StreamPart } from './native-apis.ts';
 
-/** What a library wants back with a part as it came. */
+/** Provider metadata that the SDK expects back unchanged. */
 export type Metadata = NonNullable<Extract<StreamPart, { type: 'tool-call' }>['providerMetadata']>;
 
-export interface Thought {
+export interface ReasoningBlock {
   text: string;
   metadata: Metadata;
 }
 
-/** What came with a call: what was thought before it, and what the upstream signed it with. */
-export interface WithCall {
-  thoughts: readonly Thought[];
+/** The reasoning before a tool call, and the signature of the call. */
+export interface CallReasoning {
+  blocks: readonly ReasoningBlock[];
   metadata: Metadata | undefined;
 }
 
@@ -19,35 +19,34 @@ export interface WithCall {
 const MAX_CHARS = 4 * 1024 * 1024;
 
 /**
- * What models thought before their calls, by the conversation and the ids of its calls. Some wires want to see it again, signed as it was,
- * with the results. Ids alone would not do: callers choose them, and some upstreams count them anew in each answer, so that of one
- * conversation would be told to another. It is kept for as long as there is room: whoever does not have it, as a process that took a turn
- * over, asks without.
+ * Caches signed reasoning by conversation and call id. Some APIs require it with the tool results. The key includes the conversation,
+ * because call ids are not unique across conversations. A process without the entry, for example after a takeover of the turn, sends the
+ * request without reasoning.
  */
-export class Thoughts {
-  readonly #kept = new LRUCache<string, WithCall & { at: number }>({ maxSize: MAX_CHARS, sizeCalculation: charsOf });
+export class ReasoningCache {
+  readonly #cache = new LRUCache<string, CallReasoning & { at: number }>({ maxSize: MAX_CHARS, sizeCalculation: countChars });
   readonly #now: () => number;
 
   constructor(now: () => number = Date.now) {
     this.#now = now;
   }
 
-  keep(conversation: string, callId: string, kept: WithCall): void {
-    this.#kept.set(keyOf(conversation, callId), { ...kept, at: this.#now() });
+  set(conversation: string, callId: string, entry: CallReasoning): void {
+    this.#cache.set(formatCacheKey(conversation, callId), { ...entry, at: this.#now() });
   }
 
-  /** Nothing where that is longer ago than `withinMs`: signatures are not for ever. */
-  of(conversation: string, callId: string, withinMs = Infinity): WithCall | undefined {
-    const kept = this.#kept.get(keyOf(conversation, callId));
-    return kept !== undefined && this.#now() - kept.at <= withinMs ? kept : undefined;
+  /** Returns the reasoning of a call unless it is older than `withinMs`, because signatures expire. */
+  get(conversation: string, callId: string, withinMs = Infinity): CallReasoning | undefined {
+    const entry = this.#cache.get(formatCacheKey(conversation, callId));
+    return entry !== undefined && this.#now() - entry.at <= withinMs ? entry : undefined;
   }
 }
 
-function charsOf({ thoughts }: WithCall, key: string): number {
-  return thoughts.reduce((sum, { text, metadata }) => sum + text.length + JSON.stringify(metadata).length, key.length);
+function countChars({ blocks }: CallReasoning, key: string): number {
+  return blocks.reduce((sum, { text, metadata }) => sum + text.length + JSON.stringify(metadata).length, key.length);
 }
 
-/** The same for no other pair, whatever characters they have. */
-function keyOf(conversation: string, callId: string): string {
+/** Formats an unambiguous key. */
+function formatCacheKey(conversation: string, callId: string): string {
   return `${conversation.length} ${conversation}${callId}`;
 }

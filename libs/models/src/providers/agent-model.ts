@@ -1,12 +1,12 @@
 import type { AgentConfig } from '@switchyard/contracts';
 import type { ModelRef, Models } from '../model/model.ts';
 
-/** What its configuration says of it. */
+/** The model settings of an agent. */
 type AgentModel = Pick<AgentConfig, 'provider' | 'model'> & Partial<Pick<AgentConfig, 'modelRoutes'>>;
 
 /**
- * The model an agent means by its `provider` and `model`; undefined when nothing of that name can answer. One that names none has that
- * of its default route, else that of the house.
+ * Resolves the model of an agent from `provider` and `model`; undefined if it is not available. Agents without a model use their
+ * default route, else the global default.
  */
 export async function resolveAgentModel(models: Models, agent: AgentModel): Promise<ModelRef | undefined> {
   const { provider, modelRoutes } = agent;

@@ -1,15 +1,15 @@
 import { DEV_MODELS, DEV_PROVIDER } from '../dev/dev-provider.ts';
-import type { Offer } from './provider-directory.ts';
+import type { AvailableModels } from './provider-directory.ts';
 import { notConfigured } from '../errors/provider-errors.ts';
 import type { DefaultEmbedder, ModelRef } from '../model/model.ts';
 import { BUILT_IN } from '../catalogue/built-in.ts';
 import type { ProviderSettings } from './provider-settings.ts';
 
 /**
- * An alias, `provider/model`, or a bare id of the catalogue. Of a real provider any model id is taken at its word: new
- * models come faster than catalogues, and the provider itself says when it does not know one.
+ * Resolves an alias, `provider/model`, or a bare id of the catalogue. Any model id of a real provider is accepted, because new models
+ * appear before catalogues list them, and the provider rejects unknown ids.
  */
-export function findModel({ models, providers, catalogue }: Offer, name: string): ModelRef | undefined {
+export function findModel({ models, providers, catalogue }: AvailableModels, name: string): ModelRef | undefined {
   const alias = models.aliases.find((one) => one.alias === name);
   if (alias !== undefined) return providers.includes(alias.provider) ? { provider: alias.provider, modelId: alias.modelId } : undefined;
   const slash = name.indexOf('/');
@@ -20,26 +20,25 @@ export function findModel({ models, providers, catalogue }: Offer, name: string)
   return entry === undefined ? undefined : { provider: entry.provider, modelId: entry.modelId };
 }
 
-/** What the configuration says, else the first model of the first provider that can answer, else dev/echo. */
-export function fallbackModel(offer: Offer): ModelRef {
-  const { defaultModel, defaultProvider } = offer.models;
+/** Returns the configured default model, else the first model of the first available provider, else dev/echo. */
+export function fallbackModel(available: AvailableModels): ModelRef {
+  const { defaultModel, defaultProvider } = available.models;
   if (defaultModel !== '') {
     const name = defaultProvider === '' ? defaultModel : `${defaultProvider}/${defaultModel}`;
-    const found = findModel(offer, name);
-    if (found === undefined)
-      throw notConfigured('DEFAULT_MODEL_NOT_FOUND', `no provider that can answer has models.defaultModel (${name})`);
+    const found = findModel(available, name);
+    if (found === undefined) throw notConfigured('DEFAULT_MODEL_NOT_FOUND', `no available provider has models.defaultModel (${name})`);
     return found;
   }
-  if (defaultProvider !== '') return firstOf(offer, defaultProvider);
-  const { answering } = offer;
+  if (defaultProvider !== '') return getFirstModel(available, defaultProvider);
+  const { answering } = available;
   const first = answering.find(({ catalogue }) => catalogue.length > 0) ?? answering[0];
-  return first === undefined ? { provider: DEV_PROVIDER, modelId: 'echo' } : firstOf(offer, first.id);
+  return first === undefined ? { provider: DEV_PROVIDER, modelId: 'echo' } : getFirstModel(available, first.id);
 }
 
-/** The default model of one provider: the first it lists. */
-function firstOf({ providers, catalogue }: Offer, provider: string): ModelRef {
+/** Returns the first listed model of a provider. */
+function getFirstModel({ providers, catalogue }: AvailableModels, provider: string): ModelRef {
   if (!providers.includes(provider)) {
-    throw notConfigured('DEFAULT_MODEL_NOT_FOUND', `models.defaultProvider (${provider}) cannot answer`);
+    throw notConfigured('DEFAULT_MODEL_NOT_FOUND', `models.defaultProvider (${provider}) is not available`);
   }
   const entry = catalogue.find((one) => one.provider === provider);
   if (entry === undefined) throw notConfigured('NO_DEFAULT_MODEL', `provider ${provider} lists no models: set models.defaultModel`);
@@ -50,26 +49,26 @@ function isDevModel(modelId: string): boolean {
   return (DEV_MODELS as readonly string[]).includes(modelId);
 }
 
-/** Asked first where any provider may be: it is who most clients mean by a bare name. */
-const FIRST = 'openai';
+/** The preferred provider for bare names, which most clients expect. */
+const PREFERRED_PROVIDER = 'openai';
 
-/** See `Models.embedder`. What a provider calls its models is taken at its word: it says itself when it does not know one. */
-export function findEmbedder(offer: Offer, name: string, standard: DefaultEmbedder): ModelRef | undefined {
-  const able = offer.answering.filter(embeds);
-  const named = findModel(offer, name);
-  if (named !== undefined && named.provider !== DEV_PROVIDER && able.some(({ id }) => id === named.provider)) return named;
-  const provider = standardOf(able, standard);
+/** Resolves an embedding model, see `Models.embedder`. Unknown ids are passed on, because the provider rejects them. */
+export function findEmbedder(available: AvailableModels, name: string, defaultProvider: DefaultEmbedder): ModelRef | undefined {
+  const embedders = available.answering.filter(supportsEmbeddings);
+  const named = findModel(available, name);
+  if (named !== undefined && named.provider !== DEV_PROVIDER && embedders.some(({ id }) => id === named.provider)) return named;
+  const provider = resolveDefaultEmbedder(embedders, defaultProvider);
   return provider === undefined ? undefined : { provider: provider.id, modelId: name };
 }
 
-/** Whoever speaks the protocol is taken to have the route; of those we know by name some have not. */
-function embeds({ id, baseUrl }: ProviderSettings): boolean {
+/** Returns whether a provider has an embeddings route. Custom providers are assumed to have one. */
+function supportsEmbeddings({ id, baseUrl }: ProviderSettings): boolean {
   const builtIn = BUILT_IN[id];
   return builtIn === undefined || builtIn.baseUrl !== baseUrl || builtIn.embeds === true;
 }
 
-function standardOf(able: readonly ProviderSettings[], standard: DefaultEmbedder): ProviderSettings | undefined {
-  if (standard === 'none') return undefined;
-  if (standard === 'any') return able.find(({ id }) => id === FIRST) ?? able[0];
-  return able.find(({ id }) => id === standard.provider);
+function resolveDefaultEmbedder(embedders: readonly ProviderSettings[], defaultProvider: DefaultEmbedder): ProviderSettings | undefined {
+  if (defaultProvider === 'none') return undefined;
+  if (defaultProvider === 'any') return embedders.find(({ id }) => id === PREFERRED_PROVIDER) ?? embedders[0];
+  return embedders.find(({ id }) => id === defaultProvider.provider);
 }

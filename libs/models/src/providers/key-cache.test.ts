@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError } from '@switchyard/contracts';
-import { createKeys } from './key-cache.ts';
+import { createKeyCache } from './key-cache.ts';
 
 test('a key is kept for its time, an absent one is asked for again soon, a failure at once', async (t) => {
   t.mock.timers.enable({ apis: ['Date'], now: 0 });
   const asked: string[] = [];
   let stored: Record<string, string> = { KEPT: 'k' };
-  const keys = createKeys({
+  const keys = createKeyCache({
     env: { FROM_ENV: 'e', MY_OAUTH_TOKEN: 'not here' },
     ttlMs: 30_000,
     secret: async (name) => {
@@ -43,14 +43,14 @@ test('a key is kept for one address, and forgotten for all of them; one that is 
     if (origin === home) return 'k';
     throw new ServiceError('PERMISSION_DENIED', 'it belongs elsewhere', { details: { reason: 'KEY_ORIGIN' } });
   };
-  const keys = createKeys({ env: { K: 'of the environment' }, ttlMs: 30_000, secret });
+  const keys = createKeyCache({ env: { K: 'of the environment' }, ttlMs: 30_000, secret });
   const here = { keyName: 'K', keyOrigin: home };
   const there = { keyName: 'K', keyOrigin: 'https://elsewhere.example' };
   assert.equal(await keys.get(here), 'k');
   for (let n = 0; n < 3; n++) await assert.rejects(keys.get(there), /elsewhere/, 'and what the environment says is no way around it');
-  assert.deepEqual([asked.length, keys.until([here]), keys.until([there])], [2, 30_000, 2_000]);
+  assert.deepEqual([asked.length, keys.cachedUntil([here]), keys.cachedUntil([there])], [2, 30_000, 2_000]);
   t.mock.timers.setTime(3_000);
   await assert.rejects(keys.get(there), /elsewhere/);
-  keys.forget('K');
-  assert.equal(keys.until([here]), 0);
+  keys.invalidate('K');
+  assert.equal(keys.cachedUntil([here]), 0);
 });

@@ -1,82 +1,82 @@
 import { isOauthTokenName, ServiceError } from '@switchyard/contracts';
 
-/** A key by the name of its secret, and the origin that it is bound to, where it is bound to one. */
-export interface WantedKey {
+/** A key: the name of its secret, and the origin that it is bound to, if any. */
+export interface KeyRef {
   keyName: string | undefined;
   keyOrigin: string | undefined;
 }
 
-/** Provider keys, kept for a while so that a turn does not ask for each. */
-export interface Keys {
-  get(wanted: WantedKey): Promise<string | undefined>;
-  /** Until when, in epoch ms, what `get` said of these is what it says again; 0 when it would ask. */
-  until(wanted: readonly WantedKey[]): number;
-  /** A provider refused it: the next call asks again. */
-  forget(name: string | undefined): void;
-  /** Somebody set a secret: the next call asks again for each. */
-  forgetAll(): void;
+/** Caches provider keys, so that a turn does not read secrets for each call. */
+export interface KeyCache {
+  get(keyRefs: KeyRef): Promise<string | undefined>;
+  /** Returns the time in epoch milliseconds until which all these keys are cached; 0 if one is not. */
+  cachedUntil(keyRefs: readonly KeyRef[]): number;
+  /** Removes a key that a provider rejected. */
+  invalidate(name: string | undefined): void;
+  /** Removes all keys after a secret was changed. */
+  clear(): void;
 }
 
-export interface KeysOptions {
+export interface KeyCacheOptions {
   secret: (name: string, origin?: string) => Promise<string | null>;
   env: Readonly<Record<string, string | undefined>>;
   ttlMs: number;
 }
 
-interface Known {
+interface CachedKey {
   name: string;
   value: Promise<string | undefined>;
   until: number;
 }
 
-// A key that is set now is wanted now; that none is set is worth asking again soon.
+// An absent key is cached briefly, so that a new key takes effect soon.
 const ABSENT_TTL_MS = 2_000;
 
-export function createKeys({ secret, env, ttlMs }: KeysOptions): Keys {
-  const known = new Map<string, Known>();
+export function createKeyCache({ secret, env, ttlMs }: KeyCacheOptions): KeyCache {
+  const cache = new Map<string, CachedKey>();
 
   async function read(name: string, origin: string | undefined): Promise<string | undefined> {
-    // Where a sign-in may be kept is a setting, which the owner of secrets keeps to.
+    // OAuth tokens are read from the secrets service only, which enforces where they may be stored.
     return (await secret(name, origin)) || (isOauthTokenName(name) ? undefined : env[name]) || undefined;
   }
 
   return {
     async get({ keyName: name, keyOrigin: origin }) {
       if (name === undefined) return undefined;
-      const place = placeOf(name, origin);
-      const cached = known.get(place);
+      const cacheKey = formatCacheKey(name, origin);
+      const cached = cache.get(cacheKey);
       if (cached !== undefined && cached.until > Date.now()) return cached.value;
       const entry = { name, value: read(name, origin), until: Date.now() + ttlMs };
-      known.set(place, entry);
+      cache.set(cacheKey, entry);
       entry.value.then(
         (value) => {
           if (value === undefined) entry.until = Math.min(entry.until, Date.now() + ABSENT_TTL_MS);
         },
         (error: unknown) => {
-          if (isBoundElsewhere(error)) entry.until = Math.min(entry.until, Date.now() + ABSENT_TTL_MS);
-          else known.delete(place);
+          if (isKeyOriginError(error)) entry.until = Math.min(entry.until, Date.now() + ABSENT_TTL_MS);
+          else cache.delete(cacheKey);
         },
       );
       return entry.value;
     },
-    until: (wanted) =>
+    cachedUntil: (keyRefs) =>
       Math.min(
-        ...wanted.map(({ keyName: name, keyOrigin }) =>
-          name === undefined ? Infinity : (known.get(placeOf(name, keyOrigin))?.until ?? 0),
+        ...keyRefs.map(({ keyName: name, keyOrigin }) =>
+          name === undefined ? Infinity : (cache.get(formatCacheKey(name, keyOrigin))?.until ?? 0),
         ),
       ),
-    forget(name) {
-      for (const [place, entry] of known) if (entry.name === name) known.delete(place);
+    invalidate(name) {
+      for (const [cacheKey, entry] of cache) if (entry.name === name) cache.delete(cacheKey);
     },
-    forgetAll: () => known.clear(),
+    clear: () => cache.clear(),
   };
 }
 
-function placeOf(name: string, origin: string | undefined): string {
+function formatCacheKey(name: string, origin: string | undefined): string {
   return origin === undefined ? name : `${name} ${origin}`;
 }
 
-/** The secrets service keeps it for another address; asked again, it would say the same. */
-export function isBoundElsewhere(error: unknown): error is ServiceError {
+/** Returns whether the secrets service rejected the key because it is bound to another origin. */
+export function isKeyOriginError(error: unknown): error is ServiceError {
   return error instanceof ServiceError && error.details['reason'] === 'KEY_ORIGIN';
 }

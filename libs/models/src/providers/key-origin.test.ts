@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError } from '@switchyard/contracts';
 import { startUpstream } from '@switchyard/testkit';
-import { whyNotSent } from './key-origin.ts';
+import { explainKeyRefusal } from './key-origin.ts';
 import { KEY, LOCAL, open, request, run, TEXT } from '../models.fixture.ts';
 
 const ELSEWHERE = 'https://elsewhere.example/v1';
@@ -30,19 +30,19 @@ test('no secret but a provider’s key is sent to an address that a configuratio
     });
     const { error } = await run(models, request());
     assert.ok(error instanceof Error);
-    assert.match(error.message, new RegExp(`provider local: ${apiKeyName} is not the name of a provider's key: .* _API_KEY`));
+    assert.match(error.message, new RegExp(`provider local: ${apiKeyName} is not the name of a provider key: .* _API_KEY`));
     assert.ok(!asked.includes(apiKeyName));
     assert.ok(!(await models.providers()).includes('local'));
     assert.equal(upstream.requests.length, 0);
   }
   for (const name of ['LOCAL_API_KEY', 'LOCAL_KEY', 'REPLICATE_API_TOKEN', 'HF_TOKEN'])
-    assert.equal(whyNotSent(name, ELSEWHERE, {}), undefined);
+    assert.equal(explainKeyRefusal(name, ELSEWHERE, {}), undefined);
 });
 
 test('a key that has an owner goes to its owner, or to where the environment says it is', () => {
   const env = { OPENAI_BASE_URL: 'http://127.0.0.1:4000/v1' };
   for (const home of ['https://api.openai.com/v1', 'https://eu.api.openai.com/v1', 'http://127.0.0.1:4000/other'])
-    assert.equal(whyNotSent('OPENAI_API_KEY', home, env), undefined, home);
+    assert.equal(explainKeyRefusal('OPENAI_API_KEY', home, env), undefined, home);
   for (const address of [
     ELSEWHERE,
     'http://api.openai.com/v1',
@@ -52,8 +52,8 @@ test('a key that has an owner goes to its owner, or to where the environment say
     'https://api.openai.com@elsewhere.example/v1',
     'http://127.0.0.1:4001/v1',
   ])
-    assert.match(whyNotSent('OPENAI_API_KEY', address, env) ?? '', /OPENAI_API_KEY is sent to api\.openai\.com only/, address);
-  assert.match(whyNotSent('ANTHROPIC_API_KEY', 'http://127.0.0.1:4000/v1', env) ?? '', /api\.anthropic\.com only/);
+    assert.match(explainKeyRefusal('OPENAI_API_KEY', address, env) ?? '', /OPENAI_API_KEY is only sent to api\.openai\.com/, address);
+  assert.match(explainKeyRefusal('ANTHROPIC_API_KEY', 'http://127.0.0.1:4000/v1', env) ?? '', /only sent to api\.anthropic\.com/);
 });
 
 test('an entry with an address of its own does not borrow the key of the provider it is named after', async () => {
@@ -70,8 +70,8 @@ test('an entry with an address of its own does not borrow the key of the provide
   const { error } = await run(models, asked);
   assert.equal(
     (error as Error).message,
-    'provider openai wants a key, and OPENAI_API_KEY is sent to api.openai.com only: keep the key under a name of its own, ' +
-      'and name that in providers.entries.openai.apiKeyName',
+    'provider openai requires a key. OPENAI_API_KEY is only sent to api.openai.com: store the key under another name ' +
+      'and use that name in providers.entries.openai.apiKeyName',
   );
 });
 

@@ -1,52 +1,52 @@
 import type { Sections } from '@switchyard/contracts';
 import { DEV_PROVIDER, devCatalogue } from '../dev/dev-provider.ts';
-import { isBoundElsewhere, type Keys, type WantedKey } from './key-cache.ts';
+import { isKeyOriginError, type KeyCache, type KeyRef } from './key-cache.ts';
 import type { CatalogueEntry } from '../model/model.ts';
 import { providerSettings, type ProviderSettings } from './provider-settings.ts';
 
 type ModelSettings = Readonly<Pick<Sections, 'models' | 'providers' | 'security'>>;
 
-/** What one revision of the configuration offers with the keys there are. The same object for as long as nothing of it changes. */
-export interface Offer {
+/** The models and providers that are available with the current configuration and keys. The object is reused until something changes. */
+export interface AvailableModels {
   models: ModelSettings['models'];
-  /** Those that could be called now: they have an address, and their key or no need of one. */
+  /** Available providers: they have an address, and a key unless they need none. */
   answering: readonly ProviderSettings[];
-  /** Their ids, and `dev` while there is no other or `models.dev` is true. */
+  /** The ids of available providers, and `dev` if there is no other or `models.dev` is true. */
   providers: readonly string[];
-  /** What is known, whether its provider can answer or not; of the development models only while they can. */
+  /** All known models, also of unavailable providers. Development models are included only while available. */
   catalogue: readonly CatalogueEntry[];
 }
 
-/** The providers of the configuration as it is now, and what they offer. */
-export interface Directory {
+/** The configured providers and the available models. */
+export interface ProviderDirectory {
   configured(): ReadonlyMap<string, ProviderSettings>;
-  offer(): Promise<Offer>;
+  offer(): Promise<AvailableModels>;
 }
 
-export interface DirectoryOptions {
-  /** Read anew at each use: one revision belongs together. */
+export interface ProviderDirectoryOptions {
+  /** Returns the current settings. All sections belong to one revision. */
   settings: () => ModelSettings;
   env: Readonly<Record<string, string | undefined>>;
-  keys: Keys;
+  keys: KeyCache;
 }
 
-/** The providers as they are made of one revision of the settings. */
+/** The providers of one revision of the settings. */
 interface Revision {
   of: Sections['providers'];
   hosts: readonly string[];
   all: Map<string, ProviderSettings>;
 }
 
-/** An offer, what it was made from, and until when it need not be looked at again. */
-interface Made {
-  offer: Offer;
+/** The cached result and the inputs it was built from. */
+interface CachedModels {
+  offer: AvailableModels;
   configured: ReadonlyMap<string, ProviderSettings>;
-  keys: readonly WantedKey[];
+  keys: readonly KeyRef[];
 }
 
-export function createDirectory({ settings, env, keys }: DirectoryOptions): Directory {
+export function createProviderDirectory({ settings, env, keys }: ProviderDirectoryOptions): ProviderDirectory {
   let revision: Revision | undefined;
-  let made: Made | undefined;
+  let cached: CachedModels | undefined;
 
   function configured(): ReadonlyMap<string, ProviderSettings> {
     const { providers, security } = settings();
@@ -56,36 +56,40 @@ export function createDirectory({ settings, env, keys }: DirectoryOptions): Dire
     return revision.all;
   }
 
-  /** A key that is kept for another address is none here, and no reason why others should not answer. */
-  async function has(one: ProviderSettings): Promise<boolean> {
+  /** Returns whether the key exists. A key that is bound to another origin counts as absent. */
+  async function hasKey(one: ProviderSettings): Promise<boolean> {
     try {
       return (await keys.get(one)) !== undefined;
     } catch (error) {
-      if (isBoundElsewhere(error)) return false;
+      if (isKeyOriginError(error)) return false;
       throw error;
     }
   }
 
-  async function offer(): Promise<Offer> {
+  async function offer(): Promise<AvailableModels> {
     const { models } = settings();
     const all = configured();
-    const current = made?.configured === all && made.offer.models === models ? made : undefined;
-    if (current !== undefined && keys.until(current.keys) > Date.now()) return current.offer;
-    const placed = [...all.values()].filter(
+    const current = cached?.configured === all && cached.offer.models === models ? cached : undefined;
+    if (current !== undefined && keys.cachedUntil(current.keys) > Date.now()) return current.offer;
+    const reachable = [...all.values()].filter(
       ({ baseUrl, keyRefusal, hostRefusal }) => baseUrl !== '' && (keyRefusal ?? hostRefusal) === undefined,
     );
-    const guarded = placed.filter(({ keyOptional }) => !keyOptional);
-    const able = await Promise.all(placed.map(async (one) => one.keyOptional || (await has(one))));
-    const answering = placed.filter((_, index) => able[index]);
+    const keyRefs = reachable.filter(({ keyOptional }) => !keyOptional);
+    const hasAccess = await Promise.all(reachable.map(async (one) => one.keyOptional || (await hasKey(one))));
+    const answering = reachable.filter((_, index) => hasAccess[index]);
     const same = current !== undefined && sameItems(current.offer.answering, answering);
-    made = { offer: same ? current.offer : offerOf(models, all, answering), configured: all, keys: guarded };
-    return made.offer;
+    cached = { offer: same ? current.offer : buildAvailableModels(models, all, answering), configured: all, keys: keyRefs };
+    return cached.offer;
   }
 
   return { configured, offer };
 }
 
-function offerOf(models: Offer['models'], all: ReadonlyMap<string, ProviderSettings>, answering: readonly ProviderSettings[]): Offer {
+function buildAvailableModels(
+  models: AvailableModels['models'],
+  all: ReadonlyMap<string, ProviderSettings>,
+  answering: readonly ProviderSettings[],
+): AvailableModels {
   const dev = answering.length === 0 || models.dev === true;
   return {
     models,

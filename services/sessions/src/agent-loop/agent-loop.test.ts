@@ -18,7 +18,7 @@ function saying(...answers: Saying[]): Asking & { asked: ModelRequest[] } {
   const asked: ModelRequest[] = [];
   return {
     asked,
-    async tell(request, say): Promise<ModelEnd> {
+    async streamTo(request, say): Promise<ModelEnd> {
       const { text = '', calls = [], reason = calls.length > 0 ? 'tool-calls' : 'stop', fails } = answers[asked.length] ?? {};
       asked.push({ ...request, messages: [...request.messages] });
       if (text !== '') say(text, 'text');

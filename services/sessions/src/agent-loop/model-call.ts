@@ -67,7 +67,7 @@ interface Listening {
 /** Tells what may be told of each piece, and leaves the model where it says more than it may. */
 async function listen(models: Asking, asked: ModelRequest, { said, asking, tell }: Listening): Promise<void> {
   const most = asking.left * MOST_CHARS_A_TOKEN;
-  const end = await models.tell(asked, (piece, type) => {
+  const end = await models.streamTo(asked, (piece, type) => {
     if (type !== 'text') return true;
     said.text += piece;
     const text = asking.say(piece);

@@ -25,7 +25,7 @@ test('what an agent wishes of its models is told to the upstream, whether the an
   };
 
   await asking.complete(request);
-  await asking.tell(request, () => true);
+  await asking.streamTo(request, () => true);
 
   for (const { body } of upstream.requests) {
     const { reasoning_effort, service_tier, store } = body as Record<string, unknown>;

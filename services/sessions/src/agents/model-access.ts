@@ -12,13 +12,13 @@ export interface AskingDeps {
 }
 
 /** The models as an agent asks them, with what it wishes of each. */
-export type Asking = Pick<Models, 'tell' | 'complete'>;
+export type Asking = Pick<Models, 'streamTo' | 'complete'>;
 
 export function asAgent({ models, failover }: AskingDeps, tenant: string, { agentId, config }: Agent): Asking {
-  const asked = failover?.for({ tenant, agentId, config }) ?? models;
+  const asked = failover?.forAgent({ tenant, agentId, config }) ?? models;
   return {
-    tell: (request, say) => asked.tell({ ...request, wishes: config }, say),
-    complete: (request) => asked.complete({ ...request, wishes: config }),
+    streamTo: (request, say) => asked.streamTo({ ...request, preferences: config }, say),
+    complete: (request) => asked.complete({ ...request, preferences: config }),
   };
 }
 
@@ -27,16 +27,16 @@ interface FailoverGiven {
   bus: Bus;
   clock: Clock;
   log: Logger;
-  answered: NonNullable<FailoverDeps['answered']>;
+  answered: NonNullable<FailoverDeps['onAnswered']>;
 }
 
 /** What is remembered here of models that fail. Its news may be lost. */
 export function openFailover({ models, bus, clock, log, answered }: FailoverGiven): Failover {
   return createFailover({
     models,
-    answered,
+    onAnswered: answered,
     now: () => clock.now(),
-    tell: (tenant, { name, payload }) => bus.as(servicePrincipal('sessions', tenant)).emit(name, payload),
+    publish: (tenant, { name, payload }) => bus.as(servicePrincipal('sessions', tenant)).emit(name, payload),
     log: {
       warn: (fields, message) =>
         log.warn({ ...fields, errorKind: 'dependency', hint: 'another model or key of the agent is asked' }, message),

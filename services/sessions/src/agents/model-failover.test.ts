@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError } from '@switchyard/contracts';
-import { CIRCUIT_OPEN, type ModelEnd, type ModelRequest, type Say } from '@switchyard/models';
+import { CIRCUIT_OPEN, type ModelEnd, type ModelRequest, type OnDelta } from '@switchyard/models';
 import { startUpstream, type Upstream } from '@switchyard/testkit';
 import { testSessions, turnIdOf } from '../sessions.fixture.ts';
 import { runTurn } from '../agent-loop/agent-loop.ts';
@@ -45,7 +45,7 @@ test('a turn that has begun ends by name where every model is left alone by now'
   const usage = { input: 3, output: 2 };
   let calls = 0;
   const models = {
-    tell: async (_request: ModelRequest, say: Say): Promise<ModelEnd> => {
+    streamTo: async (_request: ModelRequest, say: OnDelta): Promise<ModelEnd> => {
       if ((calls += 1) > 1) throw new ServiceError('UNAVAILABLE', 'left alone', { details: { reason: CIRCUIT_OPEN } });
       say('looking', 'text');
       return { calls: [call], reason: 'tool-calls', usage, costUsd: 0 };

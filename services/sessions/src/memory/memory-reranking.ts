@@ -80,23 +80,23 @@ export function createReranking(deps: RerankingDeps): Reranking {
       const { timeoutMs } = agent.config.rag.rerank;
       const name = JSON.stringify([tenant, agent.agentId]);
       const began = clock.now();
-      const available = breakers.waitMs(name, BREAKER) === 0;
+      const available = breakers.getRemainingMs(name, BREAKER) === 0;
       let [ordered, timedOut, cost] = [undefined as readonly Entry[] | undefined, false, NO_COST];
       if (available) {
-        breakers.begin(name);
+        breakers.recordStart(name);
         try {
           const { text, ...spent } = await ask(given, entries, timeoutMs);
           cost = spent;
           ordered = inOrder(text, entries);
-          breakers.succeeded(name);
+          breakers.recordSuccess(name);
         } catch (error) {
           if (signal.aborted || !(error instanceof ServiceError)) {
-            breakers.left(name);
+            breakers.recordAbandoned(name);
             throw error;
           }
           timedOut = clock.now() - began >= timeoutMs;
-          if (timedOut) breakers.failed(name, BREAKER, error.message);
-          else breakers.left(name);
+          if (timedOut) breakers.recordFailure(name, BREAKER, error.message);
+          else breakers.recordAbandoned(name);
         }
       }
       // What it cost is the conversation's; that it could not be written down is no reason to have no turn.

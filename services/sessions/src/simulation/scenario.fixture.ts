@@ -1,5 +1,5 @@
 import { AgentConfig, ServiceError, type Input, type Principal } from '@switchyard/contracts';
-import type { ModelAnswer, ModelEnd, ModelMessage, ModelRequest, Models, Say } from '@switchyard/models';
+import type { ModelAnswer, ModelEnd, ModelMessage, ModelRequest, Models, OnDelta } from '@switchyard/models';
 import { pause, type Settings } from '@switchyard/service-kit';
 import { silentLogger } from '@switchyard/telemetry';
 import {
@@ -269,7 +269,7 @@ const WINDOW = { provider: 'dev', modelId: 'echo', contextWindow: 1_000, maxToke
 const SUMMARY_PACE_MS = 400;
 
 function modelsOf({ clock }: Process, { asked, waits: { summaryPaceMs = SUMMARY_PACE_MS, goesOn } }: World): Models {
-  async function tell({ messages, signal }: ModelRequest, say: Say): Promise<ModelEnd | undefined> {
+  async function tell({ messages, signal }: ModelRequest, say: OnDelta): Promise<ModelEnd | undefined> {
     const { script, results } = scriptOf(messages);
     asked.push(script.turn);
     for (let piece = 0; piece < script.pieces; piece += 1) {

@@ -37,19 +37,19 @@ export function createSummarisers({ models, clock }: { models: Pick<Models, 'fin
       let failed: { error: unknown } | undefined;
       for (const model of await candidates(wanted)) {
         const name = JSON.stringify([tenant, agent.agentId, model.provider, model.modelId]);
-        if (breakers.waitMs(name, policy) > 0) continue;
-        breakers.begin(name);
+        if (breakers.getRemainingMs(name, policy) > 0) continue;
+        breakers.recordStart(name);
         try {
           const answer = await ask(model);
-          breakers.succeeded(name);
+          breakers.recordSuccess(name);
           return answer;
         } catch (error) {
           // A cancelled call and an exhausted budget are no failures of the model.
           if (signal.aborted || isSpent(error) || !(error instanceof ServiceError)) {
-            breakers.left(name);
+            breakers.recordAbandoned(name);
             throw error;
           }
-          breakers.failed(name, policy, error.message);
+          breakers.recordFailure(name, policy, error.message);
           failed = { error };
         }
       }
