@@ -3,7 +3,7 @@ import type { Command } from './arguments/command.ts';
 interface Entry {
   usage: string;
   summary: string;
-  /** Loaded when it is run: `token` has no need of a client. */
+  /** Loads the module when the command runs. Most commands do not need all dependencies. */
   load(): Promise<Command>;
 }
 

@@ -16,7 +16,7 @@ const OPTIONS: readonly [string, string][] = [
   ['-v, --version', 'the version of this command'],
 ];
 
-/** What somebody needs who typed the name alone. */
+/** Renders the short help that is shown without arguments. */
 export function shortHelp(): string {
   const me = self();
   return rows([

@@ -13,7 +13,7 @@ import { self } from './server/installation.ts';
 
 const NO_FLAGS = { flags: [] };
 
-/** Does what the arguments say and gives the exit code. Whatever goes wrong is told in a sentence, never thrown. */
+/** Runs the command line and returns the exit code. Errors are printed and never thrown. */
 export async function runCommandLine(args: readonly string[]): Promise<number> {
   try {
     const { name, rest } = splitCommand(args);

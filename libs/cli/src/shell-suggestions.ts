@@ -7,18 +7,18 @@ import { connect, locate } from './server/server-location.ts';
 import { OUTPUTS } from './output/output.ts';
 import { leavesOf } from './output/settings-table.ts';
 
-/** A shell waits for it, and a person for the shell. */
+/** Timeout of a request for completions. The shell blocks until they are printed. */
 const PATIENCE_MS = 700;
 const OWN_NAMES: Readonly<Record<string, Names>> = { output: OUTPUTS, data: 'files' };
 
-/** What may stand in place of the last of these words; `files` where the shell knows better. Nothing that goes wrong is said. */
+/** Returns completions for the last word; `files` if the shell should complete file names. Errors yield no completions. */
 export async function suggest(words: readonly string[]): Promise<readonly string[] | 'files'> {
   const typed = words.at(-1) ?? '';
   const before = words.slice(0, -1);
   const names = await namesFor(before, typed.startsWith('-'));
   if (names === 'files') return 'files';
   const found = typeof names === 'string' ? await ask(names, before) : names;
-  // The last of a list is what is being written.
+  // Only the last entry of a comma-separated list is completed.
   const start = typed.slice(0, typed.lastIndexOf(',') + 1);
   return found.map((name) => start + name).filter((name) => name.startsWith(typed));
 }
@@ -36,7 +36,7 @@ async function namesFor(before: readonly string[], flag: boolean): Promise<Names
   return flag ? flagsOf(command, offer.flags) : (offer.words ?? offer.names ?? []);
 }
 
-/** The command, the words behind it, and the flag whose value comes next. */
+/** Parses the words before the cursor: the command, its words, and the flag whose value comes next. */
 function read(before: readonly string[], command: Command | undefined) {
   const own = Object.fromEntries((command?.flags ?? []).map((flag) => [flag, { type: 'string' as const }]));
   const given = { args: [...before], options: { ...EVERYWHERE, ...own }, strict: false, allowPositionals: true, tokens: true } as const;
@@ -68,7 +68,7 @@ const ASKED: Readonly<Record<Kind, (client: Pick<Client, 'call'>) => Promise<str
   },
 };
 
-/** Names that only the server knows: none, where it is not there, slow, or wants another token. */
+/** Fetches names from the server. Returns none if it is unreachable, slow, or rejects the token. */
 async function ask(kind: Kind, before: readonly string[]): Promise<string[]> {
   try {
     const { values } = parseArgs({ args: [...before], options: EVERYWHERE, strict: false, allowPositionals: true });

@@ -2,15 +2,15 @@ import { relative } from 'node:path';
 import type { IneffectiveSetting } from '@switchyard/service-kit';
 import type { RunningProcess } from '@switchyard/contracts';
 
-/** As many are named in a line; the log and `doctor` name all. */
+/** Settings listed in the banner; the log and `doctor` list all. */
 const MOST_NAMED = 4;
 
-/** What the banner tells. */
+/** The content of the banner. */
 export interface Served {
   version: string;
-  /** How it runs, in a few words. */
+  /** How the product runs, in a few words. */
   how: string;
-  /** What starts it again. */
+  /** The command that starts the product again. */
   again: string;
   url: string;
   bus: string;
@@ -18,23 +18,23 @@ export interface Served {
   services: string[];
   seconds: number;
   provider: string;
-  /** Where they are served; undefined when nowhere. */
+  /** The address of the metrics; undefined if they are not served. */
   metrics: string | undefined;
-  /** Undefined when none that works is known here. */
+  /** Undefined if the launcher knows no valid token. */
   token: string | undefined;
-  /** Whether a person reads this. What is not a terminal is kept, and a token does not belong there. */
+  /** Whether the output is a terminal. The token is not printed elsewhere, because the output may be stored. */
   terminal: boolean;
-  /** What to know about who can reach this. */
+  /** A warning about an unprotected address. */
   warning: string | undefined;
-  /** Each by itself, where there are several. */
+  /** The processes, if there are several. */
   processes?: readonly RunningProcess[];
-  /** What is set and has no effect. */
+  /** Settings without effect. */
   notInForce: readonly IneffectiveSetting[];
-  /** How the command is called from here, for this data. */
+  /** The command line of the CLI for this data directory. */
   command: string;
 }
 
-/** What a newcomer reads first: only what exists, each command as it can be pasted. */
+/** Renders the banner that is printed after a successful start. Every command in it can be pasted. */
 export function banner(run: Served): string {
   const { url, bus, data, services, seconds, provider, metrics, warning, notInForce, command } = run;
   const rows: [label: string, text: string][] = [
@@ -64,7 +64,7 @@ function tokenText({ token, terminal, data, command, again }: Served): string {
   return terminal ? `${token}  scopes *   saved in ${data}/token` : `saved in ${data}/token  scopes *   ${command} token   prints it`;
 }
 
-/** A line for each: who it is, where it listens, what it writes. */
+/** Renders one line per process: replica, pid, ports and log file. */
 function processLines({ processes = [] }: Served): string[] {
   const cells = processes.map(({ replica, pid, ports, log }) => [
     replica,
@@ -81,20 +81,20 @@ function processLines({ processes = [] }: Served): string[] {
   });
 }
 
-/** A file as it is shortest to type. */
+/** Returns the relative path of a file below the current directory, else the absolute path. */
 function nearest(file: string): string {
   const near = relative(process.cwd(), file);
   return near.startsWith('..') ? file : near;
 }
 
-/** `autoReplyEngine.enabled (config.yaml)`: accepted, so that one configuration serves this version and the next, but never in silence. */
+/** Renders settings without effect, such as `autoReplyEngine.enabled (config.yaml)`. They are accepted so that one configuration can serve two versions. */
 function noEffectText({ notInForce, command }: Served): string {
   const named = notInForce.slice(0, MOST_NAMED).map(({ path, from }) => `${path} (${from})`);
   const more = notInForce.length - named.length;
   return `${named.join(', ')}: nothing reads this yet${more === 0 ? '' : `, nor ${more} more: ${command} doctor   names them`}`;
 }
 
-/** A bus URL may hold a password; the banner is for screens. */
+/** Removes user names and passwords from a bus URL. */
 export function withoutCredentials(url: string): string {
   return url.replaceAll(/(\/\/|,)[^@/,]*@/g, '$1');
 }

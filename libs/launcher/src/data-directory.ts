@@ -6,7 +6,7 @@ import { lockDirectory } from '@switchyard/store';
 
 const PRIVATE_DIR = 0o700;
 
-/** Makes the data directory this process's own, readable by its user alone. Another process in it is named in one sentence. */
+/** Creates the data directory, readable by its user only, and locks it for this process. Throws if another process holds the lock. */
 export function claimDataDirectory(dir: string): Disposable {
   try {
     mkdirSync(dir, { recursive: true, mode: PRIVATE_DIR });
@@ -19,8 +19,8 @@ export function claimDataDirectory(dir: string): Disposable {
 }
 
 /**
- * Where the setting `dataDir` names another, a note in the usual directory tells the command: it reads neither the configuration nor
- * the environment of the server. Without the note the command is told by whoever calls it.
+ * Writes a note into the default data directory if the setting `dataDir` names another one. The CLI finds the data directory by this
+ * note, because it reads neither the configuration nor the environment of the server.
  */
 export function leaveNote({ data, dataFrom }: Pick<Environment, 'data' | 'dataFrom'>): void {
   const note = join(DEFAULT_DATA, DATA_DIRECTORY_FILE);
@@ -30,16 +30,16 @@ export function leaveNote({ data, dataFrom }: Pick<Environment, 'data' | 'dataFr
     mkdirSync(DEFAULT_DATA, { recursive: true, mode: PRIVATE_DIR });
     keepPrivately(DEFAULT_DATA, DATA_DIRECTORY_FILE, resolve(data));
   } catch {
-    // A directory that cannot be written to may be why there is another.
+    // The default directory may not be writable; the CLI then needs --data.
   }
 }
 
-/** The token that is saved in a data directory. */
+/** Reads the token that is saved in a data directory. */
 export function readToken(dir: string): string | undefined {
   return readPrivately(dir, 'token');
 }
 
-/** The command reads it from there, also when the environment named the token. */
+/** Saves the token for the CLI, also if it comes from the environment. */
 export function keepToken(dir: string, token: string): void {
   keepPrivately(dir, 'token', token);
 }
@@ -48,7 +48,7 @@ export function dropToken(dir: string): void {
   rmSync(join(dir, 'token'), { force: true });
 }
 
-/** A line of text that this user alone may read; undefined where it is missing or empty. */
+/** Reads a private file. Returns undefined if it is missing or empty. */
 export function readPrivately(dir: string, name: string): string | undefined {
   try {
     return readFileSync(join(dir, name), 'utf8').trim() || undefined;
@@ -58,7 +58,7 @@ export function readPrivately(dir: string, name: string): string | undefined {
   }
 }
 
-/** For this user alone. The file is whole and on the disk, or as it was before. */
+/** Replaces a file atomically, readable by its user only, and flushes it to disk. */
 export function keepPrivately(dir: string, name: string, text: string): void {
   try {
     keepFile(join(dir, name), `${text}\n`);

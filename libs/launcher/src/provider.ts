@@ -1,4 +1,4 @@
-/** A model that clients may ask for, by whoever brings it. */
+/** A model that clients may request, and its owner. */
 export interface VisibleModel {
   id: string;
   ownedBy: string;
@@ -6,7 +6,7 @@ export interface VisibleModel {
 
 const DEV = 'dev';
 
-/** Which models answer, in a line; `again` starts it with a key. The development model is called what it is. */
+/** Renders the available models in one line. `restartCommand` starts the product with a provider key. */
 export function describeProvider(models: readonly VisibleModel[], again: string): string {
   const dev = models.filter(({ ownedBy }) => ownedBy === DEV).map(({ id }) => id);
   if (dev.length > 0) return `dev  (development models, offline: ${dev.join(' ')})   add a real one: OPENAI_API_KEY=… ${again}`;

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { parseRunFile, type RunFile } from '@switchyard/contracts';
 import { keepPrivately, readPrivately } from './data-directory.ts';
 
-/** Disposing removes the file: nothing runs here any more. */
+/** Writes the run file. Disposing removes it. */
 export interface RunFileWriter extends Disposable {
-  /** A reader sees the old one or this one, and never half of it. */
+  /** Replaces the file atomically. */
   write(run: RunFile): void;
 }
 
@@ -18,7 +18,7 @@ export function openRunFile(dir: string): RunFileWriter {
   };
 }
 
-/** What is said to run; also after a launcher that died, so whoever acts on it looks twice. */
+/** Reads the run file. It may be left over from a launcher that crashed, so callers check whether the processes are alive. */
 export function readRunFile(dir: string): RunFile | undefined {
   const text = readPrivately(dir, NAME);
   return text === undefined ? undefined : parseRunFile(text);

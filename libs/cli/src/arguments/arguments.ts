@@ -17,13 +17,13 @@ export const EVERYWHERE: Options = {
   version: { type: 'boolean', short: 'v' },
 };
 
-/** The arguments with the command's name taken out. */
+/** The command name and the remaining arguments. */
 export interface Split {
   name: string | undefined;
   rest: string[];
 }
 
-/** The first word that is no flag, and no flag's value, is the command. */
+/** Splits the command name from the arguments: the first word that is neither a flag nor the value of a flag. */
 export function splitCommand(args: readonly string[]): Split {
   const { tokens } = parseArgs({ args: [...args], options: EVERYWHERE, strict: false, allowPositionals: true, tokens: true });
   const word = tokens.find((token) => token.kind === 'positional');
@@ -39,7 +39,7 @@ export interface Parsed {
   version: boolean;
 }
 
-/** Reads the flags that every command has and those of this one. What it does not know is refused. */
+/** Parses the global flags and the command's own flags. Rejects unknown flags. */
 export function parse(args: readonly string[], { flags: own, switches = [] }: Own, command: string): Parsed {
   const options: Options = { ...EVERYWHERE, ...optionsOf(own, 'string'), ...optionsOf(switches, 'boolean') };
   const { values, positionals } = strictly(args, options, command);
@@ -90,7 +90,7 @@ function formOf(word: unknown): Output | undefined {
   return OUTPUTS.find((form) => form === word);
 }
 
-/** How answers and failures are shown, even that of a command line that makes no sense otherwise. */
+/** Returns the output format, also for a command line that is invalid otherwise, so that its error is printed in that format. */
 export function outputOf(args: readonly string[]): Output {
   const { values } = parseArgs({ args: [...args], options: EVERYWHERE, strict: false, allowPositionals: true });
   return values['json'] === true ? 'json' : (formOf(values['output']) ?? 'table');

@@ -6,26 +6,26 @@ import { connect } from '../server/server-location.ts';
 import { wrongUsage } from '../output/failure.ts';
 import { self } from '../server/installation.ts';
 
-/** What a verb works with. */
+/** The context of a subcommand. */
 export interface Given extends Pick<Invocation, 'flags' | 'output' | 'where'> {
-  /** Makes a call. The first one connects; who makes none needs no server. */
+  /** Calls an RPC method. The connection is opened by the first call. */
   call: Client['call'];
 }
 
-/** One thing that a group can do. */
+/** A subcommand of a command group. */
 export interface Verb {
-  /** The words behind its name, as help shows them: `<key> [value]`, or `<word>…` for any number. They are what is checked. */
+  /** The positional arguments as shown in the help, which also define validation: `<key> [value]`, or `<word>…` for any number. */
   takes?: string;
   about: string;
-  /** The flags that mean something here. */
+  /** The flags that this subcommand accepts. */
   flags?: readonly string[];
-  /** What its words name. */
+  /** The kind of value of each positional argument, for shell completion. */
   names?: readonly Names[];
   run(given: Given, ...words: string[]): Promise<void>;
 }
 
 interface Flag {
-  /** What its value is called; one without a value is a switch. */
+  /** The placeholder of the value; a flag without it is a switch. */
   value?: string;
   about: string;
   names?: Names;
@@ -37,11 +37,11 @@ export interface Group {
   verbs: Readonly<Record<string, Verb>>;
   flags?: Readonly<Record<string, Flag>>;
   examples: readonly string[];
-  /** What the name alone does; without it, the name alone is wrong usage. */
+  /** The default subcommand; without it, the bare group name is a usage error. */
   otherwise?: string;
 }
 
-/** A command of several verbs. Help, what is wrong usage, and what a shell may offer are read from their declarations. */
+/** Creates a command with subcommands. Help, validation and shell completion are derived from their declarations. */
 export function group(given: Group): Command {
   const { name, verbs, flags = {}, otherwise } = given;
   const all = Object.entries(flags);

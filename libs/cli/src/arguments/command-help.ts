@@ -3,11 +3,11 @@ import { self } from '../server/installation.ts';
 
 interface HelpParts {
   flags?: readonly [string, string][];
-  /** What stands after the command's own name, ready to paste. */
+  /** Command lines without the program name. */
   examples: readonly string[];
 }
 
-/** The help of one command: how to write it, its own flags, examples to paste. */
+/** Renders the help of one command: usage, flags and examples. */
 export function commandHelp(usage: string, about: string, { flags = [], examples }: HelpParts): string {
   return [
     `Usage: ${self()} ${usage}`,

@@ -1,43 +1,43 @@
 import type { Where } from '../server/server-location.ts';
 import type { Output } from '../output/output.ts';
 
-/** Scripts rely on these. `start` ends with the code of the server instead. */
+/** Exit codes. Scripts rely on them. `start` exits with the code of the server instead. */
 export const EXIT = { done: 0, refused: 1, wrongUsage: 2, interrupted: 130 } as const;
 
-/** One command as it was typed. */
+/** A parsed command line. */
 export interface Invocation {
   flags: Readonly<Record<string, string>>;
-  /** What stands after the command's name. */
+  /** The words after the command name. */
   words: readonly string[];
   output: Output;
-  /** Where the server is and who asks; looked up when a command needs it. */
+  /** Locates the server and the token. Evaluated when a command needs them. */
   where: () => Where;
-  /** What may stand in place of the last of the words typed after the command's own name; `files` where the shell knows better. */
+  /** Shell completions for the last typed word; `files` if the shell should complete file names. */
   suggest: (typed: readonly string[]) => Promise<readonly string[] | 'files'>;
 }
 
 export interface Command {
-  /** Flags with a value, besides those that every command has. */
+  /** Flags with a value, in addition to the global flags. */
   flags: readonly string[];
-  /** Flags without one; they arrive as `yes`. */
+  /** Flags without a value. They are passed to the command with the value `yes`. */
   switches?: readonly string[];
   help(invocation: Invocation): string | Promise<string>;
-  /** Gives the exit code. What goes wrong is thrown, as a `Failure` where it is known how to put it. */
+  /** Runs the command and returns the exit code. Throws a `Failure` for an error with a known remedy. */
   run(invocation: Invocation): Promise<number>;
-  /** What a shell may offer after these words of the command. */
+  /** Shell completions after these words of the command. */
   suggest?: (words: readonly string[]) => Offer | Promise<Offer>;
-  /** What the value of a flag names, where a shell may offer it. */
+  /** The kind of value that a flag takes, for shell completion. */
   namesOf?: (flag: string) => Names | undefined;
 }
 
-/** Things that have names which only the server knows. */
+/** Resources whose names are listed by the server. */
 export type Kind = 'agents' | 'sessions' | 'tokens' | 'providers' | 'versions' | 'settings';
-/** What a word stands for: one of these words, something of the server, or a file. */
+/** Possible values of a word: a fixed list, a resource of the server, or a file. */
 export type Names = readonly string[] | Kind | 'files';
 
 export interface Offer {
   words?: readonly string[];
   names?: Names;
-  /** Of the command's own flags; all of them when left out. */
+  /** The command's own flags to offer; all of them if omitted. */
   flags?: readonly string[];
 }

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import { Failure } from '../output/failure.ts';
 
-/** Asks before something that cannot be taken back. `--yes` answers it; where nobody can be asked, nothing is done without. */
+/** Asks before an irreversible action. `--yes` skips the question; without a terminal `--yes` is required. */
 export async function confirm(question: string, flags: Readonly<Record<string, string>>, next: string): Promise<void> {
   if (flags['yes'] !== undefined) return;
   if (!process.stdin.isTTY || !process.stderr.isTTY) throw new Failure(`${question} Nobody is there to be asked: say --yes.`, next);

@@ -4,7 +4,7 @@ import { wrongUsage } from '../output/failure.ts';
 import { isObject } from '../output/json-values.ts';
 import { self } from '../server/installation.ts';
 
-/** An object from a file of YAML or JSON; `-` is standard input. */
+/** Reads an object from a YAML or JSON file; `-` is standard input. */
 export function readDocument(file: string): Record<string, unknown> {
   const name = file === '-' ? 'The input' : file;
   const value = parsed(textOf(file), name);

@@ -3,7 +3,7 @@ import { self } from '../server/installation.ts';
 
 type Flags = Readonly<Record<string, string>>;
 
-/** A flag that counts something, under the name that the call has for it; nothing where it is not given. */
+/** Reads a numeric flag into a parameter of the given name. Returns an empty object if the flag is absent. */
 export function numberOf<N extends string>(flags: Flags, flag: string, name: N): Partial<Record<N, number>> {
   const text = flags[flag];
   if (text === undefined) return {};
@@ -11,13 +11,13 @@ export function numberOf<N extends string>(flags: Flags, flag: string, name: N):
   return { [name]: Number(text) } as Partial<Record<N, number>>;
 }
 
-/** The same of a text. */
+/** Reads a text flag into a parameter of the given name. */
 export function textOf<N extends string>(flags: Flags, flag: string, name: N): Partial<Record<N, string>> {
   const text = flags[flag];
   return text === undefined ? {} : ({ [name]: text } as Partial<Record<N, string>>);
 }
 
-/** The same of one word out of a few. */
+/** Reads a flag that takes one of a few words into a parameter of the given name. */
 export function choiceOf<N extends string, T extends string>(flags: Flags, flag: string, { name, of }: { name: N; of: readonly T[] }) {
   const text = flags[flag];
   if (text === undefined) return {} as Partial<Record<N, T>>;
@@ -26,7 +26,7 @@ export function choiceOf<N extends string, T extends string>(flags: Flags, flag:
   return { [name]: found } as Partial<Record<N, T>>;
 }
 
-/** `a,b` is two. */
+/** Splits a comma-separated list. */
 export function listOf(text: string): string[] {
   return text
     .split(',')
@@ -36,7 +36,7 @@ export function listOf(text: string): string[] {
 
 const UNITS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** An instant as epoch milliseconds: a date, or a time from now such as `30d`, `12h`, `15m`. */
+/** Parses a future instant into epoch milliseconds: a date, or a time from now such as `30d`, `12h` or `15m`. */
 export function instantOf(text: string, flag: string, now = Date.now()): number {
   const [, count, unit = ''] = /^([1-9][0-9]{0,6})([mhd])$/.exec(text) ?? [];
   const at = count === undefined ? dateOf(text) : now + Number(count) * (UNITS[unit] ?? 0);
@@ -46,7 +46,7 @@ export function instantOf(text: string, flag: string, now = Date.now()): number 
   return at;
 }
 
-/** As the standard writes it: without a time it is the beginning of that day, in UTC. */
+/** Parses an ISO 8601 date. A date without a time is the start of that day in UTC. */
 function dateOf(text: string): number {
   return /^\d{4}-\d{2}-\d{2}(T\S+)?$/.test(text) ? Date.parse(text) : NaN;
 }

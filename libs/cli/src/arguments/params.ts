@@ -6,8 +6,8 @@ import { quote, self } from '../server/installation.ts';
 type Params = Record<string, unknown>;
 
 /**
- * The params of a call, from `--params` and `key=value` words. A value is JSON if it parses as JSON, else a string; dots in a key
- * make objects. What is said twice is refused, because one of the two would be lost.
+ * Reads the params of a call from `--params` and `key=value` words. A value is JSON if it parses as JSON, else a string; dots in a key
+ * create nested objects. Rejects a key that is set twice.
  */
 export function readParams(json: string | undefined, words: readonly string[]): Params {
   const params = json === undefined ? emptyObject() : readObject(json === '-' ? readFileSync(0, 'utf8') : json);
@@ -26,7 +26,7 @@ function readObject(json: string): Params {
   throw wrongUsage('--params must be a JSON object.', `${self()} rpc session.history --params '{"channelId":"gateway"}'`);
 }
 
-/** Without a prototype, so that `__proto__` is a key like any other and the server refuses it. */
+/** Creates an object without a prototype, so that `__proto__` is an ordinary key that the server rejects. */
 function emptyObject(): Params {
   return Object.create(null) as Params;
 }
@@ -50,7 +50,7 @@ function twice(path: string): Error {
   return wrongUsage(`${path} is given twice, or once as a value and once as an object.`, `${self()} rpc --help`);
 }
 
-/** The same the other way round: how params are typed, ready for the shell. */
+/** Renders params as `key=value` words, quoted for the shell. */
 export function writeParams(params: Readonly<Params>, prefix = ''): string[] {
   return Object.entries(params).flatMap(([key, value]) => {
     const path = `${prefix}${key}`;
@@ -64,7 +64,7 @@ function canBeDotted(value: Params): boolean {
   return keys.length > 0 && keys.every((key) => /^[^.=]+$/.test(key));
 }
 
-/** A string that reads as JSON would arrive as something else, so it is written as JSON itself. */
+/** Renders a value. A string that parses as JSON is encoded as JSON, because it would be parsed otherwise. */
 function plain(value: unknown): string {
   return typeof value === 'string' && parseJson(value) === undefined ? value : JSON.stringify(value);
 }

@@ -1,6 +1,6 @@
 const MOST = 3;
 
-/** The names somebody may have meant, nearest first; none when nothing is near. */
+/** Returns up to three names within a small edit distance of the word, nearest first. */
 export function closest(word: string, names: Iterable<string>): string[] {
   const wanted = word.toLowerCase();
   const near: [distance: number, name: string][] = [];
@@ -12,7 +12,7 @@ export function closest(word: string, names: Iterable<string>): string[] {
   return near.slice(0, MOST).map(([, name]) => name);
 }
 
-/** How many letters to insert, leave out, change, or swap with the one beside. */
+/** Damerau-Levenshtein distance: insertions, deletions, substitutions and swaps of neighbours. */
 function distanceBetween(a: string, b: string): number {
   let before: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, at) => at);

@@ -7,10 +7,10 @@ import { commandHelp } from '../arguments/command-help.ts';
 import { print, printAs, remark } from '../output/output.ts';
 import { quote, self } from '../server/installation.ts';
 
-/** A streamed question travels in a URL, and proxies take 8 KB of it. What is longer is asked by a call, and answered whole. */
+/** Maximum length of a message in a URL; proxies accept 8 KB. Longer messages are sent by an RPC call and not streamed. */
 const MOST_IN_URL = 6_000;
 
-/** Servers may name the turn and its session. */
+/** A response. The server may add the turn and its session. */
 type Answer = Omit<Extract<ChatEvent, { type: 'done' }>, 'type'> & { turnId?: string; sessionKey?: string | undefined };
 
 interface Question {
@@ -56,7 +56,7 @@ async function runAsk({ flags, words, output, where }: Invocation): Promise<numb
     };
     const resumed = (accumulated: string): void => {
       if (accumulated.startsWith(written)) return heard(accumulated.slice(written.length));
-      if (output === 'table') print('\n'); // what was printed stays; the answer is the text from here on
+      if (output === 'table') print('\n'); // the printed text stays; the response starts again on a new line
       written = '';
       heard(accumulated);
     };
@@ -77,7 +77,7 @@ async function runAsk({ flags, words, output, where }: Invocation): Promise<numb
   }
 }
 
-/** The flags that mean the same conversation again. */
+/** Renders the flags that select the same session. */
 function same(flags: Invocation['flags']): string {
   return ['agent', 'session'].flatMap((name) => (flags[name] === undefined ? [] : ` --${name} ${quote(flags[name])}`)).join('');
 }
@@ -92,7 +92,7 @@ async function readMessage(words: readonly string[]): Promise<string> {
 interface Reading {
   signal: AbortSignal;
   heard: (delta: string) => void;
-  /** Another process goes on with the answer: so far it is this. */
+  /** Another process continues the turn: replaces the text received so far. */
   resumed: (accumulated: string) => void;
 }
 
@@ -127,7 +127,7 @@ interface Told {
   session: string | undefined;
 }
 
-/** What was not streamed yet, and a line for whoever watches. */
+/** Prints the rest of the response, and a line with facts about the turn on standard error. */
 function finish({ response, tokensUsed, finishReason, turnId, sessionKey }: Answer, { written, firstTokenMs, session }: Told): void {
   const rest = response.startsWith(written) ? response.slice(written.length) : '';
   print(response.endsWith('\n') ? rest : `${rest}\n`);
@@ -141,7 +141,7 @@ function finish({ response, tokensUsed, finishReason, turnId, sessionKey }: Answ
   remark(`  ${facts.join(' · ')}`);
 }
 
-/** How `session.history` is told which session. */
+/** Renders the session parameter of `session.history`. */
 function address(session = 'gateway'): string {
   return `${session.includes(':') ? 'session_key' : 'channelId'}=${quote(session)}`;
 }

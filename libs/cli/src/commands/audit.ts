@@ -57,7 +57,7 @@ async function list({ flags, output, where }: Given): Promise<void> {
   print(table(['NO', 'WHEN', 'WHO', 'WHAT', 'OUTCOME', 'ABOUT'], records.map(shown)));
 }
 
-/** From the end backwards, until there are enough of those that are meant. */
+/** Reads pages backwards from the end until enough matching records are found. */
 async function newest(where: Where, limit: number, flags: Given['flags']): Promise<AuditRecord[]> {
   const { head } = await readPage(where, 0, 1);
   const size = isFiltered(flags) ? PAGE : limit;
@@ -90,7 +90,7 @@ async function show({ output, where }: Given, number: string): Promise<void> {
   );
 }
 
-/** Lines, so that what reads them need not hold all of it. */
+/** Prints JSON lines, so that a reader can process them one by one. */
 async function exportAll({ where }: Given): Promise<void> {
   const at = where();
   for (let [after, more] = [0, true]; more;) {

@@ -5,12 +5,12 @@ import { EMBEDDED_FLAGS, RESTART_CODE } from '@switchyard/contracts';
 
 const FORWARDED = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** Shells and `timeout` signal a process and then its whole group: what comes twice at once is one wish. */
+/** Signals within this time count once. Shells and `timeout` signal a process and then its whole group. */
 const ONE_WISH_MS = 250;
 
 /**
- * Runs a program under the same Node with this terminal and gives its exit code. It has a process group of its own, so that a
- * Ctrl-C reaches it once, through us: servers take the second signal as an order to drop everything.
+ * Runs a program with the same Node and terminal, and returns its exit code. The program gets its own process group, so that Ctrl-C
+ * reaches it once: servers abort on the second signal.
  */
 export async function runChild(program: string, env: NodeJS.ProcessEnv, oneWishMs: number = ONE_WISH_MS): Promise<number> {
   for (;;) {

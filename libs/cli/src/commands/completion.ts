@@ -3,9 +3,9 @@ import { EXIT, type Command } from '../arguments/command.ts';
 import { wrongUsage } from '../output/failure.ts';
 import { self } from '../server/installation.ts';
 
-/** All three ask the command itself what may come next, so that they never say anything else than it does. */
+/** Completion scripts. All of them call the CLI for completions. */
 const SCRIPTS: Readonly<Record<string, string>> = {
-  // A session key has colons, at which bash breaks words: the line is read instead, and what stands before the last colon is left out.
+  // bash splits words at colons, which session keys contain. The script reads the line and omits the part before the last colon.
   bash: `_switchyard() {
   local line=\${COMP_LINE:0:COMP_POINT} typed cut found
   local -a words

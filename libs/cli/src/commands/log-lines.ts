@@ -4,9 +4,9 @@ import { paint } from '../output/output.ts';
 import { isObject, parseJson } from '../output/json-values.ts';
 import { shown } from '../output/settings-table.ts';
 
-/** As they stand in a line of the log, and what each is called. */
+/** Numeric log levels by name. */
 const LEVELS = { trace: 10, debug: 20, info: 30, audit: 35, warn: 40, error: 50, fatal: 60 } as const;
-/** Of a file, what is looked through for the newest lines. */
+/** Maximum bytes read from the end of a file for the newest lines. */
 const MOST_BYTES = 16_777_216;
 const LOOK_MS = 250;
 
@@ -23,10 +23,10 @@ export interface Wanted {
   request: string | undefined;
 }
 
-/** How far each file was read. */
+/** The read position of each file. */
 type Ends = ReadonlyMap<string, number>;
 
-/** The newest lines of all files that are wanted, in the order of their times. A file that is not there says nothing. */
+/** Reads the newest matching lines of all files, sorted by time. Missing files are skipped. */
 export function readLast(files: readonly string[], wanted: Wanted, most: number): { found: LogLine[]; ends: Ends } {
   const ends = new Map<string, number>();
   const found: LogLine[] = [];
@@ -40,7 +40,7 @@ export function readLast(files: readonly string[], wanted: Wanted, most: number)
   return { found: most === 0 ? [] : found.slice(-most), ends };
 }
 
-/** What is written from there on, until the process is ended. A file that is begun anew is read from its beginning. */
+/** Prints new matching lines until the process ends. A truncated file is read from its beginning. */
 export async function followFiles(from: Ends, wanted: Wanted, tell: (line: LogLine) => void): Promise<void> {
   const ends = new Map(from);
   for (;;) {
@@ -59,7 +59,7 @@ function sizeOf(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/** Whole lines alone: what is half written is read when it is whole. */
+/** Reads complete lines. An incomplete last line is read later. */
 function readFrom(file: string, from: number): { lines: LogLine[]; end: number } {
   const length = sizeOf(file) - from;
   if (length <= 0) return { lines: [], end: from };
@@ -89,7 +89,7 @@ function isWanted({ level, fields }: LogLine, wanted: Wanted): boolean {
 
 const SAID_FIRST = new Set(['time', 'level', 'module', 'msg']);
 
-/** For somebody who reads: when, how bad, who, what, and the rest by name. */
+/** Renders a line for people: time, level, module, message, and other fields. */
 export function describeLine({ time, level, fields }: LogLine): string {
   const name = Object.entries(LEVELS).find(([, number]) => number === level)?.[0] ?? String(level);
   const rest = Object.entries(fields).flatMap(([key, value]) => (SAID_FIRST.has(key) ? [] : [`${key}=${shown(value)}`]));

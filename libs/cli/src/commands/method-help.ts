@@ -4,7 +4,7 @@ import { indented } from '../arguments/command-help.ts';
 import { writeParams } from '../arguments/params.ts';
 import { self } from '../server/installation.ts';
 
-/** The contracts take a third of a second to load, so they are when somebody asks about methods. */
+/** Loads the contracts on demand, because loading takes a third of a second. */
 async function contracts() {
   return import('@switchyard/contracts');
 }
@@ -13,7 +13,7 @@ export async function methodNames(): Promise<string[]> {
   return [...(await contracts()).publicMethods.keys()].sort();
 }
 
-/** All methods, a line for each namespace; those that nobody answers yet stand by themselves. */
+/** Renders all methods, one line per namespace. Methods that are not served yet are listed separately. */
 export async function methodList(): Promise<string> {
   const { publicMethods, unserved } = await contracts();
   const names = [...publicMethods.keys()].sort() as MethodName[];
@@ -32,7 +32,7 @@ function bySpace(names: readonly string[]): string {
   return indented([...spaces].map(([space, members]) => [space, members.join(' ')]));
 }
 
-/** Why a declared method is not answered, as far as this command knows; undefined for one that is, and for one it does not know. */
+/** Explains why a declared method is not served. Returns undefined for served and unknown methods. */
 export async function whyNotServed(name: string): Promise<string | undefined> {
   const { isBuilt, publicMethods, unserved } = await contracts();
   const method = publicMethods.get(name);
@@ -41,7 +41,7 @@ export async function whyNotServed(name: string): Promise<string | undefined> {
   return isBuilt(service) ? `the ${service} service does not answer it yet` : `the ${service} service, whose it is, is not built yet`;
 }
 
-/** What one method takes and gives, with calls to paste; undefined when there is no such method. */
+/** Renders the help of one method with examples. Returns undefined for an unknown method. */
 export async function methodHelp(name: string): Promise<string | undefined> {
   const { inputSchema, publicMethods } = await contracts();
   const method = publicMethods.get(name);
@@ -80,7 +80,7 @@ function typeOf(schema: JsonSchema): string {
   return schema.type ?? 'any';
 }
 
-/** The names a misspelt one may stand for: near as written, or the same words in another namespace. */
+/** Finds similar method names: by spelling, or the same name in another namespace. */
 export async function similarMethods(name: string): Promise<string[]> {
   const { publicMethods } = await contracts();
   const near = closest(name, publicMethods.keys());

@@ -17,7 +17,7 @@ const ABOUT = [
   `A value is JSON if it parses as JSON, else a string: count=3 is a number, text='"3"' a string. Dots make objects: sessionKey.userId=alice.`,
 ].join('\n');
 
-/** The names are checked by the server alone, which may be newer than this command. */
+/** Method names are checked by the server only, which may be newer than the CLI. */
 type AnyCall = (method: string, params: object) => Promise<unknown>;
 
 export const rpc: Command = {
@@ -54,7 +54,7 @@ async function explainCall(error: CallError, method: string, where: Where): Prom
   return error.code === METHOD_NOT_FOUND ? noSuchMethod(method, options) : failure;
 }
 
-/** A server may serve what this command thinks nobody does: only one that does not answer is explained. */
+/** Returns whether the method may be unserved. A newer server may serve methods that the CLI lists as unserved. */
 function mayBeMissing({ data }: CallError): boolean {
   return data.code === 'UNIMPLEMENTED' || (data.code === 'UNAVAILABLE' && data.reason !== 'CONNECTION_LOST');
 }

@@ -8,7 +8,7 @@ import { self } from '../server/installation.ts';
 import { minute } from '../output/times.ts';
 
 export const secrets = secretsAs('secrets');
-/** The same, under the name of its methods. */
+/** Alias of `secrets`, named like its RPC methods. */
 export const env = secretsAs('env');
 
 function secretsAs(name: string): Command {

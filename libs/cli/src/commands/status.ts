@@ -17,7 +17,7 @@ interface Status extends ServerReadiness {
   agents?: readonly string[];
   providers?: readonly string[];
   registry?: CallResult<'gateway.status'>;
-  /** Why services, agents, providers or the registry are not known. */
+  /** Why services, agents, providers or the registry are unknown. */
   unknown?: string;
 }
 
@@ -50,7 +50,7 @@ async function look(place: Where): Promise<Status> {
   return readiness.answers ? { ...found, ...(await lookInside(place)) } : found;
 }
 
-/** What only a token with scope admin may know. Without one the rest is still worth saying. */
+/** Reads details that require scope admin. Without it the other details are still shown. */
 async function lookInside(place: Where): Promise<Pick<Status, 'agents' | 'providers' | 'registry' | 'unknown'>> {
   if (place.token === undefined) return { unknown: noToken(place).message };
   const client = await connect(place);
@@ -121,7 +121,7 @@ function describeReplica({ replica, version, startedAt, pid, host, readiness }: 
   return `${replica}  ${version}  pid ${pid} on ${host}  up ${duration((Date.now() - startedAt) / 1000)}${state}`;
 }
 
-/** `dev` is listed while it answers; the others may wait for a key. */
+/** Describes the providers. `dev` is listed while it is available; the others may lack a key. */
 function describeProviders(providers: readonly string[]): string {
   const others = providers.filter((provider) => provider !== 'dev').join(' ');
   const answering = providers.includes('dev') ? 'dev answers, offline' : 'a real one answers';

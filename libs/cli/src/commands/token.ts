@@ -11,7 +11,7 @@ export const token: Command = {
     }),
   async run({ where, output }) {
     const place = where();
-    const found = place.token ?? (place.withheld === 'saved' ? savedToken(place.data) : undefined); // it is shown, not sent
+    const found = place.token ?? (place.withheld === 'saved' ? savedToken(place.data) : undefined); // printing does not send it to a server
     if (found === undefined) throw noToken(place);
     if (output !== 'table') printAs(output, { token: found });
     else print(`${found}\n`);

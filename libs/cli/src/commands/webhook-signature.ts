@@ -5,14 +5,14 @@ type Webhooks = Sections['webhooks'];
 
 export interface Delivery {
   body: string;
-  /** Below the path of all webhooks. */
+  /** Path below the webhook base path. */
   path: string;
   webhooks: Webhooks;
   /** Epoch milliseconds. */
   now: number;
 }
 
-/** What the sender that a path is for would put in its headers: its scheme, and when it was sent. */
+/** Creates the signature headers that the sender of a mapping would send. */
 export function signedHeaders(key: string, { body, path, webhooks, now }: Delivery): Record<string, string> {
   const below = normal(path);
   const mapping = webhooks.mappings.find(({ match }) => match?.path === undefined || normal(match.path) === below);

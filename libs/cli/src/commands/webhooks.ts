@@ -12,7 +12,7 @@ import { signedHeaders } from './webhook-signature.ts';
 type Webhooks = Sections['webhooks'];
 type Mapping = Webhooks['mappings'][number];
 
-/** Holds the key that a delivery is signed with: on the command line everybody who lists processes would see it. */
+/** The variable with the signing key. A command line argument would be visible in process lists. */
 const KEY = 'SWITCHYARD_WEBHOOK_KEY';
 const PATIENCE_MS = 30_000;
 
@@ -92,7 +92,7 @@ async function test([path, ...words]: readonly string[], invocation: Invocation)
   if (path === undefined || path.includes('=')) throw wrongUsage('webhooks test needs the path of a mapping.', `${self()} webhooks list`);
   const found = await configured(invocation);
   const given = readParams(invocation.flags['params'], words);
-  // A body that was sent before is a repeat, and sets nothing off.
+  // A repeated body is treated as a duplicate and starts nothing, so the default body has a timestamp.
   const body = JSON.stringify(Object.keys(given).length > 0 ? given : { test: true, at: new Date().toISOString() });
   const key = process.env[KEY];
   const target = addressOf(found, path, invocation.where().url);

@@ -1,6 +1,6 @@
 import type { ErrorCode, Issue } from '@switchyard/contracts';
 
-/** What a program can read of a failure, in `--output json`. */
+/** Machine-readable details of a failure, printed with `--output json`. */
 export interface FailureDetail {
   code?: ErrorCode;
   reason?: string;
@@ -11,13 +11,13 @@ export interface FailureDetail {
 }
 
 interface FailureOptions {
-  /** 1: the server or the call said no. 2: wrong usage. */
+  /** 1: the call failed. 2: usage error. */
   exitCode?: 1 | 2;
   detail?: FailureDetail;
   cause?: unknown;
 }
 
-/** What went wrong, in one sentence for whom it happened to, and the command to run next. */
+/** A failure with a sentence for the user and the command to run next. */
 export class Failure extends Error {
   readonly next: string;
   readonly exitCode: 1 | 2;
@@ -32,12 +32,12 @@ export class Failure extends Error {
   }
 }
 
-/** The command was not understood. */
+/** Creates the failure of an invalid command line (exit code 2). */
 export function wrongUsage(sentence: string, next: string): Failure {
   return new Failure(sentence, next, { exitCode: 2 });
 }
 
-/** Whatever was thrown, as something to show. A stack is for nobody who reads a terminal. */
+/** Converts any thrown value to a failure. Stack traces are not shown. */
 export function asFailure(error: unknown, next: string): Failure {
   if (error instanceof Failure) return error;
   const [line = ''] = String(error instanceof Error ? error.message : error).split('\n');

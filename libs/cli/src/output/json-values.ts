@@ -1,4 +1,4 @@
-/** JSON, or undefined where it is none. */
+/** Parses JSON. Returns undefined if it is invalid. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;

@@ -4,19 +4,19 @@ import stringWidth from 'string-width';
 import type * as Yaml from 'yaml';
 import type { Failure } from './failure.ts';
 
-/** For people, or one of the forms for programs. */
+/** Output formats: `table` for people, the others for programs. */
 export const OUTPUTS = ['table', 'json', 'yaml', 'ndjson'] as const;
 export type Output = (typeof OUTPUTS)[number];
 type Paint = Parameters<typeof styleText>[0];
 type Terminal = Pick<NodeJS.WriteStream, 'isTTY'>;
 
-/** Colour is for terminals, and only while nobody asked for none. */
+/** Styles text on terminals, unless `NO_COLOR` is set. */
 export function paint(style: Paint, text: string, stream: Terminal, env: NodeJS.ProcessEnv = process.env): string {
   const coloured = stream.isTTY && !env['NO_COLOR'] && env['TERM'] !== 'dumb';
   return coloured ? styleText(style, text, { validateStream: false }) : text;
 }
 
-/** Text that somebody else wrote must not steer the terminal; a file gets it as it came. */
+/** Replaces control characters on terminals, so that foreign text cannot control the terminal. Files get the text unchanged. */
 export function printable(text: string, stream: Terminal): string {
   // eslint-disable-next-line no-control-regex -- they are what this is about
   return stream.isTTY ? text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '\ufffd') : text;
@@ -30,14 +30,14 @@ export function printJson(value: unknown): void {
   print(`${JSON.stringify(value, null, 2)}\n`);
 }
 
-/** An answer for a program. One line for each is for lists: of an answer that is no list by itself, its only one. */
+/** Prints a result in a machine-readable format. `ndjson` prints one line per entry of the result, or of its only list. */
 export function printAs(form: Exclude<Output, 'table'>, value: unknown): void {
   if (form === 'json') return printJson(value);
   if (form === 'yaml') return print(yaml().stringify(value, { lineWidth: 0 }));
   for (const entry of entriesOf(value)) print(`${JSON.stringify(entry)}\n`);
 }
 
-/** Loaded when it is wanted: it would be felt in every command. */
+/** Loads the YAML library on first use, because loading it delays every command. */
 function yaml(): typeof Yaml {
   return createRequire(import.meta.url)('yaml') as typeof Yaml;
 }
@@ -49,18 +49,18 @@ function entriesOf(value: unknown): readonly unknown[] {
   return list !== undefined && lists.length === 1 ? list : [value];
 }
 
-/** An aside for whoever watches; not part of the answer. */
+/** Prints a note to standard error. */
 export function remark(text: string): void {
   process.stderr.write(`${paint('dim', printable(text, process.stderr), process.stderr)}\n`);
 }
 
-/** Labels in one column, texts in the next. */
+/** Renders labels in one column and texts in the next. */
 export function rows(lines: readonly (readonly [label: string, text: string])[]): string {
   const width = Math.max(0, ...lines.map(([label]) => label.length));
   return lines.map(([label, text]) => `${label.padEnd(width)}  ${text}\n`).join('');
 }
 
-/** Cells in columns; the last one is as long as it is. */
+/** Renders cells in aligned columns. The last column is not padded. */
 export function columns(lines: readonly (readonly string[])[]): string {
   const widths: number[] = [];
   for (const line of lines) for (const [at, cell] of line.entries()) widths[at] = Math.max(widths[at] ?? 0, stringWidth(cell));
@@ -73,8 +73,8 @@ function padTo(width: number, cell: string): string {
 }
 
 /**
- * Cells in columns, each of one line. A terminal gets a heading, and lines no wider than itself: what does not fit is cut from the last
- * column. A file or another program gets the lines alone, whole.
+ * Renders a table. On terminals it has a heading, and lines are truncated to the terminal width. Pipes and files get complete lines
+ * without a heading.
  */
 export function table(head: readonly string[], lines: readonly (readonly string[])[], screen: Screen = process.stdout): string {
   const flat = lines.map((line) => line.map(oneLine));
@@ -86,7 +86,7 @@ export function table(head: readonly string[], lines: readonly (readonly string[
   return [paint('dim', heading, screen), ...rest].map((line) => `${line}\n`).join('');
 }
 
-/** One line, no wider than the terminal; whole for everybody else. */
+/** Truncates a line to the terminal width. Pipes and files get the complete line. */
 export function fitted(line: string, screen: Screen = process.stdout): string {
   return screen.isTTY ? cut(line, screen.columns ?? Infinity) : line;
 }
@@ -97,7 +97,7 @@ export function oneLine(text: string): string {
   return text.replaceAll(/\s+/g, ' ').trim();
 }
 
-/** The beginning of a text, as wide as that; letters of some scripts take two places. */
+/** Truncates a text to a display width. Wide characters count as two columns. */
 function cut(text: string, width: number): string {
   if (stringWidth(text) <= width) return text;
   let [kept, room] = ['', width - 1];
@@ -109,7 +109,7 @@ function cut(text: string, width: number): string {
   return `${kept}…`;
 }
 
-/** What is wrong, what the machine says about it, and what to do. */
+/** Prints a failure: the sentence, the details and the next command. */
 export function printFailure(failure: Failure, output: Output): void {
   const { message, next, detail } = failure;
   if (output !== 'table') {

@@ -1,6 +1,6 @@
 import { isObject } from './json-values.ts';
 
-/** Every value of a tree under its dotted name. */
+/** Yields every value of a settings tree with its dotted path. */
 export function* leavesOf(value: Record<string, unknown>, above?: string): Generator<[path: string, value: unknown], void, void> {
   for (const [key, inner] of Object.entries(value)) {
     const path = above === undefined ? key : `${above}.${key}`;
@@ -9,7 +9,7 @@ export function* leavesOf(value: Record<string, unknown>, above?: string): Gener
   }
 }
 
-/** A value in one line. */
+/** Renders a setting value in one line. */
 export function shown(value: unknown): string {
   return value === '' ? '""' : typeof value === 'string' ? value.replaceAll('\n', '\\n') : JSON.stringify(value);
 }

@@ -1,4 +1,4 @@
-/** To the minute, in UTC: tables of two machines can be laid side by side. */
+/** Formats a time to the minute, in UTC. */
 export function minute(at: number | string): string {
   return new Date(at).toISOString().slice(0, 16);
 }

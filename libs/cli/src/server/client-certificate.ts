@@ -8,7 +8,7 @@ const KEY = 'SWITCHYARD_CLIENT_KEY';
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
-/** From here on every connection presents the certificate that the variables name, for servers that demand one; without them none does. */
+/** Configures a TLS client certificate for all connections from the environment. Does nothing if the variables are not set. */
 export async function presentCertificate(env: Variables = process.env): Promise<void> {
   const [certPath, keyPath] = [env[CERT] || undefined, env[KEY] || undefined];
   if (certPath === undefined && keyPath === undefined) return;

@@ -2,16 +2,16 @@ import { existsSync } from 'node:fs';
 import { delimiter, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The repository this file belongs to, when it runs from a checkout. */
+/** The root of the repository, if the CLI runs from a checkout. */
 export const ROOT = fileURLToPath(new URL('../../../..', import.meta.url));
 
-/** The process that serves; undefined where only the command was installed. */
+/** Returns the path of the server program; undefined if only the CLI is installed. */
 export function serverProgram(): string | undefined {
   const program = join(ROOT, 'services/embedded/src/main.ts');
   return existsSync(program) ? program : undefined;
 }
 
-/** How this command is called from here, so that what it prints can be pasted. */
+/** Returns the command line of the CLI as it can be pasted in the current directory. */
 export function self(): string {
   const script = join(ROOT, 'bin/switchyard');
   if (!existsSync(script)) return 'switchyard';
@@ -21,7 +21,7 @@ export function self(): string {
   return onPath ? 'switchyard' : quote(script);
 }
 
-/** One word for the shell. */
+/** Quotes a word for the shell. */
 export function quote(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

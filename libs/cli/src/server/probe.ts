@@ -5,7 +5,7 @@ const PATIENCE_MS = 3_000;
 
 export type Probe = { answered: true; status: number; body: unknown } | { answered: false; why: string };
 
-/** Asks one of the server's own addresses. They need no token; with one, `/readyz` may say more. */
+/** Requests a health address of the server. No token is needed; with one, `/readyz` returns more. */
 export async function probe(url: string, path: string, token?: string): Promise<Probe> {
   try {
     const response = await fetch(new URL(path, url.endsWith('/') ? url : `${url}/`), {

@@ -8,14 +8,14 @@ interface Dependency {
   reason?: string;
 }
 
-/** What the server says about itself. It may be older or newer than this command: what is missing is missing. */
+/** The readiness of the server. The server may be older or newer than the CLI, so every field may be absent. */
 export interface ServerReadiness {
   answers: boolean;
   ready: boolean;
-  /** What the server calls its state; why it does not answer, if it does not. */
+  /** The state reported by the server, or the reason why it is unreachable. */
   state: string;
   dependencies: Record<string, Dependency>;
-  /** Every service there should be; told only to a token with scope admin. */
+  /** All expected services. Only reported to tokens with scope admin. */
   services?: ServicePresence[];
 }
 

@@ -3,12 +3,12 @@ import { giveToken, type Where } from './server-location.ts';
 import { Failure, type FailureDetail } from '../output/failure.ts';
 import { quote, self } from './installation.ts';
 
-/** Tells the client's errors from others without loading the client. */
+/** Returns whether an error is an RpcError, without loading the client package. */
 export function isRpcError(error: unknown): error is RpcError {
   return error instanceof Error && error.name === 'RpcError';
 }
 
-/** What the gateway or the way to it said, with the command that helps. `next` is for what the call itself got wrong. */
+/** Converts an RpcError to a failure with a suggested command. `next` is used for errors of the call itself. */
 export function explain(error: RpcError, where: Where, next: string): Failure {
   const { code, reason, requestId, turnId, retryAfterMs, issues } = error.data;
   const detail: FailureDetail = {
@@ -23,7 +23,7 @@ export function explain(error: RpcError, where: Where, next: string): Failure {
   return new Failure(sentence, command, { detail, cause: error });
 }
 
-/** The same without the advice, for whoever goes on. */
+/** Returns the sentence of an RpcError without a suggested command. */
 export function sentenceFor(error: RpcError, where: Where): string {
   return put(error, where, '').sentence;
 }
@@ -57,7 +57,7 @@ function put(error: RpcError, where: Where, next: string): Advice {
   }
 }
 
-/** The interface fixes the text of one of them, and gives it the number of an internal error. */
+/** Returns whether a scope is missing. One such error has a fixed text and the code of an internal error. */
 function isScopeMissing({ message, data }: RpcError): boolean {
   return data.code === 'PERMISSION_DENIED' || message.startsWith('Insufficient scope');
 }
@@ -68,7 +68,7 @@ function tooMuch(sentence: string, retryAfterMs: number | undefined): Advice {
   return { sentence: `${sentence} The same will do in ${seconds} s.`, command: `sleep ${seconds}` };
 }
 
-/** What a client was shown stands in the log with its cause, where the log can be read from here. */
+/** Returns a command that searches the local log for the request, which has the cause of the error. */
 function lookInLog({ data }: RpcError, { run }: Where): string {
   const log = run?.processes[0]?.log;
   if (log === undefined || data.requestId === '') return `${self()} status`;
@@ -100,7 +100,7 @@ function refusedToken(where: Where): Advice {
   return { sentence, command: local && fromEnvironment ? `unset ${tokenFrom}` : giveToken(where) };
 }
 
-/** What the operating system said, however deep it lies: fetch wraps it, and puts several addresses in one. */
+/** Finds the system error code in the chain of causes. fetch wraps it, possibly in an AggregateError. */
 export function systemCode(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   const { code } = error as NodeJS.ErrnoException;
@@ -108,7 +108,7 @@ export function systemCode(error: unknown): string | undefined {
   return systemCode(error instanceof AggregateError ? error.errors[0] : error.cause);
 }
 
-/** `Invalid params: <path>: …` without what stands in the issues. */
+/** Returns the part of the message before the details that the issues repeat. */
 function summary(message: string): string {
   return message.split(':')[0] ?? message;
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseRunFile, type RunFile } from '@switchyard/contracts';
 
-/** The run file of a data directory. One that is missing says as little as one of another shape. */
+/** Reads the run file of a data directory. Returns undefined if it is missing or invalid. */
 export function readRunFile(data: string): RunFile | undefined {
   try {
     return parseRunFile(readFileSync(join(data, 'run.json'), 'utf8'));
@@ -11,7 +11,7 @@ export function readRunFile(data: string): RunFile | undefined {
   }
 }
 
-/** Whether the process is there. One of another user is, though it may not be signalled. */
+/** Returns whether a process exists. EPERM means that it exists and belongs to another user. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);

@@ -1,15 +1,15 @@
 import type { ServicePresence } from '@switchyard/contracts';
 import type { ServerReadiness } from './readiness.ts';
 
-/** Something that should work and does not. */
+/** A component that does not work. */
 export interface Fault {
   about: 'ready' | 'services';
   detail: string;
 }
 
 /**
- * What is wrong with a server that answers, and with the services behind it: nothing, when it takes work, every service that is built
- * has a replica, and each replica can work. `status` and `doctor` both go by it, so they never disagree.
+ * Finds the faults of a reachable server: it is not ready, a built service has no replica, or a replica lacks a dependency. Used by
+ * `status` and `doctor`.
  */
 export function faultsOf(readiness: ServerReadiness): Fault[] {
   const { services = [] } = readiness;
@@ -28,7 +28,7 @@ function ownFaults({ ready, state, dependencies }: ServerReadiness): string[] {
   return absent.length === 0 ? [`it is ${state}`] : absent;
 }
 
-/** The replica that was asked, and those in one process with it, lack what it says itself: that is told once. */
+/** Returns the faults of one replica. Replicas with the same missing dependencies as the server are skipped, to report them once. */
 function unfitReplica(service: string, { replica, readiness }: ServicePresence['replicas'][number], told: string): string[] {
   if (readiness === undefined || readiness.ready) return [];
   const absent = missing(readiness.dependencies);
@@ -36,7 +36,7 @@ function unfitReplica(service: string, { replica, readiness }: ServicePresence['
   return [`${service} ${replica} ${absent.length === 0 ? `is ${readiness.status}` : `lacks ${absent.join(', ')}`}`];
 }
 
-/** `bus: not connected`. */
+/** Lists dependencies that are not ready, such as `bus: not connected`. */
 export function missing(dependencies: Readonly<Record<string, { ready: boolean; reason?: string | undefined }>>): string[] {
   return Object.entries(dependencies).flatMap(([name, { ready, reason = 'not ready' }]) => (ready ? [] : [`${name}: ${reason}`]));
 }

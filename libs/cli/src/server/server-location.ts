@@ -9,19 +9,19 @@ import { quote, ROOT, self, serverProgram } from './installation.ts';
 const DEFAULT_URL = 'http://127.0.0.1:4766';
 const DEFAULT_DATA = '.switchyard';
 
-/** Where the server is, and who asks. */
+/** The server address and the token. */
 export interface Where {
   url: string;
-  /** Who said so: a flag, a variable, the run file, or nobody. */
+  /** The source of the address. */
   urlFrom: '--url' | 'SWITCHYARD_URL' | 'run.json' | 'default';
-  /** Whether that is this machine. */
+  /** Whether the address is on this machine. */
   local: boolean;
   data: string;
   token: string | undefined;
   tokenFrom: TokenSource | undefined;
-  /** Where a token was found that is not for this server, if that is why there is none. */
+  /** The source of a token that is not sent to this server. */
   withheld?: TokenSource;
-  /** What runs with this data directory, if it is what answers at the url. */
+  /** The run file of the data directory, if it names the same server as the url. */
   run: RunFile | undefined;
 }
 
@@ -29,7 +29,7 @@ type TokenSource = '--token' | 'SWITCHYARD_TOKEN' | 'SWITCHYARD_TOKEN_FILE' | 's
 type Flags = Readonly<Record<string, string>>;
 type Variables = Readonly<Record<string, string | undefined>>;
 
-/** Flags win over variables, variables over what the data directory says. An empty variable is as good as none. */
+/** Locates the server. Flags take precedence over variables, and variables over the data directory. Empty variables are ignored. */
 export function locate(flags: Flags, env: Variables = process.env): Where {
   const data = findData(flags, env);
   const found = readRunFile(data);
@@ -39,7 +39,7 @@ export function locate(flags: Flags, env: Variables = process.env): Where {
   return { ...place, ...findToken(place, flags, env) };
 }
 
-/** Where the last start was told to keep everything, by the configuration that it had. */
+/** Returns the data directory: flag, variable, or the directory noted by the last start. */
 function findData(flags: Flags, env: Variables): string {
   const said = flags['data'] ?? (env['SWITCHYARD_DATA'] || undefined);
   if (said !== undefined) return said;
@@ -47,7 +47,7 @@ function findData(flags: Flags, env: Variables): string {
   return readLine(join(usual, DATA_DIRECTORY_FILE)) ?? usual;
 }
 
-/** The usual data directory as it is best shown: relative when it is below here. */
+/** Returns the default data directory, as a relative path if possible. */
 function usualData(): string {
   if (existsSync(DEFAULT_DATA) || !serverProgram()) return DEFAULT_DATA;
   const ofCheckout = join(ROOT, DEFAULT_DATA);
@@ -63,7 +63,7 @@ function findUrl(flags: Flags, env: Variables, run: RunFile | undefined): Pick<W
   return run ? { url: run.url, urlFrom: 'run.json' } : { url: DEFAULT_URL, urlFrom: 'default' };
 }
 
-/** The value is not repeated: whoever mixes up two flags may have put a token there. */
+/** Validates an address. The message does not repeat the value, which could be a token in the wrong flag. */
 function checkUrl(text: string, from: string): string {
   const url = URL.parse(text);
   if (url && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '') return text;
@@ -77,7 +77,7 @@ function isLocal(url: string): boolean {
   return /^(localhost|127(\.\d+){3}|0\.0\.0\.0|\[::1?\])$/.test(new URL(url).hostname);
 }
 
-/** This machine has several names, and the server writes down only one of them. An IPv6 address may be somebody else's listener. */
+/** Returns whether two addresses name the same server. Loopback names are equivalent, except IPv6, where another process may listen. */
 function sameServer(one: string, other: string): boolean {
   const [a, b] = [new URL(one), new URL(other)];
   if (a.origin === b.origin) return true;
@@ -88,8 +88,8 @@ type Place = Pick<Where, 'url' | 'urlFrom' | 'data' | 'run'>;
 type Found = Pick<Where, 'token' | 'tokenFrom' | 'withheld'>;
 
 /**
- * A token goes only where whoever gave it meant it to go: one from a flag or a variable never to an address that the run file of
- * some directory names, a saved one to the server that saved it alone.
+ * Selects the token. A token from a flag or variable is never sent to an address from a run file, and a saved token only to the server
+ * that saved it.
  */
 function findToken({ urlFrom, data, run }: Place, flags: Flags, env: Variables): Found {
   const saved = savedToken(data);
@@ -116,7 +116,7 @@ function givenToken(flags: Flags, env: Variables): { token: string; tokenFrom: T
   throw new Failure(`SWITCHYARD_TOKEN_FILE names ${file}, which is not there or empty.`, 'unset SWITCHYARD_TOKEN_FILE');
 }
 
-/** The token that a server left in its data directory. */
+/** Reads the token that a server saved in its data directory. */
 export function savedToken(data: string): string | undefined {
   return readToken(join(data, 'token'));
 }
@@ -146,19 +146,19 @@ function readToken(file: string): string | undefined {
   }
 }
 
-/** A client of the server. Without a token there is no point in asking. */
+/** Creates a client of the server. Throws if there is no token. */
 export async function connect(where: Where): Promise<Client> {
   if (where.token === undefined) throw noToken(where);
   const { createClient } = await import('@switchyard/client');
   return createClient({ url: where.url, token: where.token });
 }
 
-/** Asks for a token without showing it or leaving it in the history of the shell, and says which server it is for. */
+/** Returns a shell command that reads a token without echoing it or adding it to the shell history. */
 export function giveToken({ url }: Pick<Where, 'url'>): string {
   return `read -rs SWITCHYARD_TOKEN && export SWITCHYARD_TOKEN SWITCHYARD_URL=${quote(url)}`;
 }
 
-/** What to do when there is no token to ask with. */
+/** Creates the failure for a missing token. */
 export function noToken(where: Where): Failure {
   const { url, urlFrom, local, data, withheld } = where;
   if (withheld === 'saved') {

@@ -53,7 +53,7 @@ export async function deleteAgent({ call, flags, output }: Given, agentId: strin
   else print(`${agentId} is removed\n`);
 }
 
-/** What the contract says of them is checked by their owner, which may know more than this command. */
+/** Reads settings from the command line. The server validates them, because it may be newer than the CLI. */
 function settingsOf(flags: Given['flags'], words: readonly string[]): Record<string, unknown> {
   return { ...readParams(undefined, words), ...textOf(flags, 'provider', 'provider'), ...textOf(flags, 'model', 'model') };
 }

@@ -7,7 +7,7 @@ import { leavesOf, shown } from '../../output/settings-table.ts';
 
 type Agent = CallResult<'agents.get'>;
 
-/** So many are asked for at once. */
+/** Number of concurrent agents.get calls. */
 const AT_ONCE = 16;
 
 export async function listAgents({ call, output }: Given): Promise<void> {
@@ -44,13 +44,13 @@ export async function showAgent({ call, flags, output }: Given, agentId: string)
   if (flags['all'] === undefined) remark(`Everything else is as it comes: ${self()} agents show ${agentId} --all`);
 }
 
-/** Loaded for those who ask: the contracts take a third of a second. */
+/** Loads the contracts on demand, because loading takes a third of a second. */
 async function defaults(): Promise<Record<string, unknown>> {
   const { AgentConfig } = await import('@switchyard/contracts');
   return AgentConfig.parse({});
 }
 
-/** What differs, at any depth. */
+/** Returns the settings that differ from the defaults, at any depth. */
 function changed(config: Record<string, unknown>, from: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(config).flatMap(([key, value]) => {

@@ -44,7 +44,7 @@ export async function foldVersions({ call, flags, output }: Given): Promise<void
   print(`${squashed} versions ${dryRun ? 'would be' : 'are'} folded${root}\n`);
 }
 
-/** What a write would do, or why it would be refused. */
+/** Prints the result of a dry run: the diff, or why the write would be rejected. */
 export function showChecked(checked: Checked, output: Given['output']): void {
   const { valid, errors, diff = '', notInForce } = checked;
   if (output !== 'table') printAs(output, checked);

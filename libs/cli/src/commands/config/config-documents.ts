@@ -8,7 +8,7 @@ import { quote, self } from '../../server/installation.ts';
 import { optionsOf, sayUnread, showChecked, versionOf } from './config-changes.ts';
 import { printDiff } from './config-views.ts';
 
-/** By the schemas that this command brings along; what a server knows besides, only `--dry-run` can say. */
+/** Validates a file with the schemas of the CLI. Checks that need the server are done by `--dry-run`. */
 export async function checkDocument({ output }: Given, file: string): Promise<void> {
   const read = validate(ConfigurationPatch, readDocument(file));
   const issues = read.success ? [] : describeIssues(read.error);
@@ -20,8 +20,8 @@ export async function checkDocument({ output }: Given, file: string): Promise<vo
 }
 
 /**
- * Replaces what is stored as a whole: so it shows first what would change, asks, and writes on the version that it looked at alone. Whoever
- * wrote in between is not overwritten.
+ * Replaces the stored configuration. Shows the diff, asks for confirmation, and writes only if the version is still the one that was
+ * compared, so that a concurrent change is not overwritten.
  */
 export async function applyDocument({ call, flags, output }: Given, file: string): Promise<void> {
   const document = readDocument(file);

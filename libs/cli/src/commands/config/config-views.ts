@@ -8,12 +8,12 @@ import { self } from '../../server/installation.ts';
 import { leavesOf, shown } from '../../output/settings-table.ts';
 import { second } from '../../output/times.ts';
 
-/** So much of the name of a version is enough. */
+/** Length of an abbreviated version id. */
 export const SHORT = 12;
 
 type Origin = { layer: string; from?: string };
 
-/** One key alone is its value, so that scripts can read it; more than one are a table. */
+/** Prints a single key as its value, for scripts, and several keys as a table. */
 export async function showValue({ call, flags, output }: Given, path?: string): Promise<void> {
   const [section, ...keys] = path?.split('.') ?? [];
   const config = flags['raw'] === undefined ? await read(call, section, false) : await readRaw(call, section);
@@ -55,7 +55,7 @@ export async function showDiff({ call, output }: Given, sha?: string): Promise<v
   printDiff(answer.diff);
 }
 
-/** What goes in red, what comes in green. */
+/** Prints a diff with removed lines in red and added lines in green. */
 export function printDiff(diff: string): void {
   for (const line of diff.trimEnd().split('\n')) process.stdout.write(`${coloured(printable(line, process.stdout))}\n`);
 }
@@ -65,7 +65,7 @@ interface Read {
   origins?: Record<string, Origin>;
 }
 
-/** A key at the root is no section to the server, and stands in the whole. */
+/** Reads a section. Root keys are not sections and are read from the complete configuration. */
 async function read(call: Given['call'], section: string | undefined, origins: boolean): Promise<Read> {
   const root = section === undefined || ROOT_KEYS.has(section);
   const answer = (await call('config.read', { ...(root ? {} : { section }), origins })) as unknown as Read;
@@ -73,7 +73,7 @@ async function read(call: Given['call'], section: string | undefined, origins: b
   return root || origins ? answer : { config: { [section]: answer } };
 }
 
-/** A section with its secrets. What the interface shows of all sections has none. */
+/** Reads a section with its secrets. The complete configuration is only available without secrets. */
 async function readRaw(call: Given['call'], section: string | undefined): Promise<Read> {
   if (section === undefined || ROOT_KEYS.has(section)) throw wrongUsage('--raw takes a section.', `${self()} config get providers --raw`);
   return { config: { [section]: await call('config.get', { section }) } };

@@ -1,9 +1,9 @@
-/** What one look found out. `undefined` is neither good nor bad: worth knowing, or not to be known now. */
+/** The result of one check. `ok` is undefined for information and for unknown results. */
 export interface Check {
   name: string;
   ok: boolean | undefined;
   detail: string;
-  /** What to do about it. */
+  /** The command that helps. */
   next?: string;
 }
 

@@ -22,7 +22,7 @@ export function checkNode(version: string = process.versions.node): Check {
   );
 }
 
-/** Whether everything that the packages of the checkout name is there. */
+/** Checks that all dependencies of the checkout's packages are installed. */
 export function checkPackages(root: string = ROOT): Check {
   const manifests = globSync(join(root, '{libs,services}/*/package.json'));
   const missing = new Set(
@@ -46,7 +46,7 @@ function isInstalled(name: string, workspace: string, root: string): boolean {
   return [workspace, root].some((directory) => existsSync(join(directory, 'node_modules', name, 'package.json')));
 }
 
-/** The directory is ours to write, and nobody else's to read: a token lies in it. */
+/** Checks that the data directory is writable and private, because it holds a token. */
 export function checkData({ data }: Pick<Where, 'data'>): Check {
   const found = statOf(data);
   const whole = resolve(data);
@@ -96,7 +96,7 @@ function elsewhere(): string {
   return `${self()} start --data ~/.switchyard`;
 }
 
-/** Whether a start would get the port that nothing of ours has. */
+/** Checks whether the port is free for a start. */
 export async function checkPort({ url, local }: Pick<Where, 'url' | 'local'>): Promise<Check> {
   const { hostname, port, protocol } = new URL(url);
   if (!local) return note('port', `${url} is on another machine`);
@@ -116,7 +116,7 @@ export async function checkPort({ url, local }: Pick<Where, 'url' | 'local'>): P
   }
 }
 
-/** Nothing here needs it; a bus between machines does. */
+/** Reports the version of nats-server. It is only needed for a bus between machines. */
 export async function checkNatsServer(): Promise<Check> {
   const answer = await promisify(execFile)('nats-server', ['--version'], { timeout: 3_000 }).catch(() => undefined);
   return note('nats-server', answer === undefined ? 'not on the PATH; only a bus between machines needs it' : answer.stdout.trim());

@@ -10,11 +10,11 @@ import { quote, self } from '../../server/installation.ts';
 import { bad, good, note, type Check } from './check.ts';
 import { checkSettings } from './settings-check.ts';
 
-/** Leases and tokens expire by the clock. */
+/** Maximum clock skew. Leases and tokens expire by the clock. */
 const MOST_SKEW_MS = 5_000;
 const PATIENCE = { timeoutMs: 5_000 };
 
-/** Whether that is one of our servers, by the body of its health. */
+/** Returns whether a health response comes from a Switchyard server. */
 export function isOurs(health: Probe): boolean {
   return health.answered && health.status === 200 && isObject(health.body) && health.body['status'] === 'ok';
 }
@@ -25,7 +25,7 @@ export function checkHealth(health: Probe, { url, local }: Pick<Where, 'url' | '
   return bad('server', `nothing answers at ${url} (${health.why})`, local ? `${self()} start` : `curl -v ${quote(`${url}/health`)}`);
 }
 
-/** What the server needs, and who is there: one check for all that is well, and one for each that is not. */
+/** Checks readiness and services: one check for everything that works, and one per fault. */
 export function checkServices(readiness: ServerReadiness, where: Where): Check[] {
   const { answers, ready, services } = readiness;
   if (!answers) return [];
@@ -49,13 +49,13 @@ function listServices(services: readonly ServicePresence[]): Check[] {
   ];
 }
 
-/** The log of what runs here; elsewhere, who is there. */
+/** Returns a command for details: the local log, or the status of a remote server. */
 function lookCloser({ run, url }: Where): string {
   const log = run?.processes[0]?.log;
   return log === undefined ? `${self()} status --url ${quote(url)}` : `tail ${quote(log)}`;
 }
 
-/** The token, the clock and the provider, as far as a server answers that can be asked. */
+/** Checks token, clock, provider and settings. They are unknown while the server is unreachable. */
 export async function checkInside(where: Where, answering: boolean): Promise<Check[]> {
   if (!answering) return ['token', 'clock', 'provider', 'settings'].map((name) => note(name, 'not known while no server answers'));
   if (where.token === undefined) {
@@ -80,7 +80,7 @@ async function checkPing(client: Client, where: Where): Promise<[token: Check, c
   }
 }
 
-/** The server read its clock somewhere between asking and answering. */
+/** Compares clocks. The server read its clock between request and response. */
 export function checkClock(ts: number, asked: number, answered: number): Check {
   const skew = Math.max(asked - ts, ts - answered, 0);
   if (skew <= MOST_SKEW_MS) return good('clock', skew === 0 ? 'the same as the server' : `${skew} ms from the server`);

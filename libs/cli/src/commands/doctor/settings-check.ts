@@ -2,7 +2,7 @@ import type { Client } from '@switchyard/client';
 import { isRpcError } from '../../server/rpc-failure.ts';
 import { good, note, type Check } from './check.ts';
 
-/** What is set on the server and has no effect, with the file or variable that sets it. */
+/** Reports settings without effect, with the file or variable that sets them. */
 export async function checkSettings(client: Client, patience: { timeoutMs: number }): Promise<Check> {
   try {
     const { notInForce } = await client.call('gateway.status', {}, patience);

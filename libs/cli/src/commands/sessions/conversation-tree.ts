@@ -6,8 +6,8 @@ export type Tree = CallResult<'context.tree'>;
 type Node = Tree['nodes'][number];
 
 /**
- * A conversation as a model is told it, from above: the summaries that no other one holds, the oldest first, below each what it was made
- * of, and at last what is told word by word. A summary that several hold stands below the first of them.
+ * Renders the summary tree of a conversation: root summaries, oldest first, with their children, then the messages that are not
+ * summarized. A summary with several parents is shown below the first one.
  */
 export function drawTree({ nodes, messageCount }: Tree): string[] {
   const byId = new Map(nodes.map((node) => [node.summaryId, node]));

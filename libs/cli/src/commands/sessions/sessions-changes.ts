@@ -8,7 +8,7 @@ export async function exportSession({ call }: Given, key: string): Promise<void>
   printJson(await call('session.export', { session_key: key }));
 }
 
-/** A label is given where all else is said: in the conversation, in its turn. */
+/** Sets a label by sending the command `/label` to the session. */
 export async function labelSession({ call, output }: Given, key: string, ...words: string[]): Promise<void> {
   const answer = await call('session.send', { key, message: ['/label', ...words].join(' ') });
   if (output !== 'table') return printAs(output, answer);
@@ -33,7 +33,7 @@ export async function clearSession({ call, flags, output }: Given, key: string):
   print(`${sessionKey}: ${sessionMessagesCleared} messages cleared${remembered(memoriesDeleted)}\n`);
 }
 
-/** What is remembered of it goes first: who is interrupted in between asks again, while the session is still there to be named. */
+/** Deletes memories before the session, so that an interrupted command can be repeated while the session still exists. */
 export async function forgetSession({ call, flags, output }: Given, key: string): Promise<void> {
   await confirm(`${key} is removed for good, with all that was said in it.`, flags, `${self()} sessions export ${quote(key)}`);
   const cleared = flags['memory'] === undefined ? undefined : await clearWithMemory(call, key);
@@ -43,7 +43,7 @@ export async function forgetSession({ call, flags, output }: Given, key: string)
   print(`${answer.sessionKey}: forgotten, with ${last.messageCount} messages${remembered(cleared?.memoriesDeleted)}\n`);
 }
 
-/** What was said is read before it is cleared: the deletion, which gives it back otherwise, finds none of it. */
+/** Exports the messages before they are cleared, because the deletion returns only messages that still exist. */
 async function clearWithMemory(call: Given['call'], key: string) {
   const { messages, metadata, messageCount } = await call('session.export', { session_key: key });
   const cleared = await call('session.reset_conversation', { session_key: key, memory: true });

@@ -31,7 +31,7 @@ export async function showTree({ call, output }: Given, key: string): Promise<vo
 
 const TURNS = 5;
 
-/** Of one session what a model is told of it now, and was given in each step of its last turns; of none, which there are. */
+/** Shows the current model context of a session and the inputs of its last turns. Without a key, lists conversations. */
 export async function showContext(given: Given, key?: string): Promise<void> {
   if (key === undefined) return listConversations(given);
   const { call, flags, output } = given;

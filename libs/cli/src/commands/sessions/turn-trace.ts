@@ -6,7 +6,7 @@ type Evidence = NonNullable<Turn['evidence']>;
 type Step = Evidence['steps'][number];
 type Tool = NonNullable<Step['tools']>[number];
 
-/** A turn, and what its model was really given in each of its steps: numbers and names alone, for evidence holds nothing that was said. */
+/** Renders a turn and the model input of each step. The trace has only counts and names, no message text. */
 export function describeTurn({ turn, turnId, at, evidence }: Turn): string[] {
   const head = `turn ${turn}  ${second(at)}  ${turnId}`;
   if (evidence === undefined) return [head, '  no model was asked'];
@@ -29,7 +29,7 @@ export function describeTurn({ turn, turnId, at, evidence }: Turn): string[] {
   ];
 }
 
-/** What was odd about what it was told, and about what it said. */
+/** Renders findings of input and output screening. */
 function foundIn({ screened, output }: Evidence): string[] {
   const told = screened && [...screened.patterns, ...screened.shapes].join(', ');
   return [
@@ -39,7 +39,7 @@ function foundIn({ screened, output }: Evidence): string[] {
   ];
 }
 
-/** What stood before the question in every step. */
+/** Lists the context before the message. */
 function toldOf({ told, recalled }: Evidence): string[] {
   if (told === undefined) return ['what is not on record'];
   const { messages, turns, summaries, depth, folded, leftOut, tools } = told;

@@ -48,7 +48,7 @@ function mcpClientOf({ tools, sessions }: Given['flags']): { mcpClient?: object 
 
 const LIMITS = { hour: { tokens: 'perHour', usd: 'perHourUsd' }, day: { tokens: 'perDay', usd: 'perDayUsd' } } as const;
 
-/** `200000/hour,5usd/day`. */
+/** Parses budgets such as `200000/hour,5usd/day`. */
 export function budgetsOf(text: string): Budgets {
   const budgets: Budgets = {};
   for (const part of listOf(text)) {

@@ -25,7 +25,7 @@ function ends({ expiresAt }: Token): string {
   return expiresAt === undefined ? 'never' : minute(expiresAt);
 }
 
-/** What a token is kept from. */
+/** Lists the restrictions of a token. */
 function limits({ sessions, lenient, agents, budgets, mcpClient, declared }: Token): string[] {
   return [
     ...(sessions === 'own' ? ['its own sessions'] : []),
