@@ -17,7 +17,7 @@ const a = { tenant: 'a' };
 const LEASE_MS = 30_000;
 const RENEW_MS = 10_000;
 
-/** A store, a clock that stands until it is moved, and any number of replicas. */
+/** A store, a manual clock and any number of replicas. */
 async function setUp(t: TestContext) {
   const dir = mkdtempSync(join(tmpdir(), 'lease-'));
   const store = await openStore(`sqlite:${dir}`, { service: 'jobs' });
@@ -51,7 +51,7 @@ function fenced(error: unknown): boolean {
   return true;
 }
 
-test('of many who claim one job at once one gets it, and it says whose it is', async (t) => {
+test('exactly one of many concurrent claims gets the lease and records its owner', async (t) => {
   const { jobs, replica, clock } = await setUp(t);
   await jobs.for(a).insert(newJob('1'));
   const leases = await Promise.all(Array.from({ length: 20 }, (_, n) => replica(`r${n}`).claim('a')));
@@ -64,7 +64,7 @@ test('of many who claim one job at once one gets it, and it says whose it is', a
   assert.deepEqual(await jobs.for(a).get('1'), lease.document);
 });
 
-test('a claim takes what it was asked for: a filter, an order, one tenant or any', async (t) => {
+test('claim respects the filter, the order and the tenant', async (t) => {
   const { jobs, one } = await setUp(t);
   for (const id of ['2', '1', '3']) await jobs.for({ tenant: 'b' }).insert(newJob(id));
   assert.equal(await one.claim('a'), null);
@@ -75,7 +75,7 @@ test('a claim takes what it was asked for: a filter, an order, one tenant or any
   assert.deepEqual(await jobs.for({ tenant: 'b' }).get('1'), lease.document);
 });
 
-test('finished work is nobody’s to claim, and its event was emitted with it', async (t) => {
+test('finished work cannot be claimed, and its event is emitted with the final write', async (t) => {
   const { jobs, one, two, store, pass } = await setUp(t);
   await jobs.for(a).insert(newJob('1'));
   const lease = await claimed(one.claim('a'));
@@ -92,7 +92,7 @@ test('finished work is nobody’s to claim, and its event was emitted with it', 
   assert.deepEqual(await jobs.for(a).get('1'), done);
 });
 
-test('a lease is renewed for as long as it is held, and no longer', async (t) => {
+test('renews a lease while it is held', async (t) => {
   const { jobs, one, two, pass, clock } = await setUp(t);
   await jobs.for(a).insert(newJob('1'));
   const lease = await claimed(one.claim('a'));
@@ -107,7 +107,7 @@ test('a lease is renewed for as long as it is held, and no longer', async (t) =>
   assert.equal((await jobs.for(a).get('1'))?.leaseUntil, 0);
 });
 
-test('work whose runner fell silent is taken over, and the old runner is kept out', async (t) => {
+test('another replica takes over an expired lease and the old holder is fenced', async (t) => {
   const { jobs, one, two, clock, pass } = await setUp(t);
   await jobs.for(a).insert(newJob('1'));
   const old = await claimed(one.claim('a'));
@@ -127,7 +127,7 @@ test('work whose runner fell silent is taken over, and the old runner is kept ou
   assert.equal(taken.signal.aborted, false);
 });
 
-test('a renewal that finds somebody else there aborts the signal', async (t) => {
+test('aborts the signal when a renewal finds another lease holder', async (t) => {
   const { jobs, one, two, clock, pass } = await setUp(t);
   await jobs.for(a).insert(newJob('1'));
   const old = await claimed(one.claim('a'));
@@ -139,7 +139,7 @@ test('a renewal that finds somebody else there aborts the signal', async (t) => 
   fenced(await lost);
 });
 
-test('work that somebody cancelled is lost to its runner', async (t) => {
+test('the lease holder loses work that was cancelled', async (t) => {
   const { jobs, one, pass } = await setUp(t);
   await jobs.for(a).insert(newJob('1'));
   const lease = await claimed(one.claim('a'));
@@ -149,7 +149,7 @@ test('work that somebody cancelled is lost to its runner', async (t) => {
   fenced(await lost);
 });
 
-test('two renewals that fail abort the signal, one does not', async (t) => {
+test('aborts the signal after two failed renewals, not after one', async (t) => {
   const { jobs, one, store, pass } = await setUp(t);
   await jobs.for(a).insert(newJob('1'));
   const lease = await claimed(one.claim('a'));
@@ -164,7 +164,7 @@ test('two renewals that fail abort the signal, one does not', async (t) => {
   assert.deepEqual([reason.code, reason.details.reason], ['ABORTED', 'LEASE_LOST']);
 });
 
-test('a database that does not answer counts as one that fails, by the time the lease has run out', async (t) => {
+test('aborts the signal before the lease expires when the database does not respond', async (t) => {
   const { jobs, replica, pass } = await setUp(t);
   await jobs.for(a).insert(newJob('1'));
   const silent: Collection<Job> = {
@@ -180,7 +180,7 @@ test('a database that does not answer counts as one that fails, by the time the 
   assert.equal(lease.signal.aborted, true);
 });
 
-test('released work can be claimed at once, and leaving a lease unfinished releases it', async (t) => {
+test('released work can be claimed at once, and disposing a lease releases it', async (t) => {
   const { jobs, one, two, pass } = await setUp(t);
   await jobs.for(a).insert(newJob('1'));
   const first = await claimed(one.claim('a'));

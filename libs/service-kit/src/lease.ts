@@ -8,17 +8,17 @@ export type FinalState = Exclude<WorkState, 'queued' | 'running'>;
 
 const LEASE_MS = 30_000;
 const RENEW_MS = 10_000;
-/** Renewals in a row that may fail, or stay without an answer, before the lease counts as lost. */
+/** Consecutive renewals that may fail or time out before the lease counts as lost. */
 const ALLOWED_MISSES = 2;
 
-/** To spread into the schema of a work document: a turn, a cron run, a graph node, a delivery. */
+/** Schema fields of a work document, such as a turn, a cron run, a graph node or a delivery. */
 export const leaseFields = {
   state: WorkState.default('queued'),
-  /** The replica that runs it, or ran it last. */
+  /** The current or last lease holder. */
   owner: z.string().nullable().default(null),
-  /** Epoch ms by the database's clock; 0 where nobody holds it. */
+  /** Expiry in epoch ms of the database's clock; 0 without a lease holder. */
   leaseUntil: z.int().nonnegative().default(0),
-  /** Grows with each claim; a write with an older one is refused. */
+  /** Increases with each claim. Writes with an older fence are rejected. */
   fence: z.int().nonnegative().default(0),
   attempts: z.int().nonnegative().default(0),
 };
@@ -26,40 +26,40 @@ export const leaseFields = {
 const Unclaimed = z.object(leaseFields);
 export type WorkDocument = z.infer<typeof Unclaimed>;
 
-/** The lease fields of work that nobody has claimed yet, to spread into a new document. */
+/** Returns the lease fields of a new, unclaimed work document. */
 export function newWork(): WorkDocument {
   return Unclaimed.parse({});
 }
 
-/** What a runner may change: the lease's own fields change through `finish` and `release` alone. */
+/** A change by the lease holder. Only `finish` and `release` change the lease fields. */
 export interface WorkChange<D> extends Omit<Change<D>, 'if' | 'set'> {
   set?: Partial<Omit<D, keyof WorkDocument>>;
 }
 
-/** The right to work on one document, renewed until it is finished, released or lost. */
+/** The exclusive right to work on one document. It is renewed until it is finished, released or lost. */
 export interface Lease<D> extends AsyncDisposable {
   readonly tenant: string;
-  /** As of the last write. */
+  /** The document after the last write. */
   readonly document: D;
   readonly fence: number;
-  /** Aborts when the lease is lost: somebody else took over, or it could not be renewed in time. */
+  /** Aborts when the lease is lost: another replica took over, or renewals failed for too long. */
   readonly signal: AbortSignal;
-  /** Refused with ABORTED (reason FENCED) once somebody else took over. */
+  /** Throws ABORTED (reason FENCED) after another replica took over. */
   write(change: WorkChange<D>): Promise<D>;
-  /** The last write, guarded like every other. */
+  /** Writes the final state; fenced like every other write. */
   finish(state: FinalState, set?: WorkChange<D>['set'], emit?: readonly OutboxEvent[]): Promise<D>;
-  /** Puts the work back in the queue, for anybody to claim at once. Leaving a lease unfinished (`await using`) does the same. */
+  /** Puts the work back in the queue. Disposing an unfinished lease does the same. */
   release(): Promise<void>;
 }
 
 export interface Leases<D> {
-  /** Takes the first match that is queued, or running with a lease that ran out; null when there is none. A null tenant means any. */
+  /** Claims the first match that is queued, or running with an expired lease; null if there is none. A null tenant matches all tenants. */
   claim(tenant: string | null, filter?: Filter<D>, options?: Pick<FindOptions<D>, 'sort'>): Promise<Lease<D> | null>;
 }
 
 export interface LeaseOptions<D extends Work> {
   documents: Collection<D>;
-  /** This replica's name. */
+  /** Name of this replica. */
   owner: string;
   /** The database's clock: `store.now`. */
   now: () => number;
@@ -70,7 +70,7 @@ export interface LeaseOptions<D extends Work> {
 
 type Work = Document & WorkDocument;
 
-/** One pattern for all durable work: of concurrent claims one wins, and the fence keeps out whoever has lost. */
+/** Leases for durable work. Exactly one of several concurrent claims succeeds; the fence rejects writes of earlier lease holders. */
 export function createLeases<D extends Work>(options: LeaseOptions<D>): Leases<D> {
   const { owner, now, leaseMs = LEASE_MS } = options;
   const all = options.documents as Collection<Document> as Collection<Work>;
@@ -142,7 +142,7 @@ function hold({ tenant, documents, key, document, now, log, leaseMs = LEASE_MS, 
     return document;
   }
 
-  /** A failure needs no handling: the lease expires, as if this process had died. */
+  /** Ignores failures, because the lease then expires as after a crash. */
   async function release(): Promise<void> {
     if (ended) return;
     try {
@@ -166,7 +166,7 @@ function hold({ tenant, documents, key, document, now, log, leaseMs = LEASE_MS, 
   };
 }
 
-/** Repeats a task, and gives up after too many attempts in a row that failed or did not end. */
+/** Repeats a task; calls `giveUp` after too many consecutive attempts failed or did not finish. */
 function repeat(everyMs: number, task: () => Promise<void>, giveUp: (cause?: unknown) => void): () => void {
   let unanswered = 0;
   const attempt = async (): Promise<void> => {
@@ -183,7 +183,7 @@ function repeat(everyMs: number, task: () => Promise<void>, giveUp: (cause?: unk
   return () => clearInterval(timer);
 }
 
-/** The database could not be reached in time, so another replica may hold the lease by now. */
+/** The database was unreachable for too long, so another replica may hold the lease now. */
 function unrenewed(cause?: unknown): ServiceError {
   return new ServiceError('ABORTED', 'the lease on this work could not be renewed', {
     details: { reason: 'LEASE_LOST', retryable: false },

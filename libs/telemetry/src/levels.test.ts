@@ -10,7 +10,7 @@ function capture(level: LogLevel = 'info') {
   return { log, modules: () => lines.splice(0).map(({ module }) => module) };
 }
 
-test('every line names its module once: what says it, else the service, else the process', () => {
+test('each line contains its module once: the bound module, the service or the process', () => {
   const texts: string[] = [];
   const log = createLogger({ destination: { write: (line: string) => void texts.push(line) } });
   const sessions = log.child({ service: 'sessions' });
@@ -32,7 +32,7 @@ test('every line names its module once: what says it, else the service, else the
   for (const text of texts) assert.equal(text.split('"module"').length, 2, text);
 });
 
-test('a module has a level of its own, also for children that were made before and after', () => {
+test('a module level applies to existing and new children', () => {
   const { log, modules } = capture();
   const store = log.child({ service: 'sessions' }).child({ module: 'store' });
   const early = store.child({ requestId: 'a' });
@@ -43,7 +43,7 @@ test('a module has a level of its own, also for children that were made before a
   assert.deepEqual(modules(), ['store', 'store', 'store', 'store']);
 });
 
-test('the level of a service is that of its modules, unless they have one', () => {
+test('modules inherit the level of their service', () => {
   const { log, modules } = capture();
   const sessions = log.child({ service: 'sessions' });
   const store = sessions.child({ module: 'store' });
@@ -56,7 +56,7 @@ test('the level of a service is that of its modules, unless they have one', () =
   assert.deepEqual(modules(), ['sessions']);
 });
 
-test('what is wished everywhere stands above what is configured, and what is wished no more is as configured again', () => {
+test('overrides take precedence over configured levels until they are removed', () => {
   const { log, modules } = capture();
   const levels = logLevels(log);
   const sessions = log.child({ service: 'sessions' });
@@ -77,7 +77,7 @@ test('what is wished everywhere stands above what is configured, and what is wis
   assert.deepEqual(say(), ['process', 'sessions', 'bus']);
 });
 
-test('without a configuration the level that the logger was given comes back', () => {
+test('restores the initial level after an override without configuration', () => {
   const { log, modules } = capture('warn');
   const bus = log.child({ module: 'bus' });
   logLevels(log).wish({ all: 'trace', modules: {} });
@@ -88,7 +88,7 @@ test('without a configuration the level that the logger was given comes back', (
   assert.deepEqual(modules(), ['process', 'bus']);
 });
 
-test('loggers that come and go are not kept, and a line that is not written is the function of pino that does nothing', () => {
+test('does not retain collected loggers and keeps pino’s no-op for disabled levels', () => {
   const { log } = capture();
   for (let at = 0; at < 10_000; at++) log.child({ module: `m${at % 10}` }).debug('nothing');
   const bus = log.child({ module: 'bus' }).child({ requestId: 'a' });

@@ -11,19 +11,19 @@ function collect() {
   return { written, flood: createFlood<Drop>({ kindOf: ({ kind }) => kind, write: (together) => void written.push(together) }) };
 }
 
-test('few have a line each; of many those of one kind share lines of a hundred, and every id is there', () => {
+test('writes few entries one by one and groups many by kind, at most 100 ids per line', () => {
   const { written, flood } = collect();
   for (let n = 0; n < 1_000; n++) flood.note({ kind: n % 2 === 0 ? 'even' : 'odd' }, String(n));
   flood[Symbol.dispose]();
   assert.deepEqual(new Set(written.flatMap(({ ids }) => [...ids])), new Set(Array.from({ length: 1_000 }, (_, n) => String(n))));
-  assert.ok(written.length <= 52, `${written.length} lines`); // two seconds may begin
+  assert.ok(written.length <= 52, `${written.length} lines`); // the test may span two periods
   for (const { first, ids, count } of written) {
     assert.ok(ids.size <= 100 && count === ids.size);
     assert.ok([...ids].every((id) => (Number(id) % 2 === 0 ? 'even' : 'odd') === first.kind));
   }
 });
 
-test('one id counts as often as it comes', () => {
+test('counts repeated ids', () => {
   const { written, flood } = collect();
   for (let n = 0; n < 300; n++) flood.note({ kind: 'one' }, 'same');
   flood[Symbol.dispose]();
@@ -33,7 +33,7 @@ test('one id counts as often as it comes', () => {
   );
 });
 
-test('of many kinds no more than a hundred wait', () => {
+test('holds back at most 100 kinds', () => {
   const { written, flood } = collect();
   for (let n = 0; n < 1_000; n++) flood.note({ kind: String(n) }, String(n));
   assert.ok(written.length > 850, `${written.length} lines`);

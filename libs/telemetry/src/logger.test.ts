@@ -13,7 +13,7 @@ function capture(level: LogLevel = 'trace') {
   return { log, lines, last };
 }
 
-test('a line says level, time, module and message', () => {
+test('a line contains level, time, module and message', () => {
   const { log, last } = capture();
   log.info({ durationMs: 3 }, 'served');
   const { time, ...line } = last();
@@ -32,7 +32,7 @@ test('audit stands between info and warn', () => {
   assert.equal(last()['level'], 35);
 });
 
-test('a secret is not written at any depth, and below the fourth level nothing is', () => {
+test('redacts secret keys at any depth and cuts objects below the fourth level', () => {
   for (let depth = 1; depth <= 6; depth++) {
     const { log, lines } = capture();
     let fields: Record<string, unknown> = { password: CANARY, note: `depth ${depth}` };
@@ -44,7 +44,7 @@ test('a secret is not written at any depth, and below the fourth level nothing i
   }
 });
 
-test('secret keys are known in any spelling, and as the end of a longer name', () => {
+test('recognizes secret keys in any spelling and as the end of a longer name', () => {
   const { log, last } = capture();
   const keys = ['apiKey', 'API_KEY', 'x-api-key', 'OPENAI_API_KEY', 'Token', 'botToken', 'clientSecret', 'Authorization', 'set-cookie'];
   log.info(Object.fromEntries([...keys, 'key', 'credentials', 'connectionString'].map((key) => [key, CANARY])));
@@ -52,7 +52,7 @@ test('secret keys are known in any spelling, and as the end of a longer name', (
   assert.ok(!JSON.stringify(last()).includes(CANARY));
 });
 
-test('what only sounds like a secret stays readable', () => {
+test('does not redact keys that only resemble secret keys', () => {
   const { log, last } = capture();
   const fields = { tokensIn: 7, maxTokens: 8, sessionKey: 'default:env:gateway', keyName: 'a', traceId: 'f'.repeat(32), secret: null };
   log.info(fields);
@@ -60,7 +60,7 @@ test('what only sounds like a secret stays readable', () => {
   assert.deepEqual(rest, fields);
 });
 
-test('arrays, cycles, bytes, maps, dates and values that throw are all written safely', () => {
+test('writes arrays, cycles, bytes, maps, dates and throwing values safely', () => {
   const { log, last } = capture();
   const ring: Record<string, unknown> = { name: 'ring' };
   ring['self'] = ring;
@@ -91,14 +91,14 @@ test('arrays, cycles, bytes, maps, dates and values that throw are all written s
   assert.deepEqual(line['hostile'], { broken: '[unreadable]' });
 });
 
-test('long lists and texts are cut', () => {
+test('cuts long lists and texts', () => {
   const { log, last } = capture();
   log.info({ list: Array.from({ length: 1_000 }, (_, n) => n), text: 'x '.repeat(10_000) });
   assert.equal((last()['list'] as unknown[]).length, 101);
   assert.ok(String(last()['text']).length < 9_000);
 });
 
-test('an error is written with its stack, code, details and cause, but not with what hangs on it', () => {
+test('writes stack, code, details and cause of an error, but no other properties', () => {
   const { log, last } = capture();
   const cause = Object.assign(new Error('connect failed for sk-abcdefgh12345678'), { code: 'ECONNREFUSED' });
   const err = Object.assign(new Error('no answer', { cause }), {
@@ -121,7 +121,7 @@ test('an error is written with its stack, code, details and cause, but not with 
   assert.equal(((last()['error'] as Record<string, unknown>)['errors'] as unknown[]).length, 2);
 });
 
-test('free text is scrubbed: in the message, its arguments, and fields bound to a child', () => {
+test('scrubs messages, arguments and bound fields', () => {
   const { log, lines, last } = capture();
   const child = log.child({ from: 'Bearer abcdef', token: CANARY }).child({ deep: { password: CANARY } });
   child.info({ url: `/ws?token=${CANARY}&x=1` }, 'sent %s %j', `sy_pat_abc_${CANARY}`, { apiKey: CANARY });
@@ -130,14 +130,14 @@ test('free text is scrubbed: in the message, its arguments, and fields bound to 
   assert.equal(last()['from'], 'Bearer [REDACTED]');
 });
 
-test('a line that is not written costs no look at its fields', () => {
+test('does not read the fields of a disabled line', () => {
   const { log } = capture('info');
   const untouchable = new Proxy({}, { get: () => assert.fail('read'), ownKeys: () => assert.fail('listed') });
   log.debug(untouchable, 'not written');
   log.child({ requestId: 'a' }).debug(untouchable);
 });
 
-test('children follow when the level changes, and carry the trace', () => {
+test('children follow level changes and carry the trace', () => {
   const { log, lines, last } = capture('warn');
   const child = bindTrace(log, { requestId: 'req_1', traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01` });
   child.info('not yet');
@@ -147,13 +147,13 @@ test('children follow when the level changes, and carry the trace', () => {
   assert.deepEqual([last()['requestId'], last()['traceId']], ['req_1', 'a'.repeat(32)]);
 });
 
-test('the silent logger has every level and writes nothing', () => {
+test('the silent logger has all levels and writes nothing', () => {
   const log = silentLogger();
   assert.equal(log.isLevelEnabled('fatal'), false);
   log.audit('nobody hears it');
 });
 
-test('without redaction what only looks like a secret is written, and a value that is known to be one is not', () => {
+test('without redaction only known secret values are masked', () => {
   const [key, known] = ['sk-ant-0123456789abcdef', 'plover-of-the-operator'];
   hideValue(known);
   for (const redaction of [true, false]) {
@@ -172,7 +172,7 @@ test('without redaction what only looks like a secret is written, and a value th
   }
 });
 
-test('without audit its lines are not written, and all others are', () => {
+test('audit: false drops only audit lines', () => {
   const lines: string[] = [];
   const log = createLogger({ destination: { write: (line: string) => void lines.push(line) }, audit: false });
   for (const one of [log, log.child({ service: 'secrets' })]) {

@@ -8,10 +8,10 @@ import { scrub } from './text-redaction.ts';
 const DEPTHS = [1, 2, 3, 4, 5, 6, 7, 8];
 const MB_2 = 2 * 1024 * 1024;
 
-/** Nothing about them says that they are secret: neither how they look nor what they are called. */
+/** Values that neither look secret nor have a secret key. */
 const canaries = Array.from({ length: 40 }, (_, n) => `wren ${n} ${randomBytes(9).toString('base64')} "quoted" & 100%`);
 
-/** Where a value may stand in what is logged. */
+/** Places of a value in a log line. */
 const places: Record<string, (value: string) => object> = {
   'a field': (value) => ({ note: value }),
   'the middle of a text': (value) => ({ note: `they said: ${value}, and left` }),
@@ -26,7 +26,7 @@ const places: Record<string, (value: string) => object> = {
   'a text of 2 MB, everywhere': (value) => ({ text: value.repeat(MB_2 / value.length) }),
 };
 
-test('of forty values that were read, none stands in a line of the log, however deep and in whatever', () => {
+test('masks forty known values everywhere in a log line', () => {
   for (const value of canaries) hideValue(value);
   const lines: string[] = [];
   const log = createLogger({ level: 'trace', destination: { write: (line: string) => void lines.push(line) } });
@@ -45,7 +45,7 @@ test('of forty values that were read, none stands in a line of the log, however 
       assert.ok(!all.includes(form), form);
 });
 
-test('a value is taken away from a text that is shown, and what only resembles it stays', () => {
+test('withoutHidden removes known values and keeps similar texts', () => {
   hideValue('the-value-of-one-secret');
   assert.equal(withoutHidden('a the-value-of-one-secret b', '…'), 'a … b');
   assert.equal(scrub('the-value-of-one-secre'), 'the-value-of-one-secre');
@@ -55,7 +55,7 @@ test('a value is taken away from a text that is shown, and what only resembles i
   assert.equal(scrub('what is read (.*)+?[x]{9} is no pattern'), 'what is read [REDACTED] is no pattern');
 });
 
-test('whoever reads values for years forgets the oldest', () => {
+test('evicts the oldest masked values above the limit', () => {
   hideValue('the-oldest-value-of-all');
   for (let n = 0; n < 1_000; n++) hideValue(`one-of-many-values-${n}`);
   assert.equal(scrub('the-oldest-value-of-all'), 'the-oldest-value-of-all');

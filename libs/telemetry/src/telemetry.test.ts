@@ -43,7 +43,7 @@ async function readAll(request: IncomingMessage): Promise<string> {
   return Buffer.concat(parts).toString();
 }
 
-/** In a process of its own, because telemetry is a matter of the whole process. */
+/** Runs in its own process, because telemetry is process-wide. */
 async function run(script: string, env: Record<string, string>): Promise<string> {
   const child = spawn(process.execPath, ['--input-type=module', '--eval', script], { env: { PATH: process.env['PATH'], ...env } });
   const out: string[] = [];
@@ -54,7 +54,7 @@ async function run(script: string, env: Record<string, string>): Promise<string>
   return out.join('');
 }
 
-test('while telemetry is off, a span hands its parent on and calls go straight through', async () => {
+test('passes the parent through while tracing is off', async () => {
   assert.equal(
     withSpan('x', {}, HEADER, (span) => span.traceparent),
     HEADER,
@@ -66,7 +66,7 @@ test('while telemetry is off, a span hands its parent on and calls go straight t
   );
 });
 
-test('off: no module of the SDK is loaded, and shutting down has nothing to do', async () => {
+test('loads no SDK module while telemetry is off', async () => {
   const script = `
     import { registerHooks } from 'node:module';
     const loaded = [];
@@ -88,7 +88,7 @@ test('off: no module of the SDK is loaded, and shutting down has nothing to do',
   }
 });
 
-test('on: a span and a count arrive at the collector, and the span belongs to the trace that came', async () => {
+test('exports a span of the continued trace and a metric to the collector', async () => {
   using collector = await openCollector();
   const script = `
     import { startTelemetry, counter, withSpan, startSpan } from '${INDEX}';
@@ -127,7 +127,7 @@ test('on: a span and a count arrive at the collector, and the span belongs to th
   assert.match(counted, /"attributes":\[\{"key":"method","value":\{"stringValue":"a\.b"\}\},.*"asDouble":2/);
 });
 
-test('sampling follows the variable where a trace begins, and the flag where it continues', async () => {
+test('samples new traces by the variable and continued traces by their flag', async () => {
   const script = `
     import { startTelemetry, continueTrace, withSpan } from '${INDEX}';
     const telemetry = await startTelemetry(process.env, { service: 'test' });
@@ -141,7 +141,7 @@ test('sampling follows the variable where a trace begins, and the flag where it 
   assert.equal(kept, '0');
 });
 
-test('a collector that is not there delays the end by no more than the limit, and fails nothing', async () => {
+test('an unreachable collector delays the shutdown at most by the limit', async () => {
   const script = `
     import { startTelemetry, withSpan } from '${INDEX}';
     const telemetry = await startTelemetry(process.env, { service: 'test' });
@@ -154,7 +154,7 @@ test('a collector that is not there delays the end by no more than the limit, an
   assert.ok(waited < 5_000, `${waited} ms`);
 });
 
-test('an endpoint that is no URL is told at the start', async () => {
+test('rejects an endpoint that is not a URL', async () => {
   for (const name of ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT']) {
     for (const value of [':::', 'localhost:4318']) {
       await assert.rejects(startTelemetry({ [name]: value }, { service: 'sessions' }), new RegExp(`^Error: ${name} must be an http`));
@@ -162,7 +162,7 @@ test('an endpoint that is no URL is told at the start', async () => {
   }
 });
 
-test('exporters that we do not have are told at the start, with what to do instead', async () => {
+test('rejects unsupported exporters with the remedy', async () => {
   const env = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' };
   await assert.rejects(
     startTelemetry({ OTEL_METRICS_EXPORTER: 'prometheus' }, { service: 'sessions' }),

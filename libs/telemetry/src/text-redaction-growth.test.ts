@@ -3,34 +3,34 @@ import { test } from 'node:test';
 import { redact } from './object-redaction.ts';
 import { scrub } from './text-redaction.ts';
 
-/** How the forms of a secret begin, whole and half. */
+/** Complete and partial beginnings of secret formats. */
 const HEADS = [
   ['', 'Bearer ', 'Basic ', 'Token ', 'token=', '?key=', 'password" : ', 'apiKey\\"', '://', '://u:', '://u:p', 'sy_pat_', 'sk-'],
   ['sk_live_', 'ghp_', 'github_pat_', 'xoxb-', 'AKIA', 'AIza', 'SG.', `SG.${'a'.repeat(16)}.`, 'eyJ', `eyJ${'a'.repeat(8)}.`],
   ['12345678:', '-----BEGIN ', '-----BEGIN PRIVATE KEY-----', '-----END '],
 ].flat();
-/** What may go on for long after them. */
+/** Units that are repeated after them. */
 const FILLS = ['a', 'A', '1', ' ', '\n', '-', '.', ':', '/', '"', '\\', '=', 'a ', 'a-', 'x,'];
 const TAILS = ['', '!', '@'];
 
 const SHORT = 1_000;
 const LONG = 8 * SHORT;
-/** Linear is 8, quadratic 64. */
+/** Linear growth is 8, quadratic growth is 64. */
 const MOST = 24;
 
-/** A text that is `head`, then `unit` over and over. */
+/** A text of `head` followed by repeated `unit`. */
 interface Attack {
   head: string;
   unit: string;
   tail: string;
 }
 
-test('the time for a text grows as its length does, whatever it is made of', () => {
+test('redaction time grows linearly with the length of a text', () => {
   const attacks = HEADS.flatMap((head) => FILLS.flatMap((fill) => attacksWith(head, fill)));
   assert.ok(attacks.length > 3_000);
   for (const attack of attacks) {
     scrub(textOf(attack, SHORT));
-    // One that looks bad is measured again: this machine may have been busy.
+    // Slow cases are measured again, because the machine may have been busy.
     let growth = growthOf(attack, 1);
     for (let tries = 0; growth > MOST && tries < 5; tries++) growth = Math.min(growth, growthOf(attack, 10));
     assert.ok(growth <= MOST, `${JSON.stringify(attack)}: eight times the length takes ${Math.round(growth)} times as long`);
@@ -64,7 +64,7 @@ function fastest(text: string, runs: number): number {
   return best;
 }
 
-test('a line is bounded, however often its parts are shared and however long its names are', () => {
+test('limits the size of a line with shared parts and long names', () => {
   const text = 'x '.repeat(2_000);
   const wide = (of: unknown): unknown[] => Array.from({ length: 100 }, () => of);
   const fields = { [`${'k'.repeat(1_000_000)}Token`]: 'hidden' };

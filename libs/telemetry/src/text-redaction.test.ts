@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { scrub } from './text-redaction.ts';
 
-/** Joined at run time, so that no scanner takes the examples for secrets. */
+/** Joined at run time, so that secret scanners do not report the examples. */
 const join = (...parts: string[]): string => parts.join('');
-/** No hexadecimal digits: each form must be known by its own. */
+/** No hexadecimal digits, so that only the specific format matches. */
 const body = 'Zx3'.repeat(15);
 
 const SECRETS = [
@@ -25,7 +25,7 @@ const SECRETS = [
   join('-----BEGIN RSA PRIVATE', ' KEY-----\nabc\n-----END RSA PRIVATE', ' KEY-----'),
 ];
 
-test('every known form of secret is taken out of text, and the text around it stays', () => {
+test('removes all known secret formats from a text', () => {
   for (const secret of SECRETS) {
     const text = scrub(`before ${secret} after`);
     assert.match(text, /^before .*\[REDACTED\] after$/, secret);
@@ -33,13 +33,13 @@ test('every known form of secret is taken out of text, and the text around it st
   }
 });
 
-test('in links, queries and JSON only the secret part goes', () => {
+test('removes only the secret part of links, queries and JSON', () => {
   assert.equal(scrub('GET /ws?token=abc&v=1'), 'GET /ws?token=[REDACTED]&v=1');
   assert.equal(scrub('nats://user:hunter2@host:4222/x'), 'nats://user:[REDACTED]@host:4222/x');
   assert.equal(scrub('{"apiKey":"abc","model":"m"}'), '{"apiKey":"[REDACTED]","model":"m"}');
 });
 
-test('ordinary text is left as it is', () => {
+test('does not change ordinary text', () => {
   for (const text of [
     'Invalid params: message: expected string, got number',
     'Basic authentication is off; token expired at noon',
@@ -51,7 +51,7 @@ test('ordinary text is left as it is', () => {
     assert.equal(scrub(text), text);
 });
 
-test('a secret that the cut goes through is still not shown', () => {
+test('masks a secret at the cut position of a long text', () => {
   const text = scrub(`${'x '.repeat(4_090)}Bearer ${body.repeat(10)}`);
   assert.ok(text.includes('Bearer [REDACTED]'), text.slice(-80));
   assert.ok(!text.includes('Zx3'));

@@ -5,18 +5,18 @@ import { continueTrace, parseTraceparent } from './trace-context.ts';
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const SPAN = '00f067aa0ba902b7';
 
-test('a trace that came is continued, with its sampled flag', () => {
+test('continues a trace with its sampled flag', () => {
   for (const flags of ['00', '01']) {
     const header = `00-${TRACE}-${SPAN}-${flags}`;
     assert.deepEqual(continueTrace(header), { traceId: TRACE, spanId: SPAN, sampled: flags === '01', traceparent: header });
   }
 });
 
-test('a later version is read as far as ours goes', () => {
+test('reads headers of later versions', () => {
   assert.equal(parseTraceparent(`cc-${TRACE}-${SPAN}-01-what-comes-later`)?.traceparent, `00-${TRACE}-${SPAN}-01`);
 });
 
-test('anything else starts a new trace, different each time and not sampled while tracing is off', () => {
+test('starts a new unsampled trace for an invalid header while tracing is off', () => {
   const bad = [
     undefined,
     '',

@@ -3,12 +3,12 @@ import { callables, ServiceError, type AuditKind, type AuditOutcome, type Contra
 import { mintId } from '@switchyard/security';
 import { keyOf, type Looks, type Seen } from './read-access-log.ts';
 
-/** Writing the record of what was done takes no longer than this, whatever is left of the call's own time. */
+/** Timeout of `audit.finish`, independent of the deadline of the audited call. */
 const FINISH_MS = 5_000;
 const ATTEMPTS = 3;
 const MOST_CHARS = 128;
 
-/** Of what a caller says, that which names a thing. Nothing else of it is put on record. */
+/** Params that name the target of a call. No other params are written to the audit log. */
 const NAMES = ['id', 'agentId', 'agent_id', 'section', 'key', 'name', 'module', 'level', 'sha', 'session_key', 'graphId', 'filePath'];
 
 type AnyHandler = (params: object, ctx: Ctx) => unknown;
@@ -21,8 +21,8 @@ interface Given {
 }
 
 /**
- * Puts every call that the contract wants on record there: that it is about to be made, then how it ended, before it is answered.
- * One that cannot be put on record is refused, and nothing is done. What an admin only looks at is counted, and put there later.
+ * Writes every call that the contract marks as audited to the audit log: its begin before the handler runs, its outcome before the
+ * reply. Rejects the call before the handler runs if the begin cannot be written. Read accesses of admins are counted and sent later.
  */
 export function audited<C extends Contract>(handlers: Handlers<C>, given: Given): Handlers<C> {
   const entries = Object.entries(handlers as Record<string, AnyHandler>).map(([name, handler]) => {
@@ -58,7 +58,7 @@ function recorded(handler: AnyHandler, { bus, method, kind, service, replica }: 
       result = await handler(params, ctx);
     } catch (error) {
       const { outcome, code } = endingOf(error);
-      // What went wrong is for the caller to hear, also where the record has to wait.
+      // The caller receives the error of the handler, even if its outcome could not be recorded.
       await finish(outcome, code).catch(() => undefined);
       throw error;
     }
@@ -67,7 +67,7 @@ function recorded(handler: AnyHandler, { bus, method, kind, service, replica }: 
   };
 }
 
-/** Nothing waits for it: the answer is the handler's own, as soon as it is there. */
+/** Counts the access once the handler has finished. Does not delay the reply. */
 function counted(handler: AnyHandler, looks: Pick<Looks, 'note'>, method: string): AnyHandler {
   const names = namesOf(method);
   const bare: Seen = { method, target: {}, ...SEEN };
@@ -106,7 +106,7 @@ function endingOf(error: unknown): Required<Ending> {
   return { outcome: code === 'PERMISSION_DENIED' ? 'denied' : 'failure', code };
 }
 
-/** Those of the names that a call can say. */
+/** Lists the target fields that the params of a method can contain. */
 function namesOf(method: string): readonly string[] {
   const shape = (callables.get(method)?.spec.params as { shape?: object } | undefined)?.shape;
   return shape === undefined ? NAMES : NAMES.filter((name) => name in shape);

@@ -6,7 +6,7 @@ import { createLooks, type Looks } from './read-access-log.ts';
 const ops = { ...servicePrincipal('gateway'), client: 'ops' };
 const SEEN = { method: 'agents.list', target: {}, outcome: 'success' as const };
 
-/** Notes looks for a record that answers as it is told to; what it was told, call by call, and what was warned of. */
+/** A read access log with a fake audit service; returns the received calls and the warnings. */
 function noting(answer: (call: number) => void = () => undefined) {
   const calls: AuditLook[][] = [];
   const warned: object[] = [];
@@ -27,7 +27,7 @@ function look(looks: Looks, seen: Partial<typeof SEEN> & { target?: Record<strin
 
 const countsOf = (calls: AuditLook[][]): number[][] => calls.map((looks) => looks.map(({ count }) => count));
 
-test('what could not be told is told again as it was, under its id, and what came since stands beside it', async () => {
+test('resends failed records unchanged under their ids, separate from newer ones', async () => {
   const { looks, calls, warned } = noting((call) => {
     if (call === 1) throw new ServiceError('UNAVAILABLE', 'the record is away');
   });
@@ -43,7 +43,7 @@ test('what could not be told is told again as it was, under its id, and what cam
   assert.deepEqual([calls.length, warned], [2, []], 'once it is told, it is not told again');
 });
 
-test('who looks all day is told of at once and then seldom; whoever looks at everything is told to have', async (t) => {
+test('sends the first access at once and repeated ones every ten minutes, and drops targets above the limit', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const { looks, calls, warned } = noting();
   const second = async (): Promise<void> => {
@@ -71,7 +71,7 @@ test('who looks all day is told of at once and then seldom; whoever looks at eve
   );
 });
 
-test('what is left when the process ends is said to be lost', async () => {
+test('logs unsent accesses as lost when the process ends', async () => {
   const { looks, warned } = noting(() => {
     throw new ServiceError('UNAVAILABLE', 'the record is away');
   });

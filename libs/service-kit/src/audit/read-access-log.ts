@@ -3,22 +3,22 @@ import { MAX, type AuditLook, type AuditOutcome, type Principal, type ServiceNam
 import { mintId } from '@switchyard/security';
 import type { Logger } from '@switchyard/telemetry';
 
-/** The first look is on record so soon; whoever looks all day at the same is there once in ten minutes, with a number. */
+/** The first access is sent within one second; repeated accesses to the same target are sent every ten minutes with a count. */
 const SOON_MS = 1_000;
 const AGAIN_MS = 600_000;
-/** Who looks at so many things within ten minutes reads them all: of more it is said who and how often, and not at which. */
+/** Above this number of counted targets, new accesses are counted per method without their target. */
 const MOST = 1_000;
-/** Nobody has so many callers. */
+/** Hard limit of counters; accesses above it are dropped and reported in the log. */
 const MOST_OF_ALL = 2 * MOST;
 const TELL_MS = 5_000;
 
-/** What was looked at, and how that ended. */
+/** One read access and its outcome. */
 export interface Seen {
   method: string;
   target: Record<string, string>;
   outcome: AuditOutcome;
   code?: string;
-  /** Those with the same one are told as one; worked out where it is not given. */
+  /** Accesses with the same key share a counter; computed when absent. */
   key?: string;
 }
 
@@ -26,10 +26,10 @@ export function keyOf({ method, outcome, code = '', target }: Seen): string {
   return `${method} ${outcome} ${code} ${JSON.stringify(target)}`;
 }
 
-/** Puts on record what admins look at: later, together, and without anybody waiting for it. */
+/** Records the read accesses of admins in the audit log. Sends them in batches in the background; no call waits for them. */
 export interface Looks extends AsyncDisposable {
   note(ctx: Pick<Ctx, 'principal' | 'requestId'>, seen: Seen): void;
-  /** All that is noted, now. Never fails: what cannot be told yet is kept for the next time. */
+  /** Sends all recorded accesses now. Never fails: accesses that cannot be sent are kept for the next attempt. */
   tell(): Promise<void>;
 }
 
@@ -40,7 +40,7 @@ interface Given {
   log: Pick<Logger, 'warn' | 'debug'>;
 }
 
-/** Looks of one caller that are told as one. */
+/** Accesses of one caller with the same key. */
 interface Counting extends Seen {
   count: number;
   requestId: string;
@@ -48,14 +48,14 @@ interface Counting extends Seen {
   dueAt: number;
 }
 
-/** One that is told is not counted any further, so that it may be told twice. */
+/** A record that is ready to be sent. Its count is final and its id stays the same, so it may be sent twice. */
 interface Telling {
   principal: Principal;
   look: Omit<AuditLook, 'agoMs'>;
   firstAt: number;
 }
 
-/** A process that is killed loses what it has not told: a second of what is new, ten minutes of numbers. */
+/** A killed process loses unsent records: at most one second of new accesses and ten minutes of counts. */
 export function createLooks({ bus, service, replica, log }: Given): Looks {
   const counted = new Map<Principal, Map<string, Counting>>();
   let size = 0;
@@ -87,7 +87,7 @@ export function createLooks({ bus, service, replica, log }: Given): Looks {
     void telling.then(() => (timer = size > 0 || untold.length > 0 ? setTimeout(tellSoon, SOON_MS).unref() : undefined));
   }
 
-  /** What is due is told; what was looked at no more since it was told last is forgotten. */
+  /** Moves due counters to `untold`. Removes counters without an access since they were sent last. */
   function takeDue(all: boolean): void {
     const now = performance.now();
     for (const [principal, mine] of counted) {

@@ -5,7 +5,7 @@ import { watchBucket } from './watched-bucket.ts';
 
 const NOTHING: LogLevelOverrides = { modules: {} };
 
-/** Everything that this log and its children write follows what was last wished, from now on. */
+/** Applies the log-level overrides of the bus to this logger and its children, now and after each change. */
 export async function followLevels(bus: Bus, log: Logger): Promise<AsyncDisposable> {
   const levels = logLevels(log);
   const watched = await watchBucket(bus, LEVELS_BUCKET, LogLevelOverrides, log);

@@ -7,7 +7,7 @@ import { startNatsServer, type NatsServer } from '@switchyard/testkit';
 import { countReplicas, reportRevisions, watchReplicas } from './replica-reports.ts';
 
 const LONG = 30_000;
-/** How long a replica has to report again; longer than a busy machine takes to look whether it has. */
+/** Time for a replica to report again; longer than a busy machine needs to notice it. */
 const HOLD_MS = 2_000;
 const OFF = process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off';
 
@@ -17,7 +17,7 @@ async function openBus(t: TestContext): Promise<Bus> {
   return bus;
 }
 
-/** A server that can lose what it keeps, and buses that wait two seconds for what it has lost. */
+/** A server that can lose its data, and buses that wait two seconds for lost entries. */
 async function openServer(t: TestContext): Promise<{ server: NatsServer; join: (service: ServiceName) => Promise<Bus> }> {
   const stack = new AsyncDisposableStack();
   t.after(() => stack.disposeAsync());
@@ -34,20 +34,20 @@ async function openServer(t: TestContext): Promise<{ server: NatsServer; join: (
   };
 }
 
-/** Resolves with the revision of the last of so many writes. */
+/** Resolves with the revision of the last of `count` writes. */
 async function write(bucket: Bucket, times: number): Promise<number> {
   let revision = 0;
   for (let n = 0; n < times; n++) revision = await bucket.put('default.alice', Buffer.from(String(n)));
   return revision;
 }
 
-test('nobody to wait for is no wait', async (t) => {
+test('awaitRevision resolves at once without live replicas', async (t) => {
   const bus = await openBus(t);
   using replicas = await watchReplicas(bus, TOKENS_BUCKET);
   assert.equal(await replicas.awaitRevision({ service: 'gateway', revision: 7, timeoutMs: LONG }), true);
 });
 
-test('resolves when the last live replica has the revision, and not before', async (t) => {
+test('awaitRevision resolves when the last live replica has the revision', async (t) => {
   const bus = await openBus(t);
   using replicas = await watchReplicas(bus, TOKENS_BUCKET);
   await using a = await reportRevisions(bus, 'gateway', 'a');
@@ -69,7 +69,7 @@ test('resolves when the last live replica has the revision, and not before', asy
   assert.equal(await waiting, true);
 });
 
-test('false at the time-out while somebody is behind, or reports other buckets alone', async (t) => {
+test('awaitRevision resolves with false at the timeout while a replica is behind or reports only other buckets', async (t) => {
   const bus = await openBus(t);
   await using a = await reportRevisions(bus, 'gateway', 'a');
   a.applied('config', 9);
@@ -78,7 +78,7 @@ test('false at the time-out while somebody is behind, or reports other buckets a
   assert.equal(await replicas.awaitRevision({ service: 'gateway', revision: 1, timeoutMs: 30 }), false);
 });
 
-test('a replica that leaves is no longer waited for', async (t) => {
+test('awaitRevision ignores a replica that has left', async (t) => {
   const bus = await openBus(t);
   using replicas = await watchReplicas(bus, TOKENS_BUCKET);
   await using a = await reportRevisions(bus, 'gateway', 'a');
@@ -92,7 +92,7 @@ test('a replica that leaves is no longer waited for', async (t) => {
   assert.deepEqual(await (await bus.kv(REPLICAS_BUCKET)).keys(), ['gateway.a']);
 });
 
-test('what a replica had before the bus lost it is not taken for what was written since', { skip: OFF, timeout: 30_000 }, async (t) => {
+test('does not confuse revisions from before and after a data loss of the bus', { skip: OFF, timeout: 30_000 }, async (t) => {
   const { server, join } = await openServer(t);
   const [bus, of] = [await join('secrets'), await join('gateway')];
   const bucket = await bus.kv(TOKENS_BUCKET);
@@ -106,7 +106,7 @@ test('what a replica had before the bus lost it is not taken for what was writte
   await server.restart({ empty: true });
   await restored;
   const since = await write(bucket, 1);
-  // It reports again by itself, and knows nothing yet of what was written.
+  // The replica reports again by itself and has not seen the new writes yet.
   const reports = await bus.kv(REPLICAS_BUCKET);
   while ((await reports.get('gateway.a')) === undefined) await bus.flush();
   using late = await watchReplicas(bus, TOKENS_BUCKET);
@@ -121,35 +121,31 @@ test('what a replica had before the bus lost it is not taken for what was writte
     assert.equal(await watched.awaitRevision({ service: 'gateway', revision: since, timeoutMs: LONG }), true);
 });
 
-test(
-  'a bus that lost the reports: who has not reported anew is waited for, while that may come',
-  { skip: OFF, timeout: 30_000 },
-  async (t) => {
-    const { server, join } = await openServer(t);
-    const bus = await join('secrets');
-    const [bucket, reports] = [await bus.kv(TOKENS_BUCKET), await bus.kv(REPLICAS_BUCKET)];
-    const report = (key: string, revision: number) => reports.put(key, Buffer.from(JSON.stringify({ revisions: { tokens: revision } })));
-    const before = await write(bucket, 1);
-    for (const key of ['gateway.slow', 'gateway.dead']) await report(key, before);
-    using replicas = await watchReplicas(bus, TOKENS_BUCKET);
+test('waits for replicas that have not reported again after a data loss of the bus', { skip: OFF, timeout: 30_000 }, async (t) => {
+  const { server, join } = await openServer(t);
+  const bus = await join('secrets');
+  const [bucket, reports] = [await bus.kv(TOKENS_BUCKET), await bus.kv(REPLICAS_BUCKET)];
+  const report = (key: string, revision: number) => reports.put(key, Buffer.from(JSON.stringify({ revisions: { tokens: revision } })));
+  const before = await write(bucket, 1);
+  for (const key of ['gateway.slow', 'gateway.dead']) await report(key, before);
+  using replicas = await watchReplicas(bus, TOKENS_BUCKET);
 
-    const restored = new Promise<void>((resolve) => bus.onRestored(resolve));
-    await server.restart({ empty: true });
-    await restored;
-    const since = await write(bucket, 1);
-    const wanted = { service: 'gateway', revision: since, timeoutMs: LONG };
-    assert.equal(await replicas.awaitRevision({ ...wanted, timeoutMs: 30 }), false);
-    await report('gateway.slow', since);
-    assert.equal(await replicas.awaitRevision(wanted), true);
-    assert.deepEqual(
-      replicas.all().map(({ replica }) => replica),
-      ['gateway.slow'],
-      'the other has not come back, and is gone',
-    );
-  },
-);
+  const restored = new Promise<void>((resolve) => bus.onRestored(resolve));
+  await server.restart({ empty: true });
+  await restored;
+  const since = await write(bucket, 1);
+  const wanted = { service: 'gateway', revision: since, timeoutMs: LONG };
+  assert.equal(await replicas.awaitRevision({ ...wanted, timeoutMs: 30 }), false);
+  await report('gateway.slow', since);
+  assert.equal(await replicas.awaitRevision(wanted), true);
+  assert.deepEqual(
+    replicas.all().map(({ replica }) => replica),
+    ['gateway.slow'],
+    'the other has not come back, and is gone',
+  );
+});
 
-test('a report says what is in force, also where the bus began to count anew, and is repeated before it expires', async (t) => {
+test('repeats the report before it expires, also when revisions start again from zero', async (t) => {
   const bus = await openBus(t);
   t.mock.timers.enable({ apis: ['setInterval'] });
   await using a = await reportRevisions(bus, 'gateway', 'a');
@@ -165,7 +161,7 @@ test('a report says what is in force, also where the bus began to count anew, an
   assert.ok((again?.revision ?? 0) > (first?.revision ?? 0));
 });
 
-test('replicas are counted as they come and go, and there is always one', async (t) => {
+test('countReplicas follows joining and leaving replicas and returns at least one', async (t) => {
   const bus = await openBus(t);
   const first = await reportRevisions(bus, 'sessions', 'a');
   first.applied('agents', 1);

@@ -3,15 +3,15 @@ import { REPLICAS_BUCKET, type BucketDefinition } from '@switchyard/contracts';
 import { silentLogger, type Logger } from '@switchyard/telemetry';
 import { z } from 'zod';
 
-/** Well below the time after which an entry that is not rewritten expires. */
+/** Well below the TTL of an entry in the replicas bucket. */
 const REPEAT_MS = 5_000;
 
-/** Which database a replica keeps its documents in. */
+/** The database of a replica. */
 export const StoreClaim = z.object({
   identity: z.string(),
-  /** Whether it works with it already, or still asks whether it may. */
+  /** Whether the replica uses the database already; false while it waits for admission. */
   held: z.boolean(),
-  /** The revision of the report that asked first; until that is known, the one of the report itself. */
+  /** Revision of the first report with this claim; absent in the first report itself. */
   since: z.int().optional(),
 });
 export type StoreClaim = z.infer<typeof StoreClaim>;
@@ -20,38 +20,38 @@ const Refused = z.object({ revision: z.int().nonnegative(), reason: z.string() }
 
 const Report = z.object({
   revisions: z.record(z.string(), z.int().nonnegative()),
-  /** By bucket, the revision that is not taken here, and why. */
+  /** By bucket: the revision that this replica rejects, and the reason. */
   refused: z.record(z.string(), Refused).optional(),
   store: StoreClaim.optional(),
-  /** Of this run, and whether all that runs in it can work. */
+  /** Id of the process run, and the readiness of the whole process. */
   process: z.string().optional(),
   ready: z.boolean().optional(),
 });
 
-/** Tells the others which revisions of which buckets are in force in this replica. */
+/** Reports to other services which bucket revisions this replica has applied. */
 export interface Revisions {
   applied(bucket: string, revision: number): void;
-  /** This revision is not taken, or not by all that is here; until another one is applied. */
+  /** Reports that this replica, or a part of it, rejects a revision. Cleared when another revision is applied. */
   refused(bucket: string, refusal: { revision: number; reason: string }): void;
 }
 
-/** A process, for as long as it runs. */
+/** One run of a process. */
 export interface RunningIn {
   id: string;
   ready: () => boolean;
 }
 
-/** What the others know of this replica. */
+/** The report of this replica in the replicas bucket. */
 export interface ReplicaReport extends Revisions, AsyncDisposable {
   /** `<service>.<replica>`. */
   readonly key: string;
-  /** Tells in which process this replica runs, and whether that can work: now, and each time it is said again. */
+  /** Reports the process of this replica and its readiness. Call it again when the readiness changes. */
   runsIn(process: RunningIn): void;
-  /** Resolves with the revision of the report that tells it. */
+  /** Reports the database. Resolves with the revision of that report. */
   claim(store: StoreClaim): Promise<number>;
 }
 
-/** Reports under `<service>.<replica>`, at once and again every five seconds; disposing takes the report away. */
+/** Writes the report `<service>.<replica>` on each change and every five seconds. Disposing removes it. */
 export async function reportRevisions(bus: Bus, service: string, replica: string, log: Logger = silentLogger()): Promise<ReplicaReport> {
   const bucket = await bus.kv(REPLICAS_BUCKET);
   const key = `${service}.${replica}`;
@@ -60,7 +60,7 @@ export async function reportRevisions(bus: Bus, service: string, replica: string
   let changed = false;
   let within: RunningIn | undefined;
 
-  /** Resolves with the revision under which everything told so far stands. */
+  /** Resolves with the revision that contains all changes so far. Changes during a write are merged into the next one. */
   function write(): Promise<number> {
     changed = true;
     return (writing ??= writeChanges().finally(() => (writing = undefined)));
@@ -112,7 +112,7 @@ export async function reportRevisions(bus: Bus, service: string, replica: string
   };
 }
 
-/** How many replicas of a service say that they live; one at the least. */
+/** Counts the live replicas of a service; at least one. */
 export async function countReplicas(bus: Bus, service: string): Promise<{ count: () => number } & Disposable> {
   const live = new Set<string>();
   const bucket = await bus.kv(REPLICAS_BUCKET);
@@ -124,14 +124,14 @@ export async function countReplicas(bus: Bus, service: string): Promise<{ count:
   return { count: () => Math.max(1, live.size), [Symbol.dispose]: () => watch.stop() };
 }
 
-/** What a live replica says of one bucket. */
+/** What a live replica reports about one bucket. */
 export interface ReplicaState {
   /** `<service>.<replica>`. */
   replica: string;
-  /** That it runs; undefined before it runs any. */
+  /** The applied revision; undefined before the first one. */
   revision: number | undefined;
   refused: { revision: number; reason: string } | undefined;
-  /** In which process it runs, if it says so, and whether that can work. */
+  /** Id of its process, if reported, and the readiness of that process. */
   process: string | undefined;
   ready: boolean;
 }
@@ -143,15 +143,15 @@ export interface AwaitRevision {
 }
 
 /**
- * What every live replica of every service says of one bucket, always current. A bus that lost the reports loses no replica here
- * until it had the time to report again: whoever has to know who is there opens this before, and keeps it open.
+ * The reports of all live replicas about one bucket, always current. When the bus loses its data, replicas stay listed until they
+ * had time to report again; therefore open this at the start and keep it open.
  */
 export interface WatchedReplicas extends Disposable {
-  /** The same array until one of them says something new. */
+  /** Returns the same array until a report changes. */
   all(): readonly ReplicaState[];
-  /** Called with each report that comes, and with those that are there already. */
+  /** Calls the listener with the existing reports and with each new one. */
   onReport(listener: (state: ReplicaState) => void): void;
-  /** True once every live replica of the service reports at least this revision (at once when none lives), false at the time-out. */
+  /** Resolves with true once every live replica of the service reports at least this revision (at once if there is none), with false at the timeout. */
   awaitRevision(wanted: AwaitRevision): Promise<boolean>;
 }
 
@@ -209,7 +209,7 @@ function readReport({ value }: BucketEntry): z.infer<typeof Report> | undefined 
   return value === undefined ? undefined : Report.safeParse(JSON.parse(Buffer.from(value).toString())).data;
 }
 
-/** The database that a replica reports, if it reports one. */
+/** Returns the reported database of a replica, if any. */
 export function readClaim(entry: BucketEntry): StoreClaim | undefined {
   return readReport(entry)?.store;
 }

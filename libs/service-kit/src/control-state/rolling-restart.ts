@@ -3,7 +3,7 @@ import { RESTART_BUCKET, RESTART_KEY, RollingRestart } from '@switchyard/contrac
 import type { Logger } from '@switchyard/telemetry';
 import { watchBucket } from './watched-bucket.ts';
 
-/** `wished` resolves when it is the turn of this process to be restarted. */
+/** `wished` resolves when the rolling restart reaches this process. */
 export async function followRestart(bus: Bus, process: string, log: Logger): Promise<AsyncDisposable & { wished: Promise<void> }> {
   const { promise: wished, resolve } = Promise.withResolvers<void>();
   const watched = await watchBucket(bus, RESTART_BUCKET, RollingRestart, log);

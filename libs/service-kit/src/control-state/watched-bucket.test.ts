@@ -6,7 +6,7 @@ import { createLogger, silentLogger } from '@switchyard/telemetry';
 import { z } from 'zod';
 import { watchBucket, type WatchedBucket } from './watched-bucket.ts';
 
-/** A change that is not heard fails the test instead of holding it up. */
+/** Fails the test if a change does not arrive in time. */
 const PATIENCE_MS = 10_000;
 
 const Entry = z.object({ n: z.int() });
@@ -30,7 +30,7 @@ function changed(watched: WatchedBucket<Entry>, key: string): Promise<Entry | un
   });
 }
 
-test('what is there is read first, then every change is followed', { timeout: PATIENCE_MS }, async (t) => {
+test('watchBucket reads existing entries first and then follows changes', { timeout: PATIENCE_MS }, async (t) => {
   const bus = await openBus(t);
   const bucket = await bus.kv(AGENTS_BUCKET);
   await bucket.put('a', bytes({ n: 1 }));
@@ -49,7 +49,7 @@ test('what is there is read first, then every change is followed', { timeout: PA
   assert.deepEqual([...watched.entries.keys()], ['b']);
 });
 
-test('an entry that cannot be read is logged and skipped, and does not stop the rest', { timeout: PATIENCE_MS }, async (t) => {
+test('watchBucket logs and skips entries that do not match the schema', { timeout: PATIENCE_MS }, async (t) => {
   const bus = await openBus(t);
   const lines: string[] = [];
   const log = createLogger({ destination: { write: (line: string) => void lines.push(line) } });
@@ -66,7 +66,7 @@ test('an entry that cannot be read is logged and skipped, and does not stop the 
   assert.equal(await gone, undefined, 'an entry that turned bad is no longer there');
 });
 
-test('a listener that throws is logged, and the next one still hears', { timeout: PATIENCE_MS }, async (t) => {
+test('watchBucket logs a throwing listener and still calls the next one', { timeout: PATIENCE_MS }, async (t) => {
   const bus = await openBus(t);
   const lines: string[] = [];
   const log = createLogger({ destination: { write: (line: string) => void lines.push(line) } });
@@ -78,7 +78,7 @@ test('a listener that throws is logged, and the next one still hears', { timeout
   assert.match(lines.join(), /broken listener/);
 });
 
-test('nothing is heard after disposal', async (t) => {
+test('watchBucket calls no listener after disposal', async (t) => {
   const bus = await openBus(t);
   const watched = await watchBucket(bus, AGENTS_BUCKET, Entry);
   watched.onChange(() => assert.fail('heard'));

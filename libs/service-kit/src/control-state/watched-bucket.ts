@@ -3,18 +3,18 @@ import type { BucketDefinition } from '@switchyard/contracts';
 import { silentLogger, type Logger } from '@switchyard/telemetry';
 import type { z } from 'zod';
 
-/** A KV bucket as a map that is always current. */
+/** A KV bucket as a map that follows all changes. */
 export interface WatchedBucket<T> extends AsyncDisposable {
   readonly entries: ReadonlyMap<string, T>;
-  /** The newest revision that is in force here. */
+  /** The newest applied revision. */
   readonly revision: number;
-  /** Since when (epoch ms) nothing vouches for the entries; undefined while they are sound. */
+  /** Epoch ms since which the entries may be outdated, because the watch is interrupted; undefined while it works. */
   lostSince(): number | undefined;
-  /** Called after each change, with undefined for a key that is gone; returns a function that stops it. */
+  /** Calls the listener after each change, with undefined for a removed key. Returns a function that unsubscribes it. */
   onChange(listener: (key: string, value: T | undefined) => void): () => void;
 }
 
-/** Resolves once everything there is has been read. What the schema refuses is logged and skipped, as if it were not there. */
+/** Resolves once all existing entries are read. Entries that do not match the schema are logged and skipped. */
 export async function watchBucket<S extends z.ZodType>(
   bus: Bus,
   definition: BucketDefinition,
@@ -32,7 +32,7 @@ export async function watchBucket<S extends z.ZodType>(
     }
     if (value === undefined) entries.delete(entry.key);
     else entries.set(entry.key, value);
-    revision = entry.revision; // they only grow; 0 where the bus lost what it kept, and nobody has told anything anew
+    revision = entry.revision; // revisions only grow; 0 after the bus lost its data and before a new write
     for (const listener of listeners) tell(listener, entry.key, value);
   }
 

@@ -5,7 +5,7 @@ import type { HealthRegistry } from './health-registry.ts';
 import { listen, type ProbeAddress } from './probe-listener.ts';
 import type { ProbeServer } from './metrics-server.ts';
 
-/** Of the protocol. */
+/** Values of `ServingStatus` in the protocol. */
 const [SERVING, NOT_SERVING, SERVICE_UNKNOWN] = [1, 2, 3] as const;
 type Status = 1 | 2 | 3;
 
@@ -13,21 +13,21 @@ const PROTOS = fileURLToPath(new URL('../../../../proto', import.meta.url));
 const PROTO = 'grpc/health/v1/health.proto';
 const SERVICE = 'grpc.health.v1.Health';
 
-/** Always served: says only that the process runs, for whoever would end one that does not. */
+/** Service name for liveness probes: SERVING while the process runs. */
 const LIVENESS = 'liveness';
 const MOST_CONNECTIONS = 32;
 const MOST_WATCHES = 16;
 const LARGEST_REQUEST = 1_024;
-/** What is only asked is asked so often while somebody watches. */
+/** Poll interval for dependencies without notifications while a client watches. */
 const LOOK_MS = 1_000;
 
 type Check = ServerUnaryCall<{ service: string }, { status: Status }>;
 type Watch = ServerWritableStream<{ service: string }, { status: Status }>;
 
 /**
- * The health protocol of gRPC. The service `""` is the process: NOT_SERVING while it drains or something it needs is away. Each thing
- * it needs is a service of its own (`bus`, `store`, `sessions`); `liveness` is served as long as the process runs. Loaded when first
- * asked for, as gRPC takes a while.
+ * Serves the gRPC health protocol. The service `""` is the process: NOT_SERVING while it drains or a dependency is unavailable. Each
+ * dependency is a service of its own (`bus`, `store`, `sessions`); `liveness` is SERVING as long as the process runs. The gRPC modules
+ * are imported on first use, because they load slowly.
  */
 export async function openHealthServer(health: HealthRegistry, address: ProbeAddress): Promise<ProbeServer> {
   const [grpc, { load }] = await Promise.all([import('@grpc/grpc-js'), import('@grpc/proto-loader')]);
@@ -48,7 +48,7 @@ export async function openHealthServer(health: HealthRegistry, address: ProbeAdd
     Watch: (call: Watch) => watches.add(call),
   });
 
-  // Ours, because only it bounds the number of connections.
+  // Our own listener, because the gRPC server cannot limit the number of connections.
   const injector = server.createConnectionInjector(grpc.ServerCredentials.createInsecure());
   const listener = createServer((socket) => injector.injectConnection(socket));
   listener.maxConnections = MOST_CONNECTIONS;
@@ -75,7 +75,7 @@ function statusOf(health: HealthRegistry, service: string): Status {
   return dependency.ready && status !== 'draining' ? SERVING : NOT_SERVING;
 }
 
-/** Whoever watches hears at once how it is, and each change. */
+/** Sends the current status to each watch at once, and then each change. */
 function createWatches(health: HealthRegistry): { add(call: Watch): void; end(): void } {
   const told = new Map<Watch, Status>();
   const unfollow = health.follow(tell);
@@ -84,7 +84,7 @@ function createWatches(health: HealthRegistry): { add(call: Watch): void; end():
   function tell(): void {
     for (const call of told.keys()) {
       const status = statusOf(health, call.request.service);
-      // Compared after the look, which itself may find a change and tell of it.
+      // Compared after statusOf, which may itself find a change and notify this watch.
       if (status === told.get(call)) continue;
       told.set(call, status);
       call.write({ status });

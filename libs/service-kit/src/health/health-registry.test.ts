@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createHealthRegistry } from './health-registry.ts';
 
-test('ready until something says otherwise, and again once it clears it', () => {
+test('is ready until a dependency reports an outage, and again after it recovers', () => {
   let now = 1;
   const health = createHealthRegistry(() => now);
   assert.deepEqual(health.readiness(), { ready: true, status: 'ready', dependencies: {} });
@@ -21,7 +21,7 @@ test('ready until something says otherwise, and again once it clears it', () => 
   assert.deepEqual(health.readiness().dependencies['store'], { ready: true, since: 4 });
 });
 
-test('services in one process report under their own names, and see the whole', () => {
+test('services in one process report under their own names and read the whole readiness', () => {
   const health = createHealthRegistry();
   health.reporter('sessions').set('models', true);
   const registry = health.reporter('registry');
@@ -30,7 +30,7 @@ test('services in one process report under their own names, and see the whole', 
   assert.equal(registry.readiness().ready, false);
 });
 
-test('a probe is asked each time', () => {
+test('polls a probe on each read', () => {
   const health = createHealthRegistry();
   let connected = false;
   health.probe('bus', () => (connected ? undefined : 'not connected'));
@@ -39,7 +39,7 @@ test('a probe is asked each time', () => {
   assert.equal(health.readiness().ready, true);
 });
 
-test('a draining process is not ready, whatever its dependencies say', () => {
+test('a draining process is not ready', () => {
   const health = createHealthRegistry();
   health.set('store', true);
   health.drain();

@@ -1,36 +1,36 @@
-/** One thing the process needs in order to work. */
+/** A dependency of the process. */
 export interface Dependency {
   ready: boolean;
-  /** Present while it is not ready. */
+  /** Present while the dependency is not ready. */
   reason?: string;
   /** Epoch milliseconds of the last change. */
   since: number;
 }
 
-/** The body of `/readyz`: whether this process should get work now, and what is missing if not. */
+/** The body of `/readyz`: whether the process accepts work, and the state of each dependency. */
 export interface Readiness {
   ready: boolean;
   status: 'ready' | 'unavailable' | 'draining';
   dependencies: Record<string, Dependency>;
 }
 
-/** What a service says about itself, under its own name. */
+/** Reports the health of one service, under its name. */
 export interface HealthReporter {
-  /** `ready` starts true. A failing dependency says why; saying true again clears it. */
+  /** Sets the state of a dependency; `reason` explains why it is not ready. */
   set(dependency: string, ready: boolean, reason?: string): void;
-  /** A dependency that is asked each time instead of reporting itself: why it is not ready, undefined while it is. */
+  /** Registers a dependency that is polled: `outage` returns the reason while it is not ready, otherwise undefined. */
   probe(dependency: string, outage: () => string | undefined): void;
-  /** The whole process's, as it is now. */
+  /** Returns the current readiness of the whole process. */
   readiness(): Readiness;
 }
 
-/** Everything the process depends on, in one place. */
+/** All dependencies of the process. */
 export interface HealthRegistry extends HealthReporter {
-  /** Prefixes what is reported with the service's name, so that services in one process do not meet. */
+  /** Returns a reporter that prefixes dependencies with the service name, so that services in one process do not collide. */
   reporter(service: string): HealthReporter;
-  /** From now on the process is on its way out. */
+  /** Marks the process as draining. */
   drain(): void;
-  /** Calls back when something became ready or ceased to be; what is only asked (`probe`) is noticed when somebody asks. Returns what ends it. */
+  /** Calls the listener when a dependency changes its state. Changes of polled dependencies (`probe`) are noticed at the next read. Returns a function that unsubscribes it. */
   follow(listener: () => void): () => void;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Node's HTTP for who serves it. An `import` of `node:http` reads all that it exports, and so loads the client behind `fetch` and `WebSocket`
- * too: some 20 ms and 4 MiB of each start, whether anybody asks for one or not.
+ * The `node:http` module for servers. An `import` of `node:http` reads all its exports and so loads the client of `fetch` and
+ * `WebSocket` as well, which costs about 20 ms and 4 MiB at each start.
  */
 export const http = process.getBuiltinModule('node:http');

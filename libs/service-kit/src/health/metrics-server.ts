@@ -5,16 +5,16 @@ import type { HealthRegistry } from './health-registry.ts';
 import { http } from './http.ts';
 import { listen, type ProbeAddress } from './probe-listener.ts';
 
-/** Whoever watches keeps one connection; a crowd is somebody else. */
+/** Monitoring clients need one connection each. */
 const MOST_CONNECTIONS = 32;
 const REQUEST_MS = 5_000;
 
-/** Something that is served for whoever watches the process. */
+/** A server for monitoring clients. */
 export interface ProbeServer extends AsyncDisposable {
   readonly port: number;
 }
 
-/** `/metrics` for Prometheus; `/livez`, which says only that the process runs, and `/readyz`. Nothing here is a secret, and nothing is changed. */
+/** Serves `/metrics` for Prometheus, `/livez` (the process runs) and `/readyz`. All are read-only and contain no secrets. */
 export async function openMetricsServer(health: Pick<HealthRegistry, 'readiness'>, address: ProbeAddress): Promise<ProbeServer> {
   const server = http.createServer(
     { requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS, connectionsCheckingInterval: REQUEST_MS / 2, maxHeaderSize: 8_192 },
@@ -69,7 +69,7 @@ function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || host.startsWith('127.');
 }
 
-/** A page that somebody else named to point here must not read what is meant for this machine. */
+/** Protects a loopback server against DNS rebinding: only `localhost` and IP addresses are accepted as host. */
 function isNamedHere(host: string | undefined): boolean {
   const name = URL.parse(`http://${host ?? ''}`)?.hostname ?? '';
   return name === 'localhost' || isIP(name.replace(/^\[|\]$/g, '')) > 0;

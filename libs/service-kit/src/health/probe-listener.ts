@@ -2,17 +2,17 @@ import { once } from 'node:events';
 import type { AddressInfo, Server } from 'node:net';
 import { StartError } from '../variables/start-error.ts';
 
-/** Where a probe is served, and which variable says so. */
+/** The address of a probe server and the variable that configures its port. */
 export interface ProbeAddress {
   host: string;
-  /** 0 picks a free one. */
+  /** 0 selects a free port. */
   port: number;
   variable: string;
-  /** Another one is taken where the port is in use: for a port that nobody asked for by name. */
+  /** Selects a free port if the port is in use; for default ports. */
   orFree?: boolean;
 }
 
-/** Begins to listen and gives the port. An address that cannot be had is a sentence that names its variable. */
+/** Starts to listen and returns the port. Throws a `StartError` that names the variable if the address is not available. */
 export async function listen(server: Server, { host, port, variable, orFree = false }: ProbeAddress): Promise<number> {
   try {
     server.listen(port, host);

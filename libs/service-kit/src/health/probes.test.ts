@@ -29,7 +29,7 @@ async function get(
   return { status: response.statusCode ?? 0, type: response.headers['content-type'] ?? '', body: await text(response) };
 }
 
-test('nothing is opened unless it is asked for, and then on loopback', async () => {
+test('opens only configured probe servers, on loopback', async () => {
   await using none = await open(createHealthRegistry(), {});
   assert.deepEqual(none.ports, {});
   await using off = await open(createHealthRegistry(), { SWITCHYARD_METRICS_PORT: 'off' }, 9464);
@@ -38,7 +38,7 @@ test('nothing is opened unless it is asked for, and then on loopback', async () 
   assert.equal(probes.host, '127.0.0.1');
 });
 
-test('metrics are served as Prometheus reads them, with whether each thing is there', async () => {
+test('serves metrics for Prometheus with the readiness of each dependency', async () => {
   const health = createHealthRegistry();
   await using probes = await open(health, { SWITCHYARD_METRICS_PORT: '0' });
   const port = probes.ports['metrics'] ?? 0;
@@ -59,7 +59,7 @@ test('metrics are served as Prometheus reads them, with whether each thing is th
   assert.equal((await get(port, '/readyz')).status, 200);
 });
 
-test('the event loop is watched from the first look on', async () => {
+test('measures the event loop from the first read', async () => {
   await using probes = await open(createHealthRegistry(), { SWITCHYARD_METRICS_PORT: '0' });
   const seen = async (): Promise<boolean> =>
     /^nodejs_eventloop_delay_p99_seconds [0-9.e-]+$/m.test((await get(probes.ports['metrics'] ?? 0, '/metrics')).body);
@@ -70,7 +70,7 @@ test('the event loop is watched from the first look on', async () => {
     assert.match(body, new RegExp(`^nodejs_eventloop_${name} [0-9.e-]+$`, 'm'));
 });
 
-test('a page that pretends to be this machine reads nothing', async () => {
+test('rejects requests with a foreign host name on loopback', async () => {
   await using probes = await open(createHealthRegistry(), { SWITCHYARD_METRICS_PORT: '0' });
   const port = probes.ports['metrics'] ?? 0;
   const status = async (host: string): Promise<number> => (await get(port, '/metrics', { host })).status;
@@ -78,7 +78,7 @@ test('a page that pretends to be this machine reads nothing', async () => {
   assert.deepEqual([await status(`localhost:${port}`), await status(`127.0.0.1:${port}`), await status('[::1]')], [200, 200, 200]);
 });
 
-test('a crowd gets no more than its share of connections', async () => {
+test('limits the number of connections', async () => {
   await using probes = await open(createHealthRegistry(), { SWITCHYARD_METRICS_PORT: '0', SWITCHYARD_HEALTH_PORT: '0' });
   for (const port of Object.values(probes.ports)) {
     const sockets: Socket[] = [];
@@ -95,7 +95,7 @@ test('a crowd gets no more than its share of connections', async () => {
   }
 });
 
-test('a port in use stops the start with a sentence, unless nobody asked for that one', async () => {
+test('rejects a configured port in use, and selects a free port for the default', async () => {
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
   const { port } = taken.address() as AddressInfo;
@@ -114,7 +114,7 @@ test('a port in use stops the start with a sentence, unless nobody asked for tha
   );
 });
 
-test('gRPC health: the process, each thing it needs, and draining', async () => {
+test('gRPC health reports the process, each dependency and draining', async () => {
   const health = createHealthRegistry();
   let connected = false;
   health.probe('bus', () => (connected ? undefined : 'not connected'));
@@ -130,7 +130,7 @@ test('gRPC health: the process, each thing it needs, and draining', async () => 
   assert.equal(await client.check('liveness'), SERVING, 'one that drains is not to be killed');
 });
 
-test('gRPC health: whoever watches hears how it is, and each change once', async () => {
+test('gRPC health watch sends the current status and each change once', async () => {
   const health = createHealthRegistry();
   let connected = true;
   health.probe('bus', () => (connected ? undefined : 'not connected'));
@@ -143,7 +143,7 @@ test('gRPC health: whoever watches hears how it is, and each change once', async
   assert.deepEqual([await all.next(), await later.next()], [NOT_SERVING, NOT_SERVING]);
   health.set('sessions', true);
   assert.deepEqual([await all.next(), await later.next()], [SERVING, SERVING]);
-  connected = false; // nobody says so: it is asked
+  connected = false; // found by polling
   assert.equal(await all.next(), NOT_SERVING);
   connected = true;
   assert.equal(await all.next(), SERVING);
@@ -151,7 +151,7 @@ test('gRPC health: whoever watches hears how it is, and each change once', async
   assert.deepEqual([await all.next(), await later.next()], [NOT_SERVING, NOT_SERVING]);
 });
 
-test('gRPC is loaded by whoever asks for its port, and by nobody else', async () => {
+test('loads gRPC only if its port is configured', async () => {
   const host = pathToFileURL(`${import.meta.dirname}/../host.ts`).href;
   const script = `
     import { registerHooks } from 'node:module';

@@ -14,15 +14,15 @@ export interface ProbeSettings {
   health: ProbePort | undefined;
 }
 
-/** Where whoever watches finds this process. */
+/** The open probe servers of this process. */
 export interface Probes extends AsyncDisposable {
-  /** By what is served there: `metrics`, `health`. */
+  /** Ports by server: `metrics`, `health`. */
   readonly ports: Readonly<Record<string, number>>;
 }
 
 export interface ProbesOptions {
   probes: ProbeSettings;
-  /** Where metrics are served if the environment does not say; a free port where that one is taken. */
+  /** Default port of the metrics server; a free port if it is in use. */
   metricsPort: number | undefined;
   health: HealthRegistry;
   log: Logger;
@@ -30,7 +30,7 @@ export interface ProbesOptions {
 
 const ALL = 'all';
 
-/** Opened before anything the process waits for, so that it can be seen to wait; closed when all else is closed. */
+/** Opens the probe servers. They open before the process waits for dependencies, so that monitoring sees the wait, and close last. */
 export async function openProbes({ probes, metricsPort, health, log }: ProbesOptions): Promise<Probes> {
   await using opening = new AsyncDisposableStack();
   const ports: Record<string, number> = {};
@@ -56,7 +56,7 @@ function addressOf(host: string, port: number | 'off' | undefined, variable: str
   return port === undefined || port === 'off' ? undefined : { host, port, variable };
 }
 
-/** A series for each thing that the process needs, as they become known. */
+/** Adds a metric series for each dependency when it is registered. */
 function observeHealth(health: HealthRegistry): () => void {
   const observed = new Map<string, () => void>();
   function look(): void {

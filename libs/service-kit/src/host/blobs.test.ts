@@ -17,12 +17,12 @@ import { openBlobs } from '../storage/process-blobs.ts';
 const TOKEN = 'x'.repeat(32);
 const A = { tenant: 'a' };
 
-test('blobs are in the data directory unless the environment says otherwise, and served to nobody', async () => {
+test('keeps blobs in the data directory by default and does not serve them', async () => {
   const { url, port, host, token, tls, maxBytes } = await readBlobAccess({}, '/data');
   assert.deepEqual([url, port, host, token, tls, maxBytes], ['file:/data/blobs', undefined, '127.0.0.1', undefined, {}, undefined]);
 });
 
-test('what cannot work is a sentence that names the variable and no secret', async () => {
+test('rejects invalid blob variables with a sentence without secrets', async () => {
   const refused: [env: Record<string, string>, sentence: string][] = [
     [
       { SWITCHYARD_BLOBS: 'http://u:secret@h' },
@@ -44,7 +44,7 @@ test('what cannot work is a sentence that names the variable and no secret', asy
   for (const [env, message] of refused) await assert.rejects(readBlobAccess(env, '/data'), { name: 'StartError', message });
 });
 
-test('one process serves its blobs, another one reads them there, and the largest is a setting', async () => {
+test('serves blobs to another process and limits their size', async () => {
   await using data = await tempDir();
   let text = '';
   const log = createLogger({ level: 'info', destination: { write: (line: string) => void (text += line) } });
@@ -65,7 +65,7 @@ test('one process serves its blobs, another one reads them there, and the larges
   });
 });
 
-test('a token that the blob store does not know ends the start with a sentence; a store that is away is shown, and found when it is there', async () => {
+test('a rejected blob token ends the start; an unreachable store is reported and retried', async () => {
   await using data = await tempDir();
   const [token, other] = [`right-${TOKEN}`, `wrong-${TOKEN}`];
   const served = { SWITCHYARD_CONFIG: ':', SWITCHYARD_DATA: join(data.path, 'one'), SWITCHYARD_BLOB_TOKEN: token };
@@ -101,7 +101,7 @@ test('a token that the blob store does not know ends the start with a sentence; 
   assert.ok(await large.put('a', Buffer.alloc(9), { ttlMs: 1_000, signal }));
 });
 
-test('a store that comes with another token is shown and said, and who waits for it ends without a word', async () => {
+test('reports and logs a store that rejects the token after the start', async () => {
   await using data = await tempDir();
   let text = '';
   const log = createLogger({ level: 'info', destination: { write: (line: string) => void (text += line) } });
@@ -118,7 +118,7 @@ test('a store that comes with another token is shown and said, and who waits for
   assert.equal(text.split('calls with large payloads fail').length - 1, 1);
 });
 
-test('a certificate that is none stops the start with a sentence', async () => {
+test('rejects an invalid certificate at the start', async () => {
   await using data = await tempDir();
   const [cert, key] = [join(data.path, 'cert.pem'), join(data.path, 'key.pem')];
   await Promise.all([cert, key].map((file) => writeFile(file, 'no PEM')));
@@ -130,7 +130,7 @@ test('a certificate that is none stops the start with a sentence', async () => {
   });
 });
 
-test('what a process before left is swept although nobody asks for a blob', async () => {
+test('expires blobs of an earlier process without any blob request', async () => {
   await using data = await tempDir();
   const blobs = await readBlobAccess({}, data.path);
   const options = { log: silentLogger(), reach: (open: () => Promise<BlobStore>) => open() };
@@ -138,7 +138,7 @@ test('what a process before left is swept although nobody asks for a blob', asyn
   const expiresAt = Date.now() + 20;
   const { id } = await putBlob((await before.store()).for(A), bytesOf(Buffer.alloc(9)), { contentType: 'a/b', expiresAt });
   await before[Symbol.asyncDispose]();
-  // Directories go while they are read.
+  // Directories may be deleted while they are read.
   const files = (): string[] => globSync(`**/*${id}`, { cwd: data.path });
   assert.equal(files().length, 1);
   while (Date.now() <= expiresAt) await delay(5);
@@ -147,7 +147,7 @@ test('what a process before left is swept although nobody asks for a blob', asyn
   assert.equal(after.port, undefined);
 });
 
-test('who needs no blob loads nothing for one, and leaves no directory', async () => {
+test('loads no blob code and creates no directory without blobs', async () => {
   await using data = await tempDir();
   const script = `
     import { registerHooks } from 'node:module';

@@ -13,7 +13,7 @@ import { openHost } from './host.ts';
 
 const URL = 'nats://127.0.0.1:4222';
 
-test('who a process is comes from its variables, or from the files they name', async () => {
+test('reads bus credentials from variables or files', async () => {
   await using dir = await tempDir();
   const file = async (name: string, text: string): Promise<string> => {
     await writeFile(join(dir.path, name), text);
@@ -34,7 +34,7 @@ test('who a process is comes from its variables, or from the files they name', a
   assert.deepEqual(tls.credentials.tls, { ca: 'CA', cert: 'CERT', key: 'KEY' });
 });
 
-test('what does not fit together is one sentence that names the variables', async () => {
+test('rejects conflicting credentials with a sentence that names the variables', async () => {
   const refused = async (url: string, env: Record<string, string>, message: RegExp): Promise<void> =>
     assert.rejects(readBusAccess(url, env), { name: 'StartError', message });
   await refused(URL, { SWITCHYARD_BUS_USER: 'sam' }, /^SWITCHYARD_BUS_USER and SWITCHYARD_BUS_PASSWORD are set together/);
@@ -44,7 +44,7 @@ test('what does not fit together is one sentence that names the variables', asyn
   await refused('nats://sam:hush@127.0.0.1:4222', { SWITCHYARD_BUS_TOKEN: 'hush' }, twice);
 });
 
-test('a server that asks for a certificate: the sentence names its variables, whether they are set or not', () => {
+test('names the certificate variables when the server requires a certificate', () => {
   const details = { reason: CERTIFICATE_REFUSED };
   const refusal = new ServiceError('UNAUTHENTICATED', 'NATS at host:4222 does not let us in without a certificate.', { details });
   const said = (...from: string[]): string => String(explainRefusal(refusal, { url: URL, credentials: {}, from }));
@@ -53,7 +53,7 @@ test('a server that asks for a certificate: the sentence names its variables, wh
   assert.ok(said('SWITCHYARD_BUS_TOKEN', pair).endsWith(`without a certificate. Look at ${pair}.`));
 });
 
-test('a server that is not there at the start is waited for, and /readyz says which', async () => {
+test('waits for an unreachable bus at the start and reports it in /readyz', async () => {
   const server = await startNatsServer();
   await server.kill();
   await using dir = await tempDir();
@@ -72,7 +72,7 @@ test('a server that is not there at the start is waited for, and /readyz says wh
   await server.stop();
 });
 
-test('credentials that are wrong end the start in one sentence: which variable, and never its value', async () => {
+test('wrong bus credentials end the start with a sentence that names the variable and not its value', async () => {
   const server = await startNatsServer({ configuration: 'authorization { user: sam, password: "right" }' });
   await using dir = await tempDir();
   const start = (env: Record<string, string>) => openHost({ env: { SWITCHYARD_DATA: dir.path, ...env }, service: 'secrets' });

@@ -7,7 +7,7 @@ import { reach } from './dependency-retry.ts';
 
 const log = silentLogger();
 
-test('what is down is tried again, and shown as not ready meanwhile', async () => {
+test('retries an unreachable dependency and reports it as not ready', async () => {
   const health = createHealthRegistry();
   const seen: boolean[] = [];
   let attempts = 0;
@@ -23,7 +23,7 @@ test('what is down is tried again, and shown as not ready meanwhile', async () =
   assert.equal(health.readiness().ready, true);
 });
 
-test('what waiting cannot cure is thrown at once', async () => {
+test('throws a permanent error at once', async () => {
   const health = createHealthRegistry();
   await assert.rejects(
     reach(() => Promise.reject(new ServiceError('FAILED_PRECONDITION', 'wrong URL')), { dependency: 'store', health, log }),
@@ -31,7 +31,7 @@ test('what waiting cannot cure is thrown at once', async () => {
   );
 });
 
-test('waiting ends when the process is told to', async () => {
+test('stops waiting on abort', async () => {
   const health = createHealthRegistry();
   const ending = new AbortController();
   const refused = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' });

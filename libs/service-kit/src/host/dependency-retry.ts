@@ -9,17 +9,17 @@ const LONGEST_WAIT_MS = 10_000;
 const UNREACHABLE = new Set(['ECONNREFUSED', 'ECONNRESET', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'EPIPE']);
 
 export interface ReachOptions {
-  /** Its name in the health registry. */
+  /** Name in the health registry. */
   dependency: string;
   health: Pick<HealthReporter, 'set'>;
   log: Logger;
-  /** Stops the waiting. */
+  /** Aborts the wait. */
   signal?: AbortSignal | undefined;
 }
 
 /**
- * Waits for a dependency that is down at start, shown as not ready meanwhile: some wait by themselves, others are tried again ever
- * more rarely. What waiting cannot cure is thrown at once.
+ * Waits for a dependency that is unreachable at the start and reports it as not ready meanwhile. Retries with exponential backoff.
+ * Throws errors that a retry cannot fix.
  */
 export async function reach<T>(open: () => Promise<T>, { dependency, health, log, signal }: ReachOptions): Promise<T> {
   health.set(dependency, false, 'not reached yet');
@@ -38,7 +38,7 @@ export async function reach<T>(open: () => Promise<T>, { dependency, health, log
   }
 }
 
-/** Opening cannot be cancelled. After an abort its result is ignored: the process is about to end. */
+/** Rejects on abort. The operation itself continues and its result is ignored, because the process is about to exit. */
 async function unlessAborted<T>(opening: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return opening;
   const aborted = Promise.withResolvers<never>();

@@ -15,7 +15,7 @@ async function tempFile(text: string): Promise<{ file: string } & AsyncDisposabl
   return { file, [Symbol.asyncDispose]: () => rm(dir, { recursive: true }) };
 }
 
-test('with nothing set, everything is in this process and under .switchyard', async () => {
+test('defaults to in-process adapters and the data directory .switchyard', async () => {
   const { variables, ...table } = await readEnvironment({});
   assert.deepEqual(table, {
     data: '.switchyard',
@@ -34,7 +34,7 @@ test('with nothing set, everything is in this process and under .switchyard', as
   assert.deepEqual(variables, {});
 });
 
-test('what is set is taken, and an empty variable is as good as none', async () => {
+test('reads variables and treats an empty one as not set', async () => {
   const table = await readEnvironment({
     SWITCHYARD_DATA: '/data',
     SWITCHYARD_BUS: 'nats://a:4222,nats://b:4222',
@@ -48,7 +48,7 @@ test('what is set is taken, and an empty variable is as good as none', async () 
   assert.deepEqual([table.config, table.replica, table.turnStreams, table.busCopies], [['a.yaml', 'b.yaml'], 'sessions-0', 16, 3]);
 });
 
-test('where nobody names a directory the setting does: in the environment, or else in the last file that says one', async () => {
+test('takes the data directory from the setting dataDir if SWITCHYARD_DATA is not set', async () => {
   await using first = await tempFile('dataDir: /first\nlogLevel: warn\n');
   await using last = await tempFile('dataDir: ${BASE}/last\n');
   const files = { SWITCHYARD_CONFIG: `${first.file}:${last.file}`, BASE: '/base' };
@@ -63,13 +63,13 @@ test('where nobody names a directory the setting does: in the environment, or el
   assert.deepEqual((await at({ SWITCHYARD_DATA_DIR: '~/mine' }))[0], join(homedir(), 'mine'));
 });
 
-test('a cache is a server with or without credentials, encryption and the number of a database', async () => {
+test('accepts cache URLs with credentials, TLS and a database number', async () => {
   for (const url of ['redis://a', 'redis://:p%40ss@a:6379/3', 'rediss://user:word@[::1]:6380/']) {
     assert.equal((await readEnvironment({ SWITCHYARD_CACHE: url })).cache, url);
   }
 });
 
-test('a bad value is refused in a sentence that names the variable and never repeats the value', async () => {
+test('rejects an invalid value with a sentence that names the variable and not the value', async () => {
   const typo = `${mintToken('pat').token}x`;
   const bad: [Record<string, string>, RegExp][] = [
     [{ SWITCHYARD_BUS: 'amqp://user:pass@x' }, /^SWITCHYARD_BUS must begin with memory: or nats:\/\/ or tls:\/\/\.$/],
@@ -107,7 +107,7 @@ test('a bad value is refused in a sentence that names the variable and never rep
   }
 });
 
-test('a secret is read from the variable, or from the file its _FILE names', async () => {
+test('reads a secret from the variable or from the file of its _FILE variable', async () => {
   await using secret = await tempFile('from the file\n');
   assert.equal(await readSecret({ OPENAI_API_KEY: 'a' }, 'OPENAI_API_KEY'), 'a');
   assert.equal(await readSecret({ OPENAI_API_KEY_FILE: secret.file }, 'OPENAI_API_KEY'), 'from the file');
@@ -115,7 +115,7 @@ test('a secret is read from the variable, or from the file its _FILE names', asy
   assert.equal(await readSecret({}, 'OPENAI_API_KEY'), undefined);
 });
 
-test('both ways at once, or a file that cannot be read, is refused by name', async () => {
+test('rejects a variable and its _FILE together, and an unreadable file', async () => {
   await using secret = await tempFile('x');
   await assert.rejects(readSecret({ A_KEY: 'a', A_KEY_FILE: secret.file }, 'A_KEY'), /^StartError: A_KEY and A_KEY_FILE are both set/);
   await assert.rejects(
@@ -124,7 +124,7 @@ test('both ways at once, or a file that cannot be read, is refused by name', asy
   );
 });
 
-test('every variable has a length that it may have', async () => {
+test('every variable has a maximum length', async () => {
   assert.deepEqual(unbounded(Table), []);
   await assert.rejects(readEnvironment({ SWITCHYARD_DATA: 'x'.repeat(5_000) }), {
     message: /SWITCHYARD_DATA must have at most 4096 characters\./,

@@ -9,27 +9,27 @@ import type { ProbePort, ProbeSettings } from '../health/probes.ts';
 import { DEFAULT_DATA, LOOPBACK, MAX_BUS_COPIES, MAX_TURN_STREAMS } from '../variables/process-variables.ts';
 import { StartError } from '../variables/start-error.ts';
 
-/** What the environment says about the process itself. Configuration keys are read by `openSettings`. */
+/** The process settings of the environment. `openSettings` reads the configuration keys. */
 export interface Environment {
   /** The data directory. */
   data: string;
-  /** Who named it. */
+  /** Source of the data directory. */
   dataFrom: 'environment' | 'settings' | 'default';
   bus: string;
   store: string;
   cache: string;
-  /** Configuration files, weakest first; undefined when the environment does not say. */
+  /** Configuration files, lowest precedence first; undefined if not set. */
   config: readonly string[] | undefined;
   token: string | undefined;
   url: string | undefined;
   replica: string | undefined;
-  /** Where the process can be looked at; undefined where the environment does not say. */
+  /** Addresses of the probe servers. */
   probes: ProbeSettings;
-  /** In how many streams the frames of turns are kept: for the job that provisions. */
+  /** Number of streams for the frames of turns; used by the provisioning job. */
   turnStreams: number;
-  /** On how many servers the bus keeps a copy of everything: for the same job. */
+  /** Number of copies of each stream and bucket; used by the provisioning job. */
   busCopies: number;
-  /** Everything, for the few who must read it. Never log it. */
+  /** All variables. Never log them. */
   variables: Variables;
 }
 
@@ -48,7 +48,7 @@ const adapter = (schemes: readonly string[]) =>
     abort: true,
   });
 
-/** `memory:`, or the addresses of servers joined by commas. What stands before the @ must be readable too. */
+/** Whether the text is `memory:` or a comma-separated list of server URLs with decodable credentials. */
 function isBus(url: string): boolean {
   return url === 'memory:' || url.split(',').every(isServer);
 }
@@ -104,7 +104,7 @@ export const Table = z.object({
   dev_tools: z.enum(['on', 'off'], 'must be on or off').optional(),
 });
 
-/** Reads the table once. A bad value is refused in one sentence that names the variable and never repeats the value. */
+/** Reads the environment once. Throws a `StartError` that names an invalid variable and never contains its value. */
 export async function readEnvironment(variables: Variables): Promise<Environment> {
   const read = (name: string): Promise<string | undefined> => readSecret(variables, `SWITCHYARD_${name}`);
   const config = (await read('CONFIG'))?.split(':').filter((path) => path !== '');

@@ -5,12 +5,12 @@ import { watchEventLoop } from './event-loop-monitor.ts';
 
 const daemonOf = (daemon: object) => ({ current: Configuration.parse({ daemon }) });
 
-/** Nothing else is done meanwhile. */
+/** Blocks the event loop. */
 function block(ms: number): void {
   for (const end = performance.now() + ms; performance.now() < end;);
 }
 
-/** What is said while this process is busy for a while, and then is not. */
+/** Returns the warnings while the process is busy and then idle. */
 async function said(threshold: number): Promise<object[]> {
   const lines: object[] = [];
   const settings = daemonOf({ metricsIntervalMs: 150, eventLoopDelayThresholdMs: threshold });
@@ -21,7 +21,7 @@ async function said(threshold: number): Promise<object[]> {
   return lines;
 }
 
-test('a process that keeps others waiting for longer than it may says so, and one that may does not', { timeout: 10_000 }, async () => {
+test('logs an event-loop delay above the threshold', { timeout: 10_000 }, async () => {
   const [line] = (await said(60)) as { maxMs?: number; thresholdMs?: number }[];
   assert.ok((line?.maxMs ?? 0) >= 60 && line?.thresholdMs === 60, JSON.stringify(line));
   assert.deepEqual(await said(60_000), []);

@@ -11,8 +11,8 @@ interface Given {
 }
 
 /**
- * Looks every `daemon.metricsIntervalMs` how long the process kept others waiting, and says so where it was longer than
- * `daemon.eventLoopDelayThresholdMs`. Both are read anew each time.
+ * Measures the event-loop delay every `daemon.metricsIntervalMs` and logs a warning above `daemon.eventLoopDelayThresholdMs`.
+ * Both settings are read before each interval.
  */
 export function watchEventLoop({ settings, log }: Given): Disposable {
   const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS });

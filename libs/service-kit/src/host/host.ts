@@ -24,33 +24,33 @@ import { openSettings, type ConfigurationSource } from '../settings/configuratio
 import { feedWatchdog } from './systemd-watchdog.ts';
 import { watchEventLoop } from './event-loop-monitor.ts';
 
-/** The process that services run on: what they share, opened once from the environment. */
+/** The process that services run on, with the resources that they share. */
 export interface Host extends AsyncDisposable {
   readonly environment: Environment;
   readonly log: Logger;
   readonly settings: ConfigurationSource;
   readonly health: HealthRegistry;
-  /** Where the process can be looked at, by what is served there: `metrics`, `health`. */
+  /** Ports of the probe servers: `metrics`, `health`. */
   readonly ports: Readonly<Record<string, number>>;
-  /** The process's own connection. */
+  /** The connection of the process itself. */
   readonly bus: Bus;
-  /** A service's connection: it says which service calls, so no two services share one. Drained with the host at the latest. */
+  /** Opens the connection of a service. It identifies the calling service, so services do not share one. Drained with the host at the latest. */
   connect(service: ServiceName): Promise<Bus>;
-  /** Aborts when the process is told to end before it has started. */
+  /** Aborts when the process receives a signal before it has started. */
   readonly signal: AbortSignal | undefined;
-  /** A service's documents, where they are kept in files in that one if one is named; whoever opens them closes them. */
+  /** Opens the store of a service, with `file` as its database file if the store keeps documents in files. The caller closes it. */
   store(service: ServiceName, file?: string): Promise<Store>;
-  /** What a service's replicas share and may lose; whoever opens it closes it. One that is away is not waited for. */
+  /** Opens the cache that the replicas of a service share. The caller closes it. Does not wait for an unreachable server. */
   cache(service: ServiceName): Promise<Cache>;
-  /** Where the process keeps what is too large for a message: opened when first asked for, closed with the host. */
+  /** Opens the blob store of the process on first use. It is closed with the host. */
   blobs(): Promise<BlobStore>;
-  /** A sentence for each variable that is set and that nothing in this process has used. */
+  /** Returns a sentence for each configured variable that nothing in this process uses. */
   unused(): string[];
-  /** Names this run of the process: another one, started in its place, is called otherwise. */
+  /** Id of this run of the process; a restarted process has another id. */
   readonly process: string;
-  /** Resolves when it is this process's turn to be restarted. */
+  /** Resolves when a rolling restart reaches this process. */
   readonly restartWished: Promise<void>;
-  /** `<service>-<8 digits>`, minted when the process starts, or `SWITCHYARD_REPLICA`. */
+  /** Returns `SWITCHYARD_REPLICA`, or `<service>-<8 digits>` with digits generated at the start. */
   replica(service: ServiceName): string;
 }
 
@@ -58,32 +58,32 @@ type Destination = NonNullable<LogOptions['destination']>;
 
 export interface HostOptions {
   env: Variables;
-  /** The one service of this process; without, the host is for several. */
+  /** The only service of this process; absent for a host with several services. */
   service?: ServiceName;
-  /** A log of the caller's own; its level is the caller's too. */
+  /** Logger of the caller, who also sets its level. */
   log?: Logger;
-  /** Where the host's log is written otherwise, as the settings may say; it follows `logLevel`. */
+  /** Destination of the host's own log, which may depend on the settings. Its level follows `logLevel`. */
   logDestination?: Destination | ((settings: ConfigurationSource['current']) => Destination);
-  /** Configuration between the defaults and the files. */
+  /** Configuration that overrides the defaults and is overridden by the files. */
   preset?: ConfigurationPatch;
-  /** Checks results and events against their contracts: for tests and development. */
+  /** Checks results and events against their contracts. For tests and development. */
   checkResults?: boolean;
-  /** Where metrics are served if the environment does not say, or a free port where that one is taken. */
+  /** Default port of the metrics server; a free port if it is in use. */
   metricsPort?: number;
-  /** Stops the waiting for dependencies. */
+  /** Aborts the wait for dependencies. */
   signal?: AbortSignal;
-  /** Starts the process again with flags of Node that its settings demand: called before anything else is opened. */
+  /** Restarts the process with the Node flags that its settings require. Called before anything else is opened. */
   restrict?: (flags: readonly string[]) => never;
 }
 
 const REPLICA_DIGITS = 8;
-/** What the stored layer of the settings is called among the things a process needs. */
+/** Dependency name of the stored configuration. */
 const SETTINGS = 'settings';
 const NOT_YET = 'not reached yet';
 const AWAY = 'not connected';
 const UNUSED_CACHE = 'SWITCHYARD_CACHE names a server, but no service of this process keeps anything in a cache.';
 
-/** Opens everything the environment names. What is down is waited for; what is wrong is a `StartError` or a `ServiceError`. */
+/** Opens all resources that the environment names. Waits for unreachable ones; throws a `StartError` or `ServiceError` for invalid ones. */
 export async function openHost(options: HostOptions): Promise<Host> {
   await using opening = new AsyncDisposableStack();
   const environment = await readEnvironment(options.env);
@@ -168,7 +168,7 @@ export async function openHost(options: HostOptions): Promise<Host> {
   };
 }
 
-/** What waiting cannot cure names the variable; a server that is away is waited for. */
+/** Turns a permanent error into a `StartError` that names the variable. The caller retries other errors. */
 async function openServiceStore(url: string, options: StoreOptions): Promise<Store> {
   try {
     return await openStore(url, options);
@@ -187,7 +187,7 @@ async function openServiceCache(url: string, service: ServiceName, log: Logger):
   }
 }
 
-/** That a store is away, or does not take us, stands in the readiness until it is reached. */
+/** Reports an unreachable or rejecting blob store as not ready until it is reachable. */
 function blobReacher({ signal, ...waiting }: Omit<ReachOptions, 'dependency'>): OpenBlobsOptions['reach'] {
   const dependency = 'blobs';
   return async (open, ending) => {
@@ -208,7 +208,7 @@ type ConnectorOptions = Pick<HostOptions, 'checkResults'> & {
   large: LargePayloads;
 };
 
-/** All connections of a process to `memory:` meet in one hub. What a service does on its own it does for the configured tenant. */
+/** Returns a function that connects a service. All `memory:` connections of a process share one hub. Services act for the configured tenant by default. */
 function connector(
   access: BusAccess,
   { log, replica, tenantId, large, checkResults = false }: ConnectorOptions,
@@ -228,14 +228,14 @@ function connector(
     }).catch((error: unknown) => Promise.reject(explainRefusal(error, access)));
 }
 
-/** What is accepted and not in force is named: once, at the start. */
+/** Logs configured settings without effect, once at the start. */
 function warnOfIneffective(settings: ConfigurationSource, log: Logger): void {
   const found = settings.notInForce();
   if (found.length > 0)
     log.warn({ settings: found.map(({ path, from }) => `${path} (${from})`) }, 'settings are set that nothing reads yet');
 }
 
-/** Follows `logLevel` and `daemon.logLevels`, so that asking for more detail needs no restart. */
+/** Creates the logger. Its levels follow `logLevel` and `daemon.logLevels` without a restart. */
 function openLog(settings: ConfigurationSource, given: HostOptions['logDestination'], owned: AsyncDisposableStack): Logger {
   const destination = typeof given === 'function' ? given(settings.current) : given;
   const view = owned.use(settings.watch(['logLevel', 'daemon']));

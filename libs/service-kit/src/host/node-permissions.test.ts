@@ -9,7 +9,7 @@ import { readEnvironment } from './environment.ts';
 import { permissionFlags } from './node-permissions.ts';
 import { openSettings } from '../settings/configuration-source.ts';
 
-/** A process as the settings want it. It says of each path whether it may be read and written, and ends. */
+/** Starts a process with the configured flags; it prints for each path whether it can be read and written, and exits. */
 const PROGRAM = `
 import { readFileSync, writeFileSync } from 'node:fs';
 import { silentLogger } from ${JSON.stringify(import.meta.resolve('@switchyard/telemetry'))};
@@ -35,7 +35,7 @@ async function flagsOf(env: Record<string, string>, has = false): Promise<string
   return permissionFlags(environment, settings, has);
 }
 
-test('a process reads its data, what its configuration names and what it is allowed, and nothing else', async () => {
+test('a restricted process accesses only its data, configured files and allowed paths', async () => {
   await using dir = await tempDir();
   const at = (name: string): string => join(dir.path, name);
   for (const name of ['allowed', 'elsewhere', 'data']) mkdirSync(at(name));
@@ -59,12 +59,12 @@ test('a process reads its data, what its configuration names and what it is allo
   ]);
 });
 
-test('nothing changes where nobody asks for it, nor for a process that was started so', async () => {
+test('returns no flags without the setting or in a restricted process', async () => {
   assert.equal(await flagsOf({}), undefined);
   assert.equal(await flagsOf(ON, true), undefined);
 });
 
-test('what is kept elsewhere is reached there', async () => {
+test('allows configured directories outside the data directory', async () => {
   await using dir = await tempDir();
   const at = (name: string): string => join(dir.path, name);
   const flags = await flagsOf({
@@ -86,6 +86,6 @@ test('what is kept elsewhere is reached there', async () => {
   assert.ok(!flags?.includes('--allow-child-process'));
 });
 
-test('a watchdog that nobody could feed is a sentence', async () => {
+test('rejects node permissions together with the systemd watchdog', async () => {
   await assert.rejects(flagsOf({ ...ON, NOTIFY_SOCKET: '/run/x', WATCHDOG_USEC: '1' }), /watchdog, is one\. Take WatchdogSec out/);
 });

@@ -5,7 +5,7 @@ import type { Environment } from './environment.ts';
 import type { ConfigurationSource } from '../settings/configuration-source.ts';
 import { StartError } from '../variables/start-error.ts';
 
-/** Where the code of the product is. */
+/** Root directory of the product's code. */
 const ROOT = fileURLToPath(new URL('../../../..', import.meta.url));
 const DATA_DIR = '{dataDir}';
 const A_DIRECTORY = /^(?:sqlite|file):(.+)$/;
@@ -14,9 +14,9 @@ const A_FILE = /^[A-Za-z_][A-Za-z0-9_]*_FILE$/;
 type Settings = Pick<ConfigurationSource, 'current' | 'files'>;
 
 /**
- * What Node has to be started with where `security.permission.enableNodePermissions` is set: then the process reads its code, its
- * data, the files that its configuration and environment name, and what is below `allowedFsPaths`; it writes its data and below
- * those; it starts no other process. SQLite's files are not asked for by Node, so these rules do not hold for them. Undefined where nothing is to change.
+ * Returns the Node flags for `security.permission.enableNodePermissions`; undefined if no restart is needed. With them the process
+ * can read its code, its data, the files named by its configuration and environment, and `allowedFsPaths`; it can write its data and
+ * `allowedFsPaths`; it cannot start other processes. Node does not check the files that SQLite opens.
  */
 export function permissionFlags(
   environment: Environment,
@@ -33,7 +33,7 @@ export function permissionFlags(
   const read = [ROOT, ...written, ...named, ...readBy(environment, settings)];
   return [
     '--permission',
-    // The searches of what was said run in one. What Node warns of is that whoever runs foreign code there may do more.
+    // Transcript search runs in a worker. Node warns that untrusted code in a worker could bypass the restrictions.
     '--allow-worker',
     '--disable-warning=PERM0006',
     ...distinct(read).map((path) => `--allow-fs-read=${path}`),
@@ -44,7 +44,7 @@ export function permissionFlags(
 const WATCHED =
   'security.permission.enableNodePermissions keeps this process from starting others, and systemd-notify, which feeds the watchdog, is one. Take WatchdogSec out of the unit, or the setting away.';
 
-/** Directories: of data, documents, blobs, the log. */
+/** Lists the directories of data, documents, blobs and the log. */
 function writtenBy({ data, store, variables }: Environment, { current }: Settings): string[] {
   const { filePath } = current.daemon.logging;
   const log = filePath.startsWith(DATA_DIR) ? join(data, filePath.slice(DATA_DIR.length)) : resolve(data, filePath);
@@ -57,7 +57,7 @@ function writtenBy({ data, store, variables }: Environment, { current }: Setting
   ].map((path) => resolve(path));
 }
 
-/** Files that somebody named before the start: who can only write settings names no more. */
+/** Lists the files named before the start. Settings that change later cannot add files. */
 function readBy({ variables }: Environment, { current, files }: Settings): string[] {
   const { tls, web } = current.gateway;
   const byVariable = Object.entries(variables).flatMap(([name, value]) => (A_FILE.test(name) && value ? [value] : []));
@@ -65,7 +65,7 @@ function readBy({ variables }: Environment, { current, files }: Settings): strin
   return [...files(), ...byVariable, ...bySetting].map((path) => resolve(String(path)));
 }
 
-/** A link is followed: what counts is where the file is. */
+/** Adds the targets of symbolic links, because Node checks the real path. */
 function distinct(paths: readonly string[]): string[] {
   return [...new Set(paths.flatMap((path) => [path, followed(path)]))];
 }
@@ -78,7 +78,7 @@ function followed(path: string): string {
   }
 }
 
-/** Becomes the same program as the same process, started with these flags besides. */
+/** Replaces the process image with the same program and additional Node flags. The PID stays the same. */
 export function startAgainWith(flags: readonly string[]): never {
   if (process.execve === undefined)
     throw new StartError(`This system cannot start a process in its own place. Start Node with ${flags.join(' ')}.`);

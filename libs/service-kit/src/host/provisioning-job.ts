@@ -9,9 +9,9 @@ import type { Variables } from '../variables/secret-variables.ts';
 import { StartError } from '../variables/start-error.ts';
 
 /**
- * Makes every log and bucket that the services use, or brings those there to their definitions. Doing it again changes nothing,
- * so that it can run before every release. It waits for a server that is not there yet; what is wrong is one sentence and exit 1.
- * With `stay` it goes on until a signal ends it, and does it again whenever the bus was away.
+ * Creates all logs and buckets of the services, or updates them to their definitions. Idempotent, so it can run before each release.
+ * Waits for an unreachable server; prints other errors in one sentence and exits 1. With `stay` it runs until a signal and repeats the
+ * job after each reconnect.
  */
 export async function provision(env: Variables, { stay = false }: { stay?: boolean } = {}): Promise<void> {
   try {
@@ -57,7 +57,7 @@ function explainCopies(cause: unknown): never {
   throw new StartError(`${cause.message} Look at SWITCHYARD_BUS_COPIES.`, { cause });
 }
 
-/** A server that was started again has lost what it kept in memory: each time the bus is back, all is made anew, by a connection that has seen none of it. */
+/** Repeats the job after each reconnect, because a restarted server has lost its memory-backed buckets. Uses a new connection without cached handles. */
 async function repeat(bus: Bus, job: Job): Promise<void> {
   async function again(): Promise<void> {
     const fresh = await connect(job.access);

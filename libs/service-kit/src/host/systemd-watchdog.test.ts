@@ -5,7 +5,7 @@ import { Configuration } from '@switchyard/contracts';
 import { tempDir } from '@switchyard/testkit';
 import { feedWatchdog } from './systemd-watchdog.ts';
 
-/** How often it is told within ten seconds. */
+/** Counts the notifications within ten seconds. */
 function toldWithin(t: TestContext, env: Record<string, string>, watchdogIntervalMs?: number): string[] {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const words: string[] = [];
@@ -20,7 +20,7 @@ function toldWithin(t: TestContext, env: Record<string, string>, watchdogInterva
   return words;
 }
 
-test('whoever asks is told as often as is set, and twice in the time that it waits; nobody is told otherwise', (t) => {
+test('notifies at the configured interval, at least twice within the timeout, and only with NOTIFY_SOCKET', (t) => {
   const NOTIFY_SOCKET = '/run/systemd/notify';
   assert.deepEqual(toldWithin(t, { NOTIFY_SOCKET }), ['WATCHDOG=1']);
   assert.equal(toldWithin(t, { NOTIFY_SOCKET }, 2_000).length, 6);
@@ -29,7 +29,7 @@ test('whoever asks is told as often as is set, and twice in the time that it wai
   assert.deepEqual(toldWithin(t, {}), []);
 });
 
-test('that it cannot be told is said once', () => {
+test('logs a failed notification once', () => {
   const warned: unknown[] = [];
   const settings = { current: Configuration.parse({}) };
   const fail: Parameters<typeof feedWatchdog>[0]['tell'] = (_, onFailure) => {
@@ -44,7 +44,7 @@ test('that it cannot be told is said once', () => {
   assert.equal(warned.length, 1);
 });
 
-test('systemd-notify says it, and where it is missing that is said', async () => {
+test('notifies through systemd-notify and logs when it is missing', async () => {
   await using dir = await tempDir();
   const said = Promise.withResolvers<void>();
   const env = { NOTIFY_SOCKET: '/run/of/a/test', PATH: dir.path };

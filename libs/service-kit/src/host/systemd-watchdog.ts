@@ -3,10 +3,10 @@ import type { Sections } from '@switchyard/contracts';
 import type { Logger } from '@switchyard/telemetry';
 import type { Variables } from '../variables/secret-variables.ts';
 
-/** While it is turned off, so often is looked whether it still is. */
+/** Interval in which the setting is read again while the watchdog is off. */
 const OFF_MS = 30_000;
 const MICROS = 1_000;
-/** It asks for a word within a time, and recommends half of it. */
+/** systemd recommends to notify twice within its timeout. */
 const SHARE = 1 / 2;
 
 interface Given {
@@ -16,13 +16,13 @@ interface Given {
   tell?: Tell;
 }
 
-/** Says one thing to the one who keeps the process alive. */
+/** Sends one notification to systemd. */
 type Tell = (word: string, onFailure: (error: Error) => void) => void;
 
 /**
- * Tells systemd every `daemon.watchdogIntervalMs`, and at least twice in the time that it waits, that the process works. One that
- * hangs says nothing, and is started again. Where nobody asks, as under everything but systemd, it does nothing at all. Node speaks
- * no datagrams of Unix, so `systemd-notify` says it: the unit needs `NotifyAccess=all`.
+ * Notifies the systemd watchdog every `daemon.watchdogIntervalMs`, and at least twice within its timeout. systemd restarts a process
+ * that stops notifying. Does nothing without `NOTIFY_SOCKET`. Node has no Unix datagram sockets, so the `systemd-notify` command sends
+ * the notifications; the unit needs `NotifyAccess=all`.
  */
 export function feedWatchdog({ env, settings, log, tell = systemdNotify(env) }: Given): Disposable {
   if ((env['NOTIFY_SOCKET'] ?? '') === '') return { [Symbol.dispose]: () => undefined };

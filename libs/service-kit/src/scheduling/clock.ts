@@ -1,12 +1,12 @@
-/** Time as the work of a service sees it: the machine's own, or one that a test drives. */
+/** Time source of a service: the system clock, or a simulated clock in tests. */
 export interface Clock {
-  /** Milliseconds that passed since some moment, whatever the time of day is set to. For spans, never for instants. */
+  /** Monotonic milliseconds since an arbitrary moment. Use it for durations only, not for timestamps. */
   now(): number;
-  /** Runs the work once, after a while. Keeps no process alive. What it returns stops it. */
+  /** Runs the work once after `ms`. Does not keep the process alive. Returns a function that cancels it. */
   after(ms: number, work: () => void): () => void;
-  /** Runs the work once what is going on now is done. */
+  /** Runs the work in the next turn of the event loop. */
   soon(work: () => void): void;
-  /** Runs the work again and again. What it returns stops it. */
+  /** Runs the work every `ms`. Returns a function that stops it. */
   every(ms: number, work: () => void): () => void;
 }
 
@@ -23,7 +23,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** Resolves after a while. */
+/** Resolves after `ms`. */
 export function pause(clock: Clock, ms: number): Promise<void> {
   return new Promise((resolve) => void clock.after(ms, resolve));
 }

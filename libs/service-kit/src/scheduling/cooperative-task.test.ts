@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inSteps } from './cooperative-task.ts';
 
-test('others go on between two steps, and the result is that of all of them', async () => {
+test('inSteps yields to the event loop between steps and returns the result', async () => {
   const order: string[] = [];
   function* steps(): Generator<undefined, string> {
     for (const step of ['one', 'two', 'three']) {
@@ -16,7 +16,7 @@ test('others go on between two steps, and the result is that of all of them', as
   assert.deepEqual(order, ['one', 'somebody after one', 'two', 'somebody after two', 'three', 'somebody after three']);
 });
 
-test('what a step throws is what is thrown', async () => {
+test('inSteps rethrows the error of a step', async () => {
   // eslint-disable-next-line require-yield
   function* steps(): Generator<undefined, string> {
     throw new RangeError('no');

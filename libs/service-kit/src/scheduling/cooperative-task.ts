@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 
-/** Runs to the end, and lets everybody else go on between the steps: what takes long is no reason to keep others waiting. */
+/** Runs a generator to its end and yields to the event loop between its steps, so that long work does not block other requests. */
 export async function inSteps<T>(steps: Generator<unknown, T>): Promise<T> {
   for (;;) {
     const step = steps.next();

@@ -3,7 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { test } from 'node:test';
 import { atIntervals } from './periodic-task.ts';
 
-/** A clock that strikes when it is told to. */
+/** A clock that ticks on request. */
 function striking() {
   let strike: (() => void) | undefined;
   const every = (_ms: number, work: () => void) => {
@@ -13,7 +13,7 @@ function striking() {
   return { clock: { every }, strike: () => strike?.() };
 }
 
-test('work is done at each strike, but never twice at once; what fails is told, and done again', async () => {
+test('atIntervals runs on each tick without overlap and reports failed runs', async () => {
   const { clock, strike } = striking();
   const running: PromiseWithResolvers<void>[] = [];
   const failures: unknown[] = [];
@@ -32,7 +32,7 @@ test('work is done at each strike, but never twice at once; what fails is told, 
   running[1]?.resolve();
 });
 
-test('who closes it waits for what is under way, which is told to stop; its failure is nobody’s then', async () => {
+test('disposing a periodic task waits for the current run and ignores its failure', async () => {
   const { clock, strike } = striking();
   const failures: unknown[] = [];
   const { promise, reject } = Promise.withResolvers<void>();

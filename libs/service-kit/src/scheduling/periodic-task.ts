@@ -3,11 +3,11 @@ import type { Clock } from './clock.ts';
 export interface Interval {
   clock: Pick<Clock, 'every'>;
   ms: number;
-  /** Told what the work failed with, unless that is because it is closed. */
+  /** Receives the error of a failed run; not called once the task is closed. */
   failed: (error: unknown) => void;
 }
 
-/** Work that is done again and again, never twice at once. Disposing tells it to stop, and waits until it has. */
+/** Runs the work every `ms`; runs never overlap. Disposing stops the timer and waits for the current run. */
 export function atIntervals({ clock, ms, failed }: Interval, work: (closed: () => boolean) => Promise<void>): AsyncDisposable {
   let [busy, closed] = [false, false];
   let working: Promise<void> = Promise.resolve();

@@ -20,7 +20,7 @@ async function host(t: TestContext): Promise<Host> {
   return opened;
 }
 
-/** A service with an act and a look, and what was done by it. */
+/** A service with an audited method and a read method, and its executed calls. */
 async function started(t: TestContext, on: Host, act: () => void = () => undefined) {
   const done: string[] = [];
   const service = defineService({
@@ -49,7 +49,7 @@ async function started(t: TestContext, on: Host, act: () => void = () => undefin
 
 type Begin = (act: AuditAct) => void;
 
-/** Keeps the record; what it is told in order, and what it does about it. */
+/** A fake audit service that records its calls in order and can fail. */
 async function keeper(on: Host, told: unknown[], { begin, finish }: { begin?: Begin; finish?: () => void } = {}): Promise<void> {
   const handlers = {
     'audit.begin': (act: AuditAct) => {
@@ -71,7 +71,7 @@ async function keeper(on: Host, told: unknown[], { begin, finish }: { begin?: Be
   await (await on.connect('secrets')).serve(secrets, { ...handlers, 'audit.looked': looked }, { version: '1.0.0' });
 }
 
-test('an act is on record before it is done and before it is answered; a look is not', async (t) => {
+test('records a call before the handler runs and before the reply; a read access is not awaited', async (t) => {
   const on = await host(t);
   const told: unknown[] = [];
   await keeper(on, told);
@@ -82,7 +82,7 @@ test('an act is on record before it is done and before it is answered; a look is
   assert.deepEqual(told, [['begin', 'agents.delete', 'destructive', { agentId: 'oslo' }], 'done', ['finish', 'success'], 'answered']);
 });
 
-test('what is only looked at is answered at once, and told later: each thing and each ending once, with a number', async (t) => {
+test('replies to read accesses at once and records them later with a count per target and outcome', async (t) => {
   const on = await host(t);
   const told: unknown[] = [];
   await keeper(on, told);
@@ -100,7 +100,7 @@ test('what is only looked at is answered at once, and told later: each thing and
   ]);
 });
 
-test('while nobody keeps the record nothing is done, and the caller may simply try again', async (t) => {
+test('rejects an audited call as retryable while the audit log is unavailable', async (t) => {
   const on = await host(t);
   const { bus, done } = await started(t, on);
   await assert.rejects(bus.call('agents.delete', { agentId: 'oslo' }), (error: ServiceError) => {
@@ -111,7 +111,7 @@ test('while nobody keeps the record nothing is done, and the caller may simply t
   assert.deepEqual(await bus.call('agents.list', {}), { agents: [] });
 });
 
-test('what failed is on record as it failed, and the caller hears why', async (t) => {
+test('records the error of a failed call and returns it to the caller', async (t) => {
   const on = await host(t);
   const told: unknown[] = [];
   await keeper(on, told);
@@ -125,7 +125,7 @@ test('what failed is on record as it failed, and the caller hears why', async (t
   assert.deepEqual(told.slice(1, 4), [['finish', 'denied', 'PERMISSION_DENIED'], told[0], ['finish', 'failure', 'INTERNAL']]);
 });
 
-test('what was done and cannot be put on record is not answered as done', async (t) => {
+test('rejects a call whose outcome could not be recorded', async (t) => {
   const on = await host(t);
   const told: unknown[] = [];
   await keeper(on, told, {
@@ -141,7 +141,7 @@ test('what was done and cannot be put on record is not answered as done', async 
   assert.deepEqual([done, told.length], [['oslo'], 4]);
 });
 
-test('everything that an admin may do and may not simply do twice is on record, and so is what takes something away', () => {
+test('all non-idempotent and removing admin methods are audited', () => {
   const admins = [...callables.values()].filter(({ scope }) => scope === 'admin');
   assert.ok(admins.length > 50);
   for (const { name, idempotent, audited, looked } of admins) {

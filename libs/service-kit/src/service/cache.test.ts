@@ -14,7 +14,7 @@ let server: RedisServer;
 before(async () => (server = await startRedisServer({ password: 's3cret' })));
 after(() => server.stop());
 
-/** Hands out the cache it asked for, twice. */
+/** A service that opens its cache twice. */
 function counting(seen: Cache[]) {
   return defineService({
     contract,
@@ -36,7 +36,7 @@ async function host(t: TestContext, cache: string): Promise<Host> {
   return opened;
 }
 
-test('a service that asks for a cache shares it with its replicas, and one that does not is told of', async (t) => {
+test('replicas share a cache, and an unused SWITCHYARD_CACHE is reported', async (t) => {
   const seen: Cache[] = [];
   for (let replica = 0; replica < 2; replica++) {
     const on = await host(t, server.url);
@@ -51,7 +51,7 @@ test('a service that asks for a cache shares it with its replicas, and one that 
   assert.ok(((await second?.take(['a'], rate)) ?? 0) > 0);
 });
 
-test('without a server each process has its own, and there is nothing to tell', async (t) => {
+test('each process has its own cache without a server', async (t) => {
   const seen: Cache[] = [];
   const on = await host(t, 'memory:');
   const running = await startService(counting(seen), on);
@@ -60,7 +60,7 @@ test('without a server each process has its own, and there is nothing to tell', 
   assert.deepEqual(on.unused(), []);
 });
 
-test('credentials that the server refuses end the start with a sentence that names the variable', async () => {
+test('rejected cache credentials end the start with a sentence that names the variable', async () => {
   await using data = await tempDir();
   const main = `
     import { gateway } from '@switchyard/contracts';

@@ -28,7 +28,7 @@ let server: OwnMongoServer;
 before(async () => (server = await startOwnMongo()));
 after(() => server.stop());
 
-test('a database that is not there at the start is waited for, and shown as not ready meanwhile', async (t) => {
+test('waits for an unreachable database at the start and reports it as not ready', async (t) => {
   await using data = await tempDir();
   await server.kill();
   const env = { SWITCHYARD_DATA: data.path, SWITCHYARD_CONFIG: ':', SWITCHYARD_STORE: server.url };
@@ -44,7 +44,7 @@ test('a database that is not there at the start is waited for, and shown as not 
   assert.equal(host.health.readiness().ready, true);
 });
 
-test('what waiting cannot cure ends the start with a sentence that names the variable, whether it was read from a file or not', async () => {
+test('a permanent database error ends the start with a sentence that names the variable', async () => {
   await using data = await tempDir();
   const main = `
     import { gateway } from '@switchyard/contracts';

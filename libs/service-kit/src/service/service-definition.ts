@@ -10,44 +10,44 @@ import type { ConfigurationSource } from '../settings/configuration-source.ts';
 import type { SectionName, Settings } from '../settings/settings.ts';
 import type { StoreFile } from '../storage/store-file.ts';
 
-/** What a service is given to set itself up. */
+/** The context of a service's setup. */
 export interface Setup<K extends SectionName> {
-  /** The sections it named, always current. */
+  /** The sections of the definition, always current. */
   settings: Settings<K>;
-  /** Its own database, opened with its first collections: who keeps nothing has none. */
+  /** The database of the service. It is created with the first collection. */
   store: Store;
-  /** Opened when first asked for: what the service's replicas share and may lose. */
+  /** Opens the cache that all replicas share; its data may be lost. */
   cache: () => Promise<Cache>;
-  /** Opened when first asked for: what is too large for a message or a document, kept for a while and read by any service. */
+  /** Opens the blob store: temporary storage for data too large for a message or a document; readable by all services. */
   blobs: () => Promise<BlobStore>;
-  /** Speaks for the service itself until `as` says otherwise. */
+  /** Calls have the service as principal, unless `as` selects another one. */
   bus: Bus;
   log: Logger;
-  /** What is used here is disposed of, last first, after the service stopped taking calls. */
+  /** Resources that are disposed in reverse order after the service has stopped accepting calls. */
   own: AsyncDisposableStack;
-  /** Names this replica in leases, reports and discovery. */
+  /** Name of this replica in leases, reports and discovery. */
   replica: string;
-  /** The data directory of the process: for what can be made anew from documents. */
+  /** The data directory of the process, for data that can be rebuilt from documents. */
   data: string;
-  /** The process's environment, for the few who must read it. Never log it. */
+  /** The environment of the process. Never log it. */
   env: Readonly<Record<string, string | undefined>>;
-  /** Says whether the service can do work; shown by `/readyz` and health checks. */
+  /** Reports the health of the service for `/readyz` and health checks. */
   health: HealthReporter;
-  /** Says which revisions of a KV bucket are in force here, for whoever waits until all replicas have one. */
+  /** Reports the applied revisions of KV buckets, so that callers can wait until all replicas have applied one. */
   revisions: Revisions;
-  /** Called once by a service that has methods with sealed params. */
+  /** Must be called once by a service that has methods with sealed params. */
   setParamsDecryption: (decryption: ParamsDecryption) => void;
-  /** The whole configuration and where each part comes from, for the registry; others use `settings`. */
+  /** The whole configuration with the origin of each key, for the registry. Other services use `settings`. */
   configuration: ConfigurationSource;
 }
 
-/** One service: what it promises, what it reads, how it starts. Nothing happens until it is started on a host. */
+/** One service: its contract, its settings and its setup. It starts with `startService`. */
 export interface ServiceDefinition<C extends Contract, K extends SectionName> {
   contract: C;
   version: string;
-  /** Sections of the configuration it reads, declared in contracts. */
+  /** The configuration sections that it reads, as declared in contracts. */
   settings: readonly K[];
-  /** The file that its settings want its documents in, where documents are kept in files. */
+  /** Returns the configured database file, if the store keeps documents in files. */
   storeFile?: (settings: Settings<K>['current']) => StoreFile | undefined;
   setup(given: Setup<K>): Promise<Handlers<C>> | Handlers<C>;
 }
@@ -56,5 +56,5 @@ export function defineService<C extends Contract, K extends SectionName>(definit
   return definition;
 }
 
-/** Any service, for whoever starts several without caring which. */
+/** A service of any contract, for code that starts several services. */
 export type AnyService = ServiceDefinition<Contract, SectionName>;

@@ -8,11 +8,11 @@ import type { SectionName } from '../settings/settings.ts';
 import { startService } from './service-start.ts';
 import { StartError } from '../variables/start-error.ts';
 
-/** After an error nobody caught, little of the process can be trusted. */
+/** After an uncaught error the state of the process is unreliable, so it drains only briefly. */
 const AFTER_ERROR_MS = 5_000;
 const PATIENCE_MS = 1_000;
 
-/** The whole life of a process with one service, for its `main.ts`. */
+/** Runs a process with one service, for its `main.ts`. */
 export async function runService<C extends Contract, K extends SectionName>(definition: ServiceDefinition<C, K>): Promise<void> {
   const { service } = definition.contract;
   await runProcess(service, async ({ stack, signal }) => {
@@ -23,24 +23,24 @@ export async function runService<C extends Contract, K extends SectionName>(defi
 }
 
 export interface Starting {
-  /** What is used here is disposed of when the process ends, last first. */
+  /** Resources that are disposed in reverse order when the process ends. */
   stack: AsyncDisposableStack;
-  /** Aborts when the process is told to end before it has started. */
+  /** Aborts when the process receives a signal before it has started. */
   signal: AbortSignal;
 }
 
 export interface RunOptions {
   /**
-   * Called at the end of a drain when the process is to be restarted, for one that nobody keeps alive: it takes its own place.
-   * Otherwise the process exits 0, and whoever keeps it alive starts it again.
+   * Replaces the process after a drain when a restart was requested, for processes without a supervisor.
+   * Without it the process exits 0, and its supervisor starts it again.
    */
   again?: () => void;
 }
 
 /**
- * Starts, and stays until a signal, an uncaught error or the loss of the bus ends it. SIGTERM and SIGINT drain within
- * `daemon.shutdownTimeoutMs` and exit 0; an uncaught error is logged, drains for at most five seconds and exits 1. What cannot
- * start says why in one sentence and exits 1.
+ * Starts a process and runs it until a signal, an uncaught error or the loss of the bus. SIGTERM and SIGINT drain within
+ * `daemon.shutdownTimeoutMs` and exit 0. An uncaught error is logged, drains for at most five seconds and exits 1. A failed start
+ * prints the reason in one sentence and exits 1.
  */
 export async function runProcess(name: string, start: (given: Starting) => Promise<Host>, { again }: RunOptions = {}): Promise<void> {
   const stack = new AsyncDisposableStack();
@@ -89,7 +89,7 @@ export async function runProcess(name: string, start: (given: Starting) => Promi
   });
 }
 
-/** A hard end for a drain that hangs. */
+/** Exits the process if draining takes longer than `ms`. */
 function limit(ms: number, log?: Logger): void {
   setTimeout(() => {
     log?.error({ ms }, 'draining took too long; exiting');
@@ -97,14 +97,14 @@ function limit(ms: number, log?: Logger): void {
   }, ms).unref();
 }
 
-/** Whoever pressed Ctrl-C should see why the prompt is not back yet. */
+/** Explains on the terminal why the process has not exited yet after Ctrl-C. */
 function sayIfSlow(name: string, ms: number): void {
   const say = (): boolean =>
     process.stderr.write(`${name} finishes what runs, for at most ${Math.ceil(ms / 1_000)} s; Ctrl-C again drops it\n`);
   setTimeout(say, PATIENCE_MS).unref();
 }
 
-/** A stack only for what is a bug of ours; everything else is for the reader of the terminal. */
+/** Returns the message of an error, with the stack only for programming errors. */
 export function startSentence(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const bug = error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError || error instanceof SyntaxError;

@@ -20,7 +20,7 @@ import { defineService, type Setup } from './service-definition.ts';
 import { openHost, type Host } from '../host/host.ts';
 import { startService } from './service-start.ts';
 
-/** A change that is not heard fails the test instead of holding it up. */
+/** Fails the test if a change does not arrive in time. */
 const PATIENCE_MS = 10_000;
 
 async function host(t: TestContext, env: Record<string, string> = {}): Promise<Host> {
@@ -35,7 +35,7 @@ async function host(t: TestContext, env: Record<string, string> = {}): Promise<H
 
 const agents = collection({ name: 'agents', key: 'agentId', schema: z.object({ agentId: z.string(), deletedAt: z.int().optional() }) });
 
-/** A whole service: a method, documents, an event that is not lost, a setting. */
+/** A complete service with a method, documents, a durable event and a setting. */
 const small = defineService({
   contract: registryContract,
   version: '1.2.3',
@@ -55,7 +55,7 @@ const small = defineService({
   },
 });
 
-/** A service around one handler, to be drained and broken. */
+/** A service with one handler, for drain and failure tests. */
 function ping(answer: () => Promise<void>, setup: (given: Setup<'gateway'>) => void = () => undefined) {
   return defineService({
     contract: gatewayContract,
@@ -73,7 +73,7 @@ function ping(answer: () => Promise<void>, setup: (given: Setup<'gateway'>) => v
   });
 }
 
-test('a service serves its methods, publishes the events of its writes, and says that it is ready', { timeout: PATIENCE_MS }, async (t) => {
+test('serves methods, publishes the events of writes and reports ready', { timeout: PATIENCE_MS }, async (t) => {
   const on = await host(t, { SWITCHYARD_MODELS__DEFAULT_MODEL: 'dev/echo' });
   const record = { 'audit.begin': () => ({ begun: true as const }), 'audit.finish': () => ({ recorded: true as const }) };
   await (await on.connect('secrets')).serve(secretsContract, record, { version: '1.0.0' });
@@ -87,7 +87,7 @@ test('a service serves its methods, publishes the events of its writes, and says
   assert.equal(on.health.readiness().ready, true, JSON.stringify(on.health.readiness()));
 });
 
-test('what a service does on its own it does for the configured tenant', { timeout: PATIENCE_MS }, async (t) => {
+test('a service acts for the configured tenant by default', { timeout: PATIENCE_MS }, async (t) => {
   const on = await host(t, { SWITCHYARD_TENANT_ID: 'acme' });
   const hears = await on.connect('gateway');
   const event = new Promise<string>((resolve) => hears.on('agent:hot_removed', ({ tenant }) => resolve(tenant)));
@@ -96,7 +96,7 @@ test('what a service does on its own it does for the configured tenant', { timeo
   assert.equal(await event, 'acme');
 });
 
-test('each replica has a name, and reports the revision of the configuration it runs', { timeout: PATIENCE_MS }, async (t) => {
+test('each replica has a name and reports its configuration revision', { timeout: PATIENCE_MS }, async (t) => {
   const on = await host(t);
   await using _service = await startService(small, on);
   const bucket = await on.bus.kv(REPLICAS_BUCKET);
@@ -118,7 +118,7 @@ test('each replica has a name, and reports the revision of the configuration it 
   assert.equal((await host(t, { SWITCHYARD_REPLICA: 'mine' })).replica('registry'), 'mine');
 });
 
-test('the host’s own log follows logLevel and, in one module, daemon.logLevels', { timeout: PATIENCE_MS }, async (t) => {
+test('the log of the host follows logLevel and daemon.logLevels', { timeout: PATIENCE_MS }, async (t) => {
   const data = await mkdtemp(join(tmpdir(), 'switchyard-'));
   const written: string[] = [];
   const on = await openHost({
@@ -139,7 +139,7 @@ test('the host’s own log follows logLevel and, in one module, daemon.logLevels
   );
 });
 
-test('disposing finishes the calls that run, then what the service owns, then its documents', { timeout: PATIENCE_MS }, async (t) => {
+test('disposing finishes running calls, then disposes own resources, then closes the store', { timeout: PATIENCE_MS }, async (t) => {
   const on = await host(t);
   const order: string[] = [];
   const running = Promise.withResolvers<void>();
@@ -178,7 +178,7 @@ test('disposing finishes the calls that run, then what the service owns, then it
   assert.deepEqual(await (await on.bus.kv(REPLICAS_BUCKET)).keys(), []);
 });
 
-test('documents are there once a collection is opened, and nothing is on the disk for a service that opens none', async (t) => {
+test('creates a database only for a service that opens a collection', async (t) => {
   const on = await host(t);
   const dir = on.environment.store.replace('sqlite:', '');
   await using _none = await startService(
@@ -196,7 +196,7 @@ test('documents are there once a collection is opened, and nothing is on the dis
   );
 });
 
-test('a setup that fails half-way is undone, and the service can be started again', async (t) => {
+test('undoes a failed setup, and the service can start again', async (t) => {
   const on = await host(t);
   const undone: string[] = [];
   const broken = ping(
@@ -216,7 +216,7 @@ test('a setup that fails half-way is undone, and the service can be started agai
   assert.equal((await (await on.connect('sessions')).call('system.ping', {})).pong, true);
 });
 
-test('a start says in one line of the log which settings nothing reads, and where they are set', async (t) => {
+test('logs settings without effect and their origin in one line', async (t) => {
   const data = await mkdtemp(join(tmpdir(), 'switchyard-'));
   t.after(() => rm(data, { recursive: true }));
   const lines: string[] = [];
@@ -231,7 +231,7 @@ test('a start says in one line of the log which settings nothing reads, and wher
   );
 });
 
-test('what the log leaves out, and whether it says what was done, are settings', async () => {
+test('security.logRedaction and security.auditLog control the log', async () => {
   for (const on of [true, false]) {
     await using data = await tempDir();
     const lines: string[] = [];

@@ -13,15 +13,14 @@ import { reportRevisions } from '../control-state/replica-reports.ts';
 import type { SectionName } from '../settings/settings.ts';
 import { placeStoreFile } from '../storage/store-file.ts';
 
-/** The part of the time for shutting down that calls get to finish; the rest is for handing over and closing. */
+/** Share of the shutdown timeout for running calls; the rest is for releasing leases and closing. */
 const FINISHING_SHARE = 2 / 3;
-/** How the address of a store begins that keeps documents in files. */
+/** URL scheme of stores that keep documents in files. */
 const IN_FILES = 'sqlite:';
 
 /**
- * Starts one service on a host it shares with any number of others. Disposing drains it: first it stops taking calls and finishes
- * those that run, then what it owns is disposed of, then its documents are closed, then its connection. A setup that fails
- * half-way is undone.
+ * Starts one service on a host, which it may share with other services. Disposing drains it: it stops accepting calls, finishes
+ * running calls, disposes its own resources, then closes its store and its connection. If the setup fails, all steps so far are undone.
  */
 export async function startService<C extends Contract, K extends SectionName>(
   definition: ServiceDefinition<C, K>,
@@ -80,7 +79,7 @@ export async function startService<C extends Contract, K extends SectionName>(
     paramsDecryption,
   });
   starting.defer(() => served.drain(host.settings.current.daemon.shutdownTimeoutMs * FINISHING_SHARE));
-  starting.defer(() => looks.tell()); // while the owner of the record, which this may be, still answers
+  starting.defer(() => looks.tell()); // while the secrets service, which may be this one, still replies
   starting.defer(() => host.health.set(service, false, 'draining'));
 
   host.health.set(service, true);
@@ -88,7 +87,7 @@ export async function startService<C extends Contract, K extends SectionName>(
   return starting.move();
 }
 
-/** Opened when the service asks for documents, claimed before it gets any, closed before its report is taken away. */
+/** Opens the store with the first collection and claims the database before the first read. Closes it before the replica report is removed. */
 function documentsOf<K extends SectionName>(
   host: Host,
   { storeFile }: Pick<ServiceDefinition<Contract, K>, 'storeFile'>,
@@ -115,7 +114,7 @@ function documentsOf<K extends SectionName>(
   return store;
 }
 
-/** Opened when the service asks for it, closed after everything that may still use it. */
+/** Opens the cache on first use. Closes it after all resources that may use it. */
 function cacheOf(host: Host, starting: AsyncDisposableStack, service: ServiceName): () => Promise<Cache> {
   let opening: Promise<Cache> | undefined;
   starting.defer(async () => (await opening?.catch(() => undefined))?.close());

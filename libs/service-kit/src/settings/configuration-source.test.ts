@@ -10,7 +10,7 @@ import { readEnvironment } from '../host/environment.ts';
 import { resolveReferences } from './references.ts';
 import { openSettings, type ConfigurationSource } from './configuration-source.ts';
 
-/** A change that is not heard fails the test instead of holding it up. */
+/** Fails the test if a change does not arrive in time. */
 const PATIENCE_MS = 10_000;
 
 async function files(t: TestContext, contents: Record<string, string>): Promise<string> {
@@ -40,7 +40,7 @@ async function store(bus: Bus, layer: object): Promise<number> {
   return (await bus.kv(CONFIG_BUCKET)).put('head', Buffer.from(JSON.stringify({ layer })));
 }
 
-test('with nothing said, the defaults', async () => {
+test('returns the defaults without configuration', async () => {
   await using source = await open({});
   assert.equal(source.current.gateway.port, 4766);
   assert.equal(source.current.gateway.rateLimit.maxRequests, 100);
@@ -48,7 +48,7 @@ test('with nothing said, the defaults', async () => {
   assert.deepEqual(source.origin('gateway.port'), { layer: 'default' });
 });
 
-test('files: objects are merged, lists replaced, the later file wins, and each key knows where it came from', async (t) => {
+test('merges files in order and reports the origin of each key', async (t) => {
   const config = await files(t, {
     'a.yaml': 'gateway:\n  port: 1\n  corsOrigins: [a, b]\n  rateLimit: { windowMs: 5 }\nlogLevel: warn\n',
     'b.json': '{"gateway": {"port": 2, "corsOrigins": ["c"], "rateLimit": {"maxRequests": 7}}}',
@@ -61,7 +61,7 @@ test('files: objects are merged, lists replaced, the later file wins, and each k
   assert.deepEqual(source.origin('gateway.rateLimit.maxRequests'), { layer: 'file', file: config.split(':')[1] });
 });
 
-test('${VAR} in files is the variable, as the number or list where one is wanted; $${ escapes', async (t) => {
+test('substitutes ${VAR} in files with the expected type; $${ escapes', async (t) => {
   const config = await files(t, {
     'a.yaml':
       'gateway:\n  port: ${PORT_OF_MINE}\n  corsOrigins: ["http://${NAME}", "$${NAME}"]\nresponsePrefix: { template: "${DIGITS}" }\n',
@@ -76,7 +76,7 @@ test('${VAR} in files is the variable, as the number or list where one is wanted
   );
 });
 
-test('the environment has the last word, in the type the schema wants, and pins what it sets', async (t) => {
+test('the environment overrides all layers with the expected type and pins its keys', async (t) => {
   const config = await files(t, { 'a.yaml': 'gateway: { port: 1, maxBatchSize: 3 }' });
   await using source = await open({
     SWITCHYARD_CONFIG: config,
@@ -99,13 +99,13 @@ test('the environment has the last word, in the type the schema wants, and pins 
   assert.equal(source.origin('gateway.maxBatchSize').layer, 'file');
 });
 
-test('a configuration secret may come from a file', async (t) => {
+test('reads a configuration secret from the file of its _FILE variable', async (t) => {
   const secret = await files(t, { secret: `${'s'.repeat(40)}\n` });
   await using source = await open({ SWITCHYARD_WEBHOOKS__TOKEN_FILE: secret });
   assert.equal(source.current.webhooks.token, 's'.repeat(40));
 });
 
-test('a variable that stands for nothing fails the start and names the one that was meant', async () => {
+test('rejects an unknown variable and suggests the most similar one', async () => {
   assert.equal(
     await refused({ SWITCHYARD_GATEWAY__RATE_LIMIT__MAX_REQUEST: '1' }),
     'SWITCHYARD_GATEWAY__RATE_LIMIT__MAX_REQUEST stands for no configuration key; did you mean SWITCHYARD_GATEWAY__RATE_LIMIT__MAX_REQUESTS?',
@@ -115,12 +115,12 @@ test('a variable that stands for nothing fails the start and names the one that 
   assert.match(await refused({ SWITCHYARD_GATEWAY__PORT__X: '1' }), /^SWITCHYARD_GATEWAY__PORT__X stands for no configuration key\.$/);
 });
 
-test('variables that other programs add for a service called switchyard are left alone', async () => {
+test('ignores variables that other programs set for a service named switchyard', async () => {
   await using source = await open({ SWITCHYARD_SERVICE_HOST: '10.0.0.1', SWITCHYARD_PORT_4766_TCP_ADDR: '10.0.0.1' });
   assert.deepEqual(source.pinned(), []);
 });
 
-test('a wrong value fails the start: path, reason and where it was said, without the value', async (t) => {
+test('rejects an invalid value with path, reason and origin, but without the value', async (t) => {
   const config = await files(t, { 'a.yaml': 'gateway: { port: secret-text, unknownKey: 1 }' });
   const sentence = await refused({ SWITCHYARD_CONFIG: config, SWITCHYARD_GATEWAY__MAX_BATCH_SIZE: 'many' });
   assert.match(sentence, /^Config validation failed: /);
@@ -130,7 +130,7 @@ test('a wrong value fails the start: path, reason and where it was said, without
   assert.ok(!sentence.includes('secret-text'));
 });
 
-test('what is shown in place of a secret is never one', async (t) => {
+test('rejects the redaction mark as a secret', async (t) => {
   const config = await files(t, { 'a.yaml': 'gateway: { tokens: [{ id: ci, secret: "[REDACTED]" }] }' });
   assert.match(
     await refused({ SWITCHYARD_CONFIG: config }),
@@ -139,21 +139,21 @@ test('what is shown in place of a secret is never one', async (t) => {
   assert.match(await refused({ SWITCHYARD_WEBHOOKS__TOKEN: '[REDACTED]' }), /webhooks\.token.*\(from SWITCHYARD_WEBHOOKS__TOKEN\)$/);
 });
 
-test('a key of a file that is none names the one that was meant', async (t) => {
+test('rejects an unknown key of a file and suggests the most similar one', async (t) => {
   const config = await files(t, { 'a.yaml': 'gatewya: {}\ngateway: { rateLimit: { maxRequest: 1 } }' });
   const sentence = await refused({ SWITCHYARD_CONFIG: config });
   assert.match(sentence, /gatewya: no such key; did you mean gateway\? \(in/);
   assert.match(sentence, /gateway\.rateLimit\.maxRequest: no such key; did you mean maxRequests\? \(in/);
 });
 
-test('a number out of its range is refused as a number, not as text', async () => {
+test('reports a number out of range as a number', async () => {
   assert.match(
     await refused({ SWITCHYARD_PORT: '99999' }),
     /^Config validation failed: gateway\.port: expected number .*65535.*\(from SWITCHYARD_PORT\)$/,
   );
 });
 
-test('keys that would reach a prototype are refused in every layer', async (t) => {
+test('rejects prototype keys in every layer', async (t) => {
   for (const key of ['__proto__', 'constructor', 'prototype']) {
     const config = await files(t, { 'a.yaml': `gateway:\n  ${key}: { port: 1 }\n`, 'b.json': '{}' });
     assert.match(await refused({ SWITCHYARD_CONFIG: config }), new RegExp(`has a key named ${key}`));
@@ -162,7 +162,7 @@ test('keys that would reach a prototype are refused in every layer', async (t) =
   assert.equal(({} as Record<string, unknown>)['port'], undefined);
 });
 
-test('a file that is named must be there, and must be a file of sections', async (t) => {
+test('rejects a named file that is missing or does not contain sections', async (t) => {
   assert.match(
     await refused({ SWITCHYARD_CONFIG: '/nowhere/x.yaml' }),
     /^The configuration file \/nowhere\/x\.yaml cannot be read \(ENOENT\)\.$/,
@@ -174,7 +174,7 @@ test('a file that is named must be there, and must be a file of sections', async
   assert.equal(empty.files().length, 1);
 });
 
-test('the stored layer comes into force without a restart, above files and below the environment', { timeout: PATIENCE_MS }, async (t) => {
+test('applies the stored layer without a restart, above files and below the environment', { timeout: PATIENCE_MS }, async (t) => {
   const config = await files(t, { 'a.yaml': 'gateway: { maxBatchSize: 3, httpBodyLimitBytes: 4 }' });
   const bus = await connectBus('memory:', { log: silentLogger() });
   t.after(() => bus.drain());
@@ -222,7 +222,7 @@ test('the stored layer comes into force without a restart, above files and below
   assert.deepEqual(changes, [9, 10], 'a disposed view hears nothing');
 });
 
-test('what was stored before the start is in force once the bus is followed', async (t) => {
+test('follow applies the layer that was stored before the start', async (t) => {
   const bus = await connectBus('memory:', { log: silentLogger() });
   t.after(() => bus.drain());
   const revision = await store(bus, { logLevel: 'error' });
@@ -231,7 +231,7 @@ test('what was stored before the start is in force once the bus is followed', as
   assert.deepEqual([source.current.logLevel, source.revision], ['error', revision]);
 });
 
-test('a stored value that is exactly ${NAME} is the variable when it is used; the keys to everything are never filled in', async (t) => {
+test('resolves a stored ${NAME} on use, except for withheld variables', async (t) => {
   const bus = await connectBus('memory:', { log: silentLogger() });
   t.after(() => bus.drain());
   const written = { template: '${PREFIX}' };
@@ -253,7 +253,7 @@ test('a stored value that is exactly ${NAME} is the variable when it is used; th
   assert.deepEqual(resolveReferences(names, keys), names);
 });
 
-test('what is set and read by nothing is named, with the place that counts', async (t) => {
+test('lists settings without effect with the origin of their value', async (t) => {
   const config = await files(t, {
     'a.yaml':
       'autoReplyEngine: { enabled: false, groupActivation: always }\ngateway: { port: 1, tokens: [{ id: ci, mcpClient: { allowlist: [x] } }] }\nwebhooks: { mappings: [{ id: m, wakeMode: now }] }\n',
@@ -283,7 +283,7 @@ test('what is set and read by nothing is named, with the place that counts', asy
   ]);
 });
 
-test('a change that one of those who are told does not take over is refused, with the reason and without a secret', async (t) => {
+test('refuses a revision that a listener fails to apply, with a reason without secrets', async (t) => {
   const bus = await connectBus('memory:', { log: silentLogger() });
   t.after(() => bus.drain());
   await using source = await open({});
@@ -300,7 +300,7 @@ test('a change that one of those who are told does not take over is refused, wit
   assert.equal(source.refusal, undefined);
 });
 
-test('what would be in force can be looked at, as it would be read and as it is written', async () => {
+test('preview resolves references and written keeps them', async () => {
   await using source = await open({ SWITCHYARD_GATEWAY__MAX_BATCH_SIZE: '4', BEAT: '7' });
   const layer = { gateway: { wsHeartbeatMs: '${BEAT}', maxBatchSize: 5 } };
   assert.deepEqual([source.preview(layer).gateway.wsHeartbeatMs, source.preview(layer).gateway.maxBatchSize], [7, 4]);

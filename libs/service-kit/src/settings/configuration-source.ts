@@ -16,36 +16,36 @@ import { followStored } from './stored-layer.ts';
 import { freeze, merge, refuseShownSecrets, valueAt, type Tree } from './configuration-tree.ts';
 import { createView, type ChangeListener } from './settings-view.ts';
 
-/** The effective configuration of this process, and where each part of it comes from. */
+/** The effective configuration of this process and the origin of each key. */
 export interface ConfigurationSource extends AsyncDisposable {
-  /** The sections asked for, always current. Disposing forgets its listeners. */
+  /** Returns a view of some sections that is always current. Disposing it removes its listeners. */
   watch<K extends SectionName>(sections: readonly K[]): Settings<K> & Disposable;
   readonly current: Readonly<Sections>;
-  /** What would be in force with this stored layer; throws a `StartError` that names what is not valid. */
+  /** Returns the configuration that would result from this stored layer; throws a `StartError` that names the invalid keys. */
   preview(stored: Tree): Readonly<Sections>;
-  /** The same with the text `${NAME}` where somebody wrote that: what may be shown, kept and compared. */
+  /** Like `preview`, but keeps references such as `${NAME}` unresolved, for display, storage and comparison. */
   written(stored: Tree): Tree;
-  /** The stored layer that is in force. */
+  /** The applied stored layer. */
   readonly stored: Tree;
-  /** What the environment sets, and nobody can write. */
+  /** Lists the keys that the environment sets and that cannot be changed. */
   pinned(): readonly Pin[];
-  /** Of the stored layer that is in force, unless another is given. */
+  /** Returns the origin of a key, with the applied stored layer or the given one. */
   origin(path: string, stored?: Tree): Origin;
-  /** What is set and has no effect, because nothing reads it yet. */
+  /** Lists configured settings without effect, because no service reads them yet. */
   notInForce(): readonly IneffectiveSetting[];
-  /** The files that were read, weakest first. */
+  /** Lists the configuration files, lowest precedence first. */
   files(): readonly string[];
-  /** The revision of the stored layer that is in force; 0 before there is one. */
+  /** Revision of the applied stored layer; 0 before the first one. */
   readonly revision: number;
   onRevision(listener: (revision: number) => void): () => void;
-  /** The stored layer that this process does not take, while it is the newest. */
+  /** The rejected stored layer, while it is the newest. */
   readonly refusal: Refusal | undefined;
   onRefusal(listener: (refusal: Refusal) => void): () => void;
-  /** Takes the stored layer from the bus, now and whenever it changes. */
+  /** Applies the stored layer of the bus, now and after each change. */
   follow(bus: Bus, log: Logger): Promise<void>;
 }
 
-/** A revision of the stored layer that is not taken, and why. */
+/** A rejected revision of the stored layer and the reason. */
 export interface Refusal {
   revision: number;
   reason: string;
@@ -56,13 +56,13 @@ interface Layer {
   tree: Tree;
 }
 
-/** The configuration files, weakest first, and the environment variables. */
+/** The configuration files, lowest precedence first, and the environment variables. */
 export interface SettingsInput {
   config: readonly string[] | undefined;
   variables: Variables;
 }
 
-/** Reads files and environment once. `preset` stands between the defaults and the files. */
+/** Reads files and environment once. `preset` overrides the defaults and is overridden by the files. */
 export async function openSettings(
   environment: SettingsInput,
   options: { preset?: ConfigurationPatch } = {},
@@ -89,7 +89,7 @@ function createSource(
   let stored: Tree = {};
   let revision = 0;
   let current = compose(stored);
-  /** Worked out when it is first asked for after a change. */
+  /** Computed on the first read after a change. */
   let ineffective: readonly IneffectiveSetting[] | undefined;
   const listeners = new Set<ChangeListener>();
   const revisionListeners = new Set<(revision: number) => void>();
@@ -108,14 +108,14 @@ function createSource(
   function compose(layer: Tree): Readonly<Sections> {
     const stated = resolveReferences(layer, variables, Configuration);
     const merged = [...below.map((lower) => lower.tree), stated, tree].reduce(merge, {});
-    // Of what is read once, compiling how to read it would take longer than the reading, and stay.
+    // zod would compile the schema at run time; for a single parse that takes longer and keeps memory.
     const parsed = Configuration.safeParse(merged, { reportInput: true, jitless: true });
     if (!parsed.success) throw new StartError(refusalOf(parsed.error, (path) => originWith(layer, path)));
     refuseShownSecrets(merged, (path) => describeOrigin(originWith(layer, path)));
     return freeze(parsed.data);
   }
 
-  /** Throws, and changes nothing, when the whole would not be valid. */
+  /** Throws without a change if the resulting configuration is not valid. */
   function apply(layer: Tree, nextRevision: number): Array<() => void> {
     const before = current;
     current = compose(layer);
@@ -129,7 +129,7 @@ function createSource(
     ];
   }
 
-  /** A layer that is not valid here can still be looked at, and mended. */
+  /** Falls back, so that an invalid layer can still be displayed and repaired. */
   function composedOr(layer: Tree, otherwise: Readonly<Sections>): Readonly<Sections> {
     try {
       return compose(layer);
@@ -178,7 +178,7 @@ function createSource(
   };
 }
 
-/** `Config validation failed: <path>: <reason> (<where it was said>); …`, without the values. */
+/** Formats `Config validation failed: <path>: <reason> (<origin>); …` without the values. */
 function refusalOf(error: z.ZodError, origin: (path: string) => Origin): string {
   const reasons = describeIssues(error).map(({ path, expected, received }) => {
     const reason = received === 'an unknown name' ? noSuchKey(path) : `expected ${expected}, got ${received}`;

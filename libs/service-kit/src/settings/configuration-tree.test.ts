@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { merge, only, type Tree } from './configuration-tree.ts';
 
-test('objects are merged at every depth, lists and values replaced, and what says nothing changes nothing', () => {
+test('merge merges objects at every depth, replaces lists and values, and ignores undefined', () => {
   const lower = { a: { b: 1, c: [1, 2] }, d: 1 };
   assert.deepEqual(merge(lower, { a: { c: [3], e: undefined }, d: { f: 1 } }), { a: { b: 1, c: [3] }, d: { f: 1 } });
   assert.deepEqual(lower, { a: { b: 1, c: [1, 2] }, d: 1 }, 'neither side is changed');
 });
 
-test('no key reaches a prototype: not that of all objects, not that of the result, not that of what is in it', () => {
+test('merge does not change any prototype', () => {
   const evil = { admin: true };
   const hostile = JSON.parse(
     '{"__proto__": {"admin": true}, "constructor": {"prototype": {"admin": true}}, "deep": {"__proto__": {"admin": true}}}',
@@ -20,7 +20,7 @@ test('no key reaches a prototype: not that of all objects, not that of the resul
   }
 });
 
-test('only what stands at the paths is kept', () => {
+test('only keeps only the given paths', () => {
   const tree = { a: { b: 1, c: 2 }, d: 3 };
   assert.deepEqual(only(tree, [['a', 'c'], ['d']]), { a: { c: 2 }, d: 3 });
   assert.deepEqual(only(tree, [['a', 'x', 'y']]), { a: { x: {} } });

@@ -5,7 +5,7 @@ import { StartError } from '../variables/start-error.ts';
 export type Tree = Record<string, unknown>;
 export type Path = readonly string[];
 
-/** No real configuration is this deep. A YAML alias that contains itself is infinitely deep. */
+/** Maximum nesting. A YAML alias that contains itself is infinitely deep. */
 const DEEPEST = 64;
 
 const UNSAFE_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
@@ -15,8 +15,8 @@ export function isTree(value: unknown): value is Tree {
 }
 
 /**
- * Objects are merged key by key; lists and values of the higher layer replace those of the lower. A key named `__proto__` is left
- * out, because writing it would give the result another prototype; `constructor` and the like are keys as any other.
+ * Merges objects key by key; lists and values of the higher layer replace those of the lower one. Drops the key `__proto__`,
+ * because assigning it would change the prototype of the result; `constructor` and similar keys are merged like any other.
  */
 export function merge(lower: Tree, higher: Tree): Tree {
   const merged: Tree = { ...lower };
@@ -28,7 +28,7 @@ export function merge(lower: Tree, higher: Tree): Tree {
   return merged;
 }
 
-/** Undefined where the layer says nothing. */
+/** Returns undefined if the layer does not set the path. */
 export function valueAt(tree: Tree, path: Path): unknown {
   let value: unknown = tree;
   for (const key of path) {
@@ -38,17 +38,17 @@ export function valueAt(tree: Tree, path: Path): unknown {
   return value;
 }
 
-/** The same tree with nothing in it but what stands at these paths. */
+/** Returns a tree that contains only these paths. */
 export function only(tree: Tree, paths: readonly Path[]): Tree {
   return paths.reduce<Tree>((kept, path) => merge(kept, treeOf(path, valueAt(tree, path))), {});
 }
 
-/** A tree that says one thing. */
+/** Returns a tree that sets one path. */
 export function treeOf(path: Path, value: unknown): Tree {
   return path.reduceRight<unknown>((inner, key) => ({ [key]: inner }), value) as Tree;
 }
 
-/** Keys that would reach into the prototypes of our objects are refused, wherever they stand, and so is what has no end. */
+/** Throws for keys that could change object prototypes, and for nesting above `DEEPEST`. */
 export function refuseUnsafeKeys(value: unknown, where: string, depth = 0): void {
   if (depth > DEEPEST) throw new StartError(`${where} is nested more than ${DEEPEST} deep, or inside of itself.`);
   if (Array.isArray(value)) for (const item of value) refuseUnsafeKeys(item, where, depth + 1);
@@ -59,7 +59,7 @@ export function refuseUnsafeKeys(value: unknown, where: string, depth = 0): void
   }
 }
 
-/** Somebody copied what was shown in place of a secret: with it as the secret, everybody would know it. */
+/** Throws if a value is the redaction mark: a user copied a redacted configuration, and the mark would become the secret. */
 export function refuseShownSecrets(tree: unknown, place: (path: string) => string, above = ''): void {
   if (tree === REDACTED) {
     const what = `expected the secret, got the mark that stands for one that is not shown${place(above)}`;
@@ -69,7 +69,7 @@ export function refuseShownSecrets(tree: unknown, place: (path: string) => strin
   for (const [key, inner] of Object.entries(tree)) refuseShownSecrets(inner, place, above === '' ? key : `${above}.${key}`);
 }
 
-/** Freezes all of it, so that a snapshot cannot be changed by one of its readers. */
+/** Freezes a value recursively, so that no reader can change a shared snapshot. */
 export function freeze<T>(value: T): T {
   if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
     Object.freeze(value);

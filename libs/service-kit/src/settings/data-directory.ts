@@ -6,8 +6,8 @@ import { readFileLayers } from './file-layer.ts';
 const HOME = /^~(?=\/|$)/;
 
 /**
- * The data directory that the setting `dataDir` names, in the environment or else in the last file that says it. It is looked for
- * before anything else, because all else is in it; what is no directory is refused with the rest of the configuration.
+ * Reads the setting `dataDir` from the environment, or else from the last file that sets it. It is read before the rest of the
+ * configuration, because other paths depend on it; an invalid value is rejected with the rest of the configuration.
  */
 export async function readDataDir(variables: Variables, files: readonly string[] | undefined): Promise<string | undefined> {
   const schema = Configuration;

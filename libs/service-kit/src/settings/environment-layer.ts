@@ -6,7 +6,7 @@ import { closest } from './spelling-suggestion.ts';
 import { knownKeys, readAs, stepByVariable, variablePart } from './schema-path.ts';
 import { merge, refuseUnsafeKeys, treeOf, type Path, type Tree } from './configuration-tree.ts';
 
-/** A key that the environment sets: nobody can write it while the process runs. */
+/** A key that the environment sets. It cannot be changed while the process runs. */
 export interface Pin {
   /** Dotted, such as `gateway.rateLimit.maxRequests`. */
   path: string;
@@ -20,10 +20,10 @@ export interface EnvironmentLayer {
 
 const PREFIX = 'SWITCHYARD_';
 const FILE = '_FILE';
-/** Names that are shorter than the path they stand for. */
+/** Variables with a name shorter than the path of their key. */
 const SHORT: Readonly<Record<string, Path>> = { SWITCHYARD_HOST: ['gateway', 'host'], SWITCHYARD_PORT: ['gateway', 'port'] };
 
-/** What `SWITCHYARD_<SECTION>__<KEY>` says. A name that stands for no key fails the start, naming the one it most resembles. */
+/** Reads the variables `SWITCHYARD_<SECTION>__<KEY>`. Throws for an unknown key and suggests the most similar name. */
 export async function readEnvironmentLayer(variables: Variables, schema: z.ZodType): Promise<EnvironmentLayer> {
   let tree: Tree = {};
   const pins: Pin[] = [];
@@ -39,7 +39,7 @@ export async function readEnvironmentLayer(variables: Variables, schema: z.ZodTy
   return { tree, pins };
 }
 
-/** The variable that sets the key at this path. */
+/** Returns the variable that sets the key at this path. */
 export function variableOf(path: Path): string {
   return PREFIX + path.map(variablePart).join('__');
 }
@@ -59,7 +59,7 @@ interface Target {
   schema: z.core.$ZodType;
 }
 
-/** Undefined for variables that other programs set, such as those of Kubernetes for a service that is called switchyard. */
+/** Returns undefined for variables of other programs, such as those that Kubernetes sets for a service named switchyard. */
 function resolve(variable: string, schema: z.ZodType): Target | undefined {
   const names = variable.endsWith(FILE) ? [variable, variable.slice(0, -FILE.length)] : [variable];
   for (const name of names) {
@@ -74,7 +74,7 @@ function resolve(variable: string, schema: z.ZodType): Target | undefined {
 }
 
 interface Miss {
-  /** Parts that were understood, the one that was not, and what could have stood there. */
+  /** The known parts of the name, the first unknown part, and the keys that are valid in its place. */
   known: string[];
   unknown: string;
   keys: string[];

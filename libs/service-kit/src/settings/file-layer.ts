@@ -12,7 +12,7 @@ export interface FileLayer {
   tree: Tree;
 }
 
-/** The files named, or `config.yaml` if it is there. A file that is named must exist. */
+/** Reads the named files, which must exist, or else `config.yaml` if it exists. */
 export async function readFileLayers(
   named: readonly string[] | undefined,
   given: { variables: Variables; schema: z.ZodType },
@@ -42,7 +42,7 @@ async function parseFile(file: string, text: string, { variables, schema }: { va
   return substitute(tree, { file, variables, schema }) as Tree;
 }
 
-/** Most processes read no file: the parser is loaded by those that do. */
+/** Loads the YAML parser on first use, because most processes read no file. */
 async function parse(file: string, text: string): Promise<unknown> {
   const { parse: read } = file.endsWith('.json') ? { parse: JSON.parse as (text: string) => unknown } : await import('yaml');
   try {
@@ -56,11 +56,11 @@ async function parse(file: string, text: string): Promise<unknown> {
 interface Scope {
   file: string;
   variables: Variables;
-  /** Of the value being looked at, where it is known. */
+  /** Schema of the current value, if known. */
   schema: z.core.$ZodType | undefined;
 }
 
-/** `${NAME}` in any text is the variable; `$${` is a dollar and a brace. A variable alone may also be a number, a boolean, a list. */
+/** Replaces `${NAME}` with the variable and `$${` with `${`. A text that is a single variable may become a number, a boolean or a list. */
 function substitute(value: unknown, scope: Scope): unknown {
   if (typeof value === 'string') return fill(value, scope);
   if (Array.isArray(value)) return value.map((item) => substitute(item, { ...scope, schema: undefined }));

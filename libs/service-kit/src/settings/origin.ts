@@ -1,10 +1,10 @@
-/** Where the value of a key comes from: the last layer that says anything about it. */
+/** The last layer that sets a key. */
 export type Origin =
   | { layer: 'default' | 'preset' | 'stored' }
   | { layer: 'file'; file: string }
   | { layer: 'environment'; variable: string };
 
-/** The layer in a reader's words: a file and a variable by their names. */
+/** Formats a layer for messages: the file name, the variable name or a description. */
 export function placeOf(origin: Origin): string {
   switch (origin.layer) {
     case 'file':

@@ -5,16 +5,15 @@ import { isTree, type Tree } from './configuration-tree.ts';
 
 const REFERENCE = /^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$/;
 
-/** Whoever can only write a setting must not read what opens everything: the house's own variables are never filled in. */
+/** Variables that are never resolved: permission to write settings must not give access to the credentials of the product. */
 const WITHHELD = /^(SECRETS_MASTER_KEY|SWITCHYARD_|NATS_)/;
 
-/** What is under this key is sent to an address that whoever writes it chooses: no variable goes there. */
+/** Values under this key are sent to an address that the author of the setting chooses, so variables are not resolved there. */
 const SENT = 'headers';
 
 /**
- * The same tree with the variable in place of each text that is exactly `${NAME}`, as the number or list that the schema wants
- * there. A name that is not set stays as it is written, and so does every one in headers. What is stored keeps the reference; this
- * is for whoever uses the value.
+ * Replaces each text that is exactly `${NAME}` with the variable, converted to the type that the schema expects. Unset variables
+ * and references in headers stay unchanged. Stored settings keep the reference; call this before using a value.
  */
 export function resolveReferences(tree: Tree, variables: Variables, schema?: z.core.$ZodType): Tree {
   return Object.fromEntries(
@@ -22,7 +21,7 @@ export function resolveReferences(tree: Tree, variables: Variables, schema?: z.c
   );
 }
 
-/** Where a text in headers is `${NAME}`, as dotted paths with the text. */
+/** Finds references `${NAME}` in headers; returns dotted paths with the text. */
 export function sentReferences(tree: Tree, above = '', sent = false): [path: string, reference: string][] {
   return Object.entries(tree).flatMap(([key, value]) => {
     const path = above === '' ? key : `${above}.${key}`;
@@ -31,7 +30,7 @@ export function sentReferences(tree: Tree, above = '', sent = false): [path: str
   });
 }
 
-/** Every text that is exactly `${NAME}`, in lists too, as dotted paths with the name. */
+/** Finds all texts that are exactly `${NAME}`, also in lists; returns dotted paths with the name. */
 export function referencesIn(value: unknown, path = ''): [path: string, name: string][] {
   if (typeof value === 'string') {
     const name = REFERENCE.exec(value)?.[1];

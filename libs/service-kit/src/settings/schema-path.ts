@@ -1,7 +1,7 @@
 import { createPatchSchema } from '@switchyard/contracts';
 import { z } from 'zod';
 
-/** The schema behind defaults and optionality. */
+/** Removes default, optional and nullable wrappers. */
 function bare(schema: z.core.$ZodType): z.core.$ZodType {
   return schema instanceof z.ZodDefault ||
     schema instanceof z.ZodPrefault ||
@@ -16,20 +16,20 @@ export interface Step {
   schema: z.core.$ZodType;
 }
 
-/** The keys below a schema that are known by name. */
+/** Lists the declared keys of an object schema. */
 export function knownKeys(schema: z.core.$ZodType): string[] {
   const inner = bare(schema);
   return inner instanceof z.ZodObject ? Object.keys(inner.shape) : [];
 }
 
-/** The keys that could stand where a path ends, beside the one that does. */
+/** Lists the keys that are valid as the last part of a path. */
 export function keysBeside(schema: z.core.$ZodType, path: readonly string[]): string[] {
   let at: z.core.$ZodType | undefined = schema;
   for (const key of path.slice(0, -1)) at = at && stepInto(at, key);
   return at === undefined ? [] : knownKeys(at);
 }
 
-/** One key down, by its exact name; undefined when there is none. */
+/** Returns the schema of a key, by its exact name; undefined if there is none. */
 export function stepInto(schema: z.core.$ZodType, key: string): z.core.$ZodType | undefined {
   const inner = bare(schema);
   if (inner instanceof z.ZodObject) {
@@ -39,7 +39,7 @@ export function stepInto(schema: z.core.$ZodType, key: string): z.core.$ZodType 
   return inner instanceof z.ZodRecord ? inner.valueType : undefined;
 }
 
-/** One key down, by a part of a variable's name: `MAX_REQUESTS` finds `maxRequests`, and names an entry of a map in lower case. */
+/** Finds a key by a part of a variable name: `MAX_REQUESTS` finds `maxRequests`. In a map, the lower-case part is the key. */
 export function stepByVariable(schema: z.core.$ZodType, part: string): Step | undefined {
   const wanted = squash(part);
   const known = knownKeys(schema).find((key) => squash(key) === wanted);
@@ -48,12 +48,12 @@ export function stepByVariable(schema: z.core.$ZodType, part: string): Step | un
   return key === undefined || next === undefined ? undefined : { key, schema: next };
 }
 
-/** `maxRequests` as a part of a variable's name. */
+/** Converts `maxRequests` to `MAX_REQUESTS`. */
 export function variablePart(key: string): string {
   return key.replace(/([a-z0-9])([A-Z])/g, '$1_$2').toUpperCase();
 }
 
-/** Text as the schema wants it: as it is where text is wanted, else as the JSON it spells (numbers, booleans, lists, objects). */
+/** Parses a text for a schema: unchanged if the schema accepts text, otherwise as JSON (numbers, booleans, lists, objects). */
 export function readAs(schema: z.core.$ZodType, text: string): unknown {
   const accepts = createPatchSchema(schema as z.ZodType);
   if (accepts.safeParse(text).success) return text;
@@ -63,7 +63,7 @@ export function readAs(schema: z.core.$ZodType, text: string): unknown {
   return accepts.safeParse(json).error?.issues.every(isOtherKind) === true ? text : json;
 }
 
-/** A value of the right kind that is wrong otherwise, such as a number too large, is refused as what it is. */
+/** Whether the value has the wrong type. A number that is too large is reported as a number and not as text. */
 function isOtherKind({ code }: z.core.$ZodIssue): boolean {
   return code === 'invalid_type' || code === 'invalid_union' || code === 'invalid_value';
 }

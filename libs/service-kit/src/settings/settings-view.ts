@@ -2,10 +2,10 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Sections } from '@switchyard/contracts';
 import type { SectionName, Settings } from './settings.ts';
 
-/** Gets the configuration as it was before. */
+/** Receives the previous configuration. */
 export type ChangeListener = (previous: Readonly<Sections>) => void;
 
-/** Some sections of the configuration; listeners hear of changes in these alone. */
+/** Selected sections of the configuration. Listeners run only when one of these sections has changed. */
 export function createView<K extends SectionName>(
   sections: readonly K[],
   now: () => Readonly<Sections>,

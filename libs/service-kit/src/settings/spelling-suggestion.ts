@@ -1,4 +1,4 @@
-/** The candidate that a mistyped name most likely meant; undefined when none is near. */
+/** Returns the candidate with the smallest edit distance to a mistyped name; undefined if none is close. */
 export function closest(name: string, candidates: readonly string[]): string | undefined {
   const limit = Math.max(2, Math.floor(name.length / 3));
   let best: string | undefined;
@@ -10,7 +10,7 @@ export function closest(name: string, candidates: readonly string[]): string | u
   return best;
 }
 
-/** How many characters must be changed, added or taken away. */
+/** Levenshtein distance. */
 function editDistance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, n) => n);
   for (let i = 1; i <= from.length; i++) {

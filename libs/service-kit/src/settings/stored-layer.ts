@@ -8,13 +8,13 @@ const STORED_KEY = 'head';
 const Stored = z.looseObject({ layer: z.record(z.string(), z.unknown()) });
 
 interface Taking {
-  /** Puts a layer in force and returns whom to tell; throws when the whole would not be valid. */
+  /** Applies a layer and returns the notifications to run; throws if the resulting configuration is not valid. */
   apply: (tree: Tree, revision: number) => Array<() => void>;
-  /** Hears what was not taken, or not by all who were told. */
+  /** Called with a revision that is not valid, or that a listener failed to apply. */
   refuse: (refusal: { revision: number; reason: string }) => void;
 }
 
-/** A stored layer that is not valid leaves the one before in force: a running service never stops for it. */
+/** Follows the stored layer. Keeps the previous layer if the new one is not valid, so that a running service never stops. */
 export async function followStored(bus: Bus, log: Logger, { apply, refuse }: Taking): Promise<() => void> {
   const bucket = await bus.kv(CONFIG_BUCKET);
   const watch = await bucket.watch(({ key, value, revision }) => {
@@ -34,7 +34,7 @@ export async function followStored(bus: Bus, log: Logger, { apply, refuse }: Tak
   return () => watch.stop();
 }
 
-/** Told to other services: what anything but a sentence of ours says may be anything. */
+/** Other services see this text. It is scrubbed, because errors of libraries may contain values. */
 function reasonOf(failure: unknown): string {
   return scrub(failure instanceof Error ? failure.message : String(failure)).slice(0, MAX.line);
 }

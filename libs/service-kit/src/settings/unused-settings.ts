@@ -3,7 +3,7 @@ import type { EnvironmentLayer } from './environment-layer.ts';
 import { placeOf, type Origin } from './origin.ts';
 import type { Tree } from './configuration-tree.ts';
 
-/** A setting that somebody set and nothing reads yet. */
+/** A configured setting that no service reads yet. */
 export interface IneffectiveSetting {
   /** Dotted, such as `autoReplyEngine.enabled`. */
   path: string;
@@ -11,7 +11,7 @@ export interface IneffectiveSetting {
   from: string;
 }
 
-/** What these layers and the environment set without effect, by path; of two that set it, the one that counts is named. */
+/** Finds configured settings without effect, sorted by path. Names the last layer that sets each of them. */
 export function findIneffective(layers: readonly { origin: Origin; tree: Tree }[], environment: EnvironmentLayer): IneffectiveSetting[] {
   const found = new Map<string, string>();
   for (const { origin, tree } of layers) for (const path of listUnusedSettings(tree)) found.set(path, placeOf(origin));

@@ -1,7 +1,7 @@
 import { checkEmits } from '@switchyard/bus';
 import type { Document, Documents, OutboxEvent, Store } from '@switchyard/store';
 
-/** A store that holds the events of each write against the contract of the call that makes it: for tests and development. */
+/** Checks the events of each write against the contract of the current call. Used in tests and development. */
 export function checkedStore(store: Store): Store {
   return {
     ...store,

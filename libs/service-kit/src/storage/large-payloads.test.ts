@@ -15,7 +15,7 @@ const said = { tokensUsed: { input: 1, output: 1, total: 2 }, finishReason: 'sto
 const principal: Principal = { tenant: 'acme', client: 'alice', scopes: ['*'] };
 const LONG = 'ö'.repeat(1_000_000);
 
-/** A caller and a service, with one store in files between them whose clock a test moves. */
+/** A caller and a service that share a file store with a manual clock. */
 async function openHouse(directory: string) {
   await using opening = new AsyncDisposableStack();
   let later = 0;
@@ -35,7 +35,7 @@ async function openHouse(directory: string) {
   return {
     caller,
     wait: (ms: number) => void (later += ms),
-    /** The blobs that are there, whole or not. */
+    /** Lists the blob files, complete or not. */
     async files(): Promise<string[]> {
       return (await readdir(directory, { recursive: true })).filter((name) => /blob_\w+$/.test(name));
     },
@@ -47,14 +47,14 @@ async function until(isSo: () => Promise<boolean>): Promise<void> {
   while (!(await isSo())) await new Promise((resolve) => setImmediate(resolve));
 }
 
-test('what is too large for the bus goes through files, both ways, and leaves none', async () => {
+test('transfers large params and results through the blob store and deletes them', async () => {
   await using directory = await tempDir();
   await using house = await openHouse(join(directory.path, 'blobs'));
   assert.deepEqual(await house.caller.call('agent.execute', { message: LONG }), { ...said, response: LONG });
   await until(async () => (await house.files()).length === 0);
 });
 
-test('who dies before it fetched an answer leaves a blob that expires', async () => {
+test('the blob of a result that is never fetched expires', async () => {
   await using directory = await tempDir();
   await using house = await openHouse(join(directory.path, 'blobs'));
   const head = { principal: encodePrincipal(principal), requestId: 'r', timeoutMs: 5_000 };
@@ -62,10 +62,10 @@ test('who dies before it fetched an answer leaves a blob that expires', async ()
   const answer = await new Promise<LargeAnswer | undefined>((resolve) => {
     house.caller.forward(callables.get('agent.execute') as Callable, params, head, ({ large }) => resolve(large));
   });
-  await until(async () => (await house.files()).length === 1); // that of the params is gone
+  await until(async () => (await house.files()).length === 1); // the blob of the params is deleted
   assert.ok((answer?.size ?? 0) > 2 * LONG.length);
   house.wait(14 * MINUTE_MS);
-  await new Promise((resolve) => setTimeout(resolve, 50)); // in which some sweeps pass
+  await new Promise((resolve) => setTimeout(resolve, 50)); // time for several sweeps
   assert.equal((await house.files()).length, 1);
   house.wait(2 * MINUTE_MS);
   await until(async () => (await house.files()).length === 0);

@@ -3,7 +3,7 @@ import type { LargePayloads } from '@switchyard/bus';
 import { PAYLOAD_TYPE, ServiceError } from '@switchyard/contracts';
 import type { Logger } from '@switchyard/telemetry';
 
-/** What is too large for the bus goes through the blob store of the process, which is opened when that first happens. */
+/** Transfers payloads above the bus limit through the blob store of the process. The store is opened on first use. */
 export function largePayloads(store: () => Promise<BlobStore>, log: Logger): LargePayloads {
   const blobsOf = async (tenant: string): Promise<Blobs> => (await store().catch(away)).for({ tenant });
   return {
@@ -22,7 +22,7 @@ export function largePayloads(store: () => Promise<BlobStore>, log: Logger): Lar
   };
 }
 
-/** Where it is, and why it is away, is nobody's business who calls. */
+/** Callers do not see the address of the store or the cause. */
 function away(cause: unknown): never {
   const message = 'The store of large payloads cannot be reached.';
   throw new ServiceError('UNAVAILABLE', message, { details: { reason: 'PAYLOAD_LOST' }, cause });

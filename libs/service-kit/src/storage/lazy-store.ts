@@ -1,7 +1,7 @@
 import { ServiceError } from '@switchyard/contracts';
 import type { Publish, Store } from '@switchyard/store';
 
-/** Opens when documents are first asked for, so that a service that keeps none leaves nothing on a disk or a server. */
+/** Opens the store with the first collection, so that a service without documents creates no database. */
 export function lazyStore(open: () => Promise<Store>): Store {
   let publish: Publish | undefined;
   let opening: Promise<Store> | undefined;

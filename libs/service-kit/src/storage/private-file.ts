@@ -3,11 +3,11 @@ import { closeSync, constants, openSync, renameSync, rmSync, writeFileSync } fro
 const { O_CREAT, O_SYNC, O_TRUNC, O_WRONLY } = constants;
 const PRIVATE = 0o600;
 
-/** For this user alone. The file is whole and on the disk, or as it was before. */
+/** Writes a file atomically with mode 0600. After a crash it has the new content on disk, or the old one. */
 export function keepFile(file: string, text: string): void {
   const next = `${file}.new`;
   rmSync(next, { force: true });
-  // Each write waits for the disk: asking for it afterwards is taken away where a process may reach some files only.
+  // O_SYNC instead of fsync, because Node's permission model does not allow fsync.
   const fd = openSync(next, O_WRONLY | O_CREAT | O_TRUNC | O_SYNC, PRIVATE);
   try {
     writeFileSync(fd, text);

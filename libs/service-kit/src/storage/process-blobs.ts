@@ -8,27 +8,27 @@ import { StartError } from '../variables/start-error.ts';
 
 /** The blob store of a process. */
 export interface ProcessBlobs extends AsyncDisposable {
-  /** Opened when it is first asked for. */
+  /** Opens the store on the first call. */
   store(): Promise<BlobStore>;
-  /** Where it is served to other processes. */
+  /** Port of the gRPC server for other processes, if any. */
   readonly port: number | undefined;
 }
 
 export interface OpenBlobsOptions {
   log: Logger;
-  /** Waits for what is down, until it is told that nobody waits any more. */
+  /** Retries until the store is reachable or the signal aborts. */
   reach: (open: () => Promise<BlobStore>, signal?: AbortSignal) => Promise<BlobStore>;
-  /** After so long it is looked whether there are files from before, which nobody may ask for again. */
+  /** Delay before the store is opened to expire files of earlier runs. */
   lookMs?: number;
 }
 
 const LOOK_MS = 60_000;
-/** A store in another process has so long to answer before the start goes on without it. */
+/** The start waits this long for a store in another process, then continues without it. */
 const FIRST_LOOK_MS = 1_000;
 
 /**
- * Opens nothing until it is needed, unless the store is shared with other processes. One that this process serves is waited for while
- * it is down. One in another process is not: it is looked for until it is there, and whoever needs it before is told that it is away.
+ * Opens the blob store on first use, unless other processes share it. If this process serves the store, the start waits until it is
+ * reachable. A store in another process is retried in the background; until it is reachable, calls that need it fail.
  */
 export async function openBlobs(access: BlobAccess, { log, reach, lookMs = LOOK_MS }: OpenBlobsOptions): Promise<ProcessBlobs> {
   await using opening = new AsyncDisposableStack();
@@ -42,7 +42,7 @@ export async function openBlobs(access: BlobAccess, { log, reach, lookMs = LOOK_
     return (opened = now);
   }
 
-  // An open store sweeps.
+  // An open store removes expired blobs.
   const look = setTimeout(() => void (hasFiles(access) && store().catch(() => undefined)), lookMs).unref();
   opening.defer(() => clearTimeout(look));
   if (isRemote(access)) {
@@ -59,11 +59,11 @@ export async function openBlobs(access: BlobAccess, { log, reach, lookMs = LOOK_
 interface Looking {
   log: Logger;
   reach: (open: () => Promise<BlobStore>) => Promise<BlobStore>;
-  /** Aborts when the process needs no store any more. */
+  /** Aborts when the process ends. */
   signal: AbortSignal;
 }
 
-/** Resolves as soon as the store is there or known to be away, and goes on looking. What no waiting mends ends the start, if it is known by then. */
+/** Resolves when the store is reachable or known to be unreachable, and keeps retrying. Rejects for a configuration error found in time. */
 async function lookFor(store: () => Promise<BlobStore>, { log, reach, signal }: Looking): Promise<void> {
   const away = Promise.withResolvers<void>();
   const found = reach(async () => {
@@ -88,7 +88,7 @@ function isRemote({ url }: BlobAccess): boolean {
   return url.startsWith('grpc');
 }
 
-/** Asks for a blob that nobody has, so that a store that is away or does not know our token is found out now and not in a call. */
+/** Requests a blob that does not exist, so that an unreachable store or a wrong token is found at the start and not in a call. */
 async function openRemote(access: BlobAccess, log: Logger): Promise<BlobStore> {
   const store = await open(access, log);
   const failure = await store

@@ -35,7 +35,7 @@ async function replica(t: TestContext, bus: Bus, name: string): Promise<Replica>
   };
 }
 
-/** What a replica wrote that lives no more, or is on another machine. */
+/** Writes the report of a dead or remote replica. */
 function writeReport(bucket: Bucket, name: string, store: { identity: string; held: boolean }): Promise<number> {
   return bucket.put(`sessions.${name}`, Buffer.from(JSON.stringify({ revisions: {}, store })));
 }
@@ -43,7 +43,7 @@ function writeReport(bucket: Bucket, name: string, store: { identity: string; he
 const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 const REFUSED = { name: 'StartError', message: /^sessions already runs on this bus, as a, .*SWITCHYARD_STORE/ };
 
-test('replicas with one database are admitted at once, and so is a database after the one before was left', async (t) => {
+test('admits replicas with the same database, and another database after all replicas have left', async (t) => {
   const bus = await openBus(t);
   const [a, b, c] = [await replica(t, bus, 'a'), await replica(t, bus, 'b'), await replica(t, bus, 'c')];
   await a.claim('one');
@@ -53,7 +53,7 @@ test('replicas with one database are admitted at once, and so is a database afte
   await c.claim('two');
 });
 
-test('another database is refused as soon as a replica of the first shows that it lives, and harms nobody', async (t) => {
+test('refuses another database once a live replica reports again', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] });
   const bus = await openBus(t);
   const [a, b] = [await replica(t, bus, 'a'), await replica(t, bus, 'b')];
@@ -65,7 +65,7 @@ test('another database is refused as soon as a replica of the first shows that i
   assert.equal(a.health.readiness().ready, true);
 });
 
-test('the report of a dead replica is waited out', async (t) => {
+test('waits until the report of a dead replica expires', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout', 'Date'] });
   const bus = await openBus(t);
   await writeReport(await bus.kv(REPLICAS_BUCKET), 'dead', { identity: 'one', held: true });
@@ -86,7 +86,7 @@ test('the report of a dead replica is waited out', async (t) => {
   assert.equal(b.health.readiness().ready, true);
 });
 
-test('of many that ask at the same instant with databases of their own, one gets to work', async (t) => {
+test('admits exactly one of many replicas that claim different databases at once', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] });
   const bus = await openBus(t);
   const replicas = await Promise.all(['a', 'b', 'c', 'd'].map((name) => replica(t, bus, name)));
@@ -104,7 +104,7 @@ test('of many that ask at the same instant with databases of their own, one gets
   assert.equal((await Promise.all(claims)).filter(Boolean).length, 1);
 });
 
-test('a replica that comes back with another database, unasked, is shown for as long as it is there', async (t) => {
+test('reports not ready while a resumed replica uses another database', async (t) => {
   const bus = await openBus(t);
   const a = await replica(t, bus, 'a');
   await a.claim('one');
@@ -120,7 +120,7 @@ test('a replica that comes back with another database, unasked, is shown for as 
   assert.equal(a.health.readiness().ready, true);
 });
 
-test('the waiting ends with the process', async (t) => {
+test('aborts the wait when the process ends', async (t) => {
   const bus = await openBus(t);
   await writeReport(await bus.kv(REPLICAS_BUCKET), 'dead', { identity: 'one', held: true });
   const b = await replica(t, bus, 'b');

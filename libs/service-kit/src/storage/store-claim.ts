@@ -11,26 +11,26 @@ export interface ClaimStore {
   report: ReplicaReport;
   health: Pick<HealthReporter, 'set'>;
   log: Logger;
-  /** Stops the waiting for the report of a dead replica to expire. */
+  /** Aborts the wait for the report of a dead replica to expire. */
   signal?: AbortSignal | undefined;
 }
 
-/** A report that is not written again is gone after this. */
+/** TTL of a replica report. */
 const EXPIRY_S = (REPLICAS_BUCKET.ttlMs ?? 0) / 1_000;
 
 /**
- * Lets a replica work with its database only if all replicas of its service keep their documents there: with two databases each
- * replica would have a part of the sessions. The second one to ask is refused in one sentence. A replica that was killed leaves a
- * report behind until that expires; one that lives shows it by reporting again, so a newcomer waits for either. Disposing stops
- * watching for replicas that come with another database all the same, such as from a machine that slept.
+ * Admits a replica only if all replicas of its service use the same database; with two databases each replica would see only some
+ * of the sessions. The second replica with another database is rejected. A killed replica leaves its report until the TTL; a live one
+ * reports again. A new replica therefore waits for a second report or for the expiry. Disposing stops the watch that later detects
+ * replicas with another database, for example after a machine was suspended.
  */
 export async function claimStore(identity: string, options: ClaimStore): Promise<Disposable> {
   const { bus, service, report, health, log, signal } = options;
   const rivals = new Set<string>();
   const admitted = Promise.withResolvers<void>();
-  admitted.promise.catch(() => undefined); // it may be refused before anybody waits for it
+  admitted.promise.catch(() => undefined); // the rejection may come before the await
   let since = await report.claim({ identity, held: false });
-  /** Once the watch has brought this revision of our own report, it has brought all that was written before. */
+  /** When the watch delivers this revision of our own report, it has delivered all earlier reports. */
   let asked = Infinity;
   let seen = 0;
   let held = false;
@@ -62,7 +62,7 @@ export async function claimStore(identity: string, options: ClaimStore): Promise
     await admitted.promise;
     held = true;
     health.set('store', true);
-    since = 0; // from now on only who holds a database counts, not who asks
+    since = 0; // from now on only replicas that hold a database count
     await report.claim({ identity, held });
   } catch (error) {
     watch.stop();
@@ -73,7 +73,7 @@ export async function claimStore(identity: string, options: ClaimStore): Promise
   return { [Symbol.dispose]: () => watch.stop() };
 }
 
-/** Whether another replica works with another database, or asked for one before us. */
+/** Whether another replica holds another database, or claimed one before this replica. */
 function isRival(entry: BucketEntry, identity: string, since: number): boolean {
   const claim = readClaim(entry);
   if (claim === undefined || claim.identity === identity) return false;

@@ -4,7 +4,7 @@ import { lockDirectory } from '@switchyard/store';
 import { keepFile } from './private-file.ts';
 import { StartError } from '../variables/start-error.ts';
 
-/** The file that a setting wants a service's documents in. */
+/** The configured database file of a service. */
 export interface StoreFile {
   setting: string;
   /** Relative to the data directory, or absolute. */
@@ -13,17 +13,17 @@ export interface StoreFile {
 
 interface Wish {
   service: string;
-  /** Undefined: where documents usually are. */
+  /** Undefined for the default file. */
   file: StoreFile | undefined;
   /** The directory of the store. */
   dir: string;
-  /** The data directory, which this process holds. */
+  /** The data directory, which this process has locked. */
   data: string;
 }
 
 /**
- * Finds the file, and remembers where it is. Moving it is for whoever changes the setting: documents that stayed behind would look
- * as if there were none. A directory that is not within the data directory is held, so that nobody else opens the file.
+ * Resolves the database file and records its path in a marker file. Throws if the setting changed and the operator did not move the
+ * file, because the service would start without documents. Locks a directory outside the data directory against other processes.
  */
 export function placeStoreFile({ service, file, dir, data }: Wish): { file: string } & Disposable {
   const usual = join(resolve(dir), `${service}.db`);

@@ -5,12 +5,12 @@ import { readSecret, type Variables } from './secret-variables.ts';
 import { readTls, type TlsTexts } from './tls-variables.ts';
 import { StartError } from './start-error.ts';
 
-/** Where the process keeps blobs, and whether it serves them to others. */
+/** The blob store of the process, and the server for other processes. */
 export interface BlobAccess {
   url: string;
-  /** What services say to each other's blob stores. */
+  /** Credential of services at the blob stores of other processes. */
   token: string | undefined;
-  /** Undefined where nothing is served; 0 takes a free one. */
+  /** Undefined if the store is not served; 0 selects a free port. */
   port: number | undefined;
   host: string;
   tls: TlsTexts;
@@ -30,7 +30,7 @@ const LOOPBACK = '127.0.0.1';
 const HOST_NAME = /^[A-Za-z0-9.:_-]{1,255}$/;
 const MAX_PORT = 65_535;
 
-/** As a reader is told of them. */
+/** Help texts. */
 export const BLOB_VARIABLE_HELP: Readonly<Record<string, { preset: string; means: string }>> = {
   [BLOBS]: {
     preset: 'file: in the data directory',
@@ -46,7 +46,7 @@ export const BLOB_VARIABLE_HELP: Readonly<Record<string, { preset: string; means
   [KEY]: { preset: 'none', means: 'PEM file: key of that certificate' },
 };
 
-/** Reads where blobs are; what cannot work is one sentence that names the variable. */
+/** Reads the blob variables. Throws a `StartError` that names an invalid variable. */
 export async function readBlobAccess(env: Variables, data: string): Promise<BlobAccess> {
   const [given = 'file:', token, port = 'off', host = LOOPBACK, most] = await Promise.all(
     [BLOBS, TOKEN, PORT, HOST, MAX_BYTES].map((name) => readSecret(env, name)),

@@ -4,11 +4,11 @@ import { readNamedFile, readSecret, type Variables } from './secret-variables.ts
 import { readTls } from './tls-variables.ts';
 import { StartError } from './start-error.ts';
 
-/** The bus a process works on, and who it is there. */
+/** The bus of a process and its credentials. */
 export interface BusAccess {
   url: string;
   credentials: BusCredentials;
-  /** The variables that say who it is, for whoever must be told that they are wrong. */
+  /** The variables with the credentials, for error messages. */
   from: readonly string[];
 }
 
@@ -23,7 +23,7 @@ const PAIR = `${CERT} with ${KEY}`;
 
 const NONE = 'none';
 
-/** As a reader is told of them. */
+/** Help texts. */
 export const BUS_VARIABLE_HELP: Readonly<Record<string, { preset: string; means: string }>> = {
   [USER]: { preset: NONE, means: 'user on the bus; user and password may be in the address instead' },
   [PASSWORD]: { preset: NONE, means: 'password of the user' },
@@ -34,7 +34,7 @@ export const BUS_VARIABLE_HELP: Readonly<Record<string, { preset: string; means:
   [KEY]: { preset: NONE, means: 'PEM file: key of that certificate' },
 };
 
-/** Reads who the process is on the bus: one way, said once. Secrets themselves are in no sentence. */
+/** Reads the bus credentials. Throws if several kinds are set. No message contains a secret. */
 export async function readBusAccess(url: string, env: Variables): Promise<BusAccess> {
   const [user, password, token, credentials] = await Promise.all([
     readSecret(env, USER),
@@ -56,7 +56,7 @@ export async function readBusAccess(url: string, env: Variables): Promise<BusAcc
   return { url, credentials: { user, password, token, credentials, tls }, from };
 }
 
-/** What a person can do when the bus does not let us in. */
+/** Adds the remedy to an authentication error of the bus. */
 export function explainRefusal(error: unknown, { from }: BusAccess): unknown {
   if (!(error instanceof ServiceError) || error.code !== 'UNAUTHENTICATED') return error;
   const advice = error.details['reason'] === CERTIFICATE_REFUSED ? adviseOnCertificate(from) : advise(from);

@@ -8,7 +8,7 @@ export const LOOPBACK = '127.0.0.1';
 export const MAX_TURN_STREAMS = listStreams(TURNS_LOG).length;
 export const MAX_BUS_COPIES = 5;
 
-/** Variables that say where the process works and with what, as a reader is told of them. All others named `SWITCHYARD_…` are configuration keys. */
+/** Help texts of the process variables. All other variables named `SWITCHYARD_…` are configuration keys. */
 export const PROCESS_VARIABLE_HELP: Readonly<Record<string, { preset: string; means: string }>> = {
   SWITCHYARD_DATA: { preset: DEFAULT_DATA, means: 'data directory; its `run.json` describes the running processes for scripts' },
   SWITCHYARD_TOKEN: {

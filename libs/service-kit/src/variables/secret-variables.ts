@@ -3,7 +3,7 @@ import { StartError } from './start-error.ts';
 
 export type Variables = Readonly<Record<string, string | undefined>>;
 
-/** A variable, or the file that `<NAME>_FILE` names, without the line break at its end. Empty is as good as not set. */
+/** Reads a variable, or the file named by `<NAME>_FILE` without its last line break. An empty value counts as not set. */
 export async function readSecret(env: Variables, name: string): Promise<string | undefined> {
   const value = env[name];
   const text = await readNamedFile(env, `${name}_FILE`);
@@ -12,7 +12,7 @@ export async function readSecret(env: Variables, name: string): Promise<string |
   return text.replace(/\r?\n$/, '') || undefined;
 }
 
-/** The text of the file that a variable names; undefined where it names none. */
+/** Reads the file that a variable names; undefined if the variable is not set. */
 export async function readNamedFile(env: Variables, name: string): Promise<string | undefined> {
   const file = env[name];
   if (file === undefined || file === '') return undefined;

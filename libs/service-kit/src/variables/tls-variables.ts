@@ -1,14 +1,14 @@
 import { readNamedFile, type Variables } from './secret-variables.ts';
 import { StartError } from './start-error.ts';
 
-/** Texts in PEM: whose certificates the other side may have, and ours with its key. */
+/** PEM texts: the certificate authority of the peer, and our certificate with its key. */
 export interface TlsTexts {
   ca?: string;
   cert?: string;
   key?: string;
 }
 
-/** The variables of one connection, each the name of a file. */
+/** Variables of one connection; each contains a file name. */
 export interface TlsVariables {
   ca: string;
   cert: string;

@@ -21,7 +21,7 @@ const options = (file: string, more: Partial<RollingFileOptions> = {}): RollingF
 
 const flushed = (file: RollingFile): Promise<void> => new Promise((resolve, reject) => file.flush((e) => (e ? reject(e) : resolve())));
 
-/** All copies, oldest first, and the live file: what each says. */
+/** Contents of all copies, oldest first, and of the live file. */
 function texts(file: string): string[] {
   const directory = file.slice(0, file.lastIndexOf('/'));
   const copies = readdirSync(directory).filter((name) => `${directory}/${name}`.startsWith(`${file}.`));
@@ -32,7 +32,7 @@ function texts(file: string): string[] {
   });
 }
 
-test('a file that is full is begun anew, and no line is lost, doubled or cut', async () => {
+test('rotates a full file without losing, doubling or cutting lines', async () => {
   await using dir = await tempDir();
   const file = `${dir.path}/logs/daemon.log`;
   const rolling = openRollingFile(options(file, { maxFiles: 100 }));
@@ -50,7 +50,7 @@ test('a file that is full is begun anew, and no line is lost, doubled or cut', a
   assert.equal(statSync(file).mode & 0o777, 0o600);
 });
 
-test('as many copies are kept as are allowed, the newest', async () => {
+test('keeps the newest maxFiles copies', async () => {
   await using dir = await tempDir();
   const file = `${dir.path}/daemon.log`;
   const rolling = openRollingFile(options(file, { maxBytes: 10, maxFiles: 2 }));
@@ -63,7 +63,7 @@ test('as many copies are kept as are allowed, the newest', async () => {
   );
 });
 
-test('copies are compressed at once where that is wanted', async () => {
+test('compresses copies on rotation', async () => {
   await using dir = await tempDir();
   const file = `${dir.path}/daemon.log`;
   const rolling = openRollingFile(options(file, { maxBytes: 10, compress: true }));
@@ -74,7 +74,7 @@ test('copies are compressed at once where that is wanted', async () => {
   assert.deepEqual(texts(file), ['the first of them\n', 'the second of them\n']);
 });
 
-test('a start goes on in the file that is there, and begins it anew once it is full', async () => {
+test('appends to an existing file and rotates it once it is full', async () => {
   await using dir = await tempDir();
   const file = `${dir.path}/daemon.log`;
   writeFileSync(file, 'from before\n');
@@ -85,7 +85,7 @@ test('a start goes on in the file that is there, and begins it anew once it is f
   assert.deepEqual(texts(file), ['from before\ngoes on here\n', 'and here anew\n']);
 });
 
-test('a start compresses what is left, takes away what is too old or too many, and touches nothing else', async () => {
+test('a start compresses and removes old copies and does not touch other files', async () => {
   await using dir = await tempDir();
   const file = `${dir.path}/daemon.log`;
   const at = (days: number): string => agedName(file, new Date(Date.now() - days * DAY_MS));
@@ -101,7 +101,7 @@ test('a start compresses what is left, takes away what is too old or too many, a
   for (const name of others) assert.equal(readFileSync(`${dir.path}/${name}`, 'utf8'), 'mine');
 });
 
-test('a file that cannot be begun anew is written on, and that is said', async () => {
+test('continues a file that cannot be rotated and reports the problem', async () => {
   await using dir = await tempDir();
   const file = `${dir.path}/logs/daemon.log`;
   const said: string[] = [];
@@ -117,7 +117,7 @@ test('a file that cannot be begun anew is written on, and that is said', async (
   mkdirSync(`${dir.path}/logs`);
 });
 
-test('a disk that is full ends nobody, holds up nobody, and is told of once', { skip: !existsSync('/dev/full') }, async () => {
+test('a full disk neither throws nor blocks and is reported once', { skip: !existsSync('/dev/full') }, async () => {
   const said: string[] = [];
   using rolling = openRollingFile(options('/dev/full', { say: (sentence) => said.push(sentence) }));
   for (let line = 0; line < 3; line += 1) {

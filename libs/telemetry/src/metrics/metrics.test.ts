@@ -5,13 +5,13 @@ import { prometheusName } from './metric-definition.ts';
 import { exposition } from './prometheus-exposition.ts';
 import { collect, counter, histogram, MOST_SERIES, observe } from './instruments.ts';
 
-/** The lines of one metric as Prometheus reads them. */
+/** The exposition lines of one metric. */
 function linesOf(name: MetricName): string[] {
   const families = collect().filter((family) => family.name === name);
   return exposition(families).split('\n').slice(0, -1);
 }
 
-test('a counter counts under its labels, and is the same one whoever asks for it', () => {
+test('counter returns the same series for the same labels', () => {
   counter('switchyard.model.cost', { 'gen_ai.provider.name': 'openai', 'gen_ai.request.model': 'a' }).add(0.5);
   counter('switchyard.model.cost', { 'gen_ai.request.model': 'a', 'gen_ai.provider.name': 'openai' }).add();
   counter('switchyard.model.cost', { 'gen_ai.provider.name': 'openai', 'gen_ai.request.model': '"\\\n' }).add();
@@ -23,7 +23,7 @@ test('a counter counts under its labels, and is the same one whoever asks for it
   ]);
 });
 
-test('a bucket holds all that is not above its bound, the last one everything', () => {
+test('a histogram bucket counts values up to its bound', () => {
   const waits = histogram('switchyard.turn.wait', {});
   for (const seconds of [0, 0.005, 0.006, 7, 10_000]) waits.record(seconds);
   const lines = linesOf('switchyard.turn.wait');
@@ -39,7 +39,7 @@ test('a bucket holds all that is not above its bound, the last one everything', 
     assert.ok(lines.includes(`switchyard_turn_wait_seconds_${line}`), `${line}\n${lines.join('\n')}`);
 });
 
-test('what is observed is read when it is asked for, added up, and gone when it ends', () => {
+test('observe reads and sums values on collect until it is unsubscribed', () => {
   let size = 3;
   const ends = [
     observe('switchyard.bus.pending', { service: 'a' }, () => size),
@@ -57,7 +57,7 @@ test('what is observed is read when it is asked for, added up, and gone when it 
   assert.deepEqual(linesOf('switchyard.bus.pending'), []);
 });
 
-test('however many names there are, the series stay few: what comes later is counted as one', () => {
+test('counts series above the limit as other', () => {
   for (let n = 0; n < MOST_SERIES + 500; n++) counter('switchyard.edge.calls', { method: `made.up_${n}`, code: 'OK' }).add();
   const lines = linesOf('switchyard.edge.calls').filter((line) => !line.startsWith('#'));
   assert.equal(lines.length, MOST_SERIES + 1);
@@ -69,7 +69,7 @@ test('however many names there are, the series stay few: what comes later is cou
   );
 });
 
-test('each declaration is one that both readers can take', () => {
+test('each metric definition is valid for Prometheus and OTLP', () => {
   const names = new Set<string>();
   for (const [name, definition] of metricDefinitions) {
     const called = prometheusName(name, definition);
@@ -85,7 +85,7 @@ test('each declaration is one that both readers can take', () => {
       [...bounds].toSorted((a, b) => a - b),
     );
     for (const label of labels) assert.match(label, /^[a-z][a-z0-9_.]*$/);
-    // An id or a text of a client would make a series for each of them.
+    // Ids and texts of clients would create a series for each value.
     assert.deepEqual(
       labels.filter((label) => /(^|[._])(id|session|user|client|tenant|message|token|key)$/.test(label)),
       [],

@@ -1,11 +1,11 @@
-/** What an upstream says in an answer, in the order in which it says it. */
+/** One part of a model response, in stream order. */
 export type Said =
   | { text: string }
   | { thought: string; signature: string }
-  | { call: { id: string; name: string; /** JSON, in the pieces in which it comes. */ input: readonly string[] }; signature?: string };
+  | { call: { id: string; name: string; /** JSON in streamed pieces. */ input: readonly string[] }; signature?: string };
 
 export interface NativeUsage {
-  /** Without those that were read from a cache or written to it. */
+  /** Without tokens read from or written to a cache. */
   input: number;
   output: number;
   cacheRead?: number;
@@ -14,12 +14,12 @@ export interface NativeUsage {
 
 export interface NativeAnswer {
   says: readonly Said[];
-  /** In the words of the wire; left out, that it is done. */
+  /** Finish reason in the wire format; by default a normal end. */
   end?: string;
   usage?: NativeUsage;
 }
 
-/** How the providers with a wire of their own stream an answer: its events as they stand on the wire, one each. */
+/** Stream events of providers with a native wire format. */
 export const NATIVE_WIRES = {
   anthropic: { events: anthropicEvents, error: anthropicError },
   google: { events: googleEvents, error: googleError },

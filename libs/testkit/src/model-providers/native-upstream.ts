@@ -3,12 +3,12 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** One answer: what is written, each at a time of its own, and what happens then. */
+/** One response: its writes, each in a separate event-loop turn, and its ending. */
 export interface NativeReply {
   status?: number;
   headers?: Readonly<Record<string, string>>;
   writes: readonly (string | Buffer)[];
-  /** Left out: the response ends. */
+  /** By default the response ends normally. */
   ending?: 'cut' | 'stall';
 }
 
@@ -21,17 +21,17 @@ export interface NativeRequest {
   body: Record<string, unknown>;
 }
 
-/** A server that answers what it is told to, over a real socket, whatever wire that is in. */
+/** A server that sends scripted responses in any wire format. */
 export interface NativeUpstream extends AsyncDisposable {
   readonly url: string;
   readonly requests: readonly NativeRequest[];
-  /** Resolves when a first request has come. */
+  /** Resolves after the first request. */
   readonly asked: Promise<void>;
-  /** Resolves when a connection that was being answered has been given up by the client. */
+  /** Resolves when the client closes a connection before the response is complete. */
   readonly abandoned: Promise<void>;
 }
 
-/** The next requests meet one reply each; the last is repeated. One may depend on what is asked. */
+/** Each request takes the next reply; the last one is repeated. A reply may be a function of the request. */
 export async function startNativeUpstream(...script: readonly [Reply, ...Reply[]]): Promise<NativeUpstream> {
   const replies: Reply[] = [...script];
   const requests: NativeRequest[] = [];

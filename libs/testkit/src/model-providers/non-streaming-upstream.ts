@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { UpstreamBehaviour, UpstreamCall, UpstreamUsage } from './upstream-behaviour.ts';
 
-/** What the upstream does when it is not asked to stream, for the behaviours that would. */
+/** Behaviours that also apply to streamed responses. */
 export type Streaming = Exclude<UpstreamBehaviour, { kind: 'status' | 'json' | 'redirect' | 'answer' }>;
 
 export interface Completion {
@@ -9,7 +9,7 @@ export interface Completion {
   model: string;
 }
 
-/** Answers in one piece, or misbehaves in the way that comes nearest to what it would do to a stream. */
+/** Sends a non-streaming completion, or the failure closest to the streamed one. */
 export function answerWhole(response: ServerResponse, behaviour: Streaming, head: Completion): void {
   const whole = (message: object, finish_reason: string | null, usage?: UpstreamUsage | 'none'): string =>
     JSON.stringify({
@@ -70,7 +70,7 @@ function send(response: ServerResponse, body: string): void {
   response.writeHead(200, { 'content-type': 'application/json' }).end(body);
 }
 
-/** Says how much is to come, sends half of it, and breaks the connection. */
+/** Announces the full length, sends half of the body and closes the connection. */
 function breakOff(response: ServerResponse, body: string): void {
   const bytes = Buffer.from(body);
   response.writeHead(200, { 'content-type': 'application/json', 'content-length': bytes.length });

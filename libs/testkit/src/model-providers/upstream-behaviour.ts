@@ -1,22 +1,22 @@
-/** How the upstream behaves in one request. The last one given is repeated. */
+/** The behaviour of the upstream in one request. */
 export type UpstreamBehaviour =
   | { kind: 'text'; text: string; usage?: UpstreamUsage | 'none'; finish?: string }
   | { kind: 'tools'; calls: readonly UpstreamCall[]; text?: string; finish?: string }
   | { kind: 'status'; status: number; message?: string; headers?: Readonly<Record<string, string>>; code?: string }
-  /** Accepts and says nothing, or nothing more after so many tokens. */
+  /** Accepts the request and sends nothing, or stops after `afterTokens`. */
   | { kind: 'stall'; text?: string; afterTokens?: number }
-  /** Destroys the socket after so many tokens. */
+  /** Destroys the socket after `afterTokens`. */
   | { kind: 'cut'; text: string; afterTokens: number }
   /** Ends the response properly, without a finish reason and without `[DONE]`. */
   | { kind: 'unfinished'; text: string }
-  /** Breaks off a tool call half-way: the arguments never close. */
+  /** Ends in the middle of a tool call; its arguments are incomplete JSON. */
   | { kind: 'half-call'; name: string; arguments: string; end: 'cut' | 'clean' }
   | { kind: 'frame-error'; text?: string; error: Readonly<Record<string, unknown>> }
   | { kind: 'garbage' }
-  /** A whole completion as JSON, whether streaming was asked for or not. */
+  /** Sends a JSON completion even if streaming was requested. */
   | { kind: 'json'; text: string }
   | { kind: 'redirect'; to: string }
-  /** This as JSON, whatever was asked. */
+  /** Sends this JSON body for every request. */
   | { kind: 'answer'; body: unknown };
 
 export interface UpstreamUsage {

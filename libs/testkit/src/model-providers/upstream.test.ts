@@ -6,7 +6,7 @@ function ask(url: string): Promise<Response> {
   return fetch(`${url}/chat/completions`, { method: 'POST', body: JSON.stringify({ model: 'm', stream: true, messages: [] }) });
 }
 
-test('a text comes as one frame a token, a finish, the usage and [DONE]', async () => {
+test('streams one frame per token, a finish reason, the usage and [DONE]', async () => {
   await using upstream = await startUpstream({ kind: 'text', text: 'one two' });
 
   const body = await (await ask(upstream.url)).text();
@@ -18,7 +18,7 @@ test('a text comes as one frame a token, a finish, the usage and [DONE]', async 
   assert.equal(upstream.requests[0]?.body.model, 'm');
 });
 
-test('each request takes the next behaviour, and the last one stays', async () => {
+test('each request takes the next behaviour and repeats the last one', async () => {
   await using upstream = await startUpstream();
   upstream.respond({ kind: 'status', status: 429, headers: { 'retry-after': '1' } }, { kind: 'status', status: 500 });
 
@@ -32,7 +32,7 @@ test('each request takes the next behaviour, and the last one stays', async () =
   await Promise.all(answers.map((answer) => answer.text()));
 });
 
-test('a cut breaks the connection after the tokens it was told to send', async () => {
+test('a cut closes the connection after the given tokens', async () => {
   await using upstream = await startUpstream({ kind: 'cut', text: 'one two three', afterTokens: 2 });
 
   const decoder = new TextDecoder();

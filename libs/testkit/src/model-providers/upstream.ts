@@ -3,23 +3,23 @@ import type { AddressInfo } from 'node:net';
 import type { UpstreamBehaviour, UpstreamCall, UpstreamUsage } from './upstream-behaviour.ts';
 import { answerWhole, argumentsOf, wireUsage, words } from './non-streaming-upstream.ts';
 
-/** What arrived. */
+/** A received request. */
 export interface UpstreamRequest {
   path: string;
   headers: IncomingHttpHeaders;
   body: { model?: string; messages?: unknown[]; stream?: boolean; tools?: unknown[]; [key: string]: unknown };
 }
 
-/** A server that speaks the chat-completions protocol over a real socket, streamed or whole as it is asked, and misbehaves when told to. */
+/** A server with the chat-completions protocol, streaming or not, that can also simulate failures. */
 export interface Upstream extends AsyncDisposable {
-  /** What a provider entry takes as `baseUrl`. */
+  /** `baseUrl` for a provider entry. */
   readonly url: string;
   readonly requests: readonly UpstreamRequest[];
-  /** What the next requests meet, one each; the last is repeated. Without any: a short text. */
+  /** Sets the behaviours of the next requests; the last one is repeated. Without any, the server sends a short text. */
   respond(...script: UpstreamBehaviour[]): void;
-  /** Resolves when a first request has come. */
+  /** Resolves after the first request. */
   readonly asked: Promise<void>;
-  /** Resolves when a connection that was being answered has been given up by the client. */
+  /** Resolves when the client closes a connection before the response is complete. */
   readonly abandoned: Promise<void>;
 }
 
@@ -139,12 +139,12 @@ function refuse(response: ServerResponse, { status, message, headers, code }: Ex
 
 interface Events {
   send(data: string): void;
-  /** A token a frame. */
+  /** Sends one frame per token. */
   text(text: string): void;
   calls(calls: readonly UpstreamCall[]): void;
   finish(reason: string, usage: UpstreamUsage | 'none'): void;
   end(): void;
-  /** Breaks the connection once what was written has left. */
+  /** Destroys the connection after pending writes. */
   destroy(): void;
 }
 

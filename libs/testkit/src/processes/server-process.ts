@@ -5,37 +5,37 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { endWithParent } from './parent-guard.ts';
 
 const POLL_MS = 10;
-/** Somebody else may take the free port before the server does. */
+/** Another process may take the free port before the server does. */
 const ATTEMPTS = 5;
 const TAIL = 4_000;
 
-/** How a server is started on a port of 127.0.0.1. */
+/** The command of a server on a port of 127.0.0.1. */
 export interface ServerProgram {
-  /** What it is, for a reader of a failed test. */
+  /** Name for error messages. */
   name: string;
   command: (port: number) => readonly string[];
-  /** What it writes once it takes connections. */
+  /** Output that shows that the server accepts connections. */
   ready: RegExp;
   startMs: number;
-  /** What has to be done before it can be used. */
+  /** Runs before the server is used. */
   prepare?: (port: number, deadline: number) => Promise<void>;
 }
 
-/** A server that a test hurts. It ends with this process, however that ends. */
+/** A server for failure tests. It is killed when this process ends. */
 export interface ServerProcess {
   readonly port: number;
   readonly pid: number;
-  /** Ends it at once, as a crash would. */
+  /** Kills the server like a crash. */
   kill(): Promise<void>;
-  /** The same server again on the same port. */
+  /** Kills and starts the server on the same port. */
   restart(): Promise<void>;
-  /** It still takes connections and answers nothing until it goes on. */
+  /** Suspends the server: it accepts connections but does not respond until `goOn`. */
   pause(): void;
   goOn(): void;
   end(signal: NodeJS.Signals): Promise<void>;
 }
 
-/** Resolves once it can be used; on a free port unless one is named. */
+/** Starts a server on the given or a free port. Resolves once it can be used. */
 export async function startServer(program: ServerProgram, wanted?: number): Promise<ServerProcess> {
   let { child, port } = wanted === undefined ? await onFreePort(program) : { child: await launch(program, wanted), port: wanted };
   return {
@@ -54,7 +54,7 @@ export async function startServer(program: ServerProgram, wanted?: number): Prom
   };
 }
 
-/** A port that nothing listened on a moment ago. */
+/** Returns a port that is currently free. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -77,7 +77,7 @@ async function onFreePort(program: ServerProgram): Promise<{ child: ChildProcess
 
 async function launch({ name, command, ready, startMs, prepare }: ServerProgram, port: number): Promise<ChildProcess> {
   const [binary = '', ...options] = command(port);
-  // One that reads its input ends with it, also when this process is killed.
+  // Programs that read their input exit when it closes, also if this process is killed.
   const child = spawn(binary, options, { stdio: ['pipe', 'pipe', 'pipe'] });
   child.stdin.on('error', () => undefined);
   let output = '';

@@ -11,16 +11,16 @@ const INSTALL_MS = 300_000;
 /** Runlevel 1 keeps a package from starting a server of its own. */
 const INSTALL_ENVIRONMENT = { DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };
 
-/** A program that the system's packages have. */
+/** A program of a system package. */
 interface SystemBinary {
-  /** What it may be called; the first that is there is taken. */
+  /** Possible names; the first one found is used. */
   names: readonly [string, ...string[]];
   debianPackage: string;
-  /** Not installed, because it takes longer than a test may. */
+  /** Not installed automatically, because that takes longer than a test may. */
   large?: true;
 }
 
-/** Where a program is. Installs the system's package once, if it must and may; else says what is missing. */
+/** Finds a program on the PATH. Installs the system package if it is missing and permitted; otherwise throws with the remedy. */
 async function findSystemBinary(wanted: SystemBinary): Promise<string> {
   const known = await onThePath(wanted);
   if (known !== undefined) return known;
@@ -39,13 +39,13 @@ async function onThePath({ names }: SystemBinary): Promise<string | undefined> {
       await access(candidate, constants.X_OK);
       return candidate;
     } catch {
-      // Not there: the next place may have one.
+      // Not found; try the next directory.
     }
   }
   return undefined;
 }
 
-/** Undefined when it worked, else why not. Test files run at the same time, and one of them installs. */
+/** Returns undefined on success, otherwise the reason. A lock serializes installations of concurrent test files. */
 async function install({ names, debianPackage }: SystemBinary): Promise<string | undefined> {
   if (process.getuid?.() !== 0) return 'only root may install it';
   const script = `command -v ${names[0]} || { apt-get -q update && apt-get -qy install --no-install-recommends ${debianPackage}; }`;

@@ -6,7 +6,7 @@ export interface TempDir extends AsyncDisposable {
   readonly path: string;
 }
 
-/** An empty directory that is removed with everything in it: `await using dir = await tempDir()`. */
+/** Creates a directory that is removed on disposal: `await using dir = await tempDir()`. */
 export async function tempDir(): Promise<TempDir> {
   const path = await mkdtemp(join(tmpdir(), 'switchyard-test-'));
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { startProcess, type StartedProcess } from './test-process.ts';
 import { tempDir } from './temp-dir.ts';
 
-/** A service in a process of its own: `body` is its setup. */
+/** Starts a service in its own process; `body` is its setup. */
 function main(body: string): string[] {
   const script = `
     import { gateway } from '@switchyard/contracts';
@@ -27,7 +27,7 @@ async function run(body: string, env: Record<string, string>, ready?: RegExp): P
   });
 }
 
-test('SIGTERM drains a service and ends its process with 0', async () => {
+test('SIGTERM drains the service and exits 0', async () => {
   await using dir = await tempDir();
   await using child = await run('', { SWITCHYARD_DATA: dir.path }, /it is up/);
   assert.deepEqual(child.ready, ['it is up']);
@@ -43,7 +43,7 @@ test('SIGTERM drains a service and ends its process with 0', async () => {
   );
 });
 
-test('an error nobody caught is logged, drains, and ends the process with 1', async () => {
+test('an uncaught error is logged, drains the service and exits 1', async () => {
   await using dir = await tempDir();
   await using child = await run('setTimeout(() => { throw new Error("bang"); }, 20);', { SWITCHYARD_DATA: dir.path });
   assert.deepEqual(await child.exited, { code: 1, signal: null });
@@ -51,7 +51,7 @@ test('an error nobody caught is logged, drains, and ends the process with 1', as
   assert.match(child.output(), /own is closed/);
 });
 
-test('a drain that hangs is ended at the limit of the settings', async () => {
+test('a hanging drain ends at daemon.shutdownTimeoutMs', async () => {
   await using dir = await tempDir();
   const env = { SWITCHYARD_DATA: dir.path, SWITCHYARD_DAEMON__SHUTDOWN_TIMEOUT_MS: '100' };
   await using child = await run('own.defer(() => new Promise(() => undefined));', env, /it is up/);
@@ -59,7 +59,7 @@ test('a drain that hangs is ended at the limit of the settings', async () => {
   assert.match(child.output(), /draining took too long/);
 });
 
-test('what cannot start says why in one sentence, without a stack, and ends with 1', async () => {
+test('a failed start prints one sentence without a stack and exits 1', async () => {
   await using dir = await tempDir();
   const cases: [string, Record<string, string>, RegExp][] = [
     ['', { SWITCHYARD_BUS: 'amqp://x' }, /^gateway cannot start: SWITCHYARD_BUS must begin with memory: or nats:\/\/ or tls:\/\/\.\n$/],
@@ -78,7 +78,7 @@ test('what cannot start says why in one sentence, without a stack, and ends with
   await Promise.all(cases.map(refused));
 });
 
-test('a bus that is gone for good ends the process with 1, drained', async () => {
+test('the loss of the bus drains the service and exits 1', async () => {
   await using dir = await tempDir();
   await using child = await run('setTimeout(() => void bus.drain(), 20);', { SWITCHYARD_DATA: dir.path });
   assert.deepEqual(await child.exited, { code: 1, signal: null });
@@ -86,20 +86,20 @@ test('a bus that is gone for good ends the process with 1, drained', async () =>
   assert.match(child.output(), /own is closed/);
 });
 
-test('a bus that is down is waited for, and the waiting ends with the process', async () => {
+test('waits for an unreachable bus until a signal', async () => {
   await using dir = await tempDir();
   const env = { SWITCHYARD_DATA: dir.path, SWITCHYARD_BUS: 'nats://127.0.0.1:9' };
   await using child = await run('', env, /connecting to the bus/);
   assert.deepEqual(await child.end('SIGTERM'), { code: 0, signal: null });
 });
 
-test('a line that never comes fails with what was written, and so does a command that is not there', async () => {
+test('a missing line or an unknown command fails with the output', async () => {
   const silent = startProcess([process.execPath, '--eval', 'console.log("something else")'], { ready: /never/ });
   await assert.rejects(silent, /ended without \/never\/; it wrote:\nsomething else/);
   await assert.rejects(startProcess(['no-such-command'], { ready: /x/ }), /did not start/);
 });
 
-test('a process that is disposed of is gone', async () => {
+test('disposing kills the process', async () => {
   const child = await startProcess([process.execPath, '--eval', 'setInterval(() => {}, 1000); console.log("here")'], { ready: /here/ });
   await child[Symbol.asyncDispose]();
   assert.deepEqual(await child.exited, { code: null, signal: 'SIGKILL' });

@@ -9,25 +9,25 @@ export interface Exit {
   signal: NodeJS.Signals | null;
 }
 
-/** A child process whose output is kept. Disposing kills it, if it still runs, and waits for its end; it is told to end with this process. */
+/** A child process with recorded output. Disposing kills it and waits for its exit. It is terminated when this process ends. */
 export interface StartedProcess extends AsyncDisposable {
   readonly pid: number;
-  /** What matched `ready`; empty when nothing was waited for. */
+  /** The match of `ready`; empty without `ready`. */
   readonly ready: readonly string[];
-  /** Everything written so far, standard output and error in the order they came. */
+  /** Standard output and error so far, in order of arrival. */
   output(): string;
-  /** Resolves once the output contains a match, which may have come already; fails when the process ends without one. */
+  /** Resolves once the output contains a match; rejects if the process exits without one. */
   line(pattern: RegExp): Promise<RegExpExecArray>;
-  /** SIGTERM unless said; resolves with how it ended. */
+  /** Sends a signal, SIGTERM by default. Resolves with the exit status. */
   end(signal?: NodeJS.Signals): Promise<Exit>;
   readonly exited: Promise<Exit>;
 }
 
 export interface StartProcessOptions {
-  /** The whole environment, besides PATH and where compiled modules are kept. */
+  /** The environment; PATH and NODE_COMPILE_CACHE are added. */
   env?: Readonly<Record<string, string>>;
   cwd?: string;
-  /** Starting waits until the output matches. */
+  /** The start waits until the output matches. */
   ready?: RegExp;
   timeoutMs?: number;
 }

@@ -5,7 +5,7 @@ import { largest, largestFields } from './size-limit.ts';
 
 const worst = '\u0000';
 
-/** The largest values that a schema accepts, beside it. */
+/** Schemas with the largest value that each accepts. */
 const cases: [name: string, schema: z.ZodType, value: unknown][] = [
   ['a text of control characters', z.string().max(9), worst.repeat(9)],
   ['of several maxima the least', z.string().max(9).max(5), worst.repeat(5)],
@@ -29,13 +29,13 @@ const cases: [name: string, schema: z.ZodType, value: unknown][] = [
 ];
 
 for (const [name, schema, value] of cases) {
-  test(`no value is larger than it says: ${name}`, () => {
+  test(`largest is an upper bound: ${name}`, () => {
     assert.ok(schema.safeParse(value).success);
     assert.ok(Buffer.byteLength(JSON.stringify(value)) <= largest(schema), `${largest(schema)}`);
   });
 }
 
-test('what has no end has none', () => {
+test('largest returns Infinity for unbounded schemas', () => {
   const endless = [
     z.string(),
     z.array(z.int()),
@@ -48,7 +48,7 @@ test('what has no end has none', () => {
   assert.equal(largest(z.object({ a: z.unknown() })), Infinity);
 });
 
-test('an object is told field by field, anything else as a whole', () => {
+test('largestFields splits objects and returns other schemas as one part', () => {
   assert.deepEqual(
     [...largestFields(z.object({ a: z.boolean(), b: z.unknown() }))],
     [

@@ -3,19 +3,19 @@ import type { z } from 'zod';
 type Schema = z.core.$ZodType;
 type Def = z.core.$ZodTypes['_zod']['def'];
 
-/** A character as JSON: `\u0000` at worst. */
+/** Maximum size of a JSON character: `\u0000`. */
 const CHARACTER_BYTES = 6;
-/** What is made of these alone is written as it is. */
+/** Texts with this pattern need no escapes in JSON. */
 const PLAIN = '^[A-Za-z0-9_.-]*$';
 const NUMBER_BYTES = 24;
 const WORD_BYTES = 5;
 
-/** How many bytes a value that a schema accepts may take as JSON, at most and without needless spaces; Infinity where nothing says. */
+/** Returns the maximum size in bytes of a value as compact JSON; Infinity if the schema has no limit. */
 export function largest(schema: Schema): number {
   return measure(schema, new Set());
 }
 
-/** The same for each field of an object by its name; what is no object is one part without a name. */
+/** Returns the maximum size of each field of an object; other schemas have one entry with an empty name. */
 export function largestFields(schema: Schema): Map<string, number> {
   const { def } = (schema as z.core.$ZodTypes)._zod;
   if (def.type !== 'object') return new Map([['', largest(schema)]]);
@@ -73,7 +73,7 @@ function recordBytes(schema: Schema, { keyType, valueType }: z.core.$ZodRecordDe
   return 2 + names * (2 + of(keyType) + of(valueType));
 }
 
-/** With quotes, a colon and a comma. */
+/** Includes quotes, colon and comma. */
 function nameBytes(name: string): number {
   return Buffer.byteLength(JSON.stringify(name)) + 2;
 }
@@ -82,7 +82,7 @@ function isPlain({ _zod: { def } }: Schema): boolean {
   return (def.checks ?? []).some((check) => (check._zod.def as { pattern?: RegExp }).pattern?.source === PLAIN);
 }
 
-/** Where several checks say it, all of them hold. */
+/** Returns the smallest limit of all checks. */
 function maximumOf({ _zod: { def, bag } }: Schema): number {
   const checks = (def.checks ?? []).map((check) => check._zod.def as { maximum?: unknown; length?: unknown });
   const limits = [bag as { maximum?: unknown; length?: unknown }, ...checks].flatMap(({ maximum, length }) => [maximum, length]);

@@ -6,7 +6,7 @@ import { unbounded } from './unbounded-fields.ts';
 const endless = z.string();
 const short = z.string().max(9);
 
-describe('each place that may grow without an end is named by its path', () => {
+describe('unbounded returns the path of each unbounded field', () => {
   const cases: [string, z.ZodType, string[]][] = [
     ['a text', endless, ['the whole']],
     ['a text of a form', z.object({ at: z.url() }), ['at']],
@@ -29,7 +29,7 @@ describe('each place that may grow without an end is named by its path', () => {
   ];
   for (const [name, schema, paths] of cases) test(name, () => assert.deepEqual(unbounded(schema), paths));
 
-  test('a schema that contains itself is walked once', () => {
+  test('visits a recursive schema once', () => {
     const Tree = z.object({
       name: endless,
       get children() {
@@ -40,7 +40,7 @@ describe('each place that may grow without an end is named by its path', () => {
   });
 });
 
-test('what has an end is not named', () => {
+test('unbounded returns nothing for bounded schemas', () => {
   const bounded = z.strictObject({
     a: short.optional(),
     b: z.array(z.enum(['x', 'y'])).max(2),

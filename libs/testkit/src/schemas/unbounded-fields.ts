@@ -3,14 +3,14 @@ import type { z } from 'zod';
 type Schema = z.core.$ZodType;
 type Def = z.core.$ZodTypes['_zod']['def'];
 
-/** What has the size of its kind alone, or only ever what the schema itself names. */
+/** Types with a fixed size or with values that the schema lists. */
 const SMALL: ReadonlySet<string> = new Set(
   'number int boolean null undefined void nan never date literal enum success transform unknown any'.split(' '),
 );
 
 /**
- * Every place in a schema that may grow without an end: a text, a list, a set, a map or a record that has no maximum, each by its
- * path. What is opaque (`unknown`) is bounded by the message that carries it. Empty means that all of it is bounded.
+ * Returns the paths of all texts, lists, sets, maps and records without a maximum. `unknown` values count as bounded, because the
+ * message limit applies to them. An empty result means that the schema is bounded.
  */
 export function unbounded(schema: Schema): string[] {
   return [...new Set(walk(schema, '', new Set()))];
@@ -23,7 +23,7 @@ function walk(schema: Schema, path: string, above: ReadonlySet<Schema>): string[
   return [...own, ...partsOf(schema, path).flatMap(([at, part]) => walk(part, at, inside))];
 }
 
-/** Whether the schema itself, leaving aside what it contains, has no end. */
+/** Whether the schema itself, without its parts, is unbounded. */
 function isOpen(schema: Schema): boolean {
   const def = schema._zod.def as Def;
   switch (def.type) {
@@ -41,12 +41,12 @@ function isOpen(schema: Schema): boolean {
     case 'object':
       return def.catchall !== undefined && !isOpaque(def.catchall) && def.catchall._zod.def.type !== 'never';
     default:
-      // A kind that this walk cannot look into is not known to be bounded.
+      // Unknown types count as unbounded.
       return !SMALL.has(def.type) && partsOf(schema, '').length === 0;
   }
 }
 
-/** Whether one of its checks says how long it may be. */
+/** Whether a check limits the size. */
 function hasMaximum({ _zod: { def, bag } }: Schema): boolean {
   const checks = (def.checks ?? []).map((check) => check._zod.def as { maximum?: unknown; length?: unknown; size?: unknown });
   return [bag, ...checks].some(({ maximum, length, size }) => [maximum, length, size].some((limit) => Number.isFinite(limit)));
@@ -56,7 +56,7 @@ function isOpaque({ _zod: { def } }: Schema): boolean {
   return def.type === 'unknown' || def.type === 'any';
 }
 
-/** What a schema is made of, each part with its path. */
+/** Lists the parts of a schema with their paths. */
 function partsOf(schema: Schema, path: string): [string, Schema][] {
   const def = schema._zod.def as Def;
   const below = (name: string): string => (path === '' ? name : `${path}.${name}`);

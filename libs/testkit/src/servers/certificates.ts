@@ -11,17 +11,17 @@ export interface Certificate {
 }
 
 export interface Authority {
-  /** Its own certificate. */
+  /** Certificate of the authority. */
   ca: string;
   caPath: string;
-  /** Of a server or a client on this machine, for a day. The same name again gives another one, in the same files. */
+  /** Issues a certificate for a server or client on this machine, valid for a day. Overwrites the files of the same name. */
   issue(name: string): Certificate;
 }
 
 const KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '1'];
 const HERE = ['-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1', '-addext', 'basicConstraints=critical,CA:FALSE'];
 
-/** An authority of its own, whose files are in a directory. Needs the `openssl` command. */
+/** Creates a certificate authority with its files in a directory. Requires the `openssl` command. */
 export function createAuthority(directory: string, name = 'ca'): Authority {
   const path = (file: string): string => join(directory, file);
   const make = (subject: string, ...more: string[]): Certificate => {

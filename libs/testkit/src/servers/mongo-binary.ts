@@ -8,7 +8,7 @@ import { installStandIn, isStandInInstalled, STAND_IN, standInCommand } from './
 
 const run = promisify(execFile);
 
-/** Brings a mongod where the place it comes from can be reached; where not, it says so within seconds. */
+/** npm package that downloads mongod; it fails within seconds if the download server is unreachable. */
 const DOWNLOADER = 'mongodb-memory-server-core';
 const DOWNLOADER_VERSION = '11.3.0';
 const DOWNLOAD_MS = 120_000;
@@ -16,20 +16,20 @@ const DOWNLOAD_MS = 120_000;
 const tools = fileURLToPath(new URL('../../../../.tools/', import.meta.url));
 const downloaded = join(tools, 'mongod');
 
-/** A server that can be started here. */
+/** A MongoDB server program of this machine. */
 export interface MongoProgram {
-  /** What it is, for a reader of a test run. */
+  /** Name for the output of a test run. */
   name: string;
-  /** MongoDB itself, with users, `$jsonSchema` and write concern. */
+  /** True for MongoDB itself, which has users, `$jsonSchema` and write concern. */
   real: boolean;
   command: (directory: string, port: number) => string[];
-  /** What it says when it takes connections. */
+  /** Output that shows that the server accepts connections. */
   ready: RegExp;
 }
 
 let found: Promise<MongoProgram> | undefined;
 
-/** What there is to be MongoDB: a mongod on the PATH, one that can be downloaded, else a stand-in. Installs once, if it must. */
+/** Finds a MongoDB server: mongod on the PATH, a downloaded mongod, or the stand-in. Downloads or installs it once if needed. */
 export function findMongo(): Promise<MongoProgram> {
   return (found ??= find());
 }
@@ -63,7 +63,7 @@ const standIn: MongoProgram = {
   ready: /listening on \d+/,
 };
 
-/** A replica set of one, so that it acknowledges and repeats writes as several do. */
+/** A replica set of one member, so that write concern and retryable writes work. */
 function mongod(binary: string): MongoProgram {
   return {
     name: `${binary}, a replica set of one`,
@@ -81,10 +81,10 @@ async function onThePath(): Promise<string | undefined> {
     const candidate = join(directory, 'mongod');
     try {
       await access(candidate, constants.X_OK);
-      if (!(await stat(candidate)).isFile()) continue; // a directory of that name, such as the one of the downloads
+      if (!(await stat(candidate)).isFile()) continue; // a directory with that name, such as the download directory
       return candidate;
     } catch {
-      // Not there: the next place may have one.
+      // Not found; try the next directory.
     }
   }
   return undefined;

@@ -8,14 +8,13 @@ import { tempDir } from '../processes/temp-dir.ts';
 
 const START_MS = 30_000;
 
-/** Several servers of MongoDB itself that keep the same, one of which takes the writes. */
+/** A replica set of real MongoDB servers. */
 export interface MongoSet extends AsyncDisposable {
   readonly url: string;
-  /** What they are, for a reader of a test run. */
+  /** Name for the output of a test run. */
   readonly name: string;
-  /** In their order. */
   readonly members: readonly ServerProcess[];
-  /** Which of them takes the writes now. */
+  /** Returns the current primary. */
   primary(): Promise<ServerProcess>;
 }
 

@@ -10,17 +10,17 @@ import { tempDir } from '../processes/temp-dir.ts';
 
 const IMPATIENT = { serverSelectionTimeoutMS: 3_000, socketTimeoutMS: 1_000, connectTimeoutMS: 1_000 };
 
-test('a server keeps what is written through a crash, and answers nothing while it is paused', async (t) => {
+test('a server keeps data through a crash and does not respond while paused', async (t) => {
   const server = await startOwnMongo();
   t.after(() => server.stop());
-  // A client each time: one that lives through a crash may not find its server again (decision 0007).
+  // A new client each time, because a client may not reconnect after a crash (decision 0007).
   const ask = async <T>(what: (things: Collection<{ _id: number }>) => Promise<T>): Promise<T> => {
     await using client = new MongoClient(server.url, IMPATIENT);
     return await what(client.db('test').collection('things'));
   };
   const find = () => ask((things) => things.findOne({ _id: 1 }));
   await ask((things) => things.insertOne({ _id: 1 }));
-  await wait(1_000); // a stand-in saves a moment later
+  await wait(1_000); // the stand-in saves with a delay
   await server.kill();
   await assert.rejects(find());
   await server.restart();
@@ -31,13 +31,13 @@ test('a server keeps what is written through a crash, and answers nothing while 
   assert.deepEqual(await find(), { _id: 1 });
 });
 
-test('each start has databases of its own, which go with it', async () => {
+test('each start has its own databases and removes them', async () => {
   const [one, other] = await Promise.all([startMongo(), startMongo()]);
   assert.notEqual(one.url, other.url);
   await Promise.all([one.stop(), other.stop()]);
 });
 
-test('a directory keeps what a server that was stopped has stored', async (t) => {
+test('a directory keeps the data of a stopped server', async (t) => {
   await using directory = await tempDir();
   for (const round of [0, 1]) {
     const server = await startOwnMongo({ directory: directory.path });
@@ -51,7 +51,7 @@ test('a directory keeps what a server that was stopped has stored', async (t) =>
   }
 });
 
-test('a port that is taken is said to be', async () => {
+test('reports a port in use', async () => {
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
   const address = taken.address();
@@ -60,7 +60,7 @@ test('a port that is taken is said to be', async () => {
   taken.close();
 });
 
-test('a server ends with the process that started it, however that ends', async () => {
+test('a server ends with its parent process', async () => {
   const program = `
     const { startOwnMongo } = await import(${JSON.stringify(import.meta.resolve('./mongo-server.ts'))});
     console.log('pid ' + (await startOwnMongo()).pid);

@@ -10,28 +10,28 @@ import { readSharedServers } from './shared-servers.ts';
 const START_MS = 30_000;
 
 export interface MongoServer {
-  /** Names databases that are nobody else's: the path begins their names. */
+  /** The path is the prefix of the database names, which only this caller uses. */
   readonly url: string;
-  /** What it is, for a reader of a test run. */
+  /** Name for the output of a test run. */
   readonly name: string;
-  /** MongoDB itself, with users, `$jsonSchema` and write concern; else a stand-in, which has single documents and no more. */
+  /** True for MongoDB itself, with users, `$jsonSchema` and write concern; false for the stand-in. */
   readonly real: boolean;
-  /** Removes what was stored under the URL, and ends the server if it was started for it. */
+  /** Drops the databases of the URL and ends a server that was started for them. */
   stop(): Promise<void>;
 }
 
-/** A server of one's own, to be hurt: what was stored outlives a crash. */
+/** A dedicated server for failure tests. Its data survives a crash. */
 export interface OwnMongoServer extends MongoServer, Pick<ServerProcess, 'port' | 'pid' | 'kill' | 'restart' | 'pause' | 'goOn'> {}
 
 export interface OwnMongoOptions {
-  /** Keeps what is stored there; otherwise it goes with the server. */
+  /** Data directory that survives `stop`; by default a temporary directory. */
   directory?: string;
   port?: number;
 }
 
 let announced: string | undefined;
 
-/** Databases on the server of `SWITCHYARD_TEST_MONGO_URL`, else of the test run, else on a server of its own. */
+/** Opens databases on the server of `SWITCHYARD_TEST_MONGO_URL`, of the test run, or on a new server. */
 export async function startMongo(): Promise<MongoServer> {
   const external = process.env['SWITCHYARD_TEST_MONGO_URL'];
   if (external !== undefined && external !== '')
@@ -48,7 +48,7 @@ function openDatabases({ url: server, name, real }: Pick<MongoServer, 'url' | 'n
   return { url: url.href, name, real, stop: () => dropDatabases(server, `${prefix}_`) };
 }
 
-/** What `findMongo` finds, on a free port of 127.0.0.1 unless one is named. It ends with this process. */
+/** Starts the server found by `findMongo` on the given or a free port of 127.0.0.1. It ends with this process. */
 export async function startOwnMongo({ directory, port: wanted }: OwnMongoOptions = {}): Promise<OwnMongoServer> {
   const { name, real, command, ready } = await findMongo();
   announce(name);

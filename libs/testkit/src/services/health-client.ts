@@ -19,7 +19,7 @@ export interface HealthClient extends Disposable {
   watch(service: string): { next(): Promise<string> } & Disposable;
 }
 
-/** Asks as any prober does, over a real connection. */
+/** Opens a gRPC health client. */
 export async function healthClient(address: string): Promise<HealthClient> {
   const loaded = loadPackageDefinition(await load('grpc/health/v1/health.proto', { includeDirs: [PROTOS], enums: String, defaults: true }));
   const { Health } = ((loaded['grpc'] as GrpcObject)['health'] as GrpcObject)['v1'] as unknown as {

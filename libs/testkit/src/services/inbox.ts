@@ -1,4 +1,4 @@
-/** How long a test waits for what should have come at once. */
+/** Timeout for an expected event. */
 const PATIENCE_MS = 5_000;
 
 interface Waiting {
@@ -6,13 +6,13 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-/** What arrived, by name, each given out once and in order. */
+/** Received events by name. Each is returned once, in order. */
 export interface Inbox extends Disposable {
   add(name: string, payload: unknown): void;
   next<T>(name: string): Promise<T>;
 }
 
-/** `explain` adds to the failure of a wait what may have kept the message from coming. */
+/** `explain` adds details to the error of a missing event. */
 export function createInbox(explain: () => string): Inbox {
   const arrived = new Map<string, unknown[]>();
   const waiting = new Map<string, Waiting[]>();

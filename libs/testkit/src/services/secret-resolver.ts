@@ -1,7 +1,7 @@
 import type { Handler } from '@switchyard/bus';
 import { encryptSecret } from '@switchyard/service-kit';
 
-/** Handler of a secrets service that has these values and encrypts them as the real service does. */
+/** Returns a `secrets.resolve` handler with these values; it encrypts them like the real service. */
 export function resolveSecrets(values: Readonly<Record<string, string>>): Handler<'secrets.resolve'> {
   return async ({ name, to }) => {
     const value = values[name];

@@ -37,7 +37,7 @@ const registry = defineService({
   },
 });
 
-test('the service answers on a bus and a database of its own, and its events are there to read', async () => {
+test('testService serves on its own bus and database and returns events', async () => {
   await using app = await testService(registry, { as: principal({ tenant: 'a' }) });
   await app.bus.call('agents.delete', { agentId: 'oslo' });
   await app.bus.call('agents.delete', { agentId: 'rome' });
@@ -49,14 +49,14 @@ test('the service answers on a bus and a database of its own, and its events are
   assert.deepEqual(await elsewhere.call('agents.list', {}), { agents: [] });
 });
 
-test('two tests do not share anything', async () => {
+test('two test services share nothing', async () => {
   await using one = await testService(registry);
   await using two = await testService(registry);
   await one.bus.call('agents.delete', { agentId: 'oslo' });
   assert.deepEqual(await two.bus.call('agents.list', {}), { agents: [] });
 });
 
-test('settings, environment and the services it calls are the test’s to say', async () => {
+test('testService accepts settings, environment and stubs of other services', async () => {
   await using app = await testService(registry, {
     settings: { models: { defaultModel: 'dev/echo' } },
     env: { MODEL: 'dev/slow' },
@@ -72,7 +72,7 @@ test('settings, environment and the services it calls are the test’s to say', 
   );
 });
 
-test('with a directory of the test’s own, the next service finds what the first one stored', async () => {
+test('a second service on the same directory finds the stored data', async () => {
   await using dir = await tempDir();
   {
     await using first = await testService(registry, { data: dir.path });
@@ -82,7 +82,7 @@ test('with a directory of the test’s own, the next service finds what the firs
   assert.deepEqual(await second.bus.call('agents.list', {}), { agents: ['oslo'] });
 });
 
-test('an answer that breaks the contract fails the call', async () => {
+test('a result that violates the contract fails the call', async () => {
   const broken = defineService({
     contract: contracts.gateway,
     version: '1.0.0',
@@ -93,7 +93,7 @@ test('an answer that breaks the contract fails the call', async () => {
   await assert.rejects(app.bus.call('system.ping', {}), { code: 'INTERNAL' });
 });
 
-test('an event that never comes is named when the service ends', async () => {
+test('names a missing event when the service ends', async () => {
   const app = await testService(registry);
   const waiting = assert.rejects(app.nextEvent('agent:hot_removed'), /the service ended before agent:hot_removed came/);
   await app[Symbol.asyncDispose]();
@@ -137,7 +137,7 @@ const caught: Parameters<typeof emitting>[0] = ({ ctx }) => {
   } catch {}
 };
 
-test('nor is it saved by catching what that threw', async () => {
+test('fails even if the handler catches the error of an undeclared event', async () => {
   await using app = await testService(emitting(caught));
   await assert.rejects(app.bus.call('agents.list', {}), { code: 'INTERNAL' });
 });
@@ -154,7 +154,7 @@ for (const [how, emit] of ways) {
   });
 }
 
-test('what goes on after the answer is background work, and emits what it will', async () => {
+test('background work after the reply may emit any event', async () => {
   const answered = Promise.withResolvers<void>();
   const emit = ({ ctx }: { ctx: Ctx }): void => void answered.promise.then(() => ctx.emit(agentAdded.name, agentAdded.payload));
   await using app = await testService(emitting(emit));

@@ -18,21 +18,21 @@ import { principal } from './principal.ts';
 import { tempDir } from '../processes/temp-dir.ts';
 
 export interface TestServiceOptions {
-  /** Whom `bus` speaks for. */
+  /** Principal of `bus`. */
   as?: Principal;
-  /** Which service `bus` belongs to, and so which operations it may call; the gateway unless said. */
+  /** The service of `bus`, which determines the operations it may call; the gateway by default. */
   from?: ServiceName;
   env?: Readonly<Record<string, string>>;
   settings?: ConfigurationPatch;
-  /** Keeps what is stored there, so that the next service started on it finds it. */
+  /** Data directory that is kept, so that the next service on it finds the stored data. */
   data?: string;
-  /** Warnings and errors are kept otherwise, and told when an event does not come. */
+  /** By default warnings and errors are collected and added to the error of a missing event. */
   log?: Logger;
-  /** Runs before the service starts: to answer for the services it calls (`(await host.connect('secrets')).serve(…)`). */
+  /** Runs before the service starts, for example to stub other services: `(await host.connect('secrets')).serve(…)`. */
   prepare?: (host: Host) => Promise<void>;
 }
 
-/** A call that was put on record. Without an outcome it was begun, and not finished. */
+/** A recorded audited call; without an outcome it has not finished. */
 export interface Audited extends AuditAct {
   outcome?: AuditOutcome;
 }
@@ -40,13 +40,13 @@ export interface Audited extends AuditAct {
 export interface TestService extends AsyncDisposable {
   readonly bus: Bus;
   readonly host: Host;
-  /** What was put on record, in order. Of the secrets service nothing: it keeps the record itself. */
+  /** The audited calls in order. Empty for the secrets service, which keeps the audit log itself. */
   readonly audited: readonly Audited[];
-  /** The payload of the next event of this name that was not given out yet, of those since the start. */
+  /** Returns the payload of the next event with this name since the start. */
   nextEvent<N extends EventName>(name: N): Promise<EventPayload<N>>;
 }
 
-/** The real service on a bus and a database of its own, in this process. Answers and events are checked against the contract. */
+/** Starts a service in this process with its own bus and database. Results and events are checked against the contract. */
 export async function testService<C extends Contract, K extends SectionName>(
   definition: ServiceDefinition<C, K>,
   options: TestServiceOptions = {},
@@ -79,7 +79,7 @@ export async function testService<C extends Contract, K extends SectionName>(
   };
 }
 
-/** Stands in for the secrets service, without which nothing that is to be on record is done. */
+/** Serves the audit methods of the secrets service, which audited calls require. */
 async function keepRecord(host: Host, audited: Audited[]): Promise<void> {
   const keeper = await host.connect('secrets');
   const handlers = {

@@ -1,4 +1,4 @@
-/** Numbers that look random and are the same for the same seed. */
+/** A pseudo-random generator; the same seed gives the same numbers. */
 export interface Dice {
   below(n: number): number;
   of<T>(items: readonly T[]): T;

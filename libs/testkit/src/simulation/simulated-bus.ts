@@ -2,12 +2,12 @@ import type { Bus, Message, Subscription } from '@switchyard/bus';
 import type { ServiceName } from '@switchyard/contracts';
 import type { Process } from './simulation.ts';
 
-/** What carries messages between the processes of a simulation: late, never, or twice. What one says on a subject stays in order. */
+/** The bus of a simulation. It delays, drops or repeats messages; messages of one process on a subject stay in order. */
 export interface SimulatedBus {
   from(process: Process): Bus;
-  /** Hears everything at once. */
+  /** Listeners that receive each published message without delay. */
   heard: ((subject: string, data: string, process: Process) => void)[];
-  /** Answers the calls that processes make, where and when they are made. */
+  /** Replies to the calls of processes. */
   answer: (name: string, params: unknown, process: Process) => unknown;
 }
 

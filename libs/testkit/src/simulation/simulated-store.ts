@@ -2,10 +2,10 @@ import { ServiceError } from '@switchyard/contracts';
 import type { Change, Collection, Document, Documents, Filter, FindOptions, OutboxEvent, Page } from '@switchyard/store';
 import type { Process } from './simulation.ts';
 
-/** What all processes of a simulation keep: documents by tenant and key, as a database would have them. */
+/** The shared database of a simulation: documents by tenant and key. */
 export interface SimulatedData<D extends Document> {
   readonly documents: Map<string, D & { tenant: string }>;
-  /** The same as one process reaches it. */
+  /** Returns the collection for one process. */
   from(process: Process): Collection<D>;
 }
 
@@ -16,7 +16,7 @@ export interface SimulatedSpec {
 
 type Kept = Document & { tenant: string };
 
-/** A write as it is about to be made: what a test may change of it, to see whether anything notices. */
+/** A pending write, which a test may sabotage to prove that the checks notice it. */
 export interface Write {
   collection: string;
   filter: Record<string, unknown>;
@@ -24,14 +24,14 @@ export interface Write {
 }
 
 export interface Watching {
-  /** Before each guarded write: gives the filter that is used. */
+  /** Called before each guarded write; returns the filter to use. */
   sabotage?: (write: Write) => Record<string, unknown>;
-  /** After each write that changed something. */
+  /** Called after each effective write. */
   changed?: (collection: string, before: Kept | undefined, after: Kept | undefined) => void;
   emitted?: (event: OutboxEvent) => void;
 }
 
-/** Keeps what the port of the store promises for the filters and changes that are used on it; nothing is validated. */
+/** Implements the store port for the filters and changes used in simulations, without validation. */
 export function simulatedData<D extends Document>(
   name: string,
   { key, unique = [] }: SimulatedSpec,

@@ -2,48 +2,48 @@ import { ServiceError } from '@switchyard/contracts';
 import type { Clock } from '@switchyard/service-kit';
 import { dice, type Dice } from './seeded-random.ts';
 
-/** How much goes wrong. Everything is a probability for each operation, or each step. */
+/** Fault probabilities per operation or per step. */
 export interface Faults {
-  /** An operation fails, and has done nothing. */
+  /** An operation fails without an effect. */
   failsBefore: number;
-  /** An operation fails, and has done what it should. */
+  /** An operation fails after its effect. */
   failsAfter: number;
-  /** An operation happens so much later that others have stopped waiting for it. */
+  /** An operation happens after other processes have stopped waiting for it. */
   slow: number;
-  /** Time passes although something could be done. */
+  /** Time passes although a step is possible. */
   passes: number;
-  /** A message is lost; a message comes twice. */
+  /** A message is lost; a message is delivered twice. */
   drops: number;
   repeats: number;
 }
 
 export const NO_FAULTS: Faults = { failsBefore: 0, failsAfter: 0, slow: 0, passes: 0, drops: 0, repeats: 0 };
 
-/** A process of the simulation: what it asks for and what it is told goes through the seed's hands. */
+/** A simulated process. The seed decides when its operations and messages happen. */
 export interface Process {
   readonly name: string;
   readonly clock: Clock;
-  /** Something outside of it, such as a write to the database: it happens some time later, and is heard of later still. */
+  /** Runs an external operation, such as a database write, at a later step and delivers its result at a further one. */
   operation<T>(work: () => T): Promise<T>;
-  /** Something that comes to it from outside, in the order of the others with the same name. */
+  /** Delivers an external message; messages with the same order name stay in order. */
   receive(order: string, work: () => void): void;
-  /** Stops it for ever. What it asked for last may still happen. */
+  /** Kills the process. Its pending operations may still happen. */
   kill(): void;
-  /** Nothing happens in it for as long; around it time goes on. */
+  /** Suspends the process while time passes for others. */
   pause(ms: number): void;
   readonly alive: boolean;
 }
 
-/** A world of processes in which a seed decides what happens next. The same seed gives the same story. */
+/** A set of processes in which a seed decides the next step. The same seed gives the same run. */
 export interface Simulation {
   readonly dice: Dice;
   faults: Faults;
-  /** The time of day, as a database tells it. */
+  /** Wall-clock time, as the database reports it. */
   now(): number;
-  /** The time of day jumps, and nobody's own clock shows it: a machine that slept. */
+  /** Advances only the wall-clock time, like a suspended machine. */
   skip(ms: number): void;
   start(name: string): Process;
-  /** Until it is so, or nothing more can happen; no longer than so many steps. */
+  /** Runs until the condition holds, no step is possible, or the number of steps is reached. */
   run(until: () => boolean, steps: number): Promise<boolean>;
 }
 
@@ -52,9 +52,9 @@ const SLOWEST_MS = 15_000;
 
 interface Pending {
   process: State;
-  /** Does it, or tells of it. */
+  /** Performs the operation or delivers its result. */
   step: () => void;
-  /** It goes on after its process was killed. */
+  /** Whether it may happen after its process was killed. */
   outlives: boolean;
 }
 
@@ -69,7 +69,7 @@ interface Timer {
 interface State {
   alive: boolean;
   pausedUntil: number;
-  /** What is to be heard, in order, by the name of the order. */
+  /** Undelivered messages by order name. */
   inbox: Map<string, (() => void)[]>;
 }
 
@@ -106,7 +106,7 @@ export function createSimulation(seed: number, faults: Faults): Simulation {
     start: (name) => startProcess(world, name),
     async run(until, steps) {
       for (let n = 0; n < steps; n += 1) {
-        // Everything that follows from the last step happens before the next one.
+        // All microtasks of the last step run before the next one.
         await new Promise((resolve) => void setImmediate(resolve));
         if (until()) return true;
         if (!step(world)) return until();
@@ -156,7 +156,7 @@ function clockOf(world: World, process: State): Clock {
   };
 }
 
-/** Between processes nobody stops or sleeps. */
+/** The network is a process that never stops. */
 const NETWORK: State = { alive: true, pausedUntil: 0, inbox: new Map() };
 
 function addTimer(world: World, given: Omit<Timer, 'stopped'>): () => void {
@@ -197,7 +197,7 @@ function step(world: World): boolean {
   return act(world) || passTime(world);
 }
 
-/** One thing that can happen now, whichever the seed says. */
+/** Performs one of the possible steps, chosen by the seed. */
 function act(world: World): boolean {
   const ready = world.pending.filter(({ process, outlives }) => outlives || isAwake(world, process));
   const heard = [...world.processes].flatMap((process) =>
@@ -220,7 +220,7 @@ function isAwake({ time }: World, { alive, pausedUntil }: State): boolean {
   return alive && pausedUntil <= time;
 }
 
-/** Until the next timer, or the end of a pause. */
+/** Advances the time to the next timer or the end of a pause. */
 function passTime(world: World): boolean {
   let next: Timer | undefined;
   const dueAt = ({ at, process }: Timer): number => Math.max(at, process.pausedUntil);
