@@ -21,7 +21,7 @@ import { openGateway, type Gateway } from './gateway.ts';
 
 export type GatewaySection = Sections['gateway'];
 
-/** Settings that a test changes while the gateway runs. */
+/** Settings that a test changes at run time. */
 export interface TestSettings extends Settings<EdgeSections> {
   set(changes: Partial<GatewaySection>): void;
   setWebhooks(webhooks: WebhooksGiven): void;
@@ -53,7 +53,7 @@ export function testSettings(changes: Partial<GatewaySection> = {}, webhooks?: W
   };
 }
 
-/** Well-formed secrets, one for each kind of token. */
+/** Valid secrets, one per kind of token. */
 export const SECRETS = {
   all: 'test-secret-that-holds-every-scope-0001',
   rpc: 'test-secret-that-holds-rpc-alone-00002',
@@ -66,14 +66,14 @@ const TOKENS: Record<keyof typeof SECRETS, TokenProjection['scopes']> = { all: [
 export interface TestGateway extends AsyncDisposable {
   url: string;
   gateway: Gateway;
-  /** The gateway's own connection to the bus. */
+  /** The bus connection of the gateway. */
   edgeBus: Bus;
-  /** The side of the services. */
+  /** The bus connection of the services. */
   bus: Bus;
-  /** Takes the bus away from the edge, for good. */
+  /** Disconnects the gateway from the bus permanently. */
   loseBus(): Promise<void>;
   settings: TestSettings;
-  /** Writes or rewrites a token, as the owner of tokens would, and resolves when it is in force. */
+  /** Writes a token like the secrets service, and resolves when it is applied. */
   putToken(token: Partial<TokenProjection> & { id: string; secret: string; key?: string }): Promise<void>;
   removeToken(id: string): Promise<void>;
   post(path: string, body: string | Uint8Array, options?: { token?: string; headers?: Record<string, string> }): Promise<Response>;
@@ -87,11 +87,11 @@ export interface TestGatewayOptions {
   log?: Logger;
   cache?: Cache;
   blobs?: () => Promise<BlobStore>;
-  /** Where goes what is too large for a message; then the bus is as strict as one between processes. */
+  /** The store of large payloads. With it the bus enforces the limits of a bus between processes. */
   large?: LargePayloads;
 }
 
-/** A gateway on a free port, and behind it, on the in-process bus, a service that answers for sessions. */
+/** A gateway on a free port with a sessions service on the in-process bus. */
 export async function startTestGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
   const { settings: changes, webhooks, handlers = {}, log = silentLogger(), cache, blobs, large } = options;
   const strict = large === undefined ? {} : { large, inlineBytes: INLINE_BYTES };
@@ -146,7 +146,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   };
 }
 
-/** As the process's own board: what is reported, and whether the bus is there. */
+/** A health reporter like that of the process. */
 function testHealth(connected: () => boolean): HealthReporter {
   const dependencies: Readiness['dependencies'] = {};
   const set: HealthReporter['set'] = (name, ready, reason = '') =>
@@ -164,7 +164,7 @@ function testHealth(connected: () => boolean): HealthReporter {
   };
 }
 
-/** A message of a client as text; ours arrive whole. */
+/** A received message as text. */
 export function textOf(data: RawData): string {
   return Buffer.isBuffer(data) ? data.toString() : '';
 }
@@ -186,18 +186,18 @@ function createRevisions(): { reached(revision: number): void; wait(revision: nu
   };
 }
 
-/** A WebSocket that keeps what comes until it is asked for. */
+/** A WebSocket client that queues messages until they are requested. */
 export interface TestSocket {
   socket: WebSocket;
   send(data: string | Uint8Array): void;
-  /** The next message, parsed. */
+  /** The next parsed message. */
   next(): Promise<Answer>;
   /** The code and reason of the close. */
   closed: Promise<{ code: number; reason: string }>;
   ask(message: unknown): Promise<Answer>;
 }
 
-/** What a JSON-RPC peer may say. */
+/** A JSON-RPC message. */
 export interface Answer {
   jsonrpc: string;
   id?: unknown;

@@ -156,7 +156,7 @@ describe('closing', () => {
   });
 });
 
-/** The socket of a request whose connection stays open. */
+/** The socket of a keep-alive connection. */
 async function keptAlive(url: string): Promise<IncomingMessage['socket']> {
   const request = get(url, { headers: { connection: 'keep-alive' } });
   const [response] = (await once(request, 'response')) as [IncomingMessage];

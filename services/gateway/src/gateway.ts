@@ -39,14 +39,14 @@ import { startTlsReloader, readTlsMaterial, createTlsOptions, type TlsSettings }
 import { openTickets } from './auth/tickets.ts';
 import { openTokens } from './auth/tokens.ts';
 
-/** Adds the routes of one file. */
+/** Registers the routes of one file. */
 export type RegisterRoutes = (app: FastifyInstance, edge: Edge) => void;
 
 export interface GatewayOptions {
   bus: Bus;
-  /** What the gateways count together goes through it, where others share it. */
+  /** Shares rate limit counts if it is Redis. */
   cache?: Cache;
-  /** Where media are; without it there are none. */
+  /** The blob store of media. */
   blobs?: () => Promise<BlobStore>;
   settings: Settings<EdgeSections>;
   log: Logger;
@@ -56,20 +56,20 @@ export interface GatewayOptions {
   host: string;
   /** 0 picks a free one. */
   port: number;
-  /** Whether the dashboard was named before the start, in a file or a variable. */
+  /** Whether the dashboard path was set before the start, in a file or variable. */
   declaredDashboard?: boolean;
-  /** Without them it speaks in clear text. */
+  /** Enables TLS. */
   tls?: TlsSettings | undefined;
-  /** The services without which it is not ready; those that every gateway needs unless said. */
+  /** Services required for readiness; by default those of every gateway. */
   needs?: readonly ServiceName[];
-  /** Called after each change of the tokens is in force here. */
+  /** Called after each change of the tokens is applied. */
   onRevision?: (revision: number) => void;
 }
 
 export interface DrainTimes {
-  /** How long it still serves whoever comes, while `/readyz` sends load balancers elsewhere. */
+  /** Time to serve requests while `/readyz` reports draining. */
   delayMs: number;
-  /** How long running requests may take after that; ten seconds unless said. */
+  /** Time for running requests afterwards; ten seconds by default. */
   finishMs: number;
 }
 
@@ -78,16 +78,16 @@ export interface Gateway {
   readonly url: string;
   readonly edge: Edge;
   readonly connections: Connections;
-  /** Every route there is. */
+  /** All registered routes. */
   readonly routes: readonly Route[];
   /**
-   * Says that it drains and goes on for a while, so that nobody is sent here any more. Then it stops accepting, tells WebSockets to
-   * go elsewhere, lets requests finish, and closes what is left.
+   * Reports draining and serves requests for `delayMs`. Then it stops accepting connections, closes WebSockets, waits for running requests
+   * and closes the remaining connections.
    */
   close(times?: Partial<DrainTimes>): Promise<void>;
 }
 
-/** Opens the edge: everything is set up before the first connection is accepted. */
+/** Opens the gateway. Everything is set up before the first connection is accepted. */
 export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const { bus, settings, log, version, host } = options;
   await using opening = new AsyncDisposableStack();

@@ -30,13 +30,13 @@ const exported = (megabytes: number) => ({
 
 interface House {
   pid: number;
-  /** How many bytes came, of how many that were promised; a slow reader takes a breath after each part of the first ten megabytes. */
+  /** Received bytes and content length. A slow reader pauses after each part of the first ten megabytes. */
   ask(megabytes: number, slowly?: boolean): Promise<[came: number, promised: number]>;
-  /** The largest payload that has crossed the bus. */
+  /** The largest payload on the bus. */
   largest(): number;
 }
 
-/** A gateway in a process of its own, and in this one a service, with a bus and a store between them. */
+/** A gateway in a process of its own and a service in this one, with a bus and a store. */
 async function openHouse(t: TestContext): Promise<House> {
   const stack = new AsyncDisposableStack();
   t.after(() => stack.disposeAsync());
@@ -98,7 +98,7 @@ test(
   { skip: NATS_OFF || (process.platform !== 'linux' && 'it reads /proc') },
   async (t) => {
     const house = await openHouse(t);
-    await house.ask(1); // what is loaded, compiled and connected by then is no part of what an answer takes
+    await house.ask(1); // warm-up, so that loading and connecting is not measured
     for (const slowly of [false, true]) {
       const before = residentMb(house.pid);
       let most = 0;

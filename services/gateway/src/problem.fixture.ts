@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 
-/** The error of a refused REST request, once the problem beside it is seen to say the same. */
+/** The error of a refused REST request, after its problem members are checked. */
 export async function errorOf(response: Response): Promise<{ error: unknown }> {
   const { error, ...problem } = (await response.json()) as Record<string, unknown>;
   const { type, status, detail, requestId } = problem;

@@ -18,14 +18,14 @@ import { registerTickets } from './rest/tickets.ts';
 import { registerWebhooks } from './webhooks/webhook-routes.ts';
 import type { RegisterRoutes } from './gateway.ts';
 
-/** What stands under `/api` is there only while `gateway.web.enabled` says so at the start. */
+/** Registers routes only if `gateway.web.enabled` is set at the start. */
 function web(register: RegisterRoutes): RegisterRoutes {
   return (app, edge) => {
     if (edge.settings.current.gateway.web.enabled) register(app, edge);
   };
 }
 
-/** Every route besides those in front of Fastify, `/ws` and the probes, in the order in which they are added. */
+/** All routes except pre-Fastify routes, `/ws` and the probes, in order of registration. */
 export const routes: readonly RegisterRoutes[] = [
   web(registerChat),
   web(registerHistory),

@@ -101,7 +101,7 @@ test('drains for drainDelayMs, limited by the shutdown timeout', async (t) => {
   assert.ok(ms >= 399 && ms < 1_200, `${ms}`);
 });
 
-/** The first answer of the probe that says so. */
+/** The first matching response of the probe. */
 async function untilDraining(url: string): Promise<Response> {
   for (;;) {
     const probe = await fetch(`${url}/readyz`);

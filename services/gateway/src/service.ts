@@ -8,18 +8,18 @@ import type { EdgeSections } from './http/edge.ts';
 import { openGateway, type DrainTimes } from './gateway.ts';
 import { VERSION } from './http/version.ts';
 
-/** Of the time for shutting down: to be seen to go, and then to finish requests; the rest is for closing. */
+/** The share of the shutdown timeout for draining, and the same share for running requests. The rest is for closing. */
 const DRAIN_SHARE = 1 / 3;
 
-/** For other services and tools; clients get the same answer from the edge itself. */
+/** For other services and tools. Clients get the same result from the local method. */
 const handlers: Handlers<typeof contract> = { 'system.ping': () => ({ pong: true, ts: Date.now() }) };
 
 export interface GatewayHooks {
-  /** Told the real address once connections are accepted. */
+  /** Called with the actual URL once connections are accepted. */
   onListening?: (url: string) => void;
 }
 
-/** The edge as a service. Whoever starts it in its own process learns from `onListening` where it listens. */
+/** Defines the gateway as a service. */
 export function defineGateway({ onListening }: GatewayHooks = {}): ServiceDefinition<typeof contract, EdgeSections | 'daemon'> {
   return defineService({
     contract,
@@ -59,7 +59,7 @@ export function defineGateway({ onListening }: GatewayHooks = {}): ServiceDefini
   });
 }
 
-/** The edge on its own. */
+/** The gateway in a process of its own. */
 export const gateway = defineGateway();
 
 function drainTimes({ gateway, daemon }: Pick<Sections, 'gateway' | 'daemon'>): DrainTimes {

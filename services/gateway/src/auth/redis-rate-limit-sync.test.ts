@@ -14,7 +14,7 @@ let redis: RedisServer;
 before(async () => void (redis = await startRedisServer()));
 after(() => redis.stop());
 
-/** A gateway with a bus of its own, so that nothing but Redis brings it together with others. */
+/** A gateway with its own bus, so that it shares only Redis with the others. */
 async function gateway(t: TestContext, { url }: RedisServer = redis): Promise<TestGateway> {
   const cache = await openCache(url, { service: 'gateway', log: silentLogger() });
   const opened = await startTestGateway({ settings, cache });
@@ -37,14 +37,14 @@ async function ask(to: TestGateway, token: string = SECRETS.all): Promise<number
   return status;
 }
 
-/** Asks so often, and says how often it was let through. */
+/** Sends requests and returns the number of accepted ones. */
 async function letThrough(to: TestGateway, times: number, token?: string): Promise<number> {
   let through = 0;
   for (let n = 0; n < times; n++) if ((await ask(to, token)) === 200) through++;
   return through;
 }
 
-/** Asks now and then until it is refused, long before it has used up the rate that this gateway would give it alone. */
+/** Sends requests until one is refused, long before this gateway alone would refuse it. */
 async function refusedSoon(to: TestGateway, token?: string): Promise<void> {
   let through = 0;
   for (; (await ask(to, token)) === 200; through++) await delay(30);
@@ -75,7 +75,7 @@ test('requests succeed while Redis is killed, and each gateway counts alone unti
   const late = await gateway(t, mine);
   while ((await notesOn(mine)) === 0) {
     await ask(a, SECRETS.mcp);
-    await delay(200); // its rate must last until it is connected again
+    await delay(200); // the rate must last until Redis is connected again
   }
   await letThrough(a, MAX, SECRETS.rpc);
   await refusedSoon(late, SECRETS.rpc);
@@ -93,7 +93,7 @@ test('requests do not wait for a stalled Redis', async (t) => {
   assert.ok(took < (asked * 50) / 2, `${asked} requests took ${took} ms`);
 });
 
-/** How much gateways have told each other through it. */
+/** The number of messages exchanged through Redis. */
 async function notesOn(server: RedisServer): Promise<number> {
   const cache = await openCache(server.url, { service: 'gateway', log: silentLogger() });
   const notes = await cache.board(['counted'], 60_000).exchange();

@@ -28,7 +28,7 @@ async function two(t: TestContext): Promise<{ a: RateLimits; b: RateLimits; bus:
   return { a: await open(), b: await open(), bus: await connect() };
 }
 
-/** Lets what was counted reach the others. */
+/** Waits until counts reach the other gateways. */
 async function told(t: TestContext): Promise<void> {
   t.mock.timers.tick(50);
   await new Promise((resolve) => void setImmediate(resolve));

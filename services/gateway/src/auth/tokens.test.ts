@@ -16,7 +16,7 @@ interface Opened {
   bucket: Bucket;
   tokens: Tokens;
   put(fields?: Record<string, unknown>): Promise<void>;
-  /** Resolves when the revision is in force. */
+  /** Resolves when the revision is applied. */
   settled(revision: number): Promise<void>;
   lose(since: number | undefined): void;
 }

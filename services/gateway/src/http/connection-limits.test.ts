@@ -6,7 +6,7 @@ import { SECRETS, startTestGateway, type TestGateway } from '../gateway.fixture.
 
 const FEW = { maxHttpConnectionsPerAddress: 4, maxHttpConnections: 8 };
 
-/** A socket from an address of its own: all of 127.0.0.0/8 is this machine. */
+/** A socket from its own address. All of 127.0.0.0/8 is local. */
 async function dial(t: TestContext, gateway: TestGateway, localAddress = '127.0.0.1'): Promise<Socket> {
   const { hostname, port } = new URL(gateway.url);
   const socket = connect({ host: hostname, port: Number(port), localAddress });

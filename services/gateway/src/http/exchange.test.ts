@@ -5,7 +5,7 @@ import { Socket } from 'node:net';
 import { test } from 'node:test';
 import { Exchange, createExchangeRoute, type ExchangeDeps } from './exchange.ts';
 
-/** Who leaves is not admitted, logged or refused by anybody. */
+/** The test uses no dependency. */
 const NOBODY = {} as ExchangeDeps;
 
 function open(): { exchange: Exchange; response: ServerResponse } {

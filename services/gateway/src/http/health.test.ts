@@ -29,7 +29,7 @@ async function readyz(url: string, token?: string): Promise<{ code: number; body
   return { code: response.status, body: (await response.json()) as Ready };
 }
 
-/** There is no event for what a probe says; it must come true within the test's time. */
+/** Polls a condition, because probes have no events. The timeout of the test bounds it. */
 async function eventually(isTrue: () => Promise<boolean>): Promise<void> {
   while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 50));
 }
@@ -78,11 +78,11 @@ interface Alone {
   host: Host;
   server: NatsServer;
   putToken(): Promise<void>;
-  /** Somebody who answers discovery as this service. */
+  /** Starts a replica of this service that answers discovery only. */
   join(service: ServiceName): Promise<Served>;
 }
 
-/** The real service over a real server, without anybody who would tell it tokens; its neighbours are there, and answer nothing. */
+/** The gateway over a real NATS server, without tokens. Its required services answer discovery only. */
 async function startAlone(t: TestContext, neighbours = GATEWAY_DEPENDENCIES): Promise<Alone> {
   const server = await startNatsServer();
   const data = await tempDir();

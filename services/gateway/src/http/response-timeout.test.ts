@@ -7,7 +7,7 @@ import { setStallTimeout } from './response-timeout.ts';
 
 const LARGE = 'x'.repeat(32 * 1024 * 1024);
 
-/** Answers one request with far more than the network between holds. */
+/** Responds to one request with far more bytes than the network buffers. */
 async function serveOnce(stallMs: number) {
   const answered = Promise.withResolvers<ServerResponse>();
   const server = createServer((_request, response) => {

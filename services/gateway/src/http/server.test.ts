@@ -5,7 +5,7 @@ import { describe, test } from 'node:test';
 import { createLogger } from '@switchyard/telemetry';
 import { startTestGateway, SECRETS, type TestGateway } from '../gateway.fixture.ts';
 
-/** Nobody needs a token for these: webhooks have a signature, and `/ws` over plain HTTP says only that it wants an upgrade. */
+/** Routes without a token: webhooks have a signature, and `/ws` over plain HTTP only returns 426. */
 const OPEN = new Set([
   'GET /',
   'GET /app/*',
@@ -21,7 +21,7 @@ const OPEN = new Set([
 ]);
 const VERBS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'];
 
-/** Sends bytes as they are and reads until the other side ends it. */
+/** Sends bytes unchanged and reads until the connection closes. */
 async function speak(gateway: TestGateway, bytes: string): Promise<string> {
   const { hostname, port } = new URL(gateway.url);
   const socket = connect({ host: hostname, port: Number(port) });
@@ -185,12 +185,12 @@ test('does not log a failure for a client that disconnects within its body', asy
       const socket = connect({ host: hostname, port: Number(port) });
       const asked = head(`POST ${path}`, bearer, 'content-type: application/json', 'content-length: 1000', 'expect: 100-continue');
       socket.write(asked);
-      await once(socket, 'data'); // it waits for the rest
+      await once(socket, 'data'); // the server waits for the body
       socket.write('{"half":');
       socket.resetAndDestroy();
     }
     await speak(gateway, head('GET /health'));
-  } // closing waits for every connection
+  } // closing the gateway waits for every connection
   const failures = lines.filter((line) => /"level":(40|50|60)/.test(line));
   assert.deepEqual(failures, []);
   assert.ok(
@@ -225,7 +225,7 @@ test('answers pipelined requests in their order when the first one is slow', asy
   const post = (body: string): string =>
     `POST /rpc HTTP/1.1\r\nhost: localhost\r\n${bearer}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
   const answer = speak(gateway, post(call('first', 'session.status')) + post(call('second', 'system.ping')) + head('GET /health'));
-  // Requests that were sent earlier have been read when this one is answered.
+  // The earlier requests have been read when this response arrives.
   await gateway.post('/rpc', call('beside', 'system.ping'), { token: SECRETS.all });
   held.resolve();
   assert.match(await answer, /"id":"first"[^]*"id":"second"[^]*"status"/);

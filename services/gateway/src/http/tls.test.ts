@@ -16,7 +16,7 @@ import { startTlsReloader, readTlsMaterial, createTlsOptions, type TlsSettings }
 const PING = '{"jsonrpc":"2.0","method":"system.ping","id":1}';
 const DAY_MS = 86_400_000;
 
-/** An authority with a server and a client, and the settings that name them. */
+/** An authority with a server and a client certificate, and their settings. */
 function setUp(directory: string, requireClientCert: boolean) {
   const { ca, caPath, issue } = createAuthority(directory);
   const server = issue('server');

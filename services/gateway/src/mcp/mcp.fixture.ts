@@ -24,7 +24,7 @@ export interface McpTestOptions extends TestGatewayOptions {
   search?: Handlers<typeof memory>['memory.search'];
 }
 
-/** A gateway in front of two agents that answer and one that is suspended, and of a memory. */
+/** A gateway with two active agents, a suspended agent and a memory service. */
 export async function startMcp({ search = () => FOUND as never, ...options }: McpTestOptions = {}): Promise<TestGateway> {
   const gateway = await startTestGateway(options);
   const agents = [agent('default'), agent('oslo'), agent('asleep', 'suspended')];
@@ -33,13 +33,13 @@ export async function startMcp({ search = () => FOUND as never, ...options }: Mc
   return gateway;
 }
 
-/** Gives the token `mcp` what it may do, or a token of that id and secret. */
+/** Grants MCP permissions to the token `mcp`, or to a token with this id and secret. */
 export function grant(gateway: TestGateway, mcpClient: Partial<McpClient>, token = { id: 'mcp', secret: SECRETS.mcp as string }) {
   const given = { allowlist: [], sessionAllowlist: [], toolRateLimit: {}, ...mcpClient };
   return gateway.putToken({ ...token, scopes: ['mcp-client'], mcpClient: given, ver: 2 });
 }
 
-/** A client of the protocol's own makers, speaking that revision. */
+/** An official MCP client of this protocol revision. */
 export async function connect(
   { url }: Pick<TestGateway, 'url'>,
   era: Era,
@@ -52,7 +52,7 @@ export async function connect(
   return Object.assign(client, { [Symbol.asyncDispose]: () => client.close() });
 }
 
-/** The text of a result, which is all that a model reads. */
+/** The text of a result. */
 export function textOf({ content }: Pick<CallToolResult, 'content'>): string {
   return content.map((part) => (part.type === 'text' ? part.text : '')).join('');
 }

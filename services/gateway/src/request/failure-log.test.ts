@@ -30,7 +30,7 @@ test('writes one line per failure at first, then merges failures of one kind', (
   failures[Symbol.dispose]();
   const ids = lines.flatMap(({ requestId, requestIds = [requestId] }) => requestIds);
   assert.deepEqual(new Set(ids), new Set(Array.from({ length: 500 }, (_, n) => `req_${n}`)));
-  assert.ok(lines.length <= 46, `${lines.length} lines`); // two seconds may begin
+  assert.ok(lines.length <= 46, `${lines.length} lines`); // the failures may fall into two seconds
   for (const line of lines) {
     assert.deepEqual([line['level'], line['code'], line['error']], [30, 'RESOURCE_EXHAUSTED', 'Rate limit exceeded']);
     const parity = line['address'] === '192.0.2.1' ? 0 : 1;
@@ -47,7 +47,7 @@ test('writes merged failures within a second', async () => {
   };
   using failures = createFailureLog(createLogger({ destination: { write } }));
   for (let n = 0; n < 100; n++) failures.log(failure(n));
-  // It keeps the process alive, too, which the log does not.
+  // The timer also keeps the process alive, which the log does not.
   const late = setTimeout(() => written.reject(new Error('nothing was written')), 5_000);
   await written.promise;
   clearTimeout(late);

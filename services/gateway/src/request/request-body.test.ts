@@ -10,20 +10,20 @@ import { INCOMPLETE_BODY, TOO_MANY_BODY_PARTS, BODY_TOO_LARGE, RefusalError, TOO
 interface Read {
   error: Error | null;
   body: string | undefined;
-  /** How it was read: null when nothing ever flowed. */
+  /** The stream state: null if the stream never flowed. */
   flowing: boolean | null;
-  /** How much was kept for it. */
+  /** The buffered bytes. */
   kept: number;
-  /** What the client has unfinished afterwards. */
+  /** The incomplete bytes of the client afterwards. */
   unfinished: number;
 }
 
-/** A client that has so many bytes unfinished already. */
+/** A client with this many incomplete bytes. */
 function client(unfinished = 0): Caller {
   return { incompleteBytes: unfinished } as Caller;
 }
 
-/** What `readBody` makes of a request that arrives in these pieces; each is sent when the one before was seen. */
+/** The result of `readBody` for a request in these pieces. Each piece is sent after the previous one was received. */
 async function read(t: TestContext, pieces: readonly string[], limit = 1_000, caller = client()): Promise<Read> {
   const server = createServer().listen(0, '127.0.0.1');
   t.after(() => server.close());

@@ -18,7 +18,7 @@ interface Span {
   status: { code?: number };
 }
 
-/** Takes spans as an OpenTelemetry collector does. */
+/** A minimal OpenTelemetry collector. */
 async function openCollector(): Promise<{ url: string; spans: Span[] } & Disposable> {
   const spans: Span[] = [];
   const server = createServer((request, response) => {
@@ -43,7 +43,7 @@ async function openCollector(): Promise<{ url: string; spans: Span[] } & Disposa
   };
 }
 
-// One test, because telemetry is a matter of the whole process.
+// One test, because telemetry is global to the process.
 test('a call is one trace from client to service, and each span names the request id', async () => {
   using collector = await openCollector();
   const settings = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json', OTEL_METRICS_EXPORTER: 'none' };

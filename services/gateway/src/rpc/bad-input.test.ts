@@ -131,7 +131,7 @@ describe('the gateway answers bad input and stays available', () => {
     );
   });
 
-  /** A request with one byte changed. */
+  /** A request with one changed byte. */
   function mutated(): fc.Arbitrary<Buffer> {
     const whole = Buffer.from(call('session.history', '{"channelId":"x","more":[1,{"a":null}]}', '"id"'));
     return fc.tuple(fc.nat(whole.length - 1), fc.nat(255)).map(([at, byte]) => {

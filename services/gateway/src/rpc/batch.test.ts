@@ -11,7 +11,7 @@ const refuse: BatchOptions['refuse'] = (fault, { requestId }, { id }) => encodeF
 const request = (method: string, id?: string): RpcRequest => ({ fault: undefined, method, id, params: NO_PARAMS });
 const requests = (count: number): RpcRequest[] => Array.from({ length: count }, (_, index) => request(`m.${index}`, String(index)));
 
-/** A batch whose calls are answered when the test says so. */
+/** A batch whose calls are completed by the test. */
 function start(items: Item[], atOnce = false) {
   const running = new Map<string, (text?: string) => void>();
   const started: string[] = [];

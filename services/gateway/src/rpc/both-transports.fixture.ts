@@ -6,14 +6,14 @@ const FENCE = 'nothing more';
 
 export interface Exchange {
   gateway: TestGateway;
-  /** Sends one message as it is, and returns the answer, parsed; undefined when there is none. */
+  /** Sends one message unchanged and returns the parsed response; undefined without one. */
   say(message: string, token?: string): Promise<Said>;
   t: TestContext;
 }
 
 export type Said = Answer | Answer[] | undefined;
 
-/** One test over `POST /rpc` and one over `/ws`: what a message means does not depend on how it came. */
+/** Runs a test over `POST /rpc` and over `/ws`. */
 export function onBothTransports(name: string, run: (exchange: Exchange) => Promise<void>, options: TestGatewayOptions = {}): void {
   test(`${name} (http)`, async (t) => {
     await using gateway = await startTestGateway(options);
@@ -36,7 +36,7 @@ async function sayOverHttp(gateway: TestGateway, message: string, token: string)
   return checked(JSON.parse(text) as Answer | Answer[]);
 }
 
-/** Pings follow the message until nothing of it is left at the gateway: what has not come before the last one will not come. */
+/** Sends pings after the message until the gateway is idle, so that no response can follow the last ping. */
 async function sayOverSocket(gateway: TestGateway, message: string, token: string): Promise<Said> {
   const socket = await gateway.connect(token);
   socket.send(message);
@@ -50,7 +50,7 @@ async function sayOverSocket(gateway: TestGateway, message: string, token: strin
   return said && checked(said);
 }
 
-/** What came before the answer to a ping sent now. */
+/** The messages received before the response to a new ping. */
 async function untilFence(socket: TestSocket): Promise<Said> {
   let said: Said;
   socket.send(`{"jsonrpc":"2.0","method":"system.ping","id":"${FENCE}"}`);
@@ -72,7 +72,7 @@ function checked(said: Answer | Answer[]): Answer | Answer[] {
   return said;
 }
 
-/** The answer, when there is exactly one. */
+/** The response, if there is exactly one. */
 export function only(said: Said): Answer {
   assert.ok(said !== undefined && !Array.isArray(said), `one answer, not ${JSON.stringify(said)}`);
   return said;

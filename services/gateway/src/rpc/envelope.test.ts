@@ -34,7 +34,7 @@ function refusal(text: string): InvalidItem {
   return item;
 }
 
-/** The id is the text of its bytes. */
+/** The bytes of an id as text. */
 const idText = ({ id }: RpcRequest): string | undefined => (id === undefined ? undefined : Buffer.from(id, 'latin1').toString());
 
 const paramsText = (item: RpcRequest): string | undefined =>
@@ -319,7 +319,7 @@ describe('property', () => {
     return typeof value === 'object' && value !== null && !Array.isArray(value);
   }
 
-  // A member that is itself an array would be read as a batch when alone.
+  // A member that is an array would be a batch by itself.
   function alone(member: unknown): unknown {
     return Array.isArray(member) ? { fault: INVALID_REQUEST, id: 'null' } : readEnvelope(Buffer.from(JSON.stringify(member)), 50);
   }

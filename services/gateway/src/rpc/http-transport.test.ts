@@ -9,7 +9,7 @@ import { SECRETS, startTestGateway, type Answer } from '../gateway.fixture.ts';
 const PING = '{"jsonrpc":"2.0","method":"system.ping","id":1}';
 const HISTORY = '{"jsonrpc":"2.0","method":"session.history","id":1}';
 
-/** Far less than the deadline of any call: what only ends with that fails. */
+/** Far below the deadline of any call, so that a test fails if only the deadline ends the call. */
 const SOON = { timeout: 10_000 };
 
 describe('POST /rpc', () => {

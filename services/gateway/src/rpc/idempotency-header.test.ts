@@ -9,7 +9,7 @@ function request(method: string, params?: string, id: string | null = '1'): stri
   return `{${[...members, ...(id === null ? [] : [`"id":${id}`])].join(',')}}`;
 }
 
-/** A gateway, and which keys its service was given. */
+/** A gateway and the keys that its service received. */
 async function start() {
   const keys: unknown[] = [];
   const handlers: TestGatewayOptions['handlers'] = {

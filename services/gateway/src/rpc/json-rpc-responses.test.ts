@@ -4,7 +4,7 @@ import { ServiceError } from '@switchyard/contracts';
 import { encodeBatch, encodeError, encodeLocalResult, encodeResult } from './json-rpc-responses.ts';
 import { payloadBytes } from '../http/payload.ts';
 
-/** An id as the envelope hands it on: a character for each of its bytes. */
+/** An id as a Latin-1 string of its bytes. */
 const id = Buffer.from('"ü☃"').toString('latin1');
 
 test('encodes the bytes of result and id at any length', () => {

@@ -7,7 +7,7 @@ import { BROKEN, skipSpace, valueEnd, type Scan } from './json-scanner.ts';
 
 const newScan = (): Scan => ({ deepest: 0, ascii: true });
 
-/** Whether the whole text is one value, as JSON.parse would say. */
+/** Whether the whole text is one JSON value. */
 function accepts(bytes: Buffer): boolean {
   const scan = newScan();
   const end = valueEnd(bytes, skipSpace(bytes, 0), 1, scan);

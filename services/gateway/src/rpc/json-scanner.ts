@@ -1,16 +1,16 @@
 /**
- * Finds where JSON values begin and end in bytes, and whether they are JSON at all, without making anything of them: the edge forwards
- * what it does not understand, and whoever does will parse it. Accepts exactly what `JSON.parse` accepts, but for UTF-8, which
- * `ascii` is for. Never throws and never recurses.
+ * Finds the bounds of JSON values in bytes and validates them without creating objects, because the gateway forwards values unparsed.
+ * Accepts exactly what `JSON.parse` accepts, except that UTF-8 is checked by the caller with the help of `ascii`. Never throws and never
+ * recurses.
  */
 export interface Scan {
-  /** The deepest nesting of arrays and objects seen, to be reset by whoever asks. */
+  /** The deepest nesting seen, to be reset by the caller. */
   deepest: number;
-  /** Whether there were only ASCII characters so far; if not, the bytes may be no UTF-8. */
+  /** Whether all bytes so far are ASCII. If not, the bytes may be invalid UTF-8. */
   ascii: boolean;
 }
 
-/** Stands for an index where there is none: the bytes are no JSON. */
+/** The index returned for invalid JSON. */
 export const BROKEN = -1;
 
 export const QUOTE = 0x22;
@@ -43,20 +43,20 @@ export function skipSpace(bytes: Uint8Array, at: number): number {
   return i;
 }
 
-/** The index behind the value that begins at `at`; its first container is at `depth`. */
+/** Returns the index after the value at `at`. A container there has nesting `depth`. */
 export function valueEnd(bytes: Uint8Array, at: number, depth: number, scan: Scan): number {
   const first = bytes[at];
   return first === OPEN_BRACE || first === OPEN_BRACKET ? containerEnd(bytes, at, depth, scan) : scalarEnd(bytes, at, scan);
 }
 
-/** The index of the value of a member whose name ends before `nameEnd`. */
+/** Returns the index of the value of a member whose name ends before `nameEnd`. */
 export function memberValue(bytes: Uint8Array, nameEnd: number): number {
   if (nameEnd === BROKEN) return BROKEN;
   const colon = skipSpace(bytes, nameEnd);
   return bytes[colon] === COLON ? skipSpace(bytes, colon + 1) : BROKEN;
 }
 
-/** The index behind the string that begins at `at`. */
+/** Returns the index after the string at `at`. */
 export function stringEnd(bytes: Uint8Array, at: number, scan: Scan): number {
   if (bytes[at] !== QUOTE) return BROKEN;
   let i = at + 1;
@@ -70,7 +70,7 @@ export function stringEnd(bytes: Uint8Array, at: number, scan: Scan): number {
   return BROKEN;
 }
 
-/** The index behind the escape whose backslash is before `at`. */
+/** Returns the index after the escape whose backslash is before `at`. */
 function escapeEnd(bytes: Uint8Array, at: number): number {
   const kind = bytes[at];
   if (kind === undefined || !ESCAPED.has(kind)) return BROKEN;
@@ -83,7 +83,7 @@ function containerEnd(bytes: Uint8Array, at: number, depth: number, scan: Scan):
   const closers: number[] = [];
   let i = at;
   for (;;) {
-    // Here a value begins.
+    // A value begins.
     const first = bytes[i];
     if (first === OPEN_BRACE || first === OPEN_BRACKET) {
       const closer = first === OPEN_BRACE ? CLOSE_BRACE : CLOSE_BRACKET;
@@ -100,7 +100,7 @@ function containerEnd(bytes: Uint8Array, at: number, depth: number, scan: Scan):
       if (i === BROKEN) return BROKEN;
       i = skipSpace(bytes, i);
     }
-    // Here one ended, or what holds it does.
+    // A value or its container ended.
     while (bytes[i] === closers.at(-1)) {
       closers.pop();
       if (closers.length === 0) return i + 1;
@@ -136,7 +136,7 @@ function numberEnd(bytes: Uint8Array, at: number): number {
   return i;
 }
 
-/** The index behind one digit or more. */
+/** Returns the index after one or more digits. */
 function digitsEnd(bytes: Uint8Array, at: number): number {
   let i = at;
   while (isDigit(bytes[i])) i++;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** Whether it is JSON: what ours is held against. */
+/** Whether JSON.parse accepts the text. */
 export function parses(text: string): boolean {
   try {
     JSON.parse(text);
@@ -10,7 +10,7 @@ export function parses(text: string): boolean {
   }
 }
 
-/** A few small changes to a text: characters gone, and one of the pieces put in their place. */
+/** Small changes to a text: characters replaced by one of the pieces. */
 export function damage(pieces: readonly string[]): fc.Arbitrary<(text: string) => string> {
   const edit = fc.record({ at: fc.nat(), drop: fc.nat({ max: 3 }), put: fc.constantFrom(...pieces) });
   return fc.array(edit, { minLength: 1, maxLength: 3 }).map((edits) => (text: string) => {

@@ -13,19 +13,19 @@ import { SECRETS, startTestGateway, type Answer, type TestGateway } from '../gat
 
 const MB = 1_000_000;
 const CALL = { jsonrpc: '2.0', id: 'é1', method: 'session.export', params: { session_key: 'default:alice:gateway' } };
-/** Nobody who takes pieces as they come needs so long for one. */
+/** Longer than any reader needs for one chunk. */
 const STILL_MS = 500;
 const BODY = JSON.stringify(CALL);
 
-/** The store, as the edge reads it. */
+/** The blob store of the gateway. */
 interface Watched extends LargePayloads {
-  /** How many bytes were fetched. */
+  /** Fetched bytes. */
   fetched: number;
-  /** Since when a piece is there that nobody takes, by `performance.now()`. */
+  /** Since when a chunk is waiting, by `performance.now()`. */
   offeredAt: number;
-  /** How many blobs are there. */
+  /** The number of blobs. */
   kept: number;
-  /** After so many bytes the store fails. */
+  /** The store fails after this many bytes. */
   breakAt: number;
 }
 
@@ -83,7 +83,7 @@ function watch(large: LargePayloads): Watched {
   return watched;
 }
 
-/** A response that nobody reads yet. */
+/** A response that is not read yet. */
 async function post(url: string): Promise<IncomingMessage> {
   const headers = { authorization: `Bearer ${SECRETS.all}`, 'content-type': 'application/json' };
   const asked = request(`${url}/rpc`, { method: 'POST', headers }).end(BODY);
@@ -108,7 +108,7 @@ test('POST /rpc streams a large result with its length and leaves nothing in the
 test('stops fetching while the client does not read, and continues afterwards', { timeout: 60_000 }, async () => {
   await withGateway(40, async (gateway, store) => {
     const response = await post(gateway.url);
-    // The sockets of both sides take some megabytes without being read; once they are full nobody asks for the next piece.
+    // The socket buffers take some megabytes. When they are full, no further chunk is fetched.
     await until(() => store.kept === 0 || performance.now() - store.offeredAt > STILL_MS);
     assert.ok(store.fetched < 12 * MB, `${store.fetched} bytes were fetched for nobody`);
     let bytes = 0;

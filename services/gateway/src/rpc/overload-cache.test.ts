@@ -127,7 +127,7 @@ test('a gateway asks an overloaded service once and rejects further calls', asyn
   type Told = { error: { data: { requestId: string } } };
   let [told, again]: Told[] = [];
   let before = -1;
-  // On a machine that is so busy that a tenth of a second goes by in between, it is asked again, by right.
+  // On a busy machine more than 100 ms may pass in between, and the service is asked again.
   for (let tries = 0; tries < 20 && asked !== before; tries += 1) {
     told = (await ask({}, 1)) as Told;
     before = asked;

@@ -11,7 +11,7 @@ interface Frame {
   text?: string;
 }
 
-/** A turn that began, by whatever door. */
+/** A started turn. */
 async function begin(t: TestTurns): Promise<TestTurn> {
   const started = t.next();
   const response = await t.stream('message=hi');
@@ -31,7 +31,7 @@ async function frame(socket: TestSocket, turnId: string): Promise<Frame> {
   return said.frame;
 }
 
-/** All frames up to the answer, and the answer. */
+/** All frames up to the response, and the response. */
 async function readOut(socket: TestSocket, turnId: string): Promise<{ frames: Frame[]; answer: Answer }> {
   const frames: Frame[] = [];
   for (;;) {

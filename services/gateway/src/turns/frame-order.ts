@@ -1,18 +1,18 @@
 import type { TurnFrame } from '@switchyard/contracts';
 
-/** Puts the frames of a turn in order: each number once, whatever comes late or twice. */
+/** Orders the frames of a turn and drops duplicates. */
 export interface FrameOrder {
   add(frame: TurnFrame): void;
-  /** Takes the frames that are next, as many as there are. */
+  /** Takes the consecutive frames that are available. */
   take(): TurnFrame[];
   /**
-   * Goes on from what the turn's document has kept, where frames are lost: what was said, and the frame that comes after. False
-   * where frames would still be missing between that and those that wait.
+   * Continues from the stored text of the turn document when frames are lost. Returns false when frames would still be missing between
+   * the stored text and the waiting frames.
    */
   skipTo(soFar: StoredProgress): boolean;
-  /** The number that is awaited. */
+  /** The number of the next expected frame. */
   readonly next: number;
-  /** Frames that came before one that is missing. */
+  /** The number of frames waiting for a missing one. */
   readonly waiting: number;
 }
 
@@ -22,7 +22,7 @@ export interface StoredProgress {
   fence: number;
 }
 
-/** A further run of a turn begins with `resumed`, under a higher fence and with a higher number; what the run before said then is dropped. */
+/** A resumed run of a turn begins with `resumed`, a higher fence and a higher number. Later frames of the previous run are dropped. */
 export function createFrameOrder(): FrameOrder {
   const frames = new Map<number, TurnFrame>();
   let next = 0;
@@ -36,7 +36,7 @@ export function createFrameOrder(): FrameOrder {
 
   return {
     add(frame) {
-      // The first frame is said by whoever accepted the turn, under no lease.
+      // The first frame is sent on acceptance, before a lease exists, and has no fence.
       if (frame.fence !== undefined && frame.fence < fence) return;
       if (frame.n < next) return;
       if (frame.type === 'resumed') {

@@ -9,7 +9,7 @@ import { readEvents, RESULT, startTestTurns, type TestTurns } from './turns.fixt
 const PIECE = 'x'.repeat(64 * 1024);
 const settings = { wsMessageRateLimit: { maxMessages: 100_000, windowMs: 60_000 } };
 
-/** Asks for a stream on a bare socket and reads nothing of it. */
+/** Requests a stream on a raw socket and reads nothing. */
 function askAndStop({ gateway }: TestTurns): Socket {
   const { hostname, port } = new URL(gateway.url);
   const body = JSON.stringify({ model: 'dev/echo', stream: true, messages: [{ role: 'user', content: 'hi' }] });
@@ -23,7 +23,7 @@ function askAndStop({ gateway }: TestTurns): Socket {
 test('closes a stream that is not read and cancels its turn without affecting other clients', { timeout: 60_000 }, async () => {
   const left = new AbortController();
   let said = 0;
-  /** Says as much as it may until nobody listens. */
+  /** Sends text until the client disconnects. */
   const run: Handler<'turns.run'> = async function* (_asked, { signal }) {
     signal.addEventListener('abort', () => left.abort());
     for (let n = 0; !signal.aborted; n++) {

@@ -1,6 +1,6 @@
 import { ServiceError, type ErrorCode, type TurnFailure } from '@switchyard/contracts';
 
-/** The failure that ended a turn, as the error it was. */
+/** Converts the failure of a turn to an error. */
 export function toServiceError({ code, message, details }: TurnFailure): ServiceError {
   return new ServiceError(code, message, { details: details ?? {} });
 }
@@ -18,10 +18,10 @@ export function createShutdownError(turnId: string): ServiceError {
   return new ServiceError('UNAVAILABLE', message, { details: { reason: 'SHUTTING_DOWN', turnId } });
 }
 
-/** Codes that say that something did not come, and nothing of the turn. */
+/** Codes that report a missing reply and say nothing about the turn. */
 const NOT_RECEIVED_CODES: ReadonlySet<ErrorCode> = new Set(['DEADLINE_EXCEEDED', 'DATA_LOSS']);
 
-/** Why an accepted turn cannot be followed. It may go on, so asking again would ask twice, unless that names the same turn. */
+/** Creates the error of an accepted turn that cannot be followed. The turn may continue, so a retry needs the same idempotency key. */
 export function createNotFollowedError(error: ServiceError, { turnId, repeatable }: { turnId: string; repeatable: boolean }): ServiceError {
   const { code, message, details, cause } = error;
   const retryable = repeatable && (error.retryable || NOT_RECEIVED_CODES.has(code));

@@ -13,10 +13,10 @@ type Heard = { frames: TurnFrame[]; lost?: ServiceError };
 interface Scene extends AsyncDisposable {
   bus: Bus;
   turnId: string;
-  /** What the owner of the turn says of it. */
+  /** The status that the sessions service returns. */
   status: TurnStatus;
   asked: number;
-  /** How often its owner cannot be reached yet. */
+  /** Status requests that fail before the first success. */
   away: number;
   say(n: number, body: FrameBody): void;
   reader: (silenceMs?: number) => TurnReader;
@@ -59,7 +59,7 @@ async function scene(): Promise<Scene> {
   return it;
 }
 
-/** Everything a reader says until it has nothing more to say. */
+/** Everything a reader delivers until its end. */
 function hearAll(reader: TurnReader, status?: TurnStatus): Promise<Heard> {
   return new Promise((resolve) => {
     const frames: TurnFrame[] = [];
@@ -247,7 +247,7 @@ test('delivers missing text of an ended turn before its result', async () => {
   ]);
 });
 
-/** What became of a reader that nobody told anything. */
+/** The outcome of a reader that receives no frames. */
 const UNHEARD: readonly [code: ErrorCode, underItsKey: boolean][] = [
   ['UNAVAILABLE', true],
   ['DEADLINE_EXCEEDED', true],

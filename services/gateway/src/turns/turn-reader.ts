@@ -4,48 +4,48 @@ import { ServiceError, subjects, TURNS_LOG, type ErrorCode, type Result, type Tu
 import { createFrameGapError, createSilentTurnError, createNotFollowedError } from './turn-errors.ts';
 import { createFrameOrder } from './frame-order.ts';
 
-/** How long a turn may say nothing at all before it is asked for; a running one says `alive` every ten seconds. */
+/** Silence after which the status of a turn is requested. A running turn sends `alive` every ten seconds. */
 const SILENCE_TIMEOUT_MS = 30_000;
-/** Frames kept while nobody takes them. What comes beyond is read from the log later. */
+/** Frames buffered before read. Further frames are read from the log later. */
 const MAX_HELD_FRAMES = 4_096;
-/** How often the document of a turn is asked for what the log has lost: what a turn says is kept each second. */
+/** Status requests to replace frames that the log has lost. A turn stores its text every second. */
 const MAX_STATUS_ATTEMPTS = 4;
-/** How long the bus, or every service behind it, may be away before a turn is given up that goes on without them. */
+/** Outage of the bus or the sessions service after which the reader gives up. The turn may continue. */
 const OUTAGE_TIMEOUT_MS = 60_000;
-/** Codes that say that somebody is away who will be back. */
+/** Codes of a temporary outage. */
 export const UNAVAILABLE_CODES: ReadonlySet<ErrorCode> = new Set(['UNAVAILABLE', 'DEADLINE_EXCEEDED']);
 const STORE_INTERVAL_MS = 1_000;
 
 export type TurnStatus = Result<'turns.resume'>;
 
-/** Gets the frames of a turn. Nothing more is called after the batch with the last frame, or after `lost`. */
+/** Receives the frames of a turn. No call follows the batch with the last frame, or `lost`. */
 export interface TurnListener {
-  /** In order from number 0, each once, never none. */
+  /** Called with at least one frame, in order from number 0, without duplicates. */
   frames(frames: readonly TurnFrame[]): void;
-  /** The turn cannot be followed any further; it may well go on. */
+  /** Called when the turn cannot be followed any longer. The turn may continue. */
   lost(error: ServiceError): void;
 }
 
-/** Follows one turn from wherever it runs. Closing stops the reading, never the turn. */
+/** Follows one turn on any replica. Closing the reader does not stop the turn. */
 export interface TurnReader {
-  /** Begins with the first frame. With a status, of a turn that began earlier: what the log has kept comes first. */
+  /** Starts with the first frame. With the status of an earlier turn, frames of the log come first. */
   read(listener: TurnListener, status?: TurnStatus): void;
   close(): void;
 }
 
 export interface TurnReaderOptions {
-  /** Speaks for the client whose turn it is. */
+  /** Calls as the client of the turn. */
   bus: Bus;
   turnId: string;
-  /** Whether the client that makes its request again comes back to this turn. */
+  /** Whether a retry of the request returns to this turn. */
   repeatable: boolean;
   silenceMs?: number;
-  /** How long to wait for what is said now to be kept in the turn's document. */
+  /** Interval at which the turn document stores new text. */
   storeIntervalMs?: number;
   outageTimeoutMs?: number;
 }
 
-/** Listens from now on, so that a turn started next is heard whole; hands nothing over until it is read. */
+/** Subscribes at once, so that no frame of a turn started next is missed. Delivers nothing before `read`. */
 export function openTurnReader({
   bus,
   turnId,
@@ -84,7 +84,7 @@ export function openTurnReader({
     listener?.frames(ready);
   }
 
-  /** An answer that is too long for a frame stands in the turn's document, which was written before the frame was said. */
+  /** Reads a result that is too long for a frame from the turn document, which is written before the frame is sent. */
   async function deliverStoredResult(ready: readonly TurnFrame[]): Promise<void> {
     const before = ready.filter((frame) => !isResultOmitted(frame));
     if (before.length > 0) listener?.frames(before);
@@ -95,7 +95,7 @@ export function openTurnReader({
     }
   }
 
-  /** Fills what is missing from the log, as long as that helps; an ended turn is told from its document if it does not. */
+  /** Reads missing frames from the log while that makes progress. For an ended turn the turn document replaces missing frames. */
   async function catchUp(status?: TurnStatus): Promise<void> {
     isFilling = true;
     try {
@@ -112,7 +112,7 @@ export function openTurnReader({
     }
   }
 
-  /** What carries the answer, or who knows of it, may be away for a while: the turn goes on meanwhile, and so does the waiting. */
+  /** Retries while the bus or the sessions service is unavailable, because the turn continues in the meantime. */
   async function retryDuringOutage<T>(read: () => Promise<T>): Promise<T> {
     for (const deadline = performance.now() + patienceMs; ; await sleep(keptMs)) {
       try {
@@ -124,7 +124,7 @@ export function openTurnReader({
     }
   }
 
-  /** Whether that helped, and did not help enough. */
+  /** Returns true when frames were found and others are still missing. */
   async function readLog(): Promise<boolean> {
     const before = order.next;
     const entries = await retryDuringOutage(async () => (await bus.log(TURNS_LOG)).read(subject));
@@ -133,7 +133,7 @@ export function openTurnReader({
     return order.waiting > 0 && order.next > before;
   }
 
-  /** The log has lost what is missing; the turn's document has kept what was said, as of a second ago. */
+  /** Replaces frames that the log has lost by the stored text, which is at most a second old. */
   async function continueFromStatus(): Promise<void> {
     for (let tries = 0; tries < MAX_STATUS_ATTEMPTS && !closed; tries += 1) {
       if (tries > 0) await sleep(keptMs);
@@ -150,7 +150,7 @@ export function openTurnReader({
     if (closed) return;
     close();
     const n = status.lastFrame ?? order.next;
-    // What was not heard of it is told at once.
+    // Deliver the missing text in one frame.
     const missingText = order.next < n ? status.soFar?.text : undefined;
     listener?.frames([
       ...(missingText === undefined ? [] : [{ n: n - 1, type: 'resumed', text: missingText } as const]),
@@ -171,7 +171,7 @@ export function openTurnReader({
     else silenceTimer = setTimeout(watch, left).unref();
   }
 
-  /** Frames may be lost with whoever carried them, and a turn that waits, or that another one has heard, has none: its owner knows. */
+  /** Requests the status after silence: frames may be lost, and a queued or merged turn sends none. */
   async function checkStatus(): Promise<void> {
     try {
       const status = await retryDuringOutage(() => bus.call('turns.resume', { turnId }));
@@ -211,12 +211,12 @@ function isEnd({ type }: TurnFrame): boolean {
   return type === 'done' || type === 'error';
 }
 
-/** Whether it says that the turn has ended, and not with what. */
+/** Whether a final frame omits the result. */
 function isResultOmitted(frame: TurnFrame): boolean {
   return frame.type === 'done' && frame.whole === false;
 }
 
-/** Whether nothing more will come of a turn. */
+/** Whether a turn has ended. */
 export function hasEnded({ state }: Pick<TurnStatus, 'state'>): boolean {
   return state !== 'queued' && state !== 'running';
 }

@@ -4,25 +4,25 @@ import { mintId } from '@switchyard/security';
 import { createNotFollowedError } from './turn-errors.ts';
 import { openTurnReader, type TurnReader, type TurnStatus } from './turn-reader.ts';
 
-/** What a chat route asks of an agent; the route adds the id of the turn. */
+/** The request of a chat route, without the turn id. */
 export type ChatRequest = Omit<Params<'turns.start'>, 'turnId'>;
 
-/** A durable turn that was accepted, and who listens to it. */
+/** An accepted durable turn and its reader. */
 export interface StartedTurn {
   turnId: string;
   reader: TurnReader;
-  /** Whether the same request made again comes back to this turn. */
+  /** Whether a retry of the request returns to this turn. */
   repeatable: boolean;
-  /** Where the turn stands that an idempotency key named; undefined for one that begins now. */
+  /** The status of an existing turn found by its idempotency key; undefined for a new turn. */
   earlier: TurnStatus | undefined;
 }
 
 /**
- * Starts a durable turn and listens from before its first frame. `bus` speaks for the client. Whoever
- * leaves closes the reader; the turn goes on.
+ * Starts a durable turn and subscribes before its first frame. `bus` calls as the client. When the client disconnects, the route closes
+ * the reader and the turn continues.
  */
 export async function startTurn(bus: Bus, chat: ChatRequest & { turnId?: string }, options: CallOptions): Promise<StartedTurn> {
-  await bus.log(TURNS_LOG); // frames are kept from the first on only if there is a log to keep them
+  await bus.log(TURNS_LOG); // the log must exist before the first frame
   const { turnId: newTurnId = mintId('turn') } = chat;
   const repeatable = chat.idempotencyKey !== undefined;
   const reader = openTurnReader({ bus, turnId: newTurnId, repeatable });
@@ -37,13 +37,13 @@ export async function startTurn(bus: Bus, chat: ChatRequest & { turnId?: string 
   }
 }
 
-/** The client that asks again asks for another turn: it must not, where this one may have been accepted. */
+/** Without an idempotency key a retry starts a second turn, so it is not offered if the first may have been accepted. */
 function markNotRetryable(error: unknown, turnId: string): unknown {
   const accepted = error instanceof ServiceError && error.details['mayHaveRun'] === true;
   return accepted ? createNotFollowedError(error, { turnId, repeatable: false }) : error;
 }
 
-/** Asks once more for a turn, under the id that its client was told before anybody knew whether it is accepted: it is one turn. */
+/** Requests a turn again under the id that the client got before acceptance was known. The id prevents a second turn. */
 export async function restartTurn(bus: Bus, params: Params<'turns.start'>, options: CallOptions): Promise<StartedTurn> {
   await bus.log(TURNS_LOG);
   let { turnId } = params;
@@ -60,7 +60,7 @@ export async function restartTurn(bus: Bus, params: Params<'turns.start'>, optio
   }
 }
 
-/** Follows a turn that began earlier; NOT_FOUND unless it is the client's own. */
+/** Follows an existing turn. NOT_FOUND for a turn of another client. */
 export async function followTurn(bus: Bus, turnId: string, options: CallOptions): Promise<StartedTurn & { earlier: TurnStatus }> {
   const repeatable = true;
   const reader = openTurnReader({ bus, turnId, repeatable });

@@ -13,38 +13,38 @@ import {
 import { SECRETS, startTestGateway, type TestGateway, type TestGatewayOptions } from '../gateway.fixture.ts';
 
 type Bodies<F> = F extends TurnFrame ? Omit<F, 'n'> : never;
-/** A frame without its number. */
+/** A frame without a number. */
 export type FrameBody = Bodies<TurnFrame>;
 
 export const RESULT = { response: 'one two three', tokensUsed: { input: 3, output: 4, total: 7 }, finishReason: 'stop' } as const;
 
-/** A durable turn whose frames the test decides. */
+/** A durable turn whose frames are controlled by the test. */
 export interface TestTurn {
   id: string;
   asked: Input<'turns.start'>;
   principal: Principal;
   status: Result<'turns.resume'>;
-  /** Numbers and publishes a frame; the last one ends the turn. */
+  /** Numbers and publishes a frame. The final frame ends the turn. */
   emit(body: FrameBody): void;
   say(...texts: string[]): void;
   done(): void;
   fail(error: TurnFailure): void;
-  /** Loses a frame: nobody will ever hear it. */
+  /** Skips a frame, which is never delivered. */
   lose(): void;
 }
 
 export interface TestTurns {
   gateway: TestGateway;
-  /** All turns that were started, oldest first. */
+  /** All started turns, oldest first. */
   started: TestTurn[];
-  /** The turn that starts next, once it has. */
+  /** Resolves to the next started turn. */
   next(): Promise<TestTurn>;
-  /** Makes a turn known that left no frames. */
+  /** Adds a turn without frames. */
   forget(status: Result<'turns.resume'>, client?: string): void;
   stream(query: string, headers?: Record<string, string>): Promise<Response>;
 }
 
-/** A gateway in front of a sessions service that keeps turns and plays `script` for each, before it says that it accepted it. */
+/** A gateway and a sessions service that runs `script` for each turn before it accepts the turn. */
 export async function startTestTurns(script: (turn: TestTurn) => void = () => undefined, options: TestGatewayOptions = {}) {
   const started: TestTurn[] = [];
   const waiting: ((turn: TestTurn) => void)[] = [];
@@ -124,7 +124,7 @@ export interface ServerSentEvent {
   data?: unknown;
 }
 
-/** The events of a response as they come; comments are left out. */
+/** The events of a response as they arrive, without comments. */
 export async function* readEvents(response: Response): AsyncGenerator<ServerSentEvent, void, void> {
   const decoder = new TextDecoder();
   let text = '';

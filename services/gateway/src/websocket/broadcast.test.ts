@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { createBroadcast } from './broadcast.ts';
 import type { Connection } from './connections.ts';
 
-/** Connections that only remember what was written to them. */
+/** Connections that record their messages. */
 function audience(count: number): {
   all: Connection[];
   written: Map<Connection, (readonly Uint8Array[])[]>;
@@ -19,7 +19,7 @@ function audience(count: number): {
   return { all, written, write: (to, messages) => void written.get(to)?.push(messages) };
 }
 
-/** The text of everything that was sent to one connection. */
+/** The text of all messages of one connection. */
 const read = (calls: readonly (readonly Uint8Array[])[]): string[] => calls.flat().map((message) => Buffer.from(message).toString());
 
 test('sends the messages of one turn in one call per connection', async () => {

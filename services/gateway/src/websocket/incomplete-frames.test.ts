@@ -18,7 +18,7 @@ test('closes a connection when the incomplete messages of its client exceed the 
   const { code } = await Promise.race(begun.map(({ closed }) => closed));
   assert.equal(code, 1008);
   assert.equal((await other.ask(ping(1))).id, 1);
-  // What is cut off is held for as long as its closing takes.
+  // The bytes of a closed connection are released when its closing completes.
   while ((heldBy(gateway) ?? 0) > 32 * 1024 * 1024) await setImmediate();
   for (const { socket } of begun) socket.terminate();
 });
@@ -57,7 +57,7 @@ test('a ping after a completed message does not make the count negative', () => 
   assert.deepEqual([sender.incompleteBytes, sender.caller.incompleteBytes], [0, 0]);
 });
 
-/** What the client holds over all its connections. */
+/** The incomplete bytes of the client. */
 function heldBy({ gateway }: TestGateway): number | undefined {
   const [connection] = gateway.connections.byClient({ key: 'default.rpc' } as Caller) ?? [];
   return connection?.caller.incompleteBytes;

@@ -8,11 +8,11 @@ import { SECRETS, startTestGateway, type Answer, type TestGateway } from '../gat
 import { errorOf } from '../problem.fixture.ts';
 
 const ping = (id: unknown): string => JSON.stringify({ jsonrpc: '2.0', method: 'system.ping', id });
-/** Far less than the deadline of any call: what only ends with that fails. */
+/** Far below the deadline of any call, so that a test fails if only the deadline ends the call. */
 const SOON = { timeout: 10_000 };
 const history = (id: unknown): string => JSON.stringify({ jsonrpc: '2.0', method: 'session.history', id });
 
-/** The status of an upgrade that is refused; 101 for one that is not. */
+/** The status of an upgrade; 101 when it is accepted. */
 async function refusedUpgrade(
   gateway: TestGateway,
   { path = '/ws', headers = {} }: { path?: string; headers?: Record<string, string> },
@@ -284,7 +284,7 @@ describe('an unresponsive peer', () => {
     await using gateway = await startTestGateway();
     const dead = await gateway.connect(SECRETS.rpc);
     const alive = await gateway.connect(SECRETS.all);
-    dead.socket.pause(); // reads nothing, so it answers no ping
+    dead.socket.pause(); // a paused client answers no ping
     using _heartbeat = startHeartbeat({ settings: gateway.settings, connections: gateway.gateway.connections, pingIntervalMs: 20 });
     const { all } = gateway.gateway.connections;
     while (all.size > 1) await once(alive.socket, 'ping');
