@@ -23,7 +23,7 @@ import { sendRequest } from './client/sealed-request.ts';
 import { runAfterRestore } from './client/restore-listener.ts';
 import { serve } from './server/service-registration.ts';
 import type { Bucket, Log, Message, Subscription, Transport } from './wire/transport.ts';
-import { CALL_LIMITS, STREAM_LIMITS, type CallLimits, type StreamTimeouts, type BusContext } from './client/bus-context.ts';
+import { CALL_LIMITS, STREAM_LIMITS, type CallLimits, type StreamLimits, type BusContext } from './client/bus-context.ts';
 
 const DRAIN_GRACE_MS = 10_000;
 
@@ -36,7 +36,7 @@ export interface BusOptions {
   replica?: string;
   /** Validates results and events against the contract and fails the call on a violation. For tests and development. */
   checkResults?: boolean;
-  streams?: Partial<StreamTimeouts>;
+  streams?: Partial<StreamLimits>;
   calls?: Partial<CallLimits>;
   /** Stores payloads that do not fit a message. Without it, payloads above `maxPayload` are rejected. */
   large?: LargePayloads;

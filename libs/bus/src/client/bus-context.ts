@@ -5,7 +5,7 @@ import type { LargePayloads } from '../payloads/large-payloads.ts';
 import type { Mux } from '../wire/reply-mux.ts';
 import type { Transport } from '../wire/transport.ts';
 
-export interface StreamTimeouts {
+export interface StreamLimits {
   /** Interval of heartbeats on a stream without other frames. */
   aliveMs: number;
   /** Longest time a reader waits for any frame. */
@@ -14,7 +14,7 @@ export interface StreamTimeouts {
   maxBehind: number;
 }
 
-export const STREAM_LIMITS: StreamTimeouts = { aliveMs: 10_000, silenceMs: 30_000, maxBehind: 1_024 };
+export const STREAM_LIMITS: StreamLimits = { aliveMs: 10_000, silenceMs: 30_000, maxBehind: 1_024 };
 
 export interface CallLimits {
   /** Interval of heartbeats for a unary call that runs longer than this. */
@@ -34,7 +34,7 @@ export interface BusContext {
   /** The service that owns this bus. Undefined in tools and in tests without a service. */
   readonly service: ServiceName | undefined;
   readonly replica: string;
-  readonly streams: StreamTimeouts;
+  readonly streams: StreamLimits;
   readonly calls: CallLimits;
   /** Stores payloads larger than `inlineBytes`. Without it, every payload travels in its message. */
   readonly large: LargePayloads | undefined;

@@ -100,7 +100,7 @@ export function forwardedStreamContract({ withBuses, withTurns }: BusFixture): v
       const ended = Promise.withResolvers<void>();
       follow(reader, (one) => {
         frames.push(one);
-        if (one[0] === 'chunk') throw new Error('of our own making');
+        if (one[0] === 'chunk') throw new Error('thrown by the sink');
         ended.resolve();
       });
       await ended.promise;

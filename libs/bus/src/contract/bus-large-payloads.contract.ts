@@ -112,7 +112,7 @@ export function largeContract({ withBuses }: BusFixture): void {
           /^The result of session\.export is too large for this request: \d+ bytes, at most 8388608\. Send the call alone by POST \/rpc/,
         details: { reason: 'PAYLOAD_TOO_LARGE' },
       });
-      assert.equal(shelf.kept.size, 0, 'what was refused is forgotten, too');
+      assert.equal(shelf.kept.size, 0, 'the rejected result is deleted');
       assert.ok(largest() <= INLINE_BYTES, `${largest()} bytes crossed`);
     });
   });
@@ -231,7 +231,7 @@ export function largeContract({ withBuses }: BusFixture): void {
       const headers = joinHeaders(encodePrincipal({ ...alice, tenant: 'other' }), formatPayloadHeader(id, bytes.length));
       wire.publish({ subject, data: EMPTY, reply: `${wire.inbox}.one`, headers });
       assert.match(await heard.promise, /"PAYLOAD_LOST"/);
-      assert.equal(shelf.kept.size, 1, 'it is there, for those whose it is');
+      assert.equal(shelf.kept.size, 1, 'the payload stays for its own tenant');
 
       const caller = await join({ service: 'gateway', principal: alice, ...options });
       const ref = JSON.stringify({ id, size: bytes.length, sha256: '0'.repeat(64), contentType: 'a/b', expiresAt: 9 });

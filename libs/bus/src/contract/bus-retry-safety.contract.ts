@@ -12,7 +12,7 @@ export function repeatingContract({ withBuses }: BusFixture): void {
       const bus = await join();
       const failed = async (method: string) => (await forward(bus, method, '{}')).error?.retryable;
       assert.equal(await failed('models.visible'), true);
-      assert.equal(await failed('agent.execute'), true, 'it has not run');
+      assert.equal(await failed('agent.execute'), true, 'the call has not run');
       for (const method of unserved) assert.equal(await failed(method), false, method);
     });
   });

@@ -14,12 +14,12 @@ function valueOf(n: number): Uint8Array {
 }
 
 function assertWhole(value: Uint8Array | undefined): void {
-  assert.ok(value !== undefined, 'it was always there');
+  assert.ok(value !== undefined, 'the value exists');
   const [letter = 0] = value;
   assert.deepEqual([letter, value.length], [letter, 30_000 + (letter - 97) * 20_000]);
   assert.ok(
     value.every((one) => one === letter),
-    'two values in one',
+    'the value contains one letter only',
   );
 }
 

@@ -53,7 +53,7 @@ async function leaderOf(manager: JetStreamManager, name: string, copies: number)
     const { cluster } = await manager.streams.info(name);
     const current = cluster?.replicas?.filter((one) => one.current) ?? [];
     assert.equal(current.length, copies - 1);
-    return cluster?.leader ?? assert.fail('nobody leads');
+    return cluster?.leader ?? assert.fail('the stream has no leader');
   });
 }
 

@@ -115,7 +115,7 @@ test('reports deadlines on time for reused reply subjects', (t) => {
   const [fourth, sooner] = open(100);
   assert.equal(fourth, third);
   pass(140);
-  assert.equal(sooner.ended, 'deadline', 'it does not wait for the end of the one before');
+  assert.equal(sooner.ended, 'deadline', 'does not wait for the earlier deadline');
 });
 
 test('calls extendMs again after an extension', (t) => {
@@ -176,7 +176,7 @@ test('random calls each end once, on time and with their own replies', (t) => {
           waiting.clear();
         } else if ('open' in one) {
           const [id, record] = open(one.open);
-          assert.ok(!waiting.has(id), 'nobody waits there');
+          assert.ok(!waiting.has(id), 'the id is free');
           waiting.set(id, { record, until: performance.now() + one.open });
         } else if ('pass' in one) {
           pass(one.pass);

@@ -33,7 +33,7 @@ export function cacheContract(name: string, open: () => Promise<Cache>): void {
       assert.equal(await cache.take(['a'], rate, 3), 0);
       const wait = await cache.take(['a'], rate, 2);
       assert.ok(wait > MINUTE - 5_000 && wait <= MINUTE, `waits ${wait}`);
-      assert.equal(await cache.take(['a'], rate, 1), 0, 'what was refused was not counted');
+      assert.equal(await cache.take(['a'], rate, 1), 0, 'the rejected amount is not counted');
       assert.equal(await cache.take(['a'], rate, 5), Number.POSITIVE_INFINITY);
       assert.equal(await cache.take(['a'], { max: 0, windowMs: MINUTE }), Number.POSITIVE_INFINITY);
     });

@@ -25,7 +25,7 @@ describe('sliding window', () => {
     assert.equal(take(window, rate, 600, 1), 400);
     assert.equal(take(window, rate, 600, 3), 900, 'both runs have to expire');
     assert.equal(take(window, rate, 600, 5), Number.POSITIVE_INFINITY);
-    assert.equal(take(window, rate, 1_000, 2), 0, 'what was refused was not counted');
+    assert.equal(take(window, rate, 1_000, 2), 0, 'the rejected amount is not counted');
   });
 
   test('is empty one window after a burst', () => {

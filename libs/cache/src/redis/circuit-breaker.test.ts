@@ -39,6 +39,6 @@ test('lets one probe through after openMs and closes or reopens', () => {
   succeeded();
   assert.deepEqual([allows(), allows()], [true, true]);
   failed('slow');
-  assert.ok(allows(), 'it counts from none again');
+  assert.ok(allows(), 'the failure count starts at 0 again');
   assert.deepEqual(transitions, ['open: gone', 'close']);
 });
