@@ -74,7 +74,7 @@ export interface DrainTimes {
 }
 
 export interface Gateway {
-  /** Where it really listens, such as `http://127.0.0.1:4766`. */
+  /** The actual URL, such as `http://127.0.0.1:4766`. */
   readonly url: string;
   readonly edge: Edge;
   readonly connections: Connections;

@@ -51,7 +51,7 @@ export async function openTickets({ bus, tokens }: { bus: Bus; tokens: Pick<Toke
       if (entry?.value === undefined) return undefined;
       const { data: stored } = StoredTicket.safeParse(JSON.parse(Buffer.from(entry.value).toString()));
       if (stored === undefined || stored.expiresAt <= Date.now()) return undefined;
-      // Of concurrent attempts one succeeds in updating the revision. An attempt from another origin uses the ticket up too.
+      // One of several concurrent attempts updates the revision. An attempt from another origin uses the ticket up too.
       if ((await bucket.update(key, USED, entry.revision)) === undefined) return undefined;
       if (stored.origin !== undefined && origin !== undefined && origin !== stored.origin) return undefined;
       const caller = tokens.findByRecord(stored.token);

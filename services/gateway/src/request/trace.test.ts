@@ -47,7 +47,7 @@ async function openCollector(): Promise<{ url: string; spans: Span[] } & Disposa
 test('a call is one trace from client to service, and each span names the request id', async () => {
   using collector = await openCollector();
   const settings = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json', OTEL_METRICS_EXPORTER: 'none' };
-  Object.assign(process.env, settings); // where the SDK looks by itself
+  Object.assign(process.env, settings); // the SDK reads the environment
   const telemetry = await startTelemetry(settings, { service: 'gateway' });
   {
     await using gateway = await startTestGateway({

@@ -33,7 +33,7 @@ function start(items: Item[], atOnce = false) {
 }
 
 describe('a batch', () => {
-  test('is answered once, in order, when calls complete out of order', () => {
+  test('returns its responses once, in order, when calls complete out of order', () => {
     const { finish, answers } = start([request('m.a', '1'), { fault: INVALID_REQUEST, id: 'null' }, request('m.b', '2')]);
     finish('m.b');
     assert.deepEqual(answers, []);
@@ -59,7 +59,7 @@ describe('a batch', () => {
     );
   });
 
-  test('of ten thousand synchronous calls does not overflow the stack', () => {
+  test('with ten thousand synchronous calls does not overflow the stack', () => {
     const { answers } = start(requests(10_000), true);
     assert.equal((JSON.parse(answers[0] ?? '') as unknown[]).length, 10_000);
   });
@@ -71,7 +71,7 @@ describe('a batch', () => {
     assert.ok(running.has('m.note'));
   });
 
-  test('of notifications alone returns no response and runs all', () => {
+  test('without requests runs all notifications and returns no response', () => {
     const { answers, started, finish } = start(Array.from({ length: 10 }, (_, index) => request(`n.${index}`)));
     assert.deepEqual(answers, [undefined]);
     assert.equal(started.length, 8);

@@ -43,7 +43,7 @@ describe('POST /rpc', () => {
     assert.equal(error?.data?.['requestId'], response.headers.get('x-request-id'));
   });
 
-  test('of an unserved method returns UNAVAILABLE with its service', async () => {
+  test('returns UNAVAILABLE with the service of an unserved method', async () => {
     await using gateway = await startTestGateway();
     const response = await gateway.post('/rpc', '{"jsonrpc":"2.0","method":"graph.list","id":1}', { token: SECRETS.all });
     const { error } = (await response.json()) as Answer;

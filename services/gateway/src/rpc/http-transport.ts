@@ -115,7 +115,7 @@ class RpcExchange extends Exchange {
     this.write(this.#payload);
   }
 
-  /** No faster than it is read. What breaks off is a broken connection: nobody takes a part of it for the whole. */
+  /** Streams a result as fast as the client reads. A failure closes the connection, so that a client does not take a part for the whole. */
   async #writeStream({ length, pieces }: StreamedResult): Promise<void> {
     this.answered = true;
     try {

@@ -6,7 +6,7 @@ import { createGauge } from '../auth/rate-limits.ts';
 import type { Caller } from '../request/caller.ts';
 import { releaseFrameBytes } from './incomplete-frames.ts';
 
-/** An open WebSocket. A gateway holds ten thousand idle ones, so a connection has no timer or buffer of its own. */
+/** An open WebSocket. A gateway holds ten thousand idle connections, so they share their timers and have no buffers. */
 export interface Connection {
   readonly socket: WebSocket;
   /** The stream below the WebSocket. */

@@ -6,7 +6,7 @@ import { SECRETS, startTestGateway } from '../gateway.fixture.ts';
 const ping = (id: unknown): string => JSON.stringify({ jsonrpc: '2.0', method: 'system.ping', id });
 
 describe('notifications', () => {
-  test('of the heartbeat follow wsHeartbeatMs and stop at 0', async () => {
+  test('heartbeats follow wsHeartbeatMs and stop at 0', async () => {
     await using gateway = await startTestGateway({ settings: { wsHeartbeatMs: 20 } });
     const sockets = await Promise.all([gateway.connect(), gateway.connect(SECRETS.rpc)]);
     for (const socket of sockets) {
@@ -22,7 +22,7 @@ describe('notifications', () => {
     assert.equal((await socket.next()).method, 'heartbeat');
   });
 
-  test('reach every connection of their client, or all clients with scope rpc', async () => {
+  test('notifications reach every connection of their client, or all clients with scope rpc', async () => {
     await using gateway = await startTestGateway();
     const mine = await Promise.all([gateway.connect(SECRETS.rpc), gateway.connect(SECRETS.rpc)]);
     const other = await gateway.connect(SECRETS.all);
@@ -38,7 +38,7 @@ describe('notifications', () => {
     assert.equal((await mcp.ask(ping('nothing before'))).id, 'nothing before');
   });
 
-  test('of every kind arrive unchanged, for one client or for all', async () => {
+  test('every kind of notification arrives unchanged, for one client or for all', async () => {
     await using gateway = await startTestGateway();
     const mine = await gateway.connect(SECRETS.rpc);
     const other = await gateway.connect(SECRETS.all);
@@ -52,7 +52,7 @@ describe('notifications', () => {
     }
   });
 
-  test('stay within their tenant when two tenants use the same token id', async () => {
+  test('notifications stay within their tenant when two tenants use the same token id', async () => {
     await using gateway = await startTestGateway({ settings: { maxConnectionsPerToken: 1 } });
     const secret = 'a-secret-of-the-same-id-elsewhere-001';
     await gateway.putToken({ id: 'rpc', tenant: 'acme & sons', secret, key: 'elsewhere.rpc' });
@@ -71,7 +71,7 @@ describe('notifications', () => {
     for (const socket of [here, there]) assert.equal((await socket.ask(ping('nothing else'))).id, 'nothing else');
   });
 
-  test('of a finished sub-agent reach only its client or tenant', async () => {
+  test('a finished sub-agent is reported only to its client or tenant', async () => {
     await using gateway = await startTestGateway({ settings: { maxConnectionsPerToken: 1 } });
     const secret = 'a-secret-of-the-same-id-elsewhere-002';
     await gateway.putToken({ id: 'rpc', tenant: 'acme', secret, key: 'elsewhere.rpc' });
@@ -100,7 +100,7 @@ describe('notifications', () => {
     }
   });
 
-  test('never reach another tenant when ids contain dots', async () => {
+  test('notifications never reach another tenant when ids contain dots', async () => {
     await using gateway = await startTestGateway({ settings: { maxConnectionsPerToken: 1 } });
     const [one, other] = ['a-secret-of-a-tenant-without-a-dot-001', 'a-secret-of-a-tenant-with-a-dot-in-002'];
     await gateway.putToken({ id: 'b.c', tenant: 'a', secret: one, key: 'one' });
@@ -116,7 +116,7 @@ describe('notifications', () => {
     for (const socket of sockets) assert.equal((await socket.ask(ping('nothing else'))).id, 'nothing else');
   });
 
-  test('follow the client of a token, not its id', async () => {
+  test('notifications follow the client of a token, not its id', async () => {
     await using gateway = await startTestGateway();
     const secret = 'a-secret-made-again-under-an-old-id-1';
     await gateway.putToken({ id: 'again', client: 'again.2', secret });
@@ -128,7 +128,7 @@ describe('notifications', () => {
     assert.equal((await socket.next()).method, 'again.2');
   });
 
-  test('stop when the token ends, before the connection is closed', async () => {
+  test('notifications stop when the token ends, before the connection is closed', async () => {
     await using gateway = await startTestGateway();
     const secret = 'a-secret-that-will-not-live-very-long';
     await gateway.putToken({ id: 'short', secret });

@@ -194,7 +194,7 @@ describe('a message', () => {
     assert.equal((await (await gateway.connect(SECRETS.all)).ask(ping(4))).id, 4, 'another client has its own');
   });
 
-  test('of a token without call scopes has a lower size limit', async () => {
+  test('has a lower size limit for a token without call scopes', async () => {
     await using gateway = await startTestGateway();
     const socket = await gateway.connect(SECRETS.mcp);
     assert.equal((await socket.ask(ping(1))).error?.data?.['reason'], 'FORBIDDEN');
