@@ -67,20 +67,20 @@ const LOOK_MS = 1_000;
 const ORPHAN_MS = 30_000;
 
 export interface SessionsTiming extends Partial<LeaseTiming> {
-  /** How long one turn may run. */
+  /** Maximum duration of one turn. */
   turnDeadlineMs?: number;
-  /** How often is looked for leases that ran out, and for turns that wait. */
+  /** Interval at which expired leases and waiting turns are polled. */
   lookMs?: number;
-  /** How often what nobody heard is looked for. */
+  /** Interval of the sweeps for unfinished work. */
   sweepMs?: number;
-  /** How old a turn is that no queue holds before it is put into one. */
+  /** Minimum age of a turn that is in no queue before the sweeper enqueues it. */
   orphanMs?: number;
 }
 
-/** Owns conversations: who said what to which agent, and the turns that answer. */
+/** Owns conversations and the turns that answer them. */
 export const sessions = defineSessions();
 
-/** The same on another clock. */
+/** Builds the service definition with other timing, for tests. */
 export function defineSessions(timing: SessionsTiming = {}) {
   return defineService({
     contract,
@@ -89,7 +89,7 @@ export function defineSessions(timing: SessionsTiming = {}) {
 
     async setup({ settings, store, bus, log, own, replica, data: directory, env }) {
       const { budgets: budgetDocuments, cached, ...data } = await openData(store);
-      // Frames published before there is a log are kept nowhere.
+      // Created before the first publish: frames published without a log are not stored.
       const frames = await bus.log(TURNS_LOG);
       const replicas = own.use(await countReplicas(bus, contract.service));
       const agents = own.use(await openAgentDirectory(bus, env, log));
@@ -146,7 +146,7 @@ export function defineSessions(timing: SessionsTiming = {}) {
       const runner = openRunner({ ...common, own, timing, shares, compaction });
       const { leaseMs, renewMs } = { ...LEASE_TIMING, ...timing };
       const { turnDeadlineMs = TURN_DEADLINE_MS, lookMs = LOOK_MS } = timing;
-      const runs = own.use(createRuns({ bus })); // of those that no session has
+      const runs = own.use(createRuns({ bus })); // stateless turns
       const once = own.use(createOnce({ ...common, shares, runs, leaseMs, renewMs, lookMs, turnDeadlineMs }));
       const reading = { ...data, clock: systemClock };
       const emptying = createEmptying({ ...reading, store });
@@ -216,7 +216,7 @@ interface RunnerGiven
   timing: SessionsTiming;
 }
 
-/** Everything that runs durable turns and finishes what others left, on any clock. */
+/** Builds everything that runs durable turns and recovers unfinished ones. Takes any clock. */
 export function openRunner({ own, owner, timing, ...deps }: RunnerGiven): Runner {
   const { turnDeadlineMs = TURN_DEADLINE_MS, lookMs = LOOK_MS, sweepMs = SWEEP_MS, orphanMs = ORPHAN_MS, ...lease } = timing;
   const holds = own.use(createHolds({ ...deps, owner, timing: { ...LEASE_TIMING, ...lease } }));

@@ -18,9 +18,9 @@ interface Options {
   as?: Principal;
   data?: string;
   settings?: ConfigurationPatch;
-  /** What the secrets service answers; nothing is set unless said. */
+  /** Reply of the secrets service; by default no secret is set. */
   secret?: Handler<'secrets.resolve'>;
-  /** Configurations of agents beside the default one, and of it. */
+  /** Configurations of agents, including the default one. */
   agents?: Record<string, object>;
   suspended?: readonly string[];
   env?: Readonly<Record<string, string>>;
@@ -34,7 +34,7 @@ interface AgentState {
   config?: object;
 }
 
-/** What the registry does when an agent is created or changed. */
+/** Publishes an agent as the registry does on creation or change. */
 export async function putAgent(
   bus: Bus,
   agentId: string,
@@ -44,13 +44,13 @@ export async function putAgent(
   await (await bus.kv(AGENTS_BUCKET)).put(`${tenant}.${agentId}`, Buffer.from(JSON.stringify(projection)));
 }
 
-/** What the registry does when an agent is deleted. Resolves when every watcher knows. */
+/** Removes an agent as the registry does. Resolves when all watchers have seen it. */
 export async function removeAgent(bus: Bus, agentId: string): Promise<void> {
   await (await bus.kv(AGENTS_BUCKET)).remove(`default.${agentId}`);
   await bus.flush();
 }
 
-/** The sessions service, with a registry and a secrets service beside it that say what the test wants. */
+/** Starts the sessions service with a registry and a secrets service controlled by the test. */
 export async function testSessions(options: Options = {}): Promise<TestService> {
   const { secret = () => ({ value: null }), agents = {}, suspended = [], timing, ...rest } = options;
   return testService(defineSessions(timing), {
@@ -64,7 +64,7 @@ export async function testSessions(options: Options = {}): Promise<TestService> 
   });
 }
 
-/** Listens to a turn; `until` resolves with all frames so far once one of a type came. */
+/** Subscribes to a turn. `until` resolves with all frames once one of a type has arrived. */
 export function listen(bus: Bus, turnId: string): { frames: TurnFrame[]; until(type: TurnFrame['type']): Promise<TurnFrame[]> } {
   const frames: TurnFrame[] = [];
   const waiting = new Set<() => void>();
@@ -86,7 +86,7 @@ export function listen(bus: Bus, turnId: string): { frames: TurnFrame[]; until(t
   };
 }
 
-/** Resolves when a turn has ended, whenever that was. */
+/** Resolves when a turn has ended, even if it ended before. */
 export async function ended(bus: Bus, turnId: string): Promise<Result<'turns.resume'>> {
   const heard = listen(bus, turnId);
   const now = await bus.call('turns.resume', { turnId });
@@ -95,7 +95,7 @@ export async function ended(bus: Bus, turnId: string): Promise<Result<'turns.res
   return bus.call('turns.resume', { turnId });
 }
 
-/** A turn id as routes mint them, readable in a failure. */
+/** Returns a valid turn id that is readable in failures. */
 export function turnIdOf(name: string): string {
   return `turn_${name.padEnd(22, '0')}`;
 }

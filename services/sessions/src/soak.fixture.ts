@@ -20,15 +20,15 @@ interface Heard {
   frames: TurnFrame[];
 }
 
-/** One life of the service, and everything that was heard in it. It ends like a process does: in order, or in the middle. */
+/** One run of the service with all published frames. Ends with a shutdown or a crash. */
 export interface Life extends AsyncDisposable {
   app: TestService;
   heard: Map<string, Heard>;
-  /** Whether a lease may be over while its runner is at work, as short ones are on a machine that pauses. */
+  /** Whether leases may expire during work, as short ones do on a busy machine. */
   mayLapse: boolean;
-  /** Turns that ran beside another one of their session. A listener cannot throw. */
+  /** Turns that ran concurrently in one session. Collected, because a listener cannot throw. */
   overlaps: string[];
-  /** Copies the files as a killed process would leave them, and listens no more. */
+  /** Copies the files as a killed process would leave them, and stops listening. */
   crash(to: string): void;
 }
 
@@ -92,7 +92,7 @@ function isEnd(type: TurnFrame['type']): boolean {
   return type === 'done' || type === 'error';
 }
 
-/** Everything there is once the service has stopped. */
+/** Reads all documents after the service has stopped. */
 export async function readData(data: string) {
   const store = await openStore(`sqlite:${join(data, 'store')}`, { service: 'sessions' });
   const opened = await store.open({ sessions: sessionCollection, turns: turnCollection, bodies: bodyCollection });
@@ -100,7 +100,7 @@ export async function readData(data: string) {
   const all = { limit: 100_000 };
   const [sessions, turns] = await Promise.all([opened.sessions.for(mine).find({}, all), opened.turns.for(mine).find({}, all)]);
   const named = turns.items.flatMap(({ turnId, message, answer }) => [message, answer].flatMap((said) => (said ? [{ turnId, said }] : [])));
-  // Each text is there.
+  // Fails if a text is missing.
   await texts(opened.bodies.for(mine), named);
   await store.close();
   return { sessions: sessions.items, turns: turns.items };
@@ -108,13 +108,13 @@ export async function readData(data: string) {
 
 export type Data = Awaited<ReturnType<typeof readData>>;
 
-/** What clients know: what they were told, and when they asked. */
+/** Knowledge of the clients: replies and request order. */
 export interface Ledger {
-  /** Turn ids that clients were told are accepted. */
+  /** Turns that were reported as accepted. */
   accepted: Set<string>;
-  /** One turn was told to be accepted before the other was asked for. */
+  /** Turns that were accepted before the request of this one. */
   before: Map<string, readonly string[]>;
-  /** The turn each idempotency key named. */
+  /** Turn of each idempotency key. */
   keys: Map<string, string>;
 }
 
@@ -123,13 +123,13 @@ export function newLedger(): Ledger {
 }
 
 /**
- * The turns of a life: one at a time in a session; their frames: without a gap but where another runner went on, one end, and nothing
- * after it. What a runner whose lease is over leaves unsaid, a reader of its end reads in the turn's document.
+ * Checks the frames of a run: one turn at a time per session, no gaps except after a takeover, one end and nothing after it. Text that an
+ * expired runner did not publish is read from the document.
  */
 export function checkFrames({ heard, mayLapse, overlaps }: Life): void {
   assert.deepEqual(overlaps, []);
   for (const [turnId, { frames: all }] of heard) {
-    // As a reader does: what comes again is dropped.
+    // Drops repeated frames as readers do.
     const frames = all.filter(({ n }, at) => all.slice(0, at).every((earlier) => earlier.n < n));
     const isFilled = ({ type }: TurnFrame): boolean => type === 'resumed' || (mayLapse && isEnd(type));
     const gaps = frames.filter((frame, at) => at > 0 && !isFilled(frame) && frame.n !== (frames[at - 1]?.n ?? 0) + 1);
@@ -139,7 +139,7 @@ export function checkFrames({ heard, mayLapse, overlaps }: Life): void {
   }
 }
 
-/** A life in which everything ended told of every end, with the number that the turn's document says. */
+/** Checks that every end was published with the number stored in the turn document. */
 export function checkEnds(heard: Life['heard'], { turns }: Data): void {
   for (const { turnId, lastFrame } of turns) {
     const frames = heard.get(turnId)?.frames;
@@ -147,7 +147,7 @@ export function checkEnds(heard: Life['heard'], { turns }: Data): void {
   }
 }
 
-/** What must hold in the documents when nothing runs any more. */
+/** Checks the documents when nothing runs. */
 export function checkData({ sessions, turns }: Data, ledger: Ledger): void {
   const byId = new Map(turns.map((turn) => [turn.turnId, turn]));
   for (const turnId of ledger.accepted) assert.ok(byId.has(turnId), `${turnId} was accepted and is not there`);
@@ -179,7 +179,7 @@ function checkOrder(byId: Map<string, Data['turns'][number]>, { before }: Ledger
   }
 }
 
-/** A client that notes what it is told. */
+/** A client that records its replies. */
 export function asClient(bus: Bus, client: string): Bus {
   return bus.as(principal({ client, scopes: ['*'] }));
 }

@@ -19,7 +19,7 @@ import {
   type Life,
 } from './soak.fixture.ts';
 
-/** Longer than anything here takes, shorter than a sweep that would hide what was forgotten. */
+/** Longer than any step here, shorter than the sweep that would hide a forgotten turn. */
 const PATIENCE_MS = 40_000;
 const UNSWEPT = { sweepMs: 60_000, lookMs: 60_000 };
 const SWEPT = { sweepMs: 50, lookMs: 50, orphanMs: 1_000, leaseMs: 900, renewMs: 300, heldMs: 750 };
@@ -27,7 +27,7 @@ const LIVES = 7;
 const STEPS = 60;
 const CHANNELS = ['one', 'two:with:colons'];
 const CLIENTS = ['alice', 'bob', 'carol'];
-/** What a hostile client may hear, whatever it does. Anything else is a defect. */
+/** Errors that hostile requests may get. Any other error is a defect. */
 const EXPECTED = new Set([
   'RESOURCE_EXHAUSTED',
   'FAILED_PRECONDITION',
@@ -44,7 +44,7 @@ interface World {
   roll: Dice;
   ledger: Ledger;
   life: Life;
-  /** Becomes true when the life is over: what is told after that is not true in the next. */
+  /** True when the run is over; later replies do not count for the next run. */
   over: () => boolean;
 }
 
@@ -64,7 +64,7 @@ async function act(world: World): Promise<void> {
   return removeAgent(house, 'doomed');
 }
 
-/** A turn of the scripted kind: it answers soon or late, fails, or calls a tool first. */
+/** A scripted turn: it answers soon or late, fails, or calls a tool first. */
 function script(roll: Dice): string {
   const wait = { wait: roll.of([0, 1, 5, 20]) };
   const end = roll.of([
@@ -90,7 +90,7 @@ async function start({ roll, ledger, over }: World, bus: Bus): Promise<void> {
   ledger.before.set(lane, [...(ledger.before.get(lane) ?? []), turnId]);
 }
 
-/** The same request several times at once, as clients do that lost an answer; with the same turn id or another. */
+/** Sends the same request several times concurrently, with the same turn id or another. */
 async function retry({ roll, ledger, over }: World, bus: Bus): Promise<void> {
   const idempotencyKey = `key-${roll.below(1_000_000)}`;
   const session = { userId: 'all', channelId: roll.of(CHANNELS) };
@@ -114,7 +114,7 @@ async function empty({ roll }: World, bus: Bus): Promise<void> {
   await bus.call(roll.of(['session.reset', 'session.delete'] as const), { session_key });
 }
 
-/** Many clients at once, each one step after another. */
+/** Runs many clients concurrently, each sequentially. */
 async function play(world: World, steps: number): Promise<void> {
   let left = steps;
   await Promise.all(
@@ -129,7 +129,7 @@ async function play(world: World, steps: number): Promise<void> {
   );
 }
 
-/** Everything that was accepted ends by itself: nothing waits for a sweep that is a minute away. */
+/** Waits until every accepted turn has ended; the next sweep is a minute away. */
 async function quiet({ life, ledger, over }: World, since: number): Promise<void> {
   for (const turnId of ledger.accepted) {
     for (;;) {
@@ -148,7 +148,7 @@ async function quiet({ life, ledger, over }: World, since: number): Promise<void
   }
 }
 
-/** What a killed process ended and did not settle is settled by a sweep. */
+/** Waits until a sweep has settled turns of a killed process. */
 async function settled(data: string): Promise<void> {
   const since = performance.now();
   for (;;) {
@@ -159,7 +159,7 @@ async function settled(data: string): Promise<void> {
   }
 }
 
-/** As many turns as there are slots begin at once: none was lost. */
+/** Checks that all slots are free: as many turns as slots start at once. */
 async function checkSlots({ app }: Life): Promise<void> {
   const wait = JSON.stringify([{ wait: 50 }, { text: 'done' }]);
   const bus = asClient(app.bus, 'alice');
@@ -172,7 +172,7 @@ async function round(given: { roll: Dice; ledger: Ledger; data: string; next: st
   const { roll, ledger, data, next, at } = given;
   const replicas = at === 0 ? 1 : 2;
   const ends = (['quiet', 'stop', 'crash'] as const)[at % 3];
-  // What a life before left running is found by sweeping; only then can it be asked that nothing needs it.
+  // Turns left by the previous run need sweeps; runs without leftovers must not need them.
   const timing = at === 0 ? UNSWEPT : SWEPT;
   let over = false;
   let heard: Life['heard'];
@@ -197,7 +197,7 @@ async function round(given: { roll: Dice; ledger: Ledger; data: string; next: st
   return ends === 'crash' ? next : data;
 }
 
-test('whatever clients, agents and processes do, every accepted turn ends once, in order, and the documents agree', async (t) => {
+test('every accepted turn ends once, in order, with consistent documents, under random clients, agents and crashes', async (t) => {
   const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 32));
   t.diagnostic(`SEED=${seed}`);
   await using dir = await tempDir();

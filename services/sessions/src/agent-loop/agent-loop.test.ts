@@ -63,7 +63,7 @@ async function play(models: Asking, given: TurnPlan) {
 
 const lastAsked = ({ asked }: { asked: ModelRequest[] }) => asked.at(-1)?.messages ?? [];
 
-test('what could have been the beginning of a secret is told once the answer has ended without one', async () => {
+test('publishes held-back text once the answer has ended without a secret', async () => {
   const said = 'the key begins with sk-';
   const { frames, result } = await play(saying({ text: said }), plan());
   const told = frames.flatMap((frame) => (frame.type === 'delta' ? [frame.text] : []));
@@ -72,7 +72,7 @@ test('what could have been the beginning of a secret is told once the answer has
   assert.equal(result.response, said);
 });
 
-test('neighbours that only read run side by side, all others one after the other; answers come in the order of the calls', async () => {
+test('runs consecutive read-only calls in parallel and others sequentially; results keep call order', async () => {
   const order: string[] = [];
   const gate = Promise.withResolvers<void>();
   const tools = toolsThat(async (name, { at }) => {
@@ -107,7 +107,7 @@ test('neighbours that only read run side by side, all others one after the other
   assert.deepEqual(told.slice(2, 6), ['look1 called', 'look2 called', 'look1 succeeded', 'look2 succeeded']);
 });
 
-test('whoever dies beside calls that only read repeats those without an answer, and nothing else', async () => {
+test('after a crash during read-only calls repeats only those without a result', async () => {
   const marks: Mark[] = [];
   const died = new Error('died');
   const dying = plan({
@@ -123,7 +123,7 @@ test('whoever dies beside calls that only read repeats those without an answer, 
   assert.deepEqual(used, ['look2 1/2', 'act2 1/3']);
 });
 
-test('an answer that was cut off goes on once with more room, where it ends; nothing that was told is told again', async () => {
+test('continues a truncated answer once with a higher limit and publishes no text twice', async () => {
   const models = saying({ text: 'half of ', reason: 'length' }, { text: 'it' });
   const { result, frames, spent } = await play(models, plan({ maxOutputTokens: 10, escalateTo: async () => 500 }));
   assert.deepEqual([result.finishReason, result.response, result.tokensUsed.total, spent.costUsd], ['stop', 'half of it', 10, 1]);
@@ -135,14 +135,14 @@ test('an answer that was cut off goes on once with more room, where it ends; not
   assert.equal(frames.flatMap((frame) => (frame.type === 'delta' ? frame.text : [])).join(''), 'half of it');
 });
 
-test('one that was cut off before it said anything begins anew; cut off twice it ends as starved', async () => {
+test('starts a truncated empty answer again; a second truncation ends with output_starved', async () => {
   const models = saying({ reason: 'length' }, { text: 'still', reason: 'length' });
   const { result } = await play(models, plan({ escalateTo: async () => 500 }));
   assert.deepEqual([result.finishReason, result.response], ['output_starved', 'still']);
   assert.equal(lastAsked(models).length, 1);
 });
 
-test('an answer stays as it was cut where no more room is to be had, or asking for it fails', async () => {
+test('keeps the truncated answer if no higher limit is available or the continuation fails', async () => {
   const away = new ServiceError('INVALID_ARGUMENT', 'too many tokens');
   for (const rest of [{}, { maxOutputTokens: 500, escalateTo: async () => 500 }, { escalateTo: async () => 500 }]) {
     const models = saying({ text: 'half', reason: 'length' }, { fails: away });
@@ -151,13 +151,13 @@ test('an answer stays as it was cut where no more room is to be had, or asking f
   }
 });
 
-test('one that breaks off while it goes on fails: what was told of it is no whole answer', async () => {
+test('fails if a continuation breaks off after text was published', async () => {
   const cut = new ServiceError('UNAVAILABLE', 'the stream broke off');
   const models = saying({ text: 'half of ', reason: 'length' }, { text: 'i', fails: cut });
   await assert.rejects(play(models, plan({ escalateTo: async () => 500 })), cut);
 });
 
-test('a model that says nothing after its tools is asked to go on, then to answer without any; its calls keep their keys', async () => {
+test('retries an empty reply after tool results, then requests an answer without tools; calls keep their keys', async () => {
   const keys: number[] = [];
   const marks: Mark[] = [];
   const tools = toolsThat(async (_name, { step }) => void keys.push(step));
@@ -178,7 +178,7 @@ test('a model that says nothing after its tools is asked to go on, then to answe
   assert.deepEqual([choices.slice(0, 4), choices.slice(4)], [Array<undefined>(4).fill(undefined), ['none']]);
 });
 
-test('nobody is asked again that used no tool, or whose agent wants it so; where asking fails, silence is the answer', async () => {
+test('does not retry without tool use or if the agent disabled it; a failed retry keeps the empty reply', async () => {
   const cases: [Saying[], Partial<TurnPlan>, number][] = [
     [[{}], { followUps: 2 }, 1],
     [[{ calls: ['act'] }, {}], {}, 2],
@@ -191,7 +191,7 @@ test('nobody is asked again that used no tool, or whose agent wants it so; where
   }
 });
 
-test('steps that are all the same end a turn by name; one that is another lets it go on', async () => {
+test('ends a turn with context_loop after identical steps; a different step resets the count', async () => {
   const same: Saying = { calls: ['look'] };
   const circles = saying(same, same, same, same);
   assert.equal((await play(circles, plan({ maxRepeats: 3 }))).result.finishReason, 'context_loop');
@@ -200,7 +200,7 @@ test('steps that are all the same end a turn by name; one that is another lets i
   assert.equal((await play(polling, plan({ maxRepeats: 3 }))).result.finishReason, 'stop');
 });
 
-test('a window that fills up warns once, and then ends the turn before its model is asked', async () => {
+test('warns once when the window fills up, then ends the turn before the model call', async () => {
   const warnings: string[] = [];
   const guard = { window: 1_000, warnPercent: 80, blockPercent: 95 };
   const tools = toolsThat(async () => 'x'.repeat(1_700));
@@ -214,7 +214,7 @@ test('a window that fills up warns once, and then ends the turn before its model
   assert.deepEqual([asked.result.finishReason, tooLong.asked.length], ['context_exhausted', 0]);
 });
 
-test('old results of tools are told in short; what is noted of them stays whole', async () => {
+test('shortens old tool results in the prompt and keeps them complete in checkpoints', async () => {
   const long = 'x'.repeat(9_000);
   const marks: Mark[] = [];
   const models = saying({ calls: ['look'] }, { calls: ['look'] }, { text: 'done' });
@@ -229,7 +229,7 @@ test('old results of tools are told in short; what is noted of them stays whole'
   );
 });
 
-test('a secret that an answer was cut off in does not leave when the answer goes on', async () => {
+test('a secret that spans a truncated answer and its continuation is not published', async () => {
   const key = `ghp_${'a1B2'.repeat(9)}`;
   const models = saying({ text: `it is ${key.slice(0, 9)}`, reason: 'length' }, { text: `${key.slice(9)}, so` });
   const { result, frames } = await play(models, plan({ maxOutputTokens: 10, escalateTo: async () => 500 }));
@@ -237,7 +237,7 @@ test('a secret that an answer was cut off in does not leave when the answer goes
   assert.equal(frames.flatMap((frame) => (frame.type === 'delta' ? frame.text : [])).join(''), result.response);
 });
 
-test('eight calls run side by side at most, and the ninth when they are done', async () => {
+test('runs at most eight calls in parallel', async () => {
   let [now, most] = [0, 0];
   const tools = toolsThat(async () => {
     most = Math.max(most, (now += 1));
@@ -248,7 +248,7 @@ test('eight calls run side by side at most, and the ninth when they are done', a
   assert.equal(most, 8);
 });
 
-test('an answer is not gone on with that is JSON, or whose model may not say more anyway', async () => {
+test('does not continue a JSON answer, or one whose model has no higher limit', async () => {
   const cut = { text: '{"half":', reason: 'length' as const };
   for (const rest of [{ format: { name: 'half' }, maxOutputTokens: 10 }, { maxOutputTokens: 500 }]) {
     const models = saying(cut, { text: 'never' });

@@ -14,8 +14,8 @@ import type { FrameBody } from '../frames/frame-splitting.ts';
 import { useTools } from './tool-calls.ts';
 
 /**
- * Model call, tools, model call, until the model says no more or a limit is met. Ends with a named finish reason
- * or throws a ServiceError; a partial answer is never passed off as a whole one. It goes on from where an earlier run came to.
+ * Calls the model and its tools until the model calls no more tools or a limit is reached. Returns a finish reason or throws a
+ * ServiceError; a partial answer is never reported as complete. Resumes after an earlier run.
  */
 export async function* runTurn(models: Asking, plan: TurnPlan): AsyncGenerator<FrameBody, TurnOutcome, void> {
   const state = beginning(plan);
@@ -84,11 +84,11 @@ function beginning(plan: TurnPlan) {
     pruning: plan.pruning && createPruning(plan.pruning, plan.messages.length),
     circles: createCircles(maxRepeats),
     followUps: createFollowUps(plan),
-    /** Tools have answered. */
+    /** Tools have returned results. */
     used: from.steps > 0,
-    /** It is asked to answer, and to call nothing. */
+    /** The model must answer without calling tools. */
     silent: false,
-    /** What it cost since the last mark. */
+    /** Usage since the last checkpoint. */
     unnoted: nothingSpent(),
   };
 }
@@ -99,7 +99,7 @@ function count(state: State, { text, usage, costUsd, model = state.model }: Said
   for (const sum of [state.spent, state.unnoted]) addSpent(sum, { ...usage, costUsd });
 }
 
-/** A step that calls tools, with what steps without any cost before it. */
+/** Checkpoint of a step with tool calls, including the usage of preceding steps without calls. */
 function markOf(state: State, { text, calls }: Said, begins: string): Mark {
   const { steps: step, unnoted } = state;
   state.unnoted = nothingSpent();
@@ -122,9 +122,9 @@ function isSpent({ maxTokens, maxCostUsd = Infinity }: TurnPlan, { input, output
 
 type Ending = Pick<StatelessResult, 'finishReason' | 'toolCalls'>;
 
-/** How a turn ends that has no tool of its own to call. */
+/** Finish reason of a turn whose last reply calls no tool of the server. */
 function endingOf({ calls, reason }: Said, tools: TurnPlan['tools']): Ending {
-  // The last call of an answer that was cut short may lack its end, and half a call is none.
+  // The last call of a truncated reply may be incomplete.
   if (reason === 'length') return { finishReason: 'output_starved' };
   if (calls.length === 0) return { finishReason: 'stop' };
   const handedOver = tools.use === undefined && !tools.parallel ? calls.slice(0, 1) : calls;

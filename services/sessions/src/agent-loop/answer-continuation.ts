@@ -8,8 +8,8 @@ import type { TurnPlan } from './turn-plan.ts';
 const GO_ON = 'Your answer was cut off because it was too long. Go on exactly where it ends, and repeat nothing of it.';
 
 /**
- * An answer that was cut off, once more with more room. What was said stays, because it was told: the model goes on from there, or begins
- * anew where it had said nothing yet. What fails here leaves the answer as it was cut.
+ * Requests the rest of a truncated answer with a higher output limit. Streamed text is kept: the model continues after it, or starts again
+ * if there is none. On failure the truncated answer is returned.
  */
 export async function wholeAnswer(
   models: Asking,
@@ -17,7 +17,7 @@ export async function wholeAnswer(
   { said, asked }: { said: Said; asked: Pick<AskedFor, 'messages' | 'left' | 'say'> },
 ): Promise<Said> {
   const { format, maxOutputTokens = 0, signal } = plan;
-  // A JSON text cannot be gone on with: the second half would be a text of its own.
+  // A truncated JSON answer cannot be continued, because the second part would be a separate document.
   const most = format === undefined || said.text === '' ? await plan.escalateTo?.() : undefined;
   if (most === undefined || most <= maxOutputTokens) return said;
   const messages = said.text === '' ? asked.messages : [...asked.messages, ...cutAt(said.text)];
@@ -59,16 +59,16 @@ function sumOf(one: ModelUsage, other: ModelUsage): ModelUsage {
   return { input: sum('input'), output: sum('output'), cacheRead: sum('cacheRead'), cacheWrite: sum('cacheWrite') };
 }
 
-/** Asked of a model that used tools and then said nothing. */
+/** Sent when the model returns nothing after tool results. */
 const DIRECTIVE = 'You used tools, and then said nothing. Do what is left to be done, or give your answer.';
-/** And at last. */
+/** Sent as the last attempt. */
 const SYNTHESIS = 'Give your answer now, from what you have been told until here. You can call nothing any more.';
 
-/** What a model is asked that says nothing after its tools answered. */
+/** Retries of a model that returns nothing after tool results. */
 export interface FollowUps {
-  /** What it is asked next; undefined where its silence is its answer. */
+  /** Returns the next request; undefined if the empty reply is final. */
   after: (said: Said, used: boolean) => { message: ModelMessage; silent: boolean } | undefined;
-  /** It was asked, and has not answered yet. */
+  /** A retry was sent and not answered yet. */
   readonly asked: boolean;
 }
 

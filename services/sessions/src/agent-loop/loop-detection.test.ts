@@ -15,7 +15,7 @@ async function failureOf(app: TestService, params: { message: string; idempotenc
   return failed instanceof ServiceError ? failed : assert.fail(String(failed));
 }
 
-test('a turn that failed may be asked again, unless its tools ran', async () => {
+test('a failed turn is retryable unless its tools ran', async () => {
   await using app = await testSessions({ agents });
   const cases: [message: string, retryable: boolean][] = [
     [script(AWAY), true],
@@ -29,7 +29,7 @@ test('a turn that failed may be asked again, unless its tools ran', async () => 
   }
 });
 
-test('under its own key it may not: that only tells of the same failure again', async () => {
+test('a failed turn with a key is not retryable, because a retry returns the same failure', async () => {
   await using app = await testSessions({ agents });
   const keyed = { message: script({ text: 'half' }, AWAY), idempotencyKey: 'k' };
   const [first, second] = [await failureOf(app, keyed), await failureOf(app, keyed)];
@@ -37,7 +37,7 @@ test('under its own key it may not: that only tells of the same failure again', 
   assert.equal(first.details.turnId, second.details.turnId);
 });
 
-test('its readers are told the same', async () => {
+test('readers get the same failure', async () => {
   await using app = await testSessions({ agents });
   const turnId = turnIdOf('toolsran');
   const heard = listen(app.bus, turnId);

@@ -1,8 +1,8 @@
 import type { ModelMessage } from '@switchyard/models';
 
-/** Notices a model that goes in circles: what it says, what it calls and what it is answered are the same, step after step. */
+/** Detects a model that repeats itself: consecutive steps with the same text, calls and results. */
 export interface Circles {
-  /** A step was made, which began at this place of the conversation. True where it was one too many of the same. */
+  /** Adds a step that starts at this message. Returns true if it was repeated too often. */
   step: (messages: readonly ModelMessage[], from: number) => boolean;
 }
 
@@ -20,7 +20,7 @@ export function createCircles(most: number | undefined): Circles {
   };
 }
 
-/** The ids of calls are new each time. */
+/** Call ids differ in every step. */
 function withoutIds(message: ModelMessage): unknown {
   if (message.role === 'tool') return [message.name, message.result];
   return [message.text, message.role === 'assistant' ? message.toolCalls?.map(({ name, text }) => [name, text]) : []];

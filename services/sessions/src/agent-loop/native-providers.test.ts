@@ -6,7 +6,7 @@ import { testSessions } from '../sessions.fixture.ts';
 const cost = { input: 10, output: 1, cacheRead: 1, cacheWrite: 12 };
 
 for (const type of ['anthropic', 'google'] as const)
-  test(`a turn with a tool over the wire of ${type}: what it was told, what it cost, what was cached of it`, async () => {
+  test(`a turn with a tool on the native ${type} provider reports prompt, cost and cached tokens`, async () => {
     const { events } = NATIVE_WIRES[type];
     const usage = { input: 100, output: 20, cacheRead: 800 };
     await using upstream = await startNativeUpstream(

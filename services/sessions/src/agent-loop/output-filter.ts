@@ -4,20 +4,19 @@ import type { OutputFinding } from '../screening/output-finding.ts';
 import type { Said } from './model-call.ts';
 
 export interface OutputGiven {
-  /** Only what stands in `<final>` is the answer. */
+  /** Only text inside `<final>` is the answer. */
   finalOnly?: boolean | undefined;
   found?: ((finding: OutputFinding) => void) | undefined;
 }
 
 /**
- * An answer as it may leave: without what its model thought aloud, and without secrets, wherever its pieces cut them; its calls without
- * the marks of prompts, before anybody makes or reads one. Only what could be
- * the beginning of such a thing waits for the next piece. No generator: each that a piece goes through costs as much as reading it.
+ * Removes reasoning, secrets and canaries from an answer, also when they span several pieces, and canaries from tool calls. Holds back
+ * only text that may be the start of such a sequence. No generator, because each generator step costs as much as reading a piece.
  */
 export interface SpokenOutput {
-  /** What may be told now that this piece came. */
+  /** Returns the text that may be published after this piece. */
   push: (piece: string) => string;
-  /** The answer as it is kept, and what of it was not told yet. */
+  /** Returns the stored answer, and the part of it that was not published yet. */
   end: (said: Said) => { said: Said; rest: string };
 }
 
@@ -44,20 +43,20 @@ export function createSpokenOutput({ finalOnly = false, found }: OutputGiven): S
       const redacted = calls === said.calls ? guard.found : [...new Set([...guard.found, CANARY])];
       const finding = { redacted, warned: outputWarnings(text) };
       if (finding.redacted.length + finding.warned.length > 0) found?.(finding);
-      // What was said as it is stays the value that it is: some are known by themselves.
+      // An unchanged reply stays the same object, because `NO_ANSWER` is compared by identity.
       return { said: said.text === text && said.calls === calls ? said : { ...said, text, calls }, rest: streamed ? rest : '' };
     },
   };
 }
 
-/** The same list where no call has a mark. */
+/** Returns the same array if no call contains a canary. */
 function unmarked(calls: ToolCall[]): ToolCall[] {
   const clean = calls.map((call) => withoutMarks(call));
   return clean.every((call, at) => call === calls[at]) ? calls : clean;
 }
 
 function withoutMarks(call: ToolCall): ToolCall {
-  // A letter that is written as an escape is the letter to whoever reads the call.
+  // Escaped characters are decoded before the search, because the reader of the call decodes them too.
   const written = typeof call.input === 'string' || !call.text.includes('\\u') ? call.text : JSON.stringify(call.input);
   const [name, text] = [redactCanaries(call.name), redactCanaries(written)];
   return name === call.name && text === written ? call : toolCall(call.callId, name, text);

@@ -10,7 +10,7 @@ const admin = principal({ scopes: ['*'] });
 const sep = AgentConfig.parse({}).sep;
 const numbered = (count: number) => Array.from({ length: count }, (_, n) => `${n + 1}. do thing ${n + 1}`).join('\n');
 
-test('a plan is a list with numbers or bullets, of minSteps to maxSteps steps; what is further in is no step', () => {
+test('extracts a numbered or bulleted list of minSteps to maxSteps items and ignores nested items', () => {
   const counts = [
     numbered(2),
     numbered(3),
@@ -29,13 +29,13 @@ test('a plan is a list with numbers or bullets, of minSteps to maxSteps steps; w
   assert.equal(stepsIn(numbered(5), { ...sep, maxSteps: 4 }), undefined);
 });
 
-test('a long text without a plan is looked through in no time', () => {
+test('searches a long text without a plan quickly', () => {
   const began = performance.now();
   for (const text of [' '.repeat(20_000), '1'.repeat(20_000), '- '.repeat(10_000), '1. '.repeat(6_000)]) stepsIn(text, sep);
   assert.ok(performance.now() - began < 200);
 });
 
-test('only what is said before the first tools is a plan, and a turn that somebody else began has said it', () => {
+test('only text before the first tool call is a plan; a resumed turn has had it', () => {
   const [late, taken] = [createPlanTracker(sep, 0), createPlanTracker(sep, 2)];
   late.said(1, 'I look.');
   late.said(2, numbered(3));
@@ -43,7 +43,7 @@ test('only what is said before the first tools is a plan, and a turn that somebo
   assert.deepEqual([late.plan(3, true), taken.plan(4, true)], [undefined, undefined]);
 });
 
-test('the evidence of a turn has the plan of its model in digests, and with verificationNudge whether it ended before its time', async () => {
+test('the trace contains digests of the plan, and with verificationNudge whether the turn ended early', async () => {
   const plans: TurnEvidence['plan'][] = [];
   for (const more of [{}, { verificationNudge: false }, { minSteps: 4 }, { maxSteps: 3, minSteps: 2 }, { enabled: false }]) {
     await using upstream = await startUpstream({ kind: 'text', text: 'Done.' });

@@ -13,20 +13,20 @@ export interface Using {
 export interface Calls {
   number: number;
   calls: readonly ToolCall[];
-  /** How many calls the step has, those that were answered before with them. */
+  /** Number of calls of the step, including those answered before. */
   of: number;
-  /** The call that is noted as begun. */
+  /** The call that is checkpointed as started. */
   begun: string | undefined;
-  /** It was begun by an earlier run, and nobody knows whether it did anything. */
+  /** The call was started by an earlier run and its outcome is unknown. */
   interrupted: boolean;
 }
 
-/** So many calls are made side by side. */
+/** Maximum number of parallel calls. */
 const MOST_SIDE_BY_SIDE = 8;
 
 /**
- * Makes the calls of one step. Neighbours that only read are made side by side, all others one after the other; what they answer is noted
- * and told in the order of the calls. Of calls that run side by side one is noted as begun at most: all of them may be repeated.
+ * Runs the calls of one step. Consecutive read-only calls run in parallel, all others sequentially. Results are checkpointed and published
+ * in call order. Of parallel calls at most one is recorded as started, because all of them may be repeated.
  */
 export async function* useTools(
   { plan, tools, messages }: Using,
@@ -41,7 +41,7 @@ export async function* useTools(
       const place = of > 1 ? of - calls.length + at + n : undefined;
       return unknown ? INTERRUPTED : useTool(tools, call, { signal: plan.signal, step: number, at: place });
     });
-    // The first of them that throws ends the turn; the others are nobody's any more.
+    // The first call that throws ends the turn; errors of the others are ignored.
     for (const one of results.slice(1)) void Promise.resolve(one).catch(() => undefined);
     for (const [n, { callId, name }] of group.entries()) {
       const { result, failed, whole } = (await results[n]) as ToolResult;
@@ -55,14 +55,14 @@ export async function* useTools(
   }
 }
 
-/** The call at a place, and those behind it that run beside it. */
+/** Returns the call at this position and the calls that run in parallel with it. */
 function neighbours(tools: ToolBox, calls: readonly ToolCall[], at: number): readonly ToolCall[] {
   const most = calls.slice(at, at + MOST_SIDE_BY_SIDE);
   const other = most.findIndex(({ name }) => !tools.reads(name));
   return most.slice(0, other === -1 ? most.length : Math.max(1, other));
 }
 
-/** What the model reads of a call that was under way when its runner stopped, and that must not be made twice. */
+/** Result for the model of a call that was interrupted and must not be repeated. */
 const INTERRUPTED: ToolResult = {
   result: { error: `${OUTCOME_UNKNOWN} It was interrupted, and was not repeated.` },
   failed: true,

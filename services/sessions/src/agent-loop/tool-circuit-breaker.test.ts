@@ -26,7 +26,7 @@ function failing(limits: object = {}): { use: (error?: string, name?: string) =>
 
 const MANY = { maxConsecutiveFailures: 99, maxToolFailures: 99, maxConsecutiveErrorPatterns: 99 };
 
-test('a call that failed so often in a row is not made again, with advice; another call is', async () => {
+test('blocks a call after repeated identical failures, with advice; other calls pass', async () => {
   const { use, calls } = failing({ ...MANY, maxConsecutiveFailures: 3 });
   for (let n = 0; n < 3; n += 1) assert.doesNotMatch(await use('a'), /TOOL_BLOCKED/);
   assert.match(await use('a'), /TOOL_BLOCKED: look .* 3 times in a row.*another tool/);
@@ -34,14 +34,14 @@ test('a call that failed so often in a row is not made again, with advice; anoth
   assert.doesNotMatch(await use('b'), /TOOL_BLOCKED/);
 });
 
-test('one that complains of the same thing, whatever the numbers in it, is stopped sooner', async () => {
+test('blocks earlier when the error is the same except for numbers', async () => {
   const { use } = failing({ ...MANY, maxConsecutiveErrorPatterns: 2, suggestAlternatives: false });
   await use('a');
   await use('a');
   assert.match(await use('a'), /one reason\."/);
 });
 
-test('a tool that failed so often in all is not called any more, whatever it is given; other tools are', async () => {
+test('blocks a tool after too many failures in total; other tools pass', async () => {
   const { use } = failing({ ...MANY, maxToolFailures: 5 });
   for (const error of ['a', 'b', 'c', 'd', 'e']) await use(error);
   assert.match(await use('f'), /has failed 5 times/);
@@ -49,7 +49,7 @@ test('a tool that failed so often in all is not called any more, whatever it is 
   assert.equal(await use(undefined, 'other'), '"ok"');
 });
 
-test('a success in between begins a new row; turned off nothing is stopped', async () => {
+test('a success resets the counters; when disabled nothing is blocked', async () => {
   const { use } = failing({ ...MANY, maxConsecutiveFailures: 2 });
   for (const error of ['a', undefined, 'a', undefined, 'a']) assert.doesNotMatch(await use(error), /TOOL_BLOCKED/);
   const off = failing({ enabled: false });

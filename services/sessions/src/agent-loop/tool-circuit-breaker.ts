@@ -4,18 +4,18 @@ import type { ToolBox } from './toolbox.ts';
 
 type Limits = AgentConfig['toolRetryBreaker'];
 
-/** What became of a tool in one turn. */
+/** Failure counters of a tool in one turn. */
 interface Failing {
-  /** Failures in a row of the same call, by what it was given. */
+  /** Consecutive failures with the same arguments. */
   same: { args: string; count: number };
-  /** The same complaint in a row, whatever the call. */
+  /** Consecutive failures with the same error, whatever the arguments. */
   pattern: { error: string; count: number };
   failures: number;
 }
 
 /**
- * The same tools, of which one that keeps failing is not called any more in this turn: after so many failures of one call in a row, of
- * the tool in all, or with one complaint in a row. The model reads that it is so, and what else it may do.
+ * Wraps the tools with a circuit breaker. A tool is blocked for the rest of the turn after too many failures of the same call, of the
+ * tool, or with the same error. The model reads the reason and a suggestion.
  */
 export function withBreaker(tools: ToolBox, limits: Limits): ToolBox {
   if (!limits.enabled) return tools;
@@ -47,7 +47,7 @@ function failedAgain(before: Failing | undefined, args: string, { result }: Tool
   };
 }
 
-/** What a complaint says, whatever its numbers and names in quotes are. */
+/** Normalizes an error: numbers and quoted names are replaced. */
 function patternOf(result: unknown): string {
   return (JSON.stringify(result) ?? '').replaceAll(/\d+/g, '0').replaceAll(/\\"[^"\\]*\\"/g, '…');
 }

@@ -14,7 +14,7 @@ const failsWith =
   (error: unknown): boolean =>
     error instanceof ServiceError && error.code === 'DEADLINE_EXCEEDED' && error.details.reason === reason;
 
-test('a turn has the tools that its scopes allow, and narrowing never widens', async () => {
+test('offers the tools that the scopes allow; requested scopes never widen them', async () => {
   await using app = await testSessions(tools);
   const offered = async (held: TokenScope[], scopes?: TokenScope[]) => {
     const bus = app.bus.as(principal({ client: held.join('-') || 'none', scopes: held }));
@@ -32,7 +32,7 @@ test('a turn has the tools that its scopes allow, and narrowing never widens', a
   assert.equal(await offered(['mcp-client'], ['rpc', '*']), false);
 });
 
-test('an agent’s policy says which tools it has, by either spelling, and denying wins', async () => {
+test('applies the agent’s tool policy in both spellings, and deny wins', async () => {
   const policy = (toolPolicy: object) => ({ model: 'dev/tools', skills: { toolPolicy } });
   await using app = await testSessions({
     agents: {
@@ -49,7 +49,7 @@ test('an agent’s policy says which tools it has, by either spelling, and denyi
   assert.deepEqual(await offered('allowed'), ['session_history']);
 });
 
-test('a result beyond the agent’s limit is cut, and says so', async () => {
+test('truncates a result above the agent’s limit and says so', async () => {
   await using app = await testSessions({ agents: { default: {}, tools: { model: 'dev/tools', maxToolResultChars: 200 } } });
   await app.bus.call('agent.execute', { message: 'a long message '.repeat(100) });
   const { response } = await app.bus.call('agent.execute', {
@@ -60,7 +60,7 @@ test('a result beyond the agent’s limit is cut, and says so', async () => {
   assert.ok(response.length < 500, response);
 });
 
-test('a model that calls what is no tool, or with what are no arguments, reads what is wrong and goes on', async () => {
+test('returns an error to a model that calls an unknown tool or sends invalid arguments', async () => {
   await using app = await testSessions(tools);
   const message = script(
     { tool: { name: 'no_such_tool', input: {} } },
@@ -80,7 +80,7 @@ test('a model that calls what is no tool, or with what are no arguments, reads w
   assert.equal(end?.type === 'done' && end.result.response, 'went on');
 });
 
-test('a turn that takes too long ends, and its session goes on', async () => {
+test('ends a turn that exceeds its deadline, and its session continues', async () => {
   await using app = await testSessions({ ...tools, timing: { turnDeadlineMs: 150 } });
   const ask = (message: string) => app.bus.call('agent.execute', { agentId: 'scripted', message });
   await assert.rejects(ask(script({ text: 'half' }, { wait: 60_000 })), failsWith('TURN_TIMEOUT'));
@@ -88,7 +88,7 @@ test('a turn that takes too long ends, and its session goes on', async () => {
   assert.equal((await ask(script({ text: 'next' }))).response, 'next');
 });
 
-test('an agent may allow its turns fewer silences of its model than any turn has time for; who listens is told', async () => {
+test('applies the agent’s stall ceiling and emits an event', async () => {
   const promptTimeout = { promptTimeoutMs: 1_000, stallCeilingMultiplier: 0.15 };
   await using app = await testSessions({ agents: { scripted: { model: 'dev/scripted', promptTimeout } } });
   const asked = app.bus.call('agent.execute', { agentId: 'scripted', message: script({ text: 'half' }, { wait: 60_000 }) });
@@ -96,7 +96,7 @@ test('an agent may allow its turns fewer silences of its model than any turn has
   assert.equal((await app.nextEvent('execution:aborted')).reason, 'pipeline_timeout');
 });
 
-test('a silent model and a spent budget end a turn by name', async () => {
+test('ends a turn with a finish reason for a silent model and for a spent budget', async () => {
   await using app = await testSessions({
     agents: {
       silent: { model: 'dev/scripted', promptTimeout: { promptTimeoutMs: 80 } },
@@ -109,7 +109,7 @@ test('a silent model and a spent budget end a turn by name', async () => {
   assert.deepEqual([spent.finishReason, spent.response], ['budget_exceeded', 'let me see']);
 });
 
-test('a model that talks on beyond the budget of its turn is left at once, and the turn ends by name', async () => {
+test('stops a model that exceeds the turn budget at once and ends with budget_exceeded', async () => {
   const text = 'word '.repeat(100);
   await using upstream = await startUpstream({ kind: 'stall', text, afterTokens: 100 });
   await using app = await testSessions({
@@ -125,7 +125,7 @@ test('a model that talks on beyond the budget of its turn is left at once, and t
   assert.equal((await app.bus.call('agent.execute', { message: 'hello' })).response, 'short');
 });
 
-test('messages of any size and script come back as they were, but for halves of a character and null bytes', async () => {
+test('returns messages of any size and script unchanged, except lone surrogates and null bytes', async () => {
   const settings = { security: { input: { maxChars: 1_048_576 } } };
   await using app = await testSessions({ settings, agents: { long: { model: 'dev/echo', maxContextChars: 1_000 } } });
   for (const [at, message] of [' \n\t ', '👩‍👩‍👧‍👦 שלום \u0000 𝔘𝔫𝔦', 'lone \ud83d surrogate', `${'x'.repeat(999)} `.repeat(1_000)].entries()) {
@@ -140,7 +140,7 @@ test('messages of any size and script come back as they were, but for halves of 
   }
 });
 
-test('a context too small for all exchanges has the newest, each whole', async () => {
+test('a context too small for all exchanges contains the latest ones completely', async () => {
   await using app = await testSessions({ agents: { short: { model: 'dev/echo', maxContextChars: 100 } } });
   const ask = async (message: string) => (await app.bus.call('agent.execute', { agentId: 'short', message })).tokensUsed.input;
   assert.equal(await ask('one two'), 2);
@@ -150,7 +150,7 @@ test('a context too small for all exchanges has the newest, each whole', async (
   assert.equal(await ask('six'), 15);
 });
 
-test('sessions of odd names are sessions like any other', async () => {
+test('accepts sessions with unusual names', async () => {
   await using app = await testSessions({ agents: { scripted: { model: 'dev/scripted', concurrency: { maxConcurrentRuns: 1 } } } });
   const names = ['a:b', ':', '::', 'peer', 'thread:peer', 'agent', '.', '..', '--', '@', '__proto__', 'constructor', '0'];
   const answers = await Promise.all(
@@ -173,14 +173,14 @@ test('sessions of odd names are sessions like any other', async () => {
   }
 });
 
-test('names that are no ids are refused, whatever they try', async () => {
+test('rejects names that are not valid ids', async () => {
   await using app = await testSessions();
   for (const channelId of ['\ud800', 'a%3Ab', 'nul\u0000l', '💥', ' ', '$where', "'; DROP TABLE c_turns; --", ''])
     await assert.rejects(app.bus.call('agent.execute', { message: 'hello', sessionKey: { channelId } }), { code: 'INVALID_ARGUMENT' });
   assert.equal((await app.bus.call('session.list', {})).total, 0);
 });
 
-test('a key that would be too long is refused before anything is written', async () => {
+test('rejects a session key that is too long before anything is written', async () => {
   await using app = await testSessions();
   await assert.rejects(app.bus.call('session.send', { key: 'x'.repeat(2_048), message: 'hello' }), { code: 'INVALID_ARGUMENT' });
   const colons = ':'.repeat(128);
@@ -190,7 +190,7 @@ test('a key that would be too long is refused before anything is written', async
   assert.equal((await app.bus.call('session.list', {})).total, 1);
 });
 
-test('a key is what a header can carry: anything else is refused by name', async () => {
+test('rejects an idempotency key that cannot be an HTTP header', async () => {
   await using app = await testSessions();
   const ask = (idempotencyKey: string) => app.bus.call('agent.execute', { message: 'hello', idempotencyKey });
   for (const odd of ['', ' ', 'two words', '\ud800', '\u0000', 'k'.repeat(257)]) {
@@ -201,7 +201,7 @@ test('a key is what a header can carry: anything else is refused by name', async
   assert.equal((await app.bus.call('session.history', {})).messages.length, 2);
 });
 
-test('agent.stream answers in one piece, and warns', async () => {
+test('agent.stream answers in one piece, with a warning', async () => {
   const lines: string[] = [];
   await using app = await testSessions({
     log: createLogger({ level: 'warn', destination: { write: (line: string) => void lines.push(line) } }),
@@ -210,7 +210,7 @@ test('agent.stream answers in one piece, and warns', async () => {
   assert.match(lines.join(''), /agent\.stream answers in one piece/);
 });
 
-test('status is of the caller’s own session; who has none is shown what would answer', async () => {
+test('session.status describes the caller’s own session, or the agent that would answer', async () => {
   await using app = await testSessions({ agents: { default: { name: 'Ada' } } });
   await app.bus.as(principal({ client: 'somebody' })).call('agent.execute', { message: 'hello' });
   assert.deepEqual(await app.bus.call('session.status', {}), {

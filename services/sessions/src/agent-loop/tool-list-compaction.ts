@@ -4,15 +4,15 @@ import type { ToolBox } from './toolbox.ts';
 import { isWeak } from '../context-window/model-capability.ts';
 import { CHARS_A_TOKEN, type ModelWindow } from '../context-window/context-window.ts';
 
-/** What a list of tools was made into, for each length: turns of one agent are offered the same list again and again. */
+/** Compacted tool lists by length. Turns of one agent use the same list again and again. */
 const made = new WeakMap<readonly ToolSpec[], Map<number, readonly ToolSpec[]>>();
 
-/** The least that is said of a tool where there is hardly any room. */
+/** Minimum length of a tool description. */
 const LEAST_CHARS = 20;
 const SAYS_WHY = new Set(['description', 'title', 'examples', 'default', '$comment']);
 const NAMED = new Set(['properties', '$defs', 'definitions', 'patternProperties']);
 
-/** The tools of a turn as its model is told of them: to one that is not very capable in few words, where its agent says so. */
+/** Shortens the tool descriptions for small models, if their agent is configured so. */
 export function compactTools(tools: ToolBox, window: ModelWindow | undefined, engine: AgentConfig['contextEngine']): ToolBox {
   const { enabled, targetTokens } = engine.compactPrompt;
   if (!engine.enabled || !enabled || !isWeak(window?.capability)) return tools;
@@ -24,7 +24,7 @@ export function compactTools(tools: ToolBox, window: ModelWindow | undefined, en
   };
 }
 
-/** Every tool and every parameter stays; what goes is what explains them, from the least needed on, until all fit or nothing is left. */
+/** Keeps every tool and parameter. Removes descriptions, the least necessary first, until the list fits. */
 export function inFewWords(specs: readonly ToolSpec[], chars: number): readonly ToolSpec[] {
   let bySize = made.get(specs);
   if (!bySize) made.set(specs, (bySize = new Map()));
@@ -46,7 +46,7 @@ function sizeOf(specs: readonly ToolSpec[]): number {
   return JSON.stringify(specs).length;
 }
 
-/** A schema without what only explains it. A property may be called like a word that explains. */
+/** Removes explanatory keywords from a schema. Property names are not keywords. */
 function unexplained(schema: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(schema)

@@ -20,7 +20,7 @@ function first(config: object, result: unknown, behind = 6): string {
 
 const LONG = `${'a'.repeat(4_500)}${'z'.repeat(4_500)}`;
 
-test('a result beyond 8,000 characters is told by its ends, one beyond 30,000 not at all', () => {
+test('trims results above 8,000 characters and clears those above 30,000', () => {
   assert.equal(first({}, 'x'.repeat(8_000)).length, 8_000);
   const trimmed = first({}, LONG);
   assert.match(trimmed, /^a{500}… \[trimmed: 8000 characters left out\] …z{500}$/);
@@ -28,7 +28,7 @@ test('a result beyond 8,000 characters is told by its ends, one beyond 30,000 no
   assert.match(first({}, { rows: LONG }), /^\{"rows":"a{491}… /);
 });
 
-test('only copies are shorter, the last six messages are whole, and so is what came before the turn', () => {
+test('changes only copies; the last six messages and everything before the turn stay complete', () => {
   const messages = [answer('look', LONG), ...filler(6)];
   const told = toldWith({}, messages);
   assert.notEqual(told, messages);
@@ -38,7 +38,7 @@ test('only copies are shorter, the last six messages are whole, and so is what c
   assert.equal(toldWith({}, filler(9)).length, 9);
 });
 
-test('how much is kept, and of which tools, is the agent’s to say', () => {
+test('applies the agent’s limits and tool lists', () => {
   const pruning = (rest: object) => ({ session: { pruning: rest } });
   assert.equal(first(pruning({ enabled: false }), LONG), LONG);
   assert.equal(first(pruning({ softTrimThresholdChars: 10_000 }), LONG), LONG);
@@ -51,7 +51,7 @@ test('how much is kept, and of which tools, is the agent’s to say', () => {
   assert.equal(first({ preserveRecent: 7 }, LONG), LONG);
 });
 
-test('images are told whole where they are protected, and text is no image', () => {
+test('keeps protected images complete, and treats no text as an image', () => {
   const image = { content: [{ type: 'image', data: LONG }] };
   const [kept] = toldWith({}, [answer('look', image), ...filler(6)]);
   assert.deepEqual(kept, answer('look', image));
@@ -59,7 +59,7 @@ test('images are told whole where they are protected, and text is no image', () 
   assert.match(first({}, `"type":"image"${LONG}`), /trimmed/);
 });
 
-test('as the window fills up older results are trimmed, then cleared, but for those of tools that are protected', () => {
+test('trims and then clears older results as the window fills up, except those of protected tools', () => {
   const off = { session: { pruning: { enabled: false } }, preserveRecent: 0 };
   const messages = [answer('look', LONG), answer('memory_search', LONG), step, step, step];
   const told = (window: number, config: object = off) =>
@@ -78,7 +78,7 @@ test('as the window fills up older results are trimmed, then cleared, but for th
     assert.equal(told(8_000, config)[0], 9_000, why);
 });
 
-test('where the rest of a cleared answer is kept, its model is still told', () => {
+test('keeps the reference to the stored rest of a cleared result', () => {
   const pointer = '[cut: 90 of 200 characters follow. ctx_result {"id":"b","offset":100} reads on.]';
   assert.equal(first({}, `${'x'.repeat(40_000)}… ${pointer}`), `[cleared: 40082 characters that look answered] ${pointer}`);
 });

@@ -6,27 +6,27 @@ import { tokensOf } from '../context-window/context-window.ts';
 type ToolMessage = Extract<ModelMessage, { role: 'tool' }>;
 type Cut = 'trimmed' | 'cleared';
 
-/** What a turn's model is told of what its tools answered a while ago. */
+/** Shortens old tool results in the prompt of a turn. */
 export interface Pruning {
-  /** The conversation as it is told now: copies, in which long results are short. What the turn keeps stays whole. */
+  /** Returns a copy of the messages with long results shortened. The stored turn is unchanged. */
   told: (messages: readonly ModelMessage[]) => readonly ModelMessage[];
 }
 
 export interface PruningGiven {
   config: Pick<AgentConfig, 'contextPruning' | 'preserveRecent'> & { session: Pick<AgentConfig['session'], 'pruning'> };
-  /** Tokens that fit the window of the model; undefined where nobody knows. */
+  /** Context window of the model in tokens; undefined if unknown. */
   window: number | undefined;
 }
 
-/** As many characters of each end stay of a result that is trimmed because the window fills up. */
+/** Characters kept at each end of a result that is trimmed because the window fills up. */
 const KEPT_CHARS = 500;
-/** The word on where the rest of a long answer is kept (`agent-loop/tool-result-truncation.ts`). */
+/** Reference to the stored rest of a truncated result (`agent-loop/tool-result-truncation.ts`). */
 const POINTER = /\[cut: [^\]]{1,500}\]$/;
 const POINTER_CHARS = 600;
 
 /**
- * Of the results of a turn's own tools those beyond a length are told by their ends, or not at all: by `session.pruning` whatever there
- * is room for, by `contextPruning` once the window fills up. The last messages are told whole, and so is what came before `from`.
+ * Trims or clears long results of the turn's own tools: by `session.pruning` always, by `contextPruning` when the window fills up. The
+ * latest messages and everything before `from` stay complete.
  */
 export function createPruning({ config, window }: PruningGiven, from: number): Pruning {
   const { session, contextPruning, preserveRecent } = config;
@@ -80,12 +80,12 @@ export function createPruning({ config, window }: PruningGiven, from: number): P
   };
 }
 
-/** Tools are named as methods are, or as models call them. */
+/** Settings may use method names or tool names. */
 function namesOf(names: readonly string[] = []): ReadonlySet<string> {
   return new Set(names.map(toolName));
 }
 
-/** Where so many of the last answers of the model begin. */
+/** Returns the position of the n-th last assistant message. */
 function lastAssistants(messages: readonly ModelMessage[], count: number): number {
   let left = count;
   for (let at = messages.length - 1; at >= 0 && left > 0; at -= 1) {
@@ -106,7 +106,7 @@ function shortened(message: ToolMessage, cut: Cut, ends: AgentConfig['session'][
   return `${text.slice(0, head)}… [trimmed: ${left} characters left out] …${text.slice(text.length - tail)}`.toWellFormed();
 }
 
-/** Text is no image, whatever it says of one. */
+/** Plain text is never treated as an image. */
 function hasImage(message: ToolMessage): boolean {
   return typeof message.result !== 'string' && textOf(message).includes('"type":"image');
 }

@@ -42,7 +42,7 @@ function trimmed(engine: object, messages: ModelMessage[]): number[] {
   return leftOut(messages);
 }
 
-test('up to observationTriggerChars nothing is left out; beyond it the oldest, until less than observationDeactivationChars is left', () => {
+test('above observationTriggerChars removes the oldest results until less than observationDeactivationChars is left', () => {
   const engine = { observationKeepWindow: 1 };
   assert.deepEqual(trimmed(engine, turnOf(steps(12))), []);
   assert.deepEqual(trimmed(engine, turnOf(steps(13))), [0, 1, 2, 3, 4, 5]);
@@ -52,7 +52,7 @@ test('up to observationTriggerChars nothing is left out; beyond it the oldest, u
   );
 });
 
-test('what was told stays the same from step to step until there is too much again', () => {
+test('the prompt stays the same between steps until the limit is exceeded again', () => {
   const trim = trimmingOf(engineOf({ observationKeepWindow: 1 }));
   const messages = turnOf(steps(13));
   assert.equal(trim?.(messages), true);
@@ -62,14 +62,14 @@ test('what was told stays the same from step to step until there is too much aga
   assert.deepEqual(more.slice(0, told.length), told);
 });
 
-test('the last observationKeepWindow answers stay, of the web the last ephemeralKeepWindow', () => {
+test('keeps the last observationKeepWindow results, and the last ephemeralKeepWindow of web tools', () => {
   assert.deepEqual(trimmed({ observationKeepWindow: 11 }, turnOf(steps(13))), [0, 1]);
   const web = { name: 'web_fetch' };
   assert.deepEqual(trimmed({ ephemeralKeepWindow: 12 }, turnOf(steps(13, web))), [0]);
   assert.deepEqual(trimmed({ ephemeralKeepWindow: 10 }, turnOf(steps(13, web))), [0, 1, 2]);
 });
 
-test('version dag has limits of its own: annotationTriggerChars, and all but the last annotationKeepWindow are left out', () => {
+test('version dag uses annotationTriggerChars and keeps the last annotationKeepWindow results', () => {
   const engine = { version: 'dag', annotationKeepWindow: 3 };
   assert.deepEqual(trimmed(engine, turnOf(steps(20))), []);
   assert.deepEqual(
@@ -79,7 +79,7 @@ test('version dag has limits of its own: annotationTriggerChars, and all but the
   assert.deepEqual(trimmed({ ...engine, annotationTriggerChars: 50_000 }, turnOf(steps(6))), [0, 1, 2]);
 });
 
-test('an answer that a later one of the same call took the place of, and an error, go after evictionMinAge steps', () => {
+test('removes repeated and failed results after evictionMinAge steps', () => {
   const old = [{ args: '{"path":"a"}', chars: 500 }, { failed: true, chars: 500 }, { chars: 500 }];
   const again = [{ args: '{"path":"a"}', chars: 500 }];
   const messages = (between: number): ModelMessage[] => turnOf([...old, ...steps(between, { chars: 10 }), ...again]);
@@ -91,7 +91,7 @@ test('an answer that a later one of the same call took the place of, and an erro
   assert.deepEqual(trimmed({}, failedAgain), [], 'a call that failed the second time took no place');
 });
 
-test('with the engine off nothing is done, and a layer that fails three times is passed over', () => {
+test('does nothing with the engine off, and skips a layer after three failures', () => {
   assert.equal(trimmingOf(engineOf({ enabled: false })), undefined);
   let asked = 0;
   const trim = trimmingOf(engineOf({}), [
@@ -105,7 +105,7 @@ test('with the engine off nothing is done, and a layer that fails three times is
   assert.equal(asked, 3);
 });
 
-test('whatever is left out: every call keeps its answer, what people and models said stays, and the newest answers stay word for word', () => {
+test('every call keeps a result, other messages stay, and the latest results stay complete', () => {
   const step = fc.record({
     name: fc.constantFrom('file_read', 'web_fetch', 'browser_snapshot', 'exec'),
     args: fc.constantFrom('{}', '{"a":1}', '{"a":2}'),

@@ -5,20 +5,20 @@ import { charsOf } from '../context-window/window-guard.ts';
 type Engine = AgentConfig['contextEngine'];
 type Answer = Extract<ModelMessage, { role: 'tool' }>;
 
-/** Makes room in what a long turn tells its model, in place. Says whether it changed anything. */
+/** Frees prompt space in place. Returns whether it changed anything. */
 export type Trim = (messages: ModelMessage[]) => boolean;
 
-/** A way to make room. Gives the places of what is left out. */
+/** A trimming strategy. Returns the positions of the results to remove. */
 type Layer = (messages: readonly ModelMessage[], engine: Engine) => readonly number[];
 
-/** A layer that failed so often in a turn is passed over: a turn does not end because no room was made. */
+/** A layer that failed this often in a turn is skipped. A failure does not end the turn. */
 const MOST_FAILURES = 3;
-/** What is shorter is not worth being left out. */
+/** Shorter results are kept. */
 const LEAST_CHARS = 200;
-/** What the web says changes, and can be looked up again. */
+/** Results of web tools change and can be requested again. */
 const EPHEMERAL = /^(?:web|browser|link)[._]/;
 
-/** What the settings of an agent say of the answers of tools in one turn; nothing where its context engine is off. */
+/** Creates the trimming of an agent; undefined when its context engine is off. */
 export function trimmingOf(engine: Engine, layers: readonly Layer[] = [deadAnswers, oldAnswers]): Trim | undefined {
   if (!engine.enabled) return undefined;
   const failures = new Map<Layer, number>();
@@ -36,7 +36,7 @@ export function trimmingOf(engine: Engine, layers: readonly Layer[] = [deadAnswe
   };
 }
 
-/** Answers that say nothing any more, once `evictionMinAge` steps came after them: a later one is of the same call, or it was an error. */
+/** Results that are obsolete after `evictionMinAge` steps: a later call repeated them, or they were errors. */
 function deadAnswers(messages: readonly ModelMessage[], { evictionMinAge }: Engine): number[] {
   const calls = callsIn(messages);
   const later = new Set<string>();
@@ -52,15 +52,15 @@ function deadAnswers(messages: readonly ModelMessage[], { evictionMinAge }: Engi
   return dead;
 }
 
-/** What was called by the id of a call: the same call has the same name and arguments. */
+/** Maps call ids to name and arguments, which identify repeated calls. */
 function callsIn(messages: readonly ModelMessage[]): Map<string, string> {
   const calls = messages.flatMap((message) => (message.role === 'assistant' ? (message.toolCalls ?? []) : []));
   return new Map(calls.map(({ callId, name, text }) => [callId, `${name} ${text}`]));
 }
 
 /**
- * The oldest answers, once all together are too long, until they are well below that: so that what a model was told stays the same word
- * for word in the steps between, and is cached. The newest stay, of what the web said fewer.
+ * Removes the oldest results when all together are too long, until they are well below the limit. The prompt then stays the same for
+ * several steps and is cached. The latest results stay, fewer of them for web tools.
  */
 function oldAnswers(messages: readonly ModelMessage[], engine: Engine): number[] {
   const { trigger, enough, keep } = limitsOf(engine);
@@ -92,7 +92,7 @@ function answersIn(messages: readonly ModelMessage[]): { at: number; name: strin
   return messages.flatMap((message, at) => (message.role === 'tool' ? [{ at, name: message.name, chars: charsOf(message) }] : []));
 }
 
-/** False where there was nothing to leave out. */
+/** Returns false if there was nothing to remove. */
 function leaveOut(messages: ModelMessage[], at: number): boolean {
   const message = messages[at];
   if (message?.role !== 'tool') return false;

@@ -18,14 +18,14 @@ async function toolsWith(handlers: Handlers<typeof contract>, config: object = {
   };
 }
 
-test('every tool has a name of its own', async () => {
+test('every tool has a unique name', async () => {
   await using app = await toolsWith({});
   const names = app.tools.specs.map(({ name }) => name);
   assert.ok(names.length > 0);
   assert.equal(new Set(names).size, names.length);
 });
 
-test('a tool that hangs lets go of its turn when the turn is stopped', async () => {
+test('a hanging tool is abandoned when its turn is stopped', async () => {
   await using app = await toolsWith({
     'session.status': (_, { signal }) => new Promise((_resolve, reject) => signal.addEventListener('abort', reject)),
   });
@@ -35,7 +35,7 @@ test('a tool that hangs lets go of its turn when the turn is stopped', async () 
   assert.match(JSON.stringify((await used).result), /CANCELLED/);
 });
 
-test('what a tool answers and what it complains of are cut alike', async () => {
+test('truncates results and errors alike', async () => {
   const long = '💥'.repeat(100);
   await using app = await toolsWith(
     { 'session.history': () => ({ messages: [{ role: 'user', content: long, timestamp: 1 }] }) },
@@ -52,7 +52,7 @@ test('what a tool answers and what it complains of are cut alike', async () => {
 
 const STATUS = { model: 'm', agentName: 'a', tokensUsed: { totalTokens: 0, totalCost: 0 }, stepsExecuted: 0, maxSteps: 1 };
 
-test('a call is made for the turn’s principal, within what is left of the turn, under the turn, its step and its place in it', async () => {
+test('calls as the turn’s principal, within its remaining time, under a key of turn, step and position', async () => {
   const heard: Pick<Ctx, 'principal' | 'key' | 'deadline'>[] = [];
   await using app = await toolsWith(
     { 'session.status': (_, { principal: who, key, deadline }) => (heard.push({ principal: who, key, deadline }), STATUS) },
@@ -70,7 +70,7 @@ test('a call is made for the turn’s principal, within what is left of the turn
   assert.ok((heard[0]?.deadline ?? Infinity) <= Date.now() + 2_000);
 });
 
-test('a tool that is slower than what is left of its turn is given up, and told to stop', async () => {
+test('abandons and cancels a tool that exceeds the remaining time of its turn', async () => {
   const stopped = Promise.withResolvers<void>();
   await using app = await toolsWith(
     {
@@ -87,7 +87,7 @@ test('a tool that is slower than what is left of its turn is given up, and told 
   await stopped.promise;
 });
 
-test('what a tool answers may be a megabyte; the model is shown its beginning', async () => {
+test('accepts a result of one megabyte and shows its beginning to the model', async () => {
   const content = 'x'.repeat(1_000_000);
   await using app = await toolsWith({ 'session.history': () => ({ messages: [{ role: 'user', content, timestamp: 1 }] }) });
   const { result, failed } = await app.tools.use({ ...call, name: 'session_history' }, { signal: new AbortController().signal, step: 1 });

@@ -18,30 +18,30 @@ import type { ToolCall, ToolChoice, ToolSpec } from '@switchyard/models';
 import { createShortening, cut, READ_ON, type Keeping, type ToolResult } from './tool-result-truncation.ts';
 import { allows, type ToolPolicy } from '../agents/tool-policy.ts';
 
-/** The tools of one turn: what the model is told of, and how a call of it is answered. */
+/** Tools of one turn: their specifications and their execution. */
 export interface ToolBox {
   specs: readonly ToolSpec[];
-  /** Never throws for what a tool says: a failure is a result the model can read. */
+  /** Never throws for a tool error; the model reads it as a failed result. */
   use(call: Pick<ToolCall, 'name' | 'input'>, using: ToolUse): Promise<ToolResult>;
-  /** Whether a call changes nothing at all: it may be made beside others. */
+  /** Returns whether a call changes nothing, so that it may run in parallel. */
   reads(name: string): boolean;
-  /** Whether a call may be made again when nobody knows whether it was made: its contract says that twice is as once. */
+  /** Returns whether a call may be repeated after an unknown outcome, according to its contract. */
   repeatable(name: string): boolean;
 }
 
-/** Which call of its turn it is, and within what it is made. */
+/** Position of a call within its turn. */
 export interface ToolUse {
   signal: AbortSignal;
   step: number;
-  /** Which call of the step it is, where the step has several. */
+  /** Position within the step, if the step has several calls. */
   at?: number | undefined;
 }
 
-/** Tools that whoever asked for the turn runs itself: a call of one ends it. */
+/** Tools that the caller of the turn executes. A call of one ends the turn. */
 export interface CallersToolBox {
   specs: readonly ToolSpec[];
   choice?: ToolChoice;
-  /** Whether several calls may be handed over at once. */
+  /** Whether several calls may be returned at once. */
   parallel: boolean;
   use?: never;
 }
@@ -56,23 +56,23 @@ interface Offer {
   methods: ReadonlyMap<string, Callable>;
 }
 
-/** The turn that tools are for. */
+/** The turn that the tools belong to. */
 export interface ToolTurn extends Keeping {
   turnId: string;
-  /** The ids under which its calls are found again. */
+  /** Ids for logs and traces of the calls. */
   requestId?: string | undefined;
   traceparent?: string | undefined;
-  /** Milliseconds that are left of it: no call of it is given more. */
+  /** Remaining time of the turn in milliseconds, which limits each call. */
   left: () => number;
-  /** It has the tools whose executions can be counted. */
+  /** Adds development tools whose executions are counted. */
   counted?: boolean;
-  /** More was said in its conversation than its model is told: it has the tools that look it up. */
+  /** Adds tools for history lookup, because the prompt does not contain the whole conversation. */
   earlier?: boolean;
 }
 
 /**
- * Every method an agent may use within its principal's scopes, called over the bus like any client's call. A call that is made again
- * goes under the same key: the turn, the step, and in a step with several calls which of them it is.
+ * Offers every method that the agent may call within its principal's scopes. Calls go over the bus like those of a client. A repeated call
+ * uses the same idempotency key: turn, step, and position if the step has several calls.
  */
 export function toolBox(
   bus: Bus,
@@ -88,7 +88,7 @@ export function toolBox(
   let offered = offerTo(scopes, toolPolicy, { counted, earlier, kept: shortening.kept });
   let withKept = shortening.kept;
   const offer = (): Offer => {
-    // There is nothing to be read on until something was kept.
+    // The tool for stored results is offered only once there are some.
     if (shortening.kept && !withKept) {
       withKept = true;
       offered = offerTo(scopes, toolPolicy, { counted, earlier, kept: true });
@@ -101,7 +101,7 @@ export function toolBox(
       return offer().specs;
     },
     reads: (name) => offer().methods.get(name)?.reads ?? false,
-    // A name that is no tool does nothing, however often.
+    // A call of an unknown tool has no effect and can be repeated.
     repeatable: (name) => offer().methods.get(name)?.idempotent ?? true,
     async use({ name, input }, { signal, step, at }) {
       const method = offer().methods.get(name);
@@ -120,21 +120,21 @@ export function toolBox(
   };
 }
 
-/** What the model reads of a call that failed: also that nobody knows whether it acted, where that is so and matters. */
+/** Renders the error of a failed call for the model. Says that the outcome is unknown if that matters. */
 function toldOf({ code, message, details }: ServiceError, { idempotent }: Callable): string {
   const told = `${code}: ${message}`;
   return details['mayHaveRun'] === true && !idempotent ? `${OUTCOME_UNKNOWN} It was not repeated. ${told}` : told;
 }
 
-/** Of a call that must not be made twice, and that may have been carried out. */
+/** Prefix for a call that must not be repeated and may have been executed. */
 export const OUTCOME_UNKNOWN = 'STEP_OUTCOME_UNKNOWN: whether the call did anything is unknown.';
 
-/** Of its own tools’ answers an agent may read all, whatever its profile has, unless it is denied. */
+/** An agent may read results of its own tools with any profile, unless that is denied. */
 function mayReadOn({ allow, deny }: ToolPolicy, scopes: readonly TokenScope[]): boolean {
   return allows({ profile: 'full', allow, deny }, READ_ON) && isScopeSubset(['rpc'], scopes);
 }
 
-/** One agent and one set of scopes are offered the same tools until the agent's configuration changes. */
+/** Offers by tool policy and scopes. They change only with the agent's configuration. */
 const offers = new WeakMap<ToolPolicy, Map<string, Offer>>();
 
 interface Offering {
@@ -159,7 +159,7 @@ function offerTo(scopes: readonly TokenScope[], policy: ToolPolicy, { counted, e
   return offer;
 }
 
-/** One client comes with one list again and again. */
+/** Scope keys by scope list, because a client sends the same list with every turn. */
 const namesOf = new WeakMap<readonly TokenScope[], string>();
 
 function nameOf(scopes: readonly TokenScope[]): string {
@@ -175,7 +175,7 @@ function served(): readonly Tool[] {
   return known;
 }
 
-/** Operations of this service that only turns reach: those of `SWITCHYARD_DEV_TOOLS`, and those that look up what was said. */
+/** Operations that only turns may call: development tools and history lookup. */
 function ownTools(namespace: 'ctx.' | 'dev.' | typeof READ_ON): readonly Tool[] {
   return Object.keys(sessions.operations)
     .filter((name) => name.startsWith(namespace))

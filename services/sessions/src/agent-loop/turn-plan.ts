@@ -8,55 +8,55 @@ import type { OutputFinding } from '../screening/output-finding.ts';
 import type { Mark, Spent, Standing } from '../model/checkpoint-log.ts';
 import type { CallersToolBox, ToolBox } from './toolbox.ts';
 
-/** Everything one turn needs to run; it knows neither sessions nor transports. */
+/** Everything that the agent loop needs to run a turn. Independent of sessions and transports. */
 export interface TurnPlan {
   model: ModelRef;
-  /** Names the conversation between its steps, and whose it is. */
+  /** Identifies the conversation and its owner across steps, for prompt caches. */
   conversation?: string;
   system?: string;
-  /** What was said before, and the question last. */
+  /** History, with the question last. */
   messages: readonly ModelMessage[];
   tools: ToolBox | CallersToolBox;
   stop?: readonly string[];
   format?: JsonFormat;
   maxSteps: number;
-  /** Tokens one turn may use before it ends with `budget_exceeded`. */
+  /** Token limit of the turn, after which it ends with `budget_exceeded`. */
   maxTokens: number;
-  /** The same in US dollars. */
+  /** Cost limit in US dollars. */
   maxCostUsd?: number | undefined;
-  /** What whoever runs it may use, asked before each call of the model. */
+  /** Budget of the caller, reserved before each model call. */
   budget?: { reserve(call: Call): Reserved | Promise<Reserved> } | undefined;
   maxOutputTokens?: number;
   temperature?: number;
   promptTimeoutMs: number;
-  /** Told of the text as it comes, which no frame says. Without it nobody reads along, and the model may be asked for all of it at once. */
+  /** Receives text as it is generated. Without it the model is called without streaming. */
   tell?: ((text: string) => void) | undefined;
   signal: AbortSignal;
-  /** The span of the turn, which its model calls belong to. */
+  /** Trace context of the turn span, parent of the model calls. */
   traceparent?: string | undefined;
-  /** Tokens that an answer may have which was cut off: it goes on once. Without it none does. */
+  /** Returns the output limit for continuing a truncated answer. Without it answers are not continued. */
   escalateTo?: (() => Promise<number>) | undefined;
-  /** How often a model that used tools and then says nothing is asked to go on, before it is asked to answer. Without it never. */
+  /** Number of retries when the model returns nothing after tool results. Without it there are none. */
   followUps?: number | undefined;
-  /** So many steps in a row that are the same, to what their tools answer, end it with `context_loop`. */
+  /** Number of identical consecutive steps that end the turn with `context_loop`. */
   maxRepeats?: number | undefined;
-  /** How much of its model’s window is known to be there. Without it nobody looks. */
+  /** Context window limits. Without it they are not checked. */
   guard?: WindowGuard | undefined;
-  /** Makes room among the answers of its tools, before each call of the model. */
+  /** Removes old tool results before each model call. */
   trim?: Trim | undefined;
-  /** What becomes of old results of its tools. Without it they are told whole. */
+  /** Shortens old tool results. Without it they stay complete. */
   pruning?: PruningGiven | undefined;
-  /** Only what stands in `<final>` is its answer. */
+  /** Only text inside `<final>` is the answer. */
   finalOnly?: boolean | undefined;
-  /** Told of what was found in an answer, and taken out of it. */
+  /** Called for sensitive text that was removed from an answer. */
   found?: ((finding: OutputFinding) => void) | undefined;
-  /** Told of what its owner should know and nobody needs to act on. */
+  /** Called for warnings that need no action. */
   warn?: ((warning: string) => void) | undefined;
-  /** Told of every step that calls tools and of every result, before anything follows from it. */
+  /** Called for every step with tool calls and for every result, before the loop continues. */
   note?: (mark: Mark) => Promise<void>;
-  /** What others have said meanwhile: asked before each call of the model, with the number of those that were made. */
+  /** Returns messages merged since the last step. Called before each model call with the number of steps. */
   hear?: (step: number) => Promise<readonly string[]>;
-  /** Where an earlier run of the turn came to. */
+  /** State after an earlier run. */
   from?: Standing;
 }
 
@@ -64,7 +64,7 @@ export interface TurnOutcome {
   result: StatelessResult;
   model: ModelRef;
   steps: number;
-  /** By all runs of it. */
+  /** Usage of all runs of the turn. */
   spent: Spent;
   latencyMs: number;
 }

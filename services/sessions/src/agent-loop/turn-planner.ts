@@ -16,7 +16,7 @@ import type { TurnPlan } from './turn-plan.ts';
 import { withBreaker } from './tool-circuit-breaker.ts';
 import type { ToolBox, ToolTurn } from './toolbox.ts';
 
-/** What the configuration of an agent says about each of its turns. */
+/** Limits from the agent's configuration. */
 export function limitsOf({ config }: Agent) {
   const { postBatchContinuation } = config.contextEngine;
   return {
@@ -33,21 +33,21 @@ export function limitsOf({ config }: Agent) {
   } satisfies Partial<TurnPlan>;
 }
 
-/** How long an answer of a model may become that was cut off; nothing where its agent wants none longer. */
+/** Output limit for continuing truncated answers; undefined if the agent does not continue them. */
 export function escalationOf({ config }: Agent, models: Models, model: ModelRef): TurnPlan['escalateTo'] {
   const { enabled, escalatedMaxTokens } = config.contextEngine.outputEscalation;
   return enabled ? async () => Math.min(escalatedMaxTokens, (await windowOf(models, model))?.maxTokens ?? Infinity) : undefined;
 }
 
-/** The tools of an agent that acts for a principal. */
+/** Creates the tools of an agent that acts for a principal. */
 export type ToolsOf = (principal: Principal, config: Agent['config'], turn: ToolTurn) => ToolBox;
 
 export interface PlanDeps extends RecentDeps {
   tools: ToolsOf;
-  /** What stands before the question, asked with its text. */
+  /** Returns memories and notes to place before the question. */
   remind?: (question: string) => Promise<ModelMessage | undefined>;
   witness?: Pick<Witness, 'told'>;
-  /** Where help is, for agents that are to know. */
+  /** Returns a note about the product documentation, for agents configured to have it. */
   documentation?: (() => string | undefined) | undefined;
 }
 
@@ -57,17 +57,17 @@ export interface PlanGiven {
   agent: Agent;
   model: ModelRef;
   principal: Principal;
-  /** The span of the turn. */
+  /** Trace context of the turn span. */
   traceparent: string | undefined;
-  /** Milliseconds that are left of the turn. */
+  /** Remaining time in milliseconds. */
   left: () => number;
-  /** What is asked. */
+  /** The question. */
   text: string;
-  /** Where earlier runs of the turn came to. */
+  /** State after earlier runs. */
   from?: Pick<Standing, 'kept'>;
 }
 
-/** What a durable turn sends to its model: the recent conversation and the question. */
+/** Builds the prompt and limits of a durable turn: recent conversation, notes and question. */
 export async function planTurn(deps: PlanDeps, given: PlanGiven): Promise<Omit<TurnPlan, 'signal'>> {
   const { turn, hold, agent, model, principal, traceparent, left, text } = given;
   const { turnId, requestId } = turn;
@@ -84,7 +84,7 @@ export async function planTurn(deps: PlanDeps, given: PlanGiven): Promise<Omit<T
   const system = deps.documentation?.();
   return {
     model,
-    // Earlier turns are told without their calls.
+    // The history contains no tool calls of earlier turns, so the cache key is per turn.
     conversation: `${principal.tenant} ${turnId}`,
     ...(system === undefined ? {} : { system }),
     messages: [...before, ...asked(leftOut), ...(reminder ? [reminder] : []), { role: 'user', text }],
@@ -108,7 +108,7 @@ function asked(text: string | undefined): ModelMessage[] {
   return text === undefined ? [] : [{ role: 'user', text }];
 }
 
-/** A runner that was paused learns here that its lease is over, before a tool does anything for it. */
+/** Checks the lease before each tool call, so that a paused runner does not act after a takeover. */
 function whileHeld(tools: ToolBox, hold: Hold): ToolBox {
   return {
     ...tools,
@@ -122,7 +122,7 @@ function whileHeld(tools: ToolBox, hold: Hold): ToolBox {
   };
 }
 
-/** Who a turn acts as: its caller, within the scopes of the turn, as that agent in that session. */
+/** Principal of the turn: its client within the scopes of the turn, as this agent in this session. */
 function agentPrincipal(principal: Principal, turn: TurnDocument): Principal {
   return { ...principal, scopes: turn.scopes as TokenScope[], agent: turn.agentId, session: turn.sessionKey };
 }

@@ -18,7 +18,7 @@ async function evidenceOf({ host }: TestService): Promise<TurnEvidence | undefin
   return evidence === undefined ? undefined : TurnEvidence.parse(JSON.parse(evidence));
 }
 
-test('of each step there are numbers, times and digests, and nothing of what was said', async () => {
+test('records counts, times and digests of each step and no text', async () => {
   await using app = await testSessions({ as: admin, agents: { default: { model: 'dev/tools' } } });
   await app.bus.call('agent.execute', { message: SECRET });
   await app.bus.call('agent.execute', { message: `session_search {"query":"${SECRET}"}` });
@@ -41,7 +41,7 @@ test('of each step there are numbers, times and digests, and nothing of what was
   for (const { ms, input = 0, output = 0 } of evidence.steps) assert.ok(ms >= 0 && input > 0 && output > 0);
 });
 
-test('a turn that fails says how far it came', async () => {
+test('records the progress of a failed turn', async () => {
   await using app = await testSessions({ as: admin, agents: { default: { model: 'dev/scripted' } } });
   await assert.rejects(app.bus.call('agent.execute', { message: '[{"text":"half"},{"error":{"status":400,"message":"no"}}]' }));
   const evidence = await evidenceOf(app);
@@ -51,7 +51,7 @@ test('a turn that fails says how far it came', async () => {
   );
 });
 
-test('however many steps a turn has, what is kept of them has a bound', () => {
+test('limits the size of the trace for any number of steps', () => {
   const witness = createWitness({ now: () => 0, before: 3, sep: AgentConfig.parse({}).sep });
   const call = { callId: 'c', name: 'look', input: {}, text: '{}' };
   const calls = Array.from({ length: 40 }, () => call);

@@ -7,28 +7,28 @@ import { createPlanTracker } from './step-plan.ts';
 import type { TurnOutcome } from './turn-plan.ts';
 import type { FrameBody } from '../frames/frame-splitting.ts';
 
-/** What a turn's model was told besides the question, in numbers. */
+/** Counts of what the prompt contained besides the question. */
 export type ToldEvidence = TurnEvidence['told'];
 
-/** Writes down how a turn went, step by step: numbers, times and digests, and nothing of what was said. It rides the write that ends the turn. */
+/** Records the course of a turn step by step: counts, times and digests, but no text. Written with the end of the turn. */
 export interface Witness {
-  /** What the model was told at first. */
+  /** Records the prompt. */
   told: (told: ToldEvidence) => void;
-  /** What memory found: how many, and how long they are. */
+  /** Records the number and length of memories. */
   recalled: (found: NonNullable<TurnEvidence['recalled']>) => void;
-  /** Something odd that it was told. */
+  /** Records a suspicious message. */
   screened: (screened: Screened) => void;
-  /** What was found in what it said. */
+  /** Records sensitive text in the output. */
   found: (finding: OutputFinding) => void;
   seen: (frame: FrameBody) => void;
-  /** It said a piece of its answer. */
+  /** Records a piece of output. */
   spoke: (text: string) => void;
   noted: (mark: Mark) => void;
-  /** All of it, in as little room as it may take. */
+  /** Returns the trace within its size limit. */
   evidence: (model: ModelRef | undefined, outcome?: Pick<TurnOutcome, 'result'>) => TurnEvidence;
 }
 
-/** Of more steps the first and the last are kept, and of more tools in a step the first. */
+/** Limits: the first and last steps are kept, and the first tools of a step. */
 const FIRST_STEPS = 20;
 const LAST_STEPS = 40;
 const MOST_TOOLS = 16;
@@ -36,16 +36,16 @@ const DIGEST_CHARS = 12;
 
 export interface WitnessGiven {
   now: () => number;
-  /** Steps that an earlier run of the turn made. */
+  /** Steps of earlier runs. */
   before: number;
-  /** Which plans of its model are noted. */
+  /** Plan settings of the agent. */
   sep: AgentConfig['sep'];
 }
 
 interface Open {
   step: StepEvidence;
   began: number;
-  /** The call under way, and since when. */
+  /** Start of the current call. */
   calling: number;
 }
 
@@ -123,7 +123,7 @@ function both(known: readonly string[] = [], names: readonly string[]): string[]
   return [...new Set([...known, ...names])];
 }
 
-/** Results come in the order of the calls. */
+/** Results arrive in call order. */
 function answered(tools: ToolEvidence[] | undefined, { result, failed }: Extract<Mark, { mark: 'result' }>, ms: number): void {
   const open = tools?.find((tool) => tool.failed === undefined);
   if (!open) return;

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { principal, startUpstream } from '@switchyard/testkit';
 import { testSessions } from '../sessions.fixture.ts';
 
-test('how an answer is to be written is said before each question, by agent, thread and channel', async () => {
+test('adds a note about length by agent, thread and channel', async () => {
   await using upstream = await startUpstream({ kind: 'text', text: 'fine' });
   const entries = { local: { type: 'openai-compatible', baseUrl: upstream.url, models: [{ id: 'm' }] } };
   const local = { provider: 'local', model: 'm' };

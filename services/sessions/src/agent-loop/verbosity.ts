@@ -4,7 +4,7 @@ import { parseSessionKey } from '../model/session-key.ts';
 
 type Verbosity = AgentConfig['verbosity'];
 
-/** What a model is told of each level; `auto` is for the model to judge. */
+/** Prompt text for each level; with `auto` the model decides. */
 const LEVELS: Readonly<Record<Verbosity['defaultLevel'], string | undefined>> = {
   auto: undefined,
   terse: 'Answer in as few words as do, without explanations.',
@@ -13,7 +13,7 @@ const LEVELS: Readonly<Record<Verbosity['defaultLevel'], string | undefined>> = 
   detailed: 'Answer at length, with reasons and details.',
 };
 
-/** How an answer is to be written in this session, said next to its question; undefined where the model may judge. */
+/** Returns a note about length and format for this session; undefined if the model decides. */
 export function verbosityNote({ verbosity }: Pick<AgentConfig, 'verbosity'>, session: SessionDocument): string | undefined {
   if (!verbosity.enabled) return undefined;
   const { channelId, key } = session;

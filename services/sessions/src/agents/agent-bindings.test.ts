@@ -6,7 +6,7 @@ import { bindingsOf } from './agent-bindings.ts';
 
 const alice = { tenant: 'default', userId: 'alice', channelId: 'telegram:42' };
 
-test('who says most of who speaks where is bound; of several that say as much the first', () => {
+test('the most specific binding wins; among equals the first', () => {
   const bindings = bindingsOf({
     defaultAgentId: 'default',
     bindings: [
@@ -31,7 +31,7 @@ test('who says most of who speaks where is bound; of several that say as much th
   );
 });
 
-test('a message that names no agent is answered by who is bound to where it comes from, and every other one as ever', async () => {
+test('a message without an agent is answered by the bound agent of its channel; other messages are not affected', async () => {
   const bindings = ['one', 'gone', 'other'].map((agentId) => ({ channelType: agentId === 'other' ? 'shop' : 'desk', agentId }));
   const agents = { one: { model: 'dev/scripted' }, other: {} };
   await using app = await testSessions({ agents, settings: { routing: { bindings } } });
@@ -53,7 +53,7 @@ test('a message that names no agent is answered by who is bound to where it come
   assert.deepEqual(turns, [{ turnId, state: 'cancelled' }], 'cancelled is where it was said');
 });
 
-test('an agent that is bound and not there answers nobody', async () => {
+test('a binding to a missing agent is ignored', async () => {
   await using app = await testSessions({ settings: { routing: { bindings: [{ channelType: 'desk', agentId: 'gone' }] } } });
   const { sessionKey } = await app.bus.call('agent.execute', { message: 'hello', sessionKey: { channelId: 'desk' } });
   assert.equal(sessionKey, 'default:test:desk');

@@ -4,15 +4,15 @@ import { channelKind, type SessionIdentity } from '../model/session-key.ts';
 type Routing = Settings<'routing'>['current']['routing'];
 type Binding = Routing['bindings'][number];
 
-/** Which agent answers whom, where a message names none. */
+/** Maps channels to agents for messages that name no agent. */
 export interface Bindings {
-  /** The agent of the binding that says most of who speaks where; of several that say as much the first. */
+  /** Returns the agent of the most specific matching binding; among equals the first. */
   of(identity: SessionIdentity): string | undefined;
 }
 
 const known = new WeakMap<Routing, Bindings>();
 
-/** Undefined where there are none. Worked out once for a configuration. */
+/** Undefined without bindings. Computed once per configuration. */
 export function bindingsOf(routing: Routing): Bindings | undefined {
   if (routing.bindings.length === 0) return undefined;
   let bindings = known.get(routing);
@@ -21,13 +21,13 @@ export function bindingsOf(routing: Routing): Bindings | undefined {
 }
 
 function workOut({ bindings }: Routing): Bindings {
-  // One that names nobody is bound to nobody: for all the rest there is `routing.defaultAgentId`.
+  // A binding without conditions is ignored; `routing.defaultAgentId` covers that case.
   const weighed = bindings.map((binding) => ({ binding, weight: weightOf(binding) })).filter(({ weight }) => weight > 0);
   const ordered = weighed.toSorted((one, other) => other.weight - one.weight).map(({ binding }) => binding);
   return { of: (identity) => ordered.find((binding) => isMeant(binding, identity))?.agentId };
 }
 
-/** Each part counts for more than all after it. */
+/** Each part outweighs all following parts together. */
 function weightOf({ peerId, channelId, guildId, channelType }: Binding): number {
   return [peerId, channelId, guildId, channelType].reduce((sum, part) => sum * 2 + (part === undefined ? 0 : 1), 0);
 }

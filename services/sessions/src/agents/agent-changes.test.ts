@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { listen, putAgent, removeAgent, testSessions, turnIdOf } from '../sessions.fixture.ts';
 
-test('of an agent that is suspended in the middle of a turn that turn finishes, and no new one begins', async () => {
+test('suspending an agent lets its running turn finish and starts no new one', async () => {
   await using app = await testSessions({ agents: { slow: { model: 'dev/slow' } } });
   const turnId = turnIdOf('running');
   const heard = listen(app.bus, turnId);
@@ -18,7 +18,7 @@ test('of an agent that is suspended in the middle of a turn that turn finishes, 
   assert.equal(frames.at(-1)?.type, 'done');
 });
 
-test('the sessions of an agent that is deleted can be read, and take no new turn', async () => {
+test('sessions of a deleted agent can be read and accept no turn', async () => {
   await using app = await testSessions({ agents: { oslo: {} } });
   await app.bus.call('agent.execute', { agentId: 'oslo', message: 'hello' });
   await removeAgent(app.host.bus, 'oslo');

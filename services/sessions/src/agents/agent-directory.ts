@@ -4,9 +4,9 @@ import { resolveReferences, watchBucket, type Variables } from '@switchyard/serv
 import type { Logger } from '@switchyard/telemetry';
 import type { z } from 'zod';
 
-/** An agent as a turn needs it: with its whole configuration, variables in place of `${NAME}`. One object for as long as nothing about it changes. */
+/** An agent with its complete configuration, with variables in place of `${NAME}`. The same object until the agent changes. */
 function agentSchema(env: Variables) {
-  // The name is for everybody to see, who need not know what the environment holds.
+  // The name is visible to clients, so no variables are resolved in it.
   const meant = (written: Record<string, unknown>): Record<string, unknown> => ({
     ...resolveReferences(written, env),
     name: written['name'],
@@ -16,14 +16,14 @@ function agentSchema(env: Variables) {
 }
 export type Agent = z.output<ReturnType<typeof agentSchema>>;
 
-/** The agents the registry projects, always current. */
+/** Agents published by the registry, always current. */
 export interface AgentDirectory extends AsyncDisposable {
   find(tenant: string, agentId: string): Agent | undefined;
-  /** The one that answers when nobody is named. UNAVAILABLE while the registry has not spoken yet. */
+  /** Returns the default agent. Throws UNAVAILABLE until the registry has published agents. */
   default(tenant: string): Agent;
-  /** Those of all tenants, for what is done for nobody in particular. */
+  /** Agents of all tenants. */
   everybody(): Iterable<Agent>;
-  /** With `held`, those of them that are named there. The same list until something changes. */
+  /** With `held`, only the agents listed there. The same array until an agent changes. */
   all(tenant: string, held?: readonly string[]): readonly Agent[];
 }
 

@@ -5,7 +5,7 @@ import { createModels, type ModelRequest } from '@switchyard/models';
 import { startUpstream } from '@switchyard/testkit';
 import { asAgent } from './model-access.ts';
 
-test('what an agent wishes of its models is told to the upstream, whether the answer is streamed or not', async () => {
+test('passes the agent’s model settings to the upstream, streaming or not', async () => {
   await using upstream = await startUpstream({ kind: 'text', text: 'yes', usage: { prompt: 1, completion: 1 } });
   const local = { type: 'openai', baseUrl: upstream.url, models: [{ id: 'm', reasoning: true }] };
   const settings = {

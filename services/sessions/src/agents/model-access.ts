@@ -7,11 +7,11 @@ import type { Agent } from './agent-directory.ts';
 
 export interface AskingDeps {
   models: Models;
-  /** Without it the model meant is the only one that is asked. */
+  /** Without it only the requested model is called. */
   failover?: Failover;
 }
 
-/** The models as an agent asks them, with what it wishes of each. */
+/** Model calls with the settings of an agent. */
 export type Asking = Pick<Models, 'streamTo' | 'complete'>;
 
 export function asAgent({ models, failover }: AskingDeps, tenant: string, { agentId, config }: Agent): Asking {
@@ -30,7 +30,7 @@ interface FailoverGiven {
   answered: NonNullable<FailoverDeps['onAnswered']>;
 }
 
-/** What is remembered here of models that fail. Its news may be lost. */
+/** Creates the failover state of this replica. Its events are best effort. */
 export function openFailover({ models, bus, clock, log, answered }: FailoverGiven): Failover {
   return createFailover({
     models,

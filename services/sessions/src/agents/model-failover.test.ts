@@ -9,7 +9,7 @@ import { runTurn } from '../agent-loop/agent-loop.ts';
 const MODEL = { provider: 'first', model: 'm1', sdkRetry: { enabled: false } };
 const entry = ({ url }: Upstream) => ({ type: 'openai-compatible', baseUrl: url });
 
-test('a turn whose model fails is answered by the next of its agent’s chain, by every door, and its usage says who did', async () => {
+test('a turn whose model fails is answered by the next model of the chain on every entry point, and its usage names that model', async () => {
   await using first = await startUpstream({ kind: 'status', status: 500 });
   await using second = await startUpstream({ kind: 'text', text: 'yes' });
   await using app = await testSessions({
@@ -25,7 +25,7 @@ test('a turn whose model fails is answered by the next of its agent’s chain, b
   assert.equal((await app.bus.call('turns.complete', stateless)).response, 'yes');
 });
 
-test('a turn whose model is left alone fails, and says until when', async () => {
+test('a turn whose circuit breaker is open fails with the retry time', async () => {
   await using upstream = await startUpstream({ kind: 'status', status: 500 });
   await using app = await testSessions({
     settings: { providers: { entries: { first: entry(upstream) } } },
@@ -40,7 +40,7 @@ test('a turn whose model is left alone fails, and says until when', async () => 
   });
 });
 
-test('a turn that has begun ends by name where every model is left alone by now', async () => {
+test('a started turn ends with circuit_open when the breakers of all models are open', async () => {
   const call = { callId: 'c1', name: 'look', input: {}, text: '{}' };
   const usage = { input: 3, output: 2 };
   let calls = 0;

@@ -8,13 +8,13 @@ function policy(toolPolicy: object): (method: string) => boolean {
   return (method) => allows(skills.toolPolicy, method);
 }
 
-test('full is everything, less what is denied by method, by tool or by group', () => {
+test('profile full allows everything except methods denied by method, tool or group', () => {
   const may = policy({ deny: ['memory.store', 'session_history', 'group:browser'] });
   for (const method of ['memory.search', 'session.status', 'workspace.readFile']) assert.ok(may(method), method);
   for (const method of ['memory.store', 'session.history', 'browser.act', 'browser.open']) assert.ok(!may(method), method);
 });
 
-test('a profile has its own, and what is allowed besides; a denial wins over both', () => {
+test('a profile allows its own methods and the allow list; deny wins over both', () => {
   const minimal = policy({ profile: 'minimal' });
   assert.deepEqual([minimal('workspace.readFile'), minimal('workspace.listDir'), minimal('session.status')], [true, false, false]);
   const coding = policy({ profile: 'coding', allow: ['group:memory', 'session.status'], deny: ['workspace.git.log', 'memory_search'] });
@@ -27,7 +27,7 @@ test('a profile has its own, and what is allowed besides; a denial wins over bot
   assert.deepEqual([supervisor('channels.health'), supervisor('memory.search')], [true, false]);
 });
 
-test('a group that nobody knows, and a part of a name, are nothing', () => {
+test('unknown groups and partial names match nothing', () => {
   const may = policy({ profile: 'minimal', allow: ['group:everything', 'group:constructor', 'session', 'session.'] });
   assert.ok(!may('session.status'));
 });

@@ -3,10 +3,10 @@ import { toolName, type AgentConfig } from '@switchyard/contracts';
 /** The agent's `skills.toolPolicy`. */
 export type ToolPolicy = AgentConfig['skills']['toolPolicy'];
 
-/** Methods by their name, or all of a namespace by what stands before the dot, the dot with it. */
+/** Method names, or namespaces with a trailing dot. */
 type Names = readonly string[];
 
-/** What `group:<name>` stands for in `allow` and `deny`. */
+/** Meaning of `group:<name>` in `allow` and `deny`. */
 const GROUPS: Readonly<Record<string, Names>> = {
   coding: ['workspace.'],
   web: ['link.'],
@@ -21,7 +21,7 @@ const GROUPS: Readonly<Record<string, Names>> = {
   context_expand: ['ctx.expand'],
 };
 
-/** What an agent of each profile has without naming it; `full` is everything. */
+/** Tools of each profile; `full` includes everything. */
 const PROFILES: Readonly<Record<Exclude<ToolPolicy['profile'], 'full'>, Names>> = {
   minimal: ['workspace.readFile', 'workspace.writeFile'],
   coding: ['workspace.'],
@@ -29,13 +29,13 @@ const PROFILES: Readonly<Record<Exclude<ToolPolicy['profile'], 'full'>, Names>> 
   supervisor: GROUPS['supervisor'] ?? [],
 };
 
-/** Whether a policy lets an agent have a method as a tool: what its profile has, and what is allowed, less what is denied. */
+/** Returns whether a policy allows a method: in the profile or the allow list, and not in the deny list. */
 export function allows({ profile, allow, deny }: ToolPolicy, method: string): boolean {
   if (names(deny, method)) return false;
   return profile === 'full' || covers(PROFILES[profile], method) || names(allow, method);
 }
 
-/** A tool is named as its method, as models spell it, or by its group. */
+/** Matches a method name, its tool name, or a group. */
 function names(listed: readonly string[], method: string): boolean {
   return listed.some((name) => {
     if (name === method || name === toolName(method)) return true;

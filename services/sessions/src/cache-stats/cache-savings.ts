@@ -1,10 +1,10 @@
 import type { Answered, ModelRef, Models } from '@switchyard/models';
 import { listPrice } from '../budgets/model-prices.ts';
 
-/** Where prices are. */
+/** Source of prices. */
 export type Priced = Pick<Models, 'catalogue' | 'revision'>;
 
-/** Tokens of one model, of one answer or of many. */
+/** Token usage of one model. */
 interface Cached {
   model: ModelRef;
   usage: Required<Pick<Answered['usage'], 'cacheRead' | 'cacheWrite'>>;
@@ -17,8 +17,8 @@ export async function savedUsd(models: Priced, { model, usage }: Cached): Promis
 }
 
 /**
- * What cached tokens would have cost as plain input, less what was paid for reading and for writing them; below 0 where writing cost
- * more than reading saved. Nothing where nobody knows the price.
+ * Cost of cached tokens at the input price, minus the actual cost of cache reads and writes. Negative if writing cost more than reading
+ * saved; 0 without a price.
  */
 export function savedBy({ cacheRead, cacheWrite }: Cached['usage'], price: Awaited<ReturnType<typeof listPrice>>): number {
   if (price === undefined) return 0;

@@ -12,7 +12,7 @@ const settings = ({ url }: Upstream) => ({
 const AGENTS = { default: { provider: 'house', model: 'm' }, oslo: { provider: 'house', model: 'm' } };
 const text = (usage: { prompt: number; completion: number; cached?: number }) => ({ kind: 'text' as const, text: 'yes', usage });
 
-test('what prompt caching found and saved is counted for each agent, by every door', async () => {
+test('counts prompt cache hits and savings per agent on every entry point', async () => {
   await using upstream = await startUpstream(
     text({ prompt: 1_000, completion: 0 }),
     text({ prompt: 1_000, completion: 0, cached: 800 }),
@@ -34,7 +34,7 @@ test('what prompt caching found and saved is counted for each agent, by every do
   await assert.rejects(app.bus.call('agent.cacheStats', { agentId: 'nobody' }), { code: 'NOT_FOUND' });
 });
 
-test('what a turn used is told with what was cached of it, by its parts and what that saved', async () => {
+test('publishes cached tokens and savings with the usage of a turn', async () => {
   await using upstream = await startUpstream(text({ prompt: 1_000, completion: 100, cached: 800 }));
   await using app = await testSessions({ settings: settings(upstream), agents: AGENTS });
   const told = app.nextEvent('observability:token_usage');
@@ -49,7 +49,7 @@ test('what a turn used is told with what was cached of it, by its parts and what
   );
 });
 
-test('the counts of all replicas are added up, none of another tenant among them, and they outlast who made them', async () => {
+test('adds the counts of all replicas, separately per tenant, and keeps them after a restart', async () => {
   await using upstream = await startUpstream(text({ prompt: 100, completion: 1, cached: 50 }));
   await using app = await testSessions({ settings: settings(upstream), agents: AGENTS });
   {
@@ -65,7 +65,7 @@ test('the counts of all replicas are added up, none of another tenant among them
   assert.deepEqual([none.cacheHits, none.cacheMisses, none.hitRate, none.providers], [0, 0, 0, []]);
 });
 
-test('development models are not counted', async () => {
+test('does not count development models', async () => {
   await using app = await testSessions();
   await app.bus.call('agent.execute', { message: 'hello' });
   assert.equal((await app.bus.call('agent.cacheStats', {})).cacheMisses, 0);

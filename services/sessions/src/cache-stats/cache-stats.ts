@@ -5,15 +5,15 @@ import type { CachedDocument } from '../model/cache-stats-document.ts';
 import { DAY_MS } from '../model/retention.ts';
 import { savedUsd, type Priced } from './cache-savings.ts';
 
-/** What is not written yet is lost with the process: these are statistics, and a turn does not wait for them. */
+/** Statistics not yet written are lost with the process. Turns do not wait for them. */
 const WRITE_EVERY_MS = 2_000;
-/** How many days back are counted. */
+/** Number of days reported. */
 export const COUNTED_DAYS = 30;
 
 type Counts = Pick<CachedDocument, 'calls' | 'hits' | 'cachedTokens' | 'costUsd' | 'savedUsd'>;
 type Counted = Omit<CachedDocument, keyof Counts>;
 
-/** Answers of one model to one agent that are not written yet: their sum, since each of them would be held for seconds. */
+/** Sum of the unwritten replies of one model to one agent. */
 interface Waiting {
   tenant: string;
   model: ModelRef;
@@ -21,10 +21,10 @@ interface Waiting {
   sum: Omit<Counts, 'savedUsd'> & Required<Pick<Answered['usage'], 'cacheRead' | 'cacheWrite'>>;
 }
 
-/** What prompt caching found and saved. Every replica adds its own to the same documents. */
+/** Prompt cache hits and savings. All replicas add to the same documents. */
 export interface CacheTally extends AsyncDisposable {
   note(asker: Asker, answered: Answered): void;
-  /** Resolves when all that was noted here is written. */
+  /** Resolves when everything recorded here is written. */
   flush(): Promise<void>;
 }
 
@@ -89,7 +89,7 @@ function nothing(): Waiting['sum'] {
   return { calls: 0, hits: 0, cachedTokens: 0, costUsd: 0, cacheRead: 0, cacheWrite: 0 };
 }
 
-/** The first of all replicas makes the document, and whoever loses that race adds to it. */
+/** The first replica inserts the document; the others add to it. */
 async function add(cached: Collection<CachedDocument>, tenant: string, { counted, counts }: { counted: Counted; counts: Counts }) {
   const mine = cached.for({ tenant });
   if (await mine.update({ id: counted.id }, { inc: counts })) return;

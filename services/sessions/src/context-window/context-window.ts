@@ -3,29 +3,29 @@ import type { ModelRef, Models } from '@switchyard/models';
 import type { Agent } from '../agents/agent-directory.ts';
 import { classOf } from './model-capability.ts';
 
-/** As many characters make a token, as a rule. */
+/** Estimated characters per token. */
 export const CHARS_A_TOKEN = 4;
-/** Of a window so much is left for what the rule does not see, and because models read a full one badly. */
+/** Share of the window left free, because the estimate is rough and models read a full window badly. */
 const SPARE_SHARE = 0.3;
-/** An answer is given so much of a window at most. */
+/** Maximum share of the window for the answer. */
 const ANSWER_SHARE = 0.25;
 
-/** How much a model takes and says at most, in tokens. */
+/** Context window and output limit of a model, in tokens. */
 export interface ModelWindow {
   contextWindow: number;
   maxTokens: number;
   capability: CapabilityClass;
 }
 
-/** Windows by the name of the model, for as long as models stay as they are. */
+/** Windows by model name, for one revision of the catalogue. */
 const windows = new WeakMap<object, Promise<ReadonlyMap<string, ModelWindow>>>();
 
-/** How many characters of a conversation a turn of an agent may tell its model: what the agent says, and no more than the window takes. */
+/** Returns how many characters of conversation fit the prompt: the agent's limit, and no more than the window allows. */
 export async function roomOf(models: Models, agent: Agent, model: ModelRef): Promise<number> {
   return roomIn(usable(await windowOf(models, model), agent), agent);
 }
 
-/** As much of a window as its agent lets a model of its class have: one that is not very capable reads a long text badly. */
+/** Limits the window for small models as configured by the agent, because they read long texts badly. */
 export function usable(window: ModelWindow | undefined, { config }: Agent): ModelWindow | undefined {
   const { enabled, budget } = config.contextEngine;
   if (!enabled || window === undefined) return window;
@@ -43,12 +43,12 @@ export function roomIn(window: ModelWindow | undefined, { config }: Agent): numb
   return Math.min(config.maxContextChars, Math.max(0, Math.floor((contextWindow * (1 - SPARE_SHARE) - answer) * CHARS_A_TOKEN)));
 }
 
-/** Tokens that an answer is to have at least; of a very small window no more than it is given at most. */
+/** Minimum tokens for the answer; in a very small window no more than its maximum share. */
 export function leastAnswer(contextWindow: number, minVisibleOutputTokens: number): number {
   return Math.min(minVisibleOutputTokens, contextWindow * ANSWER_SHARE);
 }
 
-/** Undefined for a model that nobody has described. */
+/** Undefined for a model that is not in the catalogue. */
 export async function windowOf(models: Models, { provider, modelId }: ModelRef): Promise<ModelWindow | undefined> {
   const revision = await models.revision();
   const known = windows.get(revision) ?? readWindows(models);
@@ -61,7 +61,7 @@ async function readWindows(models: Models): Promise<ReadonlyMap<string, ModelWin
   return new Map(catalogue.map((entry) => [`${entry.provider}/${entry.modelId}`, { ...entry, capability: classOf(entry) }]));
 }
 
-/** So many characters of what was said an agent is shown at once when it looks it up. */
+/** Maximum characters of history returned by one lookup. */
 export function mostChars({ config }: Agent): number {
   return config.contextEngine.maxExpandTokens * CHARS_A_TOKEN;
 }

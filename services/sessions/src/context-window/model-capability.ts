@@ -1,7 +1,7 @@
 import type { CapabilityClass } from '@switchyard/contracts';
 import type { CatalogueEntry } from '@switchyard/models';
 
-/** Of a model whose name says how many billions of parameters it has: up to so many make the class. */
+/** Upper bounds of capability classes, in billions of parameters. */
 const SIZES: readonly (readonly [most: number, capability: CapabilityClass])[] = [
   [4, 'nano'],
   [14, 'small'],
@@ -9,7 +9,9 @@ const SIZES: readonly (readonly [most: number, capability: CapabilityClass])[] =
 ];
 const SIZE = /(?:^|[-_:/])(\d{1,4}(?:\.\d{1,2})?)b(?![a-z\d])/i;
 
-/** What a model can be trusted with: as its entry says, else by the size that its name says. One that says neither is not held back. */
+/**
+ * Returns the capability class from the catalogue entry, otherwise from the size in the model name. Models without either are not limited.
+ */
 export function classOf({ modelId, capabilityClass }: Pick<CatalogueEntry, 'modelId' | 'capabilityClass'>): CapabilityClass {
   if (capabilityClass !== undefined) return capabilityClass;
   const size = SIZE.exec(modelId)?.[1];
@@ -17,7 +19,7 @@ export function classOf({ modelId, capabilityClass }: Pick<CatalogueEntry, 'mode
   return SIZES.find(([most]) => Number(size) <= most)?.[1] ?? 'frontier';
 }
 
-/** Such a model makes poor summaries, and is helped by a short prompt. */
+/** Weak models make poor summaries and work better with a short prompt. */
 export function isWeak(capability: CapabilityClass | undefined): boolean {
   return capability === 'small' || capability === 'nano';
 }

@@ -1,20 +1,20 @@
 import type { ModelMessage } from '@switchyard/models';
 import { tokensOf } from './context-window.ts';
 
-/** How much of a model’s window may be filled. */
+/** Limits for filling a model's context window. */
 export interface WindowGuard {
-  /** Tokens that fit it. */
+  /** Size of the window in tokens. */
   window: number;
-  /** In percent of it: where its owner is warned, and where the model is not asked any more. */
+  /** Percentages at which a warning is issued and at which the model is no longer called. */
   warnPercent: number;
   blockPercent: number;
-  /** So many must be left for the answer. */
+  /** Minimum tokens left for the answer. */
   leastOutput?: number;
 }
 
-/** Measures what a model is about to be told. */
+/** Measures a prompt against the window. */
 export interface Gauge {
-  /** Whether it may be told. */
+  /** Returns whether the prompt may be sent. */
   fits: (messages: readonly ModelMessage[]) => boolean;
 }
 
@@ -35,10 +35,10 @@ export function createGauge(guard: WindowGuard | undefined, system = '', warn?: 
   };
 }
 
-/** How long results are that are no text: each is measured once, however often it is told. */
+/** Sizes of non-text results, measured once. */
 const measured = new WeakMap<ModelMessage, number>();
 
-/** How long a message is, as a model reads it. */
+/** Returns the size of a message as the model reads it. */
 export function charsOf(message: ModelMessage): number {
   if (message.role !== 'tool') return message.text.length;
   if (typeof message.result === 'string') return message.result.length;

@@ -25,7 +25,7 @@ function shares(room = (): number => ROOM) {
   };
 }
 
-test('one tenant fills half of the room, and never more, however long it goes on', () => {
+test('one tenant fills at most half of the log, however long it publishes', () => {
   const it = shares();
   let kept = it.flood('loud');
   assert.equal(kept, ROOM / 2);
@@ -36,7 +36,7 @@ test('one tenant fills half of the room, and never more, however long it goes on
   assert.equal(kept, ROOM / 2);
 });
 
-test('whoever says little is kept whole beside a flood, whoever came first', () => {
+test('a light tenant keeps all frames beside a heavy one, whichever comes first', () => {
   const it = shares();
   for (let n = 0; n < 50; n++) assert.ok(it.keeps('early', SAID));
   it.flood('loud');
@@ -45,7 +45,7 @@ test('whoever says little is kept whole beside a flood, whoever came first', () 
   assert.equal(it.flood('loud'), 0);
 });
 
-test('many who flood are cut at one height, which sinks as they become more', () => {
+test('several heavy tenants are cut at a common level, which sinks with their number', () => {
   const it = shares();
   const kept = Array.from({ length: 100 }, (_, n) => n).map((n) => {
     return it.flood(`loud${n}`);
@@ -57,7 +57,7 @@ test('many who flood are cut at one height, which sinks as they become more', ()
   assert.ok(it.keeps('quiet', SAID), 'and whoever says little is kept beside all of them');
 });
 
-test('what the log has let go of makes room again, not before', () => {
+test('expired slots free quota, and not before', () => {
   const it = shares();
   it.flood('loud');
   it.later(TURNS_LOG.maxAgeMs - 1);
@@ -66,7 +66,7 @@ test('what the log has let go of makes room again, not before', () => {
   assert.equal(it.flood('loud'), ROOM / 2);
 });
 
-test('replicas that come and go share the room', () => {
+test('replicas that join and leave share the log', () => {
   let replicas = 1;
   const it = shares(() => ROOM / replicas);
   replicas = 4;
@@ -77,7 +77,7 @@ test('replicas that come and go share the room', () => {
   assert.equal(it.flood('loud'), ROOM / 2 - ROOM / 8);
 });
 
-test('a frame that is larger than the room passes, and takes none', () => {
+test('a frame larger than the log is published and not counted', () => {
   const it = shares();
   assert.equal(it.keeps('loud', ROOM), false);
   assert.equal(it.flood('loud'), ROOM / 2);

@@ -1,36 +1,36 @@
 import { TURNS_LOG } from '@switchyard/contracts';
 import type { Clock } from '@switchyard/service-kit';
 
-/** What was said is counted by slots of time, and forgotten with them. */
+/** Published bytes are counted in time slots and expire with them. */
 const SLOTS = 10;
 const SLOT_MS = TURNS_LOG.maxAgeMs / SLOTS;
-/** The level is found anew after a while, and whenever so much of the room was filled. */
+/** The fair level is recomputed after this time, or after this share of the log was filled. */
 const LEVEL_MS = 1_000;
 const LEVEL_STEP = 1 / 64;
 
-/** How much of the log of frames each tenant may fill, so that none pushes out what others said. */
+/** Limits the share of the frame log that each tenant may fill, so that no tenant evicts the frames of others. */
 export interface LogShares {
-  /** Whether the log is to keep one more message of a tenant, with so many bytes. What it is to keep is counted. */
+  /** Returns whether the log may store one more message of a tenant, and counts it if so. */
   keeps(tenant: string, bytes: number): boolean;
 }
 
 export interface LogSharesDeps {
   clock: Clock;
-  /** Bytes of the log that are this replica's to fill. */
+  /** Bytes of the log available to this replica. */
   room: () => number;
-  /** What a message takes of them besides what it says. */
+  /** Overhead of a message in bytes. */
   messageBytes: number;
 }
 
 interface Kept {
   total: number;
-  /** Of the slot that runs, and of those before it that the log still has. */
+  /** Bytes by slot: the current one first, then the slots still in the log. */
   slots: number[];
 }
 
 /**
- * One tenant alone fills half of this replica's room, and never more. Where many fill it together, those that said most are cut
- * first, all at the same height, so that whoever says little is kept whole beside any flood.
+ * One tenant fills at most half of this replica's share. If several tenants fill it together, those above a common level are cut, so that
+ * light tenants keep everything.
  */
 export function createLogShares({ clock, room, messageBytes }: LogSharesDeps): LogShares {
   const tenants = new Map<string, Kept>();
@@ -40,7 +40,7 @@ export function createLogShares({ clock, room, messageBytes }: LogSharesDeps): L
   let levelAt = -Infinity;
   let nextTotal = 0;
 
-  /** What the log has let go of is counted no more. */
+  /** Drops counts of expired slots. */
   function forget(now: number): void {
     const current = Math.floor(now / SLOT_MS);
     const gone = Math.min(current - slot, SLOTS + 1);
@@ -84,7 +84,7 @@ export function createLogShares({ clock, room, messageBytes }: LogSharesDeps): L
   };
 }
 
-/** At which height all must be cut so that together they fill no more than this. */
+/** Returns the level at which all tenants together fit the limit. */
 function heightOf(tenants: readonly Kept[], total: number, room: number): number {
   if (total <= room) return room;
   let left = room;

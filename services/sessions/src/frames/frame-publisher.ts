@@ -6,26 +6,26 @@ import type { TurnDocument } from '../model/turn-document.ts';
 import { fitting, type FrameBody } from './frame-splitting.ts';
 import type { LogShares } from './frame-log-quota.ts';
 
-/** How long a turn may say nothing before a reader hears that it is alive; readers give up after thirty silent seconds. */
+/** Interval of alive frames during silence. Readers give up after thirty seconds without a frame. */
 const ALIVE_MS = 10_000;
 
-/** Frames of each further run of a turn begin so much later: nobody knows how far the one before came. */
+/** Frame numbers of each further run start at this distance, because it is unknown how far the previous run came. */
 export const FRAMES_A_RUN = 10_000_000;
-/** Of who ends a turn without knowing what its runner has said: beyond the frames of all runs that a turn may have. */
+/** Frame number for an end written by another process than the runner, above the frames of all runs. */
 export const FRAME_AFTER_ALL = 99 * FRAMES_A_RUN;
 
 /**
- * Numbers the frames of one turn and publishes them in order. Deltas of one tick of the event loop leave as one; where nobody follows,
- * those up to whatever comes next, or is kept, do.
+ * Numbers the frames of one turn and publishes them in order. Text of one event loop tick is combined into one frame; without readers, all
+ * text up to the next other frame or checkpoint is.
  */
 export interface FrameWriter {
-  /** Says nothing once the lease is over. */
+  /** Publishes nothing after the lease is lost. */
   push(body: FrameBody): void;
-  /** The number the next frame will get, pending deltas counted. */
+  /** Flushes pending text and returns the next frame number. */
   next(): number;
-  /** The number of the frame that ends the turn, which is the only one to come after this. */
+  /** Returns the number of the final frame. Only `end` may follow. */
   last(): number;
-  /** Says how the turn ended, once that is written: whoever has the lease by then, it ended so. */
+  /** Publishes the end of the turn. It is already committed, so the lease is not checked. */
   end(body: FrameBody): void;
   close(): void;
 }
@@ -36,19 +36,19 @@ export interface FrameWriterDeps {
   shares: LogShares;
 }
 
-/** Whose frames they are, and where they begin. */
+/** Turn of the frames, and first number. */
 export interface Voice {
   tenant: string;
   turnId: string;
-  /** The number of the first. */
+  /** First frame number. */
   from: number;
-  /** The lease they are said under; a reader drops those of an earlier one. */
+  /** Lease fence. Readers drop frames with a lower fence. */
   fence?: number;
-  /** Whether that lease still holds; asked before each. */
+  /** Returns whether the lease is still held. Checked before each frame. */
   held?: () => boolean;
-  /** Told of each piece of text that is said. */
+  /** Called for each published text piece. */
   onPiece?: (text: string) => void;
-  /** Whether nobody follows now; asked at each delta. */
+  /** Returns whether no reader follows the turn. Checked for each text piece. */
   quiet?: () => boolean;
 }
 
@@ -67,7 +67,7 @@ export function createFrameWriter({ bus, clock, shares }: FrameWriterDeps, voice
       if (part.type === 'delta') voice.onPiece?.(part.text);
       if (!anyway && voice.held?.() === false) continue;
       const data = Buffer.from(JSON.stringify(frame));
-      // Whoever listens hears all of it; whoever comes back gets from the turn's document what the log has no room for.
+      // Subscribers receive every frame. Frames beyond the quota are not stored; returning readers get the rest from the turn document.
       bus.publish(subject, data, { ephemeral: !shares.keeps(voice.tenant, subject.length + data.length) });
     }
   };
@@ -114,7 +114,7 @@ export function createFrameWriter({ bus, clock, shares }: FrameWriterDeps, voice
   };
 }
 
-/** The first frame of a turn: it is written, and this is who answers. */
+/** First frame of a turn: acceptance, agent and model. */
 export function acceptedFrame({ turnId, sessionKey, agentId }: TurnDocument, model: ModelRef): FrameBody {
   return { type: 'accepted', turnId, sessionKey, agentId, model: `${model.provider}/${model.modelId}` };
 }

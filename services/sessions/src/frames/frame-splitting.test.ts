@@ -10,7 +10,7 @@ const WORST = ['\u0000', '\ud800', 'é', '🎈', `x${'🎈'.repeat(9)}`].map((te
 const bytesOf = (body: FrameBody): number =>
   Buffer.byteLength(JSON.stringify({ n: Number.MAX_SAFE_INTEGER, fence: Number.MAX_SAFE_INTEGER, ...body }));
 
-test('a text in parts is the text, no part is too large for a message, and no character is taken apart', () => {
+test('splits a text into parts that fit a message, without splitting surrogate pairs', () => {
   for (const text of ['', 'short', ...WORST]) {
     const parts = partsOf(text);
     assert.equal(parts.join(''), text);
@@ -21,7 +21,7 @@ test('a text in parts is the text, no part is too large for a message, and no ch
   }
 });
 
-test('whatever a turn says fits a message', () => {
+test('every frame of a turn fits a message', () => {
   for (const text of WORST) {
     const bodies: FrameBody[] = [
       { type: 'delta', text },
@@ -43,14 +43,14 @@ test('whatever a turn says fits a message', () => {
   }
 });
 
-test('what fits is said as it is; an end that does not fit says that it is not whole', () => {
+test('keeps frames that fit; an oversized end is marked as incomplete', () => {
   const done: FrameBody = { type: 'done', result: { response: 'é'.repeat(30_000), tokensUsed, finishReason: 'stop' } };
   assert.deepEqual(fitting(done), [done]);
   const long: FrameBody = { type: 'done', result: { response: 'é'.repeat(33_000), tokensUsed, finishReason: 'stop' } };
   assert.deepEqual(fitting(long), [{ type: 'done', whole: false, result: { response: '', tokensUsed, finishReason: 'stop' } }]);
 });
 
-test('of a long text an event tells the beginning', () => {
+test('truncates a long text for an event', () => {
   assert.equal(excerptOf('short'), 'short');
   assert.equal(excerptOf('é'.repeat(10_000)), 'é'.repeat(10_000));
   assert.equal(excerptOf('é'.repeat(10_001)), `${'é'.repeat(10_000)}…`);

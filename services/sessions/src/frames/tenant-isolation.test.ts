@@ -13,12 +13,12 @@ const AT_ONCE = 8;
 /** Of the log; one tenant alone may fill half of it. */
 const FLOOD = 0.6;
 
-test('a flood of one tenant pushes out no frame of another, in one process', async () => {
+test('a heavy tenant evicts no frames of another tenant, in one process', async () => {
   await using app = await testSessions({ agents, settings });
   await flood(app);
 });
 
-test('a flood of one tenant pushes out no frame of another, on NATS', { skip: NATS_OFF, timeout: 120_000 }, async () => {
+test('a heavy tenant evicts no frames of another tenant, on NATS', { skip: NATS_OFF, timeout: 120_000 }, async () => {
   const server = await openNats();
   try {
     await using app = await testSessions({ agents, settings, env: { SWITCHYARD_BUS: server.url } });

@@ -2,37 +2,37 @@ import type { Params } from '@switchyard/contracts';
 import type { Agent } from '../agents/agent-directory.ts';
 import { isForeign } from '../screening/untrusted-message.ts';
 
-/** What is told of a turn, to be remembered. */
+/** A captured message as the memory service receives it. */
 export type Captured = Params<'memory.capture'>['captured'][number];
 
-/** A turn that has an answer. */
+/** A turn with an answer. */
 export interface Capturing {
   agent: Agent;
   turnId: string;
   sessionKey: string;
   question: string;
   answer: string;
-  /** How many times its model was asked: more than once only where a tool was used. */
+  /** Number of model calls; more than one only if a tool was used. */
   steps: number;
 }
 
-/** Of a question and of an answer: what is longer than both together is never recalled. */
+/** Maximum characters of question and answer. Longer memories are never recalled. */
 const KEPT_CHARS = 1_900;
 
 const ASKS_TO_REMEMBER = /^\W*(?:please\s+|kindly\s+)?(?:remember|memori[sz]e|keep\s+in\s+mind|don['’]?t\s+forget|make\s+a\s+note|note)\b/i;
 
-/** The same of a turn and of those whose messages it has heard: each of them is remembered for itself. */
+/** Captures a turn and the messages that it has merged, each separately. */
 export function allCapturedOf(turn: Capturing, heard: readonly Pick<Capturing, 'turnId' | 'question'>[]): Captured[] {
   return [turn, ...heard.map((other) => ({ ...turn, ...other }))].flatMap((one) => capturedOf(one) ?? []);
 }
 
-/** What its agent is set to keep of a turn; undefined where that is nothing. */
+/** Returns what the agent is configured to capture; undefined if nothing. */
 function capturedOf({ agent, turnId, sessionKey, question, answer, steps }: Capturing): Captured | undefined {
   const { capture } = agent.config.rag;
   const foreign = isForeign(sessionKey);
   const about = { turnId, agentId: agent.agentId, sessionKey, ...(foreign && { sourceType: 'web' as const }) };
   if (capture === 'all' && question !== '') {
-    // What a tool was asked may come from outside.
+    // An answer based on tool results may contain external text.
     return {
       ...about,
       content: `Asked: ${cut(question)}\nAnswered: ${cut(answer)}`,
@@ -40,7 +40,7 @@ function capturedOf({ agent, turnId, sessionKey, question, answer, steps }: Capt
       outside: foreign || steps > 1,
     };
   }
-  // What the client says itself comes from no tool; a webhook says what strangers wrote.
+  // The client's own words are trusted; webhook messages are not.
   if (capture === 'asked' && ASKS_TO_REMEMBER.test(question)) {
     return { ...about, content: cut(question), memoryType: 'semantic', outside: foreign };
   }

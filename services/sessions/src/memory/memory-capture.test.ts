@@ -55,7 +55,7 @@ async function until(holds: () => Promise<boolean>): Promise<void> {
   }
 }
 
-test('what the memory service could not be told at once it is told later, the same, and the note goes', async () => {
+test('a sweep sends the same captures after an outage of the memory service and clears the pending field', async () => {
   await using house = await start();
   house.refusals.push(AWAY, AWAY);
   await house.app.bus.call('agent.execute', { message: MESSAGE });
@@ -67,7 +67,7 @@ test('what the memory service could not be told at once it is told later, the sa
   );
 });
 
-test('a turn of which nothing is to be remembered has no note', async () => {
+test('a turn without captures has no pending field', async () => {
   await using house = await start();
   house.refusals.push(AWAY);
   await house.app.bus.call('agent.execute', { message: 'hello' });
@@ -75,7 +75,7 @@ test('a turn of which nothing is to be remembered has no note', async () => {
   assert.equal(house.refusals.length, 1, 'and nobody is told');
 });
 
-test('what is refused for good is not told again', async () => {
+test('does not resend captures that were rejected permanently', async () => {
   await using house = await start();
   const no = new ServiceError('INVALID_ARGUMENT', 'no');
   house.refusals.push(no, no);
@@ -84,7 +84,7 @@ test('what is refused for good is not told again', async () => {
   assert.deepEqual([house.told, house.refusals.length], [[], 0]);
 });
 
-test('of a conversation that was cleared with its memories nothing is remembered later', async () => {
+test('sends nothing of a conversation that was cleared with its memories', async () => {
   await using house = await start();
   house.refusals.push(AWAY);
   await house.app.bus.call('agent.execute', { message: MESSAGE });
@@ -92,7 +92,7 @@ test('of a conversation that was cleared with its memories nothing is remembered
   assert.deepEqual([await noted(house), house.told], [[], []]);
 });
 
-test('what is asked to be remembered in a message that another turn hears is remembered too, at once or later', async () => {
+test('captures merged messages too, at once or later', async () => {
   for (const refusals of [[], [AWAY, AWAY]]) {
     await using house = await start({ scripted: { model: 'dev/scripted' } });
     house.refusals.push(...refusals);
@@ -111,7 +111,7 @@ test('what is asked to be remembered in a message that another turn hears is rem
   }
 });
 
-test('what a webhook brought is told as of outside, from the web, at once or later', async () => {
+test('marks captures of webhook messages as external, at once or later', async () => {
   for (const refusals of [[], [AWAY, AWAY]]) {
     await using house = await start();
     house.refusals.push(...refusals);

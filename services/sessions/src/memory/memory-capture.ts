@@ -13,15 +13,15 @@ import { heardIn } from '../model/merged-messages.ts';
 import { principalOf } from '../model/turn-principal.ts';
 
 /*
- * What is to be remembered of a turn is noted in the write that ends it (`unremembered`), and the note goes once the memory service has
- * it. Whoever dies in between leaves the note, and a sweep tells what it stands for; told twice, it is kept once.
+ * The write that ends a turn sets `unremembered` if the memory service has to be notified; the field is removed afterwards. After a crash
+ * a sweep sends the pending captures. Duplicates are stored once.
  */
 
-/** Tells what is to be remembered of turns that are over. No turn waits for it. */
+/** Sends captures of finished turns to the memory service. Turns never wait for it. */
 export interface Remembering {
-  /** Of a turn that has ended just now, with its note. Returns at once; what fails here is told by a sweep. */
+  /** Sends the captures of a turn that has just ended. Returns immediately; failures are left to a sweep. */
   tell(principal: Principal, turnId: string, captured: readonly Captured[]): void;
-  /** Tells what was noted and nobody has told. */
+  /** Sends all pending captures. */
   sweep(): Promise<void>;
 }
 
@@ -34,12 +34,12 @@ export interface RememberingDeps {
   log: Logger;
 }
 
-/** A note that is older was left by a process that died, or could not be told then. */
+/** Age after which a pending turn is swept. Its process died or could not send it. */
 const LATE_MS = 1_000;
-/** On their way at once; what is beyond waits for a sweep. */
+/** Maximum concurrent sends. The others are left to a sweep. */
 const MOST_AT_ONCE = 100;
 const BATCH = 100;
-/** So many are told at one sweep. */
+/** Maximum batches per sweep. */
 const MOST_BATCHES = 50;
 
 export function createRemembering(deps: RememberingDeps): Remembering {
@@ -51,7 +51,7 @@ export function createRemembering(deps: RememberingDeps): Remembering {
     await forgetNote(turns.for(principal), turnId);
   }
 
-  /** False when the memory service is away: the others are not told either. */
+  /** Returns false if the memory service is unavailable, which ends the sweep. */
   async function tellNoted(tenant: string, turn: TurnDocument): Promise<boolean> {
     try {
       const captured = await capturedAgain(deps, tenant, turn);
@@ -91,11 +91,11 @@ export function createRemembering(deps: RememberingDeps): Remembering {
   };
 }
 
-/** What was to be remembered, made of what is kept of the turn. Nothing where its agent is gone, or remembers such things no more. */
+/** Rebuilds the captures from the stored turn. Empty if the agent is deleted or no longer captures them. */
 async function capturedAgain({ agents, bodies }: RememberingDeps, tenant: string, turn: TurnDocument): Promise<Captured[] | 'unknown yet'> {
   const { turnId, sessionKey, agentId, message, joined = [], answer, stepCount = 0 } = turn;
   const agent = agents.find(tenant, agentId);
-  // Until the registry has spoken, nobody knows.
+  // No agents are known until the registry has published them.
   if (!agent) return agents.all(tenant).length === 0 ? 'unknown yet' : [];
   if (!answer) return [];
   const mine = bodies.for({ tenant });
@@ -104,7 +104,7 @@ async function capturedAgain({ agents, bodies }: RememberingDeps, tenant: string
   return allCapturedOf(own, await heardIn(mine, turnId, joined));
 }
 
-/** What of a message is for the model. */
+/** Returns the part of a message that is sent to the model. */
 export function questionOf(said: string): string {
   return parseMessage(said)?.directed?.text ?? said;
 }
@@ -113,7 +113,7 @@ async function forgetNote(turns: Documents<TurnDocument>, turnId: string): Promi
   await turns.update({ turnId, unremembered: { gt: 0 } }, { unset: ['unremembered'] });
 }
 
-/** Nothing of a conversation is remembered any more that nobody has told until now. */
+/** Drops all pending captures of an epoch. */
 export async function forgetNotes(turns: Documents<TurnDocument>, epoch: string): Promise<void> {
   while (await turns.update({ epoch, seq: { gt: 0 }, unremembered: { gt: 0 } }, { unset: ['unremembered'] }));
 }

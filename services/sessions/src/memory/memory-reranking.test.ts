@@ -50,7 +50,7 @@ async function reminded({ app, upstream }: House): Promise<number[]> {
   return places.toSorted(([one], [other]) => one - other).map(([, number]) => number);
 }
 
-test('with rag.rerank more is looked through, and a model says what a turn is reminded of', async () => {
+test('with rag.rerank a model orders more candidates', async () => {
   await using off = await start({});
   assert.deepEqual(await reminded(off), [1, 2]);
   assert.deepEqual([off.judge.requests.length, off.asked[0]?.maxResults, off.asked[0]?.reranked], [0, 2, undefined]);
@@ -68,7 +68,7 @@ test('with rag.rerank more is looked through, and a model says what a turn is re
   assert.ok(inputTokens >= 5_000 && outputTokens >= 7, `${inputTokens} and ${outputTokens}: what it cost is the conversation's`);
 });
 
-test('a model that answers too late, fails or says nothing of use leaves memories as they were found, and ends no turn', async () => {
+test('a late, failed or useless reply keeps the original order and does not fail the turn', async () => {
   for (const [behaviour, outcome] of [
     [{ kind: 'stall' as const }, { timedOut: true, fellBack: true }],
     [
@@ -89,7 +89,7 @@ test('a model that answers too late, fails or says nothing of use leaves memorie
   }
 });
 
-test('a model that was too late three times in a row is left alone for a while', async () => {
+test('skips a model that was late three times in a row for a while', async () => {
   await using house = await start({ enabled: true, timeoutMs: 50 });
   house.judge.respond({ kind: 'stall' });
   for (const _ of [1, 2, 3, 4]) await reminded(house);

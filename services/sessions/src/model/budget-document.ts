@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { collection } from '@switchyard/store';
 import { instant } from './schema-fields.ts';
 
-/** How much of something was used, or is set aside, in one stretch of time (`budgets/budget-store.ts`). */
+/** Amount used or reserved of one meter in one time window (`budgets/budget-store.ts`). */
 export const BudgetDocument = z.object({ id: z.string(), used: z.int(), forgetAt: instant });
 
 export type BudgetDocument = z.infer<typeof BudgetDocument>;

@@ -2,13 +2,13 @@ import { z } from 'zod';
 import { collection } from '@switchyard/store';
 import { count, instant } from './schema-fields.ts';
 
-/** What the calls of one agent to one model found in the caches of its provider, in one day of UTC (`cache-stats/cache-stats.ts`). */
+/** Prompt cache statistics of one agent and model for one UTC day (`cache-stats/cache-stats.ts`). */
 export const CachedDocument = z.object({
   id: z.string(),
   agentId: z.string(),
   provider: z.string(),
   model: z.string(),
-  /** When the day began. */
+  /** Start of the day. */
   day: instant,
   calls: count,
   hits: count,

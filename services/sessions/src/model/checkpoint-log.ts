@@ -1,9 +1,9 @@
 import type { ModelMessage, ModelUsage, ToolCall } from '@switchyard/models';
 import { keep, textOf, type Bodies } from './stored-text.ts';
 
-/** What was done in a turn, as its document keeps it: enough to go on from there. */
+/** One checkpoint of a turn. All checkpoints together are enough to resume it. */
 export type Mark =
-  /** A step of the model that calls tools, its number, which older ones do not say, and which of the calls is begun. */
+  /** A model step that calls tools, with the id of the call that is started first. */
   | {
       mark: 'said';
       step?: number;
@@ -11,21 +11,21 @@ export type Mark =
       calls: readonly ToolCall[];
       input: number;
       output: number;
-      /** Older ones do not say what a provider had cached. */
+      /** Tokens read from the provider's cache. */
       cacheRead?: number;
       cacheWrite?: number;
       costUsd: number;
       begins: string;
     }
-  /** What a tool said, where all of it is kept if that is more than the model reads, and which call is begun next. */
+  /** A tool result, the id of the full text if it was truncated for the model, and the id of the call that is started next. */
   | { mark: 'result'; callId: string; result: unknown; failed: boolean; whole?: string; begins?: string }
-  /** So many more of the messages that the turn has heard besides its own (`TurnDocument.joined`). */
+  /** The number of further messages that the turn has merged (`TurnDocument.joined`). */
   | { mark: 'heard'; count: number };
 
-/** Characters of a mark that stand in the turn's document; what is longer has a document of its own. */
+/** Maximum characters of a checkpoint stored inline. Longer ones get a document of their own. */
 const INLINE_CHARS = 512;
 
-/** A mark as the document keeps it: itself, or the digest of what it says. */
+/** Stores a checkpoint: itself, or the digest of its text. */
 export async function keepMark(bodies: Bodies, turnId: string, mark: Mark): Promise<unknown> {
   const text = JSON.stringify(mark);
   if (text.length <= INLINE_CHARS) return mark;
@@ -43,7 +43,7 @@ export async function readMarks(bodies: Bodies, turnId: string, kept: readonly u
   );
 }
 
-/** What steps of a model used. Cached tokens are among the input. */
+/** Token usage of model steps. Input tokens include cached tokens. */
 export interface Spent {
   input: number;
   output: number;
@@ -64,24 +64,24 @@ export function addSpent(sum: Spent, { input, output, cacheRead = 0, cacheWrite 
   sum.costUsd += costUsd;
 }
 
-/** Where a turn stands after its marks. */
+/** State of a turn after its checkpoints. */
 export interface Standing {
   steps: number;
   messages: ModelMessage[];
-  /** What all steps have said, and the last one that said something. */
+  /** Output of all steps, and of the last step with output. */
   text: string;
   response: string;
   spent: Spent;
-  /** How many calls the last step has. */
+  /** Number of calls of the last step. */
   asked: number;
-  /** Some result is kept that the model has read the beginning of. */
+  /** A tool result was stored of which the model has read only the beginning. */
   kept: boolean;
-  /** Its calls that have no result, in order, and the one of them that was begun. */
+  /** Calls without a result, in order, and the id of the call that was started. */
   open: ToolCall[];
   begun: string | undefined;
 }
 
-/** Of a turn that heard others, `heard` has what their messages say. */
+/** Builds the resume state. `heard` holds the texts of the merged messages. */
 export function standingOf(marks: readonly Mark[], heard: readonly string[] = []): Standing {
   let next = 0;
   const standing: Standing = {
@@ -120,7 +120,7 @@ function addStep(standing: Standing, mark: Extract<Mark, { mark: 'said' }>): voi
 
 function addResult(standing: Standing, { callId, result, failed, whole }: Extract<Mark, { mark: 'result' }>): void {
   standing.kept ||= whole !== undefined;
-  // Results come in the order of the calls, whose ids a model may repeat.
+  // Results are matched by position, because a model may repeat call ids.
   const call = standing.open.shift();
   standing.messages.push({ role: 'tool', callId, name: call?.name ?? '', result, failed });
 }

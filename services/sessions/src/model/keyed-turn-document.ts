@@ -5,30 +5,30 @@ import { collection, json } from '@switchyard/store';
 import { count, instant } from './schema-fields.ts';
 import { Said } from './text-document.ts';
 
-/** A stateless turn that was asked for with a key: all that is kept of it, for a day. */
+/** A stateless turn with an idempotency key. Kept for a day. */
 export const KeptDocument = z.object({
   ...leaseFields,
-  /** The caller's key, led by the caller. */
+  /** Idempotency key, prefixed with the client. */
   key: z.string(),
   turnId: z.string(),
   client: z.string(),
   fingerprint: z.string(),
   head: AnswerHead,
-  /** A tool was called: it must not be again. */
+  /** A tool was called, so the turn must not run again. */
   acted: z.boolean(),
-  /** The answer, as JSON. */
+  /** The answer as JSON. */
   answer: Said.optional(),
-  /** All that was said on the way to it, where that is more. */
+  /** All output before the answer, if there was any. */
   text: Said.optional(),
   failure: json(TurnFailure).optional(),
-  /** The number of the last frame, once it has ended. */
+  /** Number of the last frame, once the turn has ended. */
   lastFrame: count.optional(),
   endedAt: instant.optional(),
-  /** Of a response: what was asked (`stateless/stored-request.ts`). Whoever claims it can run it. */
+  /** Request of a response (`stateless/stored-request.ts`). Every replica that claims the turn can run it. */
   asked: Said.optional(),
-  /** The same, so that it can be looked for. */
+  /** Set together with `asked`, as a field that can be indexed. */
   rerun: z.literal(true).optional(),
-  /** How many characters each piece had in which a response was told. */
+  /** Length of each piece in which the text of a response was streamed. */
   pieces: Said.optional(),
   forgetAt: instant,
 });

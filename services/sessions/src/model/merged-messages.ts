@@ -1,7 +1,7 @@
 import type { Heard, TurnDocument } from './turn-document.ts';
 import { texts, type Bodies } from './stored-text.ts';
 
-/** What the messages say that a turn has heard before. */
+/** Loads the texts of the messages that a turn has merged. */
 export function heardBy(bodies: Bodies, { turnId, joined = [] }: TurnDocument): Promise<string[]> {
   return texts(
     bodies,
@@ -9,7 +9,7 @@ export function heardBy(bodies: Bodies, { turnId, joined = [] }: TurnDocument): 
   );
 }
 
-/** The same, and whose they are. */
+/** Loads the merged messages with the ids of their turns. */
 export async function heardIn(bodies: Bodies, turnId: string, heard: readonly Heard[]): Promise<{ turnId: string; question: string }[]> {
   const said = await texts(
     bodies,

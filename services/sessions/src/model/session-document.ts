@@ -2,45 +2,45 @@ import { z } from 'zod';
 import { collection, json } from '@switchyard/store';
 import { count, instant } from './schema-fields.ts';
 
-/** sub-agent when another session spawned it, group when it has a guild, else dm. */
+/** `sub-agent` if another session spawned it, `group` if it has a guild, otherwise `dm`. */
 export const SessionKind = z.enum(['sub-agent', 'group', 'dm']);
 
-/** What was said to be so in a session from then on. */
+/** Settings chosen by commands in a session. */
 export const Preferences = z.object({
   at: instant,
-  /** The model that answers there, `provider/model`. */
+  /** Model of the session, as `provider/model`. */
   model: z.string().optional(),
-  /** Tokens that the next turn may use. */
+  /** Token budget of the next turn. */
   budget: count.optional(),
 });
 export type Preferences = z.infer<typeof Preferences>;
 
-/** What a turn that was a command does to its session when it leaves the queue. It is no part of what was said there. */
+/** Change that a command applies to its session when the turn is dequeued. It is not part of the conversation. */
 export const Effect = z.object({
   resets: z.literal(true).optional(),
   prefers: Preferences.optional(),
-  /** A title for the session, or none. */
+  /** New title; without `text` the title is removed. */
   label: z.object({ at: instant, text: z.string().optional() }).optional(),
 });
 export type Effect = z.infer<typeof Effect>;
 
-/** The top of a tree of summaries, as its session's document knows it. What it stands for, turns with numbers in a row, all stays. */
+/** Root of a summary tree. It covers turns with consecutive numbers, which are kept. */
 export const Root = z.object({
   id: z.string(),
-  /** 0 stands for turns, others for summaries of the depth below. */
+  /** 0 covers turns; higher depths cover summaries of the depth below. */
   depth: count,
   from: count,
   to: count,
   messages: count,
-  /** What it stands for, and what it takes itself. */
+  /** Characters of the covered text, and of the summary itself. */
   chars: count,
   size: count,
 });
 export type Root = z.infer<typeof Root>;
 
 /**
- * One document per session, and the only one that says whose turn it is: a mailbox with a lease. What was said is in the turns
- * themselves: those that are done, of this epoch, with a number up to `lastSeq`, in that order.
+ * One document per session: its queue, its lease and its totals. The messages are stored in the turns: the history is the turns that are
+ * done, of this epoch, with `seq` up to `lastSeq`, in that order.
  */
 export const SessionDocument = z.object({
   key: z.string(),
@@ -49,62 +49,62 @@ export const SessionDocument = z.object({
   channelId: z.string(),
   guildId: z.string().optional(),
   kind: SessionKind,
-  /** Names the conversation since the session was made or last emptied. */
+  /** Identifies the conversation since the session was created or last reset. */
   epoch: z.string(),
-  /** What is to be done, in the order of acceptance (`model/queue-entry.ts`). Whoever holds the lease works on the first. */
+  /** Entries in order of acceptance (`model/queue-entry.ts`). The lease holder works on the first one. */
   queue: z.array(z.string()),
-  /** How long the queue is: a write can be guarded by a number and not by a length. */
+  /** Length of the queue. Write guards can compare a number but not an array length. */
   depth: count,
-  /** How many turns were taken out of the queue because they were cancelled while they waited in it. */
+  /** Number of entries removed because their turn was cancelled while it waited. */
   withdrawn: count.optional(),
-  /** Who is at work, or was last. */
+  /** Replica that holds the lease, or held it last. */
   owner: z.string().nullable(),
-  /** Until when, by the database's clock; 0 where nobody is. */
+  /** Lease expiry by the database clock; 0 when the lease is free. */
   leaseUntil: instant,
-  /** Grows with each lease, and begins with the time, so that a session that is made again never repeats one. */
+  /** Increases with each lease. Starts at the creation time, so that a recreated session never repeats a value. */
   fence: count,
-  /** The agent that the first of the queue is for, and its lane (`model/queue-entry.ts`), while it waits with nobody at work; absent otherwise. */
+  /** Agent and lane of the queue head (`model/queue-entry.ts`). Set only while the head waits and no replica holds the lease. */
   waitsFor: z.string().optional(),
-  /** Since when the first of the queue waits, while nobody is at work; absent otherwise. */
+  /** Time since which the queue head can run. Set only while no replica holds the lease. */
   runnableAt: instant.optional(),
-  /** When somebody asked something last, where what is said in quick succession is gathered. */
+  /** Time of the last message, kept where messages are debounced. */
   askedAt: instant.optional(),
-  /** The last lease ran out: whoever held it may have begun. */
+  /** The last lease expired, so its holder may have started the queue head. */
   lapsed: z.boolean().optional(),
-  /** The number of the last turn that was counted. Turns of all epochs share the numbers. */
+  /** Number of the last counted turn. All epochs of a session share one sequence. */
   lastSeq: count,
   messageCount: count,
   inputTokens: count,
   outputTokens: count,
   costUsd: z.number().nonnegative(),
   lastSteps: count,
-  /** The client whose turn made it. Absent in a document of before this was remembered, which is nobody's own. */
+  /** Client whose turn created the session. Without it the session belongs to no client. */
   createdBy: z.string().optional(),
   metadata: json(z.record(z.string(), z.unknown())),
-  /** A short title, and when somebody last gave it one or took it away. */
+  /** Title of the session, and the time of its last change. */
   label: z.string().optional(),
   labelledAt: instant.optional(),
   prefers: Preferences.optional(),
-  /** How long all is that was said in this epoch. */
+  /** Characters of all messages of this epoch. */
   chars: count.optional(),
-  /** The summaries of what was said first, oldest first; what comes after the last of them stands for itself. */
+  /** Summaries of the oldest turns, oldest first. Turns after the last root are included verbatim. */
   roots: z.array(Root).optional(),
-  /** Somebody makes a summary, until then at most; the number of the last one who did. */
+  /** Lease and fence of the running compaction. */
   compactUntil: instant.optional(),
   compactFence: count.optional(),
-  /** The number of the last turn there was when a summary was made last. */
+  /** Number of the last turn when the last summary was made. */
   compactSeq: count.optional(),
-  /** How often it was asked what was said earlier, and on which day that was (days since 1970). */
+  /** Number of history lookups, and the day they are counted for (days since 1970). */
   recalls: count.optional(),
   recallDay: count.optional(),
-  /** When this epoch began, where that is not when the session did. */
+  /** Start of this epoch, if it is later than the creation of the session. */
   since: instant.optional(),
   createdAt: instant,
   updatedAt: instant,
 });
 export type SessionDocument = z.infer<typeof SessionDocument>;
 
-/** An epoch that is, or was about to be, over: its turns are nobody's history any more. */
+/** An epoch that has ended or is about to end. Its turns are no longer part of the history. */
 export const GoneDocument = z.object({ epoch: z.string(), sessionKey: z.string(), at: instant });
 export type GoneDocument = z.infer<typeof GoneDocument>;
 
@@ -130,7 +130,7 @@ export const goneCollection = collection({
   indexes: [{ fields: ['at'], across: true }],
 });
 
-/** The title of a session as answers have it, where it has one. */
+/** Title field of a reply; empty when the session has no title. */
 export function labelOf({ label }: Pick<SessionDocument, 'label'>): { label?: string } {
   return label === undefined ? {} : { label };
 }

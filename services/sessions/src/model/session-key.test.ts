@@ -20,11 +20,11 @@ const identities: fc.Arbitrary<SessionIdentity> = fc.record(
   { requiredKeys: ['tenant', 'userId', 'channelId'] },
 );
 
-test('a key parses back to the identity it was made of, so that two identities never share one', () => {
+test('parses every formatted key back to the same identity', () => {
   fc.assert(fc.property(identities, (identity) => assert.deepEqual(parseSessionKey(formatSessionKey(identity)), { ...identity })));
 });
 
-test('keys look as documented', () => {
+test('formats keys as documented', () => {
   assert.equal(formatSessionKey({ tenant: 'default', userId: 'user123', channelId: 'telegram' }), 'default:user123:telegram');
   assert.equal(
     formatSessionKey({ agentId: 'oslo', tenant: 't', userId: 'u', channelId: 'c', peerId: 'p', guildId: 'g', threadId: 'x' }),
@@ -32,16 +32,16 @@ test('keys look as documented', () => {
   );
 });
 
-test('a channel may hold colons', () => {
+test('keeps colons in channels', () => {
   assert.deepEqual(parseSessionKey('default:u:web:main:42'), { tenant: 'default', userId: 'u', channelId: 'web:main:42' });
 });
 
-test('text of another shape is no key', () => {
+test('returns undefined for text of another shape', () => {
   for (const text of ['gateway', 'a:b', '', ':::', 'a::c', 'a:b:c:peer', 'a:b:c:peer:p:nonsense:x'])
     assert.equal(parseSessionKey(text), undefined);
 });
 
-test('what is left out comes from the caller', () => {
+test('fills missing parts from the caller', () => {
   assert.deepEqual(resolveSession(undefined, caller, undefined), { tenant: 'default', userId: 'cli', channelId: 'gateway' });
   assert.deepEqual(resolveSession({ peerId: 'p' }, caller, 'oslo'), {
     tenant: 'default',
@@ -52,11 +52,11 @@ test('what is left out comes from the caller', () => {
   });
 });
 
-test('a plain string is a channel', () => {
+test('treats a plain string as a channel', () => {
   assert.equal(resolveSession('web-chat', caller, undefined).channelId, 'web-chat');
 });
 
-test('another tenant’s session is as unknown as one that never was', () => {
+test('returns NOT_FOUND for a session of another tenant', () => {
   for (const address of ['acme:bob:gateway', { tenantId: 'acme' }]) {
     assert.throws(
       () => resolveSession(address, caller, undefined),

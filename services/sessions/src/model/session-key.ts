@@ -2,7 +2,7 @@ import type { Principal } from '@switchyard/contracts';
 import { noSuchSession } from './session-ownership.ts';
 import type { SessionDocument } from './session-document.ts';
 
-/** Who speaks where, complete. The tenant is the caller's; it is part of the key and never taken from a request. */
+/** Complete identity of a session. The tenant is always the caller's and never taken from a request. */
 export interface SessionIdentity {
   tenant: string;
   userId: string;
@@ -27,7 +27,7 @@ export function formatSessionKey(identity: SessionIdentity): string {
   return parts.join(':');
 }
 
-/** The identity behind a formatted key; undefined when the text has another shape. */
+/** Parses a session key; undefined for text of another shape. */
 export function parseSessionKey(text: string): SessionIdentity | undefined {
   const segments = text.split(':');
   const agentId = segments[0] === 'agent' && segments.length >= 5 ? segments[1] : undefined;
@@ -58,7 +58,7 @@ function encode(value: string): string {
   return value.toWellFormed().replace(/[%:]/g, (character) => (character === ':' ? '%3A' : '%25'));
 }
 
-/** A channel may hold colons as they are, unless one of its segments would read as a label. */
+/** Channels may contain colons unless a segment would be read as a label. */
 function encodeChannel(value: string): string {
   const plain = value.toWellFormed().replaceAll('%', '%25');
   const segments = plain.split(':');
@@ -69,14 +69,14 @@ function decode(value: string): string {
   return value.replace(/%(3A|25)/g, (_, code: string) => (code === '3A' ? ':' : '%'));
 }
 
-/** How a caller may name a session: its key, a plain channel id, or its parts. */
+/** Ways to address a session: its key, a plain channel id, or its parts. */
 export type SessionAddress = string | SessionPartsGiven | undefined;
 
 type SessionPartsGiven = { [P in Exclude<keyof SessionIdentity, 'tenant'> | 'tenantId']?: string | undefined };
 
 /**
- * The session a caller means. What is left out is filled from the caller: the user is its client id, the channel `gateway`.
- * NOT_FOUND for another tenant's, so that nothing is learned by guessing.
+ * Resolves the session that a caller addresses. Missing parts default to the caller: the user is its client id, the channel `gateway`.
+ * Throws NOT_FOUND for a session of another tenant, so that keys cannot be probed.
  */
 export function resolveSession(address: SessionAddress, principal: Principal, agentId: string | undefined): SessionIdentity {
   const named = typeof address === 'string' ? (parseSessionKey(address) ?? { channelId: address }) : fromParts(address ?? {});
@@ -92,7 +92,7 @@ export function resolveSession(address: SessionAddress, principal: Principal, ag
   };
 }
 
-/** The key of the session that a caller means. */
+/** Returns the key of the session that a caller addresses. */
 export function meantKey(address: string, principal: Principal): string {
   return formatSessionKey(resolveSession(address, principal, undefined));
 }
@@ -104,17 +104,17 @@ function fromParts({ tenantId, ...parts }: SessionPartsGiven): Named {
   return Object.fromEntries(given);
 }
 
-/** The channel of a session's key. */
+/** Returns the channel of a session key. */
 export function channelOf(sessionKey: string): string {
   return parseSessionKey(sessionKey)?.channelId ?? sessionKey;
 }
 
-/** What kind of channel it is: `telegram` of `telegram:42`. */
+/** Returns the channel type: `telegram` for `telegram:42`. */
 export function channelKind(channelId: string): string {
   return channelId.split(':', 1)[0] ?? channelId;
 }
 
-/** What settings know a conversation as: between two, among several, or a thread of either. */
+/** Kind of conversation as settings name it: direct, group, or a thread of either. */
 export type ChatKind = 'dm' | 'group' | 'thread';
 
 export function chatKind({ key, kind }: Pick<SessionDocument, 'key' | 'kind'>): ChatKind {

@@ -4,19 +4,19 @@ import type { Collection, Documents } from '@switchyard/store';
 import type { TurnDocument } from './turn-document.ts';
 import type { BodyDocument, Said } from './text-document.ts';
 
-/** Characters of a text that stand in the document of its turn; what is longer has a document of its own. */
+/** Maximum characters stored inline in the turn document. Longer texts get a document of their own. */
 const INLINE_CHARS = 8_192;
 const AT_ONCE = 500;
 
-/** Where the long texts of turns are kept: each under the digest of what it says, for its turn alone. */
+/** Collection of long texts. The id of a text is its turn and its digest. */
 export type Bodies = Documents<BodyDocument>;
 
-/** What is to be written of a text: nothing, or a body before the document that names it. */
+/** Stores a text: inline, or in a document that is written before the document that refers to it. */
 export async function keep(bodies: Bodies, turnId: string, text: string, inline = INLINE_CHARS): Promise<Said> {
   return keepAs(bodies, { turnId, text }, inline);
 }
 
-/** The same, of a text that goes by itself at `forgetAt`. */
+/** Stores a text that expires at `forgetAt`. */
 export async function keepAs(bodies: Bodies, given: Omit<BodyDocument, 'id'>, inline = INLINE_CHARS): Promise<Said> {
   const { turnId } = given;
   const said = given.text.toWellFormed();
@@ -26,13 +26,13 @@ export async function keepAs(bodies: Bodies, given: Omit<BodyDocument, 'id'>, in
   try {
     await bodies.insert({ ...given, id: idOf(turnId, body), text: said });
   } catch (error) {
-    // The same text was written for the same turn before.
+    // The same text was already stored for this turn.
     if (!(error instanceof ServiceError && error.code === 'ALREADY_EXISTS')) throw error;
   }
   return { chars, body };
 }
 
-/** A text under a document of its own, however short, and the id of that. */
+/** Stores a text in a document of its own, whatever its length, and returns the id. */
 export async function keepApart(bodies: Bodies, turnId: string, text: string): Promise<string> {
   const { body = '' } = await keep(bodies, turnId, text, -1);
   return idOf(turnId, body);
@@ -42,13 +42,13 @@ function idOf(turnId: string, body: string): string {
   return `${turnId}/${body}`;
 }
 
-/** Something a turn said, wherever it stands. */
+/** Reference to a text of a turn. */
 export interface Quoted {
   turnId: string;
   said: Said;
 }
 
-/** The texts themselves, in the order that they were asked for. */
+/** Loads texts in the order of the references. */
 export async function texts(bodies: Bodies, quoted: readonly Quoted[]): Promise<string[]> {
   const ids = quoted.flatMap(({ turnId, said }) => (said.body === undefined ? [] : [idOf(turnId, said.body)]));
   const found = new Map<string, string>();
@@ -59,7 +59,7 @@ export async function texts(bodies: Bodies, quoted: readonly Quoted[]): Promise<
   return quoted.map(({ turnId, said }) => said.text ?? found.get(idOf(turnId, said.body ?? '')) ?? lost(turnId));
 }
 
-/** One text. */
+/** Loads one text. */
 export async function textOf(bodies: Bodies, turnId: string, said: Said): Promise<string> {
   return (await texts(bodies, [{ turnId, said }]))[0] ?? '';
 }
@@ -68,12 +68,12 @@ function lost(turnId: string): never {
   throw new ServiceError('DATA_LOSS', `A text of the turn ${turnId} is gone.`);
 }
 
-/** Whether a turn may have texts in documents of their own. */
+/** Returns whether a turn may have texts in documents of their own. */
 export function hasBodies({ message, answer, steps }: TurnDocument): boolean {
   return message.body !== undefined || answer?.body !== undefined || steps.length > 0;
 }
 
-/** The bodies of a turn that nobody needs any more go with it. */
+/** Marks the texts of a turn for expiry. */
 export async function forget(bodies: Collection<BodyDocument>, tenant: string, turnId: string, at: number): Promise<void> {
   const mine = bodies.for({ tenant });
   while (await mine.update({ turnId, forgetAt: null }, { set: { forgetAt: at } }));

@@ -3,16 +3,19 @@ import { collection } from '@switchyard/store';
 import { instant } from './schema-fields.ts';
 import { Root } from './session-document.ts';
 
-/** A summary of part of a conversation, never changed. Nobody sees one that no root leads to. */
+/** Summary of a part of a conversation. Immutable. Only summaries that are reachable from a root are used. */
 export const SummaryDocument = Root.extend({
   epoch: z.string(),
   sessionKey: z.string(),
-  /** The summaries that it stands for; none where it stands for turns. */
+  /** Ids of the summaries that it covers; empty when it covers turns. */
   children: z.array(z.string()),
   text: z.string(),
-  /** Some of it may come from outside of the conversation. */
+  /** Part of the text may come from outside the conversation. */
   taint: z.boolean(),
-  /** Since when it is to be remembered; absent where it is not to be, or the memory service has it (`context/compaction/summary-distillation.ts`). */
+  /**
+   * Time since which the memory service has to be notified; absent when there is nothing to send
+   * (`context/compaction/summary-distillation.ts`).
+   */
   undistilled: instant.optional(),
   createdAt: instant,
   forgetAt: instant.optional(),

@@ -6,12 +6,12 @@ import { count, instant } from './schema-fields.ts';
 import { Said } from './text-document.ts';
 import { Effect } from './session-document.ts';
 
-/** A message that a turn has heard besides its own: the turn that it came with, when, and what it says. */
+/** A message that a running turn has merged: the turn it came with, its time and its text. */
 export const Heard = z.object({ turnId: z.string(), at: instant, said: Said });
 
 export type Heard = z.infer<typeof Heard>;
 
-/** One document per turn: what was asked, how far it is, what came of it. It stays as long as its session. */
+/** One document per turn: request, progress and result. It is kept as long as its session. */
 export const TurnDocument = z.object({
   turnId: z.string(),
   sessionKey: z.string(),
@@ -19,46 +19,46 @@ export const TurnDocument = z.object({
   message: Said,
   client: z.string(),
   scopes: z.array(z.string()),
-  /** The client is held to the sessions that it made; whoever runs the turn holds it to them too. */
+  /** The client is restricted to sessions that it created. The runner applies the same restriction. */
   sessions: z.literal('own').optional(),
-  /** What that client’s token may use. */
+  /** Spend limits of the client's token. */
   budgets: SpendLimits.optional(),
-  /** The agents that it is held to. */
+  /** Agents that the client's token is restricted to. */
   agents: AllowedAgents.optional(),
-  /** The caller's key, led by the caller and the method; unique while it is kept. */
+  /** Idempotency key, prefixed with client and method. Unique while it is kept. */
   idempotencyKey: z.string().optional(),
   keyUntil: instant.optional(),
   fingerprint: z.string(),
-  /** The ids under which it was asked for, so that whoever runs it can say so. */
+  /** Ids of the request, for logs and traces of the run. */
   requestId: z.string().optional(),
   traceparent: z.string().optional(),
-  /** The model that answers it, by the name that was asked for; that of its agent or session otherwise. */
+  /** Requested model; without it the model of the session or agent answers. */
   model: z.string().optional(),
-  /** How long it may take from its start on, where that is less than any turn may. */
+  /** Time limit from the first start, if it is shorter than the general limit. */
   timeoutMs: count.optional(),
-  /** Until when it waits for more to be said, which it then hears (`queue/debounce.ts`). */
+  /** The turn starts at this time and merges the messages that arrived until then (`queue/debounce.ts`). */
   gathersUntil: instant.optional(),
-  /** The lane in which it waits for its agent, where there were any when it came (`queue/lanes.ts`). */
+  /** Lane in which the turn waits for its agent, if lanes are configured (`queue/lanes.ts`). */
   lane: z.string().optional(),
-  /** Whoever asked for it waits for the whole answer. Its text is told in few frames, until somebody follows it. */
+  /** The caller waits for the whole answer. Text is published in few frames until a reader follows the turn. */
   quiet: z.literal(true).optional(),
   state: WorkState,
-  /** The lease of the session under which it was last worked on. */
+  /** Session lease under which the turn was last worked on. */
   fence: count,
   attempts: count,
-  /** What was done so far, mark by mark (`model/checkpoint-log.ts`). */
+  /** Checkpoints of the run (`model/checkpoint-log.ts`). */
   steps: z.array(json()),
-  /** How often something was appended, so that what is written again after a lost answer is written once. */
+  /** Number of checkpoints written. A retried write with the same number is applied once. */
   checkpoints: count,
-  /** What the model has said since the last mark, in pieces. */
+  /** Model output since the last checkpoint, in pieces. */
   tail: z.array(Said),
-  /** Turns that were left out for it, and how their messages begin (`queue/dropped-messages.ts`). */
+  /** Turns that were dropped for this one, with the beginning of their messages (`queue/dropped-messages.ts`). */
   leftOut: z.array(z.object({ lines: z.array(z.object({ turnId: z.string(), text: z.string() })) })).optional(),
-  /** Turns that waited behind it and whose messages it has heard: they end as it does, unless it is cancelled. */
+  /** Messages of queued turns that this turn has merged. Those turns end as this one does, unless it is cancelled. */
   joined: z.array(Heard).optional(),
-  /** The turn that heard its message, and whose answer is its own. */
+  /** The turn that merged this one and whose answer it shares. */
   answeredBy: z.string().optional(),
-  /** The number of the next frame, as of the last checkpoint. */
+  /** Number of the next frame, as of the last checkpoint. */
   frame: count.optional(),
   answer: Said.optional(),
   tokensUsed: TokensUsed.optional(),
@@ -66,27 +66,30 @@ export const TurnDocument = z.object({
   stepCount: count.optional(),
   failure: json(TurnFailure).optional(),
   costUsd: z.number().nonnegative().optional(),
-  /** It was a command, and was answered without a model. */
+  /** Set on commands, which are answered without a model. */
   effect: Effect.optional(),
-  /** How it went, without anything that was said: a `TurnEvidence`, as JSON. */
+  /** Turn trace without any text: a `TurnEvidence` as JSON. */
   evidence: z.string().optional(),
-  /** What it had to go without. */
+  /** Warnings for the owner, for example about missing memory. */
   warnings: z.array(z.string()).optional(),
-  /** Since when it is to be remembered; absent where it is not to be, or the memory service has it (`memory/memory-capture.ts`). */
+  /** Time since which the memory service has to be notified; absent when there is nothing to send (`memory/memory-capture.ts`). */
   unremembered: instant.optional(),
-  /** Since when it may be gone on from by itself; 0 where somebody does not want that, absent where there is nothing to be done (`turns/execution/auto-continue.ts`). */
+  /**
+   * Time since which the turn may be auto-continued; 0 when a client forbade it, absent when there is nothing to do
+   * (`turns/execution/auto-continue.ts`).
+   */
   unfollowed: instant.optional(),
-  /** Nobody sent it: the turn that it goes on from, in which conversation, and how many in a row have done so. */
+  /** Set on auto-continued turns: the turn being continued, its epoch and number, and the length of the continuation chain. */
   follows: z.object({ turnId: z.string(), run: count, epoch: z.string(), seq: count }).optional(),
-  /** The number of the last frame, once the turn has ended. */
+  /** Number of the last frame, once the turn has ended. */
   lastFrame: count.optional(),
-  /** Once it is done: which of the session's turns it is, and in which epoch. */
+  /** Position in the history of the session, and the epoch. Set when the turn is done. */
   seq: count.optional(),
   epoch: z.string().optional(),
   createdAt: instant,
   startedAt: instant.optional(),
   finishedAt: instant.optional(),
-  /** From when on nobody needs it: it has no answer, or the session was emptied. */
+  /** Expiry of the document. Set when the turn has no answer or its session was reset. */
   forgetAt: instant.optional(),
 });
 
@@ -100,7 +103,7 @@ export const turnCollection = collection({
   key: 'turnId',
   maxBytes: TURN_BYTES,
   indexes: [
-    // A turn is in its session's history once it is done, and an epoch is one session's alone: what is asked or waits costs it nothing.
+    // Only turns that are done have a `seq`, so queued turns cost this index nothing. An epoch belongs to one session.
     { fields: ['epoch', 'seq'], sparse: true },
     { fields: ['state', 'createdAt'], across: true },
     { fields: ['keyUntil'], across: true, sparse: true },
@@ -119,7 +122,7 @@ export type TurnEnd = { result: TurnResult; failure?: undefined } | { failure: T
 
 type Unbegun = Pick<TurnDocument, 'state' | 'fence' | 'attempts' | 'steps' | 'checkpoints' | 'tail' | 'createdAt'>;
 
-/** What stands in every turn that is written, before anybody has begun on it. */
+/** Initial fields of every new turn. */
 export function unbegun(createdAt: number): Unbegun {
   return { state: 'queued', fence: 0, attempts: 0, steps: [], checkpoints: 0, tail: [], createdAt };
 }

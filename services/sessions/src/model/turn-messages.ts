@@ -2,14 +2,14 @@ import type { TurnDocument } from './turn-document.ts';
 import type { Quoted } from './stored-text.ts';
 import type { Said } from './text-document.ts';
 
-/** Something that was said in a turn, and by whom. */
+/** Reference to a message of a turn, with its role. */
 export interface Spoken extends Quoted {
   role: 'user' | 'assistant';
 }
 
 const NOTHING: Said = { chars: 0, text: '' };
 
-/** What was said in a turn that is done, in order: its message, those that it heard besides, the answer. */
+/** Lists the messages of a finished turn in order: its own message, merged messages, the answer. */
 export function spoken({
   turnId,
   message,
@@ -22,12 +22,12 @@ export function spoken({
   ];
 }
 
-/** How many messages a turn that is done adds to its session. */
+/** Number of messages that a finished turn adds to its session. */
 export function messagesOf({ joined = [] }: Pick<TurnDocument, 'joined'>): number {
   return joined.length + 2;
 }
 
-/** How long they are. */
+/** Total characters of these messages. */
 export function charsOf(exchange: Parameters<typeof spoken>[0]): number {
   return spoken(exchange).reduce((sum, { said }) => sum + said.chars, 0);
 }

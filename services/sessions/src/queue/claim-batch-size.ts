@@ -1,6 +1,6 @@
 /**
- * How many turns of an agent are claimed at once: one, and after each that found one twice as many, until one finds nothing. So slots
- * that are free together are filled together, and who waits for nothing asks once.
+ * Limits concurrent claims per agent. Starts at one, doubles after each claim that found a turn, and returns to one after an empty claim.
+ * Slots that become free together are filled together, and an idle agent costs one claim.
  */
 export interface Claims {
   may(agent: string): boolean;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { onceAtATime } from './coalesce.ts';
 
-test('calls during a run share one more run, which starts after they came', async () => {
+test('calls during a run share one further run, which starts after them', async () => {
   const gates: PromiseWithResolvers<void>[] = [];
   const work = onceAtATime(() => {
     const gate = Promise.withResolvers<void>();
@@ -21,7 +21,7 @@ test('calls during a run share one more run, which starts after they came', asyn
   assert.equal(gates.length, 2);
 });
 
-test('a call during the run after gets one of its own', async () => {
+test('a call during the further run gets a run of its own', async () => {
   let runs = 0;
   const work = onceAtATime(async () => void runs++);
   const first = work();
@@ -34,7 +34,7 @@ test('a call during the run after gets one of its own', async () => {
   assert.equal(runs, 5);
 });
 
-test('a failed run fails its caller and nobody after it', async () => {
+test('a failed run rejects only its own callers', async () => {
   let runs = 0;
   const work = onceAtATime(() => (runs++ === 0 ? Promise.reject(new Error('once')) : Promise.resolve()));
   const [first, second] = await Promise.allSettled([work(), work()]);

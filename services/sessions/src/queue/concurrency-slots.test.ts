@@ -4,7 +4,7 @@ import { createSlots } from './concurrency-slots.ts';
 
 const limits = { total: 3, perAgent: 2 };
 
-test('there are no more slots than the limits say, over all and for one agent', () => {
+test('grants no more slots than the total and per-agent limits', () => {
   const slots = createSlots();
   const first = slots.take('a', limits);
   assert.ok(first && slots.take('a', limits));

@@ -1,11 +1,11 @@
-/** How many turns may run here at once: over all sessions, for one agent, and in one lane, counted by each replica for itself. */
+/** Slots for concurrently running turns on this replica: in total, per agent and per lane. */
 export interface Slots {
   hasRoom(agent: string, limits: SlotLimits): boolean;
-  /** Undefined when there is none. */
+  /** Undefined when no slot is free. */
   take(agent: string, limits: SlotLimits): Slot | undefined;
 }
 
-/** The right to run one turn of an agent. Whoever has it gives it back, once. */
+/** Permission to run one turn. Must be released exactly once. */
 export interface Slot {
   give(): void;
 }
@@ -13,7 +13,7 @@ export interface Slot {
 export interface SlotLimits {
   total: number;
   perAgent: number;
-  /** The lane of the turn, where there are any. */
+  /** Lane of the turn, if lanes are configured. */
   lane?: { name: string; most: number } | undefined;
 }
 

@@ -27,7 +27,7 @@ async function stateOf({ bus }: TestService, name: string): Promise<string> {
   return (await bus.call('turns.resume', { turnId: turnIdOf(name) })).state;
 }
 
-test('the first message is answered at once, and what comes right after it together, when it is time', PATIENCE, async () => {
+test('answers the first message at once and merges the following ones at the end of the window', PATIENCE, async () => {
   const { world, first } = await twoReplicas(undefined, 1, { mode: 'followup', policy: 'drop-new', gathersMs: 2_000 });
   const now = (): number => world.simulation.now();
   let askedAt = now();
@@ -42,7 +42,7 @@ test('the first message is answered at once, and what comes right after it toget
   assert.ok(finishedAt - askedAt >= 1_900 && finishedAt - askedAt < 3_500, `after ${finishedAt - askedAt} ms`);
 });
 
-test('as many as may be gathered begin without waiting longer', PATIENCE, async () => {
+test('ends the window early when maxBufferedMessages is reached', PATIENCE, async () => {
   await using app = await withQueue({ debounce: { windowMs: LONG_MS, maxBufferedMessages: 2 } });
   await start(app, 'a');
   assert.equal(await answered(app, 'a'), 'of a');
@@ -54,7 +54,7 @@ test('as many as may be gathered begin without waiting longer', PATIENCE, async 
   assert.equal(await stateOf(app, 'd'), 'queued', 'it came soon after, and waits for more');
 });
 
-test('a turn hears no more than may be gathered, however many came; the rest follows', PATIENCE, async () => {
+test('merges at most maxBufferedMessages; the rest follows in later turns', PATIENCE, async () => {
   const { world, first } = await twoReplicas(undefined, 1, { mode: 'followup', policy: 'drop-new', gathersMs: 2_000 });
   await told(world, ask(first, 'a', { pieces: 3, pace: 1_000 }));
   for (const name of ['b', 'c', 'd', 'e']) await told(world, ask(first, name));
@@ -71,7 +71,7 @@ test('a turn hears no more than may be gathered, however many came; the rest fol
   );
 });
 
-test('the first message waits for more as well where it is not to be answered at once', PATIENCE, async () => {
+test('delays the first message too if firstMessageImmediate is false', PATIENCE, async () => {
   await using app = await withQueue({ debounce: { windowMs: LONG_MS, maxBufferedMessages: 2, firstMessageImmediate: false } });
   await start(app, 'a');
   assert.equal(await stateOf(app, 'a'), 'queued');
@@ -79,7 +79,7 @@ test('the first message waits for more as well where it is not to be answered at
   assert.deepEqual([await answered(app, 'a'), await answered(app, 'b')], ['of b', 'of b']);
 });
 
-test('a channel has its own time, and its own way where all of it is said', PATIENCE, async () => {
+test('channel settings override the general window', PATIENCE, async () => {
   const own = { windowMs: 0 };
   const first = { firstMessageImmediate: false };
   for (const [queue, waits] of [
@@ -95,7 +95,7 @@ test('a channel has its own time, and its own way where all of it is said', PATI
   }
 });
 
-test('a command waits for nothing', PATIENCE, async () => {
+test('does not delay commands', PATIENCE, async () => {
   await using app = await withQueue({ defaultDebounceMs: LONG_MS });
   await start(app, 'a');
   assert.equal(await answered(app, 'a'), 'of a');
@@ -103,14 +103,14 @@ test('a command waits for nothing', PATIENCE, async () => {
   assert.ok(await answered(app, 'b'));
 });
 
-test('what waits for more is cancelled like everything that waits', PATIENCE, async () => {
+test('cancels a debounced turn like any waiting turn', PATIENCE, async () => {
   await using app = await withQueue({ defaultDebounceMs: LONG_MS, debounce: { firstMessageImmediate: false } });
   await start(app, 'a');
   await app.bus.call('agent.cancel', { turnId: turnIdOf('a') });
   assert.equal(await stateOf(app, 'a'), 'cancelled');
 });
 
-test('what was gathered by a process that died is answered together by another one', PATIENCE, async () => {
+test('another process answers the debounced messages of a dead process together', PATIENCE, async () => {
   const { world, first } = await twoReplicas(undefined, 1, { mode: 'followup', policy: 'drop-new', gathersMs: 2_000 });
   await told(world, ask(first, 'a'));
   await until(world, () => turnOf(world, 'a').state === 'done');

@@ -4,22 +4,22 @@ import { hurry } from './session-queue.ts';
 import type { Debounce } from './queue-policy.ts';
 
 /*
- * What is said in quick succession becomes one turn. Whoever comes soon after somebody else is accepted, written and queued as ever,
- * and does not begin before some time has passed; then it hears all that came behind it meanwhile (`turn-merging.ts`). When it may begin
- * stands in its entry of the queue, so whoever dies, another one begins it.
+ * Debouncing merges messages that arrive in quick succession into one turn. A later message is accepted, stored and queued as usual, but
+ * starts only after the debounce window; it then merges the messages queued behind it (`turn-merging.ts`). The start time is part of the
+ * queue entry, so that any replica can start the turn.
  */
 
 export interface GatheringDeps {
   sessions: Collection<SessionDocument>;
   store: Pick<Store, 'now'>;
-  /** How what is said in a session is gathered; undefined where it is not. */
+  /** Returns the debounce settings of a session; undefined when it is not debounced. */
   debounceOf: (sessionKey: string) => Debounce | undefined;
 }
 
-/** A turn that comes where what is said in quick succession is gathered. */
+/** Debounce window of an arriving turn. */
 export interface Gathering {
   askedAt: number;
-  /** Until when it waits for more; undefined where it begins as soon as it may. */
+  /** End of the window; undefined when the turn may start immediately. */
   until: number | undefined;
   mostMessages: number;
 }
@@ -31,7 +31,7 @@ interface Coming {
   isCommand: () => boolean;
 }
 
-/** Undefined at once where nothing is gathered, which nobody waits for. A command is carried out as soon as it may. */
+/** Returns undefined synchronously when the session is not debounced, which saves the wait. Commands are never debounced. */
 export function gatheringOf(deps: GatheringDeps, coming: Coming): Promise<Gathering> | undefined {
   const debounce = deps.debounceOf(coming.sessionKey);
   return debounce && !coming.isCommand() ? gather(deps, coming, debounce) : undefined;
@@ -45,7 +45,7 @@ async function gather({ sessions, store }: GatheringDeps, { tenant, sessionKey }
   return { askedAt, until: first && firstMessageImmediate ? undefined : askedAt + windowMs, mostMessages };
 }
 
-/** For how long a turn that has entered its queue still waits for more, in milliseconds. */
+/** Returns the remaining window of an enqueued turn in milliseconds. */
 export async function stillGathers(deps: GatheringDeps, tenant: string, session: SessionDocument, gathering: Gathering): Promise<number> {
   const now = deps.store.now();
   if (session.depth < gathering.mostMessages) return Math.max(0, (gathering.until ?? now) - now);

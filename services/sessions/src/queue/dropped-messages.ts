@@ -2,14 +2,14 @@ import type { Documents } from '@switchyard/store';
 import { type TurnDocument, hasEnded } from '../model/turn-document.ts';
 import { textOf, type Bodies } from '../model/stored-text.ts';
 
-/** Of those that were left out one after the other, so many are told of, the latest. */
+/** Maximum number of dropped messages that are included; the latest are kept. */
 const MOST_LINES = 20;
 const LINE_CHARS = 200;
 
-/** Turns that were left out for another one, and how their messages begin. */
+/** Dropped turns with the beginning of their messages. */
 type LeftOut = NonNullable<TurnDocument['leftOut']>[number];
 
-/** What is to be told of a turn that is left out: how it begins, and what it was to tell itself. */
+/** Collects the lines that a later turn includes about a dropped one: its own message and the lines it carried. */
 export async function linesOf(bodies: Bodies, turn: TurnDocument): Promise<LeftOut> {
   const { turnId, message } = turn;
   const said = (await textOf(bodies, turnId, message)).replaceAll(/\s+/g, ' ').trim();
@@ -17,13 +17,13 @@ export async function linesOf(bodies: Bodies, turn: TurnDocument): Promise<LeftO
   return { lines: [...earlierOf(turn), { turnId, text }].slice(-MOST_LINES) };
 }
 
-/** Each once, whoever wrote it down how often. */
+/** Removes duplicates, which appear when a write was retried. */
 function earlierOf({ leftOut = [] }: TurnDocument): LeftOut['lines'] {
   const lines = leftOut.flatMap((one) => one.lines);
   return lines.filter(({ turnId }, at) => lines.findIndex((line) => line.turnId === turnId) === at).slice(-MOST_LINES);
 }
 
-/** What the model reads of those that were left out; nothing of one that was written down here and then had its own turn. */
+/** Renders the dropped messages for the model. Skips turns that were recorded here but ran after all. */
 export async function leftOutText(turns: Documents<TurnDocument>, turn: TurnDocument): Promise<string | undefined> {
   const written = earlierOf(turn);
   if (written.length === 0) return undefined;

@@ -5,32 +5,31 @@ import { agentKeyOf } from '../model/queue-entry.ts';
 /** Maximum number of tenants, and of agents, whose last turn is cached; the least recently served is evicted first. */
 const MAX_CACHED_NAMES = 10_000;
 
-/** For which agents turns wait, and in which lanes (`waitsForOf`), as far as this replica knows. */
+/** Agents and lanes with waiting turns, as far as this replica knows. Keys are wait keys (`waitsForOf`). */
 export interface Rota {
-  /** Turns of this agent may be waiting, in this lane. */
+  /** Records that turns of this agent and lane may be waiting. */
   add(waitsFor: string): void;
   has(waitsFor: string): boolean;
   /**
-   * The next one of those with room: of the tenant that had its turn here longest ago, the agent that had. Who had none yet comes
-   * first. So whoever asks little is served at once, however many wait of those who ask much. Of the lanes of an agent the one that is
-   * ahead of the others.
+   * Returns the next key with free capacity: least recently served tenant first, then least recently served agent of that tenant, then the
+   * lane that is ahead. A tenant that was never served comes first, so light users are not delayed by heavy ones.
    */
   next(hasRoom: (waitsFor: string) => boolean): string | undefined;
-  /** Looked, and nothing waited, so it had no turn; what was added since it was looked for stays. */
+  /** Removes a key whose poll found nothing and restores its turn. A key that was added after the poll began stays. */
   remove(waitsFor: string, lookedAt: number): void;
-  /** Grows with each addition. */
+  /** Increases with each addition. */
   readonly time: number;
   readonly size: number;
 }
 
-/** What is known of an agent that turns wait for. */
+/** Scheduling state of an agent with waiting turns. */
 interface Waiting {
   addedAt: number;
-  /** When its tenant and itself had had their turn, before it was given the one that is under way. */
+  /** Last turns of tenant and agent before the current one, to restore them when nothing was found. */
   before: readonly [tenant: number, agent: number];
 }
 
-/** `ahead`: whether one lane of an agent comes before another. */
+/** `ahead` compares two lanes of the same agent. */
 export function createRota(ahead: (one: string, other: string) => boolean = () => false): Rota {
   const tenants = new Map<string, Map<string, Waiting>>();
   const [tenantTurns, agentTurns] = [createTurns(), createTurns()];
@@ -90,7 +89,7 @@ export function createRota(ahead: (one: string, other: string) => boolean = () =
   };
 }
 
-/** When each had its turn last, as a number that grows; 0 for never. */
+/** Time of the last turn by name, as a counter; 0 if never served. */
 interface Turns {
   of(name: string): number;
   set(name: string, turn: number): void;
@@ -99,7 +98,7 @@ interface Turns {
 function createTurns(): Turns {
   const last = new LRUCache<string, number>({ maxSize: MAX_CACHED_NAMES, sizeCalculation: () => 1 });
   return {
-    // Reading is no turn, so it does not make an entry more recent.
+    // A read does not make an entry more recent.
     of: (name) => last.peek(name) ?? 0,
     set(name, turn) {
       if (turn > 0) last.set(name, turn);

@@ -30,7 +30,7 @@ function order(world: World, names: readonly string[]): string[] {
   return names.toSorted((one, other) => (turnOf(world, one).finishedAt ?? 0) - (turnOf(world, other).finishedAt ?? 0));
 }
 
-test('a higher lane goes first, in each the order is that of coming, and without lanes all of it', async () => {
+test('serves higher lanes first, in order of arrival within a lane; without lanes in order of arrival', async () => {
   for (const [climbsMs, expected] of [
     [60_000, ['d1', 'd2', 'a1', 'a2']],
     [undefined, ['a1', 'a2', 'd1', 'd2']],
@@ -44,7 +44,7 @@ test('a higher lane goes first, in each the order is that of coming, and without
   }
 });
 
-test('who has waited for long enough comes before those of a higher lane who come later', async () => {
+test('a turn that has waited for the promotion time precedes later turns of a higher lane', async () => {
   const { world, replica } = replicaWith(1_000);
   await run(world, replica, 'first');
   await wait(world, replica, among('a'), 'a');
@@ -58,7 +58,7 @@ test('who has waited for long enough comes before those of a higher lane who com
   assert.deepEqual([names[0], names[2]], ['soon', 'a']);
 });
 
-test('who never climbs has every eighth turn', async () => {
+test('lanes without promotion get every eighth turn', async () => {
   const { world, replica } = replicaWith(NEVER);
   await run(world, replica, 'first');
   await wait(world, replica, among('a'), 'a');
@@ -68,7 +68,7 @@ test('who never climbs has every eighth turn', async () => {
   assert.equal(order(world, ['a', ...names]).indexOf('a'), WHOEVER_WAITED_LONGEST - 1);
 });
 
-test('a lane that is full keeps nobody of another lane waiting, not even who has just come', async () => {
+test('a full lane blocks no other lane, not even arriving turns', async () => {
   const { world, replica } = replicaWith(60_000);
   await run(world, replica, 'first', 'wide');
   await told(world, ask(replica, 'second', { session: direct('second') }));
@@ -80,7 +80,7 @@ test('a lane that is full keeps nobody of another lane waiting, not even who has
   await settled(world);
 });
 
-test('lanes are as the configuration says', async () => {
+test('applies the configured lanes', async () => {
   const lane = (name: string, priority: number) => ({ name, priority, concurrency: 1 });
   const priorityLanes = [lane('quick', 1), lane('slow', 0)];
   const laneAssignment = { dmLane: 'quick', mentionLane: 'slow' };
@@ -105,7 +105,7 @@ test('lanes are as the configuration says', async () => {
   }
 });
 
-test('what a process that died left in its lanes another one begins as they say', async () => {
+test('another process continues the lanes of a dead process', async () => {
   const { world, replica } = replicaWith(1_000);
   await run(world, replica, 'first');
   await wait(world, replica, among('a'), 'a');

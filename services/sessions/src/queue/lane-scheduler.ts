@@ -1,33 +1,33 @@
 import { agentKeyOf, laneOfWaiting } from '../model/queue-entry.ts';
 import type { Lanes } from './lanes.ts';
 
-/** One turn in so many of an agent goes to whoever has waited longest, in whichever lane. */
+/** One in this many turns of an agent goes to the longest-waiting turn of any lane. */
 export const WHOEVER_WAITED_LONGEST = 8;
 
 /**
- * Which lane of an agent is next. Who has waited for as long as its lane says counts as one who has just come to the lane above: so a
- * turn comes before those of higher lanes that come later than that. Of each eight turns one goes to who has waited longest, so that
- * those get their turn too who never climb.
+ * Orders the lanes of an agent. A turn that has waited for the promotion time of its lane ranks like a new turn of the lane above, so it
+ * precedes higher-lane turns that arrive later. Every eighth turn goes to the longest-waiting turn, so that lanes without promotion are
+ * not starved.
  *
- * What a replica knows of the first in each lane is no later than it is: a claim gives the first there is, and what comes then came
- * later. So a lane is taken at most once for further ahead than it is.
+ * A replica's view of the first turn of a lane is never later than the truth, because a claim returns the first turn and later turns only
+ * arrive later. A lane is therefore served at most once too early.
  */
 export interface LaneOrder {
-  /** Somebody waits there who may begin then; others may have come before. */
+  /** Records a turn that may start at `from`; earlier turns may exist. */
   came(waitsFor: string, from: number): void;
-  /** Whoever is first there may begin then. */
+  /** Sets the start time of the first turn of the lane. */
   first(waitsFor: string, from: number): void;
-  /** The first of it was given a turn. */
+  /** The first turn of the lane was served. */
   given(waitsFor: string, from: number): void;
-  /** Nobody waits there any more. */
+  /** The lane is empty. */
   forget(waitsFor: string): void;
-  /** Whether the one comes before the other, of the same agent. */
+  /** Returns whether the first lane precedes the second. Both belong to the same agent. */
   ahead(one: string, other: string): boolean;
 }
 
 interface OfAgent {
   turns: number;
-  /** From when on the first of each lane may begin, at the earliest. */
+  /** Earliest start of the first turn, by lane. */
   firsts: Map<string, number>;
 }
 
@@ -36,14 +36,14 @@ export function createLaneOrder(lanes: () => Lanes | undefined): LaneOrder {
 
   function note(waitsFor: string, from: number): void {
     const agent = agentKeyOf(waitsFor);
-    // Without lanes nobody of an agent comes before others of it.
+    // Without lanes there is nothing to order.
     if (agent === waitsFor) return;
     const known = agents.get(agent);
     if (known) known.firsts.set(waitsFor, from);
     else agents.set(agent, { turns: 0, firsts: new Map([[waitsFor, from]]) });
   }
 
-  // Who waits without a lane did so before there were any.
+  // A turn without a lane was queued before lanes were configured.
   const firstOf = (waitsFor: string): number => agents.get(agentKeyOf(waitsFor))?.firsts.get(waitsFor) ?? 0;
 
   return {

@@ -20,7 +20,7 @@ function queueWith(
 const USUAL = [lane('high', 2), lane('normal', 1, 60_000), lane('low', 0, 0)];
 const alice = { tenant: 'default', userId: 'alice', channelId: 'telegram' };
 
-test('who speaks where has a lane; a system and another agent that of the rest', () => {
+test('assigns lanes by session; webhooks and agents get the default lane', () => {
   const lanes = lanesOf(queueWith(USUAL, { defaultLane: 'low' }));
   assert.ok(lanes);
   assert.deepEqual(
@@ -34,7 +34,7 @@ test('who speaks where has a lane; a system and another agent that of the rest',
   );
 });
 
-test('a lane that nobody declared is the default one, and where that is not declared the lowest', () => {
+test('an unknown lane falls back to the default lane, otherwise to the lowest', () => {
   const known = lanesOf(queueWith(USUAL, { dmLane: 'none' }));
   assert.equal(known?.of(alice, {}), 'normal');
   const lowest = lanesOf(queueWith(USUAL, { dmLane: 'none', defaultLane: 'neither' }));
@@ -42,7 +42,7 @@ test('a lane that nobody declared is the default one, and where that is not decl
   assert.deepEqual(lowest?.get('gone'), lowest?.get('low'));
 });
 
-test('each step up takes its time, and one that is never climbed is never climbed from below', () => {
+test('each promotion step takes its time; a barrier also stops promotion from below', () => {
   const lanes = lanesOf(queueWith([lane('lowest', -1, 5_000), ...USUAL]));
   assert.deepEqual(
     ['high', 'normal', 'low', 'lowest'].map((name) => {
@@ -58,19 +58,19 @@ test('each step up takes its time, and one that is never climbed is never climbe
   );
 });
 
-test('who climbs several steps waits for each of them', () => {
+test('promotion times of several steps add up', () => {
   const lanes = lanesOf(queueWith([lane('high', 2), lane('normal', 1, 60_000), lane('low', 0, 5_000)]));
   assert.equal(lanes?.get('low').climbMs, 65_000);
 });
 
-test('there are none unless they are wanted, and they are worked out once for a configuration', () => {
+test('returns undefined when disabled, and computes lanes once per configuration', () => {
   assert.equal(lanesOf(queueWith(USUAL, {}, false)), undefined);
   assert.equal(lanesOf(queueWith([])), undefined);
   const queue = queueWith(USUAL);
   assert.equal(lanesOf(queue), lanesOf(queue));
 });
 
-test('an entry keeps its lane, whatever it is called, and is the same text each time', () => {
+test('formats an entry with any lane name to the same text each time', () => {
   const turn = { turnId: 'turn_1', agentId: 'one', createdAt: 5 };
   for (const name of ['high', 'a b', '50%', 'ü/ö', '\ud800']) {
     const text = toEntry({ ...turn, lane: name });

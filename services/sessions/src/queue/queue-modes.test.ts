@@ -30,7 +30,7 @@ async function said({ bus }: Pick<TestService, 'bus'>, session_key = KEY): Promi
   return messages.map(({ role, content }) => (role === 'user' ? `? ${content}` : content));
 }
 
-test('collect: what came while a turn ran is one later turn, and each who asked gets its answer', async () => {
+test('collect: messages that arrive during a turn are merged into one later turn, and every caller gets its answer', async () => {
   await using app = await withQueue({ defaultMode: 'collect' });
   const names = ['b', 'c', 'd'];
   const heard = names.map((name) => listen(app.bus, turnIdOf(name)));
@@ -60,7 +60,7 @@ test('collect: what came while a turn ran is one later turn, and each who asked 
   assert.equal((await app.bus.call('session.list', {})).sessions[0]?.messageCount, 4);
 });
 
-test('collect: the next turn reads all that was said, and whoever asks again under a key is told the same', async () => {
+test('collect: the history contains every merged message, and a retry with a key returns the same answer', async () => {
   await using app = await withQueue({ defaultMode: 'collect' });
   const ask = (message: string, idempotencyKey?: string) =>
     app.bus.call('agent.execute', { agentId: 'echo', message, ...(idempotencyKey === undefined ? {} : { idempotencyKey }) });
@@ -80,7 +80,7 @@ test('collect: the next turn reads all that was said, and whoever asks again und
   assert.equal(inputOf(await ask('next')), before + words(one.response) + 1);
 });
 
-test('collect: a failure is that of all who asked together', async () => {
+test('collect: a failure is returned to every merged caller', async () => {
   await using app = await withQueue({ defaultMode: 'collect' });
   await start(app, 'a', ENDLESS);
   await start(app, 'b', answer('never said'));
@@ -93,7 +93,7 @@ test('collect: a failure is that of all who asked together', async () => {
   assert.deepEqual(await said(app), []);
 });
 
-test('collect: where the one that was asked is cancelled, the others are asked without it', async () => {
+test('collect: cancelling the lead turn runs the others without it', async () => {
   await using app = await withQueue({ defaultMode: 'collect' });
   await start(app, 'a', ENDLESS);
   const heard = listen(app.bus, turnIdOf('b'));
@@ -108,7 +108,7 @@ test('collect: where the one that was asked is cancelled, the others are asked w
   assert.deepEqual(await said(app), [`? ${ENDLESS}`, `? ${answer('of d')}`, 'of d']);
 });
 
-test('a turn that another one has heard runs, whoever asks, and one that nobody has heard yet waits', async () => {
+test('reports a merged turn as running and an unmerged one as queued', async () => {
   await using app = await withQueue({ defaultMode: 'collect' });
   const stateOf = async (name: string) => {
     const { state, heardBy } = await app.bus.call('turns.resume', { turnId: turnIdOf(name) });
@@ -136,7 +136,7 @@ test('a turn that another one has heard runs, whoever asks, and one that nobody 
   assert.equal(await stateOfC(), 'cancelled');
 });
 
-test('collect: one that was heard and is cancelled is told so, and the answer is that of the rest', async () => {
+test('collect: a cancelled merged turn is reported as cancelled, and the others get the answer', async () => {
   await using app = await withQueue({ defaultMode: 'collect' });
   await start(app, 'a', ENDLESS);
   const heard = listen(app.bus, turnIdOf('b'));
@@ -150,7 +150,7 @@ test('collect: one that was heard and is cancelled is told so, and the answer is
   assert.deepEqual([b.result?.response, c.failure?.code], ['of c', 'CANCELLED']);
 });
 
-test('collect: what another client, another agent or other rights are for is a turn of its own, and nobody overtakes it', async () => {
+test('collect: turns of another client, agent or scope are not merged and not overtaken', async () => {
   await using app = await withQueue({ defaultMode: 'collect' });
   const bob = { bus: app.bus.as(principal({ client: 'bob', scopes: ['*'] })) };
   const session = { userId: 'all' };
@@ -169,7 +169,7 @@ test('collect: what another client, another agent or other rights are for is a t
   );
 });
 
-test('how turns wait is what the channel says, else its kind, else what holds for all; and may be changed at any time', async () => {
+test('the queue mode is resolved by channel, channel type and default, and can change at any time', async () => {
   await using app = await withQueue({
     defaultMode: 'followup',
     perChannel: { constructor: { mode: 'followup' as const }, telegram: { mode: 'collect' } },
@@ -196,7 +196,7 @@ test('how turns wait is what the channel says, else its kind, else what holds fo
 const WORKS = script({ text: 'working ' }, { wait: 1_500 }, { tool: { name: 'session_status' } }, { text: 'as asked at first' });
 
 for (const mode of ['steer', 'steer+followup'] as const) {
-  test(`${mode}: what comes while a turn runs is heard before its next step, and both who asked get the answer`, async () => {
+  test(`${mode}: a message that arrives during a turn is merged before its next step, and both callers get the answer`, async () => {
     await using app = await withQueue({ defaultMode: mode });
     const [first, second] = [listen(app.bus, turnIdOf('a')), listen(app.bus, turnIdOf('b'))];
     await start(app, 'a', WORKS);
@@ -209,7 +209,7 @@ for (const mode of ['steer', 'steer+followup'] as const) {
     assert.deepEqual(await said(app), [`? ${WORKS}`, `? ${answer('as asked then')}`, 'as asked then']);
   });
 
-  test(`${mode}: where a turn has no further step, what came while it ran is a turn of its own`, async () => {
+  test(`${mode}: a message that arrives during the last step gets its own turn`, async () => {
     await using app = await withQueue({ defaultMode: mode });
     const { until } = listen(app.bus, turnIdOf('a'));
     await start(app, 'a', answer('of a', 1_000));
@@ -220,7 +220,7 @@ for (const mode of ['steer', 'steer+followup'] as const) {
   });
 }
 
-test('steer: a turn hears at its beginning what waits already; steer+followup: that is a turn of its own', async () => {
+test('steer merges messages that waited before the turn; steer+followup does not', async () => {
   for (const [defaultMode, expected] of [
     ['steer', ['of c', 'of c']],
     ['steer+followup', ['as asked at first', 'of c']],
@@ -238,7 +238,7 @@ test('steer: a turn hears at its beginning what waits already; steer+followup: t
   }
 });
 
-test('steer: a turn that was heard by one that is cancelled is a turn of its own', async () => {
+test('steer: a merged turn runs on its own when its lead is cancelled', async () => {
   await using app = await withQueue({ defaultMode: 'steer' });
   const { frames, until } = listen(app.bus, turnIdOf('a'));
   await start(app, 'a', WORKS);
@@ -250,7 +250,7 @@ test('steer: a turn that was heard by one that is cancelled is a turn of its own
   assert.deepEqual(await said(app), [`? ${answer('of b', 1_500)}`, 'of b']);
 });
 
-test('unless something else is said turns are steered, and wait where they cannot be', async () => {
+test('the default mode is steer, with a later turn if there is no further step', async () => {
   await using app = await testSessions({ agents });
   const { until } = listen(app.bus, turnIdOf('a'));
   await start(app, 'a', WORKS);

@@ -4,9 +4,9 @@ import { readEntry, waiting } from '../model/queue-entry.ts';
 import { sameOrder, type Holder } from './session-queue.ts';
 
 /**
- * Takes a turn that has ended out of its session's queue before it comes to be worked on, so that it keeps nobody waiting and counts
- * for nothing. The first of a queue that somebody works on is left to whoever does. Without this write it would leave the queue when
- * its time comes. Resolves with the session where another turn is the first now and waits, else with null.
+ * Removes a finished turn from the queue before a lease holder reaches it, so that it delays no other turn. The head of a queue under
+ * lease is left to the lease holder. Without this write the entry is removed when its turn comes. Returns the session if another turn is
+ * now the waiting head, otherwise null.
  */
 export async function withdraw(
   sessions: Documents<SessionDocument>,
@@ -23,14 +23,14 @@ export async function withdraw(
 }
 
 /**
- * Takes a turn that has ended out of the queue behind the one that it ended with, by whoever works there. Without this write it would
- * leave when its time comes, and keep others waiting until then. Null when the queue does not hold it, or somebody else has the lease.
+ * Removes a merged turn behind the queue head. Called by the lease holder. Without this write the entry is removed when its turn comes.
+ * Returns null if the queue does not contain the entry or the lease was lost.
  */
 export function leave(sessions: Documents<SessionDocument>, { key, fence }: Holder, entry: string): Promise<SessionDocument | null> {
   return sessions.update({ key, fence, queue: { has: entry } }, { pull: { queue: entry }, inc: { depth: -1, withdrawn: 1 } });
 }
 
-/** From behind others. Should these have ended meanwhile, whoever works there finds that it is gone. */
+/** Removes an entry behind others. If those have ended meanwhile, the lease holder finds the entry gone. */
 function pull(sessions: Documents<SessionDocument>, session: SessionDocument, entry: string): Promise<SessionDocument | null> {
   const { key, fence, leaseUntil } = session;
   return sessions.update(
@@ -39,7 +39,7 @@ function pull(sessions: Documents<SessionDocument>, session: SessionDocument, en
   );
 }
 
-/** While nobody is at work: then the session waits for the agent of who comes next. */
+/** Removes the head while no replica holds the lease. The session then waits for the agent of the next entry. */
 function pullFirst(sessions: Documents<SessionDocument>, tenant: string, session: SessionDocument): Promise<SessionDocument | null> {
   const { key, fence, queue } = session;
   const [first = '', next] = queue;

@@ -5,7 +5,7 @@ import type { Logger } from '@switchyard/telemetry';
 import type { SessionDocument } from '../model/session-document.ts';
 import { renew, type Taker } from './session-queue.ts';
 
-/** How long a lease lives without being renewed, how often it is, and when its holder takes it for lost by a clock of its own. */
+/** Lease TTL, renewal interval, and the time after which the holder gives up by its own monotonic clock. */
 export interface LeaseTiming {
   leaseMs: number;
   renewMs: number;
@@ -14,33 +14,33 @@ export interface LeaseTiming {
 
 export const LEASE_TIMING: LeaseTiming = { leaseMs: 6_000, renewMs: 2_000, heldMs: 5_000 };
 
-/** The right to work on a session. */
+/** Lease on a session, as its holder sees it. */
 export interface Hold {
   readonly tenant: string;
   readonly key: string;
   readonly fence: number;
-  /** As of the last write of it here. */
+  /** Session document as of the holder's last write. */
   session: SessionDocument;
-  /** Whoever held the lease before did not give it back, and may have begun. */
+  /** The previous lease expired without being released, so its holder may have started the queue head. */
   readonly lapsed: boolean;
-  /** Whether the lease is still this process's, by its own clock: asked before anything is published or done. */
+  /** Returns whether this process still holds the lease by its own clock. Checked before anything is published or executed. */
   held(): boolean;
-  /** Aborts when the lease is over. */
+  /** Aborted when the lease is lost. */
   readonly signal: AbortSignal;
-  /** Somebody else has the lease. */
+  /** Another replica has the lease. */
   lose(): void;
-  /** Tries a write again while the database cannot be reached; its own guard says whether it still counts. */
+  /** Retries a write while the database is unavailable. The guard of the write decides whether it still applies. */
   persist<T>(write: () => Promise<T>, onTrouble?: () => void): Promise<T>;
-  /** Renews no more. */
+  /** Stops renewing. */
   end(): void;
 }
 
 export interface Holds extends Disposable {
-  /** What a claim that is made now is to say. */
+  /** Fields of a claim made now. */
   taker(): Taker;
-  /** A lease that was just taken; `since` is when it was asked for, by the clock. */
+  /** Registers a new lease. `since` is the clock time of the claim request. */
   add(claimed: { tenant: string; session: SessionDocument; lapsed: boolean }, since: number): Hold;
-  /** Whether this process works on a session, whatever the database's clock says: a machine that slept has lost nothing. */
+  /** Returns whether this process works on a session, whatever the database clock says. A machine that slept has not lost its leases. */
   has(tenant: string, key: string): boolean;
 }
 
@@ -60,12 +60,12 @@ interface State extends Hold {
   stop: AbortController;
 }
 
-/** How long a write is tried again, although the lease may be over by then. */
+/** Maximum time to retry a write. The lease may have expired by then. */
 const PERSIST_MS = 30_000;
 const FIRST_PAUSE_MS = 25;
 const LONGEST_PAUSE_MS = 1_000;
 
-/** Renews the leases that this process has, all by one clock. */
+/** Renews all leases of this process with one timer. */
 export function createHolds(deps: HoldsDeps): Holds {
   const { clock, timing, owner, store } = deps;
   const holds = new Map<string, State>();
@@ -128,7 +128,7 @@ function createState({ clock, timing }: HoldsDeps, { tenant, session, lapsed, si
   return state;
 }
 
-/** Renews a lease that is due, and gives up one that could not be renewed for too long. */
+/** Renews a lease that is due, and gives up a lease that could not be renewed in time. */
 function keep({ clock, timing, sessions, log }: HoldsDeps, hold: State, taker: Taker): void {
   if (!hold.held()) return;
   const now = clock.now();
@@ -145,7 +145,7 @@ function keep({ clock, timing, sessions, log }: HoldsDeps, hold: State, taker: T
   );
 }
 
-/** Tries a write again while the database cannot be reached. */
+/** Retries a write while the database is unavailable. */
 export async function persist<T>(clock: Clock, write: () => Promise<T>, onTrouble?: () => void): Promise<T> {
   const until = clock.now() + PERSIST_MS;
   for (let wait = FIRST_PAUSE_MS; ; wait = Math.min(wait * 2, LONGEST_PAUSE_MS)) {
@@ -159,7 +159,7 @@ export async function persist<T>(clock: Clock, write: () => Promise<T>, onTroubl
   }
 }
 
-/** Reads the session as it is now. False when somebody else has the lease. */
+/** Reloads the session. Returns false if another replica has the lease. */
 export async function lookAgain(sessions: Collection<SessionDocument>, hold: Hold): Promise<boolean> {
   const session = await hold.persist(() => sessions.for(hold).get(hold.key));
   if (session?.fence !== hold.fence) {
@@ -170,7 +170,7 @@ export async function lookAgain(sessions: Collection<SessionDocument>, hold: Hol
   return true;
 }
 
-/** Not an end of the turn: somebody else goes on with it. */
+/** Does not end the turn: another replica continues it. */
 export function leaseLost(): ServiceError {
   return new ServiceError('ABORTED', 'the lease on this session is over', { details: { reason: 'FENCED', retryable: false } });
 }

@@ -39,7 +39,7 @@ function acceptedInto(bus: Bus, order: string[], ended: Promise<void>[]) {
   };
 }
 
-test('a crowd that comes at once meets the same bound as one by one', async () => {
+test('concurrent turns are limited by maxDepth like sequential ones', async () => {
   await using app = await testSessions({ ...scripted, settings: { queue: { defaultOverflow: { maxDepth: 3 } } } });
   const answers = await Promise.allSettled(
     Array.from({ length: 30 }, (_, at) =>
@@ -49,7 +49,7 @@ test('a crowd that comes at once meets the same bound as one by one', async () =
   assert.equal(answers.filter(({ status }) => status === 'fulfilled').length, 4);
 });
 
-test('a session in which a turn waits is not emptied', async () => {
+test('session.reset rejects a session with a waiting turn', async () => {
   await using app = await testSessions({ ...scripted });
   const [first, waiting] = [turnIdOf('first'), turnIdOf('waiting')];
   const start = (turnId: string, userId: string) =>
@@ -67,7 +67,7 @@ test('a session in which a turn waits is not emptied', async () => {
   assert.equal(messages.length, 2);
 });
 
-test('of sessions that wait for one slot the one that waits longest is next, however much another one asks', async () => {
+test('the longest-waiting session gets the next slot, however many turns another session has', async () => {
   await using app = await testSessions(scripted);
   const order: string[] = [];
   const ended: Promise<void>[] = [];
@@ -81,7 +81,7 @@ test('of sessions that wait for one slot the one that waits longest is next, how
   assert.deepEqual(order, ['1busy', '2busy', '3patient', '4busy', '5busy']);
 });
 
-test('turns whose agent is deleted while they wait all end at once, and say why', async () => {
+test('waiting turns end at once with the reason when their agent is deleted', async () => {
   await using app = await testSessions(scripted);
   const ids = ['1', '2', '3', '4', '5'].map((name) => turnIdOf(`doomed${name}`));
   const heard = ids.map((turnId) => listen(app.bus, turnId));
@@ -96,7 +96,7 @@ test('turns whose agent is deleted while they wait all end at once, and say why'
   }
 });
 
-test('two replicas that hear one request each accept one turn, and its session goes on', async () => {
+test('two replicas that receive the same request accept one turn each, and the session continues', async () => {
   await using app = await testSessions(scripted);
   await using _second = await startService(sessions, app.host);
   const overlaps: string[] = [];
@@ -129,7 +129,7 @@ test('two replicas that hear one request each accept one turn, and its session g
   assert.equal(messages.length, 20 * 3 * 2);
 });
 
-test('a call that waits at one replica is answered when the turn runs at another', async () => {
+test('a caller that waits on one replica gets the answer of a turn that runs on another', async () => {
   await using app = await testSessions(scripted);
   await using _second = await startService(sessions, app.host);
   const answers = await Promise.all(
@@ -142,7 +142,7 @@ test('a call that waits at one replica is answered when the turn runs at another
   assert.equal(answers.filter((answer) => typeof answer === 'object').length, 6);
 });
 
-test('an idempotency key is a client’s own with one method, and outlives the agent that answered', async () => {
+test('an idempotency key is scoped to client and method, and survives the deletion of the agent', async () => {
   await using app = await testSessions(scripted);
   const ask = () => app.bus.call('agent.execute', { agentId: 'wide', message: said('once'), idempotencyKey: 'k' });
   const first = await ask();
@@ -161,7 +161,7 @@ test('an idempotency key is a client’s own with one method, and outlives the a
   assert.deepEqual(await ask(), first);
 });
 
-test('a turn that was done when its process died is counted by whoever comes next, once', async () => {
+test('a turn that was done when its process died is counted once by the next lease holder', async () => {
   await using data = await tempDir();
   const turnId = turnIdOf('unsettled');
   {
@@ -195,7 +195,7 @@ test('a turn that was done when its process died is counted by whoever comes nex
   }
 });
 
-test('usage is told in the tenant whose turn it was', async () => {
+test('publishes token usage in the tenant of the turn', async () => {
   await using app = await testSessions({});
   await putAgent(app.host.bus, 'default', { tenant: 'acme' });
   await app.host.bus.flush();

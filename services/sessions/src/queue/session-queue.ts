@@ -7,33 +7,36 @@ import { mayEnter, newSession, type Arrival } from '../sessions/new-session.ts';
 import { noSuchSession, sees, sessionTaken, takenBefore } from '../model/session-ownership.ts';
 
 /*
- * The writes to a session's document. Each is one document and guards itself; a guard that misses changes nothing, and whoever
- * asked reads again and acts on what stands there.
+ * Writes to a session document. Each is a single-document write with its own guard. A guard that misses changes nothing; the caller reads
+ * the document again and acts on what it finds.
  */
 
-/** Who is about to work, and until when nobody else may. */
+/** Owner and duration of a requested lease. */
 export interface Taker {
   owner: string;
   now: number;
   leaseMs: number;
 }
 
-/** `taken`: this write also took the lease. `waits`: the turn is the first, with nobody at work. `queued`: others come first. */
+/**
+ * `taken`: this write also took the lease. `waits`: the turn is the head and no replica holds the lease. `queued`: other turns come first.
+ * `there`: the queue already contained the turn.
+ */
 export type Entered = { session: SessionDocument; place: 'taken' | 'waits' | 'queued' } | { session?: undefined; place: 'there' };
 
-/** What whoever enters knows. */
+/** What the caller knows in advance. */
 interface Expected {
   taker?: Taker | undefined;
-  /** Nobody is likely to be there: then it is not looked at first. */
+  /** The queue is probably empty, so the write is tried without a preceding read. */
   free?: boolean;
 }
 
 /**
- * Puts a turn at the end of its session's queue; with a taker, where nobody is at work and nothing waits, takes the lease in the
- * same write. The first turn makes the session. Without this write the turn would be in no queue, and only a sweep would find it.
+ * Appends a turn to its session's queue. With a lease request, an empty queue and a free lease, the same write takes the lease. The first
+ * turn creates the session. Without this write the turn would be in no queue until a sweep enqueues it.
  *
- * A client that is held to its own sessions enters no other (NOT_FOUND), nobody enters one that has its own name on it and that
- * somebody else made (FAILED_PRECONDITION), and no more than `maxDepth` wait (RESOURCE_EXHAUSTED). `there`: the queue held it already.
+ * Throws NOT_FOUND for a client that may not see the session, FAILED_PRECONDITION for a session that is named after the client but was
+ * created by another one, and RESOURCE_EXHAUSTED when more than `maxDepth` turns wait.
  */
 export async function enter(
   sessions: Documents<SessionDocument>,
@@ -45,7 +48,7 @@ export async function enter(
     if (taken) return { session: taken, place: 'taken' };
     const first = free && !taker ? await push(sessions, arrival, 'waits') : null;
     if (first) return { session: first, place: 'waits' };
-    // What is read says which write to try, and that one guards itself.
+    // The read only selects the write to try; the write has its own guard.
     const present = await sessions.get(arrival.key);
     if (present) refuse(present, arrival);
     if (present?.queue.includes(arrival.entry)) return { place: 'there' };
@@ -63,7 +66,7 @@ function pushWithLease(sessions: Documents<SessionDocument>, arrival: Arrival, t
   );
 }
 
-/** Behind others, or as the first, which then waits for its agent. */
+/** Appends behind other entries, or as the waiting head. */
 function push(sessions: Documents<SessionDocument>, arrival: Arrival, place: Entered['place']): Promise<SessionDocument | null> {
   const { entry, maxDepth } = arrival;
   const { guard, adopted } = mayEnter(arrival);
@@ -81,7 +84,7 @@ function refuse(present: SessionDocument, arrival: Arrival): void {
   if (present.depth > arrival.maxDepth && !present.queue.includes(arrival.entry)) throw queueFull(arrival.maxDepth);
 }
 
-/** Undefined when somebody else was first. */
+/** Returns undefined if another replica created the session first. */
 async function create(
   sessions: Documents<SessionDocument>,
   arrival: Arrival,
@@ -111,25 +114,25 @@ function leased({ owner, now, leaseMs }: Taker) {
   return { owner, leaseUntil: now + leaseMs };
 }
 
-/** Clocks of replicas differ by less: what one of them has just accepted the other may claim. */
+/** Maximum clock difference between replicas: a replica may claim what another one has just accepted. */
 const EARLY_MS = 50;
 
-/** Enough has gathered: it waits for nobody any more. A write that is lost costs only the rest of that time. */
+/** Ends the debounce window early. A lost write only costs the rest of the window. */
 export async function hurry(sessions: Documents<SessionDocument>, key: string, now: number): Promise<void> {
   await sessions.update({ key, leaseUntil: 0, runnableAt: { gt: now } }, { set: { runnableAt: now } });
 }
 
-/** A session that somebody may work on now. */
+/** Session whose lease was claimed. */
 export interface Claimed {
   tenant: string;
   session: SessionDocument;
-  /** Whoever was at work before did not give the lease back, and may have begun. */
+  /** The previous lease expired without being released, so its holder may have started the queue head. */
   lapsed: boolean;
 }
 
 /**
- * Takes the lease of the session that has waited longest for an agent, in one of its lanes where there are any: one indexed write, however many wait. Without
- * it two would work on one session. Null when none waits, or none since before `since`. What gathers more first is left to do so.
+ * Takes the lease of the session that has waited longest for an agent and lane, with one indexed write. Without it two replicas could work
+ * on one session. Returns null if no session waits, or none since before `since`. Debounced turns are skipped until their window ends.
  */
 export async function claim(
   sessions: Collection<SessionDocument>,
@@ -149,15 +152,15 @@ export async function claim(
   return { tenant, session, lapsed: session.lapsed === true };
 }
 
-/** Who holds the lease of a session. */
+/** Key and fence of a held lease. */
 export interface Holder {
   key: string;
   fence: number;
 }
 
 /**
- * Keeps the lease for another while. Without it, whoever works for long is taken for dead. A lease never gets shorter by it: a write
- * that comes late must not undo a later one, whose holder counts on it. Null when somebody else has the lease.
+ * Extends the lease. Without renewal a long-running holder would be considered dead. Never shortens the lease, because a delayed write
+ * must not undo a later one. Returns null if another replica has the lease.
  */
 export async function renew(
   sessions: Documents<SessionDocument>,
@@ -171,7 +174,7 @@ export async function renew(
   return there?.fence === fence && there.leaseUntil > leaseUntil ? there : null;
 }
 
-/** What a turn that counts adds to its session. */
+/** Totals that a counted turn adds to its session. */
 export interface Counted {
   seq: number;
   epoch: string;
@@ -185,21 +188,21 @@ export interface Counted {
 
 export interface Settling {
   tenant: string;
-  /** The session as it was last seen by its holder. */
+  /** Session document as last seen by the lease holder. */
   session: SessionDocument;
-  /** The first of its queue, which has ended. */
+  /** Queue head, which has ended. */
   entry: string;
   counted: Counted | undefined;
-  /** Whether the holder goes on with what comes next. */
+  /** Whether the holder continues with the next entry. */
   keep: boolean;
   now: number;
-  /** What the turn does to its session besides. */
+  /** Further change of the session caused by the turn. */
   effect?: Effected | undefined;
 }
 
 /**
- * Takes what has ended out of the queue, counts it if it is done and was not counted before, and goes on under the same lease or
- * gives it back. Without this write the session would stand still, and nothing would say what its history is. Null: look again.
+ * Removes the finished queue head and counts it if it is done and not yet counted. Keeps or releases the lease. Without this write the
+ * session would stop and its history would be undefined. Returns null if the session must be reloaded.
  */
 export function settle(sessions: Documents<SessionDocument>, settling: Settling): Promise<SessionDocument | null> {
   const { session, entry, counted, now, effect } = settling;
@@ -218,7 +221,7 @@ export function settle(sessions: Documents<SessionDocument>, settling: Settling)
       key,
       fence,
       queue: { has: entry },
-      // Whether something came meanwhile decides whether the lease is given back to somebody.
+      // The lease is released to the next turn only if none arrived meanwhile.
       ...(next === undefined ? { depth: 1 } : { depth: { gte: depth }, ...sameOrder(session) }),
       ...(counted ? { epoch: counted.epoch, lastSeq: { lt: counted.seq } } : {}),
       ...(effect?.gone ? { epoch: effect.gone.epoch } : {}),
@@ -233,7 +236,7 @@ export function settle(sessions: Documents<SessionDocument>, settling: Settling)
   );
 }
 
-/** Nothing was taken out of the queue since it was read: who was next in it still is. */
+/** Guards that no entry was removed since the read, so the next entry is still next. */
 export function sameOrder({ withdrawn }: SessionDocument) {
   return { withdrawn: withdrawn ?? null };
 }
@@ -242,14 +245,14 @@ type Onward = { set: Partial<SessionDocument>; unset: ('waitsFor' | 'runnableAt'
 
 function onward({ tenant, keep }: Pick<Settling, 'tenant' | 'keep'>, next: string | undefined): Onward {
   if (next === undefined) return { set: { leaseUntil: 0 }, unset: ['waitsFor', 'runnableAt', 'lapsed'] };
-  // How long the lease lasts is for its renewal alone to say.
+  // Only renewal changes the lease expiry.
   if (keep) return { set: {}, unset: ['lapsed'] };
   return { set: { leaseUntil: 0, ...waiting(tenant, readEntry(next)) }, unset: ['lapsed'] };
 }
 
 /**
- * Gives the lease back without having ended anything: to somebody who has room, or because the queue is empty. Without it, they
- * would wait until the lease has run out. Null: look again.
+ * Releases the lease without a finished turn: because this replica has no capacity, or because the queue is empty. Without it other
+ * replicas wait until the lease expires. Returns null if the session must be reloaded.
  */
 export function giveBack(
   sessions: Documents<SessionDocument>,
@@ -264,8 +267,8 @@ export function giveBack(
 }
 
 /**
- * A lease that ran out: its session waits again, for anybody who has room. The fence grows, so that whoever held it can neither
- * renew nor settle any more. Null when it was not so any more.
+ * Returns an expired lease, so that the session waits for any replica with capacity. Raises the fence, so that the old holder can neither
+ * renew nor dequeue. Returns null if the lease was renewed or released meanwhile.
  */
 export function release(
   sessions: Documents<SessionDocument>,

@@ -9,7 +9,7 @@ const everybody = principal({ client: 'mary', scopes: ['*'] });
 const held = { ...everybody, agents: ['oslo', 'helper'] };
 const NOT_FOUND = { code: 'NOT_FOUND' };
 
-test('a token held to agents starts turns with them alone, and where nobody is named with the first', async () => {
+test('a token restricted to agents starts turns only with them, and with the first by default', async () => {
   await using app = await testSessions(AGENTS);
   const bus = app.bus.as(held);
   const unknown = { code: 'INVALID_ARGUMENT', details: { reason: 'UNKNOWN_AGENT' } };
@@ -22,7 +22,7 @@ test('a token held to agents starts turns with them alone, and where nobody is n
   assert.deepEqual(sessions.map(({ agentId }) => agentId).sort(), ['helper', 'oslo']);
 });
 
-test('a stateless turn finds no model but those of its agents', async () => {
+test('a stateless turn finds only the models of its agents', async () => {
   await using app = await testSessions(AGENTS);
   const run = (model: string) => Array.fromAsync(app.bus.as(held).stream('turns.run', { turnId: mintId('turn'), model, message: 'hello' }));
   for (const model of ['rome', 'default']) await assert.rejects(run(model), NOT_FOUND, model);
@@ -30,7 +30,7 @@ test('a stateless turn finds no model but those of its agents', async () => {
   assert.equal(accepted?.type === 'accepted' && accepted.agentId, 'oslo');
 });
 
-test('it finds no session of another agent: not by key, in lists or searches, nor through the tools of its turns', async () => {
+test('such a token sees no session of other agents by key, in lists, searches or tools', async () => {
   await using app = await testSessions(AGENTS);
   const secret = 'the harbour opens at seven';
   await app.bus.as(everybody).call('agent.execute', { agentId: 'rome', message: secret });

@@ -9,14 +9,14 @@ import { canExpire, expiryOf, type Expiry } from './reset-policy.ts';
 import { parseSessionKey } from '../model/session-key.ts';
 
 const PAGE = 200;
-/** A write may be there so much later than the time that it bears. */
+/** Maximum delay between the timestamp of a write and its visibility. */
 const LATE_MS = 60_000;
 
 export interface ExpirySweepDeps extends EmptyingDeps {
   agents: Pick<AgentDirectory, 'everybody'>;
   log: Logger;
   clock: Clock;
-  /** How often is looked whether a sweep is due. */
+  /** Interval at which due sweeps are checked. */
   lookMs: number;
 }
 
@@ -24,18 +24,18 @@ type Policy = NonNullable<Agent['config']['session']['resetPolicy']>;
 type Policies = ReadonlyMap<string, Policy>;
 
 interface Swept {
-  /** By the clock, when a sweep began last. */
+  /** Clock time at which the last sweep began. */
   at: number;
-  /** What it went by: with other policies all is looked at again. */
+  /** Policies of the last sweep. After a change all sessions are checked again. */
   by: string;
-  /** Sessions that changed last before this are empty, or stay as they are until they change. */
+  /** Sessions last changed before this time are empty or cannot expire until they change. */
   from: number;
 }
 
 /**
- * Empties conversations that are over by the policy of their agent, as often as it says, so that what is over is not kept until
- * somebody speaks again. A turn that begins does the same for its own (`turns/execution/auto-reset.ts`). Every replica may sweep at once: the
- * write is guarded as that of `session.reset`, so it happens once, and to none that has a turn.
+ * Resets sessions that have expired by the policy of their agent, so that they are not kept until the next message. A starting turn resets
+ * its own session (`turns/execution/auto-reset.ts`). All replicas may sweep at the same time: the write has the guard of `session.reset`,
+ * so it happens once and never to a session with a turn.
  */
 export function startExpirySweep(deps: ExpirySweepDeps): AsyncDisposable {
   const { agents, clock, log, lookMs } = deps;
@@ -58,7 +58,7 @@ export function startExpirySweep(deps: ExpirySweepDeps): AsyncDisposable {
   return atIntervals({ clock, ms: lookMs, failed }, sweep);
 }
 
-/** Those of the agents of each tenant that have one. */
+/** Collects the reset policies of all agents by tenant. */
 function policiesOf(agents: ExpirySweepDeps['agents']): Map<string, Map<string, Policy>> {
   const byTenant = new Map<string, Map<string, Policy>>();
   for (const { tenant, agentId, config } of agents.everybody()) {
@@ -74,7 +74,7 @@ interface Sweeping {
   closed: () => boolean;
 }
 
-/** Gives where the next sweep is to begin: what changed last before anything that may still be over one day. */
+/** Returns the start time of the next sweep: the last change of the oldest session that may still expire. */
 async function sweepTenant(deps: ExpirySweepDeps, tenant: string, { policies, from, closed }: Sweeping): Promise<number> {
   const mine = deps.sessions.for({ tenant });
   const now = deps.store.now();
@@ -97,7 +97,7 @@ async function sweepTenant(deps: ExpirySweepDeps, tenant: string, { policies, fr
   return Math.min(next ?? now, now - LATE_MS);
 }
 
-/** False where a turn came between, which does it itself. */
+/** Returns false if a turn arrived meanwhile, which resets the session itself. */
 async function expire(
   deps: ExpirySweepDeps,
   tenant: string,
@@ -107,7 +107,7 @@ async function expire(
   if (session.depth > 0) return false;
   const { key, epoch, userId, channelId } = session;
   const note = { epoch, sessionKey: key, at: store.now() };
-  // Whoever dies after the next write leaves turns that this note leads to.
+  // After a crash this record leads a sweep to the turns of the old epoch.
   await gone.for({ tenant }).replace(note);
   const identity = parseSessionKey(key) ?? { tenant, userId, channelId };
   const expired = { name: 'session:expired', payload: { sessionKey: sessionKeyObject(identity), reason } };

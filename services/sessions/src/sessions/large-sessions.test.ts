@@ -63,7 +63,7 @@ function done(turnId: string, at: number): Omit<TurnDocument, 'message'> {
   return { turnId, sessionKey: KEY, agentId: 'default', client: 'test', scopes: [], createdAt: at, finishedAt: at, ...work, ...ended };
 }
 
-test('of more than a thousand sessions the newest are listed, and every kind has its own count', async () => {
+test('lists the newest of more than a thousand sessions and counts every kind', async () => {
   await using data = await tempDir();
   const dms = Array.from({ length: 1_200 }, (_, at) => session(`default:u${at}:gateway`, 1_000 + at));
   const groups = Array.from({ length: 3 }, (_, at) => session(`default:u:gateway:guild:g${at}`, at, { kind: 'group', guildId: `g${at}` }));
@@ -77,7 +77,7 @@ test('of more than a thousand sessions the newest are listed, and every kind has
   assert.deepEqual([dm.sessions.length, dm.total], [1_000, 1_200]);
 });
 
-test('a client’s own session is found beside any number of newer ones of others', async () => {
+test('finds a client’s own session among many newer ones of other clients', async () => {
   await using data = await tempDir();
   const others = Array.from({ length: 1_200 }, (_, at) => session(`default:u${at}:gateway`, 1_000 + at, { createdBy: `u${at}` }));
   await fill(
@@ -91,7 +91,7 @@ test('a client’s own session is found beside any number of newer ones of other
   assert.equal((await app.bus.call('session.status', {})).tokensUsed.totalTokens, 7);
 });
 
-test('a history of more than a thousand messages is whole and in order', async () => {
+test('returns a history of more than a thousand messages completely and in order', async () => {
   await using data = await tempDir();
   await fill(
     data.path,
@@ -107,7 +107,7 @@ test('a history of more than a thousand messages is whole and in order', async (
   assert.equal((await app.bus.call('session.delete', { session_key: KEY })).transcript.messageCount, 2_500);
 });
 
-test('a transcript that no answer can carry is not thrown away with its session', async () => {
+test('does not delete a session whose transcript is too large for a reply', async () => {
   await using data = await tempDir();
   await fill(
     data.path,

@@ -4,17 +4,17 @@ import type { SessionDocument } from '../model/session-document.ts';
 import { seenBy, type Viewer } from '../model/session-ownership.ts';
 import type { SessionIdentity } from '../model/session-key.ts';
 
-/** A turn that comes to a session. */
+/** A turn that arrives at a session. */
 export interface Arrival extends Viewer {
   tenant: string;
   key: string;
   identity: SessionIdentity;
   agentId: string;
-  /** How the queue names the turn (`toEntry`). */
+  /** Queue entry of the turn (`toEntry`). */
   entry: string;
-  /** How many may wait behind the one that runs. */
+  /** Maximum number of turns behind the running one. */
   maxDepth: number;
-  /** When it is asked, where that is to be remembered. */
+  /** Time of arrival, kept where messages are debounced. */
   askedAt?: number | undefined;
   now: number;
 }
@@ -52,12 +52,9 @@ export function newSession({ key, identity, agentId, entry, client, askedAt, now
 }
 
 interface Entrance {
-  /** Which session may be entered, at the instant of the write. */
+  /** Guard that is checked at the time of the write. */
   guard: Pick<Filter<SessionDocument>, 'createdBy' | 'agentId'> & { key: string };
-  /**
-   * A session of before makers were remembered, in which the client now speaks under its own name, is the client's from now on. And
-   * when it was asked, where that is to be remembered.
-   */
+  /** Fields set by the write: `createdBy` if the session has none and is named after the client, and the time of the last message. */
   adopted: Partial<SessionDocument>;
 }
 
@@ -68,7 +65,7 @@ export function mayEnter(arrival: Arrival): Entrance {
   return { guard: { ...seenBy(arrival), key, createdBy: { in: [client, null] } }, adopted: { createdBy: client, ...asked } };
 }
 
-/** A session key as events carry it. */
+/** Session key as events contain it. */
 export function sessionKeyObject(identity: SessionIdentity): Record<string, string> {
   const { tenant, ...parts } = identity;
   return { tenantId: tenant, ...parts };

@@ -9,7 +9,7 @@ const session = (updatedAt: string, more: object = {}) =>
   ({ key: 'default:ann:gateway', kind: 'dm', messageCount: 2, updatedAt: Date.parse(updatedAt), ...more }) as unknown as SessionDocument;
 const at = Date.parse;
 
-test('without a policy a conversation never ends by itself, nor does one in which nothing was said, or a sub-agent’s', () => {
+test('without a policy no conversation expires, nor do empty ones or those of sub-agents', () => {
   const idle = policyOf({ mode: 'idle', idleTimeoutMs: 1 });
   assert.equal(expiryOf(undefined, session('2001-01-01T00:00Z'), at('2031-01-01')), undefined);
   assert.equal(expiryOf(policyOf({ mode: 'none' }), session('2001-01-01T00:00Z'), at('2031-01-01')), undefined);
@@ -18,7 +18,7 @@ test('without a policy a conversation never ends by itself, nor does one in whic
   assert.equal(expiryOf(idle, session('2001-01-01T00:00Z'), at('2031-01-01')), 'auto-reset:idle');
 });
 
-test('daily, it ends with the first turn after the hour of its time zone, in summer and in winter', () => {
+test('daily: expires with the first turn after the hour in its time zone, in summer and winter', () => {
   const berlin = policyOf({ mode: 'daily', dailyResetHour: 4, dailyResetTimezone: 'Europe/Berlin' });
   // Winter: 4:00 there is 3:00 UTC.
   const winter = session('2026-01-10T01:00Z');
@@ -38,7 +38,7 @@ test('daily, it ends with the first turn after the hour of its time zone, in sum
   );
 });
 
-test('idle, it ends after so long without anything; hybrid, with whatever comes first', () => {
+test('idle: expires after the timeout; hybrid: after whichever comes first', () => {
   const hybrid = { mode: 'hybrid', dailyResetHour: 4, dailyResetTimezone: 'UTC', idleTimeoutMs: 3_600_000 };
   const noon = session('2026-01-10T12:00Z');
   assert.equal(expiryOf(policyOf({ ...hybrid, mode: 'idle' }), noon, at('2026-01-10T12:59Z')), undefined);
@@ -48,7 +48,7 @@ test('idle, it ends after so long without anything; hybrid, with whatever comes 
   assert.equal(expiryOf(policyOf(hybrid), noon, at('2026-01-11T13:00Z')), 'auto-reset:daily+idle');
 });
 
-test('direct messages, groups and threads each have their own', () => {
+test('direct messages, groups and threads have their own policies', () => {
   const perType = { group: { mode: 'none' }, thread: { idleTimeoutMs: 1_000 } };
   const policy = policyOf({ mode: 'idle', idleTimeoutMs: 60_000, perType });
   const then = '2026-01-10T12:00:00Z';

@@ -8,12 +8,12 @@ type Policy = Pick<ResetPolicy, 'mode' | 'dailyResetHour' | 'dailyResetTimezone'
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Why a session starts anew with a turn. */
+/** Reason of an automatic reset. */
 export type Expiry = 'auto-reset:daily' | 'auto-reset:idle' | 'auto-reset:daily+idle';
 
 /**
- * Whether the conversation of a session was over when a turn was accepted, by the policy of its agent: the hour of the day came since
- * anything last ended there, or nothing did for too long. What has nothing in it is not emptied.
+ * Returns whether a conversation had expired when a turn was accepted: the reset hour has passed since the last turn ended, or the session
+ * was idle for too long. Empty sessions do not expire.
  */
 export function expiryOf(policy: ResetPolicy | undefined, session: SessionDocument, acceptedAt: number): Expiry | undefined {
   if (!policy || !canExpire(policy, session)) return undefined;
@@ -30,12 +30,12 @@ export function expiryOf(policy: ResetPolicy | undefined, session: SessionDocume
   return isDue.idle ? 'auto-reset:idle' : undefined;
 }
 
-/** Whether it may ever be over by itself, as long as nothing is said in it. */
+/** Returns whether a session can expire without further messages. */
 export function canExpire(policy: ResetPolicy, session: SessionDocument): boolean {
   return session.messageCount > 0 && session.kind !== 'sub-agent' && policyFor(policy, session).mode !== 'none';
 }
 
-/** What the policy says of this kind of session. */
+/** Returns the policy for this kind of session. */
 function policyFor({ perType: { dm, group, thread }, ...general }: ResetPolicy, session: SessionDocument): Policy {
   const own = { dm, group, thread }[chatKind(session)];
   return {
@@ -46,14 +46,14 @@ function policyFor({ perType: { dm, group, thread }, ...general }: ResetPolicy, 
   };
 }
 
-/** Which day it is, where days begin at an hour of a time zone. */
+/** Number of the day that contains a time, with days starting at an hour of a time zone. */
 function dayFrom(at: number, hour: number, zone: string): number {
   return Math.floor((wallClock(at, zone) - hour * HOUR_MS) / DAY_MS);
 }
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-/** What clocks in a time zone show, as if it were UTC. */
+/** Local time of a time zone, as if it were UTC. */
 function wallClock(at: number, zone: string): number {
   const parts = new Map(
     formatFor(zone)
@@ -69,7 +69,7 @@ function wallClock(at: number, zone: string): number {
 function formatFor(zone: string): Intl.DateTimeFormat {
   const known = formats.get(zone);
   if (known) return known;
-  // Without a name it is that of the system; one that nobody knows is none.
+  // An empty name means the system's time zone; an unknown name falls back to UTC.
   const timeZone = zone === '' ? {} : { timeZone: isZone(zone) ? zone : 'UTC' };
   const format = new Intl.DateTimeFormat('en-US', { ...FORMAT, ...timeZone });
   formats.set(zone, format);

@@ -55,7 +55,7 @@ function made(by: string | undefined, key = KEY): SessionDocument {
   return { ...place, ...counts, ...mailbox, createdAt: 1, updatedAt: 1, ...(by === undefined ? {} : { createdBy: by }) };
 }
 
-test('of two who make a session at once one has made it, at any replica, and the other one is refused', async () => {
+test('of two clients that create a session concurrently one succeeds, on any replica', async () => {
   await using app = await testSessions();
   await using _second = await startService(service, app.host);
   const refused = new Set<string>();
@@ -79,7 +79,7 @@ test('of two who make a session at once one has made it, at any replica, and the
   assert.ok(refused.size > 0);
 });
 
-test('a session that was deleted and made again is the new maker’s', async () => {
+test('a deleted and recreated session belongs to its new creator', async () => {
   await using app = await testSessions();
   const [marys, carls] = [app.bus.as(mary), app.bus.as(carl)];
   await marys.call('session.send', { key: KEY, message: 'hers' });
@@ -92,7 +92,7 @@ test('a session that was deleted and made again is the new maker’s', async () 
   assert.deepEqual(await marys.call('session.history', {}), { messages: [] });
 });
 
-test('a token that was made again under an old id is another client, and has nothing of the old one', async () => {
+test('a token recreated under an old id is a different client without access to the old sessions', async () => {
   await using app = await testSessions();
   await app.bus.as(mary).call('agent.execute', { message: 'of the old one' });
   for (const sessions of ['tenant', 'own'] as const) {
@@ -103,7 +103,7 @@ test('a token that was made again under an old id is another client, and has not
   }
 });
 
-test('a session of before its maker was remembered is read by its key as ever, and is nobody’s own', async () => {
+test('a session without createdBy is readable by key and belongs to no client', async () => {
   await using data = await tempDir();
   {
     await using beside = await besides(data.path);
@@ -118,7 +118,7 @@ test('a session of before its maker was remembered is read by its key as ever, a
   await assert.rejects(app.bus.as(mary).call('session.send', { key: KEY, message: 'hello' }), unknown);
 });
 
-test('a session of somebody else does not even tell that it is busy', async () => {
+test('a session of another client does not reveal that it is busy', async () => {
   const settings = { queue: { defaultOverflow: { maxDepth: 1 } }, daemon: { shutdownTimeoutMs: 300 } };
   await using app = await testSessions({ ...scripted, settings });
   const key = `agent:scripted:${KEY}`;
@@ -139,7 +139,7 @@ test('a session of somebody else does not even tell that it is busy', async () =
   }
 });
 
-test('what a client asked in another’s session is not its to follow or to ask again once it is held to its own', async () => {
+test('a client that becomes restricted to its own sessions loses its turns in sessions of others', async () => {
   await using app = await testSessions();
   await app.bus.as(carl).call('session.send', { key: KEY, message: 'his' });
   const turnId = turnIdOf('before');
@@ -153,7 +153,7 @@ test('what a client asked in another’s session is not its to follow or to ask 
   await assert.rejects(app.bus.as(mary).call('turns.start', { ...again, turnId: turnIdOf('after') }), unknown);
 });
 
-test('a turn stays its client’s when its session is deleted and made again by another', async () => {
+test('a turn stays with its client when its session is recreated by another client', async () => {
   await using app = await testSessions();
   const turnId = turnIdOf('stays');
   const heard = listen(app.bus, turnId);
@@ -164,7 +164,7 @@ test('a turn stays its client’s when its session is deleted and made again by 
   assert.match((await app.bus.as(mary).call('turns.resume', { turnId })).result?.response ?? '', /hers/);
 });
 
-test('a turn that waited while its session became another client’s ends there, having read nothing', async () => {
+test('a turn that waited while its session was recreated by another client ends without reading it', async () => {
   await using data = await tempDir();
   await using app = await testSessions({ ...scripted, data: data.path, timing: { orphanMs: 100, sweepMs: 50 } });
   const session = `agent:scripted:${KEY}`;
@@ -185,7 +185,7 @@ test('a turn that waited while its session became another client’s ends there,
   assert.equal((await app.bus.as(carl).call('session.export', { session_key: session })).messageCount, 2);
 });
 
-test('a turn that is started later, by whatever process, is held as its client was', async () => {
+test('a turn that starts later keeps the restrictions of its client on every process', async () => {
   await using data = await tempDir();
   const turnId = turnIdOf('later');
   const reads = script({ tool: { name: 'session_history', input: { session_key: KEY } } }, { text: 'went on' });
@@ -210,7 +210,7 @@ test('a turn that is started later, by whatever process, is held as its client w
   });
 });
 
-test('where nobody is expected nothing is looked at first, and who is there all the same comes first', async () => {
+test('an enqueue without a preceding read yields to an existing session', async () => {
   await using data = await tempDir();
   await using beside = await besides(data.path);
   const { mine } = beside;
@@ -233,7 +233,7 @@ test('where nobody is expected nothing is looked at first, and who is there all 
   assert.equal((await enter(mine, arrival('t2 3 default'), { free: true })).place, 'there');
 });
 
-test('who looked while a session was its own enters, empties and reads nothing of what took its place', async () => {
+test('a check that precedes a recreation allows no enqueue, reset or read afterwards', async () => {
   await using data = await tempDir();
   await using beside = await besides(data.path);
   const { mine, sessions, store } = beside;
@@ -262,7 +262,7 @@ test('who looked while a session was its own enters, empties and reads nothing o
   await assert.rejects(read(beside, mary, session), unknown);
 });
 
-test('a session with a client’s own name on it that somebody else made first is not entered by it', async () => {
+test('rejects a client from a session named after it that another client created', async () => {
   await using app = await testSessions({ as: admin });
   const bob = app.bus.as(principal({ client: 'bob', scopes: ['*'] }));
   await app.bus.as(mary).call('session.send', { key: 'default:bob:gateway', message: 'waiting for bob' });
@@ -275,7 +275,7 @@ test('a session with a client’s own name on it that somebody else made first i
   await app.bus.call('session.send', { key: 'default:bob:gateway', message: 'the tenant may still speak there' });
 });
 
-test('a session of before makers were remembered is its client’s again with the next turn under its own name', async () => {
+test('a session without createdBy is adopted by the client it is named after', async () => {
   await using data = await tempDir();
   {
     await using beside = await besides(data.path);

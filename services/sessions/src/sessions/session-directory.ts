@@ -11,14 +11,14 @@ import { meantKey } from '../model/session-key.ts';
 
 const PAGE = 500;
 
-/** The session of a key; NOT_FOUND when it is not there, or not for this principal. */
+/** Returns the session of a key. Throws NOT_FOUND if it is missing or not visible to the principal. */
 export async function requireSession(sessions: Collection<SessionDocument>, principal: Principal, key: string): Promise<SessionDocument> {
   const session = await sessions.for(principal).get(meantKey(key, principal));
   if (!session || !sees(principal, session)) throw noSuchSession();
   return session;
 }
 
-/** The newest session that the client itself made, in one channel or in any. Nobody else's will do, whatever the client may read by key. */
+/** Returns the newest session that the client created, in one channel or in any. Sessions of other clients are never returned. */
 export async function newestOwnSession(
   sessions: Collection<SessionDocument>,
   principal: Principal,
@@ -28,7 +28,7 @@ export async function newestOwnSession(
   return (await sessions.for(principal).find(filter, { sort: [['updatedAt', 'desc']], limit: 1 })).items[0];
 }
 
-/** What a caller means who names no session: in a turn the session of that turn, else the newest that the caller made. */
+/** Returns the default session of a caller: the session of its turn, otherwise the newest that it created. */
 export async function callersSession(sessions: Collection<SessionDocument>, principal: Principal): Promise<SessionDocument | undefined> {
   if (principal.session === undefined) return newestOwnSession(sessions, principal);
   const session = await sessions.for(principal).get(principal.session);
@@ -39,7 +39,7 @@ export interface HistoryEntry {
   role: string;
   content: string;
   timestamp: number;
-  /** Nobody said it: the conversation went on by itself after this turn. */
+  /** Set on auto-continued turns: the turn being continued. */
   follows?: string;
 }
 
@@ -47,7 +47,7 @@ export interface Reading extends Settling {
   bodies: Collection<BodyDocument>;
 }
 
-/** What was said, oldest first: the turns that are done, as far as the session has counted them. */
+/** Loads the messages of all counted turns, oldest first. */
 export async function history(
   { turns, bodies }: Pick<Reading, 'turns' | 'bodies'>,
   principal: Pick<Principal, 'tenant'>,
@@ -77,12 +77,12 @@ function goesOnFrom({ follows }: TurnDocument): Pick<HistoryEntry, 'follows'> {
   return follows ? { follows: follows.turnId } : {};
 }
 
-/** When each thing was said in a turn. */
+/** Returns the time of each message of a turn. */
 export function timesOf({ createdAt, joined = [], finishedAt = createdAt }: TurnDocument): number[] {
   return [createdAt, ...joined.map(({ at }) => at), finishedAt];
 }
 
-/** The last turns of a session that are done, newest first. */
+/** Returns the last finished turns of a session, newest first. */
 export async function lastTurns(turns: Documents<TurnDocument>, session: SessionDocument, limit: number): Promise<TurnDocument[]> {
   const { key, epoch, lastSeq, messageCount } = session;
   if (messageCount === 0 || limit === 0) return [];
@@ -90,8 +90,8 @@ export async function lastTurns(turns: Documents<TurnDocument>, session: Session
 }
 
 /**
- * What was said in a session the principal may know of, with every turn whose end was told. Held to its own, it gets nothing of one
- * that somebody else made again meanwhile.
+ * Loads the history after waiting for finished turns to be counted. A client restricted to its own sessions gets nothing of a session that
+ * another client recreated meanwhile.
  */
 export async function read(reading: Reading, principal: Principal, seen: SessionDocument): Promise<HistoryEntry[]> {
   const session = await settled(reading, principal.tenant, seen);

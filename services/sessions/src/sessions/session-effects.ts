@@ -5,18 +5,18 @@ import { emptied } from './session-reset.ts';
 import { sessionKeyObject } from './new-session.ts';
 import { parseSessionKey } from '../model/session-key.ts';
 
-/** What else the write changes that takes a turn out of its session's queue. */
+/** Further changes of the write that dequeues a turn. */
 export interface Effected {
   set: Partial<SessionDocument>;
   unset?: readonly ('roots' | 'compactUntil' | 'compactSeq' | 'label')[];
   emit: readonly OutboxEvent[];
-  /** The epoch that ends, which nobody else may have ended before. */
+  /** Epoch that ends with the write, which is guarded by it. */
   gone?: GoneDocument;
 }
 
 /**
- * What a turn does to its session besides being counted; undefined where that is nothing, or was done before: a turn that ended may be
- * put into a queue again by a write that came late.
+ * Returns how a turn changes its session besides being counted; undefined if not at all, or if the effect was applied before: a delayed
+ * write may enqueue a finished turn again.
  */
 export function effectOf(
   tenant: string,
@@ -35,13 +35,13 @@ export function effectOf(
   return { ...emptied(now, [expired]), gone: { epoch, sessionKey: key, at: now } };
 }
 
-/** The one that was given last stays, whichever turn leaves the queue later. */
+/** The latest label wins, whichever turn is dequeued later. */
 function labelled({ at, text }: NonNullable<Effect['label']>, { labelledAt = 0 }: SessionDocument): Effected | undefined {
   if (at <= labelledAt) return undefined;
   return text === undefined ? { set: { labelledAt: at }, unset: ['label'], emit: [] } : { set: { label: text, labelledAt: at }, emit: [] };
 }
 
-/** A budget is for one turn that asks a model. */
+/** A budget applies to one turn that calls a model. */
 function usedUp({ seq }: TurnDocument, { prefers, lastSeq }: SessionDocument): Effected | undefined {
   if (prefers?.budget === undefined || seq === undefined || seq <= lastSeq) return undefined;
   const { budget: _used, ...rest } = prefers;

@@ -18,7 +18,7 @@ async function shown({ bus }: TestService) {
   return [sessions.find(({ sessionKey }) => sessionKey === KEY)?.label, match?.label, history.label, exported.label];
 }
 
-test('a label is given, shown by every reading method, changed and taken away', async () => {
+test('sets, returns, changes and removes a label', async () => {
   await using app = await testSessions({ as: admin });
   await say(app, 'tell me of harbours');
   assert.deepEqual(await shown(app), [undefined, undefined, undefined, undefined]);
@@ -39,7 +39,7 @@ test('a label is given, shown by every reading method, changed and taken away', 
   assert.deepEqual(await shown(app), [undefined, undefined, undefined, undefined]);
 });
 
-test('sessions are listed by their label, which stays when they are emptied', async () => {
+test('lists sessions by label, and a reset keeps the label', async () => {
   await using app = await testSessions({ as: admin });
   for (const userId of ['a', 'b', 'c']) await say(app, userId === 'c' ? 'hello' : '/label Harbours', userId);
   const labelled = async () =>

@@ -164,7 +164,7 @@ async function testWorld(): Promise<TestService> {
 
 const exported = (app: TestService, { owner, key }: There) => app.bus.as(owner).call('session.export', { session_key: key });
 
-test('every method and operation that is served has its row', () => {
+test('every served method and operation has a row', () => {
   const served = Object.keys(contract.methods).filter((name) => !unserved.has(name as MethodName));
   assert.deepEqual(Object.keys(rows).toSorted(), [...served, ...Object.keys(contract.operations)].toSorted());
 });
@@ -206,7 +206,7 @@ async function meetsAll(kind: Kind, call: Call, { makes, silent }: Ways): Promis
 }
 
 for (const kind of KINDS) {
-  test(`a turn is followed by the client that started it and nobody else (${kind})`, async () => {
+  test(`only the client that started a turn can follow it (${kind})`, async () => {
     await using app = await testWorld();
     const bus = app.bus.as(held(kind));
     assert.equal((await bus.call('turns.resume', { turnId: OWN.turnId })).state, 'done');
@@ -216,7 +216,7 @@ for (const kind of KINDS) {
     }
   });
 
-  test(`who names no session is told of its own, although another client’s is newer (${kind})`, async () => {
+  test(`a caller that names no session gets its own, although another client’s is newer (${kind})`, async () => {
     await using app = await testWorld();
     const bus = app.bus.as(held(kind));
     const { tokensUsed } = await bus.call('session.status', {});
@@ -227,7 +227,7 @@ for (const kind of KINDS) {
     assert.deepEqual((await bus.call('session.status', {})).tokensUsed, tokensUsed);
   });
 
-  test(`who made none is told nothing, neither itself nor through its agent’s tools (${kind})`, async () => {
+  test(`a caller without sessions gets nothing, neither directly nor through its agent’s tools (${kind})`, async () => {
     await using app = await testWorld();
     const newcomer = held(kind, NOBODY.owner);
     const bus = app.bus.as(newcomer);
@@ -244,7 +244,7 @@ for (const kind of KINDS) {
     }
   });
 
-  test(`a list has ${kind === 'own' ? 'what the client made' : 'the tenant’s sessions'}, and counts no others`, async () => {
+  test(`a list contains ${kind === 'own' ? 'the client’s sessions' : 'the tenant’s sessions'} and counts no others`, async () => {
     await using app = await testWorld();
     const { sessions, total } = await app.bus.as(held(kind)).call('session.list', {});
     const keys = sessions.map(({ sessionKey }) => sessionKey);
@@ -257,7 +257,7 @@ for (const kind of KINDS) {
 }
 
 for (const kind of KINDS) {
-  test(`a search finds ${kind === 'own' ? 'what the client made' : 'the tenant’s sessions'}, and no others`, async () => {
+  test(`a search covers ${kind === 'own' ? 'the client’s sessions' : 'the tenant’s sessions'} and no others`, async () => {
     await using app = await testWorld();
     const found = await app.bus.as(held(kind)).call('session.search', { query: 'secret' });
     const keys = found.map(({ sessionKey }) => sessionKey).toSorted();

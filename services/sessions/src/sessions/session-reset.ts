@@ -24,17 +24,16 @@ export interface EmptyingDeps {
   clock: Clock;
 }
 
-/** What becomes of the session itself; it tells whether the session was still idle and as it was looked at. */
+/** Writes the change of the session itself. `done` tells whether the guard held. */
 export type Work<T> = (session: SessionDocument, idle: IdleGuard) => Promise<{ done: boolean; result: T }>;
 type IdleGuard = ReturnType<typeof idleAs> & ReturnType<typeof seenBy>;
 
 export type Emptying = <T>(principal: Principal, key: string, work: Work<T>) => Promise<T>;
 
 /**
- * Ends the epoch of an idle session. The write that does so is guarded by the queue being empty, nobody at work, and nothing
- * counted since the session was looked at: no turn begins on what is half gone, and none ends into it. A session with turns is
- * refused; one whose turns have ended becomes idle first. The turns of an epoch that is over are nobody's history from that write on; who asks for one of them by its id is
- * answered for another day.
+ * Ends the epoch of an idle session. The write is guarded by an empty queue, a free lease and an unchanged `lastSeq`, so no turn starts or
+ * ends in a partially reset session. A session with running or waiting turns is rejected; finished turns are counted first. Turns of the
+ * old epoch leave the history with that write and can be read by id for another day.
  */
 export function createEmptying(deps: EmptyingDeps): Emptying {
   const { sessions, gone, store } = deps;
@@ -43,7 +42,7 @@ export function createEmptying(deps: EmptyingDeps): Emptying {
     if (!session || !sees(principal, session)) throw noSuchSession();
     if (session.depth > 0) throw busy();
     const note = { epoch: session.epoch, sessionKey: session.key, at: store.now() };
-    // Whoever dies after the next write leaves turns that this note leads to.
+    // After a crash this record leads a sweep to the turns of the old epoch.
     await gone.for(principal).replace(note);
     const { done, result } = await work(session, { ...idleAs(session, store.now()), ...seenBy(principal) });
     if (!done) throw new ServiceError('ABORTED', 'A turn of this session began meanwhile; try again when it has ended.');
@@ -52,12 +51,12 @@ export function createEmptying(deps: EmptyingDeps): Emptying {
   };
 }
 
-/** What a write is guarded by that is to find a session idle and as it was looked at. */
+/** Guard for a session that is idle and unchanged since it was read. */
 export function idleAs({ key, epoch, lastSeq }: SessionDocument, now: number) {
   return { key, epoch, lastSeq, depth: 0, leaseUntil: { lte: now } };
 }
 
-/** The session has turns that run or wait; or one began meanwhile. */
+/** Returns whether the reset failed because of running, waiting or newly started turns. */
 export function isBusy(error: unknown): boolean {
   return error instanceof ServiceError && (error.details.reason === 'SESSION_BUSY' || error.code === 'ABORTED');
 }
@@ -68,13 +67,13 @@ function busy(): ServiceError {
   });
 }
 
-/** What ends an epoch, and nothing else of the session. */
+/** Fields that start a new epoch. */
 export function emptied(now: number, emit: readonly OutboxEvent[]) {
   const set = { epoch: mintId('epoch'), messageCount: 0, chars: 0, since: now, updatedAt: now };
   return { set, unset: ['roots', 'compactUntil', 'compactSeq'] as ('roots' | 'compactUntil' | 'compactSeq')[], emit };
 }
 
-/** The turns of an epoch that is over, unless it is not: then only the note goes. */
+/** Expires the turns of an ended epoch. Removes only the record if the epoch has not ended. */
 export async function clearGone(
   deps: EmptyingDeps & { forgetAt: number },
   tenant: string,

@@ -28,7 +28,7 @@ function world(state: TurnDocument['state'], later: () => SessionDocument | null
   return { deps: { sessions, turns, clock }, waits: () => waits };
 }
 
-test('a session whose first turn has ended is waited for until it has counted it', async () => {
+test('waits until a session has counted its finished head', async () => {
   for (const state of ['done', 'cancelled', 'failed'] as const) {
     const { deps, waits } = world(state, () => (waits() < 3 ? busy : idle));
     assert.equal(await settled(deps, 'default', busy), idle);
@@ -36,7 +36,7 @@ test('a session whose first turn has ended is waited for until it has counted it
   }
 });
 
-test('one whose turn runs or waits is given as it is, at once; so is one where nothing waits', async () => {
+test('returns at once if the head runs or waits, or the queue is empty', async () => {
   for (const state of ['queued', 'running'] as const) {
     const { deps, waits } = world(state, () => idle);
     assert.equal(await settled(deps, 'default', busy), busy);
@@ -45,17 +45,17 @@ test('one whose turn runs or waits is given as it is, at once; so is one where n
   assert.equal(await settled(world('done', () => busy).deps, 'default', idle), idle);
 });
 
-test('nobody waits for long for a runner that died between its two writes', async () => {
+test('does not wait long for a runner that died between its two writes', async () => {
   const { deps, waits } = world('done', () => busy);
   assert.equal(await settled(deps, 'default', busy), busy);
   assert.equal(waits(), 200);
 });
 
-test('a session that is removed meanwhile is gone', async () => {
+test('returns null for a session that was removed meanwhile', async () => {
   assert.equal(await settled(world('done', () => null).deps, 'default', busy), null);
 });
 
-test('a list is waited for until all of its sessions have counted what has ended', async () => {
+test('waits until all sessions of a list have counted their finished turns', async () => {
   const { deps, waits } = world('done', () => idle);
   const query = async () => ({ items: waits() < 3 ? [idle, busy] : [idle, idle] });
   assert.deepEqual(await allSettled(deps, 'default', query), { items: [idle, idle] });

@@ -4,9 +4,9 @@ import type { SessionDocument } from '../model/session-document.ts';
 import { type TurnDocument, hasEnded } from '../model/turn-document.ts';
 import { readEntry } from '../model/queue-entry.ts';
 
-/** Milliseconds, unless who ran the turn died just then; whoever takes over does it within ten seconds. */
+/** Counting takes milliseconds, unless the runner died; another replica then does it within ten seconds. */
 const PATIENCE_MS = 2_000;
-/** Nobody is told when a session has counted a turn: that would be a message for each, and hardly anybody waits for it. */
+/** Polled, because a message per counted turn would cost more than the few callers that wait. */
 const LOOK_MS = 10;
 
 export interface Settling {
@@ -16,9 +16,9 @@ export interface Settling {
 }
 
 /**
- * The session once it has counted those of its turns that have ended, so that who was told the end of a turn finds it in the history,
- * and the session free. A turn ends with one write and is counted with another. Where the second does not come within two seconds,
- * the session is given as it is. Null where it is gone meanwhile.
+ * Waits until a session has counted its finished turns, so that a caller who was told the end of a turn finds it in the history and the
+ * session free. A turn ends with one write and is counted with another. Returns the session as it is after two seconds, and null if it was
+ * removed.
  */
 export async function settled(
   { sessions, turns, clock }: Settling,
@@ -35,8 +35,8 @@ export async function settled(
 }
 
 /**
- * What a query gives once none of the sessions in it has a turn that has ended and is not counted; after two seconds as it is. All of
- * them are looked at together, and nothing is read for those where nothing waits.
+ * Repeats a query until no returned session has an uncounted finished turn, for at most two seconds. Checks all sessions together, and
+ * reads nothing for sessions without waiting turns.
  */
 export async function allSettled<T extends { items: readonly SessionDocument[] }>(
   { turns, clock }: Omit<Settling, 'sessions'>,

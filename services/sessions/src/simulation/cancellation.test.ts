@@ -5,14 +5,14 @@ import { guards, without } from './guards.fixture.ts';
 import { principal, type Replica, type World } from './scenario.fixture.ts';
 import { ask, isRunning, settled, told, turnOf, twoReplicas, until } from './event-delivery.fixture.ts';
 
-/** Ends a turn by its id at a replica. */
+/** Cancels a turn by id on a replica. */
 async function cancel(world: World, replica: Replica, name: string): Promise<void> {
   const { turnId } = turnOf(world, name);
   const end = await told(world, replica.runner.cancel({ turnId }, principal));
   assert.deepEqual(end.status === 'fulfilled' && end.value.turns, [{ turnId, state: 'cancelled' }]);
 }
 
-test('a turn whose runner is paused is cancelled all the same, and what the runner does when it wakes counts for nothing', async () => {
+test('cancels a turn whose runner is paused; later writes of the runner have no effect', async () => {
   const { world, first, second } = await twoReplicas();
   await told(world, ask(first, 'a', { tools: ['act'], pieces: 3, pace: 400 }));
   await until(world, isRunning(world, 'a'));
@@ -28,7 +28,7 @@ test('a turn whose runner is paused is cancelled all the same, and what the runn
   assert.equal([...world.sessions.documents.values()][0]?.messageCount, 2);
 });
 
-test('a runner that no message reaches finds out within seconds that its turn was cancelled', async () => {
+test('a runner that receives no message detects the cancellation within seconds', async () => {
   const { world, first, second } = await twoReplicas();
   world.simulation.faults = { ...NO_FAULTS, drops: 1 };
   await told(world, ask(first, 'a', { pieces: 2, pace: 100_000 }));
@@ -39,7 +39,7 @@ test('a runner that no message reaches finds out within seconds that its turn wa
   assert.ok(world.simulation.now() - cancelledAt < 5_000, `${world.simulation.now() - cancelledAt} ms`);
 });
 
-test('a cancellation whose author dies right after it is made known by others', async () => {
+test('other replicas publish a cancellation whose replica died after writing it', async () => {
   const { world, first, second } = await twoReplicas();
   for (const name of ['a', 'b']) await told(world, ask(first, name, { pieces: 2, pace: 3_000 }));
   await until(world, isRunning(world, 'a'));
@@ -52,7 +52,7 @@ test('a cancellation whose author dies right after it is made known by others', 
   await settled(world);
 });
 
-test('of a cancellation and an answer that are written at once one counts, and both sides are told the same', async () => {
+test('of a concurrent cancellation and answer one applies, and both callers are told the same', async () => {
   const ends = new Set<string>();
   for (let seed = 1; seed <= 60; seed += 1) {
     const { world, first, second } = await twoReplicas(undefined, seed);
@@ -69,7 +69,7 @@ test('of a cancellation and an answer that are written at once one counts, and b
   assert.deepEqual(ends, new Set(['done', 'cancelled']));
 });
 
-/** A turn is taken out of the queue in which it waits, just when another one comes. */
+/** A turn is removed from the queue at the moment another one arrives. */
 async function crossing(seed: number, sabotage?: Watching['sabotage']): Promise<void> {
   const { world, first, second } = await twoReplicas(sabotage, seed);
   world.simulation.faults = { ...NO_FAULTS, passes: 0.2 };
@@ -83,7 +83,7 @@ async function crossing(seed: number, sabotage?: Watching['sabotage']): Promise<
   assert.deepEqual([turnOf(world, 'a').state, turnOf(world, 'b').state], ['cancelled', 'done']);
 }
 
-test('a turn that comes while the one before it leaves the queue is not forgotten; without the guard it is', async () => {
+test('a turn that arrives while the previous one is removed is not forgotten; without the guard it is', async () => {
   const guard = guards.find(({ write, without: fields }) => write === 'withdraw' && fields.includes('depth')) ?? assert.fail();
   let forgotten = 0;
   for (let seed = 1; seed <= 60; seed += 1) {

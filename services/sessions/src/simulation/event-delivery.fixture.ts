@@ -3,12 +3,14 @@ import type { Write } from '@switchyard/testkit';
 import type { TurnDocument } from '../model/turn-document.ts';
 import { createWorld, isQuiet, principal, startReplica, type Replica, type Script, type Waits, type World } from './scenario.fixture.ts';
 
-/* What a story is told with that is not left to a seed. */
+/*
+ * Helpers for scenarios that are scripted instead of driven by a seed.
+ */
 
 export const KEY = 'default:alice:one';
 const STEPS = 100_000;
 
-/** Asks for a turn; where nothing else is said, of the agent with two slots, in the one session. */
+/** Starts a turn; by default of the agent with two slots, in the only session. */
 export function ask(
   replica: Replica,
   name: string,
@@ -26,7 +28,7 @@ export function ask(
   return replica.runner.start(request, principal);
 }
 
-/** Lets things happen until it is so. */
+/** Runs the simulation until a condition holds. */
 export async function until(world: World, holds: () => boolean): Promise<void> {
   assert.ok(await world.simulation.run(() => (world.judge.check(), holds()), STEPS), 'it never came');
 }
@@ -57,7 +59,7 @@ export async function twoReplicas(
   return { world, first: startReplica(world), second: startReplica(world) };
 }
 
-/** What an operation of a promise comes to, while the world goes on. */
+/** Returns the result of an operation while the simulation continues. */
 export async function told<T>(world: World, work: Promise<T>): Promise<PromiseSettledResult<T>> {
   let result: PromiseSettledResult<T> | undefined;
   void Promise.allSettled([work]).then(([one]) => (result = one));

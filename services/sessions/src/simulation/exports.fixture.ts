@@ -4,8 +4,8 @@ import { spoken } from '../model/turn-messages.ts';
 import { principal, type Replica, type World } from './scenario.fixture.ts';
 
 /**
- * What `session.export` reads. It is what was counted, from the first turn on and in order, each message once, and no less than had been
- * counted before. Of a conversation that was emptied meanwhile nothing is said here.
+ * Checks the result of `session.export`: all counted messages from the first turn on, in order, once each, and no fewer than had been
+ * counted before. Conversations that were reset meanwhile are not checked.
  */
 export async function exportOf({ reading }: Replica, world: World, key: string): Promise<boolean> {
   const before = await reading.sessions.for(principal).get(key);

@@ -7,10 +7,10 @@ import { createWorld, principal, reset, startReplica, USUAL, type Replica } from
 import { ask, isRunning, KEY, settled, told, turnOf, twoReplicas, until } from './event-delivery.fixture.ts';
 
 /*
- * Faults that were found in earlier versions, each once and on purpose. Time is virtual: minutes of it take milliseconds.
+ * Regression scenarios for faults found earlier, each scripted. Time is virtual: minutes take milliseconds.
  */
 
-test('a turn of a killed runner ends although no message reaches anybody', async () => {
+test('a turn of a killed runner ends although no message is delivered', async () => {
   const { world, first } = await twoReplicas();
   world.simulation.faults = { ...NO_FAULTS, drops: 1 };
   await told(world, ask(first, 'a', { pieces: 5, pace: 1_000 }));
@@ -23,38 +23,38 @@ test('a turn of a killed runner ends although no message reaches anybody', async
   assert.equal(turnOf(world, 'a').state, 'done');
 });
 
-test('a runner that drains hands its turn over at once', async () => {
+test('a draining runner hands its turn over at once', async () => {
   const { world, first } = await twoReplicas();
   await told(world, ask(first, 'a', { pieces: 20, pace: 1_000 }));
   await until(world, isRunning(world, 'a'));
   const [leftAt, drained] = [world.simulation.now(), first.own.disposeAsync()];
   await until(world, () => turnOf(world, 'a').attempts === 2);
-  // Two seconds are for what may still end by itself.
+  // Two seconds are allowed for turns that may still end by themselves.
   assert.ok(world.simulation.now() - leftAt < 3_500);
   await told(world, drained);
   await settled(world);
 });
 
-test('of two turns of one session the second does not begin while the runner of the first is paused', async () => {
+test('the second turn of a session does not start while the runner of the first is paused', async () => {
   for (let seed = 1; seed <= 20; seed += 1) {
     const { world, first, second } = await twoReplicas(undefined, seed);
     await told(world, ask(first, 'a', { pieces: 20, pace: 700 }));
     await until(world, isRunning(world, 'a'));
     first.process.pause(7_000 + seed * 100);
     await told(world, ask(second, 'b'));
-    // The judge refuses two speakers, and whoever acts after somebody else has taken over.
+    // The invariants reject two speakers, and a runner that acts after a takeover.
     await settled(world);
     assert.deepEqual([turnOf(world, 'a').seq, turnOf(world, 'b').seq], [1, 2]);
   }
 });
 
-test('a reset that comes late does not take what newer turns have said', async () => {
+test('a delayed reset does not remove newer turns', async () => {
   let hold: (() => boolean) | undefined;
   const world = createWorld({ seed: 1 });
   const [first, second] = [startReplica(world), startReplica(world)];
   await told(world, ask(first, 'a'));
   await settled(world);
-  // The resetter stops between looking and writing.
+  // The reset stops between its read and its write.
   const resetting = reset(first, world, KEY);
   await until(world, () => world.gone.documents.size > 0);
   first.process.pause(60_000);
@@ -67,7 +67,7 @@ test('a reset that comes late does not take what newer turns have said', async (
   assert.equal([...world.sessions.documents.values()][0]?.messageCount, 4);
 });
 
-test('what a runner that was paused writes after a reset reaches nobody', async () => {
+test('output of a paused runner after a reset reaches no reader', async () => {
   const { world, first, second } = await twoReplicas();
   await told(world, ask(first, 'a', { pieces: 3, pace: 1_000 }));
   await until(world, isRunning(world, 'a'));
@@ -82,14 +82,14 @@ test('what a runner that was paused writes after a reset reaches nobody', async 
   assert.deepEqual([session?.epoch, session?.messageCount], [epoch, 0]);
 });
 
-test('a machine that slept goes on with its own turn', async () => {
+test('a machine that slept continues its own turn', async () => {
   const world = createWorld({ seed: 1 });
   const replica = startReplica(world);
   world.judge.slept = true;
   await told(world, ask(replica, 'a', { pieces: 7, pace: 1_000 }));
   const leaseUntil = (): number => [...world.sessions.documents.values()][0]?.leaseUntil ?? 0;
   const first = leaseUntil();
-  // The lease is not renewed again before its session is looked at.
+  // The lease is not renewed before the session is read.
   await until(world, () => leaseUntil() > first);
   world.simulation.skip(8 * 3_600_000);
   await settled(world);
@@ -97,7 +97,7 @@ test('a machine that slept goes on with its own turn', async () => {
   assert.deepEqual([state, attempts], ['done', 1]);
 });
 
-test('an answer is not thrown away for an error at its commit', async () => {
+test('an error at the commit does not lose the answer', async () => {
   let failures = 3;
   const { world, first } = await twoReplicas(({ change, filter }) => {
     if (change.set?.['state'] === 'done' && failures-- > 0) throw new ServiceError('UNAVAILABLE', 'the database is away');
@@ -109,7 +109,7 @@ test('an answer is not thrown away for an error at its commit', async () => {
   assert.deepEqual([state, attempts, failures], ['done', 0, -1], 'it was run once, and nothing was noted before its end');
 });
 
-test('who waits for an answer survives a database that cannot be read', async () => {
+test('a waiting caller survives failed database reads', async () => {
   const { world, first, second } = await twoReplicas();
   world.simulation.faults = { ...NO_FAULTS, drops: 1 };
   const { signal } = new AbortController();
@@ -125,7 +125,7 @@ test('who waits for an answer survives a database that cannot be read', async ()
   const waiting = second.runner.execute({ ...request, turnId: `turn_${'b'.padEnd(22, 'x')}`, message }, principal, signal);
   void waiting.catch(() => undefined);
   await until(world, isRunning(world, 'a'));
-  // Nothing is heard, and for seconds nothing can be read.
+  // No message is delivered, and for seconds no read succeeds.
   world.simulation.faults = { ...NO_FAULTS, drops: 1, failsBefore: 0.8 };
   const from = world.simulation.now();
   await until(world, () => world.simulation.now() > from + 3_000);
@@ -135,7 +135,7 @@ test('who waits for an answer survives a database that cannot be read', async ()
   await settled(world);
 });
 
-test('a turn whose acceptor died before it was in a queue, and that nobody asks for again, runs all the same', async () => {
+test('a turn whose acceptor died before enqueueing it runs without a retry', async () => {
   const { world, first } = await twoReplicas();
   void ask(first, 'a').catch(() => undefined);
   await until(world, () => world.turns.documents.size > 0);
@@ -145,7 +145,7 @@ test('a turn whose acceptor died before it was in a queue, and that nobody asks 
   assert.equal(turnOf(world, 'a').state, 'done');
 });
 
-test('a call that was under way is made again only if twice is as once; else the model reads that its outcome is unknown', async () => {
+test('an interrupted call is repeated only if it is idempotent; otherwise the model reads that its outcome is unknown', async () => {
   for (const tool of ['look', 'act'] as const) {
     const { world, first } = await twoReplicas();
     await told(world, ask(first, 'a', { tools: [tool], pieces: 1, pace: 500 }));
@@ -159,7 +159,7 @@ test('a call that was under way is made again only if twice is as once; else the
   }
 });
 
-test('who dies while it makes a summary keeps others from it for ten seconds at most', async () => {
+test('a crash during compaction blocks other replicas for at most ten seconds', async () => {
   const { world, first, second } = await twoReplicas(undefined, 1, { ...USUAL, compacts: true });
   for (const name of ['a', 'b', 'c', 'd']) await told(world, ask(first, name));
   await settled(world);
@@ -180,7 +180,7 @@ test('who dies while it makes a summary keeps others from it for ten seconds at 
   assert.ok(world.simulation.now() - killedAt <= 11_000, `after ${world.simulation.now() - killedAt} ms`);
 });
 
-test('who takes long over a summary keeps its claim', async () => {
+test('a slow compaction keeps its lease', async () => {
   const { world, first, second } = await twoReplicas(undefined, 1, { ...USUAL, compacts: true, summaryPaceMs: 60_000 });
   for (const name of ['a', 'b', 'c', 'd']) await told(world, ask(first, name));
   await settled(world);

@@ -1,7 +1,7 @@
 import type { Watching, Write } from '@switchyard/testkit';
 import type { Waits } from './scenario.fixture.ts';
 
-/** A write of the protocol, by what it changes. */
+/** Recognizes a write of the protocol by its change. */
 const writes = {
   accept: ({ filter }: Write) => filter['unique'] !== undefined,
   enter: ({ collection, change }: Write) => collection === 'sessions' && change.push !== undefined,
@@ -44,16 +44,16 @@ function has({ change }: Write, kind: 'inc', field: string): boolean {
   return change[kind]?.[field] !== undefined;
 }
 
-/** A guard of a write, and what of its filter makes it. */
+/** A guard of a write, and the filter fields that form it. */
 export interface Guard {
   write: keyof typeof writes;
   without: readonly string[];
   says: string;
-  /** How turns wait in the stories that need it. */
+  /** Queue mode of the scenarios that need the guard. */
   waits?: Waits;
-  /** Where to begin to look for a story that shows what happens without it. */
+  /** First seed to try for a scenario that fails without the guard. */
   seed?: number;
-  /** Where none was found: which other guard covers it. */
+  /** The guard that covers this one, if no failing scenario was found. */
   covered?: string;
 }
 
@@ -169,7 +169,7 @@ export const guards: readonly Guard[] = [
   { write: 'leaveOut', without: ['state', 'fence', 'attempts'], says: 'nobody has begun it', waits: DROP_OLD, seed: 292 },
 ];
 
-/** The same protocol without this guard. */
+/** Returns a sabotage that removes the guard. */
 export function without({ write, without: fields }: Guard): NonNullable<Watching['sabotage']> {
   return (given) => {
     if (!writes[write](given)) return given.filter;

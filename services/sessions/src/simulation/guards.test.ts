@@ -5,7 +5,7 @@ import { playSeed } from './seeds.fixture.ts';
 
 const MOST = 20_000;
 
-/** The first seed, from where to begin on, whose story fails without the guard. */
+/** Returns the first seed whose scenario fails without the guard. */
 async function found(guard: Guard, from: number): Promise<number | undefined> {
   for (let at = 0; at < MOST; at += 1) {
     const seed = ((from - 1 + at) % MOST) + 1;
@@ -21,7 +21,7 @@ async function found(guard: Guard, from: number): Promise<number | undefined> {
 for (const guard of guards) {
   const { seed, write, says } = guard;
   if (seed === undefined) continue;
-  test(`a story fails where a write of its own does not ask: ${write}, ${says}`, { timeout: 600_000 }, async (t) => {
+  test(`a scenario fails without the guard of ${write}: ${says}`, { timeout: 600_000 }, async (t) => {
     const shown = await found(guard, seed);
     assert.ok(shown !== undefined, `no story within ${MOST} seeds`);
     if (shown !== seed) t.diagnostic(`begin at ${shown}`);
@@ -29,6 +29,6 @@ for (const guard of guards) {
   });
 }
 
-test('of a guard that no story needs it is said what covers it', () => {
+test('a guard without a failing scenario names the guard that covers it', () => {
   for (const { seed, covered, write } of guards) assert.ok(seed !== undefined || covered !== undefined, write);
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ask, isWritten, settled, told, turnOf, twoReplicas, until } from './event-delivery.fixture.ts';
 
-test('a turn that another replica ran, asked for it under its key before it could enter its queue, is not run again', async () => {
+test('a turn that another replica has run under its key before it is enqueued does not run again', async () => {
   for (let seed = 1; seed <= 20; seed += 1) {
     const { world, first, second } = await twoReplicas(undefined, seed);
     const accepted = ask(first, 'one', { turn: 'turn_k', key: 'k' });

@@ -9,41 +9,41 @@ import { messagesOf } from '../model/turn-messages.ts';
 import { createJoins } from './merges.fixture.ts';
 import { createTrees } from './trees.fixture.ts';
 
-/** Sees everything that happens in a story, and says at once what must not. */
+/** Observes a scenario and records the first violated invariant. */
 export interface Judge {
   watching: Pick<Watching, 'changed'>;
   hear(bus: SimulatedBus): void;
-  /** A tool was asked to act; nothing says whether it did. What it does is told by the name that this gives. */
+  /** A tool was called with an unknown outcome. Returns the name under which its effect is reported. */
   acts(turn: string, call: string, process: Process): string;
-  /** Each time that a tool was asked. */
+  /** All tool calls. */
   acted: string[];
-  /** A tool did something that must not be done twice. */
+  /** A tool had an effect that must not be repeated. */
   did(name: string): void;
-  /** A client was told how its turns have ended. */
+  /** A client was told how its turns ended. */
   told(turns: readonly Pick<TurnDocument, 'turnId' | 'state'>[]): void;
-  /** A session was emptied by somebody who had read it so, and told what was in it. */
+  /** A session was reset by a client that had read it, with its content. */
   emptied(session: SessionDocument): void;
-  /** Clients were told that this turn is accepted. */
+  /** Turns that were reported as accepted. */
   accepted: Set<string>;
-  /** Throws the first thing that went wrong. */
+  /** Throws the first violation. */
   check(): void;
-  /** What must hold when everything is healed and nothing is left to be done. */
+  /** Checks the state after everything is healed and finished. */
   checkEnd(sessions: Iterable<SessionDocument>, turns: Iterable<TurnDocument>): void;
-  /** A machine slept: its own clock did not tell a runner that its lease is over, and only the guards of its writes did. */
+  /** A machine slept: only the guards of its writes, and not its own clock, detected the expired lease. */
   slept: boolean;
-  /** The memory service has it. */
+  /** The memory service received captures. */
   remembers(told: Input<'memory.capture'>): void;
-  /** Of all that is done everything is remembered. */
+  /** Checks that every finished turn was captured. */
   checkRemembered(turns: Iterable<TurnDocument>): void;
-  /** How many summaries were hung into trees. */
+  /** Number of summaries added to trees. */
   grown(): number;
-  /** How many conversations ended by themselves. */
+  /** Number of expired conversations. */
   expired(): number;
-  /** How many turns were done that nobody had sent. */
+  /** Number of finished auto-continued turns. */
   followed(): number;
 }
 
-/** `now` is the database's: a lease may be over with nothing left to do under it. A conversation is over after `idleMs` of silence. */
+/** `now` is the database clock: a lease may expire with nothing left to do under it. A conversation expires after `idleMs` of silence. */
 export function createJudge(now: () => number, idleMs = Infinity): Judge {
   let wrong: Error | undefined;
   let expired = 0;
@@ -52,26 +52,26 @@ export function createJudge(now: () => number, idleMs = Infinity): Judge {
   const left = new Map<string, string[]>();
   const counted = new Set<string>();
   const done = new Set<string>();
-  /** What was in an epoch when it ended. */
+  /** Size of each epoch when it ended. */
   const over = new Map<string, number>();
   const ended = new Set<string>();
-  /** Turns that may leave a queue before it is their turn: they have ended otherwise. */
+  /** Turns that may leave a queue early because they have ended. */
   const cancelled = new Set<string>();
-  /** Turns that empty their session when they leave its queue, and those that have. */
+  /** Turns that reset their session when they are dequeued, and those that have done so. */
   const resets = new Set<string>();
   const hasReset = new Set<string>();
   const joins = createJoins(claim);
   const trees = createTrees(claim);
   const ends = new Map<string, string>();
   const remembered = new Map<string, string>();
-  /** Who speaks for a turn, under which lease. */
+  /** Current publisher of each turn, with its fence. */
   const speakers = new Map<string, { fence: number; process: Process }>();
 
   function claim(holds: boolean, what: string): void {
     if (!holds) wrong ??= new Error(what);
   }
 
-  /** A write that came late put a turn into a queue that it had left when it ended: whoever finds it there takes it out. */
+  /** A delayed write may enqueue a finished turn again; the next lease holder removes it. */
   function isBack(key: string, entry: string): boolean {
     const { turnId } = readEntry(entry);
     return ended.has(turnId) && left.get(key)?.includes(turnId) === true;
@@ -106,7 +106,7 @@ export function createJudge(now: () => number, idleMs = Infinity): Judge {
     if (before && after.owner !== before.owner) claim(after.fence > before.fence, `${key} changed hands under one lease`);
   }
 
-  /** Nothing was said for long before this turn was accepted. */
+  /** The session had expired when this turn was accepted. */
   function isOver({ messageCount, updatedAt }: SessionDocument, entry: string): boolean {
     return messageCount > 0 && readEntry(entry).at - updatedAt >= idleMs;
   }
@@ -176,13 +176,13 @@ export function createJudge(now: () => number, idleMs = Infinity): Judge {
     },
     acts(turn, call, process) {
       judge.acted.push(`${turn} ${call}`);
-      // Asked again under its key, a turn may have another id.
+      // A retry under the same key may have another turn id.
       const isIt = (id: string): boolean => id.startsWith(`${turn}x`) || id.startsWith(`${turn}again`);
-      // What a turn has heard it does itself; one that was heard by several has each of them speak for it in turn.
+      // A turn acts for the turns that it has merged; a turn merged several times is published by each lead in turn.
       const may = [...speakers].filter(([id]) => isIt(id) || joins.heardBy(id).some(isIt)).map(([, speaker]) => speaker.process);
       if (!judge.slept)
         claim(may.includes(process), `${process.name} acts in ${turn}, call ${call}, which ${may.map(({ name }) => name).join()} runs`);
-      // One that is cancelled may have asked already, for a turn that it had heard and that now asks for itself.
+      // A cancelled lead may have called a tool for a merged turn, which now runs on its own.
       return `${turn} ${call} ${joins.freed(turn)}`;
     },
     told(turns) {
@@ -233,14 +233,14 @@ export function createJudge(now: () => number, idleMs = Infinity): Judge {
   return judge;
 }
 
-/** The first time that a turn enters or leaves a session. */
+/** Records the first time that a turn enters or leaves a session. */
 function note(lists: Map<string, string[]>, key: string, turnId: string): void {
   const list = lists.get(key) ?? [];
   lists.set(key, list);
   if (!list.includes(turnId)) list.push(turnId);
 }
 
-/** Whatever nobody sent came next after the turn that it follows, before anybody said anything, and no more often than it may. */
+/** Checks that every continuation directly followed its turn, before any message, and within the allowed number. */
 function checkFollowing(turns: readonly TurnDocument[]): number {
   const following = turns.flatMap(({ follows, ...turn }) => (follows && turn.state === 'done' ? [{ ...turn, follows }] : []));
   for (const { turnId, epoch, seq, follows } of following) {

@@ -5,7 +5,7 @@ import { ask, isRunning, settled, told, turnOf, twoReplicas, until } from './eve
 import type { Waits, World } from './scenario.fixture.ts';
 
 /*
- * One answer to several turns, whose runner dies after each of the writes in turn.
+ * Merged turns whose runner dies after each write in turn.
  */
 
 const writes: Record<string, (write: Write) => boolean> = {
@@ -16,7 +16,7 @@ const writes: Record<string, (write: Write) => boolean> = {
   'all is counted': ({ change }) => change.set?.['lastSeq'] !== undefined,
 };
 
-/** Turns b, c and d come while a runs; the process that runs them dies right after the first such write behind which they wait. */
+/** Turns b, c and d arrive while a runs. The process dies right after the first matching write while they wait. */
 async function dyingAfter(isIt: (write: Write) => boolean, waits: Waits): Promise<World> {
   let armed = false;
   let dead = false;
@@ -42,7 +42,7 @@ async function dyingAfter(isIt: (write: Write) => boolean, waits: Waits): Promis
   return world;
 }
 
-/** How many messages its session counts, and in how many turns. */
+/** Number of messages counted by the session, and of its turns. */
 function countedIn({ sessions }: World): unknown {
   const [session] = sessions.documents.values();
   return [session?.messageCount, session?.lastSeq];
@@ -58,13 +58,13 @@ function assertAnsweredBy(world: World, lead: string, names: readonly string[]):
 }
 
 for (const [when, isIt] of Object.entries(writes)) {
-  test(`collect: the process dies when ${when}; each turn ends once, with the one answer`, async () => {
+  test(`collect: after a crash when ${when}, each turn ends once with the same answer`, async () => {
     const world = await dyingAfter(isIt, { mode: 'collect', policy: 'drop-new' });
     assertAnsweredBy(world, 'b', ['c', 'd']);
     assert.deepEqual(countedIn(world), [6, 2]);
   });
 
-  test(`steer: the process dies when ${when}; each turn ends once, with the one answer`, async () => {
+  test(`steer: after a crash when ${when}, each turn ends once with the same answer`, async () => {
     const world = await dyingAfter(isIt, { mode: 'steer', policy: 'drop-new' });
     assertAnsweredBy(world, 'a', ['b', 'c', 'd']);
     assert.deepEqual(countedIn(world), [5, 1]);

@@ -5,15 +5,15 @@ import { readEntry } from '../model/queue-entry.ts';
 
 type Claim = (holds: boolean, what: string) => void;
 
-/** Sees which turns have heard which, and says what must not become of those. */
+/** Observes which turns have merged which, and checks their ends. */
 export function createJoins(claim: Claim) {
   const queues = new Map<string, readonly string[]>();
   const heard = new Map<string, readonly string[]>();
-  /** Turns that ended as the one that heard them did. */
+  /** Turns that ended as their lead did. */
   const shared = new Set<string>();
   const over = new Set<string>();
   const stopped = new Set<string>();
-  /** Turns that were heard by one that was cancelled: what was done for them there may be done once more. */
+  /** Turns merged by a cancelled lead. Effects for them may happen once more. */
   const freed: string[] = [];
 
   function hears({ turnId, sessionKey }: TurnDocument, others: readonly string[]): void {
@@ -46,7 +46,7 @@ export function createJoins(claim: Claim) {
     },
     heardBy: (turnId: string): readonly string[] => heard.get(turnId) ?? [],
     ended: (turnId: string): boolean => shared.has(turnId),
-    /** How often what such a turn does may be done besides once. */
+    /** Number of additional effects allowed for a turn. */
     freed: (turn: string): number => freed.filter((id) => id.startsWith(`${turn}x`) || id.startsWith(`${turn}again`)).length,
     checkEnd(turns: readonly TurnDocument[]): void {
       for (const { turnId, failure, startedAt } of turns) {

@@ -33,16 +33,16 @@ import { createJudge, type Judge } from './invariants.fixture.ts';
 
 export const principal: Principal = { tenant: 'default', client: 'alice', scopes: ['*'] };
 
-/** What a message of a story says that its turn does: so many pieces of text, and these tools before the end. */
+/** Script of a turn: number of text pieces, and tools called before the end. */
 export interface Script {
   turn: string;
   pieces: number;
   tools: readonly ('look' | 'act')[];
-  /** Milliseconds between two things that it does. */
+  /** Milliseconds between two actions. */
   pace: number;
 }
 
-/** Two replicas of the service, or more one after another, in a world that a seed drives. */
+/** The simulated world: replicas of the service driven by a seed. */
 export interface World {
   simulation: Simulation;
   judge: Judge;
@@ -54,9 +54,9 @@ export interface World {
   gone: SimulatedData<GoneDocument>;
   replicas: Replica[];
   started: number;
-  /** What models were asked, by the name of the turn that a script has, once for each step. */
+  /** Model calls by the turn name in the script, one per step. */
   asked: string[];
-  /** How many exports said something, and what was wrong with any. */
+  /** Number of non-empty exports, and their errors. */
   exported: number;
   wrong: Error[];
   waits: Waits;
@@ -110,25 +110,25 @@ export function createWorld({ seed, faults = NO_FAULTS, waits = USUAL, sabotage 
 export interface Waits {
   mode: QueueMode;
   policy: 'drop-new' | 'drop-old' | 'summarize';
-  /** Some of the messages empty their session. */
+  /** Some messages reset their session. */
   resets?: true;
-  /** Conversations are so soon too long that summaries are made of them. */
+  /** Conversations are compacted early. */
   compacts?: true;
-  /** They are made within the turn that finds it so. */
+  /** Compaction runs within the turn that needs it. */
   prepares?: true;
-  /** Some messages are more than their model can be told, and their conversation goes on by itself. */
+  /** Some messages exceed the context window, and their conversation is continued automatically. */
   goesOn?: true;
-  /** How long a summary takes, where that is not a few turns. */
+  /** Duration of a summary, if it differs from a few turns. */
   summaryPaceMs?: number;
-  /** Conversations are exported meanwhile. */
+  /** Conversations are exported during the scenario. */
   exports?: true;
-  /** All that is said is to be remembered. */
+  /** All turns are captured as memories. */
   remembers?: true;
-  /** A conversation is over when nothing was said in it for `IDLE_MS`. */
+  /** Conversations expire after `IDLE_MS` of silence. */
   expires?: true;
-  /** What is said in quick succession is gathered for so long. */
+  /** Debounce window. */
   gathersMs?: number;
-  /** What is said among several waits behind what is said between two; it climbs after so long, or with 0 never. */
+  /** Group turns rank behind direct ones; promotion time of their lane, 0 for none. */
   climbsMs?: number;
 }
 export const USUAL: Waits = { mode: 'followup', policy: 'drop-new' };
@@ -160,7 +160,7 @@ function settingsOf({ mode: defaultMode, policy, gathersMs = 0, climbsMs }: Wait
   >;
 }
 
-/** After two exchanges at the latest there is something to fold. */
+/** Limits that allow a compaction after two exchanges. */
 const SHORT = {
   maxContextChars: 600,
   contextEngine: { contextThreshold: 0.1, freshTailTurns: 1, leafMinFanout: 2, condensedMinFanout: 2 },
@@ -179,7 +179,7 @@ const PREPARED_AGENTS = directoryOf([agentOf('wide', 2, PREPARED), agentOf('narr
 const REMEMBERS = { rag: { capture: 'all' } };
 const REMEMBERING_AGENTS = directoryOf([agentOf('wide', 2, REMEMBERS), agentOf('narrow', 1, REMEMBERS)]);
 
-/** Some conversations of a story last longer, and most do not. */
+/** Most conversations of a scenario are shorter; some are longer. */
 export const IDLE_MS = 2_000;
 const EXPIRES = { session: { resetPolicy: { mode: 'idle', idleTimeoutMs: IDLE_MS } } };
 const EXPIRING_AGENTS = directoryOf([agentOf('wide', 2, EXPIRES), agentOf('narrow', 1, EXPIRES)]);
@@ -201,7 +201,7 @@ function directoryOf(all: readonly Agent[]): AgentDirectory {
   };
 }
 
-/** One more replica of the service: all of its code, on the clock, the store and the bus of the world. */
+/** Starts a replica of the service with all its code on the simulated clock, store and bus. */
 export function startReplica(world: World): Replica {
   const { simulation, bus, judge } = world;
   const process = simulation.start(`r${++world.started}`);
@@ -258,14 +258,14 @@ function scriptOf(messages: readonly ModelMessage[]): { script: Script; results:
   return { script, results: messages.slice(at + 1).filter(({ role }) => role === 'tool').length };
 }
 
-/** What a turn does that nobody sent. */
+/** Script of an auto-continued turn. */
 const GOES_ON: Script = { turn: 'nobody', pieces: 1, tools: [], pace: 10 };
 
-/** More than fits into this window. */
+/** Longer than the context window. */
 export const TOO_LONG = 'x'.repeat(4_000);
 const WINDOW = { provider: 'dev', modelId: 'echo', contextWindow: 1_000, maxTokens: 100, input: ['text'], cost: { input: 0, output: 0 } };
 
-/** As long as a few turns take. */
+/** Duration of a few turns. */
 const SUMMARY_PACE_MS = 400;
 
 function modelsOf({ clock }: Process, { asked, waits: { summaryPaceMs = SUMMARY_PACE_MS, goesOn } }: World): Models {
@@ -295,7 +295,7 @@ function modelsOf({ clock }: Process, { asked, waits: { summaryPaceMs = SUMMARY_
   return { tell, complete, ...known } as unknown as Models;
 }
 
-/** Rejects when nobody wants to hear any more. */
+/** Rejects when the signal is aborted. */
 function left(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
     const leave = (): void => reject(signal.reason as Error);
@@ -327,7 +327,7 @@ function toolsOf(process: Process, judge: Judge): ToolBox {
   };
 }
 
-/** What `session.reset` does. */
+/** Resets a session as `session.reset` does. */
 export async function reset({ emptying, sessions }: Replica, world: World, key: string): Promise<void> {
   await emptying(principal, key, async (session, idle) => {
     const done = (await sessions.for(principal).update(idle, emptied(world.simulation.now(), []))) !== null;
@@ -336,7 +336,7 @@ export async function reset({ emptying, sessions }: Replica, world: World, key: 
   });
 }
 
-/** What `session.delete` does. */
+/** Deletes a session as `session.delete` does. */
 export async function remove({ emptying, sessions }: Replica, world: World, key: string): Promise<void> {
   await emptying(principal, key, async (session, idle) => {
     const done = (await sessions.for(principal).remove(idle)) > 0;
@@ -345,7 +345,7 @@ export async function remove({ emptying, sessions }: Replica, world: World, key:
   });
 }
 
-/** Whether nothing is left to be done. */
+/** Returns whether no work is left. */
 export function isQuiet({ sessions, turns }: World): boolean {
   for (const { depth, leaseUntil, waitsFor } of sessions.documents.values()) {
     if (depth > 0 || leaseUntil > 0 || waitsFor !== undefined) return false;

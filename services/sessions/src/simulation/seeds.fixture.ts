@@ -20,20 +20,20 @@ import {
 const CHANNELS = ['one', 'two', 'three'];
 const AGENTS = ['wide', 'wide', 'narrow'];
 const CROWD = [...AGENTS, ...Array.from({ length: 6 }, () => 'wide')];
-/** Virtual time in which clients ask and things go wrong; then everything is healed. */
+/** Virtual time with requests and faults; afterwards everything is healed. */
 const STORY_MS = 20_000;
-/** Where turns have to do with each other they come so fast, all to one session, and so many more of them. */
+/** Where turns interact, they arrive this densely in one session, and more of them. */
 const CROWD_MS = 4_000;
 const MORE = 4;
 const STEPS = 60_000;
 
 export interface Playing {
   sabotage?: Watching['sabotage'];
-  /** How turns wait in it: one after the other, unless said. */
+  /** Queue mode; by default turns run one after another. */
   waits?: Waits | undefined;
 }
 
-/** Plays the story of a seed to its end; throws what must not have happened in it. */
+/** Plays the scenario of a seed to its end. Throws on a violated invariant. */
 export async function playSeed(seed: number, { sabotage, waits }: Playing = {}): Promise<World> {
   const world = createWorld({ seed, waits, ...(sabotage ? { sabotage } : {}) });
   const { simulation, judge } = world;
@@ -56,7 +56,7 @@ export async function playSeed(seed: number, { sabotage, waits }: Playing = {}):
   return world;
 }
 
-/** Nothing goes wrong any more: what was accepted ends, and everything agrees. */
+/** Stops all faults: accepted turns end, and the state becomes consistent. */
 async function heal(world: World): Promise<void> {
   const { simulation, judge, replicas, sessions, turns } = world;
   simulation.faults = { ...NO_FAULTS, passes: 0.05 };
@@ -86,7 +86,7 @@ function scriptFor({ simulation: { dice } }: World, turn: string): Script {
   return { turn, pieces: 1 + dice.below(3), tools, pace: dice.of([0, 0, 10, 700]) };
 }
 
-/** One client: asks for a turn, asks again when it was told nothing, or empties a session. */
+/** A client: starts a turn, retries without a reply, or resets a session. */
 async function ask(world: World, at: number, clock: Clock): Promise<void> {
   const { dice } = world.simulation;
   const crowd = isCrowd(world);
@@ -129,7 +129,7 @@ async function ask(world: World, at: number, clock: Clock): Promise<void> {
   }
 }
 
-/** Sooner or later, maybe twice, at whichever replica. */
+/** Cancels sooner or later, maybe twice, on any replica. */
 async function cancel(world: World, meant: { turnId: string } | { sessionKey: string }, clock: Clock): Promise<void> {
   const { dice } = world.simulation;
   await pause(clock, dice.below(dice.of([1, 100, 3_000])));
@@ -146,7 +146,7 @@ async function empty(world: World, channelId: string, clock: Clock): Promise<voi
   await withinReason(dice.chance(0.5) ? reset(replica, world, key) : remove(replica, world, key), clock);
 }
 
-/** What `session.compact` does. */
+/** Compacts a session as `session.compact` does. */
 async function compact(world: World, channelId: string, clock: Clock): Promise<void> {
   const replica = pick(world);
   if (!replica) return;
@@ -158,7 +158,7 @@ async function compact(world: World, channelId: string, clock: Clock): Promise<v
   await withinReason(work(replica), clock);
 }
 
-/** What is wrong with it is a fault of the story; that it could not be read is not. */
+/** A wrong export is a violation; a failed read is not. */
 async function exportOne(world: World, channelId: string, clock: Clock): Promise<void> {
   const replica = pick(world);
   const work = replica && exportOf(replica, world, `default:alice:${channelId}`).then((some) => void (world.exported += some ? 1 : 0));
@@ -168,7 +168,7 @@ async function exportOne(world: World, channelId: string, clock: Clock): Promise
   );
 }
 
-/** All of them at one moment, each at whichever replica, and each maybe more than once. */
+/** Starts all turns at one moment, on any replica, each maybe more than once. */
 async function sideBySide(world: World, channelId: string, clock: Clock): Promise<void> {
   const { dice } = world.simulation;
   const kinds = [compact, exportOne, exportOne, compact, dice.chance(0.5) ? empty : exportOne];
@@ -180,12 +180,12 @@ function pick({ replicas, simulation }: World): Replica | undefined {
   return alive.length === 0 ? undefined : simulation.dice.of(alive);
 }
 
-/** Undefined when it failed, or nothing came of it for long. */
+/** Returns undefined on failure or timeout. */
 async function withinReason<T>(work: Promise<T>, clock: Clock): Promise<T | undefined> {
   return Promise.race([work.catch(() => undefined), pause(clock, 8_000).then(() => undefined)]);
 }
 
-/** Kills a replica, stops it for a while, or lets it hand over; another one takes its place. */
+/** Kills, pauses or drains a replica; another one replaces it. */
 async function disturb(world: World, clock: Clock): Promise<void> {
   const { simulation, judge } = world;
   const { dice } = simulation;

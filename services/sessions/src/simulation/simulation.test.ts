@@ -3,14 +3,14 @@ import { test } from 'node:test';
 import { playSeed } from './seeds.fixture.ts';
 import { USUAL, type Waits } from './scenario.fixture.ts';
 
-/** `SEED=n` plays one story again, `SEEDS=n` as many as it says. */
+/** `SEED=n` replays one scenario, `SEEDS=n` sets their number. */
 const ONE = process.env['SEED'];
 const MANY = process.env['SEEDS'];
-/** Otherwise so many, or as many as a busy machine plays in this time. */
+/** Default number of seeds, and the time limit on a busy machine. */
 const USUAL_SEEDS = 2_000;
 const LEAST = 100;
 const USUAL_MS = 60_000;
-/** Seeds of each way in `make test`. */
+/** Queue modes and options, with their share of the test time. */
 const QUICK_SEEDS = process.env['SWITCHYARD_TEST_SUITE'] === 'quick' ? 12 : undefined;
 
 /** How turns wait in a session, and for how much of the time stories of it are played. */
@@ -36,7 +36,7 @@ const WAYS: readonly (Waits & { share: number })[] = [
 ];
 
 for (const { share, ...waits } of WAYS) {
-  test(`${waits.mode}, ${waits.policy}${waits.resets ? ', resets' : ''}${waits.compacts ? ', compacts' : ''}${waits.prepares ? ' within turns' : ''}${waits.exports ? ', exports' : ''}${waits.goesOn ? ', goes on' : ''}${waits.remembers ? ', remembers' : ''}${waits.expires ? ', expires' : ''}${waits.gathersMs ? ', gathers' : ''}${waits.climbsMs === undefined ? '' : ', lanes'}: whatever a seed makes happen, each accepted turn ends once and is counted once, in order`, async (t) => {
+  test(`${waits.mode}, ${waits.policy}${waits.resets ? ', resets' : ''}${waits.compacts ? ', compacts' : ''}${waits.prepares ? ' within turns' : ''}${waits.exports ? ', exports' : ''}${waits.goesOn ? ', goes on' : ''}${waits.remembers ? ', remembers' : ''}${waits.expires ? ', expires' : ''}${waits.gathersMs ? ', gathers' : ''}${waits.climbsMs === undefined ? '' : ', lanes'}: each accepted turn ends once and is counted once, in order, with every seed`, async (t) => {
     const last = Number(ONE ?? MANY ?? QUICK_SEEDS ?? USUAL_SEEDS * share);
     const started = performance.now();
     let [played, grown, expired, exports, followed] = [0, 0, 0, 0, 0];

@@ -4,13 +4,13 @@ import type { Write } from '@switchyard/testkit';
 import { createWorld, isQuiet, principal, startReplica, type Replica, type World } from './scenario.fixture.ts';
 
 /*
- * What a turn writes between its arrival and its answer. Each write is one document and waits for the disk once, on either store.
+ * Writes of a turn between its arrival and its answer. Each is a single-document write with one disk sync, on every store.
  */
 
 interface Watched {
   world: World;
   replica: Replica;
-  /** What was written since it was last asked, in order. */
+  /** Writes since the last call, in order. */
   writes: () => string[];
 }
 
@@ -26,7 +26,7 @@ function watched(): Watched {
   return { world, replica: startReplica(world), writes: () => seen.splice(0).map(named) };
 }
 
-/** By what each of them is for. */
+/** Names each write by its purpose. */
 function named({ collection, filter, change }: Write): string {
   const { set = {}, push, pull, inc = {} } = change;
   if (filter['unique'] !== undefined) return `insert ${collection}`;
@@ -49,16 +49,16 @@ async function over({ simulation }: World, work: Promise<unknown>[], holds: () =
   assert.ok(await simulation.run(() => done && holds(), 100_000), 'it never came');
 }
 
-test('a turn without tools is four writes', async () => {
+test('a turn without tools takes four writes', async () => {
   const { world, replica, writes } = watched();
   await over(world, [ask(replica, 'first', 'one')], () => isQuiet(world));
-  // Where no session could be entered, the first turn makes it.
+  // The first turn creates the session because there was none.
   assert.deepEqual(writes(), ['insert turns', 'enter and take the lease', 'insert sessions', 'commit', 'settle']);
   await over(world, [ask(replica, 'second', 'one')], () => isQuiet(world));
   assert.deepEqual(writes(), ['insert turns', 'enter and take the lease', 'commit', 'settle']);
 });
 
-test('one that waits for its agent is one more, the claim', async () => {
+test('a turn that waits for its agent takes one more, the claim', async () => {
   const { world, replica, writes } = watched();
   const waits = (): boolean => [...world.sessions.documents.values()].some(({ waitsFor }) => waitsFor !== undefined);
   await over(world, [ask(replica, 'one', 'a', { agentId: 'narrow', pace: 100 }), ask(replica, 'two', 'b', { agentId: 'narrow' })], waits);
@@ -67,6 +67,6 @@ test('one that waits for its agent is one more, the claim', async () => {
   const found = writes();
   const count = (name: string): number => found.filter((one) => one === name).length;
   assert.deepEqual([count('commit'), count('settle'), count('take'), count('insert turns')], [2, 2, 0, 0]);
-  // The last of them finds that nobody waits any more.
+  // The last claim finds no waiting session.
   assert.ok(count('claim') <= 2, found.join());
 });

@@ -4,13 +4,13 @@ import type { SummaryDocument } from '../model/summary-document.ts';
 import type { TurnDocument } from '../model/turn-document.ts';
 import { messagesOf } from '../model/turn-messages.ts';
 
-/** Watches what becomes of the summaries of conversations. */
+/** Observes the summary trees of conversations. */
 export interface Trees {
   summaryChanged(before: SummaryDocument | undefined, after: SummaryDocument | undefined): void;
   sessionChanged(before: SessionDocument | undefined, after: SessionDocument): void;
-  /** What every summary stands for, down to the turns, and what comes after them, is the whole history. */
+  /** Checks that all summaries, down to the turns, and the turns after them form the whole history. */
   checkEnd(session: SessionDocument, turns: readonly TurnDocument[]): void;
-  /** How many trees have changed. */
+  /** Number of changed trees. */
   grown: number;
 }
 

@@ -23,7 +23,7 @@ import { hasEnded } from '../model/turn-document.ts';
 
 export type OnceCaller = Pick<Ctx, 'principal' | 'requestId' | 'traceparent'>;
 
-/** What is asked, whatever it is kept under. */
+/** The request without its storage identity. */
 export type OnceAsked = Omit<StatelessTurn, 'turnId'> & Pick<KeyedTurn, 'whole'>;
 
 export interface OnceRunsDeps extends StatelessDeps {
@@ -38,28 +38,28 @@ export interface OnceRunsDeps extends StatelessDeps {
   turnDeadlineMs: number;
 }
 
-/** Runs the turns that were claimed here. */
+/** Runs claimed turns. */
 export interface OnceRuns extends AsyncDisposable {
-  /** Resolves once the turn has begun; fails when it is refused, and its key is free then. */
+  /** Resolves once the turn has started. Rejects if it is refused; its key is then free. */
   begin(lease: Lease<KeptDocument>, asked: OnceAsked, caller: OnceCaller): Promise<void>;
-  /** Ends a turn that is not run any more, and tells whoever reads along. */
+  /** Ends a turn that is not run any more and notifies its readers. */
   fail(lease: Lease<KeptDocument>, error: ServiceError): Promise<void>;
 }
 
-/** The first number of each further run, above all those of the run before. */
+/** Distance between the frame numbers of two runs. */
 const FRAMES_OF_A_RUN = 1_000_000;
-/** How long a process that is told to end waits for the turns that it runs. */
+/** Time that a shutdown waits for running turns. */
 const FINISH_MS = 5_000;
 const SHUTTING_DOWN = 'SHUTTING_DOWN';
 
-/** One turn, while it runs here. */
+/** A turn running here. */
 interface Run {
   lease: Lease<KeptDocument>;
   frames: FrameWriter;
-  /** Nobody reads the pieces of its answer. */
+  /** No reader consumes text pieces. */
   whole: boolean;
   stop: AbortController;
-  /** All that was said so far, and the lengths of the pieces in which it was. */
+  /** All text so far, and the lengths of its pieces. */
   text: string;
   pieces: number[];
 }
@@ -115,7 +115,7 @@ function createRun(deps: OnceRunsDeps, lease: Lease<KeptDocument>, whole: boolea
   const onPiece = (text: string): void => void pieces.push(text.length);
   const voice = { tenant: lease.tenant, turnId, from, fence: lease.fence, held: () => !lease.signal.aborted, onPiece };
   const frames = createFrameWriter(deps, voice);
-  // Whatever the run before said, readers go on from here.
+  // Readers discard the text of the previous run and continue here.
   if (attempts > 1) frames.push({ type: 'resumed', text: '' });
   return { lease, frames, whole, stop, text: '', pieces };
 }
@@ -142,19 +142,19 @@ async function follow(run: Run, turn: ReturnType<typeof runStateless>): Promise<
   }
 }
 
-/** A piece of its text. */
+/** Adds a text piece. */
 function hear(run: Run, { n: _n, ...frame }: TurnFrame): void {
   if (frame.type === 'delta') run.text += frame.text;
   if (!run.whole) run.frames.push(frame);
 }
 
-/** That a tool acts is written down before it does. */
+/** Stores that a tool was called before the call is published. */
 async function say({ lease, frames, ...run }: Run, { n: _n, ...frame }: TurnFrame): Promise<void> {
   if (frame.type === 'tool' && frame.state === 'called' && !lease.document.acted) await lease.write({ set: { acted: true } });
   if (!run.whole || frame.type === 'accepted' || frame.type === 'tool') frames.push(frame);
 }
 
-/** The answer is kept before anybody hears that it is whole, and not thrown away for a database that is away for a moment. */
+/** Stores the answer before its end is published. Retried, so that a short database outage does not lose it. */
 async function finish(deps: OnceRunsDeps, run: Run, result: StatelessResult): Promise<void> {
   const { kept, bodies, clock } = deps;
   const { lease, frames, text } = run;
@@ -168,7 +168,7 @@ async function finish(deps: OnceRunsDeps, run: Run, result: StatelessResult): Pr
     try {
       await lease.finish('done', { answer, ...more, ...told, lastFrame });
     } catch (error) {
-      // Written before, and only its answer was lost.
+      // The write was applied before and only its reply was lost.
       const there = await kept.for(lease).get(key);
       if (there?.fence !== lease.fence || there.state !== 'done') throw error;
     }
@@ -176,7 +176,7 @@ async function finish(deps: OnceRunsDeps, run: Run, result: StatelessResult): Pr
   frames.end({ type: 'done', result });
 }
 
-/** What a response is told by again, and what it said where it did not come to its end. */
+/** Fields for replaying a response, with its text if it failed. */
 async function toldOf({ bodies, store }: OnceRunsDeps, run: Run, failed = false): Promise<Partial<KeptDocument>> {
   if (!isResponse(run)) return {};
   const { lease, text, pieces } = run;
@@ -189,13 +189,13 @@ async function toldOf({ bodies, store }: OnceRunsDeps, run: Run, failed = false)
   };
 }
 
-/** A turn ends without an answer. One that may simply be made again gives its key back. */
+/** Ends a turn without an answer. A retryable turn releases its key. */
 async function end(deps: OnceRunsDeps, run: Run, { error, free }: { error: ServiceError; free: boolean }): Promise<void> {
   const { kept, clock, log } = deps;
   const { lease, frames } = run;
   const { key, turnId, acted } = lease.document;
   const lastFrame = frames.last();
-  // Whoever has the lease now, or cancelled it, says how it ends.
+  // Another lease holder or a cancellation decides how the turn ends.
   if (run.stop.signal.aborted && isCancelled(run.stop.signal.reason)) return;
   if (lease.signal.aborted)
     return log.warn({ turnId, err: error, errorKind: 'internal', hint: 'somebody else has the turn' }, 'turn fenced');
@@ -210,12 +210,12 @@ async function end(deps: OnceRunsDeps, run: Run, { error, free }: { error: Servi
   frames.end({ type: 'error', error: failure });
 }
 
-/** A response stays as it ended; anything else that may be made again leaves nothing behind. */
+/** A response keeps its failure. Other retryable turns leave nothing behind. */
 function isResponse({ lease }: Run): boolean {
   return lease.document.asked !== undefined;
 }
 
-/** Whether a key may be used anew: it was kept long enough, or what it stood for has not acted and may be made again. */
+/** Returns whether a key can be reused: it expired, or its turn failed without calling tools. */
 export function isFree(turn: KeptDocument, now: number): boolean {
   if (!hasEnded(turn)) return turn.forgetAt <= now && turn.leaseUntil <= now;
   return turn.forgetAt <= now || turn.failure?.details?.['retryable'] === true;
@@ -225,12 +225,12 @@ function isCancelled(cause: unknown): boolean {
   return cause instanceof ServiceError && cause.details.reason === turnCancelled().details.reason;
 }
 
-/** Whoever is told to end hands over what another one can begin anew. */
+/** A shutdown hands over turns that can be restarted. */
 function isStopping(cause: unknown): boolean {
   return cause instanceof ServiceError && cause.details.reason === SHUTTING_DOWN;
 }
 
-/** Whoever ran it is gone. What its tools did is unknown, and nothing is done twice. */
+/** The runner died. Its tool calls have an unknown outcome and are not repeated. */
 export function interrupted({ acted, turnId }: Pick<KeptDocument, 'acted' | 'turnId'>): ServiceError {
   const message = acted
     ? 'The turn was interrupted after a tool was called; whether the tool did anything is unknown.'

@@ -28,7 +28,7 @@ async function withUpstream(upstream: Upstream, more: Parameters<typeof testSess
   return testSessions({ settings: { providers: { entries } }, agents: { default: { provider: 'lab', model: 'one' } }, ...more });
 }
 
-test('of many requests under one key, also at once, one turn runs, and all are told of it', async () => {
+test('runs one turn for many requests with the same key, also concurrent ones', async () => {
   await using upstream = await startUpstream();
   await using app = await withUpstream(upstream);
   const all = await Promise.all(Array.from({ length: 20 }, () => ask(app.bus)));
@@ -41,7 +41,7 @@ test('of many requests under one key, also at once, one turn runs, and all are t
   assert.equal(upstream.requests.length, 1);
 });
 
-test('another request under the key is refused, and another client has keys of its own', async () => {
+test('rejects a different request with the same key, and scopes keys to clients', async () => {
   await using app = await testSessions();
   const { turnId } = await ask(app.bus);
   await assert.rejects(ask(app.bus, { fingerprint: 'f2' }), {
@@ -57,7 +57,7 @@ test('another request under the key is refused, and another client has keys of i
   }
 });
 
-test('it says what a stateless turn says, and nothing of it is in any history', async () => {
+test('publishes the frames of a stateless turn and adds nothing to any history', async () => {
   await using app = await testSessions();
   const turn = request({ message: 'hello there' });
   const heard = listen(app.bus, turn.turnId);
@@ -77,7 +77,7 @@ test('it says what a stateless turn says, and nothing of it is in any history', 
   assert.deepEqual(await app.bus.call('session.history', {}), { messages: [] });
 });
 
-test('who reads along in no pieces hears only of its tools and its end', async () => {
+test('a reader without text pieces gets only tools and the end', async () => {
   await using app = await testSessions();
   const turn = request({ whole: true });
   const heard = listen(app.bus, turn.turnId);
@@ -89,7 +89,7 @@ test('who reads along in no pieces hears only of its tools and its end', async (
   );
 });
 
-test('a key whose turn was refused is free again', async () => {
+test('a key whose turn was rejected is free again', async () => {
   await using app = await testSessions({ agents: { asleep: {} }, suspended: ['asleep'] });
   await assert.rejects(ask(app.bus, { model: 'nobody/home', fingerprint: 'f1' }), { code: 'NOT_FOUND' });
   await assert.rejects(ask(app.bus, { model: 'asleep', fingerprint: 'f2' }), { code: 'FAILED_PRECONDITION' });
@@ -97,7 +97,7 @@ test('a key whose turn was refused is free again', async () => {
   assert.equal((await ended(app.bus, turnId)).state, 'done');
 });
 
-test('a turn that failed and has not acted gives its key back; one whose tool was called tells its failure again', async () => {
+test('a failed turn releases its key unless a tool was called; then the failure is returned again', async () => {
   await using app = await testSessions({ agents: { default: { model: 'dev/scripted' } } });
   const script = (...steps: object[]) => JSON.stringify(steps);
   const error = { error: { status: 503, message: 'away' } };
@@ -117,7 +117,7 @@ test('a turn that failed and has not acted gives its key back; one whose tool wa
   assert.deepEqual(await ask(app.bus, acts), first);
 });
 
-test('a key is free after a day, whatever it stood for, and not before; nobody takes it from a turn that runs', () => {
+test('a key is free after a day and not before, and never while its turn runs', () => {
   const DAY = 86_400_000;
   const turn = {
     ...newWork(),

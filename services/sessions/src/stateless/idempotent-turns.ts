@@ -11,11 +11,11 @@ import { createOnceRuns, interrupted, isFree, type OnceCaller, type OnceRunsDeps
 import { callerOf, keepRequest, requestOf } from './stored-request.ts';
 import { hasEnded } from '../model/turn-document.ts';
 
-/** Stateless turns that are made once for their key. What is kept of one is its answer, for a day; of a response also what was asked. */
+/** Stateless turns that run once per idempotency key. The answer is kept for a day; for responses the request is kept too. */
 export interface Once extends AsyncDisposable {
-  /** Begins the turn, unless its key has one. Fails as the turn would before it began, and the key is free again then. */
+  /** Starts the turn unless its key is in use. Throws the error of a turn that could not start; its key is then free. */
   start(asked: KeyedTurn, caller: OnceCaller): Promise<Result<'turns.once'>>;
-  /** How far one is, for the client that asked for it. */
+  /** Returns the status of a turn to its client. */
   status(principal: Principal, turnId: string): Promise<Result<'turns.resume'> | undefined>;
 }
 
@@ -24,11 +24,11 @@ export interface OnceDeps extends OnceRunsDeps {
   owner: string;
   leaseMs: number;
   renewMs: number;
-  /** How often is looked for turns whose runner is gone. */
+  /** Poll interval for turns whose runner has died. */
   lookMs: number;
 }
 
-/** How often a key is looked at anew that somebody else gave up or took meanwhile. */
+/** Attempts when other callers release or take the key concurrently. */
 const MOST_LOOKS = 5;
 const MOST_ATTEMPTS = 5;
 const SWEPT_AT_ONCE = 100;
@@ -38,7 +38,7 @@ export function createOnce(deps: OnceDeps): Once {
   const leases = createLeases({ documents: kept, owner, now: store.now, leaseMs, renewMs, log });
   const runs = createOnceRuns(deps);
 
-  /** Of two who claim a turn one runs it; the other one reads along. */
+  /** Of several claimers one runs the turn; the others read its frames. */
   async function runIfMine(there: KeptDocument, asked: KeyedTurn, caller: OnceCaller): Promise<void> {
     if (hasEnded(there)) return;
     const lease = await leases.claim(caller.principal.tenant, { key: there.key, turnId: there.turnId });
@@ -48,7 +48,7 @@ export function createOnce(deps: OnceDeps): Once {
     else await runs.begin(lease, asked, caller);
   }
 
-  /** Responses that nobody runs any more are run again. Other turns end, so that whoever waits is told, and may ask again. */
+  /** Restarts abandoned responses. Ends other abandoned turns, so that their clients can retry. */
   async function sweep(): Promise<void> {
     for (let swept = 0; swept < SWEPT_AT_ONCE; swept += 1) {
       const lease = (await leases.claim(null, { state: 'running' })) ?? (await leases.claim(null, { rerun: true, state: 'queued' }));
@@ -103,7 +103,7 @@ export function createOnce(deps: OnceDeps): Once {
   };
 }
 
-/** Why a turn must not be run again that somebody ran before; undefined when it may. */
+/** Returns the error of a turn that must not be run again; undefined if it may. */
 function endOfInterrupted({ document }: Lease<KeptDocument>): ServiceError | undefined {
   if (document.acted) return interrupted(document);
   return document.attempts > MOST_ATTEMPTS ? poisoned(MOST_ATTEMPTS) : undefined;
@@ -124,7 +124,7 @@ async function newTurn(bodies: Collection<BodyDocument>, given: KeyedTurn, { key
   return asked === undefined ? kept : { ...kept, asked, rerun: true };
 }
 
-/** Undefined when somebody else was first. */
+/** Returns undefined if another caller was first. */
 async function insert(mine: Documents<KeptDocument>, turn: KeptDocument): Promise<KeptDocument | undefined> {
   try {
     return await mine.insert(turn);

@@ -10,7 +10,7 @@ function turn(more: Partial<StatelessTurn>): StatelessTurn {
   return { turnId: turnIdOf('one'), model: 'm', message: 'hello', ...more };
 }
 
-test('a conversation has one name for each of its requests, and no other conversation has it', () => {
+test('a conversation has the same name for all its requests, and no other conversation has it', () => {
   const name = conversationName(turn({}), ALICE);
   const later = turn({
     history: [

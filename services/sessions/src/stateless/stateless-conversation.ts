@@ -3,7 +3,10 @@ import type { CallerTools, Principal, StatelessTurn, TurnMessage } from '@switch
 import { toolCall, type ModelMessage } from '@switchyard/models';
 import type { CallersToolBox } from '../agent-loop/toolbox.ts';
 
-/** What the model of a turn that keeps nothing reads: all that its caller sent, in order, with a note before the message where there is one. It is the caller's to shorten. */
+/**
+ * Builds the prompt of a stateless turn from the caller's messages, with an optional note before the last one. The caller is responsible
+ * for its length.
+ */
 export function conversationOf({ history = [], message, since = [] }: StatelessTurn, note?: string): ModelMessage[] {
   const asked = [note, message].filter((text) => text !== undefined).map((text): ModelMessage => ({ role: 'user', text }));
   return [...history.map(toMessage), ...asked, ...since.map(toMessage)];
@@ -11,16 +14,15 @@ export function conversationOf({ history = [], message, since = [] }: StatelessT
 
 function toMessage(said: TurnMessage): ModelMessage {
   if (said.role === 'user') return { role: 'user', text: said.text };
-  // A client has no word for a failure; what went wrong stands in the text.
+  // Clients cannot mark a tool result as failed; the text says what went wrong.
   if (said.role === 'tool') return { role: 'tool', callId: said.callId, name: said.name, result: said.text, failed: false };
   const toolCalls = (said.toolCalls ?? []).map(({ callId, name, arguments: text }) => toolCall(callId, name, text));
   return { role: 'assistant', text: said.text, toolCalls };
 }
 
 /**
- * The name of a conversation whose caller keeps it and comes back with the results of its own tools: the same for each of its requests.
- * A caller may speak for many people, so what the first of them said is a part of it. Of a conversation whose beginning is cut off it is
- * another.
+ * Names a conversation that its caller stores, equally for each of its requests, for prompt caches. Includes the first message, because
+ * one client may serve many users. A conversation whose beginning was cut off gets another name.
  */
 export function conversationName(
   { history = [], message }: StatelessTurn,
@@ -31,7 +33,7 @@ export function conversationName(
 
 const NO_PARAMETERS = { type: 'object', properties: {} };
 
-/** The caller's own tools as the model is told of them. */
+/** Specifications of the caller's own tools. */
 export function callersTools({ offered, choice, parallel = true }: CallerTools): CallersToolBox {
   return {
     specs: offered.map(({ description = '', parameters = NO_PARAMETERS, ...tool }) => ({ ...tool, description, parameters })),

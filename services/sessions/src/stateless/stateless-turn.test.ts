@@ -28,7 +28,7 @@ async function withUpstream(upstream: Upstream) {
   return testSessions({ settings: { providers: { entries } }, agents: { default: { provider: 'lab', model: 'one' } } });
 }
 
-test('the model reads what was said before the message, the message, and what was said since', async () => {
+test('the model receives history, message and later messages', async () => {
   await using upstream = await startUpstream();
   await using app = await withUpstream(upstream);
   await run(app.bus, {
@@ -50,7 +50,7 @@ test('the model reads what was said before the message, the message, and what wa
   ]);
 });
 
-test('nothing of such a turn is kept', async () => {
+test('stores nothing', async () => {
   await using app = await testSessions();
   const history = [{ role: 'user' as const, text: 'before' }];
   await run(app.bus, { model: 'default', message: 'hello', history });
@@ -61,7 +61,7 @@ test('nothing of such a turn is kept', async () => {
   assert.equal(result.tokensUsed.input, 4);
 });
 
-test('the caller’s tools stand instead of the agent’s, and a call of one ends the turn', async () => {
+test('the caller’s tools replace the agent’s, and calling one ends the turn', async () => {
   await using app = await testSessions(tools);
   const offered = async (asked: Partial<Asked>) => (await run(app.bus, { model: 'tools', message: 'which?', ...asked })).result.response;
   assert.match(await offered({}), /session_history/);
@@ -80,7 +80,7 @@ test('the caller’s tools stand instead of the agent’s, and a call of one end
   assert.deepEqual(end?.type === 'done' && end.result, result);
 });
 
-test('the answer of a caller’s tool is what the turn goes on from', async () => {
+test('continues from the result of a caller’s tool', async () => {
   await using app = await testSessions(tools);
   const { result } = await run(app.bus, {
     model: 'tools',
@@ -95,7 +95,7 @@ test('the answer of a caller’s tool is what the turn goes on from', async () =
   assert.equal(result.toolCalls, undefined);
 });
 
-test('several calls are handed over together, with what was said before them, or one at a time where that was asked', async () => {
+test('returns several calls together with the text before them, or one at a time on request', async () => {
   await using app = await testSessions(tools);
   const message = script({ text: 'Let me look. ' }, { tool: { name: 'a', input: { n: 1 } } }, { tool: { name: 'b' } });
   const handed = async (parallel?: boolean) => {
@@ -109,7 +109,7 @@ test('several calls are handed over together, with what was said before them, or
   assert.deepEqual(await handed(false), ['a {"n":1}']);
 });
 
-test('which tool must be called, where the answer ends and its form reach the model', async () => {
+test('passes tool choice, stop sequences and response format to the model', async () => {
   await using upstream = await startUpstream();
   await using app = await withUpstream(upstream);
   const format = { schema: { type: 'object' }, name: 'thing', strict: true };
@@ -127,7 +127,7 @@ test('which tool must be called, where the answer ends and its form reach the mo
   assert.deepEqual(response_format, { type: 'json_schema', json_schema: { schema: { type: 'object' }, name: 'thing', strict: true } });
 });
 
-test('arguments are handed over as the model wrote them, JSON or not; half a call is none', async () => {
+test('returns arguments as the model wrote them, JSON or not, and drops incomplete calls', async () => {
   await using upstream = await startUpstream();
   await using app = await withUpstream(upstream);
   const asked: Asked = { model: 'default', message: 'hi', tools: { offered: [WEATHER] } };
@@ -146,7 +146,7 @@ test('arguments are handed over as the model wrote them, JSON or not; half a cal
 const complete = (bus: Bus, asked: Asked, signal?: AbortSignal) =>
   bus.call('turns.complete', { turnId: turnIdOf('complete'), ...asked }, signal ? { signal } : {});
 
-test('a turn that nobody reads along answers once, after its tools ran', async () => {
+test('a turn without a streaming reader answers once, after its tools ran', async () => {
   await using app = await testSessions(tools);
   const said = await complete(app.bus, { model: 'default', message: 'hello' });
   assert.deepEqual([said.response, said.finishReason], ['I am dev/echo, the development model. You said: hello', 'stop']);
@@ -154,7 +154,7 @@ test('a turn that nobody reads along answers once, after its tools ran', async (
   assert.match(response, /session_history answered/);
 });
 
-test('such a turn asks its upstream for the answer in one piece, and leaves it with its caller', async () => {
+test('such a turn requests a non-streaming completion and ends with its caller', async () => {
   await using upstream = await startUpstream({ kind: 'text', text: 'one two' }, { kind: 'stall' });
   await using app = await withUpstream(upstream);
   const { response } = await complete(app.bus, { model: 'default', message: 'hello' });
@@ -169,7 +169,7 @@ test('such a turn asks its upstream for the answer in one piece, and leaves it w
   await upstream.abandoned;
 });
 
-test('its failure may be tried again unless a tool ran', async () => {
+test('its failure is retryable unless a tool ran', async () => {
   await using upstream = await startUpstream();
   await using app = await withUpstream(upstream);
   const refused = { kind: 'status', status: 429, headers: { 'retry-after': '100000' } } as const;

@@ -24,13 +24,13 @@ export interface StatelessDeps {
 
 type Asking = Pick<Ctx, 'principal' | 'signal' | 'deadline' | 'requestId' | 'traceparent'>;
 
-/** Whoever reads along. */
+/** Caller that streams the turn. */
 export interface Reading extends Asking {
-  /** Sends a frame with a piece of the text, before those that are yielded after it. */
+  /** Sends a text frame, before the frames that are yielded later. */
   readonly send: (frame: TurnFrame) => void;
 }
 
-/** A turn that keeps nothing and has no lane: its frames are the answer, those with text as they come, and leaving them ends it. */
+/** Runs a turn without a document or a queue. Its frames are the reply, and leaving the stream cancels it. */
 export async function* runStateless(
   deps: StatelessDeps,
   turn: StatelessTurn,
@@ -66,7 +66,7 @@ export async function* runStateless(
   }
 }
 
-/** The same for a caller that waits for the result. A failure after a tool ran says that the turn is not to be run again. */
+/** Runs the turn without streaming. A failure after a tool call is marked as not retryable. */
 export async function completeStateless(deps: StatelessDeps, turn: StatelessTurn, caller: Asking): Promise<StatelessResult> {
   const { agent, model } = await whoAnswers(deps, turn, caller);
   using measured = measureStateless({ agentId: agent.agentId, turnId: turn.turnId }, caller.traceparent);
@@ -106,7 +106,7 @@ interface PlanGiven {
   agent: Agent;
   model: ModelRef;
   caller: Asking;
-  /** The span of the turn. */
+  /** Trace context of the turn span. */
   traceparent: string | undefined;
 }
 
@@ -124,19 +124,19 @@ function planOf(deps: StatelessDeps, { turn, agent, model, caller, traceparent }
     tools: turn.tools ? callersTools(turn.tools) : tools({ ...principal, agent: agent.agentId }, agent.config, toolTurn),
     traceparent,
     ...limitsOf(agent),
-    // Most calls are given what they need without a wait.
+    // Most reservations succeed synchronously.
     budget: { reserve: (call) => budget.reserveNow(call) ?? budget.reserve(call) },
     signal,
     ...(turn.stop === undefined ? {} : { stop: turn.stop }),
     ...(turn.format === undefined ? {} : { format: turn.format }),
     ...(turn.system === undefined ? {} : { system: turn.system }),
-    // Whoever says how long an answer may be wants none longer.
+    // A caller that limits the answer does not want it continued.
     ...(turn.maxTokens === undefined ? { escalateTo: escalationOf(agent, models, model) } : { maxOutputTokens: turn.maxTokens }),
     ...(turn.temperature === undefined ? {} : { temperature: turn.temperature }),
   };
 }
 
-/** What is told before a message that looks like orders. Of one that is gone on from, somebody was told before. */
+/** Security reminder before a suspicious message. A resumed message was screened before. */
 function reinforcing({ screening }: StatelessDeps, { turn, agent, caller }: Pick<PlanGiven, 'turn' | 'agent' | 'caller'>) {
   const screened = screening.look(turn.message);
   if (!screened) return undefined;

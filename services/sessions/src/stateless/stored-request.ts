@@ -6,12 +6,12 @@ import type { Said } from '../model/text-document.ts';
 
 const StatelessRequest = KeyedTurn.omit({ turnId: true, idempotencyKey: true, fingerprint: true, head: true, whole: true, response: true });
 
-/** What is kept of the request of a response: enough to run it again, and to go on from it. */
+/** Stored request of a response: enough to run it again and to continue from it. */
 const KeptRequest = z.object({
   turn: StatelessRequest,
   response: KeptResponse,
   scopes: z.array(z.string()),
-  /** The id under which it was asked for, so that whoever runs it can say so. */
+  /** Request id, for logs of the run. */
   requestId: z.string(),
   sessions: z.literal('own').optional(),
   budgets: SpendLimits.optional(),
@@ -25,7 +25,7 @@ interface Keeping {
   forgetAt: number;
 }
 
-/** Written before the document that names it; undefined for a turn that is no response. */
+/** Stores the request before the document that refers to it. Returns undefined for turns that are no responses. */
 export function keepRequest(bodies: Bodies, asked: KeyedTurn, { principal, requestId, forgetAt }: Keeping): Promise<Said> | undefined {
   const { turnId, idempotencyKey: _key, fingerprint: _print, head: _head, whole: _whole, response, ...turn } = asked;
   if (response === undefined) return undefined;
@@ -35,12 +35,12 @@ export function keepRequest(bodies: Bodies, asked: KeyedTurn, { principal, reque
   return keepAs(bodies, { turnId, text: JSON.stringify(kept), forgetAt });
 }
 
-/** Undefined for a turn that is no response. */
+/** Returns undefined for turns that are no responses. */
 export async function requestOf(bodies: Bodies, { turnId, asked }: KeptDocument): Promise<KeptRequest | undefined> {
   return asked && KeptRequest.parse(JSON.parse(await textOf(bodies, turnId, asked)));
 }
 
-/** Whom a response is run for. */
+/** Restores the principal that a response runs for. */
 export function callerOf(tenant: string, { client }: KeptDocument, { scopes, sessions, budgets, agents }: KeptRequest): Principal {
   const held = { ...(sessions && { sessions }), ...(budgets && { budgets }), ...(agents && { agents }) };
   return { tenant, client, scopes: scopes as Principal['scopes'], ...held };

@@ -44,7 +44,7 @@ async function waiting(app: App, name: string, session = 'gateway', agentId = 's
   return turnId;
 }
 
-test('a turn that runs ends at once: its caller and its readers are told, and its slot and its session are free', async () => {
+test('ends a running turn at once, notifies caller and readers, and frees slot and session', async () => {
   await using app = await testSessions({ agents });
   const heard = listen(app.bus, turnIdOf('runs'));
   const asked = app.bus.call('turns.start', { turnId: turnIdOf('runs'), agentId: 'scripted', message: LONG, idempotencyKey: 'k' });
@@ -66,7 +66,7 @@ test('a turn that runs ends at once: its caller and its readers are told, and it
   assert.equal(messages.length, 2, 'nothing of it is in the history');
 });
 
-test('whoever waits for its answer hears that it was cancelled, and so does who asks again under its key', async () => {
+test('returns the cancellation to waiting callers and to a retry with the same key', async () => {
   await using app = await testSessions({ agents });
   const ask = () => app.bus.call('agent.execute', { agentId: 'scripted', message: LONG, idempotencyKey: 'k' });
   const first = ask();
@@ -77,7 +77,7 @@ test('whoever waits for its answer hears that it was cancelled, and so does who 
   await assert.rejects(ask(), cancelled);
 });
 
-test('its upstream is left at once', async () => {
+test('closes the upstream connection at once', async () => {
   await using upstream = await startUpstream({ kind: 'stall', text: 'one two', afterTokens: 1 });
   const entries = { lab: { type: 'openai-compatible', baseUrl: upstream.url } };
   await using app = await testSessions({
@@ -94,7 +94,7 @@ test('its upstream is left at once', async () => {
   assert.ok(performance.now() - started < 1_000);
 });
 
-test('a turn that waits behind another leaves the queue at once, and the others keep their order', async () => {
+test('removes a queued turn at once and keeps the order of the others', async () => {
   await using app = await testSessions({ agents, settings: { queue: { defaultOverflow: { maxDepth: 2 } } } });
   const running = await speaking(app, 'running');
   const [first, second] = [await waiting(app, 'first'), await waiting(app, 'second')];
@@ -108,7 +108,7 @@ test('a turn that waits behind another leaves the queue at once, and the others 
   assert.deepEqual([state, failure?.code], ['cancelled', 'CANCELLED']);
 });
 
-test('a turn that waits for its agent leaves an empty session, or the next one in it waits for its own agent', async () => {
+test('cancelling a turn that waits for its agent empties the session, or lets the next one wait for its own agent', async () => {
   await using app = await testSessions({ agents });
   const busy = await speaking(app, 'busy');
   const alone = await waiting(app, 'alone', 'a');
@@ -125,7 +125,7 @@ test('a turn that waits for its agent leaves an empty session, or the next one i
   await app.bus.call('agent.cancel', { turnId: busy });
 });
 
-test('all that a client has in a session, and nothing of anybody else', async () => {
+test('cancels all turns of the client in a session and none of other clients', async () => {
   await using app = await testSessions({ agents });
   const mine = [await speaking(app, 'one'), await waiting(app, 'two'), await waiting(app, 'three')];
   const key = 'agent:scripted:default:test:gateway';
@@ -152,7 +152,7 @@ test('all that a client has in a session, and nothing of anybody else', async ()
   assert.equal((await app.bus.call('agent.execute', { agentId: 'scripted', message: SHORT })).response, 'answered');
 });
 
-test('twice is as once, and too late says how it ended', async () => {
+test('is idempotent, and reports how a finished turn ended', async () => {
   await using app = await testSessions({ agents });
   const turnId = await speaking(app, 'twice');
   const first = await app.bus.call('agent.cancel', { turnId });
@@ -165,7 +165,7 @@ test('twice is as once, and too late says how it ended', async () => {
   assert.equal(messages.length, 2);
 });
 
-test('a turn of somebody else, one that never was, and one of another session or agent than was said are alike unknown', async () => {
+test('returns NOT_FOUND for a missing turn, a turn of another client, and a mismatching session or agent', async () => {
   await using app = await testSessions({ agents });
   const turnId = await speaking(app, 'mine');
   const unknown = { code: 'NOT_FOUND', message: 'There is no such turn.' };
@@ -182,7 +182,7 @@ test('a turn of somebody else, one that never was, and one of another session or
   assert.equal((await app.bus.call('agent.cancel', { turnId, agentId: 'scripted' })).cancelled, true);
 });
 
-test('whichever replica is asked, the one that runs the turn stops', async () => {
+test('stops the turn on whichever replica runs it', async () => {
   await using app = await testSessions({ agents });
   await using _second = await startService(sessions, app.host);
   for (let at = 0; at < 6; at += 1) {
@@ -195,7 +195,7 @@ test('whichever replica is asked, the one that runs the turn stops', async () =>
   }
 });
 
-test('a tool in flight is told to stop', async () => {
+test('aborts a tool call in progress', async () => {
   await using app = await testSessions({ agents, env: { SWITCHYARD_DEV_TOOLS: 'on' } });
   const turnId = turnIdOf('intool');
   const heard = listen(app.bus, turnId);
@@ -208,7 +208,7 @@ test('a tool in flight is told to stop', async () => {
   assert.ok(!heard.frames.some((frame) => frame.type === 'tool' && frame.state === 'succeeded'));
 });
 
-test('a caller that leaves ends nothing: its turn is answered, and in the history', async () => {
+test('a caller that disconnects cancels nothing; its turn is answered and in the history', async () => {
   await using app = await testSessions({ agents });
   const leaving = new AbortController();
   const message = script({ text: 'said ' }, { wait: 300 }, { text: 'to nobody' });

@@ -15,21 +15,21 @@ import { noteEnd } from './store/turn-metrics.ts';
 import { commitCancel } from './store/turn-store.ts';
 
 /*
- * A cancellation is a guarded write like any other end of a turn, by whoever is asked for it; it needs neither the lease nor the
- * replica that runs the turn. What follows only makes it known sooner.
+ * A cancellation is a guarded write by the replica that receives the request. It needs neither the session lease nor the runner; the
+ * messages sent afterwards only make it faster.
  *
- * | It comes                    | What it meets                                  | What happens                                              |
+ * | Moment of cancellation      | Situation                                      | Effect                                                    |
  * | --------------------------- | ---------------------------------------------- | --------------------------------------------------------- |
- * | before                      | no such turn                                   | NOT_FOUND, of a session nothing; nothing is remembered    |
- * | before it is in a queue     | a turn that no queue holds                     | it ends; whoever enters it then, the next claim takes out |
- * | while it waits              | an entry with nobody at work on it             | it ends, and leaves the queue at once                     |
- * | while it runs               | a runner, here or elsewhere                    | it ends; the runner hears it, stops, and settles it       |
- * | unheard                     | a runner that the bus does not reach           | it finds out by its next write, or by looking, in seconds |
- * | while its runner is paused  | a lease that runs out                          | it ends; every write of the runner misses                 |
- * | twice                       | a turn that was cancelled                      | what was left undone is done; the answer is the same      |
- * | late                        | a turn that has ended otherwise                | the guard misses; the answer says how it ended            |
- * | while the answer is written | one of the two writes comes first              | the other one's guard misses                              |
- * | and whoever cancels dies    | an end that nobody was told of, or an entry    | the runner, or the next claim, tells and settles it       |
+ * | before the turn exists      | no such turn                                   | NOT_FOUND; for a session nothing; nothing is recorded     |
+ * | before it is enqueued       | a turn in no queue                             | it ends; if it is enqueued later, the next claim removes it |
+ * | while it waits              | a queue entry without a lease holder           | it ends and is removed from the queue at once             |
+ * | while it runs               | a runner on any replica                        | it ends; the runner is notified, stops and dequeues it    |
+ * | runner not notified         | a runner that the bus does not reach           | its next write or poll finds out within seconds           |
+ * | runner paused               | a lease that expires                           | it ends; all later writes of the runner miss              |
+ * | repeated                    | a cancelled turn                               | remaining work is done; the reply is the same             |
+ * | late                        | a turn that has ended otherwise                | the guard misses; the reply says how it ended             |
+ * | during the commit           | one of the two writes is first                 | the guard of the other one misses                         |
+ * | the cancelling replica dies | an end without notification, or a queue entry  | the runner or the next claim notifies and dequeues        |
  */
 
 export interface CancelDeps extends MakingKnown, MeaningDeps {
@@ -38,7 +38,7 @@ export interface CancelDeps extends MakingKnown, MeaningDeps {
   log: Logger;
 }
 
-/** Ends what a caller means of its own turns. Fails NOT_FOUND for a turn that is not its to follow, as for one that never was. */
+/** Cancels turns of the caller. Throws NOT_FOUND for a missing turn and for a turn of another client. */
 export async function cancel(deps: CancelDeps, meant: Input<'agent.cancel'>, principal: Principal): Promise<Result<'agent.cancel'>> {
   return meant.turnId === undefined
     ? cancelSession(deps, meant, principal)
@@ -57,7 +57,7 @@ async function cancelOne(
   return answer(turn.sessionKey, [await end(deps, principal.tenant, turn)]);
 }
 
-/** The last one first, so that none of them begins because the one before it has ended. */
+/** Cancels the last turn first, so that the end of one turn does not start the next one. */
 async function cancelSession(
   deps: CancelDeps,
   { agentId, sessionKey }: Input<'agent.cancel'>,
@@ -66,7 +66,7 @@ async function cancelSession(
   const { key } = meantSession(deps, { agentId, session: sessionKey }, principal);
   const sessions = deps.sessions.for(principal);
   const seen = await sessions.get(key);
-  // What is entered after this finds out, and what was entered before is read next.
+  // Continuations enqueued later detect this; those enqueued before are read next.
   if (seen && sees(principal, seen)) await forbidAfter(deps.turns.for(principal), seen, principal.client);
   const session = seen && (await sessions.get(key));
   const ended: TurnDocument[] = [];
@@ -82,7 +82,7 @@ function answer(sessionKey: string, ended: readonly TurnDocument[]): Result<'age
   return { cancelled: turns.some(({ state }) => state === 'cancelled'), sessionKey, turns };
 }
 
-/** The turn as it has ended, by this or before. */
+/** Returns the turn as it has ended, by this or an earlier write. */
 async function end(deps: CancelDeps, tenant: string, turn: TurnDocument): Promise<TurnDocument> {
   const turns = deps.turns.for({ tenant });
   const { turnId } = turn;

@@ -23,17 +23,17 @@ import { work, type First, type WorkDeps } from './execution/session-worker.ts';
 
 /** Maximum number of cached ids of announced turns, and of followed turns. */
 const MAX_CACHED_TURNS = 10_000;
-/** Of the time for shutting down, so much is for turns that nobody waits for; those that somebody does were waited for before. */
+/** Share of the shutdown time for turns without waiting callers. Awaited turns were drained before. */
 const DRAIN_SHARE = 1 / 4;
-/** Of the texts of conversations that go on here, so many characters are remembered. */
+/** Maximum characters of cached conversation text. */
 const RECALLED_CHARS = 8_388_608;
-/** Other replicas are told that turns wait no more often than this. */
+/** Minimum interval between wake messages to other replicas. */
 const RING_MS = 100;
-/** Agents that are found waiting at one look. */
+/** Maximum number of agents per poll. */
 const MOST_AGENTS = 1_000;
-/** Turns of one agent that are claimed at once. */
+/** Maximum concurrent claims per agent. */
 const MOST_CLAIMS = 32;
-/** Turns of one agent that are ended at one look because they waited for too long. */
+/** Maximum number of overdue turns ended per agent and poll. */
 const MOST_OVERDUE = 1_000;
 
 export interface LauncherDeps extends Omit<
@@ -43,23 +43,23 @@ export interface LauncherDeps extends Omit<
   settings: Settings<'queue' | 'daemon' | 'routing'>;
 }
 
-/** Runs turns that are written already: one at a time in each session, as many at once as there are slots. */
+/** Runs accepted turns: one at a time per session, and as many in parallel as there are slots. */
 export interface Launcher extends AsyncDisposable {
-  /** The room for a turn of an agent that has just come, if there is any here and nobody waits for it who could have it. */
+  /** Reserves a slot for an arriving turn if one is free and no waiting turn is entitled to it. */
   reserve(tenant: string, agent: Agent, lane: string | undefined): Slot | undefined;
-  /** Whether there is such room now. */
+  /** Returns whether such a slot is free. */
   hasRoom(tenant: string, agent: Agent, lane: string | undefined): boolean;
-  /** Gives back what was reserved for nothing. */
+  /** Releases a reserved slot that was not used. */
   unreserve(slot: Slot): void;
-  /** Tells the readers of a turn that it is written. */
+  /** Publishes the accepted frame of a turn. */
   announce(tenant: string, turn: TurnDocument, model: ModelRef): void;
-  /** Somebody reads along from now on. */
+  /** A reader follows the turn from now on. */
   follow(turnId: string): void;
-  /** Works on a session whose lease was taken for this turn, in the room that was reserved for it. Nobody waits for it. */
+  /** Works on a session whose lease was taken with this turn, in the reserved slot. Returns immediately. */
   begin(given: Begun): void;
-  /** The turn of an entry waits for its agent, with nobody at work in its session. */
+  /** Registers a queue head that waits without a lease holder. */
   waits(tenant: string, entry: string): void;
-  /** Finds out for which agents turns wait, whoever accepted them, and runs what there is room for. Never fails. */
+  /** Polls for waiting turns of all replicas and runs as many as there are slots. Never rejects. */
   look(): Promise<void>;
 }
 
@@ -67,7 +67,7 @@ export interface Begun extends First {
   tenant: string;
   session: SessionDocument;
   slot: Slot;
-  /** When the lease was asked for, by the clock. */
+  /** Clock time of the lease request. */
   since: number;
 }
 
@@ -80,7 +80,7 @@ interface State extends LauncherDeps {
   running: Set<Promise<void>>;
   announced: LRUCache<string, true>;
   followed: LRUCache<string, true>;
-  /** Aborts what still runs when the grace of a drain is over; others go on with it. */
+  /** Aborts running turns at the end of the drain; other replicas continue them. */
   stopping: AbortController;
   draining: boolean;
   rangAt: number;
@@ -177,7 +177,7 @@ function takeSlot(state: State, waitsFor: string, agent: Agent): Slot | undefine
   return state.slots.take(agentKeyOf(waitsFor), limitsOf(state, agent, waitsFor));
 }
 
-/** Whoever comes passes nobody by who waits for the same agent, unless there is no room in the lane of these. */
+/** An arriving turn does not overtake waiting turns of its agent, except those whose lane is full. */
 function mayPass(state: State, waitsFor: string): boolean {
   const { draining, rota, settings } = state;
   if (draining || rota.has(waitsFor)) return false;
@@ -188,20 +188,20 @@ function mayPass(state: State, waitsFor: string): boolean {
   return !others.some((other) => other !== waitsFor && rota.has(other) && hasRoom(state, other));
 }
 
-/** The agent of what is waited for. */
+/** Resolves the agent of a wait key. `known` is false until the registry has published agents. */
 function agentOf({ agents }: State, waitsFor: string): { agent: Agent | undefined; known: boolean } {
   const { tenant = '', id = '' } = bucketKeyParts(agentKeyOf(waitsFor)) ?? {};
   const agent = agents.find(tenant, id);
   return { agent, known: agent !== undefined || agents.all(tenant).length > 0 };
 }
 
-/** A turn whose agent is gone needs no room: nobody will ever answer it. Until the registry has spoken, nobody knows. */
+/** A turn whose agent was deleted needs no slot, because it only ends. */
 function hasRoom(state: State, waitsFor: string): boolean {
   const { agent, known } = agentOf(state, waitsFor);
   return agent ? state.slots.hasRoom(agentKeyOf(waitsFor), limitsOf(state, agent, waitsFor)) : known;
 }
 
-/** Claims for each agent that has room and that turns wait for: who waited longest is next. */
+/** Claims sessions while slots are free, in scheduler order. */
 function pump(state: State): void {
   while (!state.draining) {
     const waitsFor = state.rota.next((one) => state.claims.may(one) && hasRoom(state, one));
@@ -228,7 +228,7 @@ async function claimFor(state: State, waitsFor: string): Promise<void> {
     }
     pump(state);
   } catch (err) {
-    // Not tried again at once: what failed was the database. The next look finds it.
+    // Not retried here, because the database failed. The next poll finds the session.
     claims.end(waitsFor, false);
     forget(state, waitsFor, lookedAt);
     slot?.give();
@@ -260,7 +260,7 @@ function run(state: State, hold: Hold, { waitsFor, slot, first }: Run): void {
       hold.end();
       slot?.give();
       running.delete(done);
-      // What is left of the session waits for somebody.
+      // The rest of the queue waits for a replica.
       const { waitsFor: next, runnableAt = 0 } = hold.session;
       if (next !== undefined) {
         rota.add(next);
@@ -278,7 +278,7 @@ function announce(state: State, { tenant, turn, model }: { tenant: string; turn:
   state.announced.set(turn.turnId, true);
 }
 
-/** A set of turn ids that evicts the oldest: entries of turns that other replicas run are never read. */
+/** A set that evicts the oldest ids. Ids of turns that other replicas run are never read. */
 function newestTurns(): LRUCache<string, true> {
   return new LRUCache({ maxSize: MAX_CACHED_TURNS, sizeCalculation: () => 1 });
 }
@@ -290,7 +290,7 @@ function ring(state: State): void {
   state.bus.wake('sessions');
 }
 
-/** From agent to agent, however many turns wait for each. */
+/** Advances from agent to agent, however many turns wait for each. */
 async function look(state: State): Promise<void> {
   let last = '';
   for (let n = 0; n < MOST_AGENTS && !state.draining; n += 1) {
@@ -314,7 +314,7 @@ async function look(state: State): Promise<void> {
   pump(state);
 }
 
-/** Turns that have waited for too long end, whether there is room or not. */
+/** Ends turns that have waited too long, whether slots are free or not. */
 async function endOverdue(state: State, waitsFor: string): Promise<void> {
   const { sessions, holds, clock, store, settings } = state;
   for (let n = 0; n < MOST_OVERDUE; n += 1) {
@@ -328,7 +328,7 @@ async function endOverdue(state: State, waitsFor: string): Promise<void> {
   }
 }
 
-/** Launches nothing more, lets what runs end, and hands the rest over at once when its share of the time for shutting down is over. */
+/** Starts no more turns, waits for running ones, and hands the rest over when its share of the shutdown time has passed. */
 async function drain(state: State): Promise<void> {
   state.draining = true;
   const { clock, settings, running, stopping } = state;

@@ -6,7 +6,7 @@ import { ended, listen, testSessions, turnIdOf } from '../sessions.fixture.ts';
 const agents = { echo: { model: 'dev/echo' }, strict: { model: 'dev/echo', modelFailover: { allowedModels: ['dev/echo'] } } };
 const script = (...steps: object[]): string => JSON.stringify(steps);
 
-test('a turn that names a model is answered by it, whatever its agent and its session have', async () => {
+test('a model named by the turn overrides those of agent and session', async () => {
   await using app = await testSessions({ agents });
   const start = (name: string, more: object) =>
     app.bus.call('turns.start', { turnId: turnIdOf(name), agentId: 'echo', message: 'hi', ...more });
@@ -19,7 +19,7 @@ test('a turn that names a model is answered by it, whatever its agent and its se
   assert.equal((await ended(app.bus, turnIdOf('named'))).result?.response, 'by the script');
 });
 
-test('a model that the agent may not use, or that nobody has, is refused before anything is kept', async () => {
+test('rejects a forbidden or unknown model before anything is stored', async () => {
   await using app = await testSessions({ agents });
   const start = (agentId: string, model: string) =>
     app.bus.call('turns.start', { turnId: turnIdOf('refused'), agentId, message: 'hi', model });
@@ -36,7 +36,7 @@ test('a model that the agent may not use, or that nobody has, is refused before 
   assert.equal((await start('strict', 'dev/echo')).state !== 'failed', true);
 });
 
-test('the same key with another model is another request', async () => {
+test('the same key with another model is a different request', async () => {
   await using app = await testSessions({ agents });
   const start = (name: string, more: object) =>
     app.bus.call('turns.start', { turnId: turnIdOf(name), agentId: 'echo', message: 'hi', idempotencyKey: 'k', ...more });
@@ -46,7 +46,7 @@ test('the same key with another model is another request', async () => {
   await assert.rejects(start('four', {}), { code: 'INVALID_ARGUMENT' });
 });
 
-test('a turn ends by name when the time that was said for it is over', async () => {
+test('ends a turn with TURN_TIMEOUT after its timeoutMs', async () => {
   await using app = await testSessions({ agents });
   const turnId = turnIdOf('late');
   await app.bus.call('turns.start', { turnId, agentId: 'echo', model: 'dev/scripted', message: script({ wait: 60_000 }), timeoutMs: 50 });
@@ -57,7 +57,7 @@ test('a turn ends by name when the time that was said for it is over', async () 
   );
 });
 
-test('that time counts from the first start of the turn, whoever goes on with it', async () => {
+test('timeoutMs counts from the first start, across runners', async () => {
   for (const [timeoutMs, state] of [
     [6_000, 'failed'],
     [60_000, 'done'],
@@ -74,7 +74,7 @@ test('that time counts from the first start of the turn, whoever goes on with it
   }
 });
 
-test('a turn with a model of its own is not answered together with others', async () => {
+test('does not merge a turn that names a model', async () => {
   await using app = await testSessions({
     agents: { scripted: { model: 'dev/scripted' } },
     settings: { queue: { defaultMode: 'collect' } },

@@ -22,34 +22,34 @@ import { tooManyWait } from './store/turn-errors.ts';
 import { createTenantBound } from './acceptance/tenant-turn-limit.ts';
 import { endOf } from './ending/turn-waiters.ts';
 
-/** Accepts durable turns and sees them run. */
+/** Accepts durable turns and runs them. */
 export interface Runner extends AsyncDisposable, Pick<Launcher, 'look' | 'follow'> {
-  /** Goes on with conversations that may go on by themselves, where whoever was to do so died. */
+  /** Continues conversations whose process died before doing so. */
   sweepFollowUps(): Promise<void>;
-  /** One that was there before is told as it stands now. */
+  /** Returns an existing turn in its current state. */
   start(request: TurnRequest, principal: Principal): Promise<TurnDocument>;
-  /** As start, then waits for the end. Leaving (the signal) stops the waiting, never the turn. */
+  /** Starts a turn and waits for its end. Aborting the signal ends the wait, never the turn. */
   execute(request: TurnRequest, principal: Principal, signal: AbortSignal): Promise<{ turn: TurnDocument; result: TurnResult }>;
-  /** Ends turns of the caller, wherever they run or wait. */
+  /** Cancels turns of the caller, running or waiting, on any replica. */
   cancel(meant: Input<'agent.cancel'>, principal: Principal): Promise<Result<'agent.cancel'>>;
-  /** Waits for the end of a turn that began before, of this client's own. */
+  /** Waits for the end of an existing turn of the caller. */
   attach(turnId: string, principal: Principal, signal: AbortSignal): Promise<{ turn: TurnDocument; result: TurnResult }>;
-  /** Puts a turn that is written into its session's queue, unless it is there. */
+  /** Enqueues a stored turn, unless it is in the queue already. */
   enter(tenant: string, turn: TurnDocument): Promise<void>;
-  /** Tells the readers of a turn that has ended without ever having begun; nobody, when it has not. */
+  /** Publishes the failure of a turn that ended without running. Does nothing for other turns. */
   tellFailed(tenant: string, turn: TurnDocument | null): void;
 }
 
 interface Awaiting {
   principal: Principal;
-  /** It was there before, and may have ended before. */
+  /** The turn existed before and may have ended. */
   replayed: boolean;
-  /** It was begun here, just now. */
+  /** The turn was started here by this request. */
   here: boolean;
   signal: AbortSignal;
 }
 
-/** Sessions in which turns were found waiting. */
+/** Sessions in which waiting turns were seen. */
 const MAX_CACHED_SESSIONS = 10_000;
 
 export function createRunner(given: Omit<LauncherDeps, 'followUps'>): Runner {
@@ -84,7 +84,7 @@ export function createRunner(given: Omit<LauncherDeps, 'followUps'>): Runner {
         if (!full) return;
         const { agentId } = agent;
         const standard = deps.agents.default(tenant).agentId === agentId;
-        // Another lane of the agent may have room: which one a call is for only its owner knows.
+        // Another lane of the agent may have room, and the caller does not know its lane. The limit is not cached then.
         throw tooManyWait(settings.current.queue.maxWaiting, lane === undefined ? { ...full, agentId, standard } : undefined);
       },
       isBusy: (sessionKey) => crowded.has(`${tenant} ${sessionKey}`) || deps.holds.has(tenant, sessionKey),
@@ -113,7 +113,7 @@ export function createRunner(given: Omit<LauncherDeps, 'followUps'>): Runner {
     return { turn, replayed: accepted.replayed, here: !accepted.replayed && accepted.begun !== undefined };
   }
 
-  /** There is room for it in any case: what fills the queue is what it ends. */
+  /** A stop command is accepted even when the queue is full, because it cancels what fills the queue. */
   async function acceptStop(request: TurnRequest, principal: Principal): Promise<Accepted> {
     try {
       return await accept(acceptingFor(principal), request, principal);
@@ -125,7 +125,7 @@ export function createRunner(given: Omit<LauncherDeps, 'followUps'>): Runner {
     }
   }
 
-  /** Ends the caller's turns that came before this one, the last one first, so that none of them begins because another has ended. */
+  /** Cancels the caller's earlier turns, the last one first, so that the end of one does not start the next one. */
   async function cancelBefore({ turnId, sessionKey }: TurnDocument, principal: Principal): Promise<void> {
     const session = await deps.sessions.for(principal).get(sessionKey);
     if (session) await forbidAfter(deps.turns.for(principal), session, principal.client);
@@ -137,7 +137,7 @@ export function createRunner(given: Omit<LauncherDeps, 'followUps'>): Runner {
     }
   }
 
-  /** A turn that was there before may have ended before. */
+  /** Notifies waiters of a turn that may have ended before they waited. */
   async function endOfEarlier(principal: Principal, turnId: string): Promise<void> {
     const turn = await turns.for(principal).get(turnId);
     if (turn && hasEnded(turn)) waiting.tell(principal.tenant, turnId, await endOf(bodies.for(principal), turn));
@@ -145,7 +145,7 @@ export function createRunner(given: Omit<LauncherDeps, 'followUps'>): Runner {
 
   async function resultOf({ turnId }: TurnDocument, { principal, replayed, here, signal }: Awaiting): Promise<TurnResult> {
     const ending = waiting.end(principal.tenant, turnId, { signal, here });
-    // What fails is looked at again: whoever waits does so until it leaves.
+    // A failed read is repeated by the poll of the waiters.
     if (replayed) void endOfEarlier(principal, turnId).catch(() => undefined);
     const end = await ending;
     if (end.failure) throw toError(end.failure);

@@ -49,7 +49,7 @@ async function open(store: Store) {
   return { sessions: sessions.for(tenant), turns: turns.for(tenant) };
 }
 
-test('a turn whose process died is gone on with, and then the next in its session runs', async () => {
+test('continues a turn whose process died, and then the next turn of its session', async () => {
   await using data = await tempDir();
   const [dead, waiting] = [turnIdOf('dead'), turnIdOf('waiting')];
   const turns = [turn(dead, { state: 'running', fence: then, attempts: 1 }), turn(waiting)];
@@ -64,7 +64,7 @@ test('a turn whose process died is gone on with, and then the next in its sessio
   assert.ok(lastFrame > 1_000_000, 'its readers see that another run began');
 });
 
-test('a turn that was written and entered no queue is put into one', async () => {
+test('enqueues a stored turn that is in no queue', async () => {
   await using data = await tempDir();
   const lost = turnIdOf('lost');
   await leave(data.path, ({ turns }) => turns.insert(turn(lost)));
@@ -73,7 +73,7 @@ test('a turn that was written and entered no queue is put into one', async () =>
   assert.equal((await app.bus.call('session.export', { session_key: KEY })).messageCount, 2);
 });
 
-test('a turn that was begun five times without an end ends as poison, and its session goes on', async () => {
+test('ends a turn with POISON after five attempts, and its session continues', async () => {
   await using data = await tempDir();
   const poison = turnIdOf('poison');
   const left = turn(poison, { state: 'running', fence: then, attempts: 5 });
@@ -87,7 +87,7 @@ test('a turn that was begun five times without an end ends as poison, and its se
   assert.equal((await app.bus.call('agent.execute', { message: 'and on' })).sessionKey, KEY);
 });
 
-test('a turn that waited for too long ends, and says so', async () => {
+test('ends a turn that has waited too long with WAIT_TIMEOUT', async () => {
   const agents = { scripted: { model: 'dev/scripted', concurrency: { maxConcurrentRuns: 1 } } };
   const timing = { lookMs: 20 };
   await using app = await testSessions({ as, agents, timing, settings: { queue: { waitTimeoutMs: 100 } } });
@@ -108,7 +108,7 @@ test('a turn that waited for too long ends, and says so', async () => {
   await long.until('done');
 });
 
-test('an idempotency key is free again after a day', async () => {
+test('releases an idempotency key after a day', async () => {
   await using data = await tempDir();
   const key = { idempotencyKey: 'test agent.execute k', keyUntil: Date.now() - 1 };
   await leave(data.path, ({ turns }) => turns.insert(turn(turnIdOf('keyed'), { state: 'failed', ...key })));

@@ -18,7 +18,7 @@ import type { Runner } from './turn-runner.ts';
 import { commitFailure } from './store/turn-store.ts';
 
 const BATCH = 100;
-/** So often every turn that waits is looked at, and not only those that became old enough. */
+/** Interval at which all queued turns are scanned, and not only those that reached the minimum age since the last scan. */
 const ALL_MS = 600_000;
 
 export interface SweeperDeps {
@@ -34,21 +34,21 @@ export interface SweeperDeps {
   remembering?: Remembering;
   distilling?: Distilling;
   log: Logger;
-  /** How often is looked for leases that ran out, and for turns that wait. */
+  /** Poll interval for expired leases and waiting turns. */
   lookMs: number;
-  /** How often for the rest. */
+  /** Interval of all other sweeps. */
   sweepMs: number;
-  /** A turn that no queue holds was left by a process that died between two writes; a live one needs milliseconds. */
+  /** Age at which a queued turn in no queue is considered abandoned. A live process enqueues it within milliseconds. */
   orphanMs: number;
 }
 
-/** Finds what nobody finished: who is meant stands in the README. Every replica may sweep at once. */
+/** Recovers unfinished work (see "Crash recovery" in the README). All replicas may sweep at the same time. */
 export function startSweeper(deps: SweeperDeps): AsyncDisposable {
   let stopped = false;
   const running = new Set<Promise<void>>();
   const orphans = createOrphans(deps);
 
-  /** What fails holds up neither the rest of its kind nor the other kinds. */
+  /** A failure affects neither the rest of the batch nor other sweeps. */
   async function attempt(work: () => Promise<void>): Promise<void> {
     if (stopped) return;
     await work().catch((err: unknown) => {
@@ -94,7 +94,7 @@ export function startSweeper(deps: SweeperDeps): AsyncDisposable {
 
 type Attempt = (work: () => Promise<void>) => Promise<void>;
 
-/** Leases that ran out, but for those that this process still works under: its machine may have slept, and it renews them. */
+/** Releases expired leases, except those that this process still works under: a machine that slept renews them. */
 async function releaseLapsed(deps: SweeperDeps, attempt: Attempt): Promise<void> {
   const { sessions, store, holds } = deps;
   const lapsed = await sessions.system().find({ leaseUntil: { gt: 0, lte: store.now() } }, { sort: [['leaseUntil', 'asc']], limit: BATCH });
@@ -104,8 +104,8 @@ async function releaseLapsed(deps: SweeperDeps, attempt: Attempt): Promise<void>
 }
 
 /**
- * Turns that were written and entered no queue. Each is looked at once, when it is old enough: what is in a queue stays there until
- * it has ended. Now and then all are looked at: a write may come so late, or a machine sleep so long, that a turn is old when it is there.
+ * Enqueues turns that are in no queue. Each turn is checked once when it reaches the minimum age, because a queued turn stays in its queue
+ * until it ends. A full scan follows now and then, for writes that became visible late or machines that slept.
  */
 function createOrphans(deps: SweeperDeps) {
   const { turns, store, clock, orphanMs } = deps;
@@ -139,7 +139,7 @@ function createOrphans(deps: SweeperDeps) {
   };
 }
 
-/** One that may not enter any more was not accepted either: nobody was told that it is. */
+/** A turn that cannot be enqueued any more was never reported as accepted. */
 async function enterOrEnd({ runner, turns, store }: SweeperDeps, tenant: string, turn: TurnDocument): Promise<void> {
   try {
     await runner.enter(tenant, turn);
@@ -150,13 +150,13 @@ async function enterOrEnd({ runner, turns, store }: SweeperDeps, tenant: string,
   }
 }
 
-/** Keys that were kept for as long as they are. */
+/** Releases expired idempotency keys. */
 async function forgetKeys({ turns, store }: SweeperDeps): Promise<void> {
   const { items } = await turns.system().find({ keyUntil: { gt: 0, lte: store.now() } }, { sort: [['keyUntil', 'asc']], limit: BATCH });
   for (const { tenant, ...turn } of items) await forgetKey(turns.for({ tenant }), turn);
 }
 
-/** Turns of epochs that are over. */
+/** Clears turns of ended epochs. */
 async function clearAll(deps: SweeperDeps, attempt: Attempt): Promise<void> {
   const { items } = await deps.gone
     .system()

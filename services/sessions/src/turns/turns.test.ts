@@ -15,7 +15,7 @@ const scripted = {
   },
 };
 
-test('a turn answers, and both sides of it are in the history', async () => {
+test('answers a turn and stores both messages in the history', async () => {
   await using app = await testSessions({ as: principal({ client: 'alice', scopes: ['*'] }) });
   const answer = await app.bus.call('agent.execute', { message: 'hello' });
   assert.deepEqual(answer, {
@@ -38,7 +38,7 @@ test('a turn answers, and both sides of it are in the history', async () => {
   assert.equal((await app.nextEvent('observability:token_usage')).tokens.total, 10);
 });
 
-test('frames count from 0 without a gap, and the deltas are the answer', async () => {
+test('numbers frames from 0 without gaps, and their text is the answer', async () => {
   await using app = await testSessions();
   const turnId = turnIdOf('frames');
   const heard = listen(app.bus, turnId);
@@ -58,7 +58,7 @@ test('frames count from 0 without a gap, and the deltas are the answer', async (
   assert.deepEqual([resumed.state, resumed.lastFrame], ['done', done?.n]);
 });
 
-test('a turn that nobody follows says its text in few frames; who comes to follow it hears every piece from then on', async () => {
+test('publishes few text frames without readers, and every piece after a reader follows', async () => {
   await using app = await testSessions({ agents: { slow: { model: 'dev/slow' } } });
   const frames: TurnFrame[] = [];
   app.host.bus.subscribe(subjects.turns, ({ data }) => void frames.push(JSON.parse(Buffer.from(data).toString()) as TurnFrame));
@@ -90,7 +90,7 @@ async function listenOnce(bus: Bus): Promise<string> {
   subscription.unsubscribe();
   return turnId;
 }
-test('a turn that has ended tells whoever missed its frames all that it said, step by step', async () => {
+test('returns the complete output of a finished turn, step by step, to readers that missed frames', async () => {
   await using app = await testSessions(scripted);
   const turnId = turnIdOf('whole');
   const message = script({ text: 'first ' }, { tool: { name: 'session_history' } }, { text: 'then' });
@@ -109,7 +109,7 @@ test('a turn that has ended tells whoever missed its frames all that it said, st
   assert.deepEqual([first?.response, whole?.text], ['first', 'first']);
 });
 
-test('a turn that is taken over while nobody tells which models there are waits until somebody does', async () => {
+test('a resumed turn waits until the model registry is available', async () => {
   await using dir = await tempDir();
   const turnId = turnIdOf('waits');
   const given = { ...scripted, data: dir.path, settings: { daemon: { shutdownTimeoutMs: 400 } } };
@@ -129,7 +129,7 @@ test('a turn that is taken over while nobody tells which models there are waits 
   assert.ok(asked >= 3);
 });
 
-test('a turn is nobody’s but its starter’s', async () => {
+test('only the client that started a turn can read it', async () => {
   await using app = await testSessions();
   const turnId = turnIdOf('mine');
   await app.bus.call('turns.start', { turnId, message: 'hello' });
@@ -138,7 +138,7 @@ test('a turn is nobody’s but its starter’s', async () => {
   }
 });
 
-test('turns of one session run one after another, in the order they were accepted', async () => {
+test('turns of one session run in order of acceptance', async () => {
   await using app = await testSessions(scripted);
   const ids = ['a', 'b', 'c', 'd'].map(turnIdOf);
   const heard = ids.map((id) => listen(app.bus, id));
@@ -153,7 +153,7 @@ test('turns of one session run one after another, in the order they were accepte
   );
 });
 
-test('the queue of a session is bounded', async () => {
+test('limits the queue of a session', async () => {
   await using app = await testSessions({ ...scripted, settings: { queue: { defaultOverflow: { maxDepth: 2 } } } });
   const wait = script({ wait: 200 }, { text: 'done' });
   const start = (name: string) => app.bus.call('turns.start', { turnId: turnIdOf(name), agentId: 'scripted', message: wait });
@@ -175,7 +175,7 @@ test('sessions do not wait for each other', async () => {
   await slow.until('done');
 });
 
-test('of turns beyond the slots of an agent the rest wait and all run', async () => {
+test('turns beyond the slots of an agent wait and all run', async () => {
   await using app = await testSessions({ agents: { default: { concurrency: { maxConcurrentRuns: 2 } } } });
   const answers = await Promise.all(
     Array.from({ length: 12 }, (_, at) => app.bus.call('agent.execute', { message: `number ${at}`, sessionKey: { userId: `user${at}` } })),
@@ -186,7 +186,7 @@ test('of turns beyond the slots of an agent the rest wait and all run', async ()
   );
 });
 
-test('an idempotency key makes a retry the same turn', async () => {
+test('a retry with an idempotency key returns the same turn', async () => {
   await using app = await testSessions();
   const ask = (message: string) => app.bus.call('agent.execute', { message, idempotencyKey: 'key-1' });
   const [first, second] = await Promise.all([ask('once'), ask('once')]);
@@ -196,7 +196,7 @@ test('an idempotency key makes a retry the same turn', async () => {
   await assert.rejects(ask('something else'), { code: 'INVALID_ARGUMENT', message: /idempotency key/ });
 });
 
-test('a failed model ends the turn with its error, and nothing of it is in the history', async () => {
+test('a failed model call ends the turn with its error and leaves nothing in the history', async () => {
   await using app = await testSessions(scripted);
   const turnId = turnIdOf('fails');
   const heard = listen(app.bus, turnId);
@@ -212,7 +212,7 @@ test('a failed model ends the turn with its error, and nothing of it is in the h
   await app.bus.call('agent.execute', { agentId: 'scripted', message: script({ text: 'the lane is free' }) });
 });
 
-test('a model that is cut in the middle is an error, never a short answer', async () => {
+test('a truncated model stream is an error, never a short answer', async () => {
   await using app = await testSessions(scripted);
   const outcomes = await Promise.allSettled(
     [1, 2, 3].map((at) => app.bus.call('agent.execute', { agentId: 'flaky', message: 'hello', sessionKey: { userId: `u${at}` } })),
@@ -225,7 +225,7 @@ test('a model that is cut in the middle is an error, never a short answer', asyn
 
 const KEY = 'default:carol:gateway';
 
-test('an agent uses a tool within its caller’s scopes, and the model reads what came of it', async () => {
+test('an agent uses a tool within its caller’s scopes, and the model reads the result', async () => {
   await using app = await testSessions({ ...scripted, as: principal({ client: 'carol', scopes: ['rpc'] }) });
   await app.bus.call('agent.execute', { message: 'remember this' });
   const { response } = await app.bus.call('agent.execute', { agentId: 'tools', message: `session_history {"session_key":"${KEY}"}` });
@@ -240,7 +240,7 @@ test('an agent uses a tool within its caller’s scopes, and the model reads wha
   assert.doesNotMatch(narrowed.response, /remember this/);
 });
 
-test('an agent that nobody knows, one that is gone and one that is suspended are each refused', async () => {
+test('rejects unknown, deleted and suspended agents with different errors', async () => {
   await using app = await testSessions({ agents: { asleep: {} }, suspended: ['asleep'] });
   const ask = (agentId: string) => app.bus.call('agent.execute', { message: 'hello', agentId });
   await assert.rejects(ask('nobody'), { code: 'INVALID_ARGUMENT', message: 'Unknown agent: nobody' });
@@ -253,7 +253,7 @@ test('an agent that nobody knows, one that is gone and one that is suspended are
   });
 });
 
-test('an agent whose model is ${NAME} runs on the model that the variable names, and tells nobody else what it holds', async () => {
+test('resolves ${NAME} in an agent’s model and does not expose its value', async () => {
   const agents = { default: { model: '${MODEL}', name: '${MODEL}' } };
   await using app = await testSessions({ agents, env: { MODEL: 'dev/scripted' } });
   assert.equal((await app.bus.call('agent.execute', { message: script({ text: 'hi' }) })).response, 'hi');
@@ -261,7 +261,7 @@ test('an agent whose model is ${NAME} runs on the model that the variable names,
   assert.deepEqual([model, agentName], ['dev/scripted', '${MODEL}']);
 });
 
-test('a session is chosen by ids: 1 to 128 letters, digits and . _ : @ -', async () => {
+test('session ids contain 1 to 128 letters, digits and . _ : @ -', async () => {
   await using app = await testSessions();
   const send = (key: string) => app.bus.call('session.send', { key, message: 'hello' });
   for (const key of ['web:main', 'default:ada@example.com:web']) assert.equal((await send(key)).finishReason, 'stop');
@@ -269,7 +269,7 @@ test('a session is chosen by ids: 1 to 128 letters, digits and . _ : @ -', async
   for (const key of ['web main', 'x'.repeat(129), 'default:a b:web', 'default:ada:web/1']) await assert.rejects(send(key), refused, key);
 });
 
-test('a turn that keeps nothing streams its frames, knows nothing of before, and leaves nothing', async () => {
+test('a stateless turn streams its frames, has no history and stores nothing', async () => {
   await using app = await testSessions();
   const frames = [];
   for await (const frame of app.bus.stream('turns.run', { turnId: turnIdOf('v1'), model: 'dev/echo', message: 'hello' }))
@@ -282,7 +282,7 @@ test('a turn that keeps nothing streams its frames, knows nothing of before, and
   assert.deepEqual(await app.bus.call('session.list', {}), { sessions: [], total: 0 });
 });
 
-test('a model nobody offers is not found, in exactly these words', async () => {
+test('returns NOT_FOUND with the documented text for an unknown model', async () => {
   await using app = await testSessions();
   await assert.rejects(app.bus.stream('turns.run', { turnId: turnIdOf('none'), model: 'nobody/nothing', message: 'x' }).next(), {
     code: 'NOT_FOUND',
@@ -290,13 +290,13 @@ test('a model nobody offers is not found, in exactly these words', async () => {
   });
 });
 
-test('a step limit ends a turn by name', async () => {
+test('a step limit ends a turn with max_steps', async () => {
   await using app = await testSessions({ agents: { busy: { model: 'dev/scripted', maxSteps: 1 } } });
   const message = script({ text: 'let me see' }, { tool: { name: 'session_status', input: {} } }, { text: 'never said' });
   assert.equal((await app.bus.call('agent.execute', { agentId: 'busy', message })).finishReason, 'max_steps');
 });
 
-test('turns that a stopped process left are gone on with at the next start, in their order', async () => {
+test('turns of a stopped process continue in order after a restart', async () => {
   await using data = await tempDir();
   const turnId = turnIdOf('later');
   const long = turnIdOf('long');

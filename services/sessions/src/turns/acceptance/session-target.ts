@@ -6,7 +6,7 @@ import { formatSessionKey, parseSessionKey, resolveSession, type SessionAddress 
 
 export interface MeaningDeps {
   agents: AgentDirectory;
-  /** Which agent answers whom, where a message names none; undefined where that is always the same. */
+  /** Agent bindings for messages that name no agent; undefined when none are configured. */
   bindings: () => Bindings | undefined;
 }
 
@@ -15,7 +15,7 @@ interface Meant {
   session?: SessionAddress | undefined;
 }
 
-/** The session that a caller means, and the agent. */
+/** Resolves the session and the agent that a request addresses. */
 export function meantSession({ agents, bindings }: MeaningDeps, request: Meant, principal: Principal) {
   const standard = agents.default(principal.tenant).agentId;
   const meant = request.agentId ?? principal.agent ?? boundAgent(agents, bindings(), { request, principal });
@@ -25,7 +25,7 @@ export function meantSession({ agents, bindings }: MeaningDeps, request: Meant, 
   return { named, standard, identity, key: formatSessionKey(identity) };
 }
 
-/** Whoever gives the key of a session means that session; whoever names a channel or speaks somewhere is answered by who is bound there. */
+/** Looks up the agent bound to the channel. A request with a session key is not subject to bindings. */
 function boundAgent(
   agents: AgentDirectory,
   bindings: Bindings | undefined,

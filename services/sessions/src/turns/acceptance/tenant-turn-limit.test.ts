@@ -11,7 +11,7 @@ import { createTenantBound } from './tenant-turn-limit.ts';
 const ONE_SLOT = { agents: { default: { model: 'dev/scripted', concurrency: { maxConcurrentRuns: 1 } } } };
 const wait = JSON.stringify([{ wait: 60_000 }, { text: 'late' }]);
 
-test('no more turns of one tenant wait than may, and another tenant’s do', async () => {
+test('limits the waiting turns of one tenant and not those of another', async () => {
   const settings = { queue: { maxWaiting: 3 }, daemon: { shutdownTimeoutMs: 100 } };
   await using app = await testSessions({ ...ONE_SLOT, settings, as: principal({ client: 'a', scopes: ['*'] }) });
   const start = (at: number) =>
@@ -23,7 +23,7 @@ test('no more turns of one tenant wait than may, and another tenant’s do', asy
   });
 });
 
-test('a turn that is being written counts, and makes room when it is not written', async () => {
+test('counts a turn that is being written, and frees its place if it is not written', async () => {
   await using app = await testSessions({ ...ONE_SLOT, settings: { queue: { maxWaiting: 3 }, daemon: { shutdownTimeoutMs: 100 } } });
   const start = (at: number) =>
     app.bus.call('turns.start', { turnId: turnIdOf(`t${at}x`), message: wait, session: { userId: `u${at}`, channelId: 'c' } });
@@ -31,7 +31,7 @@ test('a turn that is being written counts, and makes room when it is not written
   assert.equal(told.filter(({ status }) => status === 'fulfilled').length, 4, 'one runs and three wait');
 });
 
-test('who is known to be at the bound is refused without a look, until it is time to count again', async () => {
+test('rejects a tenant at the limit without a count until the next count is due', async () => {
   let [now, counts, waiting] = [0, 0, 0];
   const count = async (): Promise<number> => {
     counts += 1;
@@ -61,7 +61,7 @@ test('who is known to be at the bound is refused without a look, until it is tim
   assert.deepEqual([counts, known('a')], [3, undefined], 'who has room again is not full, however lately it was counted');
 });
 
-test('who comes while it is counted waits for that count', async () => {
+test('concurrent callers wait for a running count', async () => {
   const counted = Promise.withResolvers<number>();
   let counts = 0;
   const bound = boundOf20(() => {
@@ -79,7 +79,7 @@ test('who comes while it is counted waits for that count', async () => {
   assert.equal(counts, 1);
 });
 
-test('a count that fails is told to all who wait for it, and is made again', async () => {
+test('a failed count is returned to all waiting callers and repeated', async () => {
   let [now, counts] = [0, 0];
   const count = async (): Promise<number> => {
     counts += 1;
@@ -100,7 +100,7 @@ function boundOf20(count: () => Promise<number>, now = systemClock.now) {
   return createTenantBound({ turns, clock: { ...systemClock, now }, most: () => 20 });
 }
 
-test('what is too much for one agent is refused nobody whose agent has room, and nobody who asks again under a key', async () => {
+test('the cached limit does not reject callers of an agent with free slots, or requests with an idempotency key', async () => {
   const { agents } = ONE_SLOT;
   const settings = { queue: { maxWaiting: 1_000 }, daemon: { shutdownTimeoutMs: 100 } };
   await using app = await testSessions({ agents: { ...agents, free: { model: 'dev/scripted' } }, settings });
@@ -126,7 +126,7 @@ test('what is too much for one agent is refused nobody whose agent has room, and
   await assert.rejects(start(4_000), refused);
 });
 
-test('where there are lanes nobody is told for how long an agent is full: another lane may have room', async () => {
+test('with lanes the limit is not cached, because another lane may have room', async () => {
   const lanes = {
     priorityEnabled: true,
     priorityLanes: [{ name: 'only', concurrency: 1, priority: 0 }],

@@ -36,7 +36,7 @@ import { received } from './received-event.ts';
 import type { Slot } from '../../queue/concurrency-slots.ts';
 
 export interface TurnRequest {
-  /** What was called: the same idempotency key means another turn with another method. */
+  /** Called method. The same idempotency key identifies different turns for different methods. */
   method: 'agent.execute' | 'session.send' | 'turns.start';
   turnId: z.infer<typeof TurnId>;
   message: string;
@@ -44,20 +44,20 @@ export interface TurnRequest {
   session?: SessionAddress;
   scopes?: readonly TokenScope[] | undefined;
   idempotencyKey?: string | undefined;
-  /** The model that is to answer, by its name. */
+  /** Name of the requested model. */
   model?: string | undefined;
   timeoutMs?: number | undefined;
-  /** The ids of the call that asks for it. */
+  /** Ids of the request. */
   origin?: { requestId: string; traceparent: string | undefined };
 }
 
-/** How often a turn is written whose key somebody had who had it no more when it was looked for. */
+/** Insert attempts when the conflicting idempotency key disappears before it can be read. */
 const MOST_INSERTS = 5;
 
-/** How long it is known that a turn was refused which somebody may ask for: as long as its frames would be. */
+/** Retention of a rejected turn that a client may still ask for. Equal to the retention of its frames. */
 const REFUSED_MS = 600_000;
 
-/** A turn that is written now, or one that was there already under the request's idempotency key. */
+/** A new turn, or the existing turn of the idempotency key. */
 export type Accepted =
   | { turn: TurnDocument; replayed: true; waits: boolean }
   | {
@@ -66,7 +66,7 @@ export type Accepted =
       agent: Agent;
       model: ModelRef;
       waits: boolean;
-      /** For so many milliseconds it waits for more to be said. */
+      /** Remaining debounce window in milliseconds. */
       gathersMs?: number;
       begun?: { session: SessionDocument; slot: Slot; since: number };
     };
@@ -77,28 +77,28 @@ export interface AcceptDeps extends GatheringDeps, MeaningDeps {
   models: Models;
   clock: Clock;
   taker: () => Taker;
-  /** Turns that may wait in one session, and what becomes of one more. */
+  /** Returns the queue limit of a session and the overflow policy. */
   overflowOf: (turn: Queued) => Overflow;
-  /** Makes room for a turn in a queue that is full; undefined where it is refused instead. */
+  /** Frees a place in a full queue; undefined when the new turn is rejected instead. */
   makeRoom: (turn: TurnDocument) => Promise<TurnDocument | undefined>;
-  /** The room to run the turn at once, if this replica has it and nobody waits for it. */
+  /** Reserves a slot if this replica can run the turn now and no other turn waits for the agent. */
   reserve: (agent: Agent, lane: string | undefined) => Slot | undefined;
-  /** The lane in which a turn waits; undefined where there are none. */
+  /** Returns the lane of a turn; undefined when lanes are not configured. */
   laneOf: (identity: SessionIdentity, principal: Principal) => string | undefined;
   unreserve: (slot: Slot) => void;
-  /** Throws when too many turns of the tenant wait for one more to do so. */
+  /** Throws when the tenant has reached its limit of waiting turns. */
   admitWaiting: () => Promise<Disposable>;
-  /** Throws when that is known already, and there is no room to run the turn at once. */
+  /** Throws when the limit is already known to be reached and no slot is free. */
   refuseWaiting: (agent: Agent, lane: string | undefined) => void;
-  /** Whether turns are likely to wait in a session: then it is looked at before anything is written. */
+  /** Returns whether turns probably wait in the session. The queue is then checked before anything is written. */
   isBusy: (sessionKey: string) => boolean;
-  /** Of acceptances in one session one begins when the one before is over, so that they are in the order in which they came. */
+  /** Runs acceptances of one session sequentially, in order of arrival. */
   inTurn: <T>(sessionKey: string, work: () => Promise<T>) => Promise<T>;
 }
 
 /**
- * Writes the turn, and its place in the queue of its session, before anybody says `accepted` (docs/decisions/0009). A known
- * idempotency key gives the turn it named: attach if it runs, replay if it is done, refuse if the body differs.
+ * Writes the turn and its queue entry before the caller is told that it was accepted (docs/decisions/0009). A known idempotency key
+ * returns the existing turn: its state while it runs, its result when it is done, an error when the request differs.
  */
 export async function accept(deps: AcceptDeps, request: TurnRequest, principal: Principal): Promise<Accepted> {
   const asked = ask(deps, request, principal);
@@ -115,23 +115,26 @@ export async function accept(deps: AcceptDeps, request: TurnRequest, principal: 
   });
 }
 
-/** Of what is too much nothing is read and nothing is written: refusing must cost less than doing. What has a key may be there already. */
+/**
+ * Rejects the request before any database access when the tenant's limit is reached. Skipped for requests with an idempotency key, which
+ * may replay an existing turn.
+ */
 function shed({ agents, refuseWaiting }: AcceptDeps, { principal, agentId, lane, idempotencyKey }: Asked): void {
   const agent = idempotencyKey === undefined ? agents.find(principal.tenant, agentId) : undefined;
   if (agent && !agent.suspended) refuseWaiting(agent, lane);
 }
 
-/** A request, once it is known who asks and what is meant. */
+/** Request with its session, agent and lane resolved. */
 interface Asked {
   request: TurnRequest;
   principal: Principal;
   identity: SessionIdentity;
   sessionKey: string;
-  /** The agent that was asked for by name, and the one that is meant. */
+  /** Agent named by the request, and the agent that answers. */
   named: string | undefined;
   agentId: string;
   lane: string | undefined;
-  /** What a key stands for. */
+  /** Digest of the request, to detect another request under the same key. */
   fingerprint: () => string;
   idempotencyKey: string | undefined;
 }
@@ -141,7 +144,7 @@ function ask(deps: AcceptDeps, request: TurnRequest, principal: Principal): Aske
   if (!SessionKey.safeParse(sessionKey).success) throw new ServiceError('INVALID_ARGUMENT', 'The key of this session would be too long.');
   requireIds(identity, principal);
   const { message, agentId, scopes, method, model, timeoutMs, idempotencyKey: key } = request;
-  // Requests of before there were these two have the fingerprint that they had.
+  // Requests without these two fields keep a shorter fingerprint.
   const bounds = model === undefined && timeoutMs === undefined ? [] : [model ?? null, timeoutMs ?? null];
   return {
     request,
@@ -152,12 +155,12 @@ function ask(deps: AcceptDeps, request: TurnRequest, principal: Principal): Aske
     agentId: named ?? identity.agentId ?? standard,
     lane: deps.laneOf(identity, principal),
     fingerprint: () => digest([message, agentId ?? null, scopes ?? null, sessionKey, ...bounds]),
-    // None of the three has a space in it.
+    // None of the three parts contains a space.
     idempotencyKey: key === undefined ? undefined : `${principal.client} ${method} ${key}`,
   };
 }
 
-/** A key given whole, or a plain channel, was not looked into before: who chooses a session chooses ids. */
+/** Validates the ids of a session that was given as a key or as a channel. Those were not validated as separate fields. */
 function requireIds({ tenant: _tenant, agentId: _agentId, ...parts }: SessionIdentity, { client }: Principal): void {
   const wrong = Object.entries(parts).find(([, part]) => part !== client && !CallerId.safeParse(part).success)?.[0];
   if (wrong === undefined) return;
@@ -179,7 +182,7 @@ function agentOf(agents: AgentDirectory, { principal, named, agentId }: Asked): 
   return agent;
 }
 
-/** Whoever accepted it may have died before it was in a queue; it is put there again, unless it is. */
+/** Replays an existing turn. Enqueues it again if the replica that accepted it died before enqueueing it. */
 async function replay(deps: AcceptDeps, asked: Asked, turn: TurnDocument): Promise<Accepted> {
   if (turn.fingerprint !== asked.fingerprint()) {
     throw new ServiceError('INVALID_ARGUMENT', 'This idempotency key was used for another request.', {
@@ -191,7 +194,7 @@ async function replay(deps: AcceptDeps, asked: Asked, turn: TurnDocument): Promi
   return { turn, replayed: true, waits: place === 'waits' };
 }
 
-/** Puts a turn that is written into its session's queue, unless it is there. */
+/** Enqueues a stored turn, unless it is in the queue already. */
 export async function enterLater(
   deps: Pick<AcceptDeps, 'sessions' | 'store' | 'overflowOf'>,
   tenant: string,
@@ -243,7 +246,7 @@ async function write(deps: AcceptDeps, asked: Asked, who: Who): Promise<Accepted
   }
 }
 
-/** Who is refused after a count is told for how long, as those are who come until the next one. */
+/** Rejects a caller at the limit with the time until the next count, as `refuseWaiting` does for later callers. */
 async function admitWaiting(
   { admitWaiting: admit, refuseWaiting }: AcceptDeps,
   agent: Agent,
@@ -258,8 +261,8 @@ async function admitWaiting(
 }
 
 /**
- * What would be refused is refused before anything is written, where that is likely: so that what is shed costs a read. What
- * counts is the guard of entering.
+ * Rejects the turn before anything is written if the session is probably full, so that a rejection costs one read. The guard of `enter`
+ * decides.
  */
 async function refuseBefore({ sessions, isBusy, overflowOf }: AcceptDeps, { principal, sessionKey, agentId }: Asked): Promise<void> {
   if (principal.sessions !== 'own' && principal.agents === undefined && !isBusy(sessionKey)) return;
@@ -270,7 +273,7 @@ async function refuseBefore({ sessions, isBusy, overflowOf }: AcceptDeps, { prin
   if (policy === 'drop-new' && session.depth > maxDepth) throw queueFull(maxDepth);
 }
 
-/** A turn that may not enter is as if it had never come. */
+/** Enqueues a new turn. A rejected turn is removed again. */
 async function enterNew(
   deps: AcceptDeps,
   { principal, identity, sessionKey: key, agentId }: Asked,
@@ -299,7 +302,10 @@ async function enterNew(
   }
 }
 
-/** One with a key may have been found by it elsewhere, and told to be accepted: then it has ended, and its key is free again. */
+/**
+ * Removes a rejected turn. A turn with a key may have been found by a retry and reported as accepted; it is ended instead, and its key is
+ * released.
+ */
 async function forgetRefused(
   turns: Documents<TurnDocument>,
   { turnId, idempotencyKey, ...turn }: TurnDocument,
@@ -312,7 +318,7 @@ async function forgetRefused(
   await turns.update(waits, { set: ended, unset: ['idempotencyKey', 'keyUntil'] });
 }
 
-/** Tries again for as long as there is room to be made. */
+/** Retries as long as a place can be freed. */
 async function makingRoom(
   { makeRoom }: Pick<AcceptDeps, 'makeRoom'>,
   turn: TurnDocument,
@@ -355,8 +361,8 @@ async function toTurn({ bodies, store }: AcceptDeps, asked: Asked): Promise<Turn
 }
 
 /**
- * Writes the turn: without it nothing would be left of what was asked if this process died. It enters its queue next, and nobody is
- * told before. If another replica was first with the same idempotency key or turn id, that turn is given instead.
+ * Inserts the turn; without it the request would be lost if this process died. It is enqueued next, and the caller is told after that.
+ * Returns the existing turn if another replica was first with the same idempotency key or turn id.
  */
 async function insert(deps: AcceptDeps, asked: Asked, turn: TurnDocument): Promise<TurnDocument | undefined> {
   const { principal, identity, request } = asked;
@@ -370,13 +376,13 @@ async function insert(deps: AcceptDeps, asked: Asked, turn: TurnDocument): Promi
       const same = await turns.get(turn.turnId);
       const other = (await earlierTurn(deps, asked)) ?? (same?.client === principal.client ? same : undefined);
       if (other) return other;
-      // The turn that had the key was refused meanwhile, or its key was kept long enough: it is free again.
+      // The turn of the key was rejected meanwhile, or its key expired. The key is free again.
       if (same || attempt === MOST_INSERTS) throw error;
     }
   }
 }
 
-/** What a caller asks for can only narrow what its token holds. */
+/** Requested scopes can only narrow the scopes of the token. */
 function narrowed(held: readonly TokenScope[], asked: readonly TokenScope[] | undefined): TokenScope[] {
   if (!asked || asked.includes('*')) return [...held];
   return held.includes('*') ? [...asked] : asked.filter((scope) => held.includes(scope));

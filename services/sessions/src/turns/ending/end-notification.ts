@@ -21,13 +21,13 @@ export interface MakingKnown {
   waiting: Waiting;
   shares: LogShares;
   runs: Runs;
-  /** The turn of an entry waits for its agent, with nobody at work in its session. */
+  /** Called when the entry is the head of a queue without a lease holder. */
   waits: (tenant: string, entry: string) => void;
 }
 
 /**
- * Tells of a turn that was ended by somebody else than its runner, and takes it out of its queue. Who dies before this leaves it to
- * the runner of the turn, or to who claims its session next.
+ * Publishes the end of a turn that was ended by another process than its runner, and removes its queue entry. After a crash the runner, or
+ * the next lease holder, does the same.
  */
 export async function makeKnown(deps: MakingKnown, tenant: string, turn: TurnDocument): Promise<void> {
   const { turnId, sessionKey: key, failure, lastFrame = FRAME_AFTER_ALL, forgetAt } = turn;

@@ -45,7 +45,7 @@ function isDropped(error: unknown): boolean {
   return error instanceof ServiceError && error.code === 'RESOURCE_EXHAUSTED' && error.details.reason === 'TURN_DROPPED';
 }
 
-test('drop-old: who comes to a full queue takes the place of who has waited longest, which is told so at once', async () => {
+test('drop-old: a new turn replaces the longest-waiting one, which is notified at once', async () => {
   await using app = await oneRuns('drop-old');
   for (const name of ['b', 'c']) await start(app, name);
   const told = listen(app.bus, turnIdOf('b'));
@@ -64,7 +64,7 @@ test('drop-old: who comes to a full queue takes the place of who has waited long
   );
 });
 
-test('drop-old: a crowd that comes at once is all accepted, and as many of it as may wait are answered', async () => {
+test('drop-old: concurrent turns are all accepted, and as many as may wait are answered', async () => {
   await using app = await oneRuns('drop-old');
   const names = Array.from({ length: 20 }, (_, at) => `crowd${at}x`);
   await Promise.all(names.map((name) => start(app, name)));
@@ -73,7 +73,7 @@ test('drop-old: a crowd that comes at once is all accepted, and as many of it as
   assert.deepEqual(ends, [...names.slice(2).map(() => DROPPED), ...names.slice(-2).map((name) => `of ${name}`)]);
 });
 
-test('drop-old: what was left out under a key is told again, and nothing is run for it', async () => {
+test('drop-old: a retry with the key of a dropped turn returns the failure and runs nothing', async () => {
   await using app = await oneRuns('drop-old');
   const asked = { agentId: 'scripted', message: answer('of b'), idempotencyKey: 'k' };
   await app.bus.call('agent.start', asked);
@@ -84,7 +84,7 @@ test('drop-old: what was left out under a key is told again, and nothing is run 
   await assert.rejects(app.bus.call('agent.execute', asked), isDropped);
 });
 
-test('drop-old: what a turn that runs has heard is not left out; where nobody else waits, who comes is refused', async () => {
+test('drop-old: merged turns are not dropped; a new turn is rejected if no other turn waits', async () => {
   await using app = await oneRuns('drop-old', { queue: { defaultMode: 'collect' } });
   const { until } = listen(app.bus, turnIdOf('b'));
   await start(app, 'b');
@@ -99,7 +99,7 @@ test('drop-old: what a turn that runs has heard is not left out; where nobody el
   assert.equal(await endOf(app, 'e'), 'of e');
 });
 
-test('of a channel with its own policy and depth the rest knows nothing', async () => {
+test('a channel with its own overflow policy does not affect others', async () => {
   const telegram = { mode: 'followup' as const, overflow: { maxDepth: 1, policy: 'drop-old' as const } };
   await using app = await oneRuns('drop-new', { queue: { perChannel: { telegram } } });
   const session = { channelId: 'telegram:42' };
@@ -111,14 +111,14 @@ test('of a channel with its own policy and depth the rest knows nothing', async 
   assert.deepEqual(await Promise.all(['g', 'h', 'b'].map((name) => endOf(app, name))), [DROPPED, 'of h', 'of b']);
 });
 
-test('of an agent no more waits in a session than it says, however much the queue would hold', async () => {
+test('limits the turns of an agent in one session below the queue depth', async () => {
   await using app = await oneRuns('drop-old', { agents: { scripted: { ...agents.scripted, concurrency: { maxQueuedPerSession: 1 } } } });
   for (const name of ['b', 'c']) await start(app, name);
   await goOn(app);
   assert.deepEqual(await Promise.all(['b', 'c'].map((name) => endOf(app, name))), [DROPPED, 'of c']);
 });
 
-test('where nothing queues, who comes to a turn that runs is refused, and what waits for its agent waits', async () => {
+test('with the queue disabled a turn is rejected while another runs, and may wait for its agent', async () => {
   await using app = await oneRuns('drop-old', { queue: { enabled: false, maxConcurrentSessions: 1 } });
   await assert.rejects(start(app, 'b'), { details: { reason: 'QUEUE_FULL', retryAfterMs: 1_000 } });
   await start(app, 'c', answer('of c'), { session: { channelId: 'other' } });
@@ -126,7 +126,7 @@ test('where nothing queues, who comes to a turn that runs is refused, and what w
   assert.equal(await endOf(app, 'c'), 'of c');
 });
 
-test('summarize: who takes the place of others reads how their messages began, and each is told', async () => {
+test('summarize: the new turn reads how the dropped messages began, and their callers are notified', async () => {
   await using upstream = await startUpstream();
   const settings = {
     models: { dev: true },

@@ -28,7 +28,7 @@ function setUp() {
   return { waiting, signal, listeners, tick: () => ticks.forEach((work) => work()) };
 }
 
-test('who waits for a turn that runs elsewhere listens at once', async () => {
+test('subscribes at once for a turn that runs elsewhere', async () => {
   const { waiting, signal, listeners } = setUp();
   const end = waiting.end('default', 'turn_1', { signal });
   assert.equal(listeners.size, 1);
@@ -37,7 +37,7 @@ test('who waits for a turn that runs elsewhere listens at once', async () => {
   assert.equal(listeners.size, 0);
 });
 
-test('who waits for a turn that runs here is told by it, and listens once that has not come for long: somebody else may have it by then', async () => {
+test('relies on the local runner for a turn that runs here, and subscribes after a while in case it was taken over', async () => {
   const { waiting, signal, listeners, tick } = setUp();
   const first = waiting.end('default', 'turn_1', { signal, here: true });
   assert.equal(listeners.size, 0);
@@ -53,7 +53,7 @@ test('who waits for a turn that runs here is told by it, and listens once that h
   assert.equal(listeners.size, 0);
 });
 
-test('who waits beside somebody who was told not to listen does', async () => {
+test('subscribes for a second waiter that does not rely on the local runner', async () => {
   const { waiting, signal, listeners } = setUp();
   const ends = [waiting.end('default', 'turn_1', { signal, here: true }), waiting.end('default', 'turn_1', { signal })];
   assert.equal(listeners.size, 1);

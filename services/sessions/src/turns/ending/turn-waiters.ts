@@ -6,21 +6,21 @@ import { type TurnDocument, hasEnded, type TurnEnd } from '../../model/turn-docu
 import { textOf } from '../../model/stored-text.ts';
 import type { BodyDocument } from '../../model/text-document.ts';
 
-/** How often those are looked for that nobody told of their end, and how many at once. */
+/** Interval at which the documents of awaited turns are polled, and the batch size. */
 const LOOK_MS = 1_000;
 const LOOKED_AT = 100;
 
-/** Callers that wait for the end of turns, wherever these run. */
+/** Callers that wait for the end of turns on any replica. */
 export interface Waiting extends Disposable {
-  /** Resolves with the end of a turn. Rejects CANCELLED when the signal says to stop waiting, and for nothing else. */
+  /** Resolves with the end of a turn. Rejects with CANCELLED only when the signal is aborted. */
   end(tenant: string, turnId: string, waits: Waits): Promise<TurnEnd>;
-  /** A turn has ended here. */
+  /** Notifies the waiters of a turn that ended here. */
   tell(tenant: string, turnId: string, end: TurnEnd): void;
 }
 
 export interface Waits {
   signal: AbortSignal;
-  /** It runs here, and who runs it tells of its end: it is listened for only once that has not come for long. */
+  /** The turn runs here and its runner notifies waiters. Frames are subscribed only if that takes long. */
   here?: boolean;
 }
 
@@ -39,8 +39,8 @@ interface Waiter {
 }
 
 /**
- * A caller is told by the run itself, by a frame, or by the turn's document: frames may be missed, and a read may fail, so the
- * documents are looked at again until the caller leaves. All of a tenant are looked at together.
+ * A waiter is notified by the runner, by a frame, or by polling the turn document, because frames can be lost and reads can fail. All
+ * turns of a tenant are polled together.
  */
 export function createWaiting(deps: WaitingDeps): Waiting {
   const waiters = new Map<string, Waiter>();
@@ -56,7 +56,7 @@ export function createWaiting(deps: WaitingDeps): Waiting {
     if (looking) return;
     looking = true;
     for (const waiter of waiters.values()) listen(waiter);
-    // What fails is looked at again.
+    // A failed poll is repeated at the next interval.
     void lookAt(deps, waiters, tell)
       .catch(() => undefined)
       .finally(() => (looking = false));
@@ -66,7 +66,7 @@ export function createWaiting(deps: WaitingDeps): Waiting {
     const { tenant, turnId } = waiter;
     waiter.listening ??= deps.bus.subscribe(subjects.turn(turnId), ({ data }) => {
       const text = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
-      // Most frames end nothing, and are not worth being read. Within what is said, the quotes would be escaped.
+      // Most frames do not end the turn and are not parsed. Quotes inside text are escaped, so the search cannot match there.
       if (!text.includes('"type":"done"') && !text.includes('"type":"error"')) return;
       const frame = JSON.parse(text.toString()) as TurnFrame;
       if (frame.type === 'done') tell(tenant, turnId, { result: frame.result });
@@ -113,7 +113,7 @@ export function createWaiting(deps: WaitingDeps): Waiting {
   };
 }
 
-/** The oldest waiters first; those that were looked at wait longest for the next look. */
+/** Polls the oldest waiters first; polled waiters move to the end. */
 async function lookAt({ turns, bodies }: WaitingDeps, waiters: Map<string, Waiter>, tell: Waiting['tell']): Promise<void> {
   const byTenant = new Map<string, string[]>();
   for (const [name, waiter] of [...waiters].slice(0, LOOKED_AT)) {
@@ -127,7 +127,7 @@ async function lookAt({ turns, bodies }: WaitingDeps, waiters: Map<string, Waite
   }
 }
 
-/** What a turn that has ended came to, as its document says. */
+/** Loads the end of a finished turn from its document. */
 export async function endOf(bodies: ReturnType<Collection<BodyDocument>['for']>, turn: TurnDocument): Promise<TurnEnd> {
   const { turnId, answer, tokensUsed, finishReason, failure } = turn;
   if (answer && tokensUsed && finishReason) return { result: { response: await textOf(bodies, turnId, answer), tokensUsed, finishReason } };

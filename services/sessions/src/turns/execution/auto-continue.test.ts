@@ -64,7 +64,7 @@ async function until(holds: () => Promise<boolean>): Promise<void> {
 const settled = (house: House) =>
   until(async () => (await documents(house)).every(({ unfollowed = 0, seq }) => unfollowed === 0 && seq !== undefined));
 
-test('a conversation whose window was full goes on by itself once it is made shorter, once, in the lane for that', async () => {
+test('continues a conversation once after its window was full and it was compacted, in the configured lane', async () => {
   await using house = await start({ queue: { priorityEnabled: true, laneAssignment: { followupLane: 'low' } } });
   await exhaust(house);
   await until(async () => (await history(house)).length === 8);
@@ -86,7 +86,7 @@ test('a conversation whose window was full goes on by itself once it is made sho
   assert.equal((await history(house)).length, 8);
 });
 
-test('it goes on no more than maxFollowupRuns times in a row, and not at all where followupOnCompaction is off', async () => {
+test('continues at most maxFollowupRuns times in a row, and never with followupOnCompaction off', async () => {
   const runs: unknown[] = [];
   for (const followup of [{ maxFollowupRuns: 2 }, { maxFollowupRuns: 0 }, { followupOnCompaction: false }]) {
     // What a turn is told that goes on is too much for this model, too.
@@ -101,7 +101,7 @@ test('it goes on no more than maxFollowupRuns times in a row, and not at all whe
   assert.deepEqual(runs, [each, [], []]);
 });
 
-test('where the model of summaries is away a sweep makes it go on, and a conversation without anything to fold does not', async () => {
+test('a sweep continues after a model outage; a conversation that cannot be compacted is not continued', async () => {
   await using house = await start();
   assert.equal((await say(house, TOO_MUCH)).finishReason, 'context_exhausted');
   await settled(house);
@@ -112,7 +112,7 @@ test('where the model of summaries is away a sweep makes it go on, and a convers
   assert.equal((await history(house)).at(-2)?.content, GO_ON);
 });
 
-test('after a cancellation, a /stop, a reset or a message of somebody it does not go on', async () => {
+test('does not continue after a cancellation, /stop, a reset or a new message', async () => {
   const others: unknown[] = [];
   const ends: ((house: House) => Promise<unknown>)[] = [
     ({ app }) => app.bus.call('agent.cancel', { sessionKey: KEY }),
@@ -133,7 +133,7 @@ test('after a cancellation, a /stop, a reset or a message of somebody it does no
   assert.deepEqual(others, [[], [], [], []]);
 });
 
-test('one that is in its queue already does not begin after a reset, after anybody has spoken, of a suspended agent, or where nobody wants it', async () => {
+test('a queued continuation does not start after a reset, a new message, a suspension or a cancellation', async () => {
   const follows = { turnId: 'turn_before', run: 1, epoch: 'epoch_1', seq: 7 };
   const turn = { turnId: 'turn_next', agentId: 'default', follows } as TurnDocument;
   const session = { epoch: 'epoch_1', lastSeq: 7 } as SessionDocument;
@@ -156,7 +156,7 @@ test('one that is in its queue already does not begin after a reset, after anybo
   assert.deepEqual(found, ['begins', 'begins', 'OVERTAKEN', 'OVERTAKEN', 'AGENT_SUSPENDED', 'TURN_CANCELLED']);
 });
 
-test('what nobody foresaw is tried again, and for ten minutes at most', async () => {
+test('retries unexpected errors for ten minutes at most', async () => {
   const given: boolean[] = [];
   for (const later of [599_999, 600_000]) {
     let gone = false;

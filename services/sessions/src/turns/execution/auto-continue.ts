@@ -14,21 +14,20 @@ import { toFailure } from '../store/turn-failure.ts';
 import { commitFailure } from '../store/turn-store.ts';
 
 /*
- * A turn whose window is full ends, and what comes after it has room once its conversation is made shorter. That it may go on by itself
- * is noted in the write that ends it (`unfollowed`); the note goes once the turn that follows is in its queue, or there is none to come.
- * 0 says that somebody does not want it to go on. Whoever dies in between leaves the note, and a sweep does what it stands for. The id of
- * the turn that follows is made of that of the one before, so that there is one, however often it is begun.
+ * A turn that fills the context window ends. Once its conversation is compacted, it can be continued. The write that ends the turn sets
+ * `unfollowed`; the field is removed when the continuation is enqueued or not possible, and set to 0 when a client forbids it. After a
+ * crash a sweep handles the pending field. The id of the continuation is derived from the id of the turn, so that there is only one.
  */
 
-/** What the model of such a turn is told: nobody said it. */
+/** Prompt of an auto-continued turn. No client sent it. */
 export const GO_ON =
   'Your last turn ended because there was no room left for it. What was said before is told in short by now. Go on where you were, and do what is left to be done.';
 
-/** Lets conversations go on by themselves. No turn waits for it. */
+/** Continues conversations automatically. Turns never wait for it. */
 export interface FollowUps extends AsyncDisposable {
-  /** Whether a turn that ended because its window is full may be gone on from. */
+  /** Returns whether a turn that filled its context window may be continued. */
   wanted(turn: Pick<TurnDocument, 'follows'>): boolean;
-  /** Of a turn that was counted just now, with its note. Returns at once; what fails here is tried again by a sweep. */
+  /** Considers a turn that was just counted. Returns immediately; failures are retried by a sweep. */
   consider(tenant: string, turn: TurnDocument): void;
   sweep(): Promise<void>;
 }
@@ -41,16 +40,16 @@ export interface FollowUpDeps {
   settings: Settings<'queue'>;
   store: Pick<Store, 'now'>;
   log: Logger;
-  /** Puts a turn that is written into its session's queue, unless it is there. */
+  /** Enqueues a stored turn, unless it is in the queue already. */
   enter: (tenant: string, turn: TurnDocument) => Promise<void>;
 }
 
-/** A note that is older was left by a process that died, or could not be acted on then. */
+/** Age after which a pending turn is swept. Its process died or could not continue it. */
 const LATE_MS = 1_000;
-/** What could not be done for so long is not done any more: whoever waited has gone on by now. */
+/** Age after which a pending turn is given up. */
 const GIVEN_UP_MS = 600_000;
 const BATCH = 100;
-/** So many conversations are gone on with at once; the others a sweep finds. */
+/** Maximum number of concurrent continuations. The others are left to a sweep. */
 const MOST_AT_ONCE = 4;
 
 export function createFollowUps(deps: FollowUpDeps): FollowUps {
@@ -102,7 +101,7 @@ async function goOn(deps: FollowUpDeps, tenant: string, { turn, signal }: GoingO
   await deps.turns.for({ tenant }).update({ turnId: turn.turnId, unfollowed: { gt: 0 } }, { unset: ['unfollowed'] });
 }
 
-/** What fails is tried again, and not for ever. */
+/** Retries failures until the turn is given up. */
 function unlessGivenUp({ store }: FollowUpDeps, { unfollowed = 0 }: TurnDocument): (error: unknown) => 'none' {
   return (error) => {
     if (store.now() - unfollowed < GIVEN_UP_MS) throw error;
@@ -110,16 +109,16 @@ function unlessGivenUp({ store }: FollowUpDeps, { unfollowed = 0 }: TurnDocument
   };
 }
 
-/** Whether there is room for a turn to go on: only where its conversation was made shorter since, and nothing was said in it. */
+/** Checks whether the conversation can be continued: it was compacted since, and received no message. */
 async function roomFor(deps: FollowUpDeps, tenant: string, { turn, signal }: GoingOn): Promise<'room' | 'none' | 'later'> {
   const { sessions, agents, compaction, store } = deps;
   const { sessionKey, unfollowed = 0 } = turn;
   const there = await sessions.for({ tenant }).get(sessionKey);
   const agent = agents.find(tenant, turn.agentId);
-  // Until the registry has spoken, nobody knows.
+  // No agents are known until the registry has published them.
   if (!agent && agents.all(tenant).length === 0) return 'later';
   if (!there) return 'none';
-  // Whoever counts it has not done so yet.
+  // The turn has not been counted yet.
   if (there.epoch === turn.epoch && there.lastSeq < (turn.seq ?? 0)) return 'later';
   if (there.depth > 0 || !agent || agent.suspended || !isLast(there, turn)) return 'none';
   if (isShorter(there, turn)) return 'room';
@@ -136,7 +135,7 @@ async function roomFor(deps: FollowUpDeps, tenant: string, { turn, signal }: Goi
   return somebodyIsAtIt ? given : 'none';
 }
 
-/** Nothing came after it, and its conversation is the same. */
+/** Returns whether the turn is still the last one of the same conversation. */
 function isLast({ epoch, lastSeq }: Pick<SessionDocument, 'epoch' | 'lastSeq'>, turn: Pick<TurnDocument, 'epoch' | 'seq'>): boolean {
   return epoch === turn.epoch && lastSeq === turn.seq;
 }
@@ -145,7 +144,7 @@ function isShorter({ compactSeq = 0 }: SessionDocument, { seq = Infinity }: Turn
   return compactSeq >= seq;
 }
 
-/** Written, then put into its queue; a second time nothing comes of either. */
+/** Inserts and enqueues the continuation. Repeating either step has no effect. */
 async function follow(deps: FollowUpDeps, tenant: string, before: TurnDocument): Promise<void> {
   const turns = deps.turns.for({ tenant });
   const turn = await written(turns, followUpOf(deps, before));
@@ -170,7 +169,7 @@ async function written(turns: Documents<TurnDocument>, turn: TurnDocument): Prom
   }
 }
 
-/** For whom and as what the turn before it ran, so that it may do and use no more. */
+/** Copies client, agent, scopes and limits of the previous turn. */
 function followUpOf({ store, settings }: FollowUpDeps, before: TurnDocument): TurnDocument {
   const { turnId, sessionKey, agentId, client, scopes, sessions, budgets, agents, model, timeoutMs, epoch = '', seq = 0 } = before;
   const lane = lanesOf(settings.current.queue)?.followUp;
@@ -194,14 +193,14 @@ function followUpOf({ store, settings }: FollowUpDeps, before: TurnDocument): Tu
   };
 }
 
-/** The turn with which a conversation goes on after this one. */
+/** Returns the id of the turn that continues this one. */
 export function followUpId(turnId: string): string {
   return deriveId('turn', turnId, 'follow-up');
 }
 
 /**
- * Whether a turn that nobody sent may still begin, asked under the lease of its session: not after a reset, not after anybody has said
- * something, not after somebody wanted nothing more of it, and not of an agent that is suspended. Fails with what then ends it.
+ * Checks, under the session lease, that a continuation may still start: no reset, no newer message, no cancellation, and the agent is not
+ * suspended. Throws the error that then ends the turn.
  */
 export async function requireFollowing(
   turns: Documents<TurnDocument>,
@@ -214,12 +213,12 @@ export async function requireFollowing(
   if ((await turns.get(follows.turnId))?.unfollowed === 0) throw turnCancelled();
 }
 
-/** The same of whichever turn was the last of a conversation, where it is this client's. */
+/** Forbids the continuation of the last turn of a conversation if it belongs to this client. */
 export async function forbidAfter(turns: Documents<TurnDocument>, { epoch, lastSeq }: SessionDocument, client: string): Promise<void> {
   if (lastSeq > 0) await turns.update({ epoch, seq: lastSeq, client, unfollowed: { gt: 0 } }, { set: { unfollowed: 0 } });
 }
 
-/** Nobody wants a conversation to go on by itself after this turn. Whoever enters one for it after this finds that out. */
+/** Forbids the continuation of a turn. A continuation that is enqueued later detects this when it starts. */
 export async function forbidFollowUp(turns: Documents<TurnDocument>, turnId: string): Promise<void> {
   await turns.update({ turnId, state: 'done', unfollowed: { gt: 0 } }, { set: { unfollowed: 0 } });
 }

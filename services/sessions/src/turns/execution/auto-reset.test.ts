@@ -23,7 +23,7 @@ async function ago({ host }: TestService, ms: number): Promise<void> {
   await store.close();
 }
 
-test('the first turn after the end of a conversation begins a new one, once, and says why', async () => {
+test('the first turn after the expiry resets the session once and emits the reason', async () => {
   await using app = await testSessions({ as: admin, agents });
   for (const message of ['one', 'two']) await app.bus.call('agent.execute', { message });
   await ago(app, HOUR_MS / 2);
@@ -37,7 +37,7 @@ test('the first turn after the end of a conversation begins a new one, once, and
   assert.equal(messageCount, 6);
 });
 
-test('a conversation that is over is emptied without anybody speaking, whoever looks, and one that never is stays', async () => {
+test('a sweep resets an expired session without a message; other sessions stay', async () => {
   const brief = { mode: 'idle', idleTimeoutMs: 150, sweepIntervalMs: 20 };
   await using app = await testSessions({
     as: admin,
@@ -58,7 +58,7 @@ test('a conversation that is over is emptied without anybody speaking, whoever l
   );
 });
 
-test('a conversation is not over while something in it is under way', async () => {
+test('a session with a turn in progress does not expire', async () => {
   const resetPolicy = { mode: 'idle', idleTimeoutMs: 400, sweepIntervalMs: 10 };
   const agents = { default: { model: 'dev/scripted', session: { resetPolicy } } };
   await using app = await testSessions({ as: admin, agents, timing: { lookMs: 10 } });
@@ -70,7 +70,7 @@ test('a conversation is not over while something in it is under way', async () =
   assert.ok((await overAt) - startedAt >= 1_400);
 });
 
-test('a phrase that the agent names begins a new conversation, and is no part of either', async () => {
+test('a reset phrase of the agent resets the session and is part of neither conversation', async () => {
   await using app = await testSessions({ as: admin, agents });
   await app.bus.call('agent.execute', { message: 'one' });
   const { finishReason } = await app.bus.call('agent.execute', { message: ' start OVER' });

@@ -7,13 +7,13 @@ import { leaseLost, lookAgain } from '../../queue/session-lease.ts';
 import type { RunDeps, RunGiven } from './turn-run.ts';
 
 /**
- * Empties the session of a turn that begins, where its conversation was over when the turn was accepted. That is one write under the
- * lease of the session, guarded by its epoch: it happens in the order of the queue, and once, whoever takes the turn over. Who dies
- * before it leaves a note that leads to nothing, and after it the turns of an epoch that is over, as `session.reset` does.
+ * Resets an expired session when a turn starts. The reset is one write under the session lease and guarded by the epoch, so it happens
+ * once and in queue order. A crash before the write leaves a record without effect; a crash after it leaves turns of the old epoch, which
+ * a sweep clears.
  */
 export async function startAnew(deps: RunDeps, { hold, turn, agent, from }: RunGiven): Promise<void> {
   const policy = agent.config.session.resetPolicy;
-  // A turn that has made steps goes on where it was.
+  // A turn that has made steps continues in the same conversation.
   while (policy && from.steps === 0) {
     const { key, fence, epoch, lastSeq, userId, channelId } = hold.session;
     const reason = expiryOf(policy, hold.session, turn.createdAt);
@@ -26,16 +26,16 @@ export async function startAnew(deps: RunDeps, { hold, turn, agent, from }: RunG
     const session = await hold.persist(() => deps.sessions.for(hold).update(guard, emptied(deps.store.now(), [expired])));
     if (session) {
       hold.session = session;
-      // Nobody waits for it; where it fails a sweep does it.
+      // Runs in the background; a sweep repeats it after a failure.
       clearGone({ ...deps, forgetAt: deps.store.now() + DAY_MS }, hold.tenant, note).catch(() => undefined);
       return;
     }
-    // Written before, and only its answer was lost; or the lease is somebody else's.
+    // The write was applied before and only its reply was lost, or the lease was taken over.
     if (!(await lookAgain(deps.sessions, hold))) throw leaseLost();
   }
 }
 
-/** Whether a message is one of the phrases with which its agent's sessions start anew. */
+/** Returns whether a message is one of the reset phrases of its agent. */
 export function isTrigger({ agent }: Pick<RunGiven, 'agent'>, message: string): boolean {
   const triggers = agent.config.session.resetPolicy?.resetTriggers ?? [];
   const said = message.trim().toLowerCase();

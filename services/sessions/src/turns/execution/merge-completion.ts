@@ -12,19 +12,19 @@ import { noteEnd } from '../store/turn-metrics.ts';
 import { commitFailure, commitShared } from '../store/turn-store.ts';
 import type { Waiting } from '../ending/turn-waiters.ts';
 
-/** An answer up to this long is told in one frame. */
+/** Answers up to this length are published in one frame. */
 const ONE_FRAME_CHARS = 10_000;
 
-/** A turn that has ended, which heard others. */
+/** A finished turn that has merged other turns. */
 export interface Lead {
   turn: TurnDocument;
   end: TurnEnd;
 }
 
 /**
- * Ends the turns whose messages the first of the queue has heard, each as that one has ended, and takes them out behind it; they are
- * ended before it leaves the queue, so that whoever comes next finds them. Of one that was cancelled nothing is shared: they go on by
- * themselves. Returns what tells their readers.
+ * Ends the turns that the queue head has merged with the same result, and removes them from the queue. They are ended before the head is
+ * dequeued, so that the next lease holder finds them. A cancelled head shares nothing; the merged turns then run on their own. Returns a
+ * function that notifies their readers.
  */
 export async function endJoined(deps: RunDeps & { waiting: Waiting }, hold: Hold, lead: Lead): Promise<() => void> {
   const { joined = [], state } = lead.turn;
@@ -42,7 +42,7 @@ export async function endJoined(deps: RunDeps & { waiting: Waiting }, hold: Hold
   };
 }
 
-/** The turn as it has ended, by this or before; undefined when it has not, or is not there. */
+/** Returns the finished turn; undefined if it has not ended or does not exist. */
 async function endOne(deps: RunDeps, hold: Hold, lead: Lead & { now: number }, turnId: string): Promise<TurnDocument | undefined> {
   const turns = deps.turns.for(hold);
   const there = await turns.get(turnId);
@@ -72,16 +72,16 @@ async function write(
   return commitShared(turns, ending, { lead, answer });
 }
 
-/** The failure that the turns have in common, as one of them is told of it. */
+/** Failure of the lead as the readers of a merged turn see it. */
 function failureOf(turn: TurnDocument, failure: TurnFailure): TurnFailure {
   return toFailure(toError(failure), turn);
 }
 
-/** Frame 0 says that a turn is accepted. Of one that was answered the whole text follows, then its end. */
+/** Frame 0 announces acceptance. An answered turn then gets its text and its end. */
 const LAST_OF_FAILED = 1;
 const LAST_OF_ANSWERED = 2;
 
-/** A reader that misses a frame asks for the turn, and is told all of it: so is one of a text that is too long for a frame. */
+/** Readers that miss a frame read the turn instead. The same applies to texts that are too long for one frame. */
 function tell(deps: RunDeps & { waiting: Waiting }, hold: Hold, turn: TurnDocument, end: TurnEnd): void {
   const { tenant, fence } = hold;
   const { turnId, failure } = turn;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { testSessions, turnIdOf } from '../../sessions.fixture.ts';
 
-test('what a turn says is told on the way, once a second', async () => {
+test('emits message:streaming once a second', async () => {
   await using app = await testSessions({ agents: { scripted: { model: 'dev/scripted' } } });
   const message = JSON.stringify([{ text: 'one ' }, { wait: 1_200 }, { text: 'two ' }, { wait: 60_000 }]);
   const turnId = turnIdOf('spoken');

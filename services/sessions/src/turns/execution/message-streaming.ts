@@ -5,8 +5,8 @@ import { channelOf } from '../../model/session-key.ts';
 import { excerptOf } from '../../frames/frame-splitting.ts';
 
 /**
- * What a turn says on the way, for whoever looks on: as often as its text is kept, so that a short answer is told as a whole alone.
- * May be lost; who needs every word reads the frames of the turn.
+ * Emits `message:streaming` whenever text is checkpointed, so short answers cause no event. Delivery is best effort; complete text is in
+ * the frames.
  */
 export function tellPiece(
   bus: Bus,

@@ -24,7 +24,7 @@ import { endedMeanwhile, take } from '../store/turn-store.ts';
 import { tellUsage } from './token-usage-event.ts';
 import { endOf, type Waiting } from '../ending/turn-waiters.ts';
 
-/** As often is a turn begun before it is taken for what makes its processes stop. */
+/** A turn is not started more often; it is then assumed to crash its process. */
 const MOST_ATTEMPTS = 5;
 
 export interface WorkDeps extends RunDeps {
@@ -34,17 +34,17 @@ export interface WorkDeps extends RunDeps {
   runs: Runs;
   turnDeadlineMs: number;
   waitTimeoutMs: () => number;
-  /** Whether the readers of a turn were told here that it is written. Asked once. */
+  /** Returns whether this process announced the turn to its readers. True at most once. */
   wasAnnounced: (turnId: string) => boolean;
-  /** Whether somebody asked here how far a turn is, and so reads along. */
+  /** Returns whether a reader follows the turn on this replica. */
   isFollowed: (turnId: string) => boolean;
-  /** Aborts, with the reason that ends no turn, when what runs is to be handed to others. */
+  /** Aborted, with a reason that ends no turn, when running turns are to be handed over. */
   stopping: AbortSignal;
-  /** Whether what comes next in the same session may go on at once: only where nobody else waits. */
+  /** Returns whether the next turn of the session may start at once. True only if no other session waits. */
   mayGoOn: () => boolean;
 }
 
-/** The turn with which its acceptance took the lease. */
+/** The turn whose acceptance took the lease. */
 export interface First {
   turn: TurnDocument;
   agent: Agent;
@@ -52,14 +52,14 @@ export interface First {
 }
 
 export interface Work {
-  /** The agent that there is room for, and its lane. */
+  /** Wait key for which a slot is reserved. */
   waitsFor: string;
   first?: First;
-  /** There is no room, and the first of the queue has waited for too long: it only ends. */
+  /** No slot is reserved; the queue head has waited too long and is only ended. */
   overdue?: boolean;
 }
 
-/** Works on a session while it holds the lease: turn after turn of one agent, until nothing is left or others are next. */
+/** Works on a session under its lease: runs turns of one agent until the queue is empty or other sessions come first. */
 export async function work(deps: WorkDeps, hold: Hold, { waitsFor, first, overdue = false }: Work): Promise<void> {
   if (overdue && (await mayHaveBegun(deps, hold))) return leave(deps, hold, false);
   let given = first;
@@ -87,15 +87,15 @@ interface Head {
   first: First | undefined;
 }
 
-/** How the first of the queue ended; undefined when there is no such turn. */
+/** End of the queue head; undefined if the turn does not exist. */
 type HeadEnd = (Told & Pick<Ended, 'turn' | 'end'>) | undefined;
 
-/** What is still to be told of an end, once its session has counted it. */
+/** Notifies readers once the session has counted the turn. */
 interface Told {
   tell: () => void;
 }
 
-/** Runs the first of the queue, unless it has ended already. */
+/** Runs the queue head, unless it has ended already. */
 async function endHead(deps: WorkDeps, hold: Hold, { entry, first }: Head): Promise<HeadEnd | 'elsewhere' | 'handed over'> {
   const { turnId } = readEntry(entry);
   const turns = deps.turns.for(hold);
@@ -112,14 +112,14 @@ async function endHead(deps: WorkDeps, hold: Hold, { entry, first }: Head): Prom
   return { turn: there, end, tell: () => tellAgain(deps, hold, there, end) };
 }
 
-/** Nobody has written to it that he works on it. */
+/** No runner has written to the turn. */
 function isFresh({ fence, attempts }: TurnDocument): boolean {
   return fence === 0 && attempts === 0;
 }
 
 /**
- * The turn to work on, taken where somebody may have begun it. Where nobody had the lease before, or who had it gave it back, nobody
- * has, and until the lease runs out nobody else can: then taking it would say nothing.
+ * Loads the queue head and takes it if another runner may have started it. If the previous lease was released, no runner has, and none can
+ * until this lease expires, so the write is skipped.
  */
 async function headOf(deps: WorkDeps, hold: Hold, turnId: string): Promise<TurnDocument | null> {
   const there = await deps.turns.for(hold).get(turnId);
@@ -127,7 +127,7 @@ async function headOf(deps: WorkDeps, hold: Hold, turnId: string): Promise<TurnD
   return (await takeHead(deps, hold, { turnId, startedAt: there?.startedAt })) ?? deps.turns.for(hold).get(turnId);
 }
 
-/** A turn that was begun on its acceptor's lease has counted no attempt; a lease that ran out says that there may have been one. */
+/** A turn started under the lease of its acceptance has no attempt counted. After an expired lease that attempt is counted too. */
 async function takeHead(
   deps: WorkDeps,
   { tenant, fence, lapsed }: Hold,
@@ -139,15 +139,15 @@ async function takeHead(
 }
 
 interface Deadline {
-  /** All the time that the turn may take. */
+  /** Total time limit of the turn. */
   ms: number;
-  /** What is left of it. */
+  /** Remaining time. */
   leftMs: number;
 }
 
 /**
- * How long a turn may take: as long as any, or as many silences of its model as its agent allows it, if that is less, in each of its
- * runs; what was said of the turn itself counts from its first start.
+ * The general limit, or the agent's stall ceiling if it is lower, applies to each run. A `timeoutMs` of the turn counts from its first
+ * start.
  */
 function deadlineOf({ agents, turnDeadlineMs, store }: WorkDeps, { tenant }: Hold, turn: TurnDocument): Deadline {
   const { promptTimeoutMs = Infinity, stallCeilingMultiplier = Infinity } = agents.find(tenant, turn.agentId)?.config.promptTimeout ?? {};
@@ -193,7 +193,7 @@ async function run(deps: WorkDeps, hold: Hold, { turn, first }: { turn: TurnDocu
   return ended && toldOf(deps, hold, frames, ended);
 }
 
-/** Aborts with the signal, as `AbortSignal.any` does, and leaves nothing for the collector to find out. What it returns ends that. */
+/** Forwards an abort like `AbortSignal.any`, but leaves nothing for the garbage collector. Returns a function that stops forwarding. */
 function follow(signal: AbortSignal, controller: AbortController): () => void {
   const abort = (): void => controller.abort(signal.reason);
   if (signal.aborted) abort();
@@ -215,7 +215,7 @@ function toldOf(deps: WorkDeps, hold: Hold, frames: FrameWriter, ended: Ended): 
   return { turn, end, tell: () => tell(deps, hold, frames, ended) };
 }
 
-/** Why a turn that was taken is not going to run. */
+/** Returns the error if the turn must not run. */
 function refusal(deps: WorkDeps, { turn, agent, first }: { turn: TurnDocument; agent: Agent | undefined; first: First | undefined }) {
   if (turn.attempts > MOST_ATTEMPTS) return poisoned(MOST_ATTEMPTS);
   const waitMs = deps.waitTimeoutMs();
@@ -233,7 +233,7 @@ function tell(deps: WorkDeps, { tenant }: Hold, frames: FrameWriter, { turn, end
     });
 }
 
-/** Whoever ended it may not have lived to say so; a reader drops what it has heard. */
+/** The process that ended the turn may have died before notifying readers. Readers ignore duplicates. */
 function tellAgain(deps: WorkDeps, { tenant }: Hold, turn: TurnDocument, end: Ended['end']): void {
   const { turnId, fence, lastFrame = 0 } = turn;
   const frames = createFrameWriter(deps, { tenant, turnId, fence, from: lastFrame });
@@ -245,11 +245,11 @@ function tellAgain(deps: WorkDeps, { tenant }: Hold, turn: TurnDocument, end: En
 interface Settling {
   entry: string;
   ended: HeadEnd;
-  /** The agent that may go on, in its lane; undefined when nobody may. */
+  /** Wait key that may continue; undefined if none may. */
   waitsFor: string | undefined;
 }
 
-/** Takes what has ended out of the queue, and tells its readers. False when the lease is given back, or somebody else's. */
+/** Dequeues the finished head and notifies its readers. Returns false if the lease was released or lost. */
 async function settleHead(deps: WorkDeps, hold: Hold, { entry, ended, waitsFor }: Settling): Promise<boolean> {
   let told = false;
   const tellJoined = ended?.turn.joined && (await endJoined(deps, hold, ended));
@@ -258,7 +258,7 @@ async function settleHead(deps: WorkDeps, hold: Hold, { entry, ended, waitsFor }
     if (!told) tellJoined?.();
     told = true;
   };
-  // The end was written before, and may not be on the disk: what is read is.
+  // A retried write may not be durable yet, so readers are notified only after a read.
   const tellWhenKept = (): void => {
     if (ended)
       deps.turns
@@ -279,7 +279,7 @@ async function settleHead(deps: WorkDeps, hold: Hold, { entry, ended, waitsFor }
     const now = deps.store.now();
     const effect = effectOf(hold.tenant, { turn: ended?.turn, session, now });
     const gone = effect?.gone;
-    // Whoever dies after the next write leaves turns of an epoch that is over, which this note leads to.
+    // After a crash this record leads a sweep to the turns of the old epoch.
     if (gone) await hold.persist(() => deps.gone.for(hold).replace(gone));
     const settling = {
       tenant: hold.tenant,
@@ -307,12 +307,12 @@ async function settleHead(deps: WorkDeps, hold: Hold, { entry, ended, waitsFor }
   }
 }
 
-/** Nobody waits for it; where it fails a sweep does it. */
+/** Runs in the background; a sweep repeats it after a failure. */
 function clear(deps: WorkDeps, { tenant }: Hold, gone: GoneDocument): void {
   clearGone({ ...deps, forgetAt: deps.store.now() + DAY_MS }, tenant, gone).catch(() => undefined);
 }
 
-/** The long texts of a turn without an answer go with it. */
+/** Expires the long texts of a turn without an answer. */
 async function forgetLong({ bodies }: WorkDeps, hold: Hold, turn: TurnDocument | undefined): Promise<void> {
   const { turnId, forgetAt } = turn ?? {};
   if (turn && turnId !== undefined && forgetAt !== undefined && hasBodies(turn)) {
@@ -321,8 +321,7 @@ async function forgetLong({ bodies }: WorkDeps, hold: Hold, turn: TurnDocument |
 }
 
 /**
- * What a turn adds to its session. Whether it was counted before, or belongs to an epoch that is over, is for the write to say; once
- * it has missed, what it found there says so too.
+ * Returns the totals of a turn. The guard of the write decides whether it was counted before; after a miss the reloaded session decides.
  */
 function counted(turn: TurnDocument | undefined, found: Hold | undefined): Counted | undefined {
   if (turn?.state !== 'done' || turn.seq === undefined || turn.epoch === undefined) return undefined;
@@ -340,7 +339,7 @@ function counted(turn: TurnDocument | undefined, found: Hold | undefined): Count
   };
 }
 
-/** Gives the lease back, so that nobody waits for it to run out. */
+/** Releases the lease, so that other replicas do not wait for its expiry. */
 async function leave(deps: WorkDeps, hold: Hold, begun: boolean): Promise<void> {
   const sessions = deps.sessions.for(hold);
   while (hold.session.leaseUntil > 0) {

@@ -13,8 +13,8 @@ interface Teller {
 }
 
 /**
- * What a turn cost, for whoever counts in its tenant. May be lost: the session's own totals are in its document. The total is what was
- * paid, by all models that were asked; its parts are what the list of the last of them says, and nothing where nobody priced it.
+ * Emits the token usage of a turn. Delivery is best effort, because the session document has the totals. The total cost covers all models
+ * that were called; its parts use the price list of the last model and are 0 without a price.
  */
 export async function tellUsage({ bus, models }: Teller, tenant: string, turn: TurnDocument, outcome: TurnOutcome): Promise<void> {
   const { model, result, latencyMs, spent } = outcome;

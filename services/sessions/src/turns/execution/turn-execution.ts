@@ -27,8 +27,8 @@ import type { TurnOutcome } from '../../agent-loop/turn-plan.ts';
 import { commitAnswer, commitFailure, endedMeanwhile, fenced, isFenced, wasEnded } from '../store/turn-store.ts';
 
 /**
- * Runs a turn to its end. Frames tell readers, but the guarded writes are the truth. Undefined when somebody else goes on with the
- * turn, or has ended it.
+ * Runs a turn to its end. Frames inform readers; the guarded writes decide. Returns undefined if another replica continues the turn or has
+ * ended it.
  */
 export async function runDurable(deps: RunDeps, given: RunGiven): Promise<Ended | undefined> {
   const record = openRecord(deps, given);
@@ -58,7 +58,7 @@ async function commit(
   const lastFrame = frames.last();
   const { lastSeq, epoch } = hold.session;
   const followed = result.finishReason === 'context_exhausted' && deps.followUps.wanted(turn);
-  // An answer is not thrown away for a database that is away for a moment.
+  // Retried, so that a short database outage does not lose the answer.
   const done = await hold.persist(async () => {
     const answer = await keep(deps.bodies.for(hold), turn.turnId, result.response);
     const ending = { turn, fence: hold.fence, lastFrame, now: deps.store.now(), evidence };
@@ -81,7 +81,7 @@ async function commit(
   return { turn: done, end: { result }, frame, ...(effect ? {} : { outcome }) };
 }
 
-/** A write that missed because it was written before, and only its answer was lost. */
+/** Reads the end after a miss: the write was applied before and only its reply was lost. */
 async function endedHere(deps: RunDeps, { hold, turn }: RunGiven, state: 'done' | 'failed'): Promise<TurnDocument> {
   const there = await deps.turns.for(hold).get(turn.turnId);
   if (there?.state === 'cancelled') throw endedMeanwhile();
@@ -90,11 +90,11 @@ async function endedHere(deps: RunDeps, { hold, turn }: RunGiven, state: 'done' 
 }
 
 interface Witnessed {
-  /** How the turn went until then. */
+  /** Trace up to the failure. */
   evidence?: string;
 }
 
-/** An aborted turn ends with the reason of the abort, whatever broke because of it. */
+/** An aborted turn fails with the reason of the abort, whatever error it caused. */
 async function fail(deps: RunDeps, given: RunGiven & Witnessed, error: unknown): Promise<Ended | undefined> {
   const { turn, signal } = given;
   const cause: unknown = signal.aborted && signal.reason instanceof ServiceError ? signal.reason : error;
@@ -128,13 +128,13 @@ export async function endFailed(
   return { turn: failed, end: { failure }, frame: { type: 'error', error: failure } };
 }
 
-/** Asked again while nobody answers: an accepted turn does not end because what names the models is away for a moment. */
+/** Retried while the model registry is unavailable: an accepted turn does not fail because of that. */
 function stillModelOf({ models }: RunDeps, { agent, turn, signal }: RunGiven): Promise<ModelRef> {
   signal.throwIfAborted();
   return modelFor(agent, models, turn.model);
 }
 
-/** How a turn went, and what it does to its session where it was a command. */
+/** Outcome of the turn, and the effect of a command. */
 type Played = TurnOutcome & { effect?: Effect };
 
 interface Playing {
@@ -146,14 +146,14 @@ interface Playing {
 
 async function play(deps: RunDeps, given: RunGiven, { record, reminding, witness, looking }: Playing): Promise<Played> {
   const { hold, turn, agent, principal, frames, signal, from, traceparent, left } = given;
-  // A turn whose client is held to its own sessions runs only in one that this client made.
+  // A client that is restricted to its own sessions may have lost this one since acceptance.
   if (!sees(turn, hold.session)) throw noSuchSession();
   await startAnew(deps, given);
   if (turn.follows)
     await hold.persist(() => requireFollowing(deps.turns.for(hold), { turn, session: hold.session, suspended: agent.suspended }));
   const usual = given.model ?? (await hold.persist(() => stillModelOf(deps, given)));
   const model = turn.model === undefined ? await preferred(deps, hold.session, usual) : usual;
-  // Whoever accepted it may have died before it could say so.
+  // The acceptor may have died before announcing the turn.
   if (frames.next() === 0) frames.push(acceptedFrame(turn, model));
   const bodies = deps.bodies.for(hold);
   const said = await textOf(bodies, turn.turnId, turn.message);
@@ -176,14 +176,14 @@ async function play(deps: RunDeps, given: RunGiven, { record, reminding, witness
   const text = directed?.text ?? said;
   const preparing = deps.compaction.prepare(hold.tenant, hold.session, { signal, left });
   const prepared = preparing && (await preparing);
-  // What somebody else's lease stands in is not this one's to go on from.
+  // A session written under another lease is not used.
   if (prepared?.fence === hold.fence) hold.session = prepared;
   const plan = await planTurn(reading, { turn, hold, agent, model, principal, traceparent, left, text, from });
   signal.throwIfAborted();
   const cap = directed?.budget ?? hold.session.prefers?.budget ?? Infinity;
   const maxTokens = Math.min(plan.maxTokens, cap);
   const own = deps.budgets?.of(principal, agent);
-  // An accepted turn does not end because the database is away for a moment.
+  // Retried, because an accepted turn does not fail during a short database outage.
   const budget = own && { reserve: (call: Call) => own.reserveNow(call) ?? hold.persist(() => own.reserve(call)) };
   const note = (mark: Mark): Promise<void> => {
     witness.noted(mark);
@@ -210,12 +210,12 @@ async function play(deps: RunDeps, given: RunGiven, { record, reminding, witness
   }
 }
 
-/** The model that was chosen for the session, while there is one of that name. */
+/** Returns the model chosen for the session, if it still exists. */
 async function preferred({ models }: RunDeps, { prefers }: SessionDocument, usual: ModelRef): Promise<ModelRef> {
   return (prefers?.model === undefined ? undefined : await models.find(prefers.model)) ?? usual;
 }
 
-/** A budget that somebody named for this turn is another one than its agent has. */
+/** A budget that was set for this turn has a finish reason of its own. */
 function usedUp(outcome: TurnOutcome): TurnOutcome {
   const { result } = outcome;
   return result.finishReason === 'budget_exceeded' ? { ...outcome, result: { ...result, finishReason: 'budget_exhausted' } } : outcome;

@@ -9,22 +9,22 @@ import type { Record } from './turn-recorder.ts';
 import type { RunDeps, RunGiven } from './turn-run.ts';
 
 /*
- * One answer to several turns. A turn that runs may hear those that wait right behind it; from then on its document says so, and they
- * end when it ends, as it ends (`merge-completion.ts`). Until then they keep their place in the queue: whoever takes the turn over goes on
- * with all of them, and where it is cancelled each of them is a turn of its own again.
+ * A running turn can merge the turns queued behind it and answer them together. Its document records the merge, and the merged turns end
+ * as it ends (`merge-completion.ts`). Until then they keep their queue entries: the next runner continues with all of them, and after a
+ * cancellation each of them runs on its own.
  */
 
-/** More are never heard by one turn: what it has heard stands in its document. */
+/** Maximum number of merged messages, which are stored in the turn document. */
 const MOST_HEARD = 50;
-/** Characters of a message that stand there; of a longer one the digest does. */
+/** Maximum characters of a merged message stored inline. */
 const INLINE_CHARS = 256;
 
 type Given = Pick<RunGiven, 'hold' | 'turn' | 'agent'>;
 
 /**
- * What the model of a turn is to be told besides its message, asked before each of its steps. `followup`: nothing. `collect`: what waits
- * when it begins. `steer`: what waits before each step. `steer+followup`: of that, only what came while it ran; who came before is a
- * turn of its own. One that has waited for more to be said hears what came meanwhile, whatever the mode.
+ * Returns the messages to add before a model step. `followup`: none. `collect`: what waits when the turn starts. `steer`: what waits
+ * before each step. `steer+followup`: only what arrived while the turn ran; earlier messages get turns of their own. A debounced turn
+ * merges what arrived during its window, in every mode.
  */
 export function hearing(deps: RunDeps, given: Given, record: Pick<Record, 'join'>): (step: number) => Promise<readonly string[]> {
   const { hold, turn } = given;
@@ -49,16 +49,16 @@ interface Came {
 
 interface Looking {
   mode: QueueMode;
-  /** So many others are heard at most. */
+  /** Maximum number of merged messages. */
   most: number;
-  /** How many steps there were. */
+  /** Number of steps made. */
   step: number;
   heard: readonly Heard[];
-  /** The queue when the turn began here. */
+  /** The queue when this run started. */
   before: readonly string[];
 }
 
-/** Who cannot be read now is not heard now: a turn does not end because others could not join it. */
+/** A failed read merges nothing, because it must not end the turn. */
 async function lookBehind(deps: RunDeps, given: Given, looking: Looking): Promise<Came[]> {
   try {
     const entries = await waitingNow(deps, given, looking);
@@ -69,10 +69,10 @@ async function lookBehind(deps: RunDeps, given: Given, looking: Looking): Promis
   }
 }
 
-/** The entries behind the turn that its mode lets it hear, and that it has not heard yet. */
+/** Returns the entries behind the turn that the mode allows to merge and that are not merged yet. */
 async function waitingNow({ sessions }: RunDeps, { hold }: Given, { mode, step, heard, before }: Looking): Promise<string[]> {
   if (mode === 'followup' || (step === 0 ? mode === 'steer+followup' : mode === 'collect')) return [];
-  // What waited when it began is known.
+  // The queue at the start of the run is already loaded.
   const session = step === 0 ? hold.session : await sessions.for(hold).get(hold.key);
   if (session?.fence !== hold.fence) return [];
   const known = new Set(heard.map(({ turnId }) => turnId));
@@ -87,7 +87,7 @@ interface Entries {
   most: number;
 }
 
-/** In the order of the queue, and nobody is passed over: behind one that may not join the rest waits too. */
+/** Selects in queue order. Stops at the first turn that cannot be merged, so that no turn is overtaken. */
 async function whoMayJoin(deps: RunDeps, { hold, turn, agent }: Given, { entries, heard, most }: Entries): Promise<Came[]> {
   const [turns, bodies] = [deps.turns.for(hold), deps.bodies.for(hold)];
   const came: Came[] = [];
@@ -96,12 +96,12 @@ async function whoMayJoin(deps: RunDeps, { hold, turn, agent }: Given, { entries
     const { turnId } = readEntry(entry);
     if (heard.length + came.length >= Math.min(most, MOST_HEARD)) break;
     const other = await turns.get(turnId);
-    // It was cancelled, and leaves.
+    // A cancelled turn is about to be removed.
     if (!other || hasEnded(other)) continue;
     room -= other.message.chars;
     if (!mayJoin(turn, other) || room < 0) break;
     const own = await textOf(bodies, turnId, other.message);
-    // A command is carried out, and not read by a model.
+    // Commands are executed and not sent to a model.
     if (parseMessage(own)) break;
     const said = [await leftOutText(turns, other), own];
     const text = said.filter((part) => part !== undefined).join('\n\n');
@@ -110,13 +110,13 @@ async function whoMayJoin(deps: RunDeps, { hold, turn, agent }: Given, { entries
   return came;
 }
 
-/** Only what may do and see the same, by the same model, is answered together: nobody's message is acted on with the rights of somebody else. */
+/** Merges only turns with the same client, agent, model, limits and scopes, so that no message is processed with other permissions. */
 function mayJoin(turn: TurnDocument, other: TurnDocument): boolean {
   const fresh = other.fence === 0 && other.attempts === 0;
   const rights = ({ scopes }: TurnDocument): string => scopes.toSorted().join(' ');
   return (
     fresh &&
-    // What nobody said is answered to nobody.
+    // Auto-continued turns are not merged.
     other.follows === undefined &&
     other.agentId === turn.agentId &&
     other.client === turn.client &&

@@ -31,7 +31,7 @@ export interface RunDeps {
   turns: Collection<TurnDocument>;
   bodies: Collection<BodyDocument>;
   summaries: Collection<SummaryDocument>;
-  /** Epochs that are over. */
+  /** Epochs that have ended but are not cleared. */
   gone: Collection<GoneDocument>;
   compaction: Compaction;
   store: Pick<Store, 'now'>;
@@ -39,26 +39,26 @@ export interface RunDeps {
   shares: LogShares;
   bus: Bus;
   models: Models;
-  /** Without it the model meant is the only one that is asked. */
+  /** Without it only the requested model is called. */
   failover?: Failover;
-  /** Without it nobody counts what agents use. */
+  /** Without it usage is not limited. */
   budgets?: Budgets;
   tools: ToolsOf;
   recall: Recall;
   beginnings: Beginnings;
-  /** Without it agents remember nothing. */
+  /** Without it no memories are injected. */
   memories?: Memories;
-  /** Without it nobody looks at what is said. */
+  /** Without it messages are not screened. */
   screening?: Screening;
-  /** The same: nothing is told of them. */
+  /** Without it no memories are captured. */
   remembering?: Remembering;
   /** Turns that nobody sends. */
   followUps: Pick<FollowUps, 'wanted' | 'consider'>;
-  /** Where help is, for agents that are to know. */
+  /** Returns a note about the product documentation, for agents configured to have it. */
   documentation?: () => string | undefined;
-  /** What becomes of turns that wait in a session, as the configuration says now. */
+  /** Returns the current queue mode of a session. */
   modeOf: (sessionKey: string) => QueueMode;
-  /** How many messages become one turn that waits for more to be said; undefined where none does any more. */
+  /** Returns how many messages a debounced turn merges; undefined when debouncing is off. */
   mostGathered: (sessionKey: string) => number | undefined;
   log: Logger;
 }
@@ -67,27 +67,27 @@ export interface RunGiven {
   hold: Hold;
   turn: TurnDocument;
   agent: Agent;
-  /** Asked for unless given. */
+  /** Resolved if undefined. */
   model: ModelRef | undefined;
   principal: Principal;
   frames: FrameWriter;
-  /** The span of the turn. */
+  /** Trace context of the turn span. */
   traceparent: string | undefined;
-  /** Milliseconds that are left of it. */
+  /** Remaining time in milliseconds. */
   left: () => number;
-  /** Where earlier runs of the turn came to. */
+  /** State after earlier runs. */
   from: Standing;
-  /** Aborts with the ServiceError that then ends the turn, unless it says that somebody else goes on with it. */
+  /** Aborted with the error that ends the turn, or with one that says that another replica continues it. */
   signal: AbortSignal;
-  /** The turn was ended by somebody else: it stops here. */
+  /** Stops the run because the turn was ended elsewhere. */
   stop: () => void;
 }
 
-/** A turn that has ended, and how its readers are told, once its session is. */
+/** A finished turn, and the frame for its readers. */
 export interface Ended {
   turn: TurnDocument;
   end: TurnEnd;
   frame: FrameBody;
-  /** What it took, where it was run here to its end. */
+  /** Usage, if the turn ran to its end here. */
   outcome?: TurnOutcome;
 }

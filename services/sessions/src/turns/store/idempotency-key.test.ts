@@ -14,13 +14,13 @@ async function asFound(get: () => Promise<TurnDocument | null>, idempotencyKey: 
   return asItIs({ turns, store: { now: () => 0 } }, { principal: principal(), idempotencyKey }, accepted);
 }
 
-test('a turn with a key is what it has become; what cannot be read, or is gone, is what it was', async () => {
+test('reloads a turn with a key; returns the given turn if the read fails or finds nothing', async () => {
   assert.equal(await asFound(async () => ended), ended);
   assert.equal(await asFound(async () => null), accepted);
   assert.equal(await asFound(() => Promise.reject(new Error('no database'))), accepted);
 });
 
-test('one without a key is nobody else’s, and not read', async () => {
+test('does not read a turn without a key', async () => {
   const turns = { for: () => assert.fail('it was read') } as unknown as Collection<TurnDocument>;
   assert.equal(await asItIs({ turns, store: { now: () => 0 } }, { principal: principal(), idempotencyKey: undefined }, accepted), accepted);
 });

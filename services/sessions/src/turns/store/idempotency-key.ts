@@ -12,7 +12,7 @@ interface Keyed {
   idempotencyKey: string | undefined;
 }
 
-/** The turn that the key named. A key is kept for a day; one that is older than that is free again. */
+/** Returns the turn of an idempotency key. A key is kept for a day and is released afterwards. */
 export async function earlierTurn({ turns, store }: KeyedDeps, { principal, idempotencyKey }: Keyed): Promise<TurnDocument | undefined> {
   if (idempotencyKey === undefined) return undefined;
   const mine = turns.for(principal);
@@ -27,9 +27,9 @@ export async function forgetKey(turns: Documents<TurnDocument>, { turnId, keyUnt
 }
 
 /**
- * A turn that has a key may have been found by it while it was in no queue, put into it, and run by another replica: then it has ended by
- * the time that it enters here, and its model is not asked again. Nobody runs it beside this one, who holds the lease. Never fails: what
- * cannot be read is run, and whoever commits first counts.
+ * Reads the current state of a turn with a key. A retry may have enqueued the turn and another replica may have finished it, so the model
+ * must not be called again. The caller holds the lease, so no other replica runs it now. Never throws: a turn that cannot be read is run,
+ * and the first commit wins.
  */
 export async function asItIs({ turns }: KeyedDeps, { principal, idempotencyKey }: Keyed, turn: TurnDocument): Promise<TurnDocument> {
   if (idempotencyKey === undefined) return turn;

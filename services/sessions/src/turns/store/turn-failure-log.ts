@@ -4,7 +4,7 @@ import type { TurnDocument } from '../../model/turn-document.ts';
 
 const MAX_TEXT = 500;
 
-/** Whoever was shown the id of a turn that failed finds in the log why it did. */
+/** Logs why a turn failed, under the turn id that its client was given. */
 export function logFailedTurn(log: Logger, tenant: string, { turn, error }: { turn: TurnDocument; error: unknown }): void {
   const { turnId, sessionKey, agentId, client, requestId, traceparent } = turn;
   const traceId = parseTraceparent(traceparent)?.traceId;

@@ -2,12 +2,12 @@ import { ServiceError, type TurnFailure } from '@switchyard/contracts';
 import type { TurnDocument } from '../../model/turn-document.ts';
 
 /**
- * An error as the readers of a turn see it. Asking again would repeat what its tools did, and under its own key would only be told
- * of this failure again.
+ * Converts an error to the failure that clients see. Not retryable when tools were called, because a retry would repeat them, or when the
+ * turn has an idempotency key, because a retry would replay this failure.
  */
 export function toFailure(error: unknown, { turnId, idempotencyKey, steps }: TurnDocument): TurnFailure {
   if (!(error instanceof ServiceError)) return { code: 'INTERNAL', message: 'Internal error', details: { turnId } };
-  // A step is noted before the tools that it calls are; to have heard somebody else is to have done nothing.
+  // A step is checkpointed before its tools are called. A merge has no side effects.
   const final = steps.some(isStep) || idempotencyKey !== undefined || !error.retryable;
   return { code: error.code, message: error.message, details: { ...error.details, turnId, ...(final ? { retryable: false } : {}) } };
 }
@@ -16,7 +16,7 @@ function isStep(mark: unknown): boolean {
   return (mark as { mark?: unknown }).mark !== 'heard';
 }
 
-/** A stored failure as the error it was. */
+/** Restores the error of a stored failure. */
 export function toError(failure: TurnFailure): ServiceError {
   return new ServiceError(failure.code, failure.message, { details: failure.details ?? {} });
 }

@@ -4,13 +4,13 @@ import type { Collection } from '@switchyard/store';
 import type { TurnDocument, TurnEnd } from '../../model/turn-document.ts';
 import { toError } from './turn-failure.ts';
 
-/** Kept, with a place in the queue of its session; or its frames are all there is. */
+/** Durable turns have a document and a place in a queue; stateless turns only have frames. */
 export type TurnKind = 'durable' | 'stateless';
 
-/** Counting what waits asks the database: not more often than this, whoever asks for the metrics. */
+/** Minimum interval between database counts of waiting turns, however often metrics are scraped. */
 const COUNT_MS = 5_000;
 
-/** Counts the turns that run and those that wait, from now on. */
+/** Registers gauges for running and waiting turns. Returns a function that removes them. */
 export function observeTurns(running: { readonly size: number }, turns: Pick<Collection<TurnDocument>, 'system'>): () => void {
   const ends = [
     observe('switchyard.turn.running', { kind: 'durable' }, () => running.size),
@@ -22,7 +22,7 @@ export function observeTurns(running: { readonly size: number }, turns: Pick<Col
   };
 }
 
-/** What was counted last: whoever asks for the metrics does not wait for the database. */
+/** Returns the last count and refreshes it in the background, so that a scrape does not wait for the database. */
 function countWaiting(turns: Pick<Collection<TurnDocument>, 'system'>): () => number {
   let waiting = Number.NaN;
   let countedAt = Number.NEGATIVE_INFINITY;
@@ -40,12 +40,12 @@ function countWaiting(turns: Pick<Collection<TurnDocument>, 'system'>): () => nu
   };
 }
 
-/** A durable turn begins here after it waited so long. */
+/** Records how long a durable turn waited before it started. */
 export function noteWait(ms: number): void {
   histogram('switchyard.turn.wait', {}).record(Math.max(0, ms) / 1_000);
 }
 
-/** How a turn ended, and how long after its acceptance. */
+/** Records the outcome of a turn and the time since its acceptance. */
 export function noteEnd(kind: TurnKind, end: Pick<StatelessResult, 'finishReason'> | Pick<TurnFailure, 'code'>, ms: number): void {
   const outcome = 'code' in end ? end.code : end.finishReason;
   histogram('switchyard.turn.duration', { kind, outcome }).record(Math.max(0, ms) / 1_000);
@@ -53,7 +53,7 @@ export function noteEnd(kind: TurnKind, end: Pick<StatelessResult, 'finishReason
 
 let stateless = 0;
 
-/** A stateless turn from now on. One that is left in the middle is cancelled. */
+/** Measures a stateless turn. Disposing it before its end records a cancellation. */
 export interface StatelessMeasure extends Disposable {
   readonly traceparent: string | undefined;
   end(result: Pick<StatelessResult, 'finishReason'>): void;
@@ -84,7 +84,7 @@ export function measureStateless(turn: { agentId: string; turnId: string }, trac
 
 const LEFT = new ServiceError('CANCELLED', 'The client left.');
 
-/** The turn as a span of the trace that asked for it, whoever runs it and however late. */
+/** Starts the span of the turn in the trace of the request, on whichever replica and however late it runs. */
 export function startTurnSpan({ agentId, turnId }: { agentId: string; turnId: string }, traceparent: string | undefined): Span {
   const attributes = { 'gen_ai.operation.name': 'invoke_agent', 'gen_ai.agent.id': agentId, 'switchyard.turn_id': turnId };
   return startSpan(`invoke_agent ${agentId}`, attributes, traceparent);

@@ -10,15 +10,15 @@ export interface TurnReading {
   turns: Collection<TurnDocument>;
 }
 
-/** Where a turn stands: with `heardBy`, it runs as a part of that one, and says nothing until its end. */
+/** State of a turn. With `heardBy`, another turn has merged it and publishes its end. */
 export interface Stands {
   state: TurnState;
   heardBy?: z.infer<typeof TurnId>;
 }
 
 /**
- * What a turn's document says, but for one that waits there while another one, which works on the answer of both, has heard it: that
- * stands in the other one's document alone, which is of the first in the queue of their session.
+ * Returns the state of the document, except for a queued turn that the queue head has merged. That is recorded only in the document of the
+ * head.
  */
 export async function stateOf({ sessions, turns }: TurnReading, principal: Principal, turn: TurnDocument): Promise<Stands> {
   const { turnId, sessionKey, state } = turn;

@@ -10,8 +10,8 @@ import { abortedBy, type Aborted } from './abort-event.ts';
 import { excerptOf } from '../../frames/frame-splitting.ts';
 
 /*
- * The writes to a turn's document while it is worked on. Each is guarded by the fence of whoever works, and by the turn not having
- * ended: of two who end a turn one does.
+ * Writes to a turn document during a run. Each is guarded by the fence of the runner and by the turn not having ended, so that only one of
+ * several endings applies.
  */
 
 const UNENDED = { in: ['queued', 'running'] } as const;
@@ -19,17 +19,17 @@ const UNENDED = { in: ['queued', 'running'] } as const;
 export interface Taking {
   turnId: string;
   fence: number;
-  /** How many attempts this one counts for. */
+  /** Number of attempts to add. */
   attempts: number;
-  /** Only a turn that has counted none. */
+  /** Apply only if no attempt was counted yet. */
   uncounted?: true;
-  /** When it was begun first. */
+  /** Time of the first start. */
   startedAt: number;
 }
 
 /**
- * Takes a turn that somebody may have begun, for whoever has claimed its session. Without this write a runner that was paused before
- * it could still append to the turn, or end it. Null when it has ended, or somebody with a later lease has it.
+ * Takes a turn that another runner may have started, for the holder of the session lease. Without this write a paused runner could still
+ * append to the turn or end it. Returns null if the turn has ended or a later lease has taken it.
  */
 export function take(
   turns: Documents<TurnDocument>,
@@ -44,21 +44,21 @@ export function take(
 export interface Checkpoint {
   turnId: string;
   fence: number;
-  /** How many there were before. */
+  /** Number of checkpoints written before. */
   after: number;
-  /** The number of the next frame. */
+  /** Number of the next frame. */
   frame: number;
-  /** What was done: appended, so that a checkpoint costs what is new. */
+  /** Checkpoint entry to append. Only the new entry is written. */
   mark?: unknown;
-  /** What the model said since the checkpoint before. */
+  /** Model output since the last checkpoint. */
   piece?: Said;
-  /** All that it has heard besides its own message. */
+  /** All messages that the turn has merged. */
   joined?: readonly Heard[];
-  /** The turn was begun with its session's lease, which nothing in its document says yet. */
+  /** Set when the turn was started with the lease of its acceptance, which its document does not show yet. */
   begun?: { at: number };
 }
 
-/** Keeps how far a turn is. Without it, whoever takes over would begin again, and repeat what its tools did. */
+/** Stores the progress of a turn. Without it the next runner would start again and repeat tool calls. */
 export async function checkpoint(turns: Documents<TurnDocument>, given: Checkpoint): Promise<TurnDocument> {
   const { turnId, fence, after, frame, mark, piece, joined, begun } = given;
   const heard = joined === undefined ? {} : { joined: [...joined] };
@@ -79,43 +79,42 @@ export async function checkpoint(turns: Documents<TurnDocument>, given: Checkpoi
   );
   if (written) return written;
   const there = await turns.get(turnId);
-  // Written before, and the answer was lost.
+  // The write was applied before and only its reply was lost.
   if (there && !hasEnded(there) && there.fence === fence && there.checkpoints === after + 1) return there;
   throw there?.state === 'cancelled' ? endedMeanwhile() : fenced();
 }
 
-/** How a turn ends: where its number and its epoch come from, and whose lease it is. */
+/** Turn to end, and the lease of its runner. */
 export interface Ending {
   turn: TurnDocument;
   fence: number;
   lastFrame: number;
   now: number;
-  /** How it went. */
+  /** Turn trace as JSON. */
   evidence?: string | undefined;
 }
 
 export interface Answer {
   result: TurnResult;
-  /** The response, kept. */
+  /** The stored response. */
   answer: Said;
   costUsd: number;
   steps: number;
-  /** What its session last counted, as the lease read it, and the session's epoch. */
+  /** Last counted number and epoch of the session, as read by the lease holder. */
   lastSeq: number;
   epoch: string;
   warnings: readonly string[];
-  /** Something of it is to be remembered. */
+  /** The memory service has to be notified. */
   remember: boolean;
-  /** Its conversation may go on from it by itself. */
+  /** The turn may be auto-continued. */
   followed: boolean;
-  /** It was a command: it is nobody's history, and has no number. */
+  /** Set on commands, which are not part of the history and have no number. */
   effect?: Effect | undefined;
 }
 
 /**
- * The commit point of a turn that has an answer: after it the turn is done, whatever happens next. Its number says whether it was
- * counted. Without this write there is no answer. It is settled next, and nobody is told before. Null when it has ended, or somebody
- * with a later lease has it.
+ * Commits the answer: the turn is done, whatever happens next. Its number decides whether it is counted. The turn is dequeued next, and
+ * readers are notified after that. Returns null if the turn has ended or a later lease has taken it.
  */
 export function commitAnswer(
   turns: Documents<TurnDocument>,
@@ -150,7 +149,7 @@ export function commitAnswer(
   );
 }
 
-/** What is told of an answer: that it left for its channel, or that there was nothing to be said. */
+/** Event of an answer: sent to its channel, or filtered because there is nothing to deliver. */
 function saidBy({ turnId, sessionKey, agentId }: TurnDocument, { response }: TurnResult, timestamp: number): OutboxEvent {
   const channelId = channelOf(sessionKey);
   const reason = saysNothing(response);
@@ -158,17 +157,17 @@ function saidBy({ turnId, sessionKey, agentId }: TurnDocument, { response }: Tur
   return { name: 'message:sent', payload: { channelId, messageId: `${turnId}/1`, content: excerptOf(response) } };
 }
 
-/** The answer that a turn has in common with the one that heard its message. */
+/** Answer that a merged turn shares with the turn that merged it. */
 export interface SharedAnswer {
-  /** The turn that was asked the model, and is done. */
+  /** The turn that merged this one and is done. */
   lead: TurnDocument;
-  /** Its answer, kept for this turn too. */
+  /** The response, stored for the merged turn. */
   answer: Said;
 }
 
 /**
- * The commit point of a turn whose message another one heard: it has the same answer, and no number, because that other one is counted
- * for both, with all that the answer cost. Without this write it would be asked once more. Null as for `commitAnswer`.
+ * Commits a merged turn with the answer of its lead. It gets no number, because the lead is counted for both with all costs. Without this
+ * write its message would be answered again. Returns null as `commitAnswer` does.
  */
 export function commitShared(
   turns: Documents<TurnDocument>,
@@ -183,7 +182,7 @@ export function commitShared(
   );
 }
 
-/** The commit point of a turn that has none. Nobody's history, it is kept for a day, for whoever asks what became of it. */
+/** Commits the failure of a turn. The turn is not part of the history and is kept for a day, so that its client can read the failure. */
 export function commitFailure(
   turns: Documents<TurnDocument>,
   { turn, fence, lastFrame, now, evidence }: Ending,
@@ -207,9 +206,7 @@ export function commitFailure(
   );
 }
 
-/**
- * The commit point of a turn that somebody cancels, whoever runs it: from then on its runner's writes miss. Null when it has ended.
- */
+/** Commits a cancellation, whichever replica runs the turn. All later writes of its runner miss. Returns null if the turn has ended. */
 export function commitCancel(
   turns: Documents<TurnDocument>,
   { turn, failure, lastFrame, now }: Pick<Ending, 'lastFrame' | 'now'> & { turn: Aborted; failure: TurnFailure },
@@ -223,10 +220,7 @@ export function commitCancel(
   );
 }
 
-/**
- * The commit point of a turn that is left out because too many wait. Only of one that nobody has begun, as far as its document says.
- * Null when that is no longer so.
- */
+/** Commits a turn that was dropped from a full queue. Applies only to a turn that no runner has started. Returns null otherwise. */
 export function commitLeftOut(
   turns: Documents<TurnDocument>,
   { turnId, failure, lastFrame, now }: Pick<Ending, 'lastFrame' | 'now'> & { turnId: string; failure: TurnFailure },
@@ -237,12 +231,12 @@ export function commitLeftOut(
   );
 }
 
-/** Somebody else has the turn now, or has ended it. */
+/** Another replica has taken the turn over or has ended it. */
 export function fenced(): ServiceError {
   return new ServiceError('ABORTED', 'somebody else took this turn over', { details: { reason: 'FENCED', retryable: false } });
 }
 
-/** Its runner has nothing left to do but to settle it. */
+/** The runner only has to dequeue the turn. */
 export function endedMeanwhile(): ServiceError {
   return new ServiceError('CANCELLED', 'somebody else ended this turn', { details: { reason: 'FENCED', retryable: false } });
 }
