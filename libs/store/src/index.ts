@@ -8,7 +8,7 @@ export {
 } from './port/collection.ts';
 export type { Bucket, BucketFile, BucketKey, BucketUpload } from './gridfs/bucket.ts';
 export { openBucket } from './open-bucket.ts';
-export { inserted } from './insert-if-absent.ts';
+export { insertIfAbsent as inserted } from './insert-if-absent.ts';
 export { json } from './port/json-field.ts';
 export { lockDirectory, type DirectoryLock } from './lock-directory.ts';
 export { openStore } from './open-store.ts';

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError } from '@switchyard/contracts';
-import { inserted } from './insert-if-absent.ts';
+import { insertIfAbsent } from './insert-if-absent.ts';
 
 test('who was first is told so, who was not as well, and any other failure is thrown', async () => {
   const failing = (code: 'ALREADY_EXISTS' | 'UNAVAILABLE') => () => Promise.reject(new ServiceError(code, 'x'));
-  assert.equal(await inserted(() => Promise.resolve()), true);
-  assert.equal(await inserted(failing('ALREADY_EXISTS')), false);
-  await assert.rejects(inserted(failing('UNAVAILABLE')), { code: 'UNAVAILABLE' });
+  assert.equal(await insertIfAbsent(() => Promise.resolve()), true);
+  assert.equal(await insertIfAbsent(failing('ALREADY_EXISTS')), false);
+  await assert.rejects(insertIfAbsent(failing('UNAVAILABLE')), { code: 'UNAVAILABLE' });
 });

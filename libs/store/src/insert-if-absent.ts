@@ -1,7 +1,7 @@
 import { ServiceError } from '@switchyard/contracts';
 
 /** False where somebody else was first. */
-export async function inserted(insert: () => Promise<unknown>): Promise<boolean> {
+export async function insertIfAbsent(insert: () => Promise<unknown>): Promise<boolean> {
   try {
     await insert();
     return true;

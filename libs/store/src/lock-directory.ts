@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { ServiceError } from '@switchyard/contracts';
-import { createPrivately } from './sqlite/database.ts';
+import { createPrivateFile } from './sqlite/database.ts';
 
 /** Held until it is disposed of or the process ends. */
 export interface DirectoryLock extends Disposable {
@@ -11,7 +11,7 @@ export interface DirectoryLock extends Disposable {
 const FILE = 'lock.db';
 const SQLITE_BUSY = 5;
 /** Locks live as long as the process, even where the caller keeps no reference to them. */
-const held = new Set<DatabaseSync>();
+const heldLocks = new Set<DatabaseSync>();
 
 /**
  * Makes this process the only one that works in a directory, or says who does. The operating system lets go of the lock when its
@@ -19,25 +19,25 @@ const held = new Set<DatabaseSync>();
  */
 export function lockDirectory(dir: string): DirectoryLock {
   const file = join(dir, FILE);
-  createPrivately(dir, file);
+  createPrivateFile(dir, file);
   const db = new DatabaseSync(file, { timeout: 250 });
   try {
     db.exec(`BEGIN IMMEDIATE; PRAGMA user_version = ${process.pid}; COMMIT; BEGIN IMMEDIATE`);
   } catch (cause) {
-    const holder = isBusy(cause) ? holderOf(db) : undefined;
+    const holder = isBusy(cause) ? readHolder(db) : undefined;
     db.close();
     throw holder === undefined ? notWritable(dir, cause) : inUse(dir, holder, cause);
   }
-  held.add(db);
+  heldLocks.add(db);
   return {
     dir,
     [Symbol.dispose]() {
-      if (held.delete(db)) db.close();
+      if (heldLocks.delete(db)) db.close();
     },
   };
 }
 
-function holderOf(db: DatabaseSync): number {
+function readHolder(db: DatabaseSync): number {
   return Number(db.prepare('PRAGMA user_version').get()?.user_version);
 }
 

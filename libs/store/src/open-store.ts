@@ -5,7 +5,7 @@ import type { Store, StoreOptions } from './port/store.ts';
 
 /** Opens one service's documents behind a URL: `sqlite:DIR`, or `mongodb://…` for a server that is there. */
 export async function openStore(url: string, options: StoreOptions): Promise<Store> {
-  const [scheme, rest] = split(url);
+  const [scheme, rest] = splitUrl(url);
   if (scheme === 'sqlite' && rest !== '') return openSqliteStore(resolve(rest), options);
   if (scheme === 'mongodb' || scheme === 'mongodb+srv') {
     // Loaded when needed: a process that keeps its documents in files never touches it.
@@ -20,7 +20,7 @@ export async function openStore(url: string, options: StoreOptions): Promise<Sto
 }
 
 /** Only the scheme is ever repeated: the rest of a URL may hold a password. */
-function split(url: string): [scheme: string, rest: string] {
+function splitUrl(url: string): [scheme: string, rest: string] {
   const colon = url.indexOf(':');
   return colon === -1 ? ['', url] : [url.slice(0, colon).toLowerCase(), url.slice(colon + 1)];
 }

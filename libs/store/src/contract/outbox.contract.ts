@@ -83,13 +83,13 @@ export function outboxContract(open: OpenStore): void {
     const ids = Array.from({ length: 20 }, (_, n) => `${n}`);
     await Promise.all(
       ids.map(async (id, n) => {
-        assert.deepEqual(await mine.insert(newItem(id), { ...made(2 * n), followed: true }), newItem(id));
-        assert.equal((await mine.update({ id }, { set: { n: 1 }, followed: true }))?.n, 1);
+        assert.deepEqual(await mine.insert(newItem(id), { ...made(2 * n), deferSync: true }), newItem(id));
+        assert.equal((await mine.update({ id }, { set: { n: 1 }, deferSync: true }))?.n, 1);
         assert.equal((await mine.update({ id, n: 1 }, { inc: { n: 1 }, ...made(2 * n + 1) }))?.n, 2);
       }),
     );
-    await assert.rejects(mine.insert(newItem('0'), { ...made(99), followed: true }), { code: 'ALREADY_EXISTS' });
-    assert.equal(await mine.update({ id: 'none' }, { set: { n: 1 }, followed: true }), null);
+    await assert.rejects(mine.insert(newItem('0'), { ...made(99), deferSync: true }), { code: 'ALREADY_EXISTS' });
+    assert.equal(await mine.update({ id: 'none' }, { set: { n: 1 }, deferSync: true }), null);
     await heard.until(40);
     await store.close();
     for (const n of ids.keys()) {

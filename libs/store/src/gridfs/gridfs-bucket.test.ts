@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test';
 import { GridFSBucket, MongoClient, type Db } from 'mongodb';
 import { startMongo, type MongoServer } from '@switchyard/testkit';
 import { openBucket } from '../index.ts';
-import { databaseName, readAddress } from '../mongodb/connection/store-url.ts';
+import { buildDatabaseName, parseStoreUrl } from '../mongodb/connection/store-url.ts';
 import type { Bucket } from './bucket.ts';
 
 const CHUNK_BYTES = 261_120;
@@ -28,10 +28,10 @@ async function open(t: TestLifetime, service: string): Promise<Bucket> {
 }
 
 async function openDatabase(t: TestLifetime, service: string): Promise<Db> {
-  const address = readAddress(server.url);
+  const address = parseStoreUrl(server.url);
   const client = await MongoClient.connect(address.url);
   t.after(() => client.close());
-  return client.db(databaseName(address, service));
+  return client.db(buildDatabaseName(address, service));
 }
 
 test('stores files that the driver reads as GridFS', async (t) => {

@@ -1,9 +1,9 @@
 import { buffer } from 'node:stream/consumers';
 import { GridFSBucket, type Db, type GridFSFile } from 'mongodb';
 import { ServiceError } from '@switchyard/contracts';
-import { databaseName, readAddress } from '../mongodb/connection/store-url.ts';
+import { buildDatabaseName, parseStoreUrl } from '../mongodb/connection/store-url.ts';
 import { connect } from '../mongodb/connection/connect.ts';
-import { explain } from '../mongodb/connection/errors.ts';
+import { translateError } from '../mongodb/connection/errors.ts';
 import { createOperations, type Operations } from '../mongodb/connection/operations.ts';
 import type { Bucket, BucketKey } from './bucket.ts';
 import { deleteFile, NAME, toBucketFile, type GridfsCollections, type PendingFile } from './gridfs-files.ts';
@@ -16,12 +16,12 @@ const READ_WINDOW_BYTES = 4 * 261_120;
 
 /** Opens the GridFS bucket of a service in its database. All replicas of the service share it. */
 export async function openGridfsBucket(url: string, service: string): Promise<Bucket> {
-  const address = readAddress(url);
+  const address = parseStoreUrl(url);
   const client = await connect(address, `switchyard-${service}`);
   const operations = createOperations();
-  const collections = await openCollections(client.db(databaseName(address, service)), operations).catch(async (error: unknown) => {
+  const collections = await openCollections(client.db(buildDatabaseName(address, service)), operations).catch(async (error: unknown) => {
     await client.close();
-    throw explain(NAME, error);
+    throw translateError(NAME, error);
   });
   const { run } = operations;
   return {
@@ -37,7 +37,7 @@ export async function openGridfsBucket(url: string, service: string): Promise<Bu
     },
     sweep: (now, abandonedBefore) => sweep(collections, now, abandonedBefore),
     async close() {
-      await operations.end();
+      await operations.close();
       await client.close();
     },
   };

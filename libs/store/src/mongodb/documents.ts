@@ -1,64 +1,65 @@
-import { requireAcross } from '../port/cross-tenant-query.ts';
+import { requireCrossTenantIndex } from '../port/cross-tenant-query.ts';
 import type { Document } from '../port/collection.ts';
 import { decodeCursor, encodeCursor } from '../port/cursor.ts';
-import { misuse } from '../port/store-misuse.ts';
+import { misuseError } from '../port/store-misuse.ts';
 import { fromStored } from '../port/collection-shape.ts';
 import type { Documents, Filter, FindOptions, Page } from '../port/store.ts';
-import { changeFirst } from './update-document.ts';
-import { idOf, type Kept, type KeptCollection } from './stored-document.ts';
-import { after, orderOf, positionOf, type Sort } from './sort-order.ts';
+import { updateFirst } from './update-document.ts';
+import { createDocumentId, type StoredDocument, type StoredCollection } from './stored-document.ts';
+import { buildCursorCondition, buildOrder, getCursorPosition, type Sort } from './sort-order.ts';
 import { insertDocument, replaceDocument } from './put-document.ts';
-import { pointOf, where, type Query, type Scope } from './query.ts';
+import { getDocumentId, buildFilter, type Query, type Scope } from './query.ts';
 import { removeMatching } from './remove-documents.ts';
 import type { Session } from './session.ts';
-import { IN_TIME } from './connection/timeouts.ts';
+import { SERVER_TIMEOUT } from './connection/timeouts.ts';
 
 const DEFAULT_LIMIT = 100;
 
 /** The documents of one tenant, or of all (a null scope). Everything is checked before it is asked. */
-export function createDocuments(session: Session, kept: KeptCollection, scope: Scope): Documents<Document> {
-  const { name } = kept.spec;
+export function createDocuments(session: Session, collection: StoredCollection, scope: Scope): Documents<Document> {
+  const { name } = collection.spec;
   const requireServed = (filter: Filter<Document>, sort: Sort = [], paged = false): void => {
-    if (session.strict && scope === null) requireAcross(kept, { filter, sort, paged });
+    if (session.strict && scope === null) requireCrossTenantIndex(collection, { filter, sort, paged });
   };
 
   return {
     async get(key) {
-      if (scope === null) throw misuse(name, 'a document is got from a tenant');
-      const id = idOf(scope, key);
-      const row = await session.inLane({ name, id }, () => kept.documents.findOne({ _id: id }, IN_TIME));
-      return row === null ? null : read(kept, scope, row);
+      if (scope === null) throw misuseError(name, 'a document is got from a tenant');
+      const id = createDocumentId(scope, key);
+      const row = await session.runInOrder({ name, id }, () => collection.documents.findOne({ _id: id }, SERVER_TIMEOUT));
+      return row === null ? null : read(collection, scope, row);
     },
 
-    insert: async (document, options = {}) => insertDocument(session, kept, { scope, document, emit: options.emit }),
-    replace: async (document, options = {}) => replaceDocument(session, kept, { scope, document, emit: options.emit, if: options.if }),
+    insert: async (document, options = {}) => insertDocument(session, collection, { scope, document, emit: options.emit }),
+    replace: async (document, options = {}) =>
+      replaceDocument(session, collection, { scope, document, emit: options.emit, if: options.if }),
 
     async update(filter, change) {
       requireServed({ ...change.if, ...filter });
-      return changeFirst(session, kept, { scope, filter, change });
+      return updateFirst(session, collection, { scope, filter, change });
     },
 
     async claim(filter, change, { sort } = {}) {
       requireServed({ ...change.if, ...filter }, sort);
-      return changeFirst(session, kept, { scope, filter, change, sort });
+      return updateFirst(session, collection, { scope, filter, change, sort });
     },
 
     async find(filter, options = {}) {
       requireServed(filter, options.sort, true);
-      return findPage(session, kept, { scope, filter, options });
+      return findPage(session, collection, { scope, filter, options });
     },
 
     async count(filter) {
       requireServed(filter);
-      const query = where(kept, scope, [filter]);
-      return query === null ? 0 : session.run(name, () => kept.documents.countDocuments(query, IN_TIME));
+      const query = buildFilter(collection, scope, [filter]);
+      return query === null ? 0 : session.run(name, () => collection.documents.countDocuments(query, SERVER_TIMEOUT));
     },
 
     async remove(filter) {
       requireServed(filter);
-      const query = where(kept, scope, [filter]);
+      const query = buildFilter(collection, scope, [filter]);
       if (query === null) return 0;
-      return session.inLane({ name, id: pointOf(query) }, () => removeMatching(kept, query));
+      return session.runInOrder({ name, id: getDocumentId(query) }, () => removeMatching(collection, query));
     },
   };
 }
@@ -69,29 +70,29 @@ interface PageSearch {
   options: FindOptions<Document>;
 }
 
-async function findPage(session: Session, kept: KeptCollection, { scope, filter, options }: PageSearch): Promise<Page<Document>> {
+async function findPage(session: Session, collection: StoredCollection, { scope, filter, options }: PageSearch): Promise<Page<Document>> {
   const { limit = DEFAULT_LIMIT, sort = [], cursor } = options;
-  if (!Number.isInteger(limit) || limit < 1) throw misuse(kept.spec.name, 'a limit must be a positive integer');
-  const order = orderOf(kept, scope, sort);
-  const matching = where(kept, scope, [filter]);
+  if (!Number.isInteger(limit) || limit < 1) throw misuseError(collection.spec.name, 'a limit must be a positive integer');
+  const order = buildOrder(collection, scope, sort);
+  const matching = buildFilter(collection, scope, [filter]);
   const position = cursor === undefined ? undefined : decodeCursor(cursor, order.signature, order.terms.length);
   if (matching === null) return { items: [] };
-  const query: Query = position === undefined ? matching : { $and: [matching, after(order, scope, position)] };
-  const some = { sort: order.sort, limit: limit + 1, batchSize: limit + 1, ...IN_TIME };
-  const rows = await session.run(kept.spec.name, () => kept.documents.find(query, some).toArray());
+  const query: Query = position === undefined ? matching : { $and: [matching, buildCursorCondition(order, scope, position)] };
+  const some = { sort: order.sort, limit: limit + 1, batchSize: limit + 1, ...SERVER_TIMEOUT };
+  const rows = await session.run(collection.spec.name, () => collection.documents.find(query, some).toArray());
   const items = rows
     .slice(0, limit)
-    .map((row) => read(kept, scope, row))
+    .map((row) => read(collection, scope, row))
     .filter((item) => item !== null);
   const last = items.at(-1);
   if (rows.length <= limit || last === undefined) return { items };
-  return { items, cursor: encodeCursor(order.signature, positionOf(kept, order, last)) };
+  return { items, cursor: encodeCursor(order.signature, getCursorPosition(collection, order, last)) };
 }
 
 /** What is read across tenants says whose it is. */
-function read(kept: KeptCollection, scope: Scope, { doc, tenant }: Kept): Document | null {
+function read(collection: StoredCollection, scope: Scope, { doc, tenant }: StoredDocument): Document | null {
   if (doc === undefined) return null;
-  const document = fromStored(kept, doc);
+  const document = fromStored(collection, doc);
   if (scope === null) document['tenant'] = tenant;
   return document;
 }

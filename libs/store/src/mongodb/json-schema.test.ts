@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { z } from 'zod';
 import { collection } from '../port/collection.ts';
 import { json } from '../port/json-field.ts';
-import { shapeOf } from '../port/collection-shape.ts';
-import { validatorOf } from './json-schema.ts';
+import { readCollectionSpec } from '../port/collection-shape.ts';
+import { buildValidator } from './json-schema.ts';
 
 test('the database holds documents against the types of their fields, and against nothing that a later version may widen', () => {
   const Tree: z.ZodType<unknown> = z.array(z.lazy(() => Tree));
@@ -20,7 +20,7 @@ test('the database holds documents against the types of their fields, and agains
     }),
     z.object({ id: z.string(), state: z.literal(7) }),
   ]);
-  const { $jsonSchema } = validatorOf(shapeOf(collection({ name: 'things', key: 'id', schema }))) as {
+  const { $jsonSchema } = buildValidator(readCollectionSpec(collection({ name: 'things', key: 'id', schema }))) as {
     $jsonSchema: { properties: { doc: { required: string[]; properties: Record<string, unknown> } } };
   };
   const { required, properties } = $jsonSchema.properties.doc;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Shape } from '../port/collection-shape.ts';
+import type { CollectionShape } from '../port/collection-shape.ts';
 
 type Schema = Record<string, unknown>;
 
@@ -17,39 +17,43 @@ const BSON_TYPES: Readonly<Record<string, string>> = {
  * What MongoDB holds every write against: the types of the fields, and nothing that a later version may widen. During an upgrade two
  * versions write side by side, so that fields may be missing or unknown, and what values they may have is for the schema itself.
  */
-export function validatorOf(shape: Shape): Schema {
+export function buildValidator(shape: CollectionShape): Schema {
   const properties: Schema = {};
   for (const [field, types] of shape.fields) {
     if (field !== shape.spec.key)
-      properties[field] = { anyOf: [{ bsonType: 'null' }, ...types.map((type) => fieldSchema(shape, field, type))] };
+      properties[field] = { anyOf: [{ bsonType: 'null' }, ...types.map((type) => buildFieldSchema(shape, field, type))] };
   }
   properties[shape.spec.key] = { bsonType: 'string' };
   const doc = { bsonType: 'object', required: [shape.spec.key], properties };
   const text = { bsonType: 'string' };
   return {
-    $jsonSchema: { bsonType: 'object', required: ['_id', 'rev'], properties: { _id: text, tenant: text, gone: text, claim: text, doc } },
+    $jsonSchema: {
+      bsonType: 'object',
+      required: ['_id', 'rev'],
+      properties: { _id: text, tenant: text, deletedTenant: text, lease: text, doc },
+    },
   };
 }
 
-function fieldSchema({ json }: Shape, field: string, type: z.ZodType): Schema {
+function buildFieldSchema({ json }: CollectionShape, field: string, type: z.ZodType): Schema {
   const part = json.get(field);
   if (part === 'field') return { bsonType: 'string' };
   if (part === 'entries') return { bsonType: 'array', items: { bsonType: 'string' } };
-  return typesOf(z.toJSONSchema(type, { io: 'input', unrepresentable: 'any' }));
+  return toBsonTypes(z.toJSONSchema(type, { io: 'input', unrepresentable: 'any' }));
 }
 
 /** The words that MongoDB knows, of a schema; what it does not know says nothing. */
-function typesOf(schema: Schema): Schema {
+function toBsonTypes(schema: Schema): Schema {
   const alternatives = schema['anyOf'] ?? schema['oneOf'];
-  if (Array.isArray(alternatives)) return { anyOf: alternatives.map((one: Schema) => typesOf(one)) };
+  if (Array.isArray(alternatives)) return { anyOf: alternatives.map((one: Schema) => toBsonTypes(one)) };
   const values = Array.isArray(schema['enum']) ? schema['enum'] : 'const' in schema ? [schema['const']] : undefined;
   if (values !== undefined)
     return { bsonType: [...new Set(values.map((value: unknown) => BSON_TYPES[value === null ? 'null' : typeof value] ?? 'object'))] };
   const bsonType = BSON_TYPES[String(schema['type'])];
   if (bsonType === undefined) return {};
-  const items = bsonType === 'array' && isSchema(schema['items']) ? { items: typesOf(schema['items']) } : {};
+  const items = bsonType === 'array' && isSchema(schema['items']) ? { items: toBsonTypes(schema['items']) } : {};
   const inner = bsonType === 'object' && isSchema(schema['properties']) ? Object.entries(schema['properties']) : [];
-  const properties = Object.fromEntries(inner.map(([name, one]) => [name, typesOf(one as Schema)]));
+  const properties = Object.fromEntries(inner.map(([name, one]) => [name, toBsonTypes(one as Schema)]));
   return { bsonType, ...items, ...(inner.length === 0 ? {} : { properties }) };
 }
 

@@ -1,63 +1,63 @@
 import type { Collection } from 'mongodb';
-import type { OwedEvent } from '../outbox/outbox-publisher.ts';
-import { heldBy } from './publication-lease.ts';
-import type { Kept, OwedEntry } from './stored-document.ts';
-import { IN_TIME } from './connection/timeouts.ts';
+import type { PendingEvent } from '../outbox/outbox-publisher.ts';
+import { matchOwner } from './publication-lease.ts';
+import type { StoredDocument, OutboxEntry } from './stored-document.ts';
+import { SERVER_TIMEOUT } from './connection/timeouts.ts';
 
 /** A document whose events are this store's to publish. */
-export interface Held {
-  collection: Collection<Kept>;
+export interface LeasedDocument {
+  collection: Collection<StoredDocument>;
   id: string;
   tenant: string;
   /** Until when it is, unless that was renewed. */
   until: number;
   failures: number;
-  events: readonly OwedEvent[];
+  events: readonly PendingEvent[];
 }
 
 /** Takes what was published out of the documents. */
-export interface Settler {
+export interface OutboxCompleter {
   /** Gives what the document still owes to us; nothing when that is somebody else's by now. */
-  settle(debt: Held, seq: number): Promise<OwedEntry[]>;
+  complete(leased: LeasedDocument, seq: number): Promise<OutboxEntry[]>;
   /** Ends a claim on a document that owes nothing; one that was removed goes. */
-  clear(debt: Held): Promise<void>;
+  clear(leased: LeasedDocument): Promise<void>;
 }
 
-interface Waiting {
-  debt: Held;
-  last: string;
-  resolve: (left: OwedEntry[]) => void;
+interface PendingCompletion {
+  leased: LeasedDocument;
+  lastEventId: string;
+  resolve: (left: OutboxEntry[]) => void;
   reject: (error: unknown) => void;
 }
 
-const OWED = { owed: '', last: '', claim: '', failures: '' } as const;
+const OUTBOX_FIELDS = { outbox: '', lastEventId: '', lease: '', failures: '' } as const;
 
-/** What is published in the same turn of the event loop is settled by one command for each collection. */
-export function createSettler(owner: string): Settler {
-  const waiting = new Map<Collection<Kept>, Waiting[]>();
+/** What is published in the same turn of the event loop is completions by one command for each collection. */
+export function createOutboxCompleter(owner: string): OutboxCompleter {
+  const pending = new Map<Collection<StoredDocument>, PendingCompletion[]>();
 
   function flush(): void {
-    for (const [collection, settled] of waiting) {
-      settleAll(collection, settled, owner).catch((error: unknown) => settled.forEach(({ reject }) => reject(error)));
+    for (const [collection, completions] of pending) {
+      completeAll(collection, completions, owner).catch((error: unknown) => completions.forEach(({ reject }) => reject(error)));
     }
-    waiting.clear();
+    pending.clear();
   }
 
   return {
-    settle(debt, seq) {
-      const last = debt.events.at(-1);
-      if (last === undefined || last.seq > seq) return takeOut(debt, seq, owner);
+    complete(leased, seq) {
+      const last = leased.events.at(-1);
+      if (last === undefined || last.seq > seq) return removePublished(leased, seq, owner);
       return new Promise((resolve, reject) => {
-        if (waiting.size === 0) setImmediate(flush);
-        const settled = waiting.get(debt.collection) ?? [];
-        waiting.set(debt.collection, settled);
-        settled.push({ debt, last: last.id, resolve, reject });
+        if (pending.size === 0) setImmediate(flush);
+        const completions = pending.get(leased.collection) ?? [];
+        pending.set(leased.collection, completions);
+        completions.push({ leased, lastEventId: last.id, resolve, reject });
       });
     },
     async clear({ collection, id }) {
-      const owingNothing = { _id: id, claim: heldBy(owner), 'owed.0': { $exists: false } };
-      const { deletedCount } = await collection.deleteOne({ ...owingNothing, gone: { $exists: true } }, IN_TIME);
-      if (deletedCount === 0) await collection.updateOne(owingNothing, { $unset: OWED }, IN_TIME);
+      const withoutEvents = { _id: id, lease: matchOwner(owner), 'outbox.0': { $exists: false } };
+      const { deletedCount } = await collection.deleteOne({ ...withoutEvents, deletedTenant: { $exists: true } }, SERVER_TIMEOUT);
+      if (deletedCount === 0) await collection.updateOne(withoutEvents, { $unset: OUTBOX_FIELDS }, SERVER_TIMEOUT);
     },
   };
 }
@@ -66,28 +66,42 @@ export function createSettler(owner: string): Settler {
  * Whatever a document owed up to an event that was published has been published too, whoever holds it now. So a document whose last
  * event is one of ours owes nothing more.
  */
-async function settleAll(collection: Collection<Kept>, settled: readonly Waiting[], owner: string): Promise<void> {
-  const paid = { _id: { $in: settled.map(({ debt }) => debt.id) }, last: { $in: settled.map(({ last }) => last) } };
-  const { modifiedCount } = await collection.updateMany({ ...paid, gone: { $exists: false } }, { $unset: OWED }, IN_TIME);
-  const owing = modifiedCount === settled.length ? new Set<string>() : await settleRest(collection, paid);
-  for (const { debt, resolve, reject } of settled) {
-    if (!owing.has(debt.id)) resolve([]);
-    else takeOut(debt, debt.events.at(-1)?.seq ?? 0, owner).then(resolve, reject);
+async function completeAll(
+  collection: Collection<StoredDocument>,
+  completions: readonly PendingCompletion[],
+  owner: string,
+): Promise<void> {
+  const published = {
+    _id: { $in: completions.map(({ leased }) => leased.id) },
+    lastEventId: { $in: completions.map(({ lastEventId }) => lastEventId) },
+  };
+  const { modifiedCount } = await collection.updateMany(
+    { ...published, deletedTenant: { $exists: false } },
+    { $unset: OUTBOX_FIELDS },
+    SERVER_TIMEOUT,
+  );
+  const unfinished = modifiedCount === completions.length ? new Set<string>() : await completeOthers(collection, published);
+  for (const { leased, resolve, reject } of completions) {
+    if (!unfinished.has(leased.id)) resolve([]);
+    else removePublished(leased, leased.events.at(-1)?.seq ?? 0, owner).then(resolve, reject);
   }
 }
 
 /** Documents that were removed go; gives the ids of those that owe more. */
-async function settleRest(collection: Collection<Kept>, paid: { _id: { $in: string[] }; last: { $in: string[] } }): Promise<Set<string>> {
-  await collection.deleteMany({ ...paid, gone: { $exists: true } }, IN_TIME);
-  const owing = { _id: paid._id, last: { $exists: true } };
-  const rows = await collection.find(owing, { projection: { _id: 1 }, ...IN_TIME }).toArray();
+async function completeOthers(
+  collection: Collection<StoredDocument>,
+  published: { _id: { $in: string[] }; lastEventId: { $in: string[] } },
+): Promise<Set<string>> {
+  await collection.deleteMany({ ...published, deletedTenant: { $exists: true } }, SERVER_TIMEOUT);
+  const remaining = { _id: published._id, lastEventId: { $exists: true } };
+  const rows = await collection.find(remaining, { projection: { _id: 1 }, ...SERVER_TIMEOUT }).toArray();
   return new Set(rows.map(({ _id }) => _id));
 }
 
-/** One document, of which more is owed than we knew, or less is paid. Its claim may be renewed this very moment. */
-async function takeOut({ collection, id, events }: Held, seq: number, owner: string): Promise<OwedEntry[]> {
-  const paid = events.filter((event) => event.seq <= seq).map((event) => event.id);
-  const takePaid = { $pull: { owed: { id: { $in: paid } } }, $unset: { failures: '' } } as const;
-  const before = await collection.findOneAndUpdate({ _id: id, claim: heldBy(owner) }, takePaid, IN_TIME);
-  return (before?.owed ?? []).filter((entry) => !paid.includes(entry.id));
+/** One document, of which more is owed than we knew, or less is published. Its claim may be renewed this very moment. */
+async function removePublished({ collection, id, events }: LeasedDocument, seq: number, owner: string): Promise<OutboxEntry[]> {
+  const published = events.filter((event) => event.seq <= seq).map((event) => event.id);
+  const removePublishedEvents = { $pull: { outbox: { id: { $in: published } } }, $unset: { failures: '' } } as const;
+  const before = await collection.findOneAndUpdate({ _id: id, lease: matchOwner(owner) }, removePublishedEvents, SERVER_TIMEOUT);
+  return (before?.outbox ?? []).filter((entry) => !published.includes(entry.id));
 }

@@ -1,151 +1,161 @@
 import type { Collection } from 'mongodb';
 import { mintId } from '@switchyard/security';
-import { CLAIM_MARGIN_MS, CLAIM_MS, pauseAfter, type Debt, type Ledger } from '../outbox/outbox-publisher.ts';
+import { MIN_REMAINING_LEASE_MS, LEASE_MS, computeRetryDelay, type PendingEvents, type OutboxStorage } from '../outbox/outbox-publisher.ts';
 import type { OutboxEvent } from '../port/store.ts';
-import { atMost } from './connection/wait-at-most.ts';
-import { claimUntil, endedBy, heldBy, NOBODYS } from './publication-lease.ts';
-import type { Kept, OwedEntry } from './stored-document.ts';
-import type { Owing } from './outbox-write.ts';
-import { createSettler, type Held } from './outbox-completion.ts';
-import { IN_TIME } from './connection/timeouts.ts';
+import { waitAtMost } from './connection/wait-at-most.ts';
+import { encodeLease, matchExpired, matchOwner, NO_LEASE } from './publication-lease.ts';
+import type { StoredDocument, OutboxEntry } from './stored-document.ts';
+import type { OutboxWrite } from './outbox-write.ts';
+import { createOutboxCompleter, type LeasedDocument } from './outbox-completion.ts';
+import { SERVER_TIMEOUT } from './connection/timeouts.ts';
 
 /** The events that writes owe the world, in the documents themselves. */
-export interface MongoLedger extends Ledger {
+export interface MongoOutbox extends OutboxStorage {
   /** Undefined for a write without events. */
-  owe(events: readonly OutboxEvent[]): Owing | undefined;
+  prepareEvents(events: readonly OutboxEvent[]): OutboxWrite | undefined;
   /** The write is kept. It publishes what it owes itself, unless somebody had a claim on the document before. */
-  wrote(document: WrittenDocument, owing: Owing | undefined, claimBefore: string | undefined): void;
+  registerWrite(document: WrittenDocument, outboxWrite: OutboxWrite | undefined, claimBefore: string | undefined): void;
 }
 
 export interface WrittenDocument {
-  collection: Collection<Kept>;
+  collection: Collection<StoredDocument>;
   id: string;
   tenant: string;
 }
 
-export interface LedgerOptions {
+export interface MongoOutboxOptions {
   now: () => number;
   /** Every collection that may owe. */
-  collections: () => readonly Collection<Kept>[];
+  collections: () => readonly Collection<StoredDocument>[];
   /** Where events are kept that are refused for good. */
-  refused: Collection<RefusedEvent>;
+  rejected: Collection<RejectedEvent>;
 }
 
-interface RefusedEvent extends OwedEntry {
+interface RejectedEvent extends OutboxEntry {
   tenant: string;
   document: string;
   at: number;
 }
 
 /** What others left is looked for about once a second, not with every write. */
-const LOOK_MS = 950;
+const POLL_INTERVAL_MS = 950;
 /** More than these are not remembered: they are found in the database once nobody's claim is on them. */
-const MOST_FRESH = 10_000;
-const LET_GO_MS = 2_000;
+const MAX_OWN_DOCUMENTS = 10_000;
+const RELEASE_TIMEOUT_MS = 2_000;
 
-export function createLedger({ now, collections, refused }: LedgerOptions): MongoLedger {
+export function createMongoOutbox({ now, collections, rejected }: MongoOutboxOptions): MongoOutbox {
   const owner = mintId('own');
   /** What our own writes owe, not yet begun; the oldest first. */
-  const fresh = new Map<string, Held>();
-  const held = new Map<string, Held>();
-  const settler = createSettler(owner);
-  let nextLook = 0;
+  const ownDocuments = new Map<string, LeasedDocument>();
+  const leasedDocuments = new Map<string, LeasedDocument>();
+  const completer = createOutboxCompleter(owner);
+  let nextPollAt = 0;
 
-  function takeFresh(limit: number, except: ReadonlySet<string>): Debt[] {
-    const debts: Debt[] = [];
-    for (const [document, debt] of fresh) {
-      if (debts.length === limit) break;
+  function acquireOwn(limit: number, except: ReadonlySet<string>): PendingEvents[] {
+    const acquired: PendingEvents[] = [];
+    for (const [document, leased] of ownDocuments) {
+      if (acquired.length === limit) break;
       if (except.has(document)) continue;
-      fresh.delete(document);
-      if (debt.until < now() + CLAIM_MARGIN_MS) continue; // whoever looks for it will find it
-      held.set(document, debt);
-      debts.push(debtOf(document, debt));
+      ownDocuments.delete(document);
+      if (leased.until < now() + MIN_REMAINING_LEASE_MS) continue; // whoever looks for it will find it
+      leasedDocuments.set(document, leased);
+      acquired.push(toPendingEvents(document, leased));
     }
-    return debts;
+    return acquired;
   }
 
   /** Claims what nobody holds any more. */
-  async function look(limit: number, except: ReadonlySet<string>): Promise<Debt[]> {
-    const found = await Promise.all(collections().map((collection) => expired(collection, limit, except)));
-    const claimed = await Promise.all(found.flat().slice(0, limit).map(takeOver));
-    nextLook = found.flat().length < limit ? now() + LOOK_MS : 0;
-    return claimed.filter((debt) => debt !== null);
+  async function acquireExpired(limit: number, except: ReadonlySet<string>): Promise<PendingEvents[]> {
+    const found = await Promise.all(collections().map((collection) => findExpired(collection, limit, except)));
+    const acquired = await Promise.all(found.flat().slice(0, limit).map(acquireLease));
+    nextPollAt = found.flat().length < limit ? now() + POLL_INTERVAL_MS : 0;
+    return acquired.filter((one) => one !== null);
   }
 
-  async function expired(collection: Collection<Kept>, limit: number, except: ReadonlySet<string>) {
+  async function findExpired(collection: Collection<StoredDocument>, limit: number, except: ReadonlySet<string>) {
     const rows = await collection
-      .find({ claim: endedBy(now()) }, { sort: { claim: 1 }, limit: limit + except.size, projection: { claim: 1 }, ...IN_TIME })
+      .find({ lease: matchExpired(now()) }, { sort: { lease: 1 }, limit: limit + except.size, projection: { lease: 1 }, ...SERVER_TIMEOUT })
       .toArray();
-    return rows.filter(({ _id }) => !except.has(nameOf(collection, _id))).map((row) => ({ collection, row }));
+    return rows.filter(({ _id }) => !except.has(buildDocumentName(collection, _id))).map((row) => ({ collection, row }));
   }
 
-  async function takeOver({ collection, row }: { collection: Collection<Kept>; row: Pick<Kept, '_id' | 'claim'> }): Promise<Debt | null> {
-    const until = now() + CLAIM_MS;
-    const claim = { $set: { claim: claimUntil(until, owner) } };
-    const kept = await collection.findOneAndUpdate({ _id: row._id, claim: row.claim ?? '' }, claim, IN_TIME);
-    if (kept === null) return null;
-    const debt: Held = {
+  async function acquireLease({
+    collection,
+    row,
+  }: {
+    collection: Collection<StoredDocument>;
+    row: Pick<StoredDocument, '_id' | 'lease'>;
+  }): Promise<PendingEvents | null> {
+    const until = now() + LEASE_MS;
+    const filter = { _id: row._id, lease: row.lease ?? '' };
+    const stored = await collection.findOneAndUpdate(filter, { $set: { lease: encodeLease(until, owner) } }, SERVER_TIMEOUT);
+    if (stored === null) return null;
+    const leased: LeasedDocument = {
       collection,
-      id: kept._id,
-      tenant: kept.tenant ?? kept.gone ?? '',
+      id: stored._id,
+      tenant: stored.tenant ?? stored.deletedTenant ?? '',
       until,
-      failures: kept.failures ?? 0,
+      failures: stored.failures ?? 0,
       events: [],
     };
-    numbered(debt, kept.owed ?? []);
-    const document = nameOf(collection, kept._id);
-    if (debt.events.length > 0) {
-      held.set(document, debt);
-      return debtOf(document, debt);
+    setEvents(leased, stored.outbox ?? []);
+    const document = buildDocumentName(collection, stored._id);
+    if (leased.events.length > 0) {
+      leasedDocuments.set(document, leased);
+      return toPendingEvents(document, leased);
     }
-    await settler.clear(debt);
+    await completer.clear(leased);
     return null;
   }
 
   return {
-    owe(events) {
+    prepareEvents(events) {
       const entries = events.map(({ name, payload }) => ({ id: mintId('evt'), name, payload: JSON.stringify(payload ?? null) }));
-      const last = entries.at(-1)?.id;
-      if (last === undefined) return undefined;
-      const owing: Owing = { entries, last, until: 0, claim: () => claimUntil((owing.until = now() + CLAIM_MS), owner) };
-      return owing;
+      const lastEventId = entries.at(-1)?.id;
+      if (lastEventId === undefined) return undefined;
+      const write: OutboxWrite = { entries, lastEventId, until: 0, startLease: () => encodeLease((write.until = now() + LEASE_MS), owner) };
+      return write;
     },
 
-    wrote({ collection, id, tenant }, owing, claimBefore) {
-      if (owing === undefined || claimBefore !== undefined) return;
-      const debt: Held = { collection, id, tenant, until: owing.until, failures: 0, events: [] };
-      numbered(debt, owing.entries);
-      const document = nameOf(collection, id);
-      fresh.delete(document);
-      fresh.set(document, debt);
-      const [oldest] = fresh.keys();
-      if (fresh.size > MOST_FRESH && oldest !== undefined) fresh.delete(oldest);
+    registerWrite({ collection, id, tenant }, write, previousLease) {
+      if (write === undefined || previousLease !== undefined) return;
+      const leased: LeasedDocument = { collection, id, tenant, until: write.until, failures: 0, events: [] };
+      setEvents(leased, write.entries);
+      const document = buildDocumentName(collection, id);
+      ownDocuments.delete(document);
+      ownDocuments.set(document, leased);
+      const [oldest] = ownDocuments.keys();
+      if (ownDocuments.size > MAX_OWN_DOCUMENTS && oldest !== undefined) ownDocuments.delete(oldest);
     },
 
-    async take(limit, except) {
-      const own = takeFresh(limit, except);
-      if (own.length === limit || now() < nextLook) return own;
-      return [...own, ...(await look(limit - own.length, except))];
+    async acquire(limit, except) {
+      const own = acquireOwn(limit, except);
+      if (own.length === limit || now() < nextPollAt) return own;
+      return [...own, ...(await acquireExpired(limit - own.length, except))];
     },
 
     async renew(documents) {
-      const claim = claimUntil(now() + CLAIM_MS, owner);
-      const mine = documents.flatMap((document) => held.get(document) ?? []);
-      const kept = new Set<string>();
+      const lease = encodeLease(now() + LEASE_MS, owner);
+      const mine = documents.flatMap((document) => leasedDocuments.get(document) ?? []);
+      const renewed = new Set<string>();
       await Promise.all(
-        mine.map(async (debt) => {
-          const { matchedCount } = await debt.collection.updateOne({ _id: debt.id, claim: heldBy(owner) }, { $set: { claim } }, IN_TIME);
-          if (matchedCount === 1) kept.add(nameOf(debt.collection, debt.id));
+        mine.map(async (leased) => {
+          const { matchedCount } = await leased.collection.updateOne(
+            { _id: leased.id, lease: matchOwner(owner) },
+            { $set: { lease } },
+            SERVER_TIMEOUT,
+          );
+          if (matchedCount === 1) renewed.add(buildDocumentName(leased.collection, leased.id));
         }),
       );
-      return documents.filter((document) => !kept.has(document));
+      return documents.filter((document) => !renewed.has(document));
     },
 
-    async settle(document, seq) {
-      const debt = held.get(document);
-      if (debt === undefined) return null;
-      const end = (): void => void (held.get(document) === debt && held.delete(document));
-      const left = await settler.settle(debt, seq).catch((error: unknown) => {
+    async complete(document, seq) {
+      const leased = leasedDocuments.get(document);
+      if (leased === undefined) return null;
+      const end = (): void => void (leasedDocuments.get(document) === leased && leasedDocuments.delete(document));
+      const left = await completer.complete(leased, seq).catch((error: unknown) => {
         end();
         throw error;
       });
@@ -153,47 +163,50 @@ export function createLedger({ now, collections, refused }: LedgerOptions): Mong
         end();
         return null;
       }
-      numbered(debt, left);
-      return debtOf(document, debt);
+      setEvents(leased, left);
+      return toPendingEvents(document, leased);
     },
 
-    async setAside(document, seq) {
-      const debt = held.get(document);
-      const event = debt?.events.find((one) => one.seq === seq);
-      if (debt === undefined || event === undefined) return;
+    async reject(document, seq) {
+      const leased = leasedDocuments.get(document);
+      const event = leased?.events.find((one) => one.seq === seq);
+      if (leased === undefined || event === undefined) return;
       const { id, name, payload } = event;
-      const kept = { id, name, payload, tenant: debt.tenant, document, at: now() };
-      await refused.updateOne({ id }, { $setOnInsert: kept }, { upsert: true, ...IN_TIME });
+      const rejectedEvent = { id, name, payload, tenant: leased.tenant, document, at: now() };
+      await rejected.updateOne({ id }, { $setOnInsert: rejectedEvent }, { upsert: true, ...SERVER_TIMEOUT });
     },
 
-    async putOff(document) {
-      const debt = held.get(document);
-      if (debt === undefined) return;
-      held.delete(document);
-      const failures = debt.failures + 1;
-      const until = now() + pauseAfter(failures);
-      const claim = claimUntil(until, owner);
-      nextLook = Math.min(nextLook, until);
-      await debt.collection.updateOne({ _id: debt.id, claim: heldBy(owner) }, { $set: { claim, failures } }, IN_TIME);
+    async postpone(document) {
+      const leased = leasedDocuments.get(document);
+      if (leased === undefined) return;
+      leasedDocuments.delete(document);
+      const failures = leased.failures + 1;
+      const until = now() + computeRetryDelay(failures);
+      const lease = encodeLease(until, owner);
+      nextPollAt = Math.min(nextPollAt, until);
+      await leased.collection.updateOne({ _id: leased.id, lease: matchOwner(owner) }, { $set: { lease, failures } }, SERVER_TIMEOUT);
     },
 
-    async release() {
-      const free = { $set: { claim: NOBODYS } };
-      await atMost(LET_GO_MS, Promise.all(collections().map((one) => one.updateMany({ claim: heldBy(owner) }, free, IN_TIME))));
+    async releaseAll() {
+      const free = { $set: { lease: NO_LEASE } };
+      await waitAtMost(
+        RELEASE_TIMEOUT_MS,
+        Promise.all(collections().map((one) => one.updateMany({ lease: matchOwner(owner) }, free, SERVER_TIMEOUT))),
+      );
     },
   };
 }
 
-function nameOf({ collectionName }: Collection<Kept>, id: string): string {
+function buildDocumentName({ collectionName }: Collection<StoredDocument>, id: string): string {
   return `${collectionName}\n${id}`;
 }
 
 /** Numbers go on, so that a number means one event of a document for as long as it is held. */
-function numbered(debt: Held, entries: readonly OwedEntry[]): void {
-  const from = debt.events.at(-1)?.seq ?? 0;
-  debt.events = entries.map((entry, n) => ({ ...entry, tenant: debt.tenant, seq: from + n + 1 }));
+function setEvents(leased: LeasedDocument, entries: readonly OutboxEntry[]): void {
+  const from = leased.events.at(-1)?.seq ?? 0;
+  leased.events = entries.map((entry, n) => ({ ...entry, tenant: leased.tenant, seq: from + n + 1 }));
 }
 
-function debtOf(document: string, { events }: Held): Debt {
+function toPendingEvents(document: string, { events }: LeasedDocument): PendingEvents {
   return { document, events };
 }

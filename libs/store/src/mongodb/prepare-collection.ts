@@ -1,8 +1,8 @@
 import { MongoServerError, type Db, type IndexDescription } from 'mongodb';
-import type { Shape } from '../port/collection-shape.ts';
+import type { CollectionShape } from '../port/collection-shape.ts';
 import type { StoreLog } from '../port/store.ts';
-import { validatorOf } from './json-schema.ts';
-import type { Kept, KeptCollection } from './stored-document.ts';
+import { buildValidator } from './json-schema.ts';
+import type { StoredDocument, StoredCollection } from './stored-document.ts';
 
 const NAMESPACE_EXISTS = 48;
 const COMMAND_NOT_FOUND = 59;
@@ -12,17 +12,17 @@ const UNAUTHORIZED = 13;
  * Creates what is missing. Indexes that no declaration names any more stay: during an upgrade replicas of the version before still
  * need theirs. Documents are never touched.
  */
-export async function prepareCollection(db: Db, shape: Shape, log: StoreLog | undefined): Promise<KeptCollection> {
+export async function prepareCollection(db: Db, shape: CollectionShape, log: StoreLog | undefined): Promise<StoredCollection> {
   const { name } = shape.spec;
   const sets = (shape.spec.unique ?? []).map((fields) => [fields.join('+'), fields] as const);
-  const kept = { ...shape, documents: db.collection<Kept>(name), unique: new Map(sets) };
-  await validate(db, shape, log);
-  await kept.documents.createIndexes(indexesOf(kept));
-  return kept;
+  const collection = { ...shape, documents: db.collection<StoredDocument>(name), unique: new Map(sets) };
+  await installValidator(db, shape, log);
+  await collection.documents.createIndexes(buildIndexes(collection));
+  return collection;
 }
 
 /** Each led by the tenant, unless it is for all of them, and ended by what orders equals. */
-function indexesOf({ spec, unique }: KeptCollection): IndexDescription[] {
+function buildIndexes({ spec, unique }: StoredCollection): IndexDescription[] {
   const path = (field: string): string => (field === spec.key ? '_id' : `doc.${field}`);
   const declared = (spec.indexes ?? []).map(({ fields, across }) =>
     across === true ? [...fields.map((field) => `doc.${field}`), '_id'] : ['tenant', ...fields.map(path), '_id'],
@@ -30,14 +30,14 @@ function indexesOf({ spec, unique }: KeptCollection): IndexDescription[] {
   const indexes: IndexDescription[] = declared.map((paths) => ({ key: Object.fromEntries(paths.map((one) => [one, 1])) }));
   for (const name of unique.keys()) indexes.push({ key: { [`unique.${name}`]: 1 }, unique: true, sparse: true });
   if (spec.expires) indexes.push({ key: { [`doc.${spec.expires.field}`]: 1 }, sparse: true });
-  indexes.push({ key: { claim: 1 }, sparse: true });
+  indexes.push({ key: { lease: 1 }, sparse: true });
   return indexes;
 }
 
 /** Where the server has `$jsonSchema` and lets us, it holds writes against the types of the fields. */
-async function validate(db: Db, shape: Shape, log: StoreLog | undefined): Promise<void> {
+async function installValidator(db: Db, shape: CollectionShape, log: StoreLog | undefined): Promise<void> {
   const { name } = shape.spec;
-  const validator = validatorOf(shape);
+  const validator = buildValidator(shape);
   try {
     await db.createCollection(name, { validator });
     return;

@@ -8,7 +8,7 @@ import { startMongoSet, type MongoSet } from '@switchyard/testkit';
 import { a, items, newItem } from '../contract/fixture.contract.ts';
 import { openStore } from '../index.ts';
 import type { Documents } from '../port/store.ts';
-import type { Kept } from './stored-document.ts';
+import type { StoredDocument } from './stored-document.ts';
 
 let servers: MongoSet | undefined;
 let missing = '';
@@ -42,7 +42,7 @@ test('$jsonSchema: the database refuses what has another type than the schema sa
   t.after(() => store.close());
   const mine = (await store.open({ items })).items.for(a);
   await mine.insert(newItem('1', { tags: ['x'], data: { $set: 1 } }));
-  const kept = at.client.db(at.database).collection<Kept>('items');
+  const kept = at.client.db(at.database).collection<StoredDocument>('items');
   for (const wrong of [{ 'doc.n': 'text' }, { 'doc.tags': [1] }, { 'doc.data': { $set: 1 } }, { doc: {} }, { tenant: 1 }])
     await assert.rejects(
       kept.updateOne({}, { $set: wrong as object }),

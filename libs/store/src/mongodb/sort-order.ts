@@ -1,9 +1,9 @@
 import type { Document } from '../port/collection.ts';
 import { isScalar, type Scalar } from '../port/cursor.ts';
-import { misuse } from '../port/store-misuse.ts';
+import { misuseError } from '../port/store-misuse.ts';
 import { requireComparable } from '../port/collection-shape.ts';
-import { idOf, type KeptCollection } from './stored-document.ts';
-import { columnOf, type Query, type Scope } from './query.ts';
+import { createDocumentId, type StoredCollection } from './stored-document.ts';
+import { resolveColumn, type Query, type Scope } from './query.ts';
 
 export type Sort = readonly (readonly [field: string, direction: 'asc' | 'desc'])[];
 
@@ -23,15 +23,15 @@ export interface Order {
   signature: string;
 }
 
-export function orderOf(kept: KeptCollection, scope: Scope, sort: Sort): Order {
-  for (const [field] of sort) if (field !== 'tenant' || scope !== null) requireComparable(kept, field);
+export function buildOrder(collection: StoredCollection, scope: Scope, sort: Sort): Order {
+  for (const [field] of sort) if (field !== 'tenant' || scope !== null) requireComparable(collection, field);
   const asked = sort.map(([field, direction]) => {
-    const { path, list, mixed } = columnOf(kept, scope, field);
-    if (list) throw misuse(kept.spec.name, `cannot sort by ${field}`);
+    const { path, list, mixed } = resolveColumn(collection, scope, field);
+    if (list) throw misuseError(collection.spec.name, `cannot sort by ${field}`);
     return { field, path, descending: direction === 'desc', mixed };
   });
   // In the direction of the last field, so that an index is read straight through.
-  const tie = { field: kept.spec.key, path: '_id', descending: asked.at(-1)?.descending ?? false, mixed: false };
+  const tie = { field: collection.spec.key, path: '_id', descending: asked.at(-1)?.descending ?? false, mixed: false };
   const terms = asked.some(({ path }) => path === '_id') ? asked : [...asked, tie];
   return {
     terms,
@@ -41,23 +41,23 @@ export function orderOf(kept: KeptCollection, scope: Scope, sort: Sort): Order {
 }
 
 /** Where a document stands in an order; what was read across tenants says whose it is. */
-export function positionOf({ spec }: KeptCollection, { terms }: Order, document: Document): Scalar[] {
+export function getCursorPosition({ spec }: StoredCollection, { terms }: Order, document: Document): Scalar[] {
   return terms.map(({ field, path }) => {
     const value = document[field] ?? null;
-    if (!isScalar(value)) throw misuse(spec.name, `cannot sort by ${field}`);
-    return path === '_id' && typeof document['tenant'] === 'string' ? idOf(document['tenant'], String(value)) : value;
+    if (!isScalar(value)) throw misuseError(spec.name, `cannot sort by ${field}`);
+    return path === '_id' && typeof document['tenant'] === 'string' ? createDocumentId(document['tenant'], String(value)) : value;
   });
 }
 
 /** The documents after a position: beyond it in one term and level with it in all terms before. Null sorts first. */
-export function after({ terms }: Order, scope: Scope, position: readonly Scalar[]): Query {
+export function buildCursorCondition({ terms }: Order, scope: Scope, position: readonly Scalar[]): Query {
   const values = terms.map(({ path }, n) => {
     const value = position[n] ?? null;
-    return path === '_id' && scope !== null ? idOf(scope, String(value)) : value;
+    return path === '_id' && scope !== null ? createDocumentId(scope, String(value)) : value;
   });
   const alternatives = terms.flatMap((term, n) => {
     const level = terms.slice(0, n).map(({ path }, i) => ({ [path]: values[i] }));
-    return beyond(term, values[n] ?? null).map((one) => ({ $and: [...level, one] }));
+    return buildAfter(term, values[n] ?? null).map((one) => ({ $and: [...level, one] }));
   });
   return alternatives.length === 0 ? { _id: { $in: [] } } : { $or: alternatives };
 }
@@ -66,7 +66,7 @@ export function after({ terms }: Order, scope: Scope, position: readonly Scalar[
 const TYPES = ['number', 'string', 'boolean'];
 const BSON_TYPES = ['number', 'string', 'bool'];
 
-function beyond({ path, descending, mixed }: Term, value: Scalar): Query[] {
+function buildAfter({ path, descending, mixed }: Term, value: Scalar): Query[] {
   if (value === null) return descending ? [] : [{ [path]: { $ne: null } }];
   const rank = TYPES.indexOf(typeof value);
   const others = !mixed ? [] : descending ? BSON_TYPES.slice(0, rank) : BSON_TYPES.slice(rank + 1);

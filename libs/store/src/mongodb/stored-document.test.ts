@@ -7,7 +7,7 @@ import { startMongo, type MongoServer } from '@switchyard/testkit';
 import { a, items, newItem, type Item } from '../contract/fixture.contract.ts';
 import { openStore, type Store } from '../index.ts';
 import type { Documents, FindOptions } from '../port/store.ts';
-import type { Kept } from './stored-document.ts';
+import type { StoredDocument } from './stored-document.ts';
 
 let server: MongoServer;
 let client: MongoClient;
@@ -38,28 +38,28 @@ const made = { emit: [{ name: 'item:made', payload: {} }] };
 
 test('once its events are published, nothing is left of a removed document, and nothing of them in one that stays', async (t) => {
   const { store, mine, db } = await open(t);
-  const kept = db.collection<Kept>('items');
+  const kept = db.collection<StoredDocument>('items');
   await mine.insert(newItem('stays'), made);
   await mine.insert(newItem('goes'), made);
   await mine.remove({ id: 'goes' });
   assert.deepEqual(
-    (await kept.find({ gone: 'a' }).toArray()).map(({ _id, doc, tenant }) => [_id, doc, tenant]),
+    (await kept.find({ deletedTenant: 'a' }).toArray()).map(({ _id, doc, tenant }) => [_id, doc, tenant]),
     [['a\0goes', undefined, undefined]],
   );
   await store.publishTo(async () => undefined);
-  while ((await kept.countDocuments({ claim: { $exists: true } })) > 0) await wait(20);
+  while ((await kept.countDocuments({ lease: { $exists: true } })) > 0) await wait(20);
   const left = await kept.find({}).toArray();
   assert.deepEqual(
-    left.map(({ _id, owed, last, claim }) => [_id, owed, last, claim]),
+    left.map(({ _id, outbox, lastEventId, lease }) => [_id, outbox, lastEventId, lease]),
     [['a\0stays', undefined, undefined, undefined]],
   );
 });
 
 test('a document that was removed the moment its events were paid does not stay for ever', async (t) => {
   const { store, mine, db } = await open(t);
-  const kept = db.collection<Kept>('items');
+  const kept = db.collection<StoredDocument>('items');
   await mine.insert(newItem('1'));
-  await kept.updateOne({}, { $rename: { tenant: 'gone' }, $unset: { doc: '' }, $set: { claim: '0' } });
+  await kept.updateOne({}, { $rename: { tenant: 'deletedTenant' }, $unset: { doc: '' }, $set: { lease: '0' } });
   await store.publishTo(async () => undefined);
   while ((await kept.countDocuments({})) > 0) await wait(20);
   assert.equal(await mine.get('1'), null);
@@ -106,11 +106,11 @@ test('a part of a unique set is changed together with what the rest of it is', a
 test('what is null counts and grows from nothing, and what is no list or number is a mistake', async (t) => {
   const { mine, db } = await open(t);
   await mine.insert(newItem('1'));
-  await db.collection<Kept>('items').updateOne({}, { $set: { 'doc.tags': null, 'doc.rank': null } });
+  await db.collection<StoredDocument>('items').updateOne({}, { $set: { 'doc.tags': null, 'doc.rank': null } });
   const grown = await mine.update({ id: '1' }, { push: { tags: 'x' }, inc: { rank: 2 } });
   assert.deepEqual([grown?.tags, grown?.rank], [['x'], 2]);
   assert.deepEqual(await mine.get('1'), grown);
-  await db.collection<Kept>('items').updateOne({}, { $set: { 'doc.tags': 'no list' } }, { bypassDocumentValidation: true });
+  await db.collection<StoredDocument>('items').updateOne({}, { $set: { 'doc.tags': 'no list' } }, { bypassDocumentValidation: true });
   await assert.rejects(mine.update({ id: '1' }, { push: { tags: 'x' } }), { code: 'INTERNAL', message: 'items: tags is not a list' });
 });
 

@@ -1,9 +1,9 @@
 import type { Collection } from 'mongodb';
 import type { Document } from '../port/collection.ts';
-import type { Shape } from '../port/collection-shape.ts';
+import type { CollectionShape } from '../port/collection-shape.ts';
 
 /** An event that is kept until it is published. */
-export interface OwedEntry {
+export interface OutboxEntry {
   id: string;
   name: string;
   /** JSON. */
@@ -14,12 +14,12 @@ export interface OwedEntry {
  * A document as MongoDB keeps it. One that was removed while it owed events stays without `tenant` and `doc`, so that no query sees
  * it, until they are paid.
  */
-export interface Kept {
+export interface StoredDocument {
   /** Tenant and key: orders by one, then the other. */
   _id: string;
   tenant?: string;
   /** Whose it was, once it was removed. */
-  gone?: string;
+  deletedTenant?: string;
   /** Grows with each change of the document. */
   rev: number;
   /** At least its size as JSON. */
@@ -27,37 +27,41 @@ export interface Kept {
   doc?: Document;
   /** The values of each unique set that it has whole, as one text each. */
   unique?: Record<string, string>;
-  owed?: OwedEntry[];
+  outbox?: OutboxEntry[];
   /** The id of the last of them. */
-  last?: string;
+  lastEventId?: string;
   /** Until when somebody publishes them, and who: orders by time. */
-  claim?: string;
+  lease?: string;
   /** How often publishing them failed. */
   failures?: number;
 }
 
 /** A collection as MongoDB has it. */
-export interface KeptCollection extends Shape {
-  documents: Collection<Kept>;
+export interface StoredCollection extends CollectionShape {
+  documents: Collection<StoredDocument>;
   /** The fields of each unique set, by its name in `unique`. */
   unique: ReadonlyMap<string, readonly string[]>;
 }
 
 /** No tenant has a NUL in its name, so that no two have the same. */
-export function idOf(tenant: string, key: string): string {
+export function createDocumentId(tenant: string, key: string): string {
   return `${tenant}\0${key}`.toWellFormed();
 }
 
 /** The unique sets that a document has whole: null and absent are one thing. */
-export function uniqueOf({ unique }: Pick<KeptCollection, 'unique'>, tenant: string, document: Document): Record<string, string> {
+export function collectUniqueTexts(
+  { unique }: Pick<StoredCollection, 'unique'>,
+  tenant: string,
+  document: Document,
+): Record<string, string> {
   const values: Record<string, string> = {};
   for (const [name, fields] of unique) {
     const set = fields.map((field) => document[field] ?? null);
-    if (!set.includes(null)) values[name] = uniqueText(tenant, set);
+    if (!set.includes(null)) values[name] = encodeUniqueValues(tenant, set);
   }
   return values;
 }
 
-export function uniqueText(tenant: string, values: readonly unknown[]): string {
+export function encodeUniqueValues(tenant: string, values: readonly unknown[]): string {
   return JSON.stringify([tenant, ...values]);
 }

@@ -5,22 +5,22 @@ import { compileChange, type CompiledChange } from '../port/compile-change.ts';
 import type { Document } from '../port/collection.ts';
 import { fromStored, requireSize } from '../port/collection-shape.ts';
 import type { Change, Filter } from '../port/store.ts';
-import { isDuplicateKey, isUnfit } from './connection/errors.ts';
-import { uniqueOf, type Kept, type KeptCollection } from './stored-document.ts';
-import { nativeChange, updateOf, type NativeChange } from './native-update.ts';
-import { orderOf, type Sort } from './sort-order.ts';
-import { writeOwing, type Owing } from './outbox-write.ts';
-import { pointOf, where, type Query, type Scope } from './query.ts';
+import { isDuplicateKey, isTypeMismatch } from './connection/errors.ts';
+import { collectUniqueTexts, type StoredDocument, type StoredCollection } from './stored-document.ts';
+import { compileNativeUpdate, buildUpdate, type NativeUpdate } from './native-update.ts';
+import { buildOrder, type Sort } from './sort-order.ts';
+import { writeWithOutbox, type OutboxWrite } from './outbox-write.ts';
+import { getDocumentId, buildFilter, type Query, type Scope } from './query.ts';
 import type { Session } from './session.ts';
-import { taken } from './duplicate-key.ts';
-import { IN_TIME } from './connection/timeouts.ts';
+import { alreadyExists } from './duplicate-key.ts';
+import { SERVER_TIMEOUT } from './connection/timeouts.ts';
 
 const MAX_DOCUMENT_BYTES = 1_048_576;
 /** So often is tried again what others change in between, waiting a little longer each time. */
-const ATTEMPTS = 50;
-const LONGEST_WAIT_MS = 50;
+const MAX_ATTEMPTS = 50;
+const MAX_RETRY_DELAY_MS = 50;
 
-export interface FirstChange {
+export interface UpdateRequest {
   scope: Scope;
   filter: Filter<Document>;
   change: Change<Document>;
@@ -28,83 +28,95 @@ export interface FirstChange {
 }
 
 /** A change of the first document that a query finds. */
-interface Wanted {
+interface PreparedUpdate {
   query: Query;
   options: { sort?: Record<string, 1 | -1>; maxTimeMS: number };
   change: CompiledChange;
-  owing: Owing | undefined;
+  outboxWrite: OutboxWrite | undefined;
 }
 
 /** What the server gives back is the document as it was; what it has become follows from the change, whatever others do meanwhile. */
-export async function changeFirst(
+export async function updateFirst(
   session: Session,
-  kept: KeptCollection,
-  { scope, filter, change, sort }: FirstChange,
+  collection: StoredCollection,
+  { scope, filter, change, sort }: UpdateRequest,
 ): Promise<Document | null> {
-  const compiled = compileChange(kept, change);
-  const query = where(kept, scope, [filter, change.if ?? {}]);
-  const order = sort === undefined ? {} : { sort: orderOf(kept, scope, sort).sort };
+  const compiled = compileChange(collection, change);
+  const query = buildFilter(collection, scope, [filter, change.if ?? {}]);
+  const order = sort === undefined ? {} : { sort: buildOrder(collection, scope, sort).sort };
   if (query === null) return null;
-  const wanted: Wanted = {
+  const prepared: PreparedUpdate = {
     query,
-    options: { ...order, ...IN_TIME },
+    options: { ...order, ...SERVER_TIMEOUT },
     change: compiled,
-    owing: session.ledger.owe(change.emit ?? []),
+    outboxWrite: session.outbox.prepareEvents(change.emit ?? []),
   };
-  const native = nativeChange(kept, scope, compiled);
-  return session.inLane({ name: kept.spec.name, id: pointOf(query) }, async () => {
+  const native = compileNativeUpdate(collection, scope, compiled);
+  return session.runInOrder({ name: collection.spec.name, id: getDocumentId(query) }, async () => {
     try {
-      const before = (native && (await changeNatively(kept, wanted, native))) ?? (await changeWhole(kept, wanted));
-      return before === null ? null : changed(session, kept, { before, wanted, scope });
+      const before = (native && (await updateOnServer(collection, prepared, native))) ?? (await replaceStored(collection, prepared));
+      return before === null ? null : finishUpdate(session, collection, { before, prepared, scope });
     } catch (error) {
-      throw isDuplicateKey(error) ? taken(kept, error) : error;
+      throw isDuplicateKey(error) ? alreadyExists(collection, error) : error;
     }
   });
 }
 
-interface Changed {
-  before: Kept;
-  wanted: Wanted;
+interface UpdatedDocument {
+  before: StoredDocument;
+  prepared: PreparedUpdate;
   scope: Scope;
 }
 
-function changed({ ledger }: Session, kept: KeptCollection, { before, wanted, scope }: Changed): Document {
-  const { _id: id, tenant = '', doc = {}, claim } = before;
-  ledger.wrote({ collection: kept.documents, id, tenant }, wanted.owing, claim);
-  wanted.change.apply(doc);
-  const document = fromStored(kept, doc);
+function finishUpdate({ outbox }: Session, collection: StoredCollection, { before, prepared, scope }: UpdatedDocument): Document {
+  const { _id: id, tenant = '', doc = {}, lease } = before;
+  outbox.registerWrite({ collection: collection.documents, id, tenant }, prepared.outboxWrite, lease);
+  prepared.change.apply(doc);
+  const document = fromStored(collection, doc);
   return scope === null ? { ...document, tenant } : document;
 }
 
 /** One step of the server's. Null when nothing matches, when the document may become too large, or when it does not fit the change. */
-async function changeNatively(kept: KeptCollection, { query, options, owing }: Wanted, native: NativeChange): Promise<Kept | null> {
+async function updateOnServer(
+  collection: StoredCollection,
+  { query, options, outboxWrite }: PreparedUpdate,
+  native: NativeUpdate,
+): Promise<StoredDocument | null> {
   const { growth } = native;
-  const room: MongoFilter<Kept> = growth === 0 ? {} : { bytes: { $lte: (kept.spec.maxBytes ?? MAX_DOCUMENT_BYTES) - growth } };
-  const update = updateOf({ ...native, inc: { ...native.inc, rev: 1, bytes: growth } });
-  const fitting = { ...query, ...room } as MongoFilter<Kept>;
+  const room: MongoFilter<StoredDocument> =
+    growth === 0 ? {} : { bytes: { $lte: (collection.spec.maxBytes ?? MAX_DOCUMENT_BYTES) - growth } };
+  const update = buildUpdate({ ...native, inc: { ...native.inc, rev: 1, bytes: growth } });
+  const fitting = { ...query, ...room } as MongoFilter<StoredDocument>;
   try {
-    return await writeOwing(fitting, update, owing, (free, owed) => kept.documents.findOneAndUpdate(free, owed, options));
+    return await writeWithOutbox(fitting, update, outboxWrite, (filter, change) =>
+      collection.documents.findOneAndUpdate(filter, change, options),
+    );
   } catch (error) {
-    if (isUnfit(error)) return null;
+    if (isTypeMismatch(error)) return null;
     throw error;
   }
 }
 
 /** Reads, changes, and puts the whole document back if nobody came between. */
-async function changeWhole(kept: KeptCollection, { query, options, change, owing }: Wanted): Promise<Kept | null> {
-  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-    const found = await kept.documents.findOne(query, options);
+async function replaceStored(
+  collection: StoredCollection,
+  { query, options, change, outboxWrite }: PreparedUpdate,
+): Promise<StoredDocument | null> {
+  for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+    const found = await collection.documents.findOne(query, options);
     if (found === null) return null;
     const { _id, rev, tenant = '', doc = {} } = found;
     const textBefore = JSON.stringify(doc);
     change.apply(doc);
     const text = JSON.stringify(doc);
-    requireSize(kept, text, textBefore);
-    const set = { doc, unique: uniqueOf(kept, tenant, doc), bytes: Buffer.byteLength(text) };
-    const update = updateOf({ set, unset: {}, inc: { rev: 1 }, push: {}, pull: {} });
-    const before = await writeOwing({ _id, rev }, update, owing, (same, owed) => kept.documents.findOneAndUpdate(same, owed, IN_TIME));
+    requireSize(collection, text, textBefore);
+    const set = { doc, unique: collectUniqueTexts(collection, tenant, doc), bytes: Buffer.byteLength(text) };
+    const update = buildUpdate({ set, unset: {}, inc: { rev: 1 }, push: {}, pull: {} });
+    const before = await writeWithOutbox({ _id, rev }, update, outboxWrite, (filter, change) =>
+      collection.documents.findOneAndUpdate(filter, change, SERVER_TIMEOUT),
+    );
     if (before !== null) return before;
-    await wait(Math.random() * Math.min(attempt, LONGEST_WAIT_MS));
+    await wait(Math.random() * Math.min(attempt, MAX_RETRY_DELAY_MS));
   }
-  throw new ServiceError('ABORTED', `${kept.spec.name}: others change the same document all the time`);
+  throw new ServiceError('ABORTED', `${collection.spec.name}: others change the same document all the time`);
 }

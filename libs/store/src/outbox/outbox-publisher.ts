@@ -3,11 +3,11 @@ import { ServiceError } from '@switchyard/contracts';
 import type { Publish, StoreLog } from '../port/store.ts';
 
 /** So long holds a claim; after it anybody may take over. */
-export const CLAIM_MS = 5_000;
+export const LEASE_MS = 5_000;
 /** Nothing is begun under a claim that has less left than this. */
-export const CLAIM_MARGIN_MS = 2_500;
+export const MIN_REMAINING_LEASE_MS = 2_500;
 
-export interface OwedEvent {
+export interface PendingEvent {
   /** Grows with each event of a document. */
   seq: number;
   id: string;
@@ -18,41 +18,41 @@ export interface OwedEvent {
 }
 
 /** What one document owes, in order. */
-export interface Debt {
+export interface PendingEvents {
   document: string;
-  events: readonly OwedEvent[];
+  events: readonly PendingEvent[];
 }
 
 /** What a write has just recorded. */
-export interface Owed extends Debt {
+export interface RecordedEvents extends PendingEvents {
   /** The document owes nothing else. */
-  whole: boolean;
+  isComplete: boolean;
 }
 
 /** Where an adapter keeps what is owed, and who is about to publish it: one claim for each document. */
-export interface Ledger {
+export interface OutboxStorage {
   /** All that this store records is offered to the publisher, which need not look for it. */
-  readonly offers?: true;
+  readonly announcesWrites?: true;
   /** Documents whose events are this store's to publish, with nobody else's claim on them from now on; at most so many, none of `except`. */
-  take(limit: number, except: ReadonlySet<string>): Promise<Debt[]>;
+  acquire(limit: number, except: ReadonlySet<string>): Promise<PendingEvents[]>;
   /** Holds these claims for another while; gives those that are lost. */
   renew(documents: readonly string[]): Promise<string[]>;
-  /** The events up to `seq` are held elsewhere. Gives what came meanwhile; null when nothing is owed, or the claim is lost. */
-  settle(document: string, seq: number): Promise<Debt | null>;
+  /** The events up to `seq` are published elsewhere. Gives what came meanwhile; null when nothing is owed, or the claim is lost. */
+  complete(document: string, seq: number): Promise<PendingEvents | null>;
   /** This event will never be published. */
-  setAside(document: string, seq: number): Promise<void>;
+  reject(document: string, seq: number): Promise<void>;
   /** For whoever comes first, not before a pause that grows with each time. */
-  putOff(document: string): Promise<void>;
+  postpone(document: string): Promise<void>;
   /** Gives up every claim of this store. */
-  release(): Promise<void>;
+  releaseAll(): Promise<void>;
 }
 
 /** Pays what documents owe: the events of one in order, many documents at once. */
-export interface Publisher {
+export interface OutboxPublisher {
   /** There may be something to publish. */
   wake(): void;
   /** This is to be published, and nobody else's. */
-  offer(owed: Owed): void;
+  offer(owed: RecordedEvents): void;
   publishTo(publish: Publish): void;
   /** Publishes what is owed, no longer than this, and leaves the rest to others. */
   close(graceMs: number): Promise<void>;
@@ -60,42 +60,42 @@ export interface Publisher {
   readonly size: number;
 }
 
-const AT_ONCE = 100;
-const TICK_MS = 1_000;
-const FIRST_PAUSE_MS = 100;
+const MAX_CONCURRENT_DOCUMENTS = 100;
+const POLL_INTERVAL_MS = 1_000;
+const FIRST_RETRY_DELAY_MS = 100;
 
 /** One document whose events are being published. */
-interface Lane {
+interface DocumentRun {
   /** The tick it began in. */
-  since: number;
+  startedTick: number;
 }
 
 interface State {
-  ledger: Ledger;
+  storage: OutboxStorage;
   log: StoreLog | undefined;
   publish: Publish | undefined;
   /** By document. One that ended late must not end the one that came after it. */
-  underWay: Map<string, Lane>;
-  lanes: Set<Promise<void>>;
+  activeDocuments: Map<string, DocumentRun>;
+  activeRuns: Set<Promise<void>>;
   ticks: number;
-  pumping: Promise<void> | undefined;
+  polling: Promise<void> | undefined;
   /** Somebody woke the pump while it ran, or it left something for want of room. */
-  again: boolean;
+  pollAgain: boolean;
   failures: number;
   pausedUntil: number;
   stopped: boolean;
 }
 
-export function createPublisher(ledger: Ledger, log: StoreLog | undefined): Publisher {
+export function createOutboxPublisher(storage: OutboxStorage, log: StoreLog | undefined): OutboxPublisher {
   const state: State = {
-    ledger,
+    storage,
     log,
     publish: undefined,
-    underWay: new Map(),
-    lanes: new Set(),
+    activeDocuments: new Map(),
+    activeRuns: new Set(),
     ticks: 0,
-    pumping: undefined,
-    again: false,
+    polling: undefined,
+    pollAgain: false,
     failures: 0,
     pausedUntil: 0,
     stopped: false,
@@ -107,7 +107,7 @@ export function createPublisher(ledger: Ledger, log: StoreLog | undefined): Publ
     offer: (owed) => offer(state, owed),
     publishTo(publish) {
       state.publish = publish;
-      timer ??= setInterval(() => tick(state), TICK_MS).unref();
+      timer ??= setInterval(() => tick(state), POLL_INTERVAL_MS).unref();
       wake(state);
     },
     async close(graceMs) {
@@ -117,132 +117,132 @@ export function createPublisher(ledger: Ledger, log: StoreLog | undefined): Publ
       grace.abort();
       clearInterval(timer);
       state.stopped = true;
-      await ledger.release().catch((error: unknown) => troubled(state, error));
+      await storage.releaseAll().catch((error: unknown) => logStorageError(state, error));
     },
     get size() {
-      return state.underWay.size;
+      return state.activeDocuments.size;
     },
   };
 }
 
 function wake(state: State): void {
-  state.again = true;
-  if (state.publish === undefined || isResting(state)) return;
-  state.pumping ??= pump(state, state.publish)
-    .catch((error: unknown) => troubled(state, error))
-    .finally(() => (state.pumping = undefined));
+  state.pollAgain = true;
+  if (state.publish === undefined || isPaused(state)) return;
+  state.polling ??= poll(state, state.publish)
+    .catch((error: unknown) => logStorageError(state, error))
+    .finally(() => (state.polling = undefined));
 }
 
 /** What is whole need not be read again. What came while its document was busy is found by whoever is busy with it. */
-function offer(state: State, { whole, ...debt }: Owed): void {
-  const { publish, underWay } = state;
-  if (underWay.has(debt.document)) state.again ||= whole;
-  else if (whole && publish && !isResting(state) && underWay.size < AT_ONCE) begin(state, publish, debt);
+function offer(state: State, { isComplete: whole, ...pending }: RecordedEvents): void {
+  const { publish, activeDocuments: underWay } = state;
+  if (underWay.has(pending.document)) state.pollAgain ||= whole;
+  else if (whole && publish && !isPaused(state) && underWay.size < MAX_CONCURRENT_DOCUMENTS) startRun(state, publish, pending);
   else wake(state);
 }
 
-function isResting({ stopped, pausedUntil }: State): boolean {
+function isPaused({ stopped, pausedUntil }: State): boolean {
   return stopped || Date.now() < pausedUntil;
 }
 
-async function pump(state: State, publish: Publish): Promise<void> {
-  while (state.again && !isResting(state)) {
-    const room = AT_ONCE - state.underWay.size;
+async function poll(state: State, publish: Publish): Promise<void> {
+  while (state.pollAgain && !isPaused(state)) {
+    const room = MAX_CONCURRENT_DOCUMENTS - state.activeDocuments.size;
     if (room === 0) return;
-    state.again = false;
-    const debts = await state.ledger.take(room, new Set(state.underWay.keys()));
-    if (debts.length === room) state.again = true;
-    for (const debt of debts) if (!state.underWay.has(debt.document)) begin(state, publish, debt);
+    state.pollAgain = false;
+    const acquired = await state.storage.acquire(room, new Set(state.activeDocuments.keys()));
+    if (acquired.length === room) state.pollAgain = true;
+    for (const pending of acquired) if (!state.activeDocuments.has(pending.document)) startRun(state, publish, pending);
   }
 }
 
-function begin(state: State, publish: Publish, debt: Debt): void {
-  const lane: Lane = { since: state.ticks };
-  state.underWay.set(debt.document, lane);
-  const paying = pay(state, { publish, lane, first: debt })
-    .catch((error: unknown) => troubled(state, error))
+function startRun(state: State, publish: Publish, pending: PendingEvents): void {
+  const run: DocumentRun = { startedTick: state.ticks };
+  state.activeDocuments.set(pending.document, run);
+  const publishing = publishDocument(state, { publish, run, first: pending })
+    .catch((error: unknown) => logStorageError(state, error))
     .finally(() => {
-      leave(state, debt.document, lane);
-      state.lanes.delete(paying);
-      if (state.again || !state.ledger.offers) wake(state); // its document may owe again
+      endRun(state, pending.document, run);
+      state.activeRuns.delete(publishing);
+      if (state.pollAgain || !state.storage.announcesWrites) wake(state); // its document may owe again
     });
-  state.lanes.add(paying);
+  state.activeRuns.add(publishing);
 }
 
-function leave({ underWay }: State, document: string, lane: Lane): void {
-  if (underWay.get(document) === lane) underWay.delete(document);
+function endRun({ activeDocuments: underWay }: State, document: string, run: DocumentRun): void {
+  if (underWay.get(document) === run) underWay.delete(document);
 }
 
-interface Payment {
+interface PublishOptions {
   publish: Publish;
-  lane: Lane;
-  first: Debt;
+  run: DocumentRun;
+  first: PendingEvents;
 }
 
 /** One after the other, so that no event of a document overtakes another. Ends early where somebody else took over. */
-async function pay(state: State, { publish, lane, first }: Payment): Promise<void> {
-  for (let debt: Debt | null = first; debt !== null;) {
-    const { document, events }: Debt = debt;
-    let held = 0;
+async function publishDocument(state: State, { publish, run, first }: PublishOptions): Promise<void> {
+  for (let pending: PendingEvents | null = first; pending !== null;) {
+    const { document, events }: PendingEvents = pending;
+    let published = 0;
     for (const event of events) {
-      if (state.stopped || state.underWay.get(document) !== lane) return;
-      const failure = await attempt(state, publish, document, event);
+      if (state.stopped || state.activeDocuments.get(document) !== run) return;
+      const failure = await publishEvent(state, publish, document, event);
       if (failure !== undefined) {
-        if (held > 0) await state.ledger.settle(document, held);
-        await state.ledger.putOff(document);
-        pause(state, failure);
+        if (published > 0) await state.storage.complete(document, published);
+        await state.storage.postpone(document);
+        pauseAfterFailure(state, failure);
         return;
       }
-      held = event.seq;
+      published = event.seq;
     }
     state.failures = 0;
-    debt = await state.ledger.settle(document, held);
+    pending = await state.storage.complete(document, published);
   }
 }
 
-async function attempt(state: State, publish: Publish, document: string, event: OwedEvent): Promise<Error | undefined> {
+async function publishEvent(state: State, publish: Publish, document: string, event: PendingEvent): Promise<Error | undefined> {
   const { seq, id, name, tenant, payload } = event;
   try {
     await publish({ id, name, payload: JSON.parse(payload), tenant });
   } catch (error) {
-    if (!isHopeless(error)) return error instanceof Error ? error : new Error('no reason given', { cause: error });
+    if (!isPermanentError(error)) return error instanceof Error ? error : new Error('no reason given', { cause: error });
     state.log?.error(
       { err: error, event: name, id, errorKind: 'internal', hint: 'its payload does not fit its contract' },
       'event set aside',
     );
-    await state.ledger.setAside(document, seq);
+    await state.storage.reject(document, seq);
   }
   return undefined;
 }
 
 /** What fails for one mostly fails for all: everything waits a little, so that a bus that is gone is not hammered. */
-function pause(state: State, failure: Error): void {
+function pauseAfterFailure(state: State, failure: Error): void {
   if (state.stopped || Date.now() < state.pausedUntil) return;
   state.failures += 1;
   const { failures } = state;
   state.log?.warn({ err: failure, failures, errorKind: 'dependency', hint: 'they are kept and tried again' }, 'events not published');
-  const pauseMs = pauseAfter(failures);
+  const pauseMs = computeRetryDelay(failures);
   state.pausedUntil = Date.now() + pauseMs;
   setTimeout(() => wake(state), pauseMs + 1).unref();
 }
 
 /** Between half of it and all of it, so that replicas do not come at once. */
-export function pauseAfter(failures: number): number {
-  return Math.ceil(Math.min(CLAIM_MS, FIRST_PAUSE_MS * 2 ** Math.min(failures - 1, 10)) * (0.5 + Math.random() / 2));
+export function computeRetryDelay(failures: number): number {
+  return Math.ceil(Math.min(LEASE_MS, FIRST_RETRY_DELAY_MS * 2 ** Math.min(failures - 1, 10)) * (0.5 + Math.random() / 2));
 }
 
 /** Keeps what takes long, and looks for what others left. */
 function tick(state: State): void {
   state.ticks += 1;
-  const long = new Map([...state.underWay].filter(([, { since }]) => since < state.ticks));
+  const long = new Map([...state.activeDocuments].filter(([, { startedTick: since }]) => since < state.ticks));
   if (long.size > 0) {
     const lose = (document: string): void => {
-      const lane = long.get(document);
-      if (lane !== undefined) leave(state, document, lane);
+      const run = long.get(document);
+      if (run !== undefined) endRun(state, document, run);
     };
-    state.ledger.renew([...long.keys()]).then(
+    state.storage.renew([...long.keys()]).then(
       (lost) => lost.forEach(lose),
-      (error: unknown) => troubled(state, error),
+      (error: unknown) => logStorageError(state, error),
     );
   }
   wake(state);
@@ -252,19 +252,19 @@ function tick(state: State): void {
 async function drain(state: State): Promise<void> {
   while (state.publish !== undefined && state.failures === 0 && !state.stopped) {
     wake(state);
-    await state.pumping;
-    if (state.lanes.size > 0) await Promise.race(state.lanes);
-    else if (!state.again) return;
+    await state.polling;
+    if (state.activeRuns.size > 0) await Promise.race(state.activeRuns);
+    else if (!state.pollAgain) return;
   }
-  await Promise.all(state.lanes);
+  await Promise.all(state.activeRuns);
 }
 
-function troubled({ log, stopped }: State, error: unknown): void {
+function logStorageError({ log, stopped }: State, error: unknown): void {
   if (!stopped)
     log?.error({ err: error, errorKind: 'resource', hint: 'they are looked for again in a second' }, 'owed events not readable');
 }
 
 /** Whether publishing it again would fail again: such an event would hold up all later ones of its document for ever. */
-function isHopeless(error: unknown): boolean {
+function isPermanentError(error: unknown): boolean {
   return error instanceof ServiceError && (error.code === 'INVALID_ARGUMENT' || error.code === 'FAILED_PRECONDITION');
 }

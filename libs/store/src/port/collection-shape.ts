@@ -1,12 +1,12 @@
 import { describeIssues, ServiceError } from '@switchyard/contracts';
 import { z } from 'zod';
 import type { AnyCollectionSpec, Document } from './collection.ts';
-import { acceptsOf, type Accepts } from './fast-validator.ts';
-import { decodeJson, encodeJson, jsonPartOf, unwrapped, type JsonPart } from './json-field.ts';
-import { misuse } from './store-misuse.ts';
+import { createFastValidator, type FastValidator } from './fast-validator.ts';
+import { decodeJson, encodeJson, findJsonPart, unwrapSchema, type JsonPart } from './json-field.ts';
+import { misuseError } from './store-misuse.ts';
 
 /** What an adapter needs to know of a collection: its declaration, and the schemas each field may have. */
-export interface Shape {
+export interface CollectionShape {
   spec: AnyCollectionSpec;
   /** By name; several schemas where the document is a union. */
   fields: ReadonlyMap<string, readonly z.ZodType[]>;
@@ -17,109 +17,109 @@ export interface Shape {
   /** The fields that have a default. */
   defaulted: readonly string[];
   /** What of each field is surely valid, without asking its schemas. */
-  accepts: ReadonlyMap<string, Accepts>;
+  validators: ReadonlyMap<string, FastValidator>;
   /** The same as a list, where a document is valid as soon as all its fields are. */
-  plain: readonly (readonly [field: string, accept: Accepts])[] | undefined;
+  simpleFields: readonly (readonly [field: string, accept: FastValidator])[] | undefined;
 }
 
 const COLLECTION_NAME = /^[a-z][A-Za-z0-9_-]{0,63}$/;
 const FIELD_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/;
-const TAKEN_NAMES: ReadonlySet<string> = new Set(['tenant', '__proto__']);
+const RESERVED_FIELDS: ReadonlySet<string> = new Set(['tenant', '__proto__']);
 /** Operators, paths and types of MongoDB. */
-const FOREIGN_NAME = /^\$|[.\0]|^(?:_bsontype|__proto__)$/;
+const RESERVED_NAME = /^\$|[.\0]|^(?:_bsontype|__proto__)$/;
 const MAX_DOCUMENT_BYTES = 1_048_576;
 /** How JSON writes half a character; also found where somebody wrote these very letters. */
-const HALF_CHARACTER = /\\ud[89a-f]/;
+const LONE_SURROGATE = /\\ud[89a-f]/;
 
 /** Reads a declaration once; whatever no adapter could keep is refused here. */
-export function shapeOf(spec: AnyCollectionSpec): Shape {
-  if (!COLLECTION_NAME.test(spec.name)) throw misuse(spec.name, 'a collection is named by letters, digits, _ and -');
+export function readCollectionSpec(spec: AnyCollectionSpec): CollectionShape {
+  if (!COLLECTION_NAME.test(spec.name)) throw misuseError(spec.name, 'a collection is named by letters, digits, _ and -');
   const fields = new Map<string, z.ZodType[]>();
-  gather(spec.schema, fields, spec.name);
+  collectFields(spec.schema, fields, spec.name);
   const jsonFields = new Map<string, JsonPart>();
   for (const [name, types] of fields) {
-    if (!FIELD_NAME.test(name) || TAKEN_NAMES.has(name)) throw misuse(spec.name, `a field cannot be named ${name}`);
-    const parts = new Set(types.map((type) => jsonPartOf(spec.name, name, type)));
-    if (parts.size > 1) throw misuse(spec.name, `${name} is json() in one place and not in another`);
+    if (!FIELD_NAME.test(name) || RESERVED_FIELDS.has(name)) throw misuseError(spec.name, `a field cannot be named ${name}`);
+    const parts = new Set(types.map((type) => findJsonPart(spec.name, name, type)));
+    if (parts.size > 1) throw misuseError(spec.name, `${name} is json() in one place and not in another`);
     for (const part of parts) if (part !== undefined) jsonFields.set(name, part);
   }
   const defaulted = [...fields].filter(([, types]) => types.some((type) => type.safeParse(undefined).data !== undefined));
   const booleans = new Set([...fields].filter(([, types]) => types.some(mayBeBoolean)).map(([name]) => name));
-  const accepts = new Map([...fields].map(([name, types]) => [name, anyOf(types.map(acceptsOf))]));
+  const validators = new Map([...fields].map(([name, types]) => [name, acceptAny(types.map(createFastValidator))]));
   const { schema } = spec;
-  const isPlain = schema instanceof z.ZodObject && schema.def.catchall === undefined && (schema.def.checks ?? []).length === 0;
-  const plain = isPlain ? [...accepts] : undefined;
-  const shape = { spec, fields, json: jsonFields, booleans, defaulted: defaulted.map(([name]) => name), accepts, plain };
+  const isSimple = schema instanceof z.ZodObject && schema.def.catchall === undefined && (schema.def.checks ?? []).length === 0;
+  const simpleFields = isSimple ? [...validators] : undefined;
+  const shape = { spec, fields, json: jsonFields, booleans, defaulted: defaulted.map(([name]) => name), validators, simpleFields };
   const named = [[spec.key], ...(spec.unique ?? []), ...(spec.indexes ?? []).map((index) => index.fields)].flat();
   for (const name of spec.expires ? [...named, spec.expires.field] : named) requireComparable(shape, name);
   return shape;
 }
 
-function anyOf(tests: readonly Accepts[]): Accepts {
+function acceptAny(tests: readonly FastValidator[]): FastValidator {
   const [first] = tests;
   if (first !== undefined && tests.length === 1) return first;
   return (value) => tests.some((accepts) => accepts(value));
 }
 
-function gather(schema: z.ZodType, fields: Map<string, z.ZodType[]>, name: string): void {
+function collectFields(schema: z.ZodType, fields: Map<string, z.ZodType[]>, name: string): void {
   if (schema instanceof z.ZodObject) {
     for (const [field, type] of Object.entries(schema.shape)) fields.set(field, [...(fields.get(field) ?? []), type]);
   } else if (schema instanceof z.ZodUnion) {
-    for (const option of schema.options) gather(option as z.ZodType, fields, name);
+    for (const option of schema.options) collectFields(option as z.ZodType, fields, name);
   } else if (schema instanceof z.ZodIntersection) {
-    gather(schema.def.left as z.ZodType, fields, name);
-    gather(schema.def.right as z.ZodType, fields, name);
+    collectFields(schema.def.left as z.ZodType, fields, name);
+    collectFields(schema.def.right as z.ZodType, fields, name);
   } else {
-    throw misuse(name, 'the schema must be an object, or a union or intersection of objects');
+    throw misuseError(name, 'the schema must be an object, or a union or intersection of objects');
   }
 }
 
 /** Throws for a field that the schema does not have: only declared names may become part of a statement. */
-export function requireField(shape: Shape, name: string): void {
-  if (!shape.fields.has(name)) throw misuse(shape.spec.name, `the schema has no field ${JSON.stringify(name)}`);
+export function requireField(shape: CollectionShape, name: string): void {
+  if (!shape.fields.has(name)) throw misuseError(shape.spec.name, `the schema has no field ${JSON.stringify(name)}`);
 }
 
-export function requireComparable(shape: Shape, name: string): void {
+export function requireComparable(shape: CollectionShape, name: string): void {
   requireField(shape, name);
-  if (shape.json.has(name)) throw misuse(shape.spec.name, `${name} is json(), which can only be asked whether it exists`);
+  if (shape.json.has(name)) throw misuseError(shape.spec.name, `${name} is json(), which can only be asked whether it exists`);
 }
 
 /** False only where the schema rules it out. */
 function mayBeBoolean(type: z.ZodType): boolean {
-  const bare = unwrapped(type);
+  const bare = unwrapSchema(type);
   return !(bare instanceof z.ZodString || bare instanceof z.ZodNumber || bare instanceof z.ZodEnum || bare instanceof z.ZodStringFormat);
 }
 
 /** The document as it is stored: valid, fields as they were given, missing ones with their defaults, unknown ones left out. */
-export function completeDocument(shape: Shape, document: Document): Document {
+export function completeDocument(shape: CollectionShape, document: Document): Document {
   const { spec, fields } = shape;
-  const valid = validDocument(shape, document);
+  const valid = validateDocument(shape, document);
   const stored: Document = {};
   for (const field of fields.keys()) {
     const value = document[field] === undefined ? valid[field] : document[field];
     if (value !== undefined) stored[field] = toStored(shape, field, value);
   }
   const key = stored[spec.key];
-  if (typeof key !== 'string' || key === '') throw misuse(spec.name, `the key ${spec.key} must be text`);
+  if (typeof key !== 'string' || key === '') throw misuseError(spec.name, `the key ${spec.key} must be text`);
   return stored;
 }
 
 /** The document with its defaults. */
-function validDocument({ spec, plain }: Shape, document: Document): Document {
+function validateDocument({ spec, simpleFields: plain }: CollectionShape, document: Document): Document {
   if (plain?.every(([field, accept]) => accept(document[field]))) return document;
   const parsed = spec.schema.safeParse(document);
-  if (!parsed.success) throw invalidAt(spec.name, parsed.error);
+  if (!parsed.success) throw invalidDocument(spec.name, parsed.error);
   return parsed.data;
 }
 
 /** The document as it was given, from what is stored; one that was written before a field was there has its default. */
-export function fromStored(shape: Shape, document: Document): Document {
+export function fromStored(shape: CollectionShape, document: Document): Document {
   if (shape.json.size > 0) decodeJson(shape.json, document);
   if (shape.defaulted.some((field) => document[field] === undefined)) addDefaults(shape, document);
   return document;
 }
 
-function addDefaults({ spec, fields, defaulted }: Shape, document: Document): void {
+function addDefaults({ spec, fields, defaulted }: CollectionShape, document: Document): void {
   // Which default holds in a union is for the whole schema to say.
   const whole = spec.schema instanceof z.ZodObject ? undefined : spec.schema.safeParse(document).data;
   for (const field of defaulted) {
@@ -130,13 +130,13 @@ function addDefaults({ spec, fields, defaulted }: Shape, document: Document): vo
 }
 
 /** Whether one field may become this value. */
-export function requireValue({ spec, fields, accepts }: Shape, field: string, value: unknown): void {
+export function requireValue({ spec, fields, validators: accepts }: CollectionShape, field: string, value: unknown): void {
   if (accepts.get(field)?.(value) === true) return;
   const plain = toPlain(value);
   const results = (fields.get(field) ?? []).map((type) => type.safeParse(plain));
   const first = results[0];
   if (results.some((result) => result.success) || first === undefined || first.success) return;
-  throw invalidAt(spec.name, first.error, field);
+  throw invalidDocument(spec.name, first.error, field);
 }
 
 /** As JSON keeps it. */
@@ -144,25 +144,25 @@ function toPlain(value: unknown): unknown {
   return typeof value === 'object' && value !== null ? JSON.parse(JSON.stringify(value)) : value;
 }
 
-function invalidAt(collection: string, error: z.ZodError, field?: string): ServiceError {
+function invalidDocument(collection: string, error: z.ZodError, field?: string): ServiceError {
   const paths = describeIssues(error).map(({ path }) => (field === undefined ? path : path === 'params' ? field : `${field}.${path}`));
-  return misuse(collection, `not a valid document at ${paths.join(', ')}`);
+  return misuseError(collection, `not a valid document at ${paths.join(', ')}`);
 }
 
 /** The value of a field as it is stored, sharing nothing with the one given. */
-export function toStored({ spec, json }: Shape, field: string, value: unknown): unknown {
+export function toStored({ spec, json }: CollectionShape, field: string, value: unknown): unknown {
   const part = json.get(field);
   if (part !== undefined) return encodeJson(part, value);
   const stored = toJsonValue(value);
-  if (hasForeignName(stored)) throw misuse(spec.name, `${field} holds a name that means something to a database; declare it json()`);
+  if (hasReservedName(stored)) throw misuseError(spec.name, `${field} holds a name that means something to a database; declare it json()`);
   return stored;
 }
 
 /** What the schema does not know may still have come along, inside of an object. */
-function hasForeignName(value: unknown): boolean {
+function hasReservedName(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
-  if (Array.isArray(value)) return value.some(hasForeignName);
-  return Object.entries(value).some(([name, inner]) => FOREIGN_NAME.test(name) || hasForeignName(inner));
+  if (Array.isArray(value)) return value.some(hasReservedName);
+  return Object.entries(value).some(([name, inner]) => RESERVED_NAME.test(name) || hasReservedName(inner));
 }
 
 /** What every database keeps of a value, sharing nothing with it. */
@@ -170,12 +170,12 @@ export function toJsonValue(value: unknown): unknown {
   if (typeof value === 'string') return value.toWellFormed();
   if (typeof value !== 'object' || value === null) return value;
   const text = JSON.stringify(value);
-  if (!HALF_CHARACTER.test(text)) return JSON.parse(text);
+  if (!LONE_SURROGATE.test(text)) return JSON.parse(text);
   return JSON.parse(text, (_name, inner: unknown) => (typeof inner === 'string' ? inner.toWellFormed() : inner));
 }
 
 /** OUT_OF_RANGE for what is too large. What was too large before there was a limit may still change. */
-export function requireSize({ spec }: Shape, text: string, before = ''): void {
+export function requireSize({ spec }: CollectionShape, text: string, before = ''): void {
   // No character takes more than three bytes for each unit of its length.
   const { maxBytes = MAX_DOCUMENT_BYTES } = spec;
   if (text.length * 3 <= maxBytes || Buffer.byteLength(text) <= maxBytes) return;

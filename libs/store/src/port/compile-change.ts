@@ -1,7 +1,7 @@
 import type { Document } from './collection.ts';
 import { isScalar } from './cursor.ts';
-import { misuse } from './store-misuse.ts';
-import { requireField, requireValue, toJsonValue, toStored, type Shape } from './collection-shape.ts';
+import { misuseError } from './store-misuse.ts';
+import { requireField, requireValue, toJsonValue, toStored, type CollectionShape } from './collection-shape.ts';
 import type { Change } from './store.ts';
 
 type Entries = readonly (readonly [field: string, value: unknown])[];
@@ -19,7 +19,7 @@ export interface CompiledChange {
 }
 
 /** Reads a change once, before anything is queued. Most change a few fields, so it is read field by field, with nothing made in between. */
-export function compileChange(shape: Shape, change: Change<Document>): CompiledChange {
+export function compileChange(shape: CollectionShape, change: Change<Document>): CompiledChange {
   const { name } = shape.spec;
   const names: string[] = [];
   const sets: [field: string, value: unknown][] = [];
@@ -38,12 +38,12 @@ export function compileChange(shape: Shape, change: Change<Document>): CompiledC
   }
   for (const field in push) {
     requireChangeable(shape, field, names);
-    entries.push([field, entryOf(shape, field, push[field])]);
+    entries.push([field, encodeEntry(shape, field, push[field])]);
   }
   for (const field in pull) {
     requireChangeable(shape, field, names);
     const value = toJsonValue(pull[field]);
-    if (!isScalar(value) || shape.json.has(field)) throw misuse(name, `cannot pull that from ${field}`);
+    if (!isScalar(value) || shape.json.has(field)) throw misuseError(name, `cannot pull that from ${field}`);
     pulls.push([field, value]);
   }
   for (const field of unset) requireChangeable(shape, field, names);
@@ -55,9 +55,9 @@ export function compileChange(shape: Shape, change: Change<Document>): CompiledC
     }
     for (const field of unset) delete document[field];
     for (const [field, by] of increments) document[field] = requireNumber(shape, field, document[field] ?? 0) + by;
-    for (const [field, value] of entries) document[field] = [...listAt(shape, document, field), value];
+    for (const [field, value] of entries) document[field] = [...readList(shape, document, field), value];
     for (const [field, value] of pulls) {
-      const list = listAt(shape, document, field);
+      const list = readList(shape, document, field);
       if (list.includes(value)) document[field] = list.filter((entry) => entry !== value);
     }
   };
@@ -65,27 +65,27 @@ export function compileChange(shape: Shape, change: Change<Document>): CompiledC
 }
 
 /** Entries are stored one by one, whatever stands around them. */
-function entryOf(shape: Shape, field: string, value: unknown): unknown {
-  if (value === undefined || shape.json.get(field) === 'field') throw misuse(shape.spec.name, `cannot push to ${field}`);
+function encodeEntry(shape: CollectionShape, field: string, value: unknown): unknown {
+  if (value === undefined || shape.json.get(field) === 'field') throw misuseError(shape.spec.name, `cannot push to ${field}`);
   if (!shape.json.has(field)) return toStored(shape, field, value);
   return (toStored(shape, field, [value]) as unknown[])[0];
 }
 
-function listAt(shape: Shape, document: Document, field: string): unknown[] {
+function readList(shape: CollectionShape, document: Document, field: string): unknown[] {
   const list = document[field] ?? [];
-  if (!Array.isArray(list)) throw misuse(shape.spec.name, `${field} is not a list`);
+  if (!Array.isArray(list)) throw misuseError(shape.spec.name, `${field} is not a list`);
   return list;
 }
 
-function requireNumber(shape: Shape, field: string, value: unknown): number {
-  if (typeof value !== 'number' || !Number.isFinite(value)) throw misuse(shape.spec.name, `cannot increase ${field}`);
+function requireNumber(shape: CollectionShape, field: string, value: unknown): number {
+  if (typeof value !== 'number' || !Number.isFinite(value)) throw misuseError(shape.spec.name, `cannot increase ${field}`);
   return value;
 }
 
 /** Adds the field to those that are changed, unless it may not be, or is one of them already. */
-function requireChangeable(shape: Shape, field: string, names: string[]): void {
+function requireChangeable(shape: CollectionShape, field: string, names: string[]): void {
   requireField(shape, field);
-  if (field === shape.spec.key) throw misuse(shape.spec.name, `the key ${field} cannot change`);
-  if (names.includes(field)) throw misuse(shape.spec.name, `${field} is changed twice`);
+  if (field === shape.spec.key) throw misuseError(shape.spec.name, `the key ${field} cannot change`);
+  if (names.includes(field)) throw misuseError(shape.spec.name, `${field} is changed twice`);
   names.push(field);
 }

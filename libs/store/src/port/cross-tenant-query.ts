@@ -1,8 +1,8 @@
 import { isScalar } from './cursor.ts';
-import { misuse } from './store-misuse.ts';
-import type { Shape } from './collection-shape.ts';
+import { misuseError } from './store-misuse.ts';
+import type { CollectionShape } from './collection-shape.ts';
 
-export interface AcrossQuery {
+export interface CrossTenantQuery {
   filter: Record<string, unknown>;
   sort: readonly (readonly [field: string, direction: 'asc' | 'desc'])[];
   /** Reads page by page, so that walking through everything in the order of the keys costs what it gives. */
@@ -10,18 +10,18 @@ export interface AcrossQuery {
 }
 
 /** Refuses a query across tenants that would read every document of every tenant to answer. */
-export function requireAcross({ spec }: Shape, { filter, sort, paged }: AcrossQuery): void {
-  if (narrows(filter['tenant'])) return;
+export function requireCrossTenantIndex({ spec }: CollectionShape, { filter, sort, paged }: CrossTenantQuery): void {
+  if (isSelective(filter['tenant'])) return;
   const asked = [...Object.keys(filter), ...sort.map(([field]) => field)];
   if (paged && asked.length === 0) return;
-  const serves = (field: string | undefined) => field !== undefined && (narrows(filter[field]) || (paged && sort[0]?.[0] === field));
+  const serves = (field: string | undefined) => field !== undefined && (isSelective(filter[field]) || (paged && sort[0]?.[0] === field));
   if ((spec.indexes ?? []).some(({ fields, across }) => across === true && serves(fields[0]))) return;
   const what = asked.length === 0 ? 'everything' : [...new Set(asked)].join(', ');
-  throw misuse(spec.name, `no index serves ${what} across tenants; declare one with across: true`);
+  throw misuseError(spec.name, `no index serves ${what} across tenants; declare one with across: true`);
 }
 
 /** Whether a condition leaves a part of an index, and not what is missing from most documents. */
-function narrows(condition: unknown): boolean {
+function isSelective(condition: unknown): boolean {
   if (condition === null || condition === undefined) return false;
   if (isScalar(condition)) return true;
   const { ne: _ne, exists, lacks: _lacks, has: _has, ...ranges } = condition as Record<string, unknown>;

@@ -15,7 +15,7 @@ export function encodeCursor(order: string, position: readonly Scalar[]): string
 /** The position again, or INVALID_ARGUMENT: cursors come back from clients. */
 export function decodeCursor(cursor: string, order: string, length: number): Scalar[] {
   const [first, ...position] = parse(cursor);
-  if (first !== order || position.length !== length || !position.every(isScalar)) throw badCursor();
+  if (first !== order || position.length !== length || !position.every(isScalar)) throw invalidCursor();
   return position;
 }
 
@@ -24,12 +24,12 @@ function parse(cursor: string): unknown[] {
     const parsed: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
     if (Array.isArray(parsed)) return parsed;
   } catch (cause) {
-    throw badCursor(cause);
+    throw invalidCursor(cause);
   }
-  throw badCursor();
+  throw invalidCursor();
 }
 
-function badCursor(cause?: unknown): ServiceError {
+function invalidCursor(cause?: unknown): ServiceError {
   return new ServiceError('INVALID_ARGUMENT', 'Invalid params: cursor: expected the cursor of the page before, got another', {
     details: { reason: 'BAD_CURSOR' },
     ...(cause === undefined ? {} : { cause }),

@@ -2,52 +2,52 @@ import { z } from 'zod';
 import { isJson } from './json-field.ts';
 
 /** Says yes only where the schema would, and takes the value as it is; what it says no to, the schema is asked about. */
-export type Accepts = (value: unknown) => boolean;
+export type FastValidator = (value: unknown) => boolean;
 
-const NEVER: Accepts = () => false;
+const REJECT_ALL: FastValidator = () => false;
 
 /** A test that is many times quicker than its schema, of the plain values that most documents are made of. */
-export function acceptsOf(type: z.ZodType): Accepts {
-  if (isJson(type)) return NEVER;
+export function createFastValidator(type: z.ZodType): FastValidator {
+  if (isJson(type)) return REJECT_ALL;
   if (type instanceof z.ZodOptional) {
-    const accepts = acceptsOf(type.unwrap() as z.ZodType);
+    const accepts = createFastValidator(type.unwrap() as z.ZodType);
     // What has a default within is not left out.
-    return type.safeParse(undefined).data === undefined ? either(undefined, accepts) : accepts;
+    return type.safeParse(undefined).data === undefined ? acceptEmpty(undefined, accepts) : accepts;
   }
-  if (type instanceof z.ZodNullable) return either(null, acceptsOf(type.unwrap() as z.ZodType));
-  if (type instanceof z.ZodNumber) return numberAccepts(type);
-  if ((type.def.checks ?? []).length > 0) return NEVER;
-  if (type instanceof z.ZodString) return 'format' in type.def ? NEVER : (value) => typeof value === 'string';
+  if (type instanceof z.ZodNullable) return acceptEmpty(null, createFastValidator(type.unwrap() as z.ZodType));
+  if (type instanceof z.ZodNumber) return createNumberValidator(type);
+  if ((type.def.checks ?? []).length > 0) return REJECT_ALL;
+  if (type instanceof z.ZodString) return 'format' in type.def ? REJECT_ALL : (value) => typeof value === 'string';
   if (type instanceof z.ZodBoolean) return (value) => typeof value === 'boolean';
-  if (type instanceof z.ZodEnum) return oneOf(type.options);
-  if (type instanceof z.ZodLiteral) return oneOf([...type.values]);
-  if (type instanceof z.ZodArray) return arrayAccepts(acceptsOf(type.element as z.ZodType));
-  if (type instanceof z.ZodObject) return objectAccepts(type);
-  return NEVER;
+  if (type instanceof z.ZodEnum) return createEnumValidator(type.options);
+  if (type instanceof z.ZodLiteral) return createEnumValidator([...type.values]);
+  if (type instanceof z.ZodArray) return createArrayValidator(createFastValidator(type.element as z.ZodType));
+  if (type instanceof z.ZodObject) return createObjectValidator(type);
+  return REJECT_ALL;
 }
 
-function either(nothing: null | undefined, accepts: Accepts): Accepts {
+function acceptEmpty(nothing: null | undefined, accepts: FastValidator): FastValidator {
   return (value) => value === nothing || accepts(value);
 }
 
 const BOUNDS = new Set<unknown>([-Infinity, Number.MIN_SAFE_INTEGER, 0, Number.MAX_SAFE_INTEGER, Infinity]);
 
 /** Any number, or integers, or those of them that are not negative, or above zero. */
-function numberAccepts({ minValue, maxValue, isInt, format, def }: z.ZodNumber): Accepts {
+function createNumberValidator({ minValue, maxValue, isInt, format, def }: z.ZodNumber): FastValidator {
   const checks = (def.checks ?? []).map((one) => one._zod.def as { check: string; inclusive?: boolean });
-  if (!BOUNDS.has(minValue) || !BOUNDS.has(maxValue) || (format !== null && format !== 'safeint')) return NEVER;
-  if (maxValue === 0 || checks.some(({ check }) => check !== 'greater_than')) return NEVER;
+  if (!BOUNDS.has(minValue) || !BOUNDS.has(maxValue) || (format !== null && format !== 'safeint')) return REJECT_ALL;
+  if (maxValue === 0 || checks.some(({ check }) => check !== 'greater_than')) return REJECT_ALL;
   const zero = checks.every(({ inclusive }) => inclusive === true);
   const isNumber = isInt ? Number.isSafeInteger : Number.isFinite;
   return (value) => isNumber(value) && (minValue !== 0 || (value as number) > 0 || (zero && value === 0));
 }
 
-function oneOf(values: readonly unknown[]): Accepts {
+function createEnumValidator(values: readonly unknown[]): FastValidator {
   const taken = new Set(values);
   return (value) => taken.has(value);
 }
 
-function arrayAccepts(accepts: Accepts): Accepts {
+function createArrayValidator(accepts: FastValidator): FastValidator {
   return (value) => {
     if (!Array.isArray(value)) return false;
     // JSON has no place that holds nothing.
@@ -57,8 +57,8 @@ function arrayAccepts(accepts: Accepts): Accepts {
 }
 
 /** With what is declared and nothing else: what becomes of the rest is for the schema to say. */
-function objectAccepts({ shape }: z.ZodObject): Accepts {
-  const fields = Object.entries(shape).map(([name, type]) => [name, acceptsOf(type as z.ZodType)] as const);
+function createObjectValidator({ shape }: z.ZodObject): FastValidator {
+  const fields = Object.entries(shape).map(([name, type]) => [name, createFastValidator(type as z.ZodType)] as const);
   const names: ReadonlySet<string> = new Set(fields.map(([name]) => name));
   return (value) => {
     if (typeof value !== 'object' || value === null || Object.getPrototypeOf(value) !== Object.prototype) return false;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Document } from './collection.ts';
-import { misuse } from './store-misuse.ts';
+import { misuseError } from './store-misuse.ts';
 
 const jsonTypes = new WeakSet<z.ZodType>();
 
@@ -24,12 +24,12 @@ export function isJson(type: z.ZodType): boolean {
 export type JsonPart = 'field' | 'entries';
 
 /** Refuses what no database keeps faithfully: names that are not ours, outside of `json()`. */
-export function jsonPartOf(collection: string, field: string, type: z.ZodType): JsonPart | undefined {
-  const bare = unwrapped(type);
+export function findJsonPart(collection: string, field: string, type: z.ZodType): JsonPart | undefined {
+  const bare = unwrapSchema(type);
   if (jsonTypes.has(bare)) return 'field';
-  if (bare instanceof z.ZodArray && jsonTypes.has(unwrapped(bare.element as z.ZodType))) return 'entries';
-  if (!isPlain(bare))
-    throw misuse(collection, `${field} holds names or values that are not ours; declare it, or each of its entries, json()`);
+  if (bare instanceof z.ZodArray && jsonTypes.has(unwrapSchema(bare.element as z.ZodType))) return 'entries';
+  if (!hasOnlyDeclaredNames(bare))
+    throw misuseError(collection, `${field} holds names or values that are not ours; declare it, or each of its entries, json()`);
   return undefined;
 }
 
@@ -52,7 +52,7 @@ export function decodeJson(parts: ReadonlyMap<string, JsonPart>, document: Docum
 }
 
 /** Without what only says whether it may be missing. */
-export function unwrapped(type: z.ZodType): z.ZodType {
+export function unwrapSchema(type: z.ZodType): z.ZodType {
   let bare = type;
   while (
     !jsonTypes.has(bare) &&
@@ -63,12 +63,13 @@ export function unwrapped(type: z.ZodType): z.ZodType {
   return bare;
 }
 
-function isPlain(type: z.ZodType): boolean {
-  const bare = unwrapped(type);
+function hasOnlyDeclaredNames(type: z.ZodType): boolean {
+  const bare = unwrapSchema(type);
   if (jsonTypes.has(bare) || bare instanceof z.ZodUnknown || bare instanceof z.ZodAny || bare instanceof z.ZodRecord) return false;
-  if (bare instanceof z.ZodArray) return isPlain(bare.element as z.ZodType);
-  if (bare instanceof z.ZodObject) return Object.values(bare.shape).every((inner) => isPlain(inner as z.ZodType));
-  if (bare instanceof z.ZodUnion) return bare.options.every((option) => isPlain(option as z.ZodType));
-  if (bare instanceof z.ZodIntersection) return isPlain(bare.def.left as z.ZodType) && isPlain(bare.def.right as z.ZodType);
+  if (bare instanceof z.ZodArray) return hasOnlyDeclaredNames(bare.element as z.ZodType);
+  if (bare instanceof z.ZodObject) return Object.values(bare.shape).every((inner) => hasOnlyDeclaredNames(inner as z.ZodType));
+  if (bare instanceof z.ZodUnion) return bare.options.every((option) => hasOnlyDeclaredNames(option as z.ZodType));
+  if (bare instanceof z.ZodIntersection)
+    return hasOnlyDeclaredNames(bare.def.left as z.ZodType) && hasOnlyDeclaredNames(bare.def.right as z.ZodType);
   return true;
 }

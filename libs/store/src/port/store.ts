@@ -3,7 +3,7 @@ import type { AnyCollectionSpec, Document, DocumentOf } from './collection.ts';
 
 type Comparable = string | number | boolean | null;
 
-type EntryOf<T> = T extends readonly (infer I)[] ? I & Comparable : never;
+type ArrayEntry<T> = T extends readonly (infer I)[] ? I & Comparable : never;
 
 /**
  * Equality, ranges, membership, presence; of a list, what it has or lacks. Null and absent are one thing. A comparison finds values
@@ -20,8 +20,8 @@ export type Condition<T> =
       ne?: T | null;
       in?: readonly ((T & Comparable) | null)[];
       exists?: boolean;
-      has?: EntryOf<T>;
-      lacks?: EntryOf<T>;
+      has?: ArrayEntry<T>;
+      lacks?: ArrayEntry<T>;
     };
 
 export type Filter<D> = { [F in keyof D & string]?: Condition<NonNullable<D[F]>> };
@@ -39,7 +39,7 @@ interface WriteOptions {
    * Another write of this store follows at once, and nobody is told of this one before that one has settled. So this one may settle
    * when it is written, and not on the disk yet: what follows settles once both are, and fails where either may not be.
    */
-  followed?: true;
+  deferSync?: true;
 }
 
 export interface Change<D> extends WriteOptions {
@@ -49,7 +49,7 @@ export interface Change<D> extends WriteOptions {
   /** Appends to an array field. */
   push?: { [F in keyof D & string]?: NonNullable<D[F]> extends readonly (infer I)[] ? I : never };
   /** Takes every such entry out of an array field. */
-  pull?: { [F in keyof D & string]?: EntryOf<NonNullable<D[F]>> };
+  pull?: { [F in keyof D & string]?: ArrayEntry<NonNullable<D[F]>> };
   /** Besides the filter: a guard that misses changes nothing and gives null. */
   if?: Filter<D>;
 }

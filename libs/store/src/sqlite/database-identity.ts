@@ -8,7 +8,7 @@ const TABLE = 'CREATE TABLE IF NOT EXISTS identity (one INTEGER PRIMARY KEY CHEC
  * The id that was minted when the file was made, and the file's inode. A copy of the directory has the same id and another
  * inode, so it counts as another database; a directory that two containers mount is the same in both.
  */
-export function identify({ db }: Database): string {
+export function readDatabaseIdentity({ db }: Database): string {
   db.exec(TABLE);
   db.prepare('INSERT INTO identity (one, id) VALUES (1, ?) ON CONFLICT DO NOTHING').run(mintId('db'));
   const id = String(db.prepare('SELECT id FROM identity').get()?.id);

@@ -2,7 +2,8 @@ import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { ServiceError } from '@switchyard/contracts';
-import { DATABASE_WAITS } from './wal-sync.ts';
+import { LRUCache } from 'lru-cache';
+import { SYNC_IN_DATABASE } from './wal-sync.ts';
 
 export interface Database {
   db: DatabaseSync;
@@ -12,14 +13,14 @@ export interface Database {
   prepare: (sql: string) => StatementSync;
 }
 
-const KEPT_STATEMENTS = 256;
+const MAX_CACHED_STATEMENTS = 256;
 const SQLITE_CORRUPT = 11;
 const SQLITE_NOTADB = 26;
 
 /** Nobody is told of a commit before the log is on the disk (`queue.ts`), which NORMAL leaves to us: so the event loop need not wait for it. */
 const SETTINGS = `
   PRAGMA journal_mode = WAL;
-  PRAGMA synchronous = ${DATABASE_WAITS ? 'FULL' : 'NORMAL'};
+  PRAGMA synchronous = ${SYNC_IN_DATABASE ? 'FULL' : 'NORMAL'};
   PRAGMA trusted_schema = OFF;
   PRAGMA wal_autocheckpoint = 1000;
   PRAGMA journal_size_limit = 67108864;
@@ -28,7 +29,7 @@ const SETTINGS = `
 
 /** Opens or creates a file that only its owner may read; checks it first if it was not closed cleanly. */
 export function openDatabase(file: string): Database {
-  createPrivately(dirname(file), file);
+  createPrivateFile(dirname(file), file);
   const uncleanlyClosed = existsSync(`${file}-wal`);
   const db = new DatabaseSync(file, { timeout: 5000, enableForeignKeyConstraints: true, defensive: true });
   try {
@@ -36,13 +37,13 @@ export function openDatabase(file: string): Database {
     if (uncleanlyClosed) checkIntegrity(db, file);
   } catch (error) {
     db.close();
-    throw error instanceof ServiceError ? error : unusable(file, error);
+    throw error instanceof ServiceError ? error : databaseUnusable(file, error);
   }
-  return { db, log: `${file}-wal`, prepare: cached(db) };
+  return { db, log: `${file}-wal`, prepare: cacheStatements(db) };
 }
 
 /** Creates the directory (0700) and the file (0600) unless they are there. The files SQLite puts beside it get the same mode. */
-export function createPrivately(dir: string, file: string): void {
+export function createPrivateFile(dir: string, file: string): void {
   try {
     mkdirSync(dir, { recursive: true, mode: 0o700 });
     closeSync(openSync(file, 'a', 0o600));
@@ -55,31 +56,25 @@ export function createPrivately(dir: string, file: string): void {
 
 function checkIntegrity(db: DatabaseSync, file: string): void {
   const found = db.prepare('PRAGMA integrity_check(1)').get();
-  if (found?.integrity_check !== 'ok') throw unusable(file, new Error(String(found?.integrity_check)));
+  if (found?.integrity_check !== 'ok') throw databaseUnusable(file, new Error(String(found?.integrity_check)));
 }
 
-function unusable(file: string, cause: unknown): ServiceError {
+function databaseUnusable(file: string, cause: unknown): ServiceError {
   const code = cause instanceof Error && 'errcode' in cause ? Number(cause.errcode) & 0xff : SQLITE_CORRUPT;
   if (code !== SQLITE_CORRUPT && code !== SQLITE_NOTADB) return new ServiceError('UNAVAILABLE', `${file} could not be opened`, { cause });
   return new ServiceError('DATA_LOSS', `${file} is damaged or not a database; restore it from a backup or move it away`, { cause });
 }
 
-export function closedError(): ServiceError {
+export function storeClosed(): ServiceError {
   return new ServiceError('UNAVAILABLE', 'the store is closed');
 }
 
-function cached(db: DatabaseSync): (sql: string) => StatementSync {
-  const statements = new Map<string, StatementSync>();
+function cacheStatements(db: DatabaseSync): (sql: string) => StatementSync {
+  const statements = new LRUCache<string, StatementSync>({ max: MAX_CACHED_STATEMENTS });
   return (sql) => {
-    if (!db.isOpen) throw closedError();
-    const known = statements.get(sql);
-    // Which of them was used last is asked once there are too many.
-    if (known && statements.size < KEPT_STATEMENTS) return known;
-    const statement = known ?? db.prepare(sql);
-    statements.delete(sql);
-    statements.set(sql, statement);
-    const [oldest] = statements.keys();
-    if (statements.size > KEPT_STATEMENTS && oldest !== undefined) statements.delete(oldest);
+    if (!db.isOpen) throw storeClosed();
+    let statement = statements.get(sql);
+    if (statement === undefined) statements.set(sql, (statement = db.prepare(sql)));
     return statement;
   };
 }

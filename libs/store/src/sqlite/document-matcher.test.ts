@@ -3,13 +3,13 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { code, items, newItem, type Item } from '../contract/fixture.contract.ts';
-import { completeDocument, shapeOf } from '../port/collection-shape.ts';
-import { matcher } from './document-matcher.ts';
-import { where } from './query.ts';
+import { completeDocument, readCollectionSpec } from '../port/collection-shape.ts';
+import { createMatcher } from './document-matcher.ts';
+import { buildFilter } from './query.ts';
 import { columnValue, prepareTable } from './table.ts';
 
 const db = new DatabaseSync(':memory:');
-const table = prepareTable(db, shapeOf(items));
+const table = prepareTable(db, readCollectionSpec(items));
 
 /** Close together, so that filters find something: also half characters, and those that UTF-16 puts before others that come first. */
 const TEXTS = ['', 'a', 'A', 'b', 'é', '1', '5', 'true', '\u{FFFD}', '\u{FF5E}', '\u{1F600}', '\uD83D', 'a\uDE00'];
@@ -62,9 +62,9 @@ function agree(fields: Partial<Item>, filters: readonly Record<string, unknown>[
   const stored = completeDocument(table, newItem('1', fields));
   db.exec('DELETE FROM c_items');
   put.run('a', '1', JSON.stringify(stored), ...table.columns.map((field) => columnValue(stored, field)));
-  const sql = where(table, 'a', filters);
+  const sql = buildFilter(table, 'a', filters);
   const found = db.prepare(`SELECT 1 FROM c_items WHERE ${sql.text}`).get(...sql.values) !== undefined;
-  const matches = matcher(table, filters)(JSON.parse(JSON.stringify(stored)) as typeof stored);
+  const matches = createMatcher(table, filters)(JSON.parse(JSON.stringify(stored)) as typeof stored);
   assert.equal(matches, found, JSON.stringify({ fields, filters }));
 }
 
@@ -92,7 +92,7 @@ test('what cannot be asked is refused as a search refuses it', () => {
     { calls: { has: 'x' } },
   ];
   for (const one of wrong) {
-    assert.throws(() => where(table, 'a', [one]), code('INTERNAL'), JSON.stringify(one));
-    assert.throws(() => matcher(table, [one]), code('INTERNAL'), JSON.stringify(one));
+    assert.throws(() => buildFilter(table, 'a', [one]), code('INTERNAL'), JSON.stringify(one));
+    assert.throws(() => createMatcher(table, [one]), code('INTERNAL'), JSON.stringify(one));
   }
 });

@@ -1,23 +1,23 @@
 import { isScalar, type Scalar } from '../port/cursor.ts';
 import type { Document } from '../port/collection.ts';
-import { misuse } from '../port/store-misuse.ts';
+import { misuseError } from '../port/store-misuse.ts';
 import { requireComparable, requireField } from '../port/collection-shape.ts';
-import { asksPresence } from './query.ts';
+import { isPresenceCondition } from './query.ts';
 import type { Table } from './table.ts';
 
 type Test = (value: unknown) => boolean;
 type Comparable = string | number | boolean;
 
 /** Whether a document, as it is stored, is what every filter asks for: what `where` says of a row, once its document has been read anyway. */
-export function matcher(table: Table, filters: readonly Record<string, unknown>[]): (stored: Document) => boolean {
+export function createMatcher(table: Table, filters: readonly Record<string, unknown>[]): (toStoredValue: Document) => boolean {
   const tests: Tests = [];
   for (const filter of filters) {
     for (const field of Object.keys(filter)) {
       requireField(table, field);
-      const wanted = filter[field];
-      if (!asksPresence(wanted)) requireComparable(table, field);
-      if (isScalar(wanted)) tests.push([field, equals(wanted)]);
-      else addTests(tests, table, field, wanted);
+      const condition = filter[field];
+      if (!isPresenceCondition(condition)) requireComparable(table, field);
+      if (isScalar(condition)) tests.push([field, equals(condition)]);
+      else addTests(tests, table, field, condition);
     }
   }
   return (stored) => tests.every(([field, holds]) => holds(stored[field] ?? null));
@@ -25,26 +25,26 @@ export function matcher(table: Table, filters: readonly Record<string, unknown>[
 
 type Tests = (readonly [field: string, holds: Test])[];
 
-function addTests(tests: Tests, { spec }: Table, field: string, wanted: unknown): void {
-  const operators = typeof wanted === 'object' && wanted !== null && !Array.isArray(wanted) ? Object.entries(wanted) : [];
-  if (operators.length === 0) throw misuse(spec.name, `not a condition on ${field}`);
+function addTests(tests: Tests, { spec }: Table, field: string, condition: unknown): void {
+  const operators = typeof condition === 'object' && condition !== null && !Array.isArray(condition) ? Object.entries(condition) : [];
+  if (operators.length === 0) throw misuseError(spec.name, `not a condition on ${field}`);
   for (const [operator, operand] of operators) {
-    const test = testOf(operator, operand);
-    if (test === undefined) throw misuse(spec.name, `not a condition on ${field}`);
+    const test = createTest(operator, operand);
+    if (test === undefined) throw misuseError(spec.name, `not a condition on ${field}`);
     tests.push([field, test]);
   }
 }
 
-const RANGES: ReadonlyMap<string, (order: number) => boolean> = new Map([
+const RANGES: ReadonlyMap<string, (compareValues: number) => boolean> = new Map([
   ['lt', (order) => order < 0],
   ['lte', (order) => order <= 0],
   ['gt', (order) => order > 0],
   ['gte', (order) => order >= 0],
 ]);
 
-function testOf(operator: string, operand: unknown): Test | undefined {
+function createTest(operator: string, operand: unknown): Test | undefined {
   const range = RANGES.get(operator);
-  if (range !== undefined && isScalar(operand) && operand !== null) return within(range, stored(operand) as Comparable);
+  if (range !== undefined && isScalar(operand) && operand !== null) return compareWith(range, stored(operand) as Comparable);
   if (operator === 'ne' && isScalar(operand)) return not(equals(operand));
   if (operator === 'in' && Array.isArray(operand) && operand.every(isScalar)) return oneOf(operand);
   if (operator === 'exists' && typeof operand === 'boolean') return (value) => (value !== null) === operand;
@@ -59,25 +59,25 @@ function stored(operand: Scalar): Scalar {
 }
 
 function equals(operand: Scalar): Test {
-  const wanted = stored(operand);
-  return (value) => value === wanted;
+  const expected = stored(operand);
+  return (value) => value === expected;
 }
 
 function oneOf(operands: readonly Scalar[]): Test {
-  const wanted = new Set<unknown>(operands.map(stored));
-  return (value) => wanted.has(value);
+  const expected = new Set<unknown>(operands.map(stored));
+  return (value) => expected.has(value);
 }
 
 function has(operand: Comparable): Test {
-  const wanted = stored(operand);
-  return (value) => Array.isArray(value) && value.includes(wanted);
+  const expected = stored(operand);
+  return (value) => Array.isArray(value) && value.includes(expected);
 }
 
 function not(holds: Test): Test {
   return (value) => !holds(value);
 }
 
-function within(range: (order: number) => boolean, operand: Comparable): Test {
+function compareWith(range: (order: number) => boolean, operand: Comparable): Test {
   return (value) => typeof value === typeof operand && range(order(value as Comparable, operand));
 }
 

@@ -2,27 +2,27 @@ import { ServiceError } from '@switchyard/contracts';
 import { compileChange } from '../port/compile-change.ts';
 import type { Document } from '../port/collection.ts';
 import { decodeCursor, encodeCursor, isScalar, type Scalar } from '../port/cursor.ts';
-import { requireAcross } from '../port/cross-tenant-query.ts';
-import { misuse } from '../port/store-misuse.ts';
+import { requireCrossTenantIndex } from '../port/cross-tenant-query.ts';
+import { misuseError } from '../port/store-misuse.ts';
 import { completeDocument, fromStored, requireSize } from '../port/collection-shape.ts';
-import type { Owed } from '../outbox/outbox-publisher.ts';
+import type { RecordedEvents } from '../outbox/outbox-publisher.ts';
 import type { Change, Documents, Filter, FindOptions, OutboxEvent, Page } from '../port/store.ts';
 import type { Database } from './database.ts';
-import type { SqliteLedger } from './outbox-storage.ts';
-import { matcher } from './document-matcher.ts';
-import { after, orderOf, type Order, type Search } from './sort-order.ts';
-import { joined, where, type Scope, type Sql } from './query.ts';
-import type { Queue } from './write-queue.ts';
+import type { SqliteOutbox } from './outbox-storage.ts';
+import { createMatcher } from './document-matcher.ts';
+import { buildCursorCondition, buildOrder, type Order, type Search } from './sort-order.ts';
+import { joinSql, buildFilter, type Scope, type Sql } from './query.ts';
+import type { WriteQueue } from './write-queue.ts';
 import { columnSql, columnValue, type Table } from './table.ts';
 
 /** What the documents of one database share. */
 export interface Session {
   database: Database;
-  queue: Queue;
+  queue: WriteQueue;
   /** Keeps events for publication, as part of a write. */
-  record: SqliteLedger['record'];
+  record: SqliteOutbox['record'];
   /** What a write has recorded is on the disk. */
-  offer: (owed: Owed) => void;
+  announce: (events: RecordedEvents) => void;
   /** Refuses queries that no index serves. */
   strict: boolean;
 }
@@ -37,71 +37,75 @@ export function createDocuments(session: Session, table: Table, scope: Scope): D
 
   return {
     async get(key) {
-      if (scope === null) throw misuse(table.spec.name, 'a document is got from a tenant');
+      if (scope === null) throw misuseError(table.spec.name, 'a document is got from a tenant');
       const select = database.prepare(table.statements.get);
-      return queue.read(() => readDocument(table, scope, select.get(scope, key)), nameOf(table, key));
+      return queue.read(() => readDocument(table, scope, select.get(scope, key)), buildDocumentName(table, key));
     },
 
     async insert(document, options = {}) {
       const put = prepareDocument(session, table, { scope, document, emit: options.emit });
-      const about = { name: nameOf(table, document[table.spec.key]), followed: options.followed };
-      return write(session, about, () => put(table.statements.insert));
+      const writeOptions = { name: buildDocumentName(table, document[table.spec.key]), deferSync: options.deferSync };
+      return write(session, writeOptions, () => put(table.statements.insert));
     },
 
     async replace(document, options = {}) {
       const put = prepareDocument(session, table, { scope, document, emit: options.emit });
-      const present = where(table, scope, [{ [table.spec.key]: document[table.spec.key] }, options.if ?? {}]);
+      const present = buildFilter(table, scope, [{ [table.spec.key]: document[table.spec.key] }, options.if ?? {}]);
       const guard = database.prepare(`SELECT 1 FROM ${table.name} WHERE ${present.text}`);
-      const name = nameOf(table, document[table.spec.key]);
-      return write(session, { name }, () => (options.if && !guard.get(...present.values) ? NOTHING : put(table.statements.replace)));
+      const name = buildDocumentName(table, document[table.spec.key]);
+      return write(session, { name }, () => (options.if && !guard.get(...present.values) ? NO_RESULT : put(table.statements.replace)));
     },
 
-    update: async (filter, change) => changeFirst(session, table, { scope, filter, change }),
-    claim: async (filter, change, options = {}) => changeFirst(session, table, { scope, filter, change, sort: options.sort }),
+    update: async (filter, change) => updateFirst(session, table, { scope, filter, change }),
+    claim: async (filter, change, options = {}) => updateFirst(session, table, { scope, filter, change, sort: options.sort }),
     find: async (filter, options = {}) => findPage(session, table, { scope, filter, options }),
 
     async count(filter) {
-      requireServed(session, table, { scope, filter });
-      const { text, values } = where(table, scope, [filter]);
+      requireIndex(session, table, { scope, filter });
+      const { text, values } = buildFilter(table, scope, [filter]);
       const select = database.prepare(`SELECT count(*) AS n FROM ${table.name} WHERE ${text}`);
       return queue.read(() => Number(select.get(...values)?.n));
     },
 
     async remove(filter) {
-      requireServed(session, table, { scope, filter });
-      const { text, values } = where(table, scope, [filter]);
+      requireIndex(session, table, { scope, filter });
+      const { text, values } = buildFilter(table, scope, [filter]);
       const remove = database.prepare(`DELETE FROM ${table.name} WHERE ${text}`);
-      return queue.write(() => Number(remove.run(...values).changes), { name: nameOf(table, filter[table.spec.key]) });
+      return queue.write(() => Number(remove.run(...values).changes), { name: buildDocumentName(table, filter[table.spec.key]) });
     },
   };
 }
 
 /** What a write came to, and what it owes the world. */
-interface Written<D extends Document | null> {
+interface WriteResult<D extends Document | null> {
   document: D;
-  owed: Owed | undefined;
+  events: RecordedEvents | undefined;
 }
 
-const NOTHING = { document: null, owed: undefined };
+const NO_RESULT = { document: null, events: undefined };
 
-interface Writing {
+interface DocumentWrite {
   name: string | undefined;
-  followed?: boolean | undefined;
+  deferSync?: boolean | undefined;
 }
 
-async function write<D extends Document | null>({ queue, offer }: Session, about: Writing, work: () => Written<D>): Promise<D> {
-  const onDisk = ({ owed }: Written<D>): void => {
-    if (owed) offer(owed);
+async function write<D extends Document | null>(
+  { queue, announce }: Session,
+  options: DocumentWrite,
+  work: () => WriteResult<D>,
+): Promise<D> {
+  const onSynced = ({ events }: WriteResult<D>): void => {
+    if (events) announce(events);
   };
-  return (await queue.write(work, { ...about, onDisk })).document;
+  return (await queue.write(work, { ...options, onSynced })).document;
 }
 
 /** Which document, where a filter leaves no other. */
-function nameOf({ name }: Table, key: unknown): string | undefined {
+function buildDocumentName({ name }: Table, key: unknown): string | undefined {
   return typeof key === 'string' ? `${name} ${key}` : undefined;
 }
 
-interface Put {
+interface PutRequest {
   scope: Scope;
   document: Document;
   emit: readonly OutboxEvent[] | undefined;
@@ -110,32 +114,32 @@ interface Put {
 function prepareDocument(
   { database, record }: Session,
   table: Table,
-  { scope, document, emit = [] }: Put,
-): (sql: string) => Written<Document> {
-  if (scope === null) throw misuse(table.spec.name, 'a document is put in for a tenant');
+  { scope, document, emit = [] }: PutRequest,
+): (sql: string) => WriteResult<Document> {
+  if (scope === null) throw misuseError(table.spec.name, 'a document is put in for a tenant');
   const stored = completeDocument(table, document);
   const text = JSON.stringify(stored);
   requireSize(table, text);
   const key = String(stored[table.spec.key]);
   const values = table.columns.map((field) => columnValue(stored, field));
   return (sql) => {
-    explained(table, () => database.prepare(sql).run(scope, key, text, ...values));
-    const owed = record({ collection: table.spec.name, tenant: scope, key }, emit);
-    return { document: fromStored(table, { ...stored }), owed };
+    translateErrors(table, () => database.prepare(sql).run(scope, key, text, ...values));
+    const events = record({ collection: table.spec.name, tenant: scope, key }, emit);
+    return { document: fromStored(table, { ...stored }), events };
   };
 }
 
-interface Asked extends Partial<Search> {
+interface QueryRequest extends Partial<Search> {
   scope: Scope;
   filter: Filter<Document>;
   paged?: boolean;
 }
 
-function requireServed({ strict }: Session, table: Table, { scope, filter, sort = [], paged = false }: Asked): void {
-  if (strict && scope === null) requireAcross(table, { filter, sort, paged });
+function requireIndex({ strict }: Session, table: Table, { scope, filter, sort = [], paged = false }: QueryRequest): void {
+  if (strict && scope === null) requireCrossTenantIndex(table, { filter, sort, paged });
 }
 
-interface FirstChange {
+interface UpdateRequest {
   scope: Scope;
   filter: Filter<Document>;
   change: Change<Document>;
@@ -143,14 +147,14 @@ interface FirstChange {
 }
 
 /** Reading and writing are one piece of the transaction: nobody comes between. */
-async function changeFirst(session: Session, table: Table, { scope, filter, change, sort }: FirstChange): Promise<Document | null> {
+async function updateFirst(session: Session, table: Table, { scope, filter, change, sort }: UpdateRequest): Promise<Document | null> {
   const { database, record } = session;
-  requireServed(session, table, { scope, filter: { ...change.if, ...filter }, sort: sort ?? [] });
+  requireIndex(session, table, { scope, filter: { ...change.if, ...filter }, sort: sort ?? [] });
   const { apply } = compileChange(table, change);
-  const find = firstOf(session, table, { scope, filter, change, sort });
-  return write(session, { name: nameOf(table, filter[table.spec.key]), followed: change.followed }, () => {
+  const find = prepareFindFirst(session, table, { scope, filter, change, sort });
+  return write(session, { name: buildDocumentName(table, filter[table.spec.key]), deferSync: change.deferSync }, () => {
     const found = find();
-    if (!found) return NOTHING;
+    if (!found) return NO_RESULT;
     const { id, tenant, text: before, stored } = found;
     const columns = table.columns.map((field) => columnValue(stored, field));
     apply(stored);
@@ -160,10 +164,10 @@ async function changeFirst(session: Session, table: Table, { scope, filter, chan
     const changed = table.columns.filter((field, at) => columnValue(stored, field) !== columns[at]);
     const sets = ['doc', ...changed.map((field) => columnSql(table, field))].map((column) => `${column} = ?`).join(', ');
     const update = database.prepare(`UPDATE ${table.name} SET ${sets} WHERE id = ?`);
-    explained(table, () => update.run(text, ...changed.map((field) => columnValue(stored, field)), id));
-    const owed = record({ collection: table.spec.name, tenant, key: String(stored[table.spec.key]) }, change.emit ?? []);
+    translateErrors(table, () => update.run(text, ...changed.map((field) => columnValue(stored, field)), id));
+    const events = record({ collection: table.spec.name, tenant, key: String(stored[table.spec.key]) }, change.emit ?? []);
     const document = fromStored(table, stored);
-    return { document: scope === null ? { ...document, tenant } : document, owed };
+    return { document: scope === null ? { ...document, tenant } : document, events };
   });
 }
 
@@ -175,23 +179,23 @@ interface Row {
 }
 
 /** Finds what is to be changed. A document that is named is read, and then asked: the same statement, whatever is asked of it. */
-function firstOf({ database }: Session, table: Table, { scope, filter, change, sort }: FirstChange): () => Row | undefined {
+function prepareFindFirst({ database }: Session, table: Table, { scope, filter, change, sort }: UpdateRequest): () => Row | undefined {
   const filters = [filter, change.if ?? {}];
   const key = filter[table.spec.key];
   if (scope !== null && typeof key === 'string') {
-    const [select, matches] = [database.prepare(table.statements.get), matcher(table, filters)];
+    const [select, matches] = [database.prepare(table.statements.get), createMatcher(table, filters)];
     return () => {
-      const found = rowOf(select.get(scope, key));
+      const found = parseRow(select.get(scope, key));
       return found && matches(found.stored) ? found : undefined;
     };
   }
-  const { text, values } = where(table, scope, filters);
-  const order = sort ? ` ORDER BY ${orderOf(table, scope, { filter, sort }).text}` : '';
+  const { text, values } = buildFilter(table, scope, filters);
+  const order = sort ? ` ORDER BY ${buildOrder(table, scope, { filter, sort }).text}` : '';
   const select = database.prepare(`SELECT id, tenant, doc FROM ${table.name} WHERE ${text}${order} LIMIT 1`);
-  return () => rowOf(select.get(...values));
+  return () => parseRow(select.get(...values));
 }
 
-function rowOf(row: Record<string, unknown> | undefined): Row | undefined {
+function parseRow(row: Record<string, unknown> | undefined): Row | undefined {
   if (!row) return undefined;
   const text = String(row.doc);
   return { id: Number(row.id), tenant: String(row.tenant), text, stored: JSON.parse(text) as Document };
@@ -206,29 +210,29 @@ interface PageSearch {
 async function findPage(session: Session, table: Table, { scope, filter, options }: PageSearch): Promise<Page<Document>> {
   const { database, queue } = session;
   const { limit = DEFAULT_LIMIT, sort = [], cursor } = options;
-  if (!Number.isInteger(limit) || limit < 1) throw misuse(table.spec.name, 'a limit must be a positive integer');
-  requireServed(session, table, { scope, filter, sort, paged: true });
-  const order = orderOf(table, scope, { filter, sort });
-  const { text, values } = from(where(table, scope, [filter]), order, cursor);
+  if (!Number.isInteger(limit) || limit < 1) throw misuseError(table.spec.name, 'a limit must be a positive integer');
+  requireIndex(session, table, { scope, filter, sort, paged: true });
+  const order = buildOrder(table, scope, { filter, sort });
+  const { text, values } = applyCursor(buildFilter(table, scope, [filter]), order, cursor);
   const select = database.prepare(`SELECT tenant, doc FROM ${table.name} WHERE ${text} ORDER BY ${order.text} LIMIT ?`);
   return queue.read(() => {
     const found = select.all(...values, limit + 1).map((row) => readDocument(table, scope, row));
     const items = found.slice(0, limit).filter((item) => item !== null);
     const last = items.at(-1);
     if (found.length <= limit || !last) return { items };
-    return { items, cursor: encodeCursor(order.signature, positionOf(table, order, last)) };
+    return { items, cursor: encodeCursor(order.signature, getCursorPosition(table, order, last)) };
   });
 }
 
-function from(matching: Sql, order: Order, cursor: string | undefined): Sql {
+function applyCursor(matching: Sql, order: Order, cursor: string | undefined): Sql {
   if (cursor === undefined) return matching;
-  return joined([matching, after(order, decodeCursor(cursor, order.signature, order.terms.length))], ' AND ');
+  return joinSql([matching, buildCursorCondition(order, decodeCursor(cursor, order.signature, order.terms.length))], ' AND ');
 }
 
-function positionOf(table: Table, order: Order, document: Document): Scalar[] {
+function getCursorPosition(table: Table, order: Order, document: Document): Scalar[] {
   return order.terms.map(({ field }) => {
     const value = document[field] ?? null;
-    if (!isScalar(value)) throw misuse(table.spec.name, `cannot sort by ${field}`);
+    if (!isScalar(value)) throw misuseError(table.spec.name, `cannot sort by ${field}`);
     return value;
   });
 }
@@ -242,20 +246,20 @@ function readDocument(table: Table, scope: Scope, row: Record<string, unknown> |
 }
 
 /** How the database names the columns of a unique index. */
-function violated({ spec }: Table, fields: readonly string[]): string {
+function formatViolation({ spec }: Table, fields: readonly string[]): string {
   const columns = ['tenant', ...fields.map((field) => (field === spec.key ? 'key' : `f_${field}`))];
   return `: ${columns.map((column) => `c_${spec.name}.${column}`).join(', ')}`;
 }
 
 /** What the database refuses, in our words. */
-function explained(table: Table, write: () => unknown): void {
+function translateErrors(table: Table, write: () => unknown): void {
   try {
     write();
   } catch (cause) {
     if (!(cause instanceof Error) || !('errcode' in cause)) throw cause;
-    if (cause.errcode === CHECK_VIOLATION) throw misuse(table.spec.name, 'the document is nested too deeply');
+    if (cause.errcode === CHECK_VIOLATION) throw misuseError(table.spec.name, 'the document is nested too deeply');
     if (cause.errcode !== UNIQUE_VIOLATION) throw cause;
-    const unique = [...table.unique.values()].find((fields) => cause.message.endsWith(violated(table, fields))) ?? [table.spec.key];
+    const unique = [...table.unique.values()].find((fields) => cause.message.endsWith(formatViolation(table, fields))) ?? [table.spec.key];
     const message = `${table.spec.name}: ${unique.join(' and ')} already taken`;
     throw new ServiceError('ALREADY_EXISTS', message, { details: { unique }, cause });
   }

@@ -1,157 +1,177 @@
 import { mintId } from '@switchyard/security';
-import { CLAIM_MARGIN_MS, CLAIM_MS, pauseAfter, type Debt, type Ledger, type Owed, type OwedEvent } from '../outbox/outbox-publisher.ts';
+import {
+  MIN_REMAINING_LEASE_MS,
+  LEASE_MS,
+  computeRetryDelay,
+  type PendingEvents,
+  type OutboxStorage,
+  type RecordedEvents,
+  type PendingEvent,
+} from '../outbox/outbox-publisher.ts';
 import type { OutboxEvent } from '../port/store.ts';
 import type { Database } from './database.ts';
-import type { Queue } from './write-queue.ts';
+import type { WriteQueue } from './write-queue.ts';
 
 /** Which document, whether it is still there or not. */
-export interface DocumentName {
+export interface DocumentId {
   collection: string;
   tenant: string;
   key: string;
 }
 
 /** The events that writes owe the world, stored by the same transaction. */
-export interface SqliteLedger extends Ledger {
+export interface SqliteOutbox extends OutboxStorage {
   /** Only inside a write. What is to be offered to the publisher once that is on the disk. */
-  record(name: DocumentName, events: readonly OutboxEvent[]): Owed | undefined;
+  record(name: DocumentId, events: readonly OutboxEvent[]): RecordedEvents | undefined;
 }
 
-const EVENTS_AT_ONCE = 100;
-const MOST_COUNTED = 10_000;
+const EVENT_BATCH_SIZE = 100;
+const MAX_COUNTED_DOCUMENTS = 10_000;
 /** Numbers begin with the time, so that none comes twice although what was published is removed. */
-const NUMBERS_A_MS = 1_000;
+const SEQUENCE_NUMBERS_PER_MS = 1_000;
 
-const CLAIM = 'SELECT owner, until, failures FROM owed WHERE document = ? LIMIT 1';
-const KEEP = `INSERT INTO owed (seq, document, owner, until, failures, id, tenant, name, payload)
-  VALUES ((SELECT max(?, ifnull(max(seq), 0) + 1) FROM owed), ?, ?, ?, ?, ?, ?, ?, ?)`;
-const EVENTS = 'SELECT seq, id, tenant, name, payload FROM owed WHERE document = ? AND owner = ? ORDER BY seq LIMIT ?';
-const PAID = 'DELETE FROM owed WHERE document = ? AND owner = ? AND seq <= ?';
-const TAKE = 'UPDATE owed SET owner = ?, until = ? WHERE document = ?';
-const RENEW = 'UPDATE owed SET until = ? WHERE document = ? AND owner = ?';
-const PUT_OFF = 'UPDATE owed SET until = ?, failures = ? WHERE document = ? AND owner = ?';
-const RELEASE = 'UPDATE owed SET until = 0 WHERE owner = ?';
-const EXPIRED = 'SELECT DISTINCT document FROM owed WHERE until <= ? LIMIT ?';
-const OWN = 'SELECT DISTINCT document FROM owed WHERE owner = ? AND until > ? AND failures = 0 LIMIT ?';
-const REFUSE = `INSERT INTO refused (document, id, tenant, name, payload)
-  SELECT document, id, tenant, name, payload FROM owed WHERE seq = ?`;
+const SELECT_LEASE = 'SELECT owner, until, failures FROM outbox WHERE document = ? LIMIT 1';
+const INSERT_EVENT = `INSERT INTO outbox (seq, document, owner, until, failures, id, tenant, name, payload)
+  VALUES ((SELECT max(?, ifnull(max(seq), 0) + 1) FROM outbox), ?, ?, ?, ?, ?, ?, ?, ?)`;
+const SELECT_EVENTS = 'SELECT seq, id, tenant, name, payload FROM outbox WHERE document = ? AND owner = ? ORDER BY seq LIMIT ?';
+const DELETE_PUBLISHED = 'DELETE FROM outbox WHERE document = ? AND owner = ? AND seq <= ?';
+const ACQUIRE_LEASE = 'UPDATE outbox SET owner = ?, until = ? WHERE document = ?';
+const RENEW_LEASE = 'UPDATE outbox SET until = ? WHERE document = ? AND owner = ?';
+const POSTPONE = 'UPDATE outbox SET until = ?, failures = ? WHERE document = ? AND owner = ?';
+const RELEASE_LEASES = 'UPDATE outbox SET until = 0 WHERE owner = ?';
+const SELECT_EXPIRED = 'SELECT DISTINCT document FROM outbox WHERE until <= ? LIMIT ?';
+const SELECT_OWN = 'SELECT DISTINCT document FROM outbox WHERE owner = ? AND until > ? AND failures = 0 LIMIT ?';
+const INSERT_REJECTED = `INSERT INTO rejected_events (document, id, tenant, name, payload)
+  SELECT document, id, tenant, name, payload FROM outbox WHERE seq = ?`;
 
 /** All events of a document stand under one claim, which each of them has beside it. */
-export function createLedger({ prepare }: Database, queue: Queue, now: () => number): SqliteLedger {
+export function createSqliteOutbox({ prepare }: Database, queue: WriteQueue, now: () => number): SqliteOutbox {
   const owner = mintId('own');
-  const [claimOf, keep, paid, unpaid] = [CLAIM, KEEP, PAID, EVENTS].map(prepare) as [Statement, Statement, Statement, Statement];
+  const [selectLease, insertEvent, deletePublished, selectEvents] = [SELECT_LEASE, INSERT_EVENT, DELETE_PUBLISHED, SELECT_EVENTS].map(
+    prepare,
+  ) as [Statement, Statement, Statement, Statement];
   /** How many events of a document were recorded here and not published yet, where that is known. */
-  const recorded = new Map<string, number>();
-  const version = prepare('PRAGMA data_version');
-  const unshared = version.get()?.data_version;
-  let last = 0;
+  const pendingCounts = new Map<string, number>();
+  const dataVersion = prepare('PRAGMA data_version');
+  const initialVersion = dataVersion.get()?.data_version;
+  let lastNumber = 0;
 
   /** Whether another connection has written to the file, which no process but a test has. */
-  function isShared(): boolean {
-    return version.get()?.data_version !== unshared;
+  function hasOtherWriters(): boolean {
+    return dataVersion.get()?.data_version !== initialVersion;
   }
 
   /** Counted from a document's first event on. A transaction may run twice: then it says too much, and the table is asked. */
-  function count(document: string, more: number, isNew: boolean): void {
-    const before = isNew ? 0 : recorded.get(document);
-    if (before !== undefined) recorded.set(document, before + more);
-    if (recorded.size > MOST_COUNTED) recorded.clear();
+  function addToCount(document: string, more: number, isNew: boolean): void {
+    const before = isNew ? 0 : pendingCounts.get(document);
+    if (before !== undefined) pendingCounts.set(document, before + more);
+    if (pendingCounts.size > MAX_COUNTED_DOCUMENTS) pendingCounts.clear();
   }
 
-  function eventsOf(document: string): OwedEvent[] {
-    return unpaid.all(document, owner, EVENTS_AT_ONCE).map(owed);
+  function readEvents(document: string): PendingEvent[] {
+    return selectEvents.all(document, owner, EVENT_BATCH_SIZE).map(toPendingEvent);
   }
 
   /** What nobody holds any more. */
-  function claim(wanted: number, except: ReadonlySet<string>): string[] {
-    const expired = prepare(EXPIRED).all(now(), wanted + except.size);
+  function acquireExpired(limit: number, except: ReadonlySet<string>): string[] {
+    const expired = prepare(SELECT_EXPIRED).all(now(), limit + except.size);
     const free = expired.map(({ document }) => String(document)).filter((document) => !except.has(document));
-    const claimed = free.slice(0, wanted);
-    for (const document of claimed) prepare(TAKE).run(owner, now() + CLAIM_MS, document);
-    return claimed;
+    const acquired = free.slice(0, limit);
+    for (const document of acquired) prepare(ACQUIRE_LEASE).run(owner, now() + LEASE_MS, document);
+    return acquired;
   }
 
   /** Only inside a write. Null where nothing is owed, or the claim is lost. */
-  function debtOf(document: string): Debt | null {
-    const left = eventsOf(document);
+  function readPending(document: string): PendingEvents | null {
+    const left = readEvents(document);
     return left.length === 0 ? null : { document, events: left };
   }
 
   /** The claim that one more event of a document comes under: one that ran out is taken, unless what it is on has failed. */
-  function claimFor(document: string): Claim & { isNew: boolean } {
-    const mine = { owner, until: now() + CLAIM_MS, failures: 0 };
-    const there = claimOf.get(document);
+  function leaseForWrite(document: string): Lease & { isNew: boolean } {
+    const mine = { owner, until: now() + LEASE_MS, failures: 0 };
+    const there = selectLease.get(document);
     if (!there) return { ...mine, isNew: true };
     const [until, failures] = [Number(there.until), Number(there.failures)];
     if (failures > 0 || until > now()) return { owner: String(there.owner), until, failures, isNew: false };
-    prepare(TAKE).run(owner, mine.until, document);
+    prepare(ACQUIRE_LEASE).run(owner, mine.until, document);
     return { ...mine, isNew: false };
   }
 
-  function number(): number {
-    last = Math.max(last + 1, now() * NUMBERS_A_MS);
-    return last;
+  function nextSequenceNumber(): number {
+    lastNumber = Math.max(lastNumber + 1, now() * SEQUENCE_NUMBERS_PER_MS);
+    return lastNumber;
   }
 
   return {
-    offers: true,
+    announcesWrites: true,
 
-    record({ collection, tenant, key }, given) {
-      if (given.length === 0) return undefined;
+    record({ collection, tenant, key }, newEvents) {
+      if (newEvents.length === 0) return undefined;
       const document = JSON.stringify([collection, tenant, key]);
-      const claimed = claimFor(document);
-      const events = given.map(({ name, payload }) => {
+      const lease = leaseForWrite(document);
+      const events = newEvents.map(({ name, payload }) => {
         const event = { id: mintId('evt'), tenant, name, payload: JSON.stringify(payload ?? null) };
-        const { until, failures } = claimed;
-        const { lastInsertRowid } = keep.run(number(), document, claimed.owner, until, failures, event.id, tenant, name, event.payload);
+        const { until, failures } = lease;
+        const { lastInsertRowid } = insertEvent.run(
+          nextSequenceNumber(),
+          document,
+          lease.owner,
+          until,
+          failures,
+          event.id,
+          tenant,
+          name,
+          event.payload,
+        );
         return { ...event, seq: Number(lastInsertRowid) };
       });
-      count(document, events.length, claimed.isNew);
-      return { document, events, whole: claimed.isNew };
+      addToCount(document, events.length, lease.isNew);
+      return { document, events, isComplete: lease.isNew };
     },
 
-    async take(limit, except) {
+    async acquire(limit, except) {
       const { own, left } = await queue.read(() => {
-        const rows = prepare(OWN).all(owner, now() + CLAIM_MARGIN_MS, limit + except.size);
+        const rows = prepare(SELECT_OWN).all(owner, now() + MIN_REMAINING_LEASE_MS, limit + except.size);
         const fresh = rows.map(({ document }) => String(document)).filter((document) => !except.has(document));
-        const some = fresh.slice(0, limit).map((document) => ({ document, events: eventsOf(document) }));
-        return { own: some, left: some.length < limit && prepare(EXPIRED).get(now(), 1) !== undefined };
+        const some = fresh.slice(0, limit).map((document) => ({ document, events: readEvents(document) }));
+        return { own: some, left: some.length < limit && prepare(SELECT_EXPIRED).get(now(), 1) !== undefined };
       });
       if (!left) return own;
-      const found = await queue.write(() => claim(limit - own.length, except).map(debtOf));
-      return [...own, ...found.filter((debt) => debt !== null)];
+      const found = await queue.write(() => acquireExpired(limit - own.length, except).map(readPending));
+      return [...own, ...found.filter((one) => one !== null)];
     },
 
     renew: (documents) =>
-      queue.write(() => documents.filter((document) => prepare(RENEW).run(now() + CLAIM_MS, document, owner).changes === 0)),
+      queue.write(() => documents.filter((document) => prepare(RENEW_LEASE).run(now() + LEASE_MS, document, owner).changes === 0)),
 
-    settle: (document, seq) =>
-      queue.writeLater(() => {
-        const { changes } = paid.run(document, owner, seq);
-        const isAll = recorded.get(document) === Number(changes);
-        recorded.delete(document);
-        return isAll && !isShared() ? null : debtOf(document);
+    complete: (document, seq) =>
+      queue.writeDelayed(() => {
+        const { changes } = deletePublished.run(document, owner, seq);
+        const isAll = pendingCounts.get(document) === Number(changes);
+        pendingCounts.delete(document);
+        return isAll && !hasOtherWriters() ? null : readPending(document);
       }),
 
-    setAside: (_document, seq) =>
+    reject: (_document, seq) =>
       queue.write(() => {
-        prepare(REFUSE).run(seq);
-        prepare('DELETE FROM owed WHERE seq = ?').run(seq);
+        prepare(INSERT_REJECTED).run(seq);
+        prepare('DELETE FROM outbox WHERE seq = ?').run(seq);
       }),
 
-    putOff: (document) =>
+    postpone: (document) =>
       queue.write(() => {
-        const failures = Number(claimOf.get(document)?.failures ?? 0) + 1;
-        prepare(PUT_OFF).run(now() + pauseAfter(failures), failures, document, owner);
+        const failures = Number(selectLease.get(document)?.failures ?? 0) + 1;
+        prepare(POSTPONE).run(now() + computeRetryDelay(failures), failures, document, owner);
       }),
 
-    release: () => queue.write(() => void prepare(RELEASE).run(owner)),
+    releaseAll: () => queue.write(() => void prepare(RELEASE_LEASES).run(owner)),
   };
 }
 
 type Statement = ReturnType<Database['prepare']>;
 
-interface Claim {
+interface Lease {
   owner: string;
   /** Until when. */
   until: number;
@@ -159,6 +179,6 @@ interface Claim {
   failures: number;
 }
 
-function owed(row: Record<string, unknown>): OwedEvent {
+function toPendingEvent(row: Record<string, unknown>): PendingEvent {
   return { seq: Number(row.seq), id: String(row.id), tenant: String(row.tenant), name: String(row.name), payload: String(row.payload) };
 }

@@ -2,17 +2,17 @@ import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { items } from '../contract/fixture.contract.ts';
-import { shapeOf } from '../port/collection-shape.ts';
-import { orderOf, type Search } from './sort-order.ts';
-import { where, type Scope } from './query.ts';
+import { readCollectionSpec } from '../port/collection-shape.ts';
+import { buildOrder, type Search } from './sort-order.ts';
+import { buildFilter, type Scope } from './query.ts';
 import { prepareTable } from './table.ts';
 
 test('filters and orders that an index covers use it, within a tenant and across all', () => {
   const db = new DatabaseSync(':memory:');
-  const table = prepareTable(db, shapeOf(items));
+  const table = prepareTable(db, readCollectionSpec(items));
   const plan = (scope: Scope, filter: Record<string, unknown>, sort: Search['sort'] = []) => {
-    const { text, values } = where(table, scope, [filter]);
-    const sql = `EXPLAIN QUERY PLAN SELECT doc FROM ${table.name} WHERE ${text} ORDER BY ${orderOf(table, scope, { filter, sort }).text} LIMIT 10`;
+    const { text, values } = buildFilter(table, scope, [filter]);
+    const sql = `EXPLAIN QUERY PLAN SELECT doc FROM ${table.name} WHERE ${text} ORDER BY ${buildOrder(table, scope, { filter, sort }).text} LIMIT 10`;
     return db
       .prepare(sql)
       .all(...values)
@@ -45,10 +45,10 @@ test('filters and orders that an index covers use it, within a tenant and across
 test('a sparse index serves who asks for a value of its field, and holds no other document', () => {
   const db = new DatabaseSync(':memory:');
   const { indexes: _indexes, ...rest } = items;
-  const table = prepareTable(db, shapeOf({ ...rest, indexes: [{ fields: ['slug', 'n'], across: true, sparse: true }] }));
+  const table = prepareTable(db, readCollectionSpec({ ...rest, indexes: [{ fields: ['slug', 'n'], across: true, sparse: true }] }));
   for (const filter of [{ slug: 's' }, { slug: { gt: '' } }, { slug: { in: ['s'] } }]) {
-    const { text, values } = where(table, null, [filter]);
-    const order = orderOf(table, null, { filter, sort: [['n', 'asc']] }).text;
+    const { text, values } = buildFilter(table, null, [filter]);
+    const order = buildOrder(table, null, { filter, sort: [['n', 'asc']] }).text;
     const plan = db.prepare(`EXPLAIN QUERY PLAN SELECT doc FROM ${table.name} WHERE ${text} ORDER BY ${order} LIMIT 1`).all(...values);
     assert.match(String(plan[0]?.detail), /SEARCH c_items USING INDEX items\.across\.slug\.n/);
   }

@@ -1,6 +1,6 @@
 import type { SQLInputValue } from 'node:sqlite';
 import { isScalar, type Scalar } from '../port/cursor.ts';
-import { misuse } from '../port/store-misuse.ts';
+import { misuseError } from '../port/store-misuse.ts';
 import { requireComparable, requireField } from '../port/collection-shape.ts';
 import { columnSql, typeSql, type Table } from './table.ts';
 
@@ -25,7 +25,7 @@ interface Column {
 }
 
 /** So many values are parameters of their own: it is faster, and makes few statements. */
-const FEW = 4;
+const MAX_SEPARATE_PARAMETERS = 4;
 
 const NEVER: Sql = { text: '0', values: [] };
 const ALWAYS: Sql = { text: '1', values: [] };
@@ -37,13 +37,15 @@ const COMPARISONS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** The documents of a scope that match every filter. */
-export function where(table: Table, scope: Scope, filters: readonly Record<string, unknown>[]): Sql {
-  const parts = filters.flatMap((filter) => Object.entries(filter)).map(([field, wanted]) => condition(table, scope, { field, wanted }));
+export function buildFilter(table: Table, scope: Scope, filters: readonly Record<string, unknown>[]): Sql {
+  const parts = filters
+    .flatMap((filter) => Object.entries(filter))
+    .map(([field, operand]) => buildCondition(table, scope, { field, operand }));
   const within = scope === null ? [] : [{ text: 'tenant = ?', values: [scope] }];
-  return parts.length + within.length === 0 ? ALWAYS : joined([...within, ...parts], ' AND ');
+  return parts.length + within.length === 0 ? ALWAYS : joinSql([...within, ...parts], ' AND ');
 }
 
-export function columnOf(table: Table, scope: Scope, field: string): Column {
+export function resolveColumn(table: Table, scope: Scope, field: string): Column {
   if (field === 'tenant' && scope === null) return { value: 'tenant', type: `'text'`, text: true, boolean: false, entries: '' };
   requireField(table, field);
   const text = field === table.spec.key;
@@ -56,88 +58,89 @@ export function columnOf(table: Table, scope: Scope, field: string): Column {
   };
 }
 
-function condition(table: Table, scope: Scope, { field, wanted }: { field: string; wanted: unknown }): Sql {
-  const column = columnOf(table, scope, field);
-  if (field !== 'tenant' && !asksPresence(wanted)) requireComparable(table, field);
-  if (isScalar(wanted)) return equals(column, wanted);
-  const operators = typeof wanted === 'object' && wanted !== null && !Array.isArray(wanted) ? Object.entries(wanted) : [];
-  const parts = operators.map(([operator, operand]) => compare(column, operator, operand));
-  if (parts.length === 0 || parts.includes(undefined)) throw misuse(table.spec.name, `not a condition on ${field}`);
-  return joined(
+function buildCondition(table: Table, scope: Scope, { field, operand }: { field: string; operand: unknown }): Sql {
+  const column = resolveColumn(table, scope, field);
+  if (field !== 'tenant' && !isPresenceCondition(operand)) requireComparable(table, field);
+  if (isScalar(operand)) return buildEquals(column, operand);
+  const operators = typeof operand === 'object' && operand !== null && !Array.isArray(operand) ? Object.entries(operand) : [];
+  const parts = operators.map(([operator, value]) => buildComparison(column, operator, value));
+  if (parts.length === 0 || parts.includes(undefined)) throw misuseError(table.spec.name, `not a condition on ${field}`);
+  return joinSql(
     parts.filter((part) => part !== undefined),
     ' AND ',
   );
 }
 
-/** Which may be asked of any field. */
-export function asksPresence(wanted: unknown): boolean {
-  return wanted === null || (typeof wanted === 'object' && Object.keys(wanted).every((operator) => operator === 'exists'));
+/** Which may be conditions of any field. */
+export function isPresenceCondition(operand: unknown): boolean {
+  return operand === null || (typeof operand === 'object' && Object.keys(operand).every((operator) => operator === 'exists'));
 }
 
-function compare(column: Column, operator: string, operand: unknown): Sql | undefined {
+function buildComparison(column: Column, operator: string, operand: unknown): Sql | undefined {
   const comparison = COMPARISONS.get(operator);
-  if (comparison !== undefined && isScalar(operand) && operand !== null) return ranges(column, comparison, operand);
-  if (operator === 'ne' && isScalar(operand)) return not(equals(column, operand));
-  if (operator === 'in' && Array.isArray(operand) && operand.every(isScalar)) return oneOf(column, operand);
-  if (operator === 'exists' && typeof operand === 'boolean') return operand ? not(equals(column, null)) : equals(column, null);
-  if (operator === 'has' && isScalar(operand) && operand !== null) return has(column, operand);
-  if (operator === 'lacks' && isScalar(operand) && operand !== null) return not(has(column, operand));
+  if (comparison !== undefined && isScalar(operand) && operand !== null) return buildRange(column, comparison, operand);
+  if (operator === 'ne' && isScalar(operand)) return negate(buildEquals(column, operand));
+  if (operator === 'in' && Array.isArray(operand) && operand.every(isScalar)) return buildIn(column, operand);
+  if (operator === 'exists' && typeof operand === 'boolean') return operand ? negate(buildEquals(column, null)) : buildEquals(column, null);
+  if (operator === 'has' && isScalar(operand) && operand !== null) return buildHas(column, operand);
+  if (operator === 'lacks' && isScalar(operand) && operand !== null) return negate(buildHas(column, operand));
   return undefined;
 }
 
 /** In SQLite any number is before any text, so that a range says where its own type ends. */
-function ranges(column: Column, comparison: string, operand: string | number | boolean): Sql {
-  const range = { text: `${column.value} ${comparison} ?`, values: [bound(operand)] };
-  if (typeof operand === 'string') return comparison.startsWith('<') && !column.text ? also(range, `${column.value} >= ''`) : range;
+function buildRange(column: Column, comparison: string, operand: string | number | boolean): Sql {
+  const range = { text: `${column.value} ${comparison} ?`, values: [toSqlValue(operand)] };
+  if (typeof operand === 'string') return comparison.startsWith('<') && !column.text ? addCondition(range, `${column.value} >= ''`) : range;
   if (column.text) return NEVER;
-  const below = comparison.startsWith('<') ? range : also(range, `${column.value} < ''`);
-  return ofType(column, below, operand);
+  const below = comparison.startsWith('<') ? range : addCondition(range, `${column.value} < ''`);
+  return restrictType(column, below, operand);
 }
 
-function equals(column: Column, value: Scalar): Sql {
+function buildEquals(column: Column, value: Scalar): Sql {
   if (value === null) return { text: `${column.value} IS NULL`, values: [] };
   // Beside a column of text SQLite would take a number for text.
   if (column.text && typeof value !== 'string') return NEVER;
-  return ofType(column, { text: `${column.value} = ?`, values: [bound(value)] }, value);
+  return restrictType(column, { text: `${column.value} = ?`, values: [toSqlValue(value)] }, value);
 }
 
 /** SQLite's JSON functions give booleans as numbers. */
-function ofType(column: Column, found: Sql, value: string | number | boolean): Sql {
-  if (typeof value === 'boolean') return column.boolean ? also(found, `${column.type} IN ('true', 'false')`) : NEVER;
-  if (typeof value === 'number' && column.boolean) return also(found, `${column.type} NOT IN ('true', 'false')`);
+function restrictType(column: Column, found: Sql, value: string | number | boolean): Sql {
+  if (typeof value === 'boolean') return column.boolean ? addCondition(found, `${column.type} IN ('true', 'false')`) : NEVER;
+  if (typeof value === 'number' && column.boolean) return addCondition(found, `${column.type} NOT IN ('true', 'false')`);
   return found;
 }
 
-function oneOf(column: Column, wanted: readonly Scalar[]): Sql {
-  const texts = wanted.filter((value) => typeof value === 'string').map((value) => value.toWellFormed());
-  const others = [...new Set(wanted.filter((value) => typeof value === 'boolean' || value === null))];
-  const numbers = column.text ? [] : wanted.filter((value) => typeof value === 'number');
+function buildIn(column: Column, operand: readonly Scalar[]): Sql {
+  const texts = operand.filter((value) => typeof value === 'string').map((value) => value.toWellFormed());
+  const others = [...new Set(operand.filter((value) => typeof value === 'boolean' || value === null))];
+  const numbers = column.text ? [] : operand.filter((value) => typeof value === 'number');
   const among = (values: (string | number)[]): Sql => {
-    if (values.length > 0 && values.length <= FEW) return { text: `${column.value} IN (${values.map(() => '?').join(', ')})`, values };
+    if (values.length > 0 && values.length <= MAX_SEPARATE_PARAMETERS)
+      return { text: `${column.value} IN (${values.map(() => '?').join(', ')})`, values };
     // One parameter for any number of values, so that the statement stays the same.
     return { text: `${column.value} IN (SELECT value FROM json_each(?))`, values: [JSON.stringify(values)] };
   };
-  const plain = column.boolean ? [among(texts), ofType(column, among(numbers), 0)] : [among([...texts, ...numbers])];
-  return joined([...plain, ...others.map((value) => equals(column, value))], ' OR ');
+  const plain = column.boolean ? [among(texts), restrictType(column, among(numbers), 0)] : [among([...texts, ...numbers])];
+  return joinSql([...plain, ...others.map((value) => buildEquals(column, value))], ' OR ');
 }
 
-function has(column: Column, entry: string | number | boolean): Sql {
+function buildHas(column: Column, entry: string | number | boolean): Sql {
   const type = typeof entry === 'string' ? `= 'text'` : typeof entry === 'number' ? `IN ('integer', 'real')` : `= '${String(entry)}'`;
-  return { text: `EXISTS (SELECT 1 FROM ${column.entries} WHERE type ${type} AND value = ?)`, values: [bound(entry)] };
+  return { text: `EXISTS (SELECT 1 FROM ${column.entries} WHERE type ${type} AND value = ?)`, values: [toSqlValue(entry)] };
 }
 
-function not({ text, values }: Sql): Sql {
+function negate({ text, values }: Sql): Sql {
   return { text: `(${text}) IS NOT TRUE`, values };
 }
 
-function also({ text, values }: Sql, condition: string): Sql {
+function addCondition({ text, values }: Sql, condition: string): Sql {
   return { text: `(${text} AND ${condition})`, values };
 }
 
-export function bound(value: Scalar): SQLInputValue {
+export function toSqlValue(value: Scalar): SQLInputValue {
   return typeof value === 'boolean' ? Number(value) : value;
 }
 
-export function joined(parts: readonly Sql[], by: ' AND ' | ' OR '): Sql {
+export function joinSql(parts: readonly Sql[], by: ' AND ' | ' OR '): Sql {
   return { text: `(${parts.map((part) => part.text).join(by)})`, values: parts.flatMap((part) => part.values) };
 }

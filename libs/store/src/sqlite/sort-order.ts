@@ -1,6 +1,6 @@
 import type { Scalar } from '../port/cursor.ts';
 import { requireComparable } from '../port/collection-shape.ts';
-import { bound, columnOf, joined, type Scope, type Sql } from './query.ts';
+import { toSqlValue, resolveColumn, joinSql, type Scope, type Sql } from './query.ts';
 import type { Table } from './table.ts';
 
 /** A total order: what was asked for, then the key, so that a page has one place to go on from. */
@@ -16,14 +16,14 @@ export interface Search {
   sort: readonly (readonly [field: string, direction: 'asc' | 'desc'])[];
 }
 
-export function orderOf(table: Table, scope: Scope, { filter, sort }: Search): Order {
+export function buildOrder(table: Table, scope: Scope, { filter, sort }: Search): Order {
   // In the direction of the last field, so that an index is read straight through.
   const last = sort.at(-1)?.[1] ?? 'asc';
   const ties = (scope === null ? ['tenant', table.spec.key] : [table.spec.key]).filter((tie) => !sort.some(([field]) => field === tie));
   for (const [field] of sort) if (field !== 'tenant' || scope !== null) requireComparable(table, field);
   const terms = [...sort, ...ties.map((tie) => [tie, last] as const)].map(([field, direction]) => ({
     field,
-    column: columnOf(table, scope, field).value,
+    column: resolveColumn(table, scope, field).value,
     descending: direction === 'desc',
   }));
   // SQLite would rather scan a whole tenant in key order than sort the few rows an index finds. The + hides the key order from it.
@@ -43,20 +43,20 @@ function isIndexed({ spec }: Table, scope: Scope, filter: Record<string, unknown
 }
 
 /** The rows after a position: greater in one term and equal in all terms before it. Null sorts first. */
-export function after({ terms }: Order, position: readonly Scalar[]): Sql {
+export function buildCursorCondition({ terms }: Order, position: readonly Scalar[]): Sql {
   const alternatives = terms.map(({ column, descending }, n) => {
-    const level = terms.slice(0, n).map((term, i) => levelWith(term.column, position[i] ?? null));
-    return joined([...level, beyond(column, descending, position[n] ?? null)], ' AND ');
+    const level = terms.slice(0, n).map((term, i) => buildEqual(term.column, position[i] ?? null));
+    return joinSql([...level, buildAfter(column, descending, position[n] ?? null)], ' AND ');
   });
-  return joined(alternatives, ' OR ');
+  return joinSql(alternatives, ' OR ');
 }
 
-function beyond(column: string, descending: boolean, value: Scalar): Sql {
+function buildAfter(column: string, descending: boolean, value: Scalar): Sql {
   if (value === null) return { text: descending ? '0' : `${column} IS NOT NULL`, values: [] };
-  const values = [bound(value)];
+  const values = [toSqlValue(value)];
   return descending ? { text: `(${column} < ? OR ${column} IS NULL)`, values } : { text: `${column} > ?`, values };
 }
 
-function levelWith(column: string, value: Scalar): Sql {
-  return value === null ? { text: `${column} IS NULL`, values: [] } : { text: `${column} = ?`, values: [bound(value)] };
+function buildEqual(column: string, value: Scalar): Sql {
+  return value === null ? { text: `${column} IS NULL`, values: [] } : { text: `${column} = ?`, values: [toSqlValue(value)] };
 }

@@ -1,18 +1,18 @@
 import { join } from 'node:path';
 import { ServiceError } from '@switchyard/contracts';
 import type { AnyCollectionSpec, Document } from '../port/collection.ts';
-import { misuse } from '../port/store-misuse.ts';
+import { misuseError } from '../port/store-misuse.ts';
 import { observeStore } from '../outbox/store-metrics.ts';
-import { createPublisher } from '../outbox/outbox-publisher.ts';
-import { shapeOf } from '../port/collection-shape.ts';
+import { createOutboxPublisher } from '../outbox/outbox-publisher.ts';
+import { readCollectionSpec } from '../port/collection-shape.ts';
 import type { Collection, Documents, Store, StoreOptions } from '../port/store.ts';
 import { openDatabase } from './database.ts';
-import { openDisk } from './wal-sync.ts';
+import { openLogSync } from './wal-sync.ts';
 import { createDocuments, type Session } from './documents.ts';
-import { identify } from './database-identity.ts';
-import { prepareLedger } from './outbox-tables.ts';
-import { createLedger } from './outbox-storage.ts';
-import { createQueue } from './write-queue.ts';
+import { readDatabaseIdentity } from './database-identity.ts';
+import { createOutboxTables } from './outbox-tables.ts';
+import { createSqliteOutbox } from './outbox-storage.ts';
+import { createWriteQueue } from './write-queue.ts';
 import { columnSql, prepareTable, type Table } from './table.ts';
 
 const SERVICE_NAME = /^[a-z][a-z0-9-]{0,63}$/;
@@ -24,17 +24,17 @@ const CLOSE_GRACE_MS = 3_000;
 export function openSqliteStore(dir: string, { service, file = join(dir, `${service}.db`), log, strict = false }: StoreOptions): Store {
   if (!SERVICE_NAME.test(service)) throw new ServiceError('INTERNAL', 'a store is opened for a service by its name');
   const database = openDatabase(file);
-  prepareLedger(database.db);
-  const disk = openDisk(database.log);
-  const queue = createQueue(database.db, disk);
-  const ledger = createLedger(database, queue, Date.now);
-  const publisher = createPublisher(ledger, log);
+  createOutboxTables(database.db);
+  const logSync = openLogSync(database.log);
+  const queue = createWriteQueue(database.db, logSync);
+  const outbox = createSqliteOutbox(database, queue, Date.now);
+  const publisher = createOutboxPublisher(outbox, log);
   const unobserve = observeStore(service, { queue, publisher });
   const session: Session = {
     database,
     queue,
-    record: (...given) => ledger.record(...given),
-    offer: (owed) => publisher.offer(owed),
+    record: (...args) => outbox.record(...args),
+    announce: (events) => publisher.offer(events),
     strict,
   };
   const expiring = new Map<string, Table>();
@@ -47,7 +47,7 @@ export function openSqliteStore(dir: string, { service, file = join(dir, `${serv
   const sweeper = setInterval(sweep, SWEEP_MS).unref();
 
   async function open(specs: Record<string, AnyCollectionSpec>): Promise<Record<string, Collection<Document>>> {
-    const tables = Object.entries(specs).map(([name, spec]) => [name, prepareTable(database.db, shapeOf(spec))] as const);
+    const tables = Object.entries(specs).map(([name, spec]) => [name, prepareTable(database.db, readCollectionSpec(spec))] as const);
     for (const [, table] of tables) if (table.spec.expires) expiring.set(table.spec.name, table);
     sweep();
     return Object.fromEntries(tables.map(([name, table]) => [name, createCollection(session, table)]));
@@ -62,11 +62,11 @@ export function openSqliteStore(dir: string, { service, file = join(dir, `${serv
     queue.close();
     unobserve();
     database.db.close();
-    disk.close();
+    logSync.close();
   }
 
   return {
-    identity: identify(database),
+    identity: readDatabaseIdentity(database),
     open: open as Store['open'],
     now: () => Date.now(),
     publishTo: async (publish) => publisher.publishTo(publish),
@@ -78,7 +78,7 @@ function createCollection(session: Session, table: Table): Collection<Document> 
   return {
     key: table.spec.key,
     for({ tenant }) {
-      if (typeof tenant !== 'string' || tenant === '') throw misuse(table.spec.name, 'a principal without a tenant has no documents');
+      if (typeof tenant !== 'string' || tenant === '') throw misuseError(table.spec.name, 'a principal without a tenant has no documents');
       return createDocuments(session, table, tenant);
     },
     system: () => createDocuments(session, table, null) as Documents<Document & { tenant: string }>,

@@ -1,12 +1,12 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import type { Document } from '../port/collection.ts';
-import type { Shape } from '../port/collection-shape.ts';
+import type { CollectionShape } from '../port/collection-shape.ts';
 
 /**
  * A collection as a table: the document as JSON, beside what names it and what its indexes are made of. Those fields stand in columns of
  * their own, so that a change of a document touches the indexes that it is about and no others.
  */
-export interface Table extends Shape {
+export interface Table extends CollectionShape {
   /** The fields that have a column. */
   columns: readonly string[];
   /** Quoted. */
@@ -40,11 +40,11 @@ export function typeSql(field: string): string {
 }
 
 /** Creates what is missing and replaces the indexes whose declaration changed; documents are never touched. */
-export function prepareTable(db: DatabaseSync, shape: Shape): Table {
+export function prepareTable(db: DatabaseSync, shape: CollectionShape): Table {
   const name = `"c_${shape.spec.name}"`;
   const uniqueSets = (shape.spec.unique ?? []).map((fields) => [`${shape.spec.name}.unique.${fields.join('.')}`, fields] as const);
-  const columns = columnsOf(shape);
-  const table = { ...shape, name, columns, unique: new Map(uniqueSets), statements: statementsOf(shape, name, columns) };
+  const columns = listColumns(shape);
+  const table = { ...shape, name, columns, unique: new Map(uniqueSets), statements: buildStatements(shape, name, columns) };
   db.exec('BEGIN IMMEDIATE');
   try {
     // SQLite reads JSON nested 1,000 deep and no deeper; a row it cannot read would fail every search that meets it.
@@ -60,12 +60,12 @@ export function prepareTable(db: DatabaseSync, shape: Shape): Table {
   return table;
 }
 
-function columnsOf({ spec }: Shape): string[] {
+function listColumns({ spec }: CollectionShape): string[] {
   const indexed = [...(spec.indexes ?? []).map(({ fields }) => fields), ...(spec.unique ?? []), spec.expires ? [spec.expires.field] : []];
   return [...new Set(indexed.flat())].filter((field) => field !== spec.key);
 }
 
-function statementsOf({ spec }: Shape, name: string, columns: readonly string[]): Table['statements'] {
+function buildStatements({ spec }: CollectionShape, name: string, columns: readonly string[]): Table['statements'] {
   const changing = ['doc', ...columns.map((field) => columnSql({ spec, columns }, field))];
   const all = ['tenant', 'key', ...changing];
   const insert = `INSERT INTO ${name} (${all.join(', ')}) VALUES (${all.map(() => '?').join(', ')})`;
@@ -94,18 +94,18 @@ function fillColumns(db: DatabaseSync, { name, columns }: Table): void {
 }
 
 function alignIndexes(db: DatabaseSync, table: Table): void {
-  const wanted = indexesOf(table);
+  const missing = buildIndexes(table);
   const present = db.prepare(`SELECT name, sql FROM sqlite_master WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL`);
   for (const { name, sql } of present.all(`c_${table.spec.name}`)) {
-    if (wanted.get(String(name)) === sql) wanted.delete(String(name));
+    if (missing.get(String(name)) === sql) missing.delete(String(name));
     else db.exec(`DROP INDEX "${String(name)}"`);
   }
-  if (wanted.size > 0) fillColumns(db, table);
-  for (const sql of wanted.values()) db.exec(sql);
+  if (missing.size > 0) fillColumns(db, table);
+  for (const sql of missing.values()) db.exec(sql);
 }
 
 /** Each index by its name; a changed declaration shows as another text. */
-function indexesOf(table: Table): Map<string, string> {
+function buildIndexes(table: Table): Map<string, string> {
   const { spec, name, unique } = table;
   const indexes = new Map<string, string>();
   const columnOf = (field: string): string => columnSql(table, field);

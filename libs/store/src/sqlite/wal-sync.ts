@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { platform } from 'node:process';
 
 /** Puts on the disk what was written to the log of a database so far. */
-export interface Disk {
+export interface LogSync {
   /** Without holding up the event loop. */
   sync(done: (error: Error | null) => void): void;
   syncNow(): void;
@@ -14,29 +14,29 @@ export interface Disk {
  * A process that may reach some files only may not ask for what it wrote to be put on the disk. Then the database does so with each
  * transaction, and the event loop waits for it.
  */
-export const DATABASE_WAITS = process.permission !== undefined;
+export const SYNC_IN_DATABASE = process.permission !== undefined;
 
 /** How many stores of this process have a log open. */
-const users = new Map<string, number>();
+const openLogs = new Map<string, number>();
 
 /**
  * The log of a database that is open, and stays the same file for as long. SQLite holds no lock on this file, so that opening and
  * closing it takes none away. Where several stores of this process have it open, what one has committed another sees at once: then the
  * event loop waits, so that nobody acts on what is not on the disk yet.
  */
-export function openDisk(log: string): Disk {
-  if (DATABASE_WAITS) return { sync: (done) => done(null), syncNow: () => undefined, close: () => undefined };
+export function openLogSync(log: string): LogSync {
+  if (SYNC_IN_DATABASE) return { sync: (done) => done(null), syncNow: () => undefined, close: () => undefined };
   const fd = openSync(log, 'r');
   if (platform !== 'win32') syncDirectory(dirname(log));
   let [syncing, closed] = [0, false];
-  users.set(log, (users.get(log) ?? 0) + 1);
-  const isShared = (): boolean => (users.get(log) ?? 0) > 1;
+  openLogs.set(log, (openLogs.get(log) ?? 0) + 1);
+  const isShared = (): boolean => (openLogs.get(log) ?? 0) > 1;
   const closeUnused = (): void => {
     if (closed && syncing === 0) closeSync(fd);
   };
   return {
     sync(done) {
-      if (isShared()) return done(outcomeOf(() => fdatasyncSync(fd)));
+      if (isShared()) return done(captureError(() => fdatasyncSync(fd)));
       syncing += 1;
       fdatasync(fd, (error) => {
         syncing -= 1;
@@ -47,8 +47,8 @@ export function openDisk(log: string): Disk {
     syncNow: () => fdatasyncSync(fd),
     close() {
       closed = true;
-      users.set(log, (users.get(log) ?? 1) - 1);
-      if (users.get(log) === 0) users.delete(log);
+      openLogs.set(log, (openLogs.get(log) ?? 1) - 1);
+      if (openLogs.get(log) === 0) openLogs.delete(log);
       closeUnused();
     },
   };
@@ -65,7 +65,7 @@ function syncDirectory(directory: string): void {
 }
 
 /** What went wrong, if anything. */
-export function outcomeOf(work: () => void): Error | null {
+export function captureError(work: () => void): Error | null {
   try {
     work();
     return null;

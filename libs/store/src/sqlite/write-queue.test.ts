@@ -1,23 +1,23 @@
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import type { Disk } from './wal-sync.ts';
-import { createQueue } from './write-queue.ts';
+import type { LogSync } from './wal-sync.ts';
+import { createWriteQueue } from './write-queue.ts';
 
-const ALWAYS_WORKS: Disk = { sync: (done) => void setImmediate(done, null), syncNow: () => undefined, close: () => undefined };
+const ALWAYS_WORKS: LogSync = { sync: (done) => void setImmediate(done, null), syncNow: () => undefined, close: () => undefined };
 
-function setUp(disk: Disk = ALWAYS_WORKS) {
+function setUp(disk: LogSync = ALWAYS_WORKS) {
   const db = new DatabaseSync(':memory:', { enableForeignKeyConstraints: true });
   db.exec(`CREATE TABLE t (n INTEGER PRIMARY KEY, x TEXT, parent INTEGER REFERENCES t (n) DEFERRABLE INITIALLY DEFERRED) STRICT`);
   let commits = 0;
-  const counting: Disk = {
+  const counting: LogSync = {
     ...disk,
     sync(done) {
       commits += 1;
       disk.sync(done);
     },
   };
-  const queue = createQueue(db, counting);
+  const queue = createWriteQueue(db, counting);
   const insert = (n: number, parent: number | null = null) => db.prepare('INSERT INTO t (n, parent) VALUES (?, ?)').run(n, parent);
   const rows = () =>
     db
@@ -82,7 +82,7 @@ test('closing commits what was asked for and takes no more', async () => {
 /** A disk that does what it is told to, when it is told to. */
 function slowDisk() {
   const waiting: ((error: Error | null) => void)[] = [];
-  const disk: Disk = { sync: (done) => void waiting.push(done), syncNow: () => undefined, close: () => undefined };
+  const disk: LogSync = { sync: (done) => void waiting.push(done), syncNow: () => undefined, close: () => undefined };
   const next = async (error: Error | null = null): Promise<void> => {
     while (waiting.length === 0) await new Promise(setImmediate);
     waiting.shift()?.(error);
@@ -147,9 +147,9 @@ test('a write that is followed is told when it is committed, and the disk waits 
   const kept: number[] = [];
   const onDisk = (n: number) => () => void kept.push(n);
   const chain = async (n: number): Promise<void> => {
-    await queue.write(() => insert(n), { followed: true, onDisk: onDisk(n) });
-    await queue.write(() => insert(n + 1), { followed: true, onDisk: onDisk(n + 1) });
-    await queue.write(() => insert(n + 2), { onDisk: onDisk(n + 2) });
+    await queue.write(() => insert(n), { deferSync: true, onSynced: onDisk(n) });
+    await queue.write(() => insert(n + 1), { deferSync: true, onSynced: onDisk(n + 1) });
+    await queue.write(() => insert(n + 2), { onSynced: onDisk(n + 2) });
   };
   const chains = [chain(1), chain(11)];
   const alone = queue.write(() => insert(20));
@@ -165,13 +165,13 @@ test('a write that is followed is told when it is committed, and the disk waits 
 test('a write that is followed by none goes to the disk all the same, and one that follows for ever holds up nobody', async () => {
   const { queue, insert, rows, commits } = setUp();
   const kept = Promise.withResolvers<unknown>();
-  await queue.write(() => insert(1), { followed: true, onDisk: kept.resolve });
+  await queue.write(() => insert(1), { deferSync: true, onSynced: kept.resolve });
   await kept.promise;
   assert.equal(commits(), 1);
   const alone = queue.write(() => insert(2));
   let over = false;
   const chain = (async () => {
-    for (let n = 10; !over; n += 1) await queue.write(() => insert(n), { followed: true });
+    for (let n = 10; !over; n += 1) await queue.write(() => insert(n), { deferSync: true });
   })();
   await alone;
   over = true;
@@ -189,7 +189,7 @@ test('a write whose log the disk may have lost is known to be kept once what fol
     healed.push(sql);
     return { get: () => ({ busy: healed.length === 1 ? 1 : 0 }) } as unknown as ReturnType<typeof prepare>;
   };
-  await queue.write(() => insert(1), { followed: true });
+  await queue.write(() => insert(1), { deferSync: true });
   await next(new Error('EIO'));
   await assert.rejects(
     queue.write(() => insert(2)),
@@ -206,11 +206,11 @@ test('a write whose log the disk may have lost is known to be kept once what fol
 
 test('what nobody waits for goes with the next write, or by itself a moment later', async () => {
   const { queue, insert, rows, commits } = setUp();
-  const later = queue.writeLater(() => insert(1));
+  const later = queue.writeDelayed(() => insert(1));
   await queue.write(() => insert(2));
   await later;
   assert.equal(commits(), 1);
-  await queue.writeLater(() => insert(3));
+  await queue.writeDelayed(() => insert(3));
   assert.equal(commits(), 2);
   assert.deepEqual(rows(), [1, 2, 3]);
 });

@@ -1,17 +1,17 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { ServiceError } from '@switchyard/contracts';
-import { closedError } from './database.ts';
-import { outcomeOf, type Disk } from './wal-sync.ts';
+import { storeClosed } from './database.ts';
+import { captureError, type LogSync } from './wal-sync.ts';
 
 /** Everything that touches the database, in order. */
-export interface Queue {
+export interface WriteQueue {
   /**
    * Runs together with all writes that come until the disk is free in one transaction, and settles once that is on the disk. A write
    * that throws is undone alone. It may run twice, of which once counts.
    */
-  write<T>(work: () => T, about?: About<T>): Promise<T>;
+  write<T>(work: () => T, about?: QueuedWriteOptions<T>): Promise<T>;
   /** The same, with the next write that comes, or a moment later: for what nobody waits for. */
-  writeLater<T>(work: () => T): Promise<T>;
+  writeDelayed<T>(work: () => T): Promise<T>;
   /**
    * Sees every write that has settled, and of the document that it names every one asked for before it. Settles once what it saw is on
    * the disk.
@@ -23,50 +23,50 @@ export interface Queue {
   readonly size: number;
 }
 
-export interface About<T> {
+export interface QueuedWriteOptions<T> {
   /** Which document, if only one can be meant. */
   name?: string | undefined;
   /** Another write follows, and is told of both: this one settles when it is committed, and the disk waits a moment for what follows. */
-  followed?: boolean | undefined;
+  deferSync?: boolean | undefined;
   /** Told, before whoever asked is, that it is on the disk. */
-  onDisk?: ((value: T) => void) | undefined;
+  onSynced?: ((value: T) => void) | undefined;
 }
 
-interface Entry {
+interface QueuedWrite {
   /** Throws when the whole transaction must end. */
-  run(careful: boolean): Outcome;
+  run(useSavepoint: boolean): WriteOutcome;
   reject: (error: unknown) => void;
   name: string | undefined;
 }
 
 /** What is left to do of a write that is part of a transaction. */
-interface Outcome {
+interface WriteOutcome {
   /** It is committed. True when whoever asked was told, and is about to write more. */
-  committed: () => boolean;
+  handleCommit: () => boolean;
   /** It is on the disk. */
-  settle: () => void;
+  handleSync: () => void;
 }
 
 /** So that a flood of writes does not hold the event loop for long. */
 const MAX_BATCH = 500;
 /** How long a write that nobody waits for may wait for another. */
-const LATER_MS = 20;
+const MAX_DELAY_MS = 20;
 /** So many times in a row the disk waits for what follows, of which more may be followed. */
-const MAX_FOLLOWING = 4;
+const MAX_DEFERRED_SYNCS = 4;
 
 interface State {
   db: DatabaseSync;
-  disk: Disk;
-  entries: Entry[];
-  later: Entry[];
+  disk: LogSync;
+  entries: QueuedWrite[];
+  delayed: QueuedWrite[];
   /** How often a document is named by what is queued. */
-  named: Map<string, number>;
+  pendingDocuments: Map<string, number>;
   /** What is committed, and not on the disk yet. */
   unsynced: { settle: () => void; reject: (error: unknown) => void }[];
   scheduled: boolean;
   syncing: boolean;
   /** The disk said that it failed. What it has of the log is unknown. */
-  doubtful: boolean;
+  logUncertain: boolean;
   timer: NodeJS.Timeout | undefined;
 }
 
@@ -74,52 +74,52 @@ interface State {
  * Group commit: waiting for the disk costs the same for one write as for hundreds. The event loop does not stand still meanwhile: what
  * comes until the disk is free makes up the next transaction.
  */
-export function createQueue(db: DatabaseSync, disk: Disk): Queue {
+export function createWriteQueue(db: DatabaseSync, disk: LogSync): WriteQueue {
   const state: State = {
     db,
     disk,
     entries: [],
-    later: [],
-    named: new Map(),
+    delayed: [],
+    pendingDocuments: new Map(),
     unsynced: [],
     scheduled: false,
     syncing: false,
-    doubtful: false,
+    logUncertain: false,
     timer: undefined,
   };
   let closed = false;
 
-  function enqueue<T>(to: Entry[], work: () => T, { name, followed, onDisk }: About<T> = {}): Promise<T> {
-    if (closed) return Promise.reject(closedError());
-    if (name !== undefined) state.named.set(name, (state.named.get(name) ?? 0) + 1);
+  function enqueue<T>(to: QueuedWrite[], work: () => T, { name, deferSync, onSynced }: QueuedWriteOptions<T> = {}): Promise<T> {
+    if (closed) return Promise.reject(storeClosed());
+    if (name !== undefined) state.pendingDocuments.set(name, (state.pendingDocuments.get(name) ?? 0) + 1);
     return new Promise((resolve, reject) => {
-      to.push({ run: (careful) => attempt(db, { work, careful, followed, onDisk, resolve, reject }), reject, name });
+      to.push({ run: (useSavepoint) => runWrite(db, { work, useSavepoint, deferSync, onSynced, resolve, reject }), reject, name });
       if (to === state.entries) schedule(state);
-      else state.timer ??= setTimeout(() => schedule(state), LATER_MS);
+      else state.timer ??= setTimeout(() => schedule(state), MAX_DELAY_MS);
     });
   }
 
   return {
     write: (work, about) => enqueue(state.entries, work, about),
-    writeLater: (work) => enqueue(state.later, work),
+    writeDelayed: (work) => enqueue(state.delayed, work),
     read: async (work, name) => {
       // What a disk that failed has of the log is known once that is in the database, which is seen to before the next write.
-      if (state.doubtful || (name !== undefined && state.named.has(name))) return enqueue(state.entries, work);
-      if (closed) throw closedError();
+      if (state.logUncertain || (name !== undefined && state.pendingDocuments.has(name))) return enqueue(state.entries, work);
+      if (closed) throw storeClosed();
       const value = work();
       if (state.unsynced.length === 0) return value;
       return new Promise((resolve, reject) => state.unsynced.push({ settle: () => resolve(value), reject }));
     },
     close() {
       closed = true;
-      while (state.entries.length + state.later.length > 0) commit(state);
-      finish(
+      while (state.entries.length + state.delayed.length > 0) commit(state);
+      settleSynced(
         state,
-        outcomeOf(() => disk.syncNow()),
+        captureError(() => disk.syncNow()),
       );
     },
     get size() {
-      return state.entries.length + state.later.length;
+      return state.entries.length + state.delayed.length;
     },
   };
 }
@@ -131,43 +131,43 @@ function schedule(state: State): void {
   setImmediate(flush, state);
 }
 
-function flush(state: State, following = 0): void {
+function flush(state: State, deferrals = 0): void {
   state.scheduled = false;
-  const isFollowed = state.entries.length + state.later.length > 0 && commit(state);
-  if (isFollowed && following < MAX_FOLLOWING) {
+  const isDeferred = state.entries.length + state.delayed.length > 0 && commit(state);
+  if (isDeferred && deferrals < MAX_DEFERRED_SYNCS) {
     state.scheduled = true;
-    afterPromises(() => flush(state, following + 1));
+    runAfterMicrotasks(() => flush(state, deferrals + 1));
   } else if (state.unsynced.length > 0) sync(state);
-  else if (state.entries.length + state.later.length > 0) schedule(state);
+  else if (state.entries.length + state.delayed.length > 0) schedule(state);
 }
 
 /** When whoever was told has done what follows from it at once. */
-function afterPromises(work: () => void): void {
+function runAfterMicrotasks(work: () => void): void {
   queueMicrotask(() => process.nextTick(work));
 }
 
 /** As one transaction. Whether more is about to be written, of which those are told that wait for it. */
 function commit(state: State): boolean {
-  const { db, entries, later, unsynced } = state;
+  const { db, entries, delayed: later, unsynced } = state;
   clearTimeout(state.timer);
   state.timer = undefined;
   const batch = entries.splice(0, MAX_BATCH);
-  for (const { name } of batch) if (name !== undefined) leave(state.named, name);
+  for (const { name } of batch) if (name !== undefined) removePending(state.pendingDocuments, name);
   batch.push(...later.splice(0, MAX_BATCH - batch.length));
-  let isFollowed = false;
+  let isDeferred = false;
   try {
-    if (state.doubtful) heal(state);
-    for (const [at, { committed, settle }] of transact(db, batch).entries()) {
-      isFollowed = committed() || isFollowed;
-      unsynced.push({ settle, reject: (batch[at] as Entry).reject });
+    if (state.logUncertain) checkpointLog(state);
+    for (const [at, { handleCommit, handleSync }] of runTransaction(db, batch).entries()) {
+      isDeferred = handleCommit() || isDeferred;
+      unsynced.push({ settle: handleSync, reject: (batch[at] as QueuedWrite).reject });
     }
   } catch (cause) {
-    for (const entry of batch) entry.reject(unwritten(cause));
+    for (const entry of batch) entry.reject(writeFailed(cause));
   }
-  return isFollowed;
+  return isDeferred;
 }
 
-function leave(named: Map<string, number>, name: string): void {
+function removePending(named: Map<string, number>, name: string): void {
   const left = (named.get(name) ?? 1) - 1;
   if (left === 0) named.delete(name);
   else named.set(name, left);
@@ -179,18 +179,18 @@ function sync(state: State): void {
   state.disk.sync((error) => {
     state.syncing = false;
     // Closing has seen to it.
-    if (waiting === state.unsynced) finish(state, error);
-    if (state.entries.length + state.later.length > 0) schedule(state);
+    if (waiting === state.unsynced) settleSynced(state, error);
+    if (state.entries.length + state.delayed.length > 0) schedule(state);
   });
 }
 
 /** What is on the disk is settled; of what may not be, nobody is told that it is. */
-function finish(state: State, error: Error | null): void {
+function settleSynced(state: State, error: Error | null): void {
   const waiting = state.unsynced;
   state.unsynced = [];
-  state.doubtful ||= error !== null;
+  state.logUncertain ||= error !== null;
   for (const { settle, reject } of waiting) {
-    if (error) reject(unwritten(error));
+    if (error) reject(writeFailed(error));
     else settle();
   }
 }
@@ -199,26 +199,26 @@ function finish(state: State, error: Error | null): void {
  * A log of which a part may be missing loses all that is behind it. So what it has goes into the database first, and nothing is
  * written until that has worked.
  */
-function heal(state: State): void {
+function checkpointLog(state: State): void {
   const { busy } = state.db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() ?? {};
   if (busy !== 0) throw new Error('the log is not in the database yet');
-  state.doubtful = false;
+  state.logUncertain = false;
 }
 
 /** Without savepoints, which cost more than most writes. Only where one fails, all are run again, each in one of its own. */
-function transact(db: DatabaseSync, batch: readonly Entry[]): Outcome[] {
+function runTransaction(db: DatabaseSync, batch: readonly QueuedWrite[]): WriteOutcome[] {
   try {
     return run(db, batch, false);
   } catch (error) {
-    if (error !== AGAIN) throw error;
+    if (error !== SAVEPOINTS_REQUIRED) throw error;
     return run(db, batch, true);
   }
 }
 
-function run(db: DatabaseSync, batch: readonly Entry[], careful: boolean): Outcome[] {
+function run(db: DatabaseSync, batch: readonly QueuedWrite[], useSavepoint: boolean): WriteOutcome[] {
   try {
     db.exec('BEGIN IMMEDIATE');
-    const outcomes = batch.map((entry) => entry.run(careful));
+    const outcomes = batch.map((entry) => entry.run(useSavepoint));
     db.exec('COMMIT');
     return outcomes;
   } catch (error) {
@@ -227,39 +227,42 @@ function run(db: DatabaseSync, batch: readonly Entry[], careful: boolean): Outco
   }
 }
 
-interface Attempt<T> extends Pick<About<T>, 'followed' | 'onDisk'> {
+interface RunWriteOptions<T> extends Pick<QueuedWriteOptions<T>, 'deferSync' | 'onSynced'> {
   work: () => T;
-  careful: boolean;
+  useSavepoint: boolean;
   resolve: (value: T) => void;
   reject: (error: unknown) => void;
 }
 
-const AGAIN = new Error('a write failed, and must be undone alone');
+const SAVEPOINTS_REQUIRED = new Error('a write failed, and must be undone alone');
 
-function attempt<T>(db: DatabaseSync, { work, careful, followed = false, onDisk, resolve, reject }: Attempt<T>): Outcome {
-  if (careful) db.exec('SAVEPOINT one');
+function runWrite<T>(
+  db: DatabaseSync,
+  { work, useSavepoint, deferSync = false, onSynced, resolve, reject }: RunWriteOptions<T>,
+): WriteOutcome {
+  if (useSavepoint) db.exec('SAVEPOINT one');
   try {
     const value = work();
-    if (careful) db.exec('RELEASE one');
+    if (useSavepoint) db.exec('RELEASE one');
     return {
-      committed() {
-        if (followed) resolve(value);
-        return followed;
+      handleCommit() {
+        if (deferSync) resolve(value);
+        return deferSync;
       },
-      settle() {
-        onDisk?.(value);
+      handleSync() {
+        onSynced?.(value);
         resolve(value);
       },
     };
   } catch (error) {
     // A full disk or a failing one has already undone the whole transaction.
     if (!db.isTransaction) throw error;
-    if (!careful) throw AGAIN;
+    if (!useSavepoint) throw SAVEPOINTS_REQUIRED;
     db.exec('ROLLBACK TO one; RELEASE one');
-    return { committed: () => false, settle: () => reject(error) };
+    return { handleCommit: () => false, handleSync: () => reject(error) };
   }
 }
 
-function unwritten(cause: unknown): ServiceError {
+function writeFailed(cause: unknown): ServiceError {
   return new ServiceError('UNAVAILABLE', 'the database could not be written', { cause });
 }

@@ -2,16 +2,17 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect as open, createServer, type AddressInfo, type Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { MongoClient } from 'mongodb';
 import { startMongo } from '@switchyard/testkit';
-import { ENDING, EndingConnection } from './closing-connection.ts';
+import { CONNECTION_OPTIONS, ClosingConnection } from './closing-connection.ts';
 
 const ADMIN = { db: 'admin' };
-/** More than the two ends of a connection hold between them. */
-const MUCH = 'x'.repeat(15 * 1024 * 1024);
+/** More than the socket buffers of a connection hold. */
+const LARGE_TEXT = 'x'.repeat(15 * 1024 * 1024);
 
-/** Both ends of a connection; what comes to the far one is not read. */
-async function ends(t: TestContext): Promise<{ near: Socket; far: Socket }> {
+/** Opens a connection whose far end does not read. */
+async function openSocketPair(t: TestContext): Promise<{ near: Socket; far: Socket }> {
   const server = createServer({ pauseOnConnect: true }).listen(0, '127.0.0.1');
   t.after(() => server.close());
   await once(server, 'listening');
@@ -21,13 +22,13 @@ async function ends(t: TestContext): Promise<{ near: Socket; far: Socket }> {
   return { near, far };
 }
 
-function connectionOn(socket: Socket): EndingConnection {
-  return new EndingConnection(socket, { id: 1, hostAddress: { toString: () => 'there' }, generation: 0 });
+function createConnection(socket: Socket): ClosingConnection {
+  return new ClosingConnection(socket, { id: 1, hostAddress: { toString: () => 'there' }, generation: 0 });
 }
 
-test('a command on a socket that is gone, and did not say so yet, is refused', async (t) => {
-  const { near } = await ends(t);
-  const connection = connectionOn(near);
+test('rejects a command on a destroyed socket that has not emitted close', async (t) => {
+  const { near } = await openSocketPair(t);
+  const connection = createConnection(near);
   near.destroy();
   assert.equal(connection.closed, false);
   await assert.rejects(connection.command(ADMIN, { hello: 1 }, {}), { name: 'MongoNetworkError' });
@@ -35,31 +36,42 @@ test('a command on a socket that is gone, and did not say so yet, is refused', a
   assert.throws(() => near.write('late'), /closed/);
 });
 
-test('a command that the socket did not take whole is refused when the connection ends', async (t) => {
+test('rejects a command that waits for drain when the connection closes', async (t) => {
   for (const end of [({ far }: { far: Socket }) => far.resetAndDestroy(), ({ near }: { near: Socket }) => near.destroy()]) {
-    const pair = await ends(t);
-    const asked = connectionOn(pair.near).command(ADMIN, { hello: 1, much: MUCH }, {});
-    // Until what was written waits in the socket.
+    const pair = await openSocketPair(t);
+    const command = createConnection(pair.near).command(ADMIN, { hello: 1, text: LARGE_TEXT }, {});
     while (!pair.near.writableNeedDrain) await new Promise(setImmediate);
     end(pair);
-    await assert.rejects(asked, /closed|ECONNRESET/);
+    await assert.rejects(command, /closed|ECONNRESET/);
   }
 });
 
-test('the driver takes the class for what looks out for servers, and for commands', async (t) => {
+test('the driver uses the class for monitors and for commands', async (t) => {
   const server = await startMongo();
   t.after(() => server.stop());
-  const made = new Set<string>();
-  class Counted extends EndingConnection {
+  const idTypes = new Set<string>();
+  class CountedConnection extends ClosingConnection {
     constructor(socket: Socket, options: { id: number | string }) {
       super(socket, options);
-      made.add(typeof options.id);
+      idTypes.add(typeof options.id);
     }
   }
-  assert.ok(Object.hasOwn(ENDING, 'connectionType'));
-  const options: object = { connectionType: Counted };
+  assert.ok(Object.hasOwn(CONNECTION_OPTIONS, 'connectionType'));
+  const options: object = { connectionType: CountedConnection };
   await using client = await new MongoClient(server.url, options).connect();
   await client.db('admin').command({ ping: 1 });
-  // A look-out is called by a word.
-  assert.deepEqual([...made].toSorted(), ['number', 'string']);
+  // The ids of monitor connections are strings.
+  assert.deepEqual([...idTypes].toSorted(), ['number', 'string']);
+});
+
+test('the class of the driver alone still hangs on a destroyed socket; when this fails, delete ClosingConnection', async (t) => {
+  const { near } = await openSocketPair(t);
+  const DriverConnection = Object.getPrototypeOf(ClosingConnection) as typeof ClosingConnection;
+  const connection = new DriverConnection(near, { id: 1, hostAddress: { toString: () => 'server' }, generation: 0 });
+  near.destroy();
+  const settled = connection.command(ADMIN, { hello: 1 }, {}).then(
+    () => 'settled',
+    () => 'settled',
+  );
+  assert.equal(await Promise.race([settled, delay(1_000, 'hangs')]), 'hangs');
 });

@@ -15,7 +15,7 @@ const { Connection } = createRequire(import.meta.url)('mongodb/lib/cmap/connecti
  * A connection on which no command waits for ever (decision 0007). The driver waits for `drain` after a write that the socket did not
  * take at once, and a socket that is gone says neither `drain` nor `error`: a look-out caught by it never sees its server again.
  */
-export class EndingConnection extends Connection {
+export class ClosingConnection extends Connection {
   constructor(socket: Socket, options: object) {
     super(socket, options);
     // After the driver's own listener, which has written down by then why the connection is closed.
@@ -29,4 +29,4 @@ export class EndingConnection extends Connection {
 }
 
 /** For the options of a client. */
-export const ENDING: object = { connectionType: EndingConnection };
+export const CONNECTION_OPTIONS: object = { connectionType: ClosingConnection };

@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test';
 import { ServiceError } from '@switchyard/contracts';
 import { startMongo, type MongoServer } from '@switchyard/testkit';
 import { openStore } from '../../index.ts';
-import { readAddress } from './store-url.ts';
+import { parseStoreUrl } from './store-url.ts';
 import { connect } from './connect.ts';
 
 let server: MongoServer;
@@ -69,7 +69,7 @@ test('every wait has its end, the pool its bound, and nothing in the URL weakens
     retryWrites: 'false',
   }))
     url.searchParams.set(name, value);
-  await using client = await connect(readAddress(url.href), 'test');
+  await using client = await connect(parseStoreUrl(url.href), 'test');
   const { options } = client;
   assert.deepEqual([options.writeConcern.w, options.writeConcern.j], ['majority', true]);
   assert.equal(options.readConcern.level, 'majority');

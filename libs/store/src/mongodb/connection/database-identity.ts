@@ -14,7 +14,7 @@ interface Identity {
  * The id that was minted when the database was made, and what the server calls the collection it stands in. A copy that was restored
  * elsewhere has the same id in another collection, so it counts as another database.
  */
-export async function identify(db: Db): Promise<string> {
+export async function readDatabaseIdentity(db: Db): Promise<string> {
   const collection = db.collection<Identity>(COLLECTION);
   await collection.updateOne({ _id: 'database' }, { $setOnInsert: { id: mintId('db') } }, { upsert: true }).catch((error: unknown) => {
     // Of several that make it at once, a server may refuse all but one.

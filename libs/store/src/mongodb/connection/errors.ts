@@ -1,20 +1,20 @@
 import { MongoNetworkError, MongoNetworkTimeoutError, MongoServerError } from 'mongodb';
 import { ServiceError } from '@switchyard/contracts';
-import { misuse } from '../../port/store-misuse.ts';
+import { misuseError } from '../../port/store-misuse.ts';
 
 const TOO_LARGE = new Set([10334, 17419, 17420]);
 const NESTED_TOO_DEEPLY = 15;
 const NOT_AUTHENTICATED = new Set([13, 18]);
 /** Time ran out on the server, or before a majority had the write. */
-const TOO_LATE = new Set([50, 64, 202, 262]);
+const TIMED_OUT = new Set([50, 64, 202, 262]);
 /** Not the primary any more, shutting down, or somebody else was quicker all the time. */
-const AWAY = new Set([6, 7, 89, 91, 112, 189, 9001, 10107, 11600, 11602, 13435, 13436]);
+const UNAVAILABLE = new Set([6, 7, 89, 91, 112, 189, 9001, 10107, 11600, 11602, 13435, 13436]);
 const INVALID_DOCUMENT = 121;
 const DUPLICATE_KEY = 11000;
 /** An operator that does not fit what is there. */
-const UNFIT = new Set([2, 14]);
+const TYPE_MISMATCH = new Set([2, 14]);
 
-const WAITED_IN_VAIN = new Set(['MongoServerSelectionError', 'MongoWaitQueueTimeoutError']);
+const WAIT_TIMEOUTS = new Set(['MongoServerSelectionError', 'MongoWaitQueueTimeoutError']);
 const DISCONNECTED = new Set([
   'MongoPoolClearedError',
   'MongoPoolClosedError',
@@ -29,23 +29,23 @@ export function isDuplicateKey(error: unknown): error is MongoServerError {
   return error instanceof MongoServerError && error.code === DUPLICATE_KEY;
 }
 
-export function isUnfit(error: unknown): boolean {
-  return error instanceof MongoServerError && UNFIT.has(Number(error.code));
+export function isTypeMismatch(error: unknown): boolean {
+  return error instanceof MongoServerError && TYPE_MISMATCH.has(Number(error.code));
 }
 
 /** Whether it is the user or the password that is refused. */
-export function isRefusal(error: unknown): boolean {
+export function isAuthenticationError(error: unknown): boolean {
   return error instanceof Error && 'code' in error && NOT_AUTHENTICATED.has(Number(error.code));
 }
 
 /** What the driver or the server says, in our words; values are in none of them. */
-export function explain(name: string, error: unknown): unknown {
+export function translateError(name: string, error: unknown): unknown {
   if (error instanceof ServiceError || !(error instanceof Error)) return error;
-  if (error instanceof RangeError) return tooLarge(name, error);
+  if (error instanceof RangeError) return documentTooLarge(name, error);
   if (error instanceof MongoNetworkTimeoutError)
     return new ServiceError('DEADLINE_EXCEEDED', 'the database did not answer in time', { cause: error });
-  if (error instanceof MongoServerError) return explainAnswer(name, error);
-  if (error instanceof MongoNetworkError || DISCONNECTED.has(error.name) || WAITED_IN_VAIN.has(error.name) || isSystemError(error))
+  if (error instanceof MongoServerError) return translateServerError(name, error);
+  if (error instanceof MongoNetworkError || DISCONNECTED.has(error.name) || WAIT_TIMEOUTS.has(error.name) || isSystemError(error))
     return new ServiceError('UNAVAILABLE', 'the database cannot be reached', { cause: error });
   return new ServiceError('INTERNAL', `${name}: the database could not be asked`, { cause: error });
 }
@@ -55,20 +55,20 @@ function isSystemError(error: Error): boolean {
   return 'code' in error && typeof error.code === 'string' && /^E[A-Z]+$/.test(error.code);
 }
 
-function explainAnswer(name: string, error: MongoServerError): ServiceError {
+function translateServerError(name: string, error: MongoServerError): ServiceError {
   const code = Number(error.code);
-  if (TOO_LATE.has(code)) return new ServiceError('DEADLINE_EXCEEDED', 'the database did not finish in time', { cause: error });
-  if (AWAY.has(code)) return new ServiceError('UNAVAILABLE', 'the database is not available', { cause: error });
+  if (TIMED_OUT.has(code)) return new ServiceError('DEADLINE_EXCEEDED', 'the database did not finish in time', { cause: error });
+  if (UNAVAILABLE.has(code)) return new ServiceError('UNAVAILABLE', 'the database is not available', { cause: error });
   if (NOT_AUTHENTICATED.has(code)) return new ServiceError('UNAVAILABLE', 'the database refuses its user', { cause: error });
-  if (TOO_LARGE.has(code)) return tooLarge(name, error);
-  if (code === NESTED_TOO_DEEPLY) return misuse(name, 'the document is nested too deeply');
-  if (code === INVALID_DOCUMENT) return misuse(name, 'the database holds the document against its schema and refuses it');
+  if (TOO_LARGE.has(code)) return documentTooLarge(name, error);
+  if (code === NESTED_TOO_DEEPLY) return misuseError(name, 'the document is nested too deeply');
+  if (code === INVALID_DOCUMENT) return misuseError(name, 'the database holds the document against its schema and refuses it');
   return new ServiceError('INTERNAL', `${name}: the database refused the command (${String(error.codeName ?? error.code)})`, {
     cause: error,
   });
 }
 
-function tooLarge(name: string, cause: Error): ServiceError {
+function documentTooLarge(name: string, cause: Error): ServiceError {
   const message = `${name}: the document with its events is larger than the database takes; what can grow is documents of its own`;
   return new ServiceError('OUT_OF_RANGE', message, { details: { reason: 'DOCUMENT_TOO_LARGE' }, cause });
 }

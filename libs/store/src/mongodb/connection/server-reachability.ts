@@ -4,7 +4,7 @@ import type { MongoClient, ServerType } from 'mongodb';
 const WRITABLE: ReadonlySet<ServerType> = new Set(['RSPrimary', 'Standalone', 'Mongos', 'LoadBalancer']);
 
 /** Whether some server takes writes now, as the driver's own look-outs saw it last. */
-export function followReachability(client: Pick<MongoClient, 'on'>): () => boolean {
+export function trackReachability(client: Pick<MongoClient, 'on'>): () => boolean {
   let reachable = true;
   client.on('topologyDescriptionChanged', ({ newDescription }) => {
     reachable = [...newDescription.servers.values()].some(({ type }) => WRITABLE.has(type));

@@ -144,7 +144,7 @@ export function commitAnswer(
         ...(evidence ? { evidence } : {}),
       },
       emit: [saidBy(turn, result, now), ...abortedBy(turn, { finish: result.finishReason }, now)],
-      followed: true,
+      deferSync: true,
     },
   );
 }
