@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { ServiceError } from '@switchyard/contracts';
 import { insertIfAbsent } from './insert-if-absent.ts';
 
-test('who was first is told so, who was not as well, and any other failure is thrown', async () => {
+test('insertIfAbsent returns whether it inserted and throws other errors', async () => {
   const failing = (code: 'ALREADY_EXISTS' | 'UNAVAILABLE') => () => Promise.reject(new ServiceError(code, 'x'));
   assert.equal(await insertIfAbsent(() => Promise.resolve()), true);
   assert.equal(await insertIfAbsent(failing('ALREADY_EXISTS')), false);

@@ -1,6 +1,6 @@
 import { ServiceError } from '@switchyard/contracts';
 
-/** False where somebody else was first. */
+/** Returns false if the document exists already. */
 export async function insertIfAbsent(insert: () => Promise<unknown>): Promise<boolean> {
   try {
     await insert();

@@ -32,7 +32,7 @@ function inUseBy(pid: number | undefined) {
   };
 }
 
-test('a second instance on a directory is told who holds it, and gets it once that is gone, however it went', async () => {
+test('reports the holder of a locked directory and locks it after the holder exits or is killed', async () => {
   const dir = join(root, 'shared');
   const child = await holdElsewhere(dir);
   assert.throws(() => lockDirectory(dir), inUseBy(child.pid));
@@ -47,7 +47,7 @@ test('a second instance on a directory is told who holds it, and gets it once th
   assert.equal(again.dir, dir);
 });
 
-test('directories are locked one by one, and the file is private', () => {
+test('locks each directory separately with a private file', () => {
   using one = lockDirectory(join(root, 'one'));
   using two = lockDirectory(join(root, 'two'));
   assert.notEqual(one.dir, two.dir);
@@ -55,14 +55,14 @@ test('directories are locked one by one, and the file is private', () => {
   assert.equal(statSync(join(one.dir, 'lock.db')).mode & 0o777, 0o600);
 });
 
-test('a directory that is not in use but cannot be written says so, and names no process', () => {
+test('reports a directory that is not writable without naming a process', () => {
   const dir = join(root, 'damaged');
   mkdirSync(dir);
   writeFileSync(join(dir, 'lock.db'), 'this is no database, but it is long enough to be taken for one'.repeat(20));
   assert.throws(() => lockDirectory(dir), /^ServiceError: cannot write to the data directory .* \(file is not a database\)/);
 });
 
-test('a directory that cannot be made is one sentence', () => {
+test('fails with one sentence when the directory cannot be created', () => {
   writeFileSync(join(root, 'file'), '');
   assert.throws(() => lockDirectory(join(root, 'file', 'x')), /^ServiceError: cannot write to the data directory .* \(ENOTDIR\)/);
 });

@@ -3,19 +3,19 @@ import { DatabaseSync } from 'node:sqlite';
 import { ServiceError } from '@switchyard/contracts';
 import { createPrivateFile } from './sqlite/database.ts';
 
-/** Held until it is disposed of or the process ends. */
+/** Released on disposal or when the process ends. */
 export interface DirectoryLock extends Disposable {
   readonly dir: string;
 }
 
 const FILE = 'lock.db';
 const SQLITE_BUSY = 5;
-/** Locks live as long as the process, even where the caller keeps no reference to them. */
+/** Keeps locks alive if the caller drops its reference. */
 const heldLocks = new Set<DatabaseSync>();
 
 /**
- * Makes this process the only one that works in a directory, or says who does. The operating system lets go of the lock when its
- * holder dies, however it dies, so a stale one is taken over without guessing whether a process id still means the same process.
+ * Locks a data directory for this process, or fails with the process id of the holder. The operating system releases the lock when
+ * the holder dies, so there are no stale locks.
  */
 export function lockDirectory(dir: string): DirectoryLock {
   const file = join(dir, FILE);
@@ -50,9 +50,8 @@ function inUse(dir: string, pid: number, cause: unknown): ServiceError {
   return new ServiceError('FAILED_PRECONDITION', message, { details: { reason: 'DATA_IN_USE', pid }, cause });
 }
 
-/** Such as a full disk. */
 function notWritable(dir: string, cause: unknown): ServiceError {
   const why = cause instanceof Error ? cause.message : 'unknown error';
-  const message = `cannot write to the data directory ${dir} (${why}); make room, or choose another`;
+  const message = `cannot write to the data directory ${dir} (${why}); free some space or choose another directory`;
   return new ServiceError('FAILED_PRECONDITION', message, { details: { reason: 'DATA_NOT_WRITABLE' }, cause });
 }

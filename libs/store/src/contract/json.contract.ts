@@ -20,7 +20,7 @@ const HOSTILE: readonly [what: string, text: string][] = [
 /** What is not ours is kept as it came, whatever the database would make of it. */
 export function jsonContract(fresh: Fresh): void {
   for (const [what, text] of HOSTILE) {
-    test(`JSON that is not ours comes back as it went: ${what}`, async (t) => {
+    test(`returns json() values unchanged: ${what}`, async (t) => {
       const mine = (await fresh(t)).for(a);
       const value: unknown = JSON.parse(text);
       const same = (kept: unknown) => assert.equal(JSON.stringify(kept), JSON.stringify(value));
@@ -35,7 +35,7 @@ export function jsonContract(fresh: Fresh): void {
     });
   }
 
-  test('null is nothing, also where it is JSON', async (t) => {
+  test('treats null in a json() field as absent', async (t) => {
     const mine = (await fresh(t)).for(a);
     assert.equal((await mine.insert(newItem('1', { data: null }))).data, null);
     assert.equal((await mine.get('1'))?.data, null);
@@ -44,7 +44,7 @@ export function jsonContract(fresh: Fresh): void {
     assert.deepEqual((await mine.get('1'))?.calls, [null]);
   });
 
-  test('a value that was given or taken shares nothing with the one that is kept', async (t) => {
+  test('copies json() values on write and on read', async (t) => {
     const mine = (await fresh(t)).for(a);
     const data = { list: [1] };
     const inserted = await mine.insert(newItem('1', { data }));
@@ -53,7 +53,7 @@ export function jsonContract(fresh: Fresh): void {
     assert.deepEqual((await mine.get('1'))?.data, { list: [1] });
   });
 
-  test('half a character in plain text is kept as U+FFFD, and found by either', async (t) => {
+  test('stores a lone surrogate as U+FFFD and finds it by either', async (t) => {
     const mine = (await fresh(t)).for(a);
     const kept = newItem('k\ufffd', { title: 'x\ufffdy', tags: ['\ufffd'] });
     assert.deepEqual(await mine.insert(newItem('k\ud800', { title: 'x\udc00y', tags: ['\ud800'] })), kept);

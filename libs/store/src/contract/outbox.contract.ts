@@ -44,7 +44,7 @@ export function outboxContract(open: OpenStore): void {
     return { store, all: (await store.open({ items })).items };
   }
 
-  test('events are published once, those of a document in the order of its writes, with its tenant', async (t) => {
+  test('publishes events once, with their tenant, in the order of writes to the document', async (t) => {
     const name = randomUUID();
     const { store, all } = await replica(t, name);
     const heard = createListener();
@@ -69,7 +69,7 @@ export function outboxContract(open: OpenStore): void {
     assert.deepEqual(await leftovers(open, name), []);
   });
 
-  test('a write that is followed is there with what follows, each with its event, in order', async (t) => {
+  test('keeps a write with deferSync together with the following write, with events in order', async (t) => {
     const name = randomUUID();
     const { store, all } = await replica(t, name);
     const heard = createListener();
@@ -102,7 +102,7 @@ export function outboxContract(open: OpenStore): void {
     assert.deepEqual(await leftovers(open, name), []);
   });
 
-  test('a write that changed nothing says nothing', async (t) => {
+  test('publishes no event for a write that changed nothing', async (t) => {
     const name = randomUUID();
     const { store, all } = await replica(t, name);
     const mine = all.for(a);
@@ -115,7 +115,7 @@ export function outboxContract(open: OpenStore): void {
     assert.deepEqual(await leftovers(open, name), []);
   });
 
-  test('events survive the removal of their document, which nobody sees and whose key is free', async (t) => {
+  test('publishes events of a removed document, which is invisible and whose key is free', async (t) => {
     const name = randomUUID();
     const { store, all } = await replica(t, name);
     const mine = all.for(a);
@@ -141,7 +141,7 @@ export function outboxContract(open: OpenStore): void {
     assert.deepEqual(numbers(await leftovers(open, name)), [1, 2, 3, 4]);
   });
 
-  test('events survive the expiry of their document', async (t) => {
+  test('publishes events of an expired document', async (t) => {
     const name = randomUUID();
     const { store, all } = await replica(t, name);
     await all.for(a).insert(newItem('1', { expiresAt: store.now() - 60_000 }), made(1));
@@ -152,7 +152,7 @@ export function outboxContract(open: OpenStore): void {
     assert.deepEqual(numbers(await leftovers(open, name)), [1]);
   });
 
-  test('what a dead replica owes is taken over after five seconds by one of the others, and what a living one is busy with never', async (t) => {
+  test('another replica takes over pending events of a dead replica after five seconds, never those of a live one', async (t) => {
     const name = randomUUID();
     const dead = await replica(t, name);
     const one = await replica(t, name);
@@ -181,7 +181,7 @@ export function outboxContract(open: OpenStore): void {
     assert.ok(begun.indexOf(1) < begun.indexOf(3));
   });
 
-  test('of living replicas the one that wrote publishes, and no other', async (t) => {
+  test('only the replica that wrote an event publishes it while it lives', async (t) => {
     const name = randomUUID();
     const replicas = await Promise.all(Array.from({ length: 4 }, () => replica(t, name)));
     const heard = createListener(() => wait(5));
@@ -201,7 +201,7 @@ export function outboxContract(open: OpenStore): void {
     assert.equal(heard.events.length, 40);
   });
 
-  test('a hundred are under way at once, and no more', async (t) => {
+  test('publishes events of at most 100 documents concurrently', async (t) => {
     const { store, all } = await replica(t, randomUUID());
     const gate = Promise.withResolvers<void>();
     const full = Promise.withResolvers<void>();
@@ -223,7 +223,7 @@ export function outboxContract(open: OpenStore): void {
     assert.equal(new Set(numbers(heard.events)).size, 250);
   });
 
-  test('a publish that fails is tried again; nothing of its document overtakes it, and other documents do not wait', async (t) => {
+  test('retries a failed publish in order without delaying other documents', async (t) => {
     const { store, all } = await replica(t, randomUUID());
     const tried: number[] = [];
     const heard = createListener((event) => {
@@ -243,7 +243,7 @@ export function outboxContract(open: OpenStore): void {
     assert.equal(numbers(heard.events)[0], 9);
   });
 
-  test('an event that is refused for good does not hold up the others', async (t) => {
+  test('a permanently rejected event does not block later events', async (t) => {
     const name = randomUUID();
     const { store, all } = await replica(t, name);
     const heard = createListener((event) => {
@@ -257,7 +257,7 @@ export function outboxContract(open: OpenStore): void {
     assert.deepEqual(await leftovers(open, name), []);
   });
 
-  test('closing publishes what is owed', async (t) => {
+  test('close publishes pending events', async (t) => {
     const { store, all } = await replica(t, randomUUID());
     const heard = createListener();
     await store.publishTo(heard.publish);
@@ -270,7 +270,7 @@ export function outboxContract(open: OpenStore): void {
     await assert.rejects(mine.insert(newItem('x')), { code: 'UNAVAILABLE' });
   });
 
-  test('what could not be published by the end is the next one’s at once, under the same ids', async (t) => {
+  test('the next process publishes events that close could not publish, with the same ids', async (t) => {
     const name = randomUUID();
     const { store, all } = await replica(t, name);
     const tried: string[] = [];

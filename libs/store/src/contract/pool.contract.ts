@@ -20,7 +20,7 @@ export function poolContract(open: OpenStore): void {
     return [first, ...others];
   }
 
-  test('ten connections at once: every increment counts, each is told its own, and every push is there', async (t) => {
+  test('ten connections: applies every increment and push and returns each result', async (t) => {
     const all = await pool(t);
     await all[0].insert(newItem('1', { tags: [] }));
     const change = (mine: Documents<Item>, n: number) => mine.update({ id: '1' }, { inc: { n: 1 }, push: { tags: `${n}` } });
@@ -31,7 +31,7 @@ export function poolContract(open: OpenStore): void {
     assert.equal(counted.tags?.length, 100);
   });
 
-  test('ten connections at once: each document is claimed once', async (t) => {
+  test('ten connections: each document is claimed once', async (t) => {
     const all = await pool(t);
     await Promise.all(Array.from({ length: 50 }, async (_, n) => all[n % CONNECTIONS]?.insert(newItem(`k${n}`, { title: 'queued', n }))));
     const claim = (mine: Documents<Item>) => mine.claim({ title: 'queued' }, { set: { title: 'taken' } }, { sort: [['n', 'asc']] });
@@ -40,7 +40,7 @@ export function poolContract(open: OpenStore): void {
     assert.equal(new Set(claimed.map(({ id }) => id)).size, 50);
   });
 
-  test('ten connections at once: one gets the key, one the unique value, one gets past the guard, all get an answer', async (t) => {
+  test('ten connections: one insert, one unique value and one guard succeed, all calls settle', async (t) => {
     const all = await pool(t);
     const keys = await Promise.allSettled(all.map((mine) => mine.insert(newItem('1'))));
     const slugs = await Promise.allSettled(all.map((mine, n) => mine.insert(newItem(`s${n}`, { slug: 's' }))));

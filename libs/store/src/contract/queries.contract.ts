@@ -5,7 +5,7 @@ import type { Documents, Filter, FindOptions } from '../port/store.ts';
 
 /** Filters, orders and pages. */
 export function queriesContract(fresh: Fresh): void {
-  test('filters: equality, null and missing, ranges, membership, difference, presence', async (t) => {
+  test('filters by equality, null, range, membership, inequality and presence', async (t) => {
     const mine = (await fresh(t)).for(a);
     await Promise.all([
       mine.insert(newItem('1', { n: 1, title: 'a', flag: true, note: 'x' })),
@@ -44,7 +44,7 @@ export function queriesContract(fresh: Fresh): void {
     }
   });
 
-  test('a comparison never crosses types, and booleans are no numbers', async (t) => {
+  test('compares only values of the same type; booleans are not numbers', async (t) => {
     const mine = (await fresh(t)).for(a);
     const values = [0, 1, 5, '', '1', '5', 'true', true, false];
     await Promise.all(values.map((mixed, i) => mine.insert(newItem(`${i}`, { mixed, n: i % 2 }))));
@@ -86,7 +86,7 @@ export function queriesContract(fresh: Fresh): void {
     }
   });
 
-  test('null and absent are one thing, whoever asks', async (t) => {
+  test('treats null and absent as equal in every query', async (t) => {
     const mine = (await fresh(t)).for(a);
     await mine.insert(newItem('1', { note: null }));
     await mine.insert(newItem('2'));
@@ -95,7 +95,7 @@ export function queriesContract(fresh: Fresh): void {
     for (const id of ['1', '2']) assert.ok(await mine.update({ id }, { set: { rank: 1 }, if: { note: null } }));
   });
 
-  test('an array is asked what it has and what it lacks, and an entry is taken out of it', async (t) => {
+  test('filters arrays by has and lacks and pulls entries', async (t) => {
     const mine = (await fresh(t)).for(a);
     await mine.insert(newItem('1', { tags: ['x', 'y', 'x'] }));
     await mine.insert(newItem('2', { tags: ['xy', '1'] }));
@@ -119,13 +119,13 @@ export function queriesContract(fresh: Fresh): void {
     assert.equal((await mine.update({ id: '4' }, { pull: { tags: 'y' } }))?.tags, undefined);
     const pulls = ['xy', '1', 'none'].map((tag) => mine.update({ tags: { has: tag } }, { pull: { tags: tag }, inc: { n: 1 } }));
     const [first, second, none] = (await Promise.all(pulls)).map((item) => item?.n ?? null);
-    // Which of the two came first nobody promises: neither names its document by its key.
+    // The order of the two is undefined, because neither has the key.
     assert.deepEqual([new Set([first, second]), none], [new Set([1, 2]), null]);
     await mine.update({ id: '3' }, { push: { tags: 'again' }, if: { tags: { lacks: 'again' } } });
     assert.equal(await mine.update({ id: '3' }, { push: { tags: 'again' }, if: { tags: { lacks: 'again' } } }), null);
   });
 
-  test('sorting puts missing first, and the key decides between equals', async (t) => {
+  test('sorts missing values first and breaks ties by key', async (t) => {
     const mine = (await fresh(t)).for(a);
     await Promise.all([
       mine.insert(newItem('1', { n: 1, note: 'b' })),
@@ -153,7 +153,7 @@ export function queriesContract(fresh: Fresh): void {
     );
   });
 
-  test('pages neither repeat nor skip while documents are put in', async (t) => {
+  test('pages neither repeat nor skip documents during inserts', async (t) => {
     const mine = (await fresh(t)).for(a);
     await Promise.all(Array.from({ length: 10 }, (_, i) => mine.insert(newItem(`k${i}`, { n: i % 3 }))));
     const sort = [['n', 'desc']] as const;
@@ -170,7 +170,7 @@ export function queriesContract(fresh: Fresh): void {
     assert.equal(last.cursor, undefined, 'a page with nothing after it has no cursor');
   });
 
-  test('a hundred at most unless said', async (t) => {
+  test('returns at most 100 documents by default', async (t) => {
     const mine = (await fresh(t)).for(a);
     await Promise.all(Array.from({ length: 101 }, (_, i) => mine.insert(newItem(`k${i}`))));
     const page = await mine.find({});
@@ -178,7 +178,7 @@ export function queriesContract(fresh: Fresh): void {
     assert.ok(page.cursor);
   });
 
-  test('a cursor that is not one, or belongs to another order, is INVALID_ARGUMENT', async (t) => {
+  test('rejects an invalid cursor and one of another order with INVALID_ARGUMENT', async (t) => {
     const mine = (await fresh(t)).for(a);
     await Promise.all([mine.insert(newItem('1')), mine.insert(newItem('2'))]);
     const { cursor = '' } = await mine.find({}, { limit: 1, sort: [['n', 'asc']] });

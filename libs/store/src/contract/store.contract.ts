@@ -9,7 +9,7 @@ import { poolContract } from './pool.contract.ts';
 import { queriesContract } from './queries.contract.ts';
 import type { Collection } from '../port/store.ts';
 
-/** What a store promises, whichever database keeps the promise. Opening a name again gives the same documents. */
+/** Registers the tests that every store adapter must pass. Opening a name again gives the same documents. */
 export function storeContract(name: string, open: OpenStore): void {
   async function fresh(t: TestContext): Promise<Collection<Item>> {
     const store = await open(randomUUID());
@@ -31,7 +31,7 @@ export function storeContract(name: string, open: OpenStore): void {
 }
 
 function identityContract(open: OpenStore): void {
-  test('a database is known again by its identity, and no other has the same', async () => {
+  test('a database keeps its identity, which differs from that of other databases', async () => {
     const [one, other] = [randomUUID(), randomUUID()];
     const identityOf = async (name: string): Promise<string> => {
       const store = await open(name);
@@ -45,7 +45,7 @@ function identityContract(open: OpenStore): void {
 }
 
 function documentsContract(fresh: Fresh): void {
-  test('a document that was put in is got back, changed, replaced, removed', async (t) => {
+  test('inserts, reads, changes, replaces and removes a document', async (t) => {
     const mine = (await fresh(t)).for(a);
     const made = newItem('1', { n: 1, tags: ['x'] });
     assert.deepEqual(await mine.insert(made), made);
@@ -63,7 +63,7 @@ function documentsContract(fresh: Fresh): void {
     assert.equal(await mine.get('1'), null);
   });
 
-  test('what is missing gets its default, and counting and pushing begin at nothing', async (t) => {
+  test('fills defaults; inc and push start from an absent value', async (t) => {
     const mine = (await fresh(t)).for(a);
     const { n, ...withoutN } = newItem('1');
     assert.equal(n, 0);
@@ -72,7 +72,7 @@ function documentsContract(fresh: Fresh): void {
     assert.deepEqual(await mine.update({ id: '1' }, { unset: ['tags', 'rank'] }), newItem('1'));
   });
 
-  test('a document that lacks a field is read with its default, by whatever reads it', async (t) => {
+  test('every read fills the default of a missing field', async (t) => {
     const mine = (await fresh(t)).for(a);
     await mine.insert(newItem('1', { n: 7 }));
     assert.equal((await mine.update({ id: '1' }, { unset: ['n'] }))?.n, 0);
@@ -85,7 +85,7 @@ function documentsContract(fresh: Fresh): void {
     assert.equal((await mine.update({ id: '1' }, { inc: { n: 2 } }))?.n, 2);
   });
 
-  test('a taken key or unique set is refused by name, and a document lacking a field of the set is free', async (t) => {
+  test('rejects a duplicate key or unique set and exempts documents that lack one of its fields', async (t) => {
     const mine = (await fresh(t)).for(a);
     await mine.insert(newItem('1', { slug: 's', group: 'g', rank: 1 }));
     await assert.rejects(mine.insert(newItem('1')), taken(['id']));
@@ -97,7 +97,7 @@ function documentsContract(fresh: Fresh): void {
     assert.equal((await mine.get('5'))?.group, 'h');
   });
 
-  test('a guard that misses changes nothing and says so', async (t) => {
+  test('returns null and changes nothing when the guard does not match', async (t) => {
     const mine = (await fresh(t)).for(a);
     await mine.insert(newItem('1', { n: 1 }));
     assert.equal(await mine.update({ id: '1' }, { set: { title: 'no' }, if: { n: 2 } }), null);
@@ -108,7 +108,7 @@ function documentsContract(fresh: Fresh): void {
     assert.equal((await mine.replace(newItem('1', { n: 3 }), { if: { title: 'yes' } }))?.n, 3);
   });
 
-  test('of concurrent replaces of a new key each is answered, and one is there in the end', async (t) => {
+  test('resolves concurrent replaces of a new key and keeps one of them', async (t) => {
     const mine = (await fresh(t)).for(a);
     const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => mine.replace(newItem('new', { n }))));
     assert.deepEqual(
@@ -118,7 +118,7 @@ function documentsContract(fresh: Fresh): void {
     assert.equal(await mine.count({}), 1);
   });
 
-  test('a document beyond one MiB is refused before anything is written', async (t) => {
+  test('rejects a document above 1 MiB before writing', async (t) => {
     const mine = (await fresh(t)).for(a);
     const tooLarge = (error: unknown): boolean =>
       error instanceof ServiceError &&
@@ -134,7 +134,7 @@ function documentsContract(fresh: Fresh): void {
     assert.equal((await mine.update({ id: '1' }, { inc: { n: 1 } }))?.n, 1);
   });
 
-  test('of many concurrent claims on one document exactly one wins', async (t) => {
+  test('exactly one of many concurrent claims on a document succeeds', async (t) => {
     const mine = (await fresh(t)).for(a);
     await mine.insert(newItem('1', { title: 'queued' }));
     const claims = Array.from({ length: 50 }, (_, n) => mine.claim({ title: 'queued' }, { set: { title: 'taken', note: `by ${n}` } }));
@@ -143,7 +143,7 @@ function documentsContract(fresh: Fresh): void {
     assert.deepEqual(won[0], await mine.get('1'));
   });
 
-  test('concurrent claims on a queue take each document once, in order', async (t) => {
+  test('concurrent claims take each document of a queue once and in order', async (t) => {
     const mine = (await fresh(t)).for(a);
     await Promise.all([3, 1, 5, 2, 4].map((n) => mine.insert(newItem(`k${n}`, { n, title: 'queued' }))));
     const claim = () => mine.claim({ title: 'queued' }, { set: { title: 'taken' } }, { sort: [['n', 'asc']] });
@@ -158,14 +158,14 @@ function documentsContract(fresh: Fresh): void {
     );
   });
 
-  test('concurrent increments all count', async (t) => {
+  test('applies all concurrent increments', async (t) => {
     const mine = (await fresh(t)).for(a);
     await mine.insert(newItem('1'));
     await Promise.all(Array.from({ length: 40 }, () => mine.update({ id: '1' }, { inc: { n: 1 } })));
     assert.equal((await mine.get('1'))?.n, 40);
   });
 
-  test('a thousand inserts at once all resolve, and a failing one fails alone', async (t) => {
+  test('resolves a thousand concurrent inserts and rejects only the failing one', async (t) => {
     const mine = (await fresh(t)).for(a);
     const inserts = Array.from({ length: 1_000 }, (_, n) => mine.insert(newItem(n === 500 ? 'k499' : `k${n}`)));
     const results = await Promise.allSettled(inserts);
@@ -176,14 +176,14 @@ function documentsContract(fresh: Fresh): void {
     assert.equal(await mine.count({}), 999);
   });
 
-  test('what was not awaited is written before what is awaited after it, and read by what comes after', async (t) => {
+  test('executes operations on a document in call order without awaiting them', async (t) => {
     const mine = (await fresh(t)).for(a);
     const writes = [mine.insert(newItem('1')), mine.update({ id: '1' }, { inc: { n: 1 } })];
     await Promise.all(writes);
     assert.equal((await mine.get('1'))?.n, 1);
   });
 
-  test('a document is what it was when it was given, and nobody else can change it', async (t) => {
+  test('copies documents on write and on read', async (t) => {
     const mine = (await fresh(t)).for(a);
     const given = newItem('1', { tags: ['x'] });
     const inserted = mine.insert(given);
@@ -192,7 +192,7 @@ function documentsContract(fresh: Fresh): void {
     assert.deepEqual((await mine.get('1'))?.tags, ['x']);
   });
 
-  test('a mistake of the caller is INTERNAL and never repeats a value', async (t) => {
+  test('reports misuse as INTERNAL without values in the message', async (t) => {
     const mine = (await fresh(t)).for(a);
     await mine.insert(newItem('1', { tags: ['x'] }));
     const secret = 'hunter2-hunter2';
@@ -239,7 +239,7 @@ function documentsContract(fresh: Fresh): void {
 }
 
 function tenantsContract(fresh: Fresh): void {
-  test('a tenant has its own keys and unique sets, and never sees or changes those of another', async (t) => {
+  test('isolates keys, unique sets and documents of tenants', async (t) => {
     const all = await fresh(t);
     const [mine, theirs] = [all.for(a), all.for(b)];
     await mine.insert(newItem('1', { slug: 's', title: 'mine' }));
@@ -261,7 +261,7 @@ function tenantsContract(fresh: Fresh): void {
     assert.throws(() => all.for({ tenant: '' }), code('INTERNAL'));
   });
 
-  test('the system sees every tenant, and what it reads says whose it is', async (t) => {
+  test('system() reads documents of all tenants with their tenant', async (t) => {
     const all = await fresh(t);
     await all.for(a).insert(newItem('1', { n: 1 }));
     await all.for(b).insert(newItem('1', { n: 2 }));
@@ -287,7 +287,7 @@ function tenantsContract(fresh: Fresh): void {
     assert.equal(await system.remove({ id: '1' }), 2);
   });
 
-  test('a query across tenants that no index serves is refused in tests, by the name of its fields', async (t) => {
+  test('strict mode rejects a cross-tenant query without an index and names its fields', async (t) => {
     const system = (await fresh(t)).system();
     const refused: (() => Promise<unknown>)[] = [
       () => system.find({ title: 'x' }),
@@ -317,7 +317,7 @@ function tenantsContract(fresh: Fresh): void {
 }
 
 function hostileContract(fresh: Fresh): void {
-  test('names that mean something elsewhere are values like any other', async (t) => {
+  test('stores field values that are reserved names elsewhere', async (t) => {
     const mine = (await fresh(t)).for(a);
     const text = `{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}},"$gt":"","$where":"1","a.b":{"c.d":[{"__proto__":null}]},"":0}`;
     const data: unknown = JSON.parse(text);
@@ -336,7 +336,7 @@ function hostileContract(fresh: Fresh): void {
     assert.equal(Reflect.get({}, 'polluted'), undefined);
   });
 
-  test('text of every kind, and a document of a megabyte, come back as they went', async (t) => {
+  test('returns any text and a document of 1 MiB unchanged', async (t) => {
     const mine = (await fresh(t)).for(a);
     const odd = newItem('ключ 🔑 "\\', {
       title: 'a\u0000b\u2028 \\u0000 \\ud800 🚂',
@@ -353,7 +353,7 @@ function hostileContract(fresh: Fresh): void {
 }
 
 function expiryContract(open: OpenStore): void {
-  test('a document is removed some time after its time, and no other', async (t) => {
+  test('removes expired documents only', async (t) => {
     const name = randomUUID();
     const store = await open(name);
     const mine = (await store.open({ items })).items.for(a);
@@ -373,7 +373,7 @@ function expiryContract(open: OpenStore): void {
     );
   });
 
-  test('the clock of the database is near ours', async (t) => {
+  test('the clock of the database is close to the local clock', async (t) => {
     const store = await open(randomUUID());
     t.after(() => store.close());
     assert.ok(Math.abs(store.now() - Date.now()) < 60_000);

@@ -15,7 +15,7 @@ import { SERVER_TIMEOUT } from './connection/timeouts.ts';
 
 const DEFAULT_LIMIT = 100;
 
-/** The documents of one tenant, or of all (a null scope). Everything is checked before it is asked. */
+/** Creates access to the documents of a tenant, or of all tenants (null scope). Validates before it sends a command. */
 export function createDocuments(session: Session, collection: StoredCollection, scope: Scope): Documents<Document> {
   const { name } = collection.spec;
   const requireServed = (filter: Filter<Document>, sort: Sort = [], paged = false): void => {
@@ -24,7 +24,7 @@ export function createDocuments(session: Session, collection: StoredCollection, 
 
   return {
     async get(key) {
-      if (scope === null) throw misuseError(name, 'a document is got from a tenant');
+      if (scope === null) throw misuseError(name, 'get requires a tenant');
       const id = createDocumentId(scope, key);
       const row = await session.runInOrder({ name, id }, () => collection.documents.findOne({ _id: id }, SERVER_TIMEOUT));
       return row === null ? null : read(collection, scope, row);
@@ -89,7 +89,7 @@ async function findPage(session: Session, collection: StoredCollection, { scope,
   return { items, cursor: encodeCursor(order.signature, getCursorPosition(collection, order, last)) };
 }
 
-/** What is read across tenants says whose it is. */
+/** Adds the tenant to documents that are read across tenants. */
 function read(collection: StoredCollection, scope: Scope, { doc, tenant }: StoredDocument): Document | null {
   if (doc === undefined) return null;
   const document = fromStored(collection, doc);

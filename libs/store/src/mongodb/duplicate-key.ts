@@ -4,7 +4,7 @@ import type { StoredCollection } from './stored-document.ts';
 
 const INDEX = / index: (?:unique\.)?(\S+?)_1? dup key/;
 
-/** The fields whose values another document has: a unique set, or the key. */
+/** Returns the fields of the violated unique set, or the key. */
 export function findDuplicateFields({ unique, spec }: StoredCollection, error: MongoServerError): readonly string[] {
   const [path] = Object.keys((error['keyPattern'] as object | undefined) ?? {});
   const name = path === undefined ? INDEX.exec(error.message)?.[1] : path.replace(/^unique\./, '');
@@ -18,6 +18,6 @@ export function isDuplicateId(collection: StoredCollection, error: MongoServerEr
 
 export function alreadyExists(collection: StoredCollection, cause: MongoServerError): ServiceError {
   const unique = findDuplicateFields(collection, cause);
-  const message = `${collection.spec.name}: ${unique.join(' and ')} already taken`;
+  const message = `${collection.spec.name}: ${unique.join(' and ')} already exists`;
   return new ServiceError('ALREADY_EXISTS', message, { details: { unique }, cause });
 }

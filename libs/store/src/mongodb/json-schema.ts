@@ -14,8 +14,8 @@ const BSON_TYPES: Readonly<Record<string, string>> = {
 };
 
 /**
- * What MongoDB holds every write against: the types of the fields, and nothing that a later version may widen. During an upgrade two
- * versions write side by side, so that fields may be missing or unknown, and what values they may have is for the schema itself.
+ * Builds the validator of a collection. It checks field types only, because two versions write concurrently during an upgrade; the
+ * schema in the service checks everything else.
  */
 export function buildValidator(shape: CollectionShape): Schema {
   const properties: Schema = {};
@@ -42,7 +42,7 @@ function buildFieldSchema({ json }: CollectionShape, field: string, type: z.ZodT
   return toBsonTypes(z.toJSONSchema(type, { io: 'input', unrepresentable: 'any' }));
 }
 
-/** The words that MongoDB knows, of a schema; what it does not know says nothing. */
+/** Converts the keywords of JSON Schema that MongoDB supports and omits the others. */
 function toBsonTypes(schema: Schema): Schema {
   const alternatives = schema['anyOf'] ?? schema['oneOf'];
   if (Array.isArray(alternatives)) return { anyOf: alternatives.map((one: Schema) => toBsonTypes(one)) };

@@ -23,13 +23,12 @@ import type { Session } from './session.ts';
 
 const SERVICE_NAME = /^[a-z][a-z0-9-]{0,63}$/;
 const SWEEP_MS = 60_000;
-/** So long may what runs take to end, and then what is owed to be published. */
 const OPERATIONS_GRACE_MS = 4_000;
 const PUBLISH_GRACE_MS = 5_000;
-/** No collection of a service has a name like this. */
+/** Names of service collections do not start with an underscore. */
 const REJECTED_EVENTS = '_rejected_events';
 
-/** One service's documents in a database of its own, `<path of the URL>_<service>`, which all its replicas share. */
+/** Opens the database of a service, `<path of the URL>_<service>`. All replicas of the service share it. */
 export async function openMongoStore(url: string, { service, log, strict = false }: StoreOptions): Promise<Store> {
   if (!SERVICE_NAME.test(service)) throw new ServiceError('INTERNAL', 'a store is opened for a service by its name');
   const address = parseStoreUrl(url);
@@ -48,7 +47,7 @@ export async function openMongoStore(url: string, { service, log, strict = false
   };
 
   const onSweepError = (error: unknown): void =>
-    log?.warn({ err: error, errorKind: 'resource', hint: 'it is tried again in a minute' }, 'expired documents not removed');
+    log?.warn({ err: error, errorKind: 'resource', hint: 'retried in a minute' }, 'failed to remove expired documents');
   const sweep = (): void => {
     for (const collection of opened.values())
       operations.run(collection.spec.name, () => removeExpired(collection, clock.now())).catch(onSweepError);
@@ -86,7 +85,7 @@ export async function openMongoStore(url: string, { service, log, strict = false
   };
 }
 
-/** Nothing of it stays open when a part of it fails. */
+/** Closes the client if a later step fails. */
 async function openDatabase(address: StoreUrl, name: string, service: string) {
   const client = await connect(address, `switchyard-${service}`);
   const reachable = trackReachability(client);

@@ -2,22 +2,22 @@ import { Double, type UpdateFilter } from 'mongodb';
 import type { CompiledChange } from '../port/compile-change.ts';
 import { encodeUniqueValues, type StoredDocument, type StoredCollection } from './stored-document.ts';
 
-/** A change in MongoDB's own words, made by the server in one step. */
+/** A change as MongoDB update operators. */
 export interface NativeUpdate {
   set: Record<string, unknown>;
   unset: Record<string, ''>;
   inc: Record<string, unknown>;
   push: Record<string, unknown>;
   pull: Record<string, unknown>;
-  /** How much larger the document gets, at most. */
+  /** Maximum growth of the document in bytes. */
   growth: number;
 }
 
-/** What stands around a name and a value, and how long a number is at most. */
+/** JSON overhead of a field, and maximum length of a number. */
 const PUNCTUATION_BYTES = 4;
 const NUMBER_BYTES = 25;
 
-/** Undefined for what takes the whole document: a part of a unique set, whose text needs the other values too. */
+/** Returns undefined if a unique set changes in part, because its encoded value needs the other fields of the document. */
 export function compileNativeUpdate(collection: StoredCollection, tenant: string | null, change: CompiledChange): NativeUpdate | undefined {
   const { sets, unset, increments, pushes, pulls } = change;
   const native: NativeUpdate = { set: {}, unset: {}, inc: {}, push: {}, pull: {}, growth: 0 };
@@ -28,7 +28,7 @@ export function compileNativeUpdate(collection: StoredCollection, tenant: string
   }
   for (const field of unset) native.unset[`doc.${field}`] = '';
   for (const [field, by] of increments) {
-    // Doubles stay numbers of JavaScript, however large they get.
+    // Double matches JavaScript numbers of any size.
     native.inc[`doc.${field}`] = new Double(by);
     native.growth += field.length + PUNCTUATION_BYTES + NUMBER_BYTES;
   }
@@ -46,7 +46,7 @@ interface UniqueUpdate {
   native: NativeUpdate;
 }
 
-/** False when what the unique sets become cannot be told from the change alone. */
+/** Returns false if the change does not determine the new unique values. */
 function updateUnique({ unique }: StoredCollection, { tenant, change, native }: UniqueUpdate): boolean {
   const after = new Map([...change.sets, ...change.unset.map((field) => [field, null] as const)]);
   const touched = new Set([...after.keys(), ...[change.increments, change.pushes, change.pulls].flat().map(([field]) => field)]);
@@ -63,7 +63,7 @@ function updateUnique({ unique }: StoredCollection, { tenant, change, native }: 
   return true;
 }
 
-/** As the server takes it; it refuses an operator without fields. */
+/** Omits empty operators, which the server rejects. */
 export function buildUpdate({ set, unset, inc, push, pull }: Omit<NativeUpdate, 'growth'>): UpdateFilter<StoredDocument> {
   const operators = { $set: set, $unset: unset, $inc: inc, $push: push, $pull: pull };
   return Object.fromEntries(Object.entries(operators).filter(([, fields]) => Object.keys(fields).length > 0));

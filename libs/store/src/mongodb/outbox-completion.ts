@@ -4,22 +4,22 @@ import { matchOwner } from './publication-lease.ts';
 import type { StoredDocument, OutboxEntry } from './stored-document.ts';
 import { SERVER_TIMEOUT } from './connection/timeouts.ts';
 
-/** A document whose events are this store's to publish. */
+/** A document that this store has leased to publish its events. */
 export interface LeasedDocument {
   collection: Collection<StoredDocument>;
   id: string;
   tenant: string;
-  /** Until when it is, unless that was renewed. */
+  /** Expiry time of the lease, before renewals. */
   until: number;
   failures: number;
   events: readonly PendingEvent[];
 }
 
-/** Takes what was published out of the documents. */
+/** Removes published events from documents. */
 export interface OutboxCompleter {
-  /** Gives what the document still owes to us; nothing when that is somebody else's by now. */
+  /** Returns the remaining events; none if the lease is lost. */
   complete(leased: LeasedDocument, seq: number): Promise<OutboxEntry[]>;
-  /** Ends a claim on a document that owes nothing; one that was removed goes. */
+  /** Ends the lease of a document without events. Deletes the document if it was removed. */
   clear(leased: LeasedDocument): Promise<void>;
 }
 
@@ -32,7 +32,7 @@ interface PendingCompletion {
 
 const OUTBOX_FIELDS = { outbox: '', lastEventId: '', lease: '', failures: '' } as const;
 
-/** What is published in the same turn of the event loop is completions by one command for each collection. */
+/** Combines completions of the same turn of the event loop in one command per collection. */
 export function createOutboxCompleter(owner: string): OutboxCompleter {
   const pending = new Map<Collection<StoredDocument>, PendingCompletion[]>();
 
@@ -63,8 +63,7 @@ export function createOutboxCompleter(owner: string): OutboxCompleter {
 }
 
 /**
- * Whatever a document owed up to an event that was published has been published too, whoever holds it now. So a document whose last
- * event is one of ours owes nothing more.
+ * Events are published in order, so a document whose last event was published has no pending events, whatever its lease is now.
  */
 async function completeAll(
   collection: Collection<StoredDocument>,
@@ -87,7 +86,7 @@ async function completeAll(
   }
 }
 
-/** Documents that were removed go; gives the ids of those that owe more. */
+/** Deletes removed documents. Returns the ids of documents with further events. */
 async function completeOthers(
   collection: Collection<StoredDocument>,
   published: { _id: { $in: string[] }; lastEventId: { $in: string[] } },
@@ -98,7 +97,7 @@ async function completeOthers(
   return new Set(rows.map(({ _id }) => _id));
 }
 
-/** One document, of which more is owed than we knew, or less is published. Its claim may be renewed this very moment. */
+/** Removes the published events of one document and keeps the others. Its lease may be renewed concurrently. */
 async function removePublished({ collection, id, events }: LeasedDocument, seq: number, owner: string): Promise<OutboxEntry[]> {
   const published = events.filter((event) => event.seq <= seq).map((event) => event.id);
   const removePublishedEvents = { $pull: { outbox: { id: { $in: published } } }, $unset: { failures: '' } } as const;

@@ -9,11 +9,11 @@ import type { OutboxWrite } from './outbox-write.ts';
 import { createOutboxCompleter, type LeasedDocument } from './outbox-completion.ts';
 import { SERVER_TIMEOUT } from './connection/timeouts.ts';
 
-/** The events that writes owe the world, in the documents themselves. */
+/** The outbox: pending events are stored in their documents. */
 export interface MongoOutbox extends OutboxStorage {
-  /** Undefined for a write without events. */
+  /** Returns undefined without events. */
   prepareEvents(events: readonly OutboxEvent[]): OutboxWrite | undefined;
-  /** The write is kept. It publishes what it owes itself, unless somebody had a claim on the document before. */
+  /** Call after a write. Queues its events for publication, unless another lease on the document existed. */
   registerWrite(document: WrittenDocument, outboxWrite: OutboxWrite | undefined, claimBefore: string | undefined): void;
 }
 
@@ -25,9 +25,9 @@ export interface WrittenDocument {
 
 export interface MongoOutboxOptions {
   now: () => number;
-  /** Every collection that may owe. */
+  /** All open collections. */
   collections: () => readonly Collection<StoredDocument>[];
-  /** Where events are kept that are refused for good. */
+  /** Stores events that cannot be published. */
   rejected: Collection<RejectedEvent>;
 }
 
@@ -37,15 +37,15 @@ interface RejectedEvent extends OutboxEntry {
   at: number;
 }
 
-/** What others left is looked for about once a second, not with every write. */
+/** Polls for expired leases about once a second and not with every write. */
 const POLL_INTERVAL_MS = 950;
-/** More than these are not remembered: they are found in the database once nobody's claim is on them. */
+/** Further documents are dropped from memory and found in the database when their lease expires. */
 const MAX_OWN_DOCUMENTS = 10_000;
 const RELEASE_TIMEOUT_MS = 2_000;
 
 export function createMongoOutbox({ now, collections, rejected }: MongoOutboxOptions): MongoOutbox {
   const owner = mintId('own');
-  /** What our own writes owe, not yet begun; the oldest first. */
+  /** Documents with events of this store that are not published yet, oldest first. */
   const ownDocuments = new Map<string, LeasedDocument>();
   const leasedDocuments = new Map<string, LeasedDocument>();
   const completer = createOutboxCompleter(owner);
@@ -57,14 +57,14 @@ export function createMongoOutbox({ now, collections, rejected }: MongoOutboxOpt
       if (acquired.length === limit) break;
       if (except.has(document)) continue;
       ownDocuments.delete(document);
-      if (leased.until < now() + MIN_REMAINING_LEASE_MS) continue; // whoever looks for it will find it
+      if (leased.until < now() + MIN_REMAINING_LEASE_MS) continue; // found by polling after the lease expires
       leasedDocuments.set(document, leased);
       acquired.push(toPendingEvents(document, leased));
     }
     return acquired;
   }
 
-  /** Claims what nobody holds any more. */
+  /** Takes over documents with an expired lease. */
   async function acquireExpired(limit: number, except: ReadonlySet<string>): Promise<PendingEvents[]> {
     const found = await Promise.all(collections().map((collection) => findExpired(collection, limit, except)));
     const acquired = await Promise.all(found.flat().slice(0, limit).map(acquireLease));
@@ -201,7 +201,7 @@ function buildDocumentName({ collectionName }: Collection<StoredDocument>, id: s
   return `${collectionName}\n${id}`;
 }
 
-/** Numbers go on, so that a number means one event of a document for as long as it is held. */
+/** Continues the numbering, so that a number identifies one event while the document is leased. */
 function setEvents(leased: LeasedDocument, entries: readonly OutboxEntry[]): void {
   const from = leased.events.at(-1)?.seq ?? 0;
   leased.events = entries.map((entry, n) => ({ ...entry, tenant: leased.tenant, seq: from + n + 1 }));

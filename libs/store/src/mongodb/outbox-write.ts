@@ -1,22 +1,22 @@
 import type { Filter as MongoFilter, UpdateFilter } from 'mongodb';
 import type { StoredDocument, OutboxEntry } from './stored-document.ts';
 
-/** What a write keeps beside the document, so that its events are kept by it. */
+/** The events that a write stores with its document. */
 export interface OutboxWrite {
   entries: OutboxEntry[];
   lastEventId: string;
-  /** A claim from now on, for the write that is sent next: one may have waited for others of its document. */
+  /** Returns a lease that starts now. Call it directly before each attempt, which may have waited for other operations. */
   startLease(): string;
-  /** Until when that is. */
+  /** Expiry time of the lease. */
   until: number;
 }
 
-/** One attempt to write; gives the document as it was, or null where the query found none. */
+/** Executes one update and returns the document before it, or null if the query did not match. */
 export type WriteAttempt = (query: MongoFilter<StoredDocument>, update: UpdateFilter<StoredDocument>) => Promise<StoredDocument | null>;
 
 /**
- * Writes with what it owes. A document that nobody has a claim on is ours with that write; one that somebody holds stays theirs, and
- * they will publish. The two are asked for one after the other, so null can also mean that a claim came or went in between.
+ * Writes a document with its events. If the document has no lease, the write takes it; otherwise the lease holder publishes the events.
+ * The two cases are tried one after the other, so null may also mean that a lease appeared or disappeared in between.
  */
 export async function writeWithOutbox(
   query: MongoFilter<StoredDocument>,

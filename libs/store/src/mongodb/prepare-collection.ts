@@ -9,8 +9,8 @@ const COMMAND_NOT_FOUND = 59;
 const UNAUTHORIZED = 13;
 
 /**
- * Creates what is missing. Indexes that no declaration names any more stay: during an upgrade replicas of the version before still
- * need theirs. Documents are never touched.
+ * Creates the collection, its validator and its indexes. Undeclared indexes stay, because replicas of the previous version need them
+ * during an upgrade. Documents stay unchanged.
  */
 export async function prepareCollection(db: Db, shape: CollectionShape, log: StoreLog | undefined): Promise<StoredCollection> {
   const { name } = shape.spec;
@@ -21,7 +21,7 @@ export async function prepareCollection(db: Db, shape: CollectionShape, log: Sto
   return collection;
 }
 
-/** Each led by the tenant, unless it is for all of them, and ended by what orders equals. */
+/** Indexes start with the tenant, except cross-tenant ones, and end with the id as tie-breaker. */
 function buildIndexes({ spec, unique }: StoredCollection): IndexDescription[] {
   const path = (field: string): string => (field === spec.key ? '_id' : `doc.${field}`);
   const declared = (spec.indexes ?? []).map(({ fields, across }) =>
@@ -34,7 +34,7 @@ function buildIndexes({ spec, unique }: StoredCollection): IndexDescription[] {
   return indexes;
 }
 
-/** Where the server has `$jsonSchema` and lets us, it holds writes against the types of the fields. */
+/** Installs the `$jsonSchema` validator if the server supports it and the user may do so. */
 async function installValidator(db: Db, shape: CollectionShape, log: StoreLog | undefined): Promise<void> {
   const { name } = shape.spec;
   const validator = buildValidator(shape);
@@ -51,8 +51,8 @@ async function installValidator(db: Db, shape: CollectionShape, log: StoreLog | 
   } catch (error) {
     if (hasCode(error, COMMAND_NOT_FOUND)) return;
     if (!hasCode(error, UNAUTHORIZED)) throw error;
-    const hint = 'its user needs the role dbAdmin on its database for that; writes are checked by the service alone';
-    log?.warn({ collection: name, errorKind: 'config', hint }, 'the schema of a collection in the database is not up to date');
+    const hint = 'grant the role dbAdmin on the database to update it; the service validates writes meanwhile';
+    log?.warn({ collection: name, errorKind: 'config', hint }, 'the validator of a collection in the database is outdated');
   }
 }
 

@@ -1,18 +1,18 @@
-/** Who publishes what a document owes, and until when, as one text that orders by time. */
+/** Encodes a lease on a document's events as a text that sorts by expiry time. */
 export function encodeLease(until: number, owner: string): string {
   return `${String(Math.max(until, 0)).padStart(TIME_DIGITS, '0')} ${owner}`;
 }
 
 const TIME_DIGITS = 15;
-/** Before all others: of whoever comes first. */
+/** Sorts before all leases, so any replica may take it. */
 export const NO_LEASE = '0';
 
-/** Finds the claims that ended before. */
+/** Matches expired leases. */
 export function matchExpired(now: number): { $lte: string } {
   return { $lte: `${encodeLease(now, '')}~` };
 }
 
-/** Finds the claims of one owner, whose name is letters, digits and _. */
+/** Matches leases of an owner, whose name consists of letters, digits and _. */
 export function matchOwner(owner: string): { $regex: string } {
   return { $regex: ` ${owner}$` };
 }

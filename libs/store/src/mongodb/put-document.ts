@@ -20,10 +20,10 @@ export interface PutRequest {
   if?: Filter<Document> | undefined;
 }
 
-/** So often is tried what others put in and remove all the while. */
+/** Attempts while other replicas insert and remove the same document. */
 const MAX_ATTEMPTS = 10;
 
-/** A document as it will be kept, checked. */
+/** A validated document in its stored form. */
 interface PreparedDocument {
   id: string;
   stored: Document;
@@ -32,7 +32,7 @@ interface PreparedDocument {
 }
 
 function prepareDocument({ outbox }: Session, collection: StoredCollection, { scope, document, emit = [] }: PutRequest): PreparedDocument {
-  if (scope === null) throw misuseError(collection.spec.name, 'a document is put in for a tenant');
+  if (scope === null) throw misuseError(collection.spec.name, 'insert and replace require a tenant');
   const stored = completeDocument(collection, document);
   const text = JSON.stringify(stored);
   requireSize(collection, text);
@@ -61,7 +61,7 @@ export async function replaceDocument(session: Session, collection: StoredCollec
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
       const placed = await putOrReplace(collection, ready, guarded);
       if (placed !== null) return finishPut(session, collection, ready, placed);
-      // A claim that came or went just then hides a document too.
+      // A lease that appeared or disappeared in between also leads to null.
       if (guarded !== undefined && (await collection.documents.findOne(guarded, { projection: { _id: 1 }, ...SERVER_TIMEOUT })) === null)
         return null;
     }
@@ -69,7 +69,7 @@ export async function replaceDocument(session: Session, collection: StoredCollec
   });
 }
 
-/** What stood there before, if anything; null when nothing was written. */
+/** Returns the previous document (empty for an insert), or null if nothing was written. */
 async function putOrReplace(
   collection: StoredCollection,
   ready: PreparedDocument,
@@ -82,13 +82,13 @@ async function putOrReplace(
     return {};
   } catch (error) {
     if (!isDuplicateKey(error)) throw error;
-    // Of two that put in the same new document at once the second finds what the first has put in.
+    // A concurrent insert of the same document succeeded first.
     if (isDuplicateId(collection, error)) return null;
     throw alreadyExists(collection, error);
   }
 }
 
-/** Nothing, or the claim on what was removed there and still owes; null when what was in the way is gone by now. */
+/** Returns the lease of a deleted document with pending events, if any; null if a conflicting document has just disappeared. */
 async function putNew(collection: StoredCollection, ready: PreparedDocument): Promise<Pick<StoredDocument, 'lease'> | null> {
   const { id } = ready;
   try {
@@ -112,7 +112,7 @@ async function insertStored(collection: StoredCollection, { id, fields, outboxWr
   await collection.documents.insertOne({ _id: id, rev: 1, ...fields, ...pending }, SERVER_TIMEOUT);
 }
 
-/** Puts the document where a query finds one. Gives what was there. */
+/** Replaces the document that matches the query and returns the previous one. */
 function replaceStored(
   collection: StoredCollection,
   { fields, outboxWrite }: PreparedDocument,
@@ -134,5 +134,5 @@ function finishPut(
 }
 
 function concurrentChanges({ spec }: StoredCollection): ServiceError {
-  return new ServiceError('ABORTED', `${spec.name}: others change the same document all the time`);
+  return new ServiceError('ABORTED', `${spec.name}: too many concurrent changes of the same document`);
 }

@@ -6,23 +6,23 @@ import { misuseError } from '../port/store-misuse.ts';
 import { requireComparable, requireField } from '../port/collection-shape.ts';
 import { createDocumentId, encodeUniqueValues, type StoredDocument, type StoredCollection } from './stored-document.ts';
 
-/** Whose documents: one tenant's, or everybody's. */
+/** A tenant, or null for all tenants. */
 export type Scope = string | null;
 
-/** Conditions of MongoDB, each on a path of ours. Every value in them is a scalar or a list of scalars. */
+/** A MongoDB filter. Every value is a scalar or a list of scalars. */
 export type Query = MongoFilter<StoredDocument>;
 
 type Operators = Record<string, unknown>;
-/** What must hold of a path; null for what never holds. */
+/** Operators on a path; null for a condition that never matches. */
 type Condition = readonly [path: string, operators: Operators];
 type Conditions = readonly Condition[] | null;
 
 interface Column {
   path: string;
-  /** How a value of the field stands there; undefined where none like it can. */
+  /** Converts an operand to the stored form; undefined if the field cannot have such a value. */
   stored: (value: Scalar) => Scalar | undefined;
   list: boolean;
-  /** Values of several types may stand there. */
+  /** The field may have values of several types. */
   mixed: boolean;
 }
 
@@ -30,7 +30,7 @@ const ALWAYS: Conditions = [];
 const NEVER: Conditions = null;
 const COMPARISONS = new Set(['lt', 'lte', 'gt', 'gte']);
 
-/** The documents of a scope that match every filter; null when none can. */
+/** Builds the filter for documents of a scope that match all filters; null if none can match. */
 export function buildFilter(collection: StoredCollection, scope: Scope, filters: readonly Record<string, unknown>[]): Query | null {
   const conditions = filters.flatMap((filter) => Object.entries(filter));
   const parts = conditions.map(([field, operand]) => buildCondition(collection, scope, { field, operand }));
@@ -40,18 +40,18 @@ export function buildFilter(collection: StoredCollection, scope: Scope, filters:
   return joinConditions([...found, ...unique(collection, scope, filters), ['tenant', { $eq: scope }], ...buildIdRange(scope, found)]);
 }
 
-/** The id of the only document that a query can find. */
+/** Returns the id if the query matches at most one document. */
 export function getDocumentId(query: Query): string | undefined {
   return typeof query._id === 'string' ? query._id : undefined;
 }
 
-/** Ids are led by the tenant, so that a query without an index of its own stays among them. */
+/** Restricts a query to the tenant's range of ids, which start with the tenant. */
 function buildIdRange(scope: string, found: readonly Condition[]): Condition[] {
   const isNamed = found.some(([path, operators]) => path === '_id' && ('$eq' in operators || '$in' in operators));
   return isNamed ? [] : [['_id', { $gte: `${scope}\0`, $lt: `${scope}\u0001` }]];
 }
 
-/** A unique set that is conditions for whole is found by its own index. */
+/** Adds a condition on the unique index if the filters have all fields of a unique set. */
 function unique({ unique }: StoredCollection, scope: string, filters: readonly Record<string, unknown>[]): Condition[] {
   const conditions: Record<string, unknown> = Object.assign({}, ...filters);
   for (const [name, fields] of unique) {
@@ -99,7 +99,7 @@ function buildComparison(column: Column, operator: string, operand: unknown): Co
   return undefined;
 }
 
-/** MongoDB compares values of one type alone, but asks of a list whether one of its entries is like that. */
+/** MongoDB applies a range on an array to its entries, so arrays are excluded. */
 function buildRange({ path, stored, list }: Column, operator: string, operand: Scalar): Conditions {
   const value = stored(operand);
   return value === undefined || list ? NEVER : [[path, { [`$${operator}`]: value }]];
@@ -132,7 +132,7 @@ function joinConditions(conditions: readonly Condition[]): Query {
     else if (Object.keys(operators).some((operator) => operator in known)) others.push({ [path]: operators });
     else Object.assign(known, operators);
   }
-  // A plain value says the same, and some servers look into an index for no other.
+  // Some compatible servers use an index only for plain values and not for $eq.
   const plain = Object.entries(query).map(([path, operators]) => [path, isEquality(operators) ? operators['$eq'] : operators]);
   return { ...Object.fromEntries(plain), ...(others.length === 0 ? {} : { $and: others }) } as Query;
 }
@@ -145,14 +145,14 @@ type FieldType = Pick<Column, 'list' | 'mixed'>;
 
 const fieldTypes = new WeakMap<readonly z.ZodType[], FieldType>();
 
-/** A field that is a list only at times cannot be conditions: MongoDB would look into it. */
+/** A field that may be a list or not cannot be searched, because MongoDB would search the entries. */
 function resolveFieldType({ fields, spec }: StoredCollection, field: string): FieldType {
   const types = fields.get(field) ?? [];
   const known = fieldTypes.get(types);
   if (known !== undefined) return known;
   const found = new Set(types.flatMap(listBsonTypes));
   const list = found.has('list');
-  if (list && found.size > 1) throw misuseError(spec.name, `${field} may be a list and may be none, so it cannot be searched`);
+  if (list && found.size > 1) throw misuseError(spec.name, `${field} may be a list or not, so it cannot be searched`);
   const kind = { list, mixed: found.size > 1 || found.has('any') };
   fieldTypes.set(types, kind);
   return kind;

@@ -1,4 +1,4 @@
-// What only MongoDB itself can show. Against a stand-in each says by name that it did not run.
+// Tests that require a real MongoDB. They are skipped with the stand-in.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test, type TestContext } from 'node:test';
@@ -35,7 +35,7 @@ async function connected(t: TestContext): Promise<{ set: MongoSet; client: Mongo
 /** By its schema; and older servers refuse names that begin with a dollar by themselves. */
 const REFUSED = new Set([121, 52]);
 
-test('$jsonSchema: the database refuses what has another type than the schema says, whoever writes it', async (t) => {
+test('$jsonSchema rejects values of another type from any client', async (t) => {
   const at = await connected(t);
   if (at === undefined) return;
   const store = await openStore(at.set.url, { service: at.service });
@@ -52,7 +52,7 @@ test('$jsonSchema: the database refuses what has another type than the schema sa
   await openStore(at.set.url, { service: at.service }).then((again) => again.open({ items }).then(() => again.close()));
 });
 
-test('users: one with the role readWrite on the database of its service is enough, and a wrong password is refused', async (t) => {
+test('accepts a user with readWrite on the database of its service and rejects a wrong password', async (t) => {
   const at = await connected(t);
   if (at === undefined) return;
   const { set, client, database, service } = at;
@@ -67,10 +67,10 @@ test('users: one with the role readWrite on the database of its service is enoug
   t.after(() => store.close());
   const mine = (await store.open({ items })).items.for(a);
   assert.deepEqual(await mine.insert(newItem('1')), newItem('1'));
-  await assert.rejects(openStore(as('wrong'), { service }), { code: 'FAILED_PRECONDITION', message: /refuses the user sessions/ });
+  await assert.rejects(openStore(as('wrong'), { service }), { code: 'FAILED_PRECONDITION', message: /rejects the user sessions/ });
 });
 
-test('fail-over: what is written while the primary steps down is written once, or says that it is not', async (t) => {
+test('fail-over: writes during a step-down are applied once or rejected', async (t) => {
   const at = await connected(t);
   if (at === undefined) return;
   const store = await openStore(at.set.url, { service: at.service });
@@ -102,10 +102,10 @@ async function documentsOf(t: TestContext): Promise<{ set: MongoSet; mine: Items
 
 const AWAY = /^(UNAVAILABLE|DEADLINE_EXCEEDED)$/;
 const WRITERS = 20;
-/** So much each of them writes at whoever comes after. */
+/** Writes of each writer after the kill. */
 const MORE = 5;
 
-test('fail-over: the primary is killed while twenty write; what was acknowledged is there, and nothing is there twice', async (t) => {
+test('fail-over: after the primary is killed under twenty writers, acknowledged writes exist exactly once', async (t) => {
   const at = await documentsOf(t);
   if (at === undefined) return;
   const { set, mine } = at;
@@ -153,7 +153,7 @@ function writer(mine: Items, name: string, signal: AbortSignal) {
   return { begun: begun.promise, killed: () => void (isKilled = true), ended: run() };
 }
 
-test('write concern: what no majority has is not acknowledged', async (t) => {
+test('write concern: does not acknowledge a write without a majority', async (t) => {
   const at = await documentsOf(t);
   if (at === undefined) return;
   const { set, mine } = at;

@@ -6,8 +6,8 @@ import { SERVER_TIMEOUT } from './connection/timeouts.ts';
 const REMOVE_BATCH_SIZE = 1_000;
 
 /**
- * Removes what a query finds. What owes events stays, seen by no query, until they are published; the claim makes sure that whoever
- * looks for such documents finds this one too, even if it was paid just now.
+ * Removes matching documents. Documents with pending events become invisible to queries until the events are published. They get a
+ * lease, so that a poll finds and deletes them even if their events were published just now.
  */
 export async function removeMatching({ documents }: StoredCollection, query: MongoFilter<StoredDocument>): Promise<number> {
   const { deletedCount } = await documents.deleteMany({ ...query, lease: { $exists: false } }, SERVER_TIMEOUT);
@@ -25,7 +25,7 @@ export async function removeMatching({ documents }: StoredCollection, query: Mon
   return deletedCount + hidden.modifiedCount;
 }
 
-/** What is past its time by the database's clock, some at a time. */
+/** Removes expired documents in batches, by the clock of the database. */
 export async function removeExpired(collection: StoredCollection, now: number): Promise<void> {
   const { expires } = collection.spec;
   if (expires === undefined) return;

@@ -1,9 +1,9 @@
 import type { Operations } from './connection/operations.ts';
 import type { MongoOutbox } from './outbox-storage.ts';
 
-/** What the documents of one database share. */
+/** State that all documents of a database share. */
 export interface Session extends Pick<Operations, 'run' | 'runInOrder'> {
   outbox: MongoOutbox;
-  /** Refuses queries that no index serves. */
+  /** Rejects cross-tenant queries without an index. */
   strict: boolean;
 }

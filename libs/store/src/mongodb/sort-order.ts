@@ -11,15 +11,15 @@ interface Term {
   field: string;
   path: string;
   descending: boolean;
-  /** Values of several types may stand there. */
+  /** The field may have values of several types. */
   mixed: boolean;
 }
 
-/** A total order: what was asked for, then the id, so that a page has one place to go on from. */
+/** A total order: the requested fields, then the id, so that a cursor is unambiguous. */
 export interface Order {
   terms: readonly Term[];
   sort: Record<string, 1 | -1>;
-  /** Names the order in a cursor. */
+  /** Identifies the order in a cursor. */
   signature: string;
 }
 
@@ -30,7 +30,7 @@ export function buildOrder(collection: StoredCollection, scope: Scope, sort: Sor
     if (list) throw misuseError(collection.spec.name, `cannot sort by ${field}`);
     return { field, path, descending: direction === 'desc', mixed };
   });
-  // In the direction of the last field, so that an index is read straight through.
+  // Uses the direction of the last field, so that an index can be scanned in one direction.
   const tie = { field: collection.spec.key, path: '_id', descending: asked.at(-1)?.descending ?? false, mixed: false };
   const terms = asked.some(({ path }) => path === '_id') ? asked : [...asked, tie];
   return {
@@ -40,7 +40,7 @@ export function buildOrder(collection: StoredCollection, scope: Scope, sort: Sor
   };
 }
 
-/** Where a document stands in an order; what was read across tenants says whose it is. */
+/** Returns the sort values of a document. */
 export function getCursorPosition({ spec }: StoredCollection, { terms }: Order, document: Document): Scalar[] {
   return terms.map(({ field, path }) => {
     const value = document[field] ?? null;
@@ -49,7 +49,7 @@ export function getCursorPosition({ spec }: StoredCollection, { terms }: Order, 
   });
 }
 
-/** The documents after a position: beyond it in one term and level with it in all terms before. Null sorts first. */
+/** Selects the documents after a position: greater in one term and equal in all earlier terms. Null sorts first. */
 export function buildCursorCondition({ terms }: Order, scope: Scope, position: readonly Scalar[]): Query {
   const values = terms.map(({ path }, n) => {
     const value = position[n] ?? null;
@@ -62,7 +62,7 @@ export function buildCursorCondition({ terms }: Order, scope: Scope, position: r
   return alternatives.length === 0 ? { _id: { $in: [] } } : { $or: alternatives };
 }
 
-/** MongoDB orders null before numbers before text before booleans, and compares values of one type alone. */
+/** MongoDB sorts null, numbers, text, booleans in this order, and compares only values of the same type. */
 const TYPES = ['number', 'string', 'boolean'];
 const BSON_TYPES = ['number', 'string', 'bool'];
 

@@ -36,7 +36,7 @@ async function open(t: TestContext, service = `c${randomUUID()}`): Promise<Opene
 
 const made = { emit: [{ name: 'item:made', payload: {} }] };
 
-test('once its events are published, nothing is left of a removed document, and nothing of them in one that stays', async (t) => {
+test('deletes a removed document and the outbox fields of others after publication', async (t) => {
   const { store, mine, db } = await open(t);
   const kept = db.collection<StoredDocument>('items');
   await mine.insert(newItem('stays'), made);
@@ -55,7 +55,7 @@ test('once its events are published, nothing is left of a removed document, and 
   );
 });
 
-test('a document that was removed the moment its events were paid does not stay for ever', async (t) => {
+test('deletes a document that was removed while its events were completed', async (t) => {
   const { store, mine, db } = await open(t);
   const kept = db.collection<StoredDocument>('items');
   await mine.insert(newItem('1'));
@@ -65,7 +65,7 @@ test('a document that was removed the moment its events were paid does not stay 
   assert.equal(await mine.get('1'), null);
 });
 
-test('the events of a document that another process changes too are all published, by whoever holds it', async (t) => {
+test('the lease holder publishes all events of a document that two processes change', async (t) => {
   const service = `c${randomUUID()}`;
   const [one, other] = [await open(t, service), await open(t, service)];
   const heard: number[] = [];
@@ -80,7 +80,7 @@ test('the events of a document that another process changes too are all publishe
   assert.equal(new Set(heard).size, 60);
 });
 
-test('a document that is changed in place again and again is not taken for a large one', async (t) => {
+test('repeated updates do not exhaust the estimated size of a document', async (t) => {
   const { mine } = await open(t);
   await mine.insert(newItem('1'));
   for (let n = 0; n < 30; n++) assert.ok(await mine.update({ id: '1' }, { set: { note: `${n}`.repeat(50_000) } }));
@@ -88,7 +88,7 @@ test('a document that is changed in place again and again is not taken for a lar
   assert.equal((await mine.update({ id: '1' }, { set: { title: 'y' } }))?.title, 'y');
 });
 
-test('a part of a unique set is changed together with what the rest of it is', async (t) => {
+test('updates a unique set when some of its fields change', async (t) => {
   const { mine } = await open(t);
   await mine.insert(newItem('1', { group: 'g', rank: 1 }));
   await mine.insert(newItem('2', { group: 'g', rank: 2 }));
@@ -103,7 +103,7 @@ test('a part of a unique set is changed together with what the rest of it is', a
   assert.equal(moves.filter(({ status }) => status === 'fulfilled').length, 1);
 });
 
-test('what is null counts and grows from nothing, and what is no list or number is a mistake', async (t) => {
+test('inc and push treat null as absent and reject other types', async (t) => {
   const { mine, db } = await open(t);
   await mine.insert(newItem('1'));
   await db.collection<StoredDocument>('items').updateOne({}, { $set: { 'doc.tags': null, 'doc.rank': null } });
@@ -114,7 +114,7 @@ test('what is null counts and grows from nothing, and what is no list or number 
   await assert.rejects(mine.update({ id: '1' }, { push: { tags: 'x' } }), { code: 'INTERNAL', message: 'items: tags is not a list' });
 });
 
-test('pages by a field of several types neither repeat nor skip', async (t) => {
+test('pages by a field of mixed types neither repeat nor skip documents', async (t) => {
   const { mine } = await open(t);
   const values = ['b', 2, true, 'a', false, 1, undefined];
   await Promise.all(values.map((mixed, n) => mine.insert(newItem(`${n}`, mixed === undefined ? {} : { mixed }))));
@@ -130,7 +130,7 @@ test('pages by a field of several types neither repeat nor skip', async (t) => {
   }
 });
 
-test('an index that no declaration names any more stays: a replica of the version before may need it', async (t) => {
+test('keeps undeclared indexes for replicas of the previous version', async (t) => {
   const service = `c${randomUUID()}`;
   const { db } = await open(t, service);
   const names = async () => (await db.collection('items').indexes()).map(({ name = '' }) => name).toSorted((x, y) => (x < y ? -1 : 1));

@@ -2,7 +2,7 @@ import type { Collection } from 'mongodb';
 import type { Document } from '../port/collection.ts';
 import type { CollectionShape } from '../port/collection-shape.ts';
 
-/** An event that is kept until it is published. */
+/** A pending event. */
 export interface OutboxEntry {
   id: string;
   name: string;
@@ -11,44 +11,44 @@ export interface OutboxEntry {
 }
 
 /**
- * A document as MongoDB keeps it. One that was removed while it owed events stays without `tenant` and `doc`, so that no query sees
- * it, until they are paid.
+ * A document in MongoDB. A deleted document with pending events stays without `tenant` and `doc`, invisible to queries, until the events
+ * are published.
  */
 export interface StoredDocument {
-  /** Tenant and key: orders by one, then the other. */
+  /** Tenant and key; sorts by tenant, then key. */
   _id: string;
   tenant?: string;
-  /** Whose it was, once it was removed. */
+  /** The tenant of a deleted document. */
   deletedTenant?: string;
-  /** Grows with each change of the document. */
+  /** Increases with each change. */
   rev: number;
-  /** At least its size as JSON. */
+  /** Upper bound of the size as JSON. */
   bytes: number;
   doc?: Document;
-  /** The values of each unique set that it has whole, as one text each. */
+  /** The encoded values of each complete unique set. */
   unique?: Record<string, string>;
   outbox?: OutboxEntry[];
-  /** The id of the last of them. */
+  /** Id of the last pending event. */
   lastEventId?: string;
-  /** Until when somebody publishes them, and who: orders by time. */
+  /** Lease of the replica that publishes the events (`publication-lease.ts`). */
   lease?: string;
-  /** How often publishing them failed. */
+  /** Number of failed attempts to publish. */
   failures?: number;
 }
 
-/** A collection as MongoDB has it. */
+/** A collection in MongoDB. */
 export interface StoredCollection extends CollectionShape {
   documents: Collection<StoredDocument>;
-  /** The fields of each unique set, by its name in `unique`. */
+  /** Fields of each unique set, by name in `unique`. */
   unique: ReadonlyMap<string, readonly string[]>;
 }
 
-/** No tenant has a NUL in its name, so that no two have the same. */
+/** Tenant names contain no NUL, so ids are unambiguous. */
 export function createDocumentId(tenant: string, key: string): string {
   return `${tenant}\0${key}`.toWellFormed();
 }
 
-/** The unique sets that a document has whole: null and absent are one thing. */
+/** Returns the unique sets of which the document has all values. Null counts as absent. */
 export function collectUniqueTexts(
   { unique }: Pick<StoredCollection, 'unique'>,
   tenant: string,

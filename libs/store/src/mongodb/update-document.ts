@@ -16,7 +16,7 @@ import { alreadyExists } from './duplicate-key.ts';
 import { SERVER_TIMEOUT } from './connection/timeouts.ts';
 
 const MAX_DOCUMENT_BYTES = 1_048_576;
-/** So often is tried again what others change in between, waiting a little longer each time. */
+/** Attempts while other replicas change the document. The delay grows with each attempt. */
 const MAX_ATTEMPTS = 50;
 const MAX_RETRY_DELAY_MS = 50;
 
@@ -27,7 +27,7 @@ export interface UpdateRequest {
   sort?: Sort | undefined;
 }
 
-/** A change of the first document that a query finds. */
+/** A validated change of the first document that matches a query. */
 interface PreparedUpdate {
   query: Query;
   options: { sort?: Record<string, 1 | -1>; maxTimeMS: number };
@@ -35,7 +35,7 @@ interface PreparedUpdate {
   outboxWrite: OutboxWrite | undefined;
 }
 
-/** What the server gives back is the document as it was; what it has become follows from the change, whatever others do meanwhile. */
+/** Changes the first matching document. The server returns the document before the change; the result is computed from it. */
 export async function updateFirst(
   session: Session,
   collection: StoredCollection,
@@ -76,7 +76,7 @@ function finishUpdate({ outbox }: Session, collection: StoredCollection, { befor
   return scope === null ? { ...document, tenant } : document;
 }
 
-/** One step of the server's. Null when nothing matches, when the document may become too large, or when it does not fit the change. */
+/** Updates with MongoDB operators. Returns null if no document matches, it may become too large, or a type does not fit the change. */
 async function updateOnServer(
   collection: StoredCollection,
   { query, options, outboxWrite }: PreparedUpdate,
@@ -97,7 +97,7 @@ async function updateOnServer(
   }
 }
 
-/** Reads, changes, and puts the whole document back if nobody came between. */
+/** Reads the document, changes it and writes it back if its revision is unchanged. */
 async function replaceStored(
   collection: StoredCollection,
   { query, options, change, outboxWrite }: PreparedUpdate,
@@ -118,5 +118,5 @@ async function replaceStored(
     if (before !== null) return before;
     await wait(Math.random() * Math.min(attempt, MAX_RETRY_DELAY_MS));
   }
-  throw new ServiceError('ABORTED', `${collection.spec.name}: others change the same document all the time`);
+  throw new ServiceError('ABORTED', `${collection.spec.name}: too many concurrent changes of the same document`);
 }

@@ -46,7 +46,7 @@ function lengthOf(bytes: Buffer): number {
 const WRITES = ['insert', 'update', 'delete', 'findAndModify'];
 const READS = ['find', 'aggregate'];
 
-test('each write waits for the journals of a majority, each read is of what they have, and each says how long it may take', async (t) => {
+test('sends majority write and read concern and a time limit with every command', async (t) => {
   const server = await startMongo();
   t.after(() => server.stop());
   const { port, commands } = await listenIn(t, Number(new URL(server.url).port || 27_017));

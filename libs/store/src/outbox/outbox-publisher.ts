@@ -2,13 +2,13 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { ServiceError } from '@switchyard/contracts';
 import type { Publish, StoreLog } from '../port/store.ts';
 
-/** So long holds a claim; after it anybody may take over. */
+/** Lease TTL. After it another replica may publish the document's events. */
 export const LEASE_MS = 5_000;
-/** Nothing is begun under a claim that has less left than this. */
+/** Publishing does not start with less than this left of the lease. */
 export const MIN_REMAINING_LEASE_MS = 2_500;
 
 export interface PendingEvent {
-  /** Grows with each event of a document. */
+  /** Increases with each event of a document. */
   seq: number;
   id: string;
   tenant: string;
@@ -17,46 +17,46 @@ export interface PendingEvent {
   payload: string;
 }
 
-/** What one document owes, in order. */
+/** The pending events of one document, in order. */
 export interface PendingEvents {
   document: string;
   events: readonly PendingEvent[];
 }
 
-/** What a write has just recorded. */
+/** The events that a write has stored. */
 export interface RecordedEvents extends PendingEvents {
-  /** The document owes nothing else. */
+  /** The document has no other pending events. */
   isComplete: boolean;
 }
 
-/** Where an adapter keeps what is owed, and who is about to publish it: one claim for each document. */
+/** Storage of pending events in an adapter. Each document with pending events has one lease. */
 export interface OutboxStorage {
-  /** All that this store records is offered to the publisher, which need not look for it. */
+  /** The adapter passes all events that it stores to `offer`, so the publisher need not poll for them. */
   readonly announcesWrites?: true;
-  /** Documents whose events are this store's to publish, with nobody else's claim on them from now on; at most so many, none of `except`. */
+  /** Leases documents with pending events: at most `limit`, none of `except`. */
   acquire(limit: number, except: ReadonlySet<string>): Promise<PendingEvents[]>;
-  /** Holds these claims for another while; gives those that are lost. */
+  /** Renews leases. Returns the documents whose lease is lost. */
   renew(documents: readonly string[]): Promise<string[]>;
-  /** The events up to `seq` are published elsewhere. Gives what came meanwhile; null when nothing is owed, or the claim is lost. */
+  /** Removes the events up to `seq`. Returns events that were stored meanwhile; null if there are none or the lease is lost. */
   complete(document: string, seq: number): Promise<PendingEvents | null>;
-  /** This event will never be published. */
+  /** Moves an event that cannot be published out of the outbox. */
   reject(document: string, seq: number): Promise<void>;
-  /** For whoever comes first, not before a pause that grows with each time. */
+  /** Releases the lease after a delay that grows with each failure. */
   postpone(document: string): Promise<void>;
-  /** Gives up every claim of this store. */
+  /** Releases all leases of this store. */
   releaseAll(): Promise<void>;
 }
 
-/** Pays what documents owe: the events of one in order, many documents at once. */
+/** Publishes pending events: in order per document, many documents concurrently. */
 export interface OutboxPublisher {
-  /** There may be something to publish. */
+  /** Polls the storage for pending events. */
   wake(): void;
-  /** This is to be published, and nobody else's. */
+  /** Publishes events that this store has just written. */
   offer(owed: RecordedEvents): void;
   publishTo(publish: Publish): void;
-  /** Publishes what is owed, no longer than this, and leaves the rest to others. */
+  /** Publishes pending events for at most `graceMs`, then releases all leases. */
   close(graceMs: number): Promise<void>;
-  /** The documents whose events are being published. */
+  /** Number of documents whose events are being published. */
   readonly size: number;
 }
 
@@ -64,9 +64,8 @@ const MAX_CONCURRENT_DOCUMENTS = 100;
 const POLL_INTERVAL_MS = 1_000;
 const FIRST_RETRY_DELAY_MS = 100;
 
-/** One document whose events are being published. */
+/** The run that publishes the events of one document. */
 interface DocumentRun {
-  /** The tick it began in. */
   startedTick: number;
 }
 
@@ -74,12 +73,12 @@ interface State {
   storage: OutboxStorage;
   log: StoreLog | undefined;
   publish: Publish | undefined;
-  /** By document. One that ended late must not end the one that came after it. */
+  /** By document. A run that ends late must not remove its successor. */
   activeDocuments: Map<string, DocumentRun>;
   activeRuns: Set<Promise<void>>;
   ticks: number;
   polling: Promise<void> | undefined;
-  /** Somebody woke the pump while it ran, or it left something for want of room. */
+  /** `wake` was called while polling, or polling stopped at the concurrency limit. */
   pollAgain: boolean;
   failures: number;
   pausedUntil: number;
@@ -133,7 +132,7 @@ function wake(state: State): void {
     .finally(() => (state.polling = undefined));
 }
 
-/** What is whole need not be read again. What came while its document was busy is found by whoever is busy with it. */
+/** Complete events need not be read again. The active run of a document finds events that arrive meanwhile. */
 function offer(state: State, { isComplete: whole, ...pending }: RecordedEvents): void {
   const { publish, activeDocuments: underWay } = state;
   if (underWay.has(pending.document)) state.pollAgain ||= whole;
@@ -164,7 +163,8 @@ function startRun(state: State, publish: Publish, pending: PendingEvents): void 
     .finally(() => {
       endRun(state, pending.document, run);
       state.activeRuns.delete(publishing);
-      if (state.pollAgain || !state.storage.announcesWrites) wake(state); // its document may owe again
+      // The document may have new events.
+      if (state.pollAgain || !state.storage.announcesWrites) wake(state);
     });
   state.activeRuns.add(publishing);
 }
@@ -179,7 +179,7 @@ interface PublishOptions {
   first: PendingEvents;
 }
 
-/** One after the other, so that no event of a document overtakes another. Ends early where somebody else took over. */
+/** Publishes events sequentially to keep their order. Stops if another replica has the lease. */
 async function publishDocument(state: State, { publish, run, first }: PublishOptions): Promise<void> {
   for (let pending: PendingEvents | null = first; pending !== null;) {
     const { document, events }: PendingEvents = pending;
@@ -208,30 +208,33 @@ async function publishEvent(state: State, publish: Publish, document: string, ev
     if (!isPermanentError(error)) return error instanceof Error ? error : new Error('no reason given', { cause: error });
     state.log?.error(
       { err: error, event: name, id, errorKind: 'internal', hint: 'its payload does not fit its contract' },
-      'event set aside',
+      'moved an event that cannot be published out of the outbox',
     );
     await state.storage.reject(document, seq);
   }
   return undefined;
 }
 
-/** What fails for one mostly fails for all: everything waits a little, so that a bus that is gone is not hammered. */
+/** Pauses all publishing, because a failure usually means that the bus is down. */
 function pauseAfterFailure(state: State, failure: Error): void {
   if (state.stopped || Date.now() < state.pausedUntil) return;
   state.failures += 1;
   const { failures } = state;
-  state.log?.warn({ err: failure, failures, errorKind: 'dependency', hint: 'they are kept and tried again' }, 'events not published');
+  state.log?.warn(
+    { err: failure, failures, errorKind: 'dependency', hint: 'events are stored and retried' },
+    'failed to publish events; retrying',
+  );
   const pauseMs = computeRetryDelay(failures);
   state.pausedUntil = Date.now() + pauseMs;
   setTimeout(() => wake(state), pauseMs + 1).unref();
 }
 
-/** Between half of it and all of it, so that replicas do not come at once. */
+/** Exponential backoff with jitter between half and all of the delay. */
 export function computeRetryDelay(failures: number): number {
   return Math.ceil(Math.min(LEASE_MS, FIRST_RETRY_DELAY_MS * 2 ** Math.min(failures - 1, 10)) * (0.5 + Math.random() / 2));
 }
 
-/** Keeps what takes long, and looks for what others left. */
+/** Renews the leases of long runs and polls for events that other replicas left. */
 function tick(state: State): void {
   state.ticks += 1;
   const long = new Map([...state.activeDocuments].filter(([, { startedTick: since }]) => since < state.ticks));
@@ -248,7 +251,7 @@ function tick(state: State): void {
   wake(state);
 }
 
-/** Until nothing is left, or something fails. */
+/** Publishes until no events are left or one fails. */
 async function drain(state: State): Promise<void> {
   while (state.publish !== undefined && state.failures === 0 && !state.stopped) {
     wake(state);
@@ -260,11 +263,10 @@ async function drain(state: State): Promise<void> {
 }
 
 function logStorageError({ log, stopped }: State, error: unknown): void {
-  if (!stopped)
-    log?.error({ err: error, errorKind: 'resource', hint: 'they are looked for again in a second' }, 'owed events not readable');
+  if (!stopped) log?.error({ err: error, errorKind: 'resource', hint: 'retried in a second' }, 'failed to access the outbox');
 }
 
-/** Whether publishing it again would fail again: such an event would hold up all later ones of its document for ever. */
+/** A permanently rejected event would block all later events of its document. */
 function isPermanentError(error: unknown): boolean {
   return error instanceof ServiceError && (error.code === 'INVALID_ARGUMENT' || error.code === 'FAILED_PRECONDITION');
 }

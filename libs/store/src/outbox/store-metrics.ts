@@ -4,7 +4,7 @@ interface HasSize {
   readonly size: number;
 }
 
-/** What waits in a store of a service shows in the metrics, until the returned function is called. */
+/** Registers gauges for queued operations and for documents with pending events. The returned function unregisters them. */
 export function observeStore(service: string, { queue, publisher }: { queue: HasSize; publisher: HasSize }): () => void {
   const ends = [
     observe('switchyard.store.queue', { service }, () => queue.size),

@@ -5,33 +5,33 @@ import { createFastValidator, type FastValidator } from './fast-validator.ts';
 import { decodeJson, encodeJson, findJsonPart, unwrapSchema, type JsonPart } from './json-field.ts';
 import { misuseError } from './store-misuse.ts';
 
-/** What an adapter needs to know of a collection: its declaration, and the schemas each field may have. */
+/** A collection's declaration, prepared for the adapters. */
 export interface CollectionShape {
   spec: AnyCollectionSpec;
-  /** By name; several schemas where the document is a union. */
+  /** The schemas of each field; several if the document is a union. */
   fields: ReadonlyMap<string, readonly z.ZodType[]>;
-  /** The fields that are kept as text. */
+  /** Fields that are stored as text. */
   json: ReadonlyMap<string, JsonPart>;
-  /** The fields that the schema lets be true or false. */
+  /** Fields that may be boolean. */
   booleans: ReadonlySet<string>;
-  /** The fields that have a default. */
+  /** Fields with a default. */
   defaulted: readonly string[];
-  /** What of each field is surely valid, without asking its schemas. */
+  /** Fast pre-check of each field. If it fails, the schema decides. */
   validators: ReadonlyMap<string, FastValidator>;
-  /** The same as a list, where a document is valid as soon as all its fields are. */
+  /** The same validators, if the schema has no rules beyond its fields. */
   simpleFields: readonly (readonly [field: string, accept: FastValidator])[] | undefined;
 }
 
 const COLLECTION_NAME = /^[a-z][A-Za-z0-9_-]{0,63}$/;
 const FIELD_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/;
 const RESERVED_FIELDS: ReadonlySet<string> = new Set(['tenant', '__proto__']);
-/** Operators, paths and types of MongoDB. */
+/** MongoDB's operators, paths and type markers. */
 const RESERVED_NAME = /^\$|[.\0]|^(?:_bsontype|__proto__)$/;
 const MAX_DOCUMENT_BYTES = 1_048_576;
-/** How JSON writes half a character; also found where somebody wrote these very letters. */
+/** Matches an escaped lone surrogate in JSON, and also a text that contains this escape literally. */
 const LONE_SURROGATE = /\\ud[89a-f]/;
 
-/** Reads a declaration once; whatever no adapter could keep is refused here. */
+/** Prepares a declaration. Throws if an adapter could not store its documents. */
 export function readCollectionSpec(spec: AnyCollectionSpec): CollectionShape {
   if (!COLLECTION_NAME.test(spec.name)) throw misuseError(spec.name, 'a collection is named by letters, digits, _ and -');
   const fields = new Map<string, z.ZodType[]>();
@@ -74,7 +74,7 @@ function collectFields(schema: z.ZodType, fields: Map<string, z.ZodType[]>, name
   }
 }
 
-/** Throws for a field that the schema does not have: only declared names may become part of a statement. */
+/** Throws for an undeclared field. Only declared names become part of a statement. */
 export function requireField(shape: CollectionShape, name: string): void {
   if (!shape.fields.has(name)) throw misuseError(shape.spec.name, `the schema has no field ${JSON.stringify(name)}`);
 }
@@ -84,13 +84,13 @@ export function requireComparable(shape: CollectionShape, name: string): void {
   if (shape.json.has(name)) throw misuseError(shape.spec.name, `${name} is json(), which can only be asked whether it exists`);
 }
 
-/** False only where the schema rules it out. */
+/** False only if the schema excludes booleans. */
 function mayBeBoolean(type: z.ZodType): boolean {
   const bare = unwrapSchema(type);
   return !(bare instanceof z.ZodString || bare instanceof z.ZodNumber || bare instanceof z.ZodEnum || bare instanceof z.ZodStringFormat);
 }
 
-/** The document as it is stored: valid, fields as they were given, missing ones with their defaults, unknown ones left out. */
+/** Validates a document and returns its stored form, with defaults and without unknown fields. */
 export function completeDocument(shape: CollectionShape, document: Document): Document {
   const { spec, fields } = shape;
   const valid = validateDocument(shape, document);
@@ -104,7 +104,7 @@ export function completeDocument(shape: CollectionShape, document: Document): Do
   return stored;
 }
 
-/** The document with its defaults. */
+/** Returns the document with its defaults. */
 function validateDocument({ spec, simpleFields: plain }: CollectionShape, document: Document): Document {
   if (plain?.every(([field, accept]) => accept(document[field]))) return document;
   const parsed = spec.schema.safeParse(document);
@@ -112,7 +112,7 @@ function validateDocument({ spec, simpleFields: plain }: CollectionShape, docume
   return parsed.data;
 }
 
-/** The document as it was given, from what is stored; one that was written before a field was there has its default. */
+/** Decodes a stored document. Fields that were added later get their defaults. */
 export function fromStored(shape: CollectionShape, document: Document): Document {
   if (shape.json.size > 0) decodeJson(shape.json, document);
   if (shape.defaulted.some((field) => document[field] === undefined)) addDefaults(shape, document);
@@ -120,7 +120,7 @@ export function fromStored(shape: CollectionShape, document: Document): Document
 }
 
 function addDefaults({ spec, fields, defaulted }: CollectionShape, document: Document): void {
-  // Which default holds in a union is for the whole schema to say.
+  // In a union the default depends on the whole document.
   const whole = spec.schema instanceof z.ZodObject ? undefined : spec.schema.safeParse(document).data;
   for (const field of defaulted) {
     if (document[field] !== undefined) continue;
@@ -129,7 +129,7 @@ function addDefaults({ spec, fields, defaulted }: CollectionShape, document: Doc
   }
 }
 
-/** Whether one field may become this value. */
+/** Throws if the value is not valid for the field. */
 export function requireValue({ spec, fields, validators: accepts }: CollectionShape, field: string, value: unknown): void {
   if (accepts.get(field)?.(value) === true) return;
   const plain = toPlain(value);
@@ -139,7 +139,7 @@ export function requireValue({ spec, fields, validators: accepts }: CollectionSh
   throw invalidDocument(spec.name, first.error, field);
 }
 
-/** As JSON keeps it. */
+/** Converts a value through JSON. */
 function toPlain(value: unknown): unknown {
   return typeof value === 'object' && value !== null ? JSON.parse(JSON.stringify(value)) : value;
 }
@@ -149,23 +149,23 @@ function invalidDocument(collection: string, error: z.ZodError, field?: string):
   return misuseError(collection, `not a valid document at ${paths.join(', ')}`);
 }
 
-/** The value of a field as it is stored, sharing nothing with the one given. */
+/** Returns the stored form of a value as a deep copy. */
 export function toStored({ spec, json }: CollectionShape, field: string, value: unknown): unknown {
   const part = json.get(field);
   if (part !== undefined) return encodeJson(part, value);
   const stored = toJsonValue(value);
-  if (hasReservedName(stored)) throw misuseError(spec.name, `${field} holds a name that means something to a database; declare it json()`);
+  if (hasReservedName(stored)) throw misuseError(spec.name, `${field} contains a name that is reserved in databases; declare it as json()`);
   return stored;
 }
 
-/** What the schema does not know may still have come along, inside of an object. */
+/** Objects may contain names that their schema does not declare. */
 function hasReservedName(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (Array.isArray(value)) return value.some(hasReservedName);
   return Object.entries(value).some(([name, inner]) => RESERVED_NAME.test(name) || hasReservedName(inner));
 }
 
-/** What every database keeps of a value, sharing nothing with it. */
+/** Returns a deep copy of a value as every database stores it. */
 export function toJsonValue(value: unknown): unknown {
   if (typeof value === 'string') return value.toWellFormed();
   if (typeof value !== 'object' || value === null) return value;
@@ -174,12 +174,12 @@ export function toJsonValue(value: unknown): unknown {
   return JSON.parse(text, (_name, inner: unknown) => (typeof inner === 'string' ? inner.toWellFormed() : inner));
 }
 
-/** OUT_OF_RANGE for what is too large. What was too large before there was a limit may still change. */
+/** Throws OUT_OF_RANGE for a document above the limit, unless it was above the limit before the change. */
 export function requireSize({ spec }: CollectionShape, text: string, before = ''): void {
-  // No character takes more than three bytes for each unit of its length.
+  // UTF-8 needs at most three bytes per UTF-16 code unit.
   const { maxBytes = MAX_DOCUMENT_BYTES } = spec;
   if (text.length * 3 <= maxBytes || Buffer.byteLength(text) <= maxBytes) return;
   if (Buffer.byteLength(before) > maxBytes) return;
-  const message = `${spec.name}: a document is at most ${maxBytes} bytes; what can grow is documents of its own`;
+  const message = `${spec.name}: a document has at most ${maxBytes} bytes; split growing data into documents of its own`;
   throw new ServiceError('OUT_OF_RANGE', message, { details: { reason: 'DOCUMENT_TOO_LARGE', maxBytes } });
 }

@@ -1,33 +1,31 @@
 import type { z } from 'zod';
 
-/** What a document may be: an object, whose fields the store can read. */
 export type Document = Record<string, unknown>;
 
 export interface IndexSpec<D> {
-  /** The tenant is put in front of them. */
+  /** The adapter prepends the tenant. */
   fields: readonly (keyof D & string)[];
-  /** Not led by the tenant: for `system()`. */
+  /** Omits the tenant prefix; for queries of `system()`. */
   across?: true;
-  /** Holds only documents that have the first field, and so costs nothing where it is missing. Serves queries that ask for a value of it. */
+  /** Contains only documents with the first field. Serves queries for a value of that field. */
   sparse?: true;
 }
 
-/** One kind of document. Declared once; both adapters read it. */
+/** Declares a collection for both adapters. */
 export interface CollectionSpec<S extends z.ZodType<Document>> {
   name: string;
   schema: S;
-  /** The field that names a document within its tenant. Text. */
+  /** The text field that identifies a document within its tenant. */
   key: keyof z.output<S> & string;
   indexes?: readonly IndexSpec<z.output<S>>[];
-  /** Sets of fields of which no two documents of a tenant may share the values; a document lacking one of them is free. */
+  /** Sets of fields with unique values within a tenant. Documents that lack one of the fields are exempt. */
   unique?: readonly (readonly (keyof z.output<S> & string)[])[];
-  /** Documents are removed some time after `field` (epoch ms) plus `afterMs`. Cleanup only, never correctness. */
-  /** How large a document may be; 1 MiB unless said. For what cannot be cut into documents of its own yet. */
+  /** Maximum size of a document; 1 MiB by default. */
   maxBytes?: number;
+  /** Removes documents some time after `field` (epoch milliseconds) plus `afterMs`. Do not rely on the exact time. */
   expires?: { field: keyof z.output<S> & string; afterMs: number };
 }
 
-/** A declaration whose documents are not known yet. */
 export type AnyCollectionSpec = CollectionSpec<z.ZodType<Document>>;
 
 export function collection<S extends z.ZodType<Document>>(spec: CollectionSpec<S>): CollectionSpec<S> {

@@ -6,19 +6,19 @@ import type { Change } from './store.ts';
 
 type Entries = readonly (readonly [field: string, value: unknown])[];
 
-/** A change as it is stored. */
+/** A change with encoded values. */
 export interface CompiledChange {
-  /** Undefined for what goes. */
+  /** Undefined removes the field. */
   sets: Entries;
   unset: readonly string[];
   increments: readonly (readonly [field: string, by: number])[];
   pushes: Entries;
   pulls: Entries;
-  /** Alters one stored document in place. */
+  /** Applies the change to a stored document in place. */
   apply: (document: Document) => void;
 }
 
-/** Reads a change once, before anything is queued. Most change a few fields, so it is read field by field, with nothing made in between. */
+/** Validates and encodes a change. Loops over the fields without intermediate arrays, because most changes have few fields. */
 export function compileChange(shape: CollectionShape, change: Change<Document>): CompiledChange {
   const { name } = shape.spec;
   const names: string[] = [];
@@ -64,7 +64,7 @@ export function compileChange(shape: CollectionShape, change: Change<Document>):
   return { sets, unset, increments, pushes: entries, pulls, apply };
 }
 
-/** Entries are stored one by one, whatever stands around them. */
+/** Encodes a single array entry. */
 function encodeEntry(shape: CollectionShape, field: string, value: unknown): unknown {
   if (value === undefined || shape.json.get(field) === 'field') throw misuseError(shape.spec.name, `cannot push to ${field}`);
   if (!shape.json.has(field)) return toStored(shape, field, value);
@@ -82,7 +82,7 @@ function requireNumber(shape: CollectionShape, field: string, value: unknown): n
   return value;
 }
 
-/** Adds the field to those that are changed, unless it may not be, or is one of them already. */
+/** Records the field as changed. Throws if it may not change or is changed twice. */
 function requireChangeable(shape: CollectionShape, field: string, names: string[]): void {
   requireField(shape, field);
   if (field === shape.spec.key) throw misuseError(shape.spec.name, `the key ${field} cannot change`);

@@ -5,11 +5,11 @@ import type { CollectionShape } from './collection-shape.ts';
 export interface CrossTenantQuery {
   filter: Record<string, unknown>;
   sort: readonly (readonly [field: string, direction: 'asc' | 'desc'])[];
-  /** Reads page by page, so that walking through everything in the order of the keys costs what it gives. */
+  /** A paged query may read all documents in key order, at a cost in proportion to the page. */
   paged: boolean;
 }
 
-/** Refuses a query across tenants that would read every document of every tenant to answer. */
+/** Throws for a cross-tenant query that would scan the documents of all tenants. */
 export function requireCrossTenantIndex({ spec }: CollectionShape, { filter, sort, paged }: CrossTenantQuery): void {
   if (isSelective(filter['tenant'])) return;
   const asked = [...Object.keys(filter), ...sort.map(([field]) => field)];
@@ -20,7 +20,7 @@ export function requireCrossTenantIndex({ spec }: CollectionShape, { filter, sor
   throw misuseError(spec.name, `no index serves ${what} across tenants; declare one with across: true`);
 }
 
-/** Whether a condition leaves a part of an index, and not what is missing from most documents. */
+/** Returns whether a condition selects a part of an index, and not the documents without a value. */
 function isSelective(condition: unknown): boolean {
   if (condition === null || condition === undefined) return false;
   if (isScalar(condition)) return true;

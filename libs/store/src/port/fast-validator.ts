@@ -1,17 +1,17 @@
 import { z } from 'zod';
 import { isJson } from './json-field.ts';
 
-/** Says yes only where the schema would, and takes the value as it is; what it says no to, the schema is asked about. */
+/** Returns true only for values that the schema accepts unchanged. After false, the schema decides. */
 export type FastValidator = (value: unknown) => boolean;
 
 const REJECT_ALL: FastValidator = () => false;
 
-/** A test that is many times quicker than its schema, of the plain values that most documents are made of. */
+/** Creates a validator for simple values that is many times faster than the schema. */
 export function createFastValidator(type: z.ZodType): FastValidator {
   if (isJson(type)) return REJECT_ALL;
   if (type instanceof z.ZodOptional) {
     const accepts = createFastValidator(type.unwrap() as z.ZodType);
-    // What has a default within is not left out.
+    // A default inside of the optional changes undefined.
     return type.safeParse(undefined).data === undefined ? acceptEmpty(undefined, accepts) : accepts;
   }
   if (type instanceof z.ZodNullable) return acceptEmpty(null, createFastValidator(type.unwrap() as z.ZodType));
@@ -32,7 +32,7 @@ function acceptEmpty(nothing: null | undefined, accepts: FastValidator): FastVal
 
 const BOUNDS = new Set<unknown>([-Infinity, Number.MIN_SAFE_INTEGER, 0, Number.MAX_SAFE_INTEGER, Infinity]);
 
-/** Any number, or integers, or those of them that are not negative, or above zero. */
+/** Supports any number and integers, optionally not negative or positive. */
 function createNumberValidator({ minValue, maxValue, isInt, format, def }: z.ZodNumber): FastValidator {
   const checks = (def.checks ?? []).map((one) => one._zod.def as { check: string; inclusive?: boolean });
   if (!BOUNDS.has(minValue) || !BOUNDS.has(maxValue) || (format !== null && format !== 'safeint')) return REJECT_ALL;
@@ -50,13 +50,13 @@ function createEnumValidator(values: readonly unknown[]): FastValidator {
 function createArrayValidator(accepts: FastValidator): FastValidator {
   return (value) => {
     if (!Array.isArray(value)) return false;
-    // JSON has no place that holds nothing.
+    // JSON has no array holes.
     for (let at = 0; at < value.length; at += 1) if (value[at] === undefined || !accepts(value[at])) return false;
     return true;
   };
 }
 
-/** With what is declared and nothing else: what becomes of the rest is for the schema to say. */
+/** Rejects objects with undeclared fields, whose handling depends on the schema. */
 function createObjectValidator({ shape }: z.ZodObject): FastValidator {
   const fields = Object.entries(shape).map(([name, type]) => [name, createFastValidator(type as z.ZodType)] as const);
   const names: ReadonlySet<string> = new Set(fields.map(([name]) => name));

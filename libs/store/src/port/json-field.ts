@@ -5,8 +5,8 @@ import { misuseError } from './store-misuse.ts';
 const jsonTypes = new WeakSet<z.ZodType>();
 
 /**
- * JSON that is not ours: the input of a tool, metadata, settings. It is kept as text, so that no database reads anything into its
- * names and values, and comes back as it went. It stands as a field, or as the entries of an array field, and is never searched.
+ * Declares a field, or the entries of an array field, as arbitrary JSON, such as tool input. It is stored as text, because databases
+ * reject or change some names and values, and cannot be searched.
  */
 export function json(): z.ZodUnknown;
 export function json<S extends z.ZodType>(schema: S): S;
@@ -20,26 +20,26 @@ export function isJson(type: z.ZodType): boolean {
   return jsonTypes.has(type);
 }
 
-/** What of a field is kept as text: all of it, or each entry. */
+/** Whether the whole field or each of its entries is stored as text. */
 export type JsonPart = 'field' | 'entries';
 
-/** Refuses what no database keeps faithfully: names that are not ours, outside of `json()`. */
+/** Returns how a field is stored. Throws for undeclared names outside of `json()`, which databases do not store faithfully. */
 export function findJsonPart(collection: string, field: string, type: z.ZodType): JsonPart | undefined {
   const bare = unwrapSchema(type);
   if (jsonTypes.has(bare)) return 'field';
   if (bare instanceof z.ZodArray && jsonTypes.has(unwrapSchema(bare.element as z.ZodType))) return 'entries';
   if (!hasOnlyDeclaredNames(bare))
-    throw misuseError(collection, `${field} holds names or values that are not ours; declare it, or each of its entries, json()`);
+    throw misuseError(collection, `${field} contains undeclared names or values; declare it, or each of its entries, as json()`);
   return undefined;
 }
 
-/** As it is stored; what is null stays null, so that it is absent to every query. */
+/** Null stays null, so that queries treat it as absent. */
 export function encodeJson(part: JsonPart, value: unknown): unknown {
   if (value === undefined || value === null) return value;
   return part === 'field' ? JSON.stringify(value) : (value as unknown[]).map((entry) => JSON.stringify(entry ?? null));
 }
 
-/** As it was given. What is not text was written before the field was declared `json()`, and is what it is. */
+/** Values that are not text were written before the field was declared `json()` and stay as they are. */
 export function decodeJson(parts: ReadonlyMap<string, JsonPart>, document: Document): void {
   for (const [field, part] of parts) {
     const value = document[field];
@@ -51,7 +51,7 @@ export function decodeJson(parts: ReadonlyMap<string, JsonPart>, document: Docum
   }
 }
 
-/** Without what only says whether it may be missing. */
+/** Removes optional, nullable, default and readonly wrappers. */
 export function unwrapSchema(type: z.ZodType): z.ZodType {
   let bare = type;
   while (

@@ -1,6 +1,6 @@
 import { ServiceError } from '@switchyard/contracts';
 
-/** A mistake of the code that uses the store; says where, never what the value was. */
+/** Creates an error for a programming mistake in the use of the store. The message contains no values. */
 export function misuseError(collection: string, problem: string): ServiceError {
   return new ServiceError('INTERNAL', `${collection}: ${problem}`);
 }

@@ -5,8 +5,8 @@ import type { Database } from './database.ts';
 const TABLE = 'CREATE TABLE IF NOT EXISTS identity (one INTEGER PRIMARY KEY CHECK (one = 1), id TEXT NOT NULL) STRICT';
 
 /**
- * The id that was minted when the file was made, and the file's inode. A copy of the directory has the same id and another
- * inode, so it counts as another database; a directory that two containers mount is the same in both.
+ * Combines an id that is stored in the database with the inode of its file. A copy of the file has another inode and so another
+ * identity. A directory that two containers mount has the same identity in both.
  */
 export function readDatabaseIdentity({ db }: Database): string {
   db.exec(TABLE);

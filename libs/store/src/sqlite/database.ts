@@ -7,9 +7,9 @@ import { SYNC_IN_DATABASE } from './wal-sync.ts';
 
 export interface Database {
   db: DatabaseSync;
-  /** The file that commits are appended to, once there was one. */
+  /** Path of the write-ahead log. */
   log: string;
-  /** Statements are compiled once and kept while they are used. */
+  /** Caches compiled statements. */
   prepare: (sql: string) => StatementSync;
 }
 
@@ -17,7 +17,7 @@ const MAX_CACHED_STATEMENTS = 256;
 const SQLITE_CORRUPT = 11;
 const SQLITE_NOTADB = 26;
 
-/** Nobody is told of a commit before the log is on the disk (`queue.ts`), which NORMAL leaves to us: so the event loop need not wait for it. */
+/** With NORMAL a commit does not sync the log. The write queue syncs it asynchronously before it resolves a write. */
 const SETTINGS = `
   PRAGMA journal_mode = WAL;
   PRAGMA synchronous = ${SYNC_IN_DATABASE ? 'FULL' : 'NORMAL'};
@@ -27,7 +27,7 @@ const SETTINGS = `
   PRAGMA temp_store = MEMORY;
 `;
 
-/** Opens or creates a file that only its owner may read; checks it first if it was not closed cleanly. */
+/** Opens or creates a database file with owner-only permissions. Checks its integrity if it was not closed cleanly. */
 export function openDatabase(file: string): Database {
   createPrivateFile(dirname(file), file);
   const uncleanlyClosed = existsSync(`${file}-wal`);
@@ -42,7 +42,7 @@ export function openDatabase(file: string): Database {
   return { db, log: `${file}-wal`, prepare: cacheStatements(db) };
 }
 
-/** Creates the directory (0700) and the file (0600) unless they are there. The files SQLite puts beside it get the same mode. */
+/** Creates the directory (0700) and the file (0600). SQLite creates its other files with the same mode. */
 export function createPrivateFile(dir: string, file: string): void {
   try {
     mkdirSync(dir, { recursive: true, mode: 0o700 });

@@ -68,18 +68,18 @@ function agree(fields: Partial<Item>, filters: readonly Record<string, unknown>[
   assert.equal(matches, found, JSON.stringify({ fields, filters }));
 }
 
-test('a document that was read matches what a search for it would find', () => {
+test('createMatcher agrees with the query on example filters', () => {
   fc.assert(fc.property(document, fc.array(filter, { maxLength: 2 }), agree), { numRuns: 2_000 });
 });
 
-test('whatever is compared with whatever', () => {
+test('createMatcher agrees with the query on all pairs of values and operators', () => {
   const values = [...TEXTS, ...NUMBERS, true, false];
   for (const mixed of values)
     for (const operand of values)
       for (const operator of ['lt', 'lte', 'gt', 'gte', 'ne']) agree({ mixed }, [{ mixed: { [operator]: operand } }]);
 });
 
-test('what cannot be asked is refused as a search refuses it', () => {
+test('createMatcher rejects the same invalid filters as the query', () => {
   const wrong = [
     { nope: 1 },
     { tenant: 'a' },

@@ -8,7 +8,7 @@ import type { Table } from './table.ts';
 type Test = (value: unknown) => boolean;
 type Comparable = string | number | boolean;
 
-/** Whether a document, as it is stored, is what every filter asks for: what `where` says of a row, once its document has been read anyway. */
+/** Creates a function that tests a stored document against filters. Equivalent to `buildFilter`, for a document that is read anyway. */
 export function createMatcher(table: Table, filters: readonly Record<string, unknown>[]): (toStoredValue: Document) => boolean {
   const tests: Tests = [];
   for (const filter of filters) {
@@ -53,7 +53,7 @@ function createTest(operator: string, operand: unknown): Test | undefined {
   return undefined;
 }
 
-/** As a value of a document is stored. */
+/** Converts an operand in the same way as stored values. */
 function stored(operand: Scalar): Scalar {
   return typeof operand === 'string' ? operand.toWellFormed() : operand;
 }
@@ -83,6 +83,6 @@ function compareWith(range: (order: number) => boolean, operand: Comparable): Te
 
 function order(a: Comparable, b: Comparable): number {
   if (a === b) return 0;
-  if (typeof a === 'string') return Buffer.compare(Buffer.from(a), Buffer.from(String(b))); // by code points, as the database does
+  if (typeof a === 'string') return Buffer.compare(Buffer.from(a), Buffer.from(String(b))); // UTF-8 order, as in SQLite
   return a < b ? -1 : 1;
 }

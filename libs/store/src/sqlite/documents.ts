@@ -15,15 +15,15 @@ import { joinSql, buildFilter, type Scope, type Sql } from './query.ts';
 import type { WriteQueue } from './write-queue.ts';
 import { columnSql, columnValue, type Table } from './table.ts';
 
-/** What the documents of one database share. */
+/** State that all documents of a database share. */
 export interface Session {
   database: Database;
   queue: WriteQueue;
-  /** Keeps events for publication, as part of a write. */
+  /** Stores events as part of a write. */
   record: SqliteOutbox['record'];
-  /** What a write has recorded is on the disk. */
+  /** Passes stored events to the publisher after the sync. */
   announce: (events: RecordedEvents) => void;
-  /** Refuses queries that no index serves. */
+  /** Rejects cross-tenant queries without an index. */
   strict: boolean;
 }
 
@@ -31,13 +31,13 @@ const DEFAULT_LIMIT = 100;
 const UNIQUE_VIOLATION = 2067;
 const CHECK_VIOLATION = 275;
 
-/** The documents of one tenant, or of all (a null scope). Everything is checked before it is queued. */
+/** Creates access to the documents of a tenant, or of all tenants (null scope). Validates before it queues. */
 export function createDocuments(session: Session, table: Table, scope: Scope): Documents<Document> {
   const { queue, database } = session;
 
   return {
     async get(key) {
-      if (scope === null) throw misuseError(table.spec.name, 'a document is got from a tenant');
+      if (scope === null) throw misuseError(table.spec.name, 'get requires a tenant');
       const select = database.prepare(table.statements.get);
       return queue.read(() => readDocument(table, scope, select.get(scope, key)), buildDocumentName(table, key));
     },
@@ -76,7 +76,6 @@ export function createDocuments(session: Session, table: Table, scope: Scope): D
   };
 }
 
-/** What a write came to, and what it owes the world. */
 interface WriteResult<D extends Document | null> {
   document: D;
   events: RecordedEvents | undefined;
@@ -100,7 +99,7 @@ async function write<D extends Document | null>(
   return (await queue.write(work, { ...options, onSynced })).document;
 }
 
-/** Which document, where a filter leaves no other. */
+/** Returns a name for the document if the key is known. */
 function buildDocumentName({ name }: Table, key: unknown): string | undefined {
   return typeof key === 'string' ? `${name} ${key}` : undefined;
 }
@@ -116,7 +115,7 @@ function prepareDocument(
   table: Table,
   { scope, document, emit = [] }: PutRequest,
 ): (sql: string) => WriteResult<Document> {
-  if (scope === null) throw misuseError(table.spec.name, 'a document is put in for a tenant');
+  if (scope === null) throw misuseError(table.spec.name, 'insert and replace require a tenant');
   const stored = completeDocument(table, document);
   const text = JSON.stringify(stored);
   requireSize(table, text);
@@ -146,7 +145,7 @@ interface UpdateRequest {
   sort?: FindOptions<Document>['sort'];
 }
 
-/** Reading and writing are one piece of the transaction: nobody comes between. */
+/** Reads and writes in one queued step, so no other write comes in between. */
 async function updateFirst(session: Session, table: Table, { scope, filter, change, sort }: UpdateRequest): Promise<Document | null> {
   const { database, record } = session;
   requireIndex(session, table, { scope, filter: { ...change.if, ...filter }, sort: sort ?? [] });
@@ -160,7 +159,7 @@ async function updateFirst(session: Session, table: Table, { scope, filter, chan
     apply(stored);
     const text = JSON.stringify(stored);
     requireSize(table, text, before);
-    // A column that stays as it is need not be looked for in its indexes.
+    // Unchanged columns are omitted, so that SQLite does not update their indexes.
     const changed = table.columns.filter((field, at) => columnValue(stored, field) !== columns[at]);
     const sets = ['doc', ...changed.map((field) => columnSql(table, field))].map((column) => `${column} = ?`).join(', ');
     const update = database.prepare(`UPDATE ${table.name} SET ${sets} WHERE id = ?`);
@@ -178,7 +177,7 @@ interface Row {
   stored: Document;
 }
 
-/** Finds what is to be changed. A document that is named is read, and then asked: the same statement, whatever is asked of it. */
+/** Prepares the search for the document to change. With a known key it uses one statement and tests the filter in memory. */
 function prepareFindFirst({ database }: Session, table: Table, { scope, filter, change, sort }: UpdateRequest): () => Row | undefined {
   const filters = [filter, change.if ?? {}];
   const key = filter[table.spec.key];
@@ -237,7 +236,7 @@ function getCursorPosition(table: Table, order: Order, document: Document): Scal
   });
 }
 
-/** What is read across tenants says whose it is. */
+/** Adds the tenant to documents that are read across tenants. */
 function readDocument(table: Table, scope: Scope, row: Record<string, unknown> | undefined): Document | null {
   if (!row) return null;
   const document = fromStored(table, JSON.parse(String(row.doc)) as Document);
@@ -245,13 +244,13 @@ function readDocument(table: Table, scope: Scope, row: Record<string, unknown> |
   return document;
 }
 
-/** How the database names the columns of a unique index. */
+/** Formats the columns of a unique index as in SQLite's error message. */
 function formatViolation({ spec }: Table, fields: readonly string[]): string {
   const columns = ['tenant', ...fields.map((field) => (field === spec.key ? 'key' : `f_${field}`))];
   return `: ${columns.map((column) => `c_${spec.name}.${column}`).join(', ')}`;
 }
 
-/** What the database refuses, in our words. */
+/** Translates constraint violations. */
 function translateErrors(table: Table, write: () => unknown): void {
   try {
     write();
@@ -260,7 +259,7 @@ function translateErrors(table: Table, write: () => unknown): void {
     if (cause.errcode === CHECK_VIOLATION) throw misuseError(table.spec.name, 'the document is nested too deeply');
     if (cause.errcode !== UNIQUE_VIOLATION) throw cause;
     const unique = [...table.unique.values()].find((fields) => cause.message.endsWith(formatViolation(table, fields))) ?? [table.spec.key];
-    const message = `${table.spec.name}: ${unique.join(' and ')} already taken`;
+    const message = `${table.spec.name}: ${unique.join(' and ')} already exists`;
     throw new ServiceError('ALREADY_EXISTS', message, { details: { unique }, cause });
   }
 }

@@ -12,22 +12,22 @@ import type { OutboxEvent } from '../port/store.ts';
 import type { Database } from './database.ts';
 import type { WriteQueue } from './write-queue.ts';
 
-/** Which document, whether it is still there or not. */
+/** Identifies a document, which may be deleted already. */
 export interface DocumentId {
   collection: string;
   tenant: string;
   key: string;
 }
 
-/** The events that writes owe the world, stored by the same transaction. */
+/** The outbox: events are stored by the same transaction as their document. */
 export interface SqliteOutbox extends OutboxStorage {
-  /** Only inside a write. What is to be offered to the publisher once that is on the disk. */
+  /** Stores events. Call it inside of a write. Returns the events for the publisher, to be offered after the sync. */
   record(name: DocumentId, events: readonly OutboxEvent[]): RecordedEvents | undefined;
 }
 
 const EVENT_BATCH_SIZE = 100;
 const MAX_COUNTED_DOCUMENTS = 10_000;
-/** Numbers begin with the time, so that none comes twice although what was published is removed. */
+/** Sequence numbers start at the current time, so that they are not reused after published events are deleted. */
 const SEQUENCE_NUMBERS_PER_MS = 1_000;
 
 const SELECT_LEASE = 'SELECT owner, until, failures FROM outbox WHERE document = ? LIMIT 1';
@@ -44,24 +44,24 @@ const SELECT_OWN = 'SELECT DISTINCT document FROM outbox WHERE owner = ? AND unt
 const INSERT_REJECTED = `INSERT INTO rejected_events (document, id, tenant, name, payload)
   SELECT document, id, tenant, name, payload FROM outbox WHERE seq = ?`;
 
-/** All events of a document stand under one claim, which each of them has beside it. */
+/** Creates the outbox. All events of a document have the same lease, which is stored in each row. */
 export function createSqliteOutbox({ prepare }: Database, queue: WriteQueue, now: () => number): SqliteOutbox {
   const owner = mintId('own');
   const [selectLease, insertEvent, deletePublished, selectEvents] = [SELECT_LEASE, INSERT_EVENT, DELETE_PUBLISHED, SELECT_EVENTS].map(
     prepare,
   ) as [Statement, Statement, Statement, Statement];
-  /** How many events of a document were recorded here and not published yet, where that is known. */
+  /** Number of pending events by document, if it is known. */
   const pendingCounts = new Map<string, number>();
   const dataVersion = prepare('PRAGMA data_version');
   const initialVersion = dataVersion.get()?.data_version;
   let lastNumber = 0;
 
-  /** Whether another connection has written to the file, which no process but a test has. */
+  /** Returns whether another connection has written to the file, which happens in tests only. */
   function hasOtherWriters(): boolean {
     return dataVersion.get()?.data_version !== initialVersion;
   }
 
-  /** Counted from a document's first event on. A transaction may run twice: then it says too much, and the table is asked. */
+  /** Counts from the first event of a document. A repeated transaction counts twice; `complete` then reads the table. */
   function addToCount(document: string, more: number, isNew: boolean): void {
     const before = isNew ? 0 : pendingCounts.get(document);
     if (before !== undefined) pendingCounts.set(document, before + more);
@@ -72,7 +72,7 @@ export function createSqliteOutbox({ prepare }: Database, queue: WriteQueue, now
     return selectEvents.all(document, owner, EVENT_BATCH_SIZE).map(toPendingEvent);
   }
 
-  /** What nobody holds any more. */
+  /** Leases documents whose lease has expired. */
   function acquireExpired(limit: number, except: ReadonlySet<string>): string[] {
     const expired = prepare(SELECT_EXPIRED).all(now(), limit + except.size);
     const free = expired.map(({ document }) => String(document)).filter((document) => !except.has(document));
@@ -81,13 +81,13 @@ export function createSqliteOutbox({ prepare }: Database, queue: WriteQueue, now
     return acquired;
   }
 
-  /** Only inside a write. Null where nothing is owed, or the claim is lost. */
+  /** Call it inside of a write. Returns null if there are no events or the lease is lost. */
   function readPending(document: string): PendingEvents | null {
     const left = readEvents(document);
     return left.length === 0 ? null : { document, events: left };
   }
 
-  /** The claim that one more event of a document comes under: one that ran out is taken, unless what it is on has failed. */
+  /** Returns the lease for a new event. Takes over an expired lease, unless publishing has failed and is delayed. */
   function leaseForWrite(document: string): Lease & { isNew: boolean } {
     const mine = { owner, until: now() + LEASE_MS, failures: 0 };
     const there = selectLease.get(document);
@@ -173,9 +173,8 @@ type Statement = ReturnType<Database['prepare']>;
 
 interface Lease {
   owner: string;
-  /** Until when. */
   until: number;
-  /** How often publishing failed. */
+  /** Number of failed attempts to publish. */
   failures: number;
 }
 

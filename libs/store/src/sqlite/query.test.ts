@@ -7,7 +7,7 @@ import { buildOrder, type Search } from './sort-order.ts';
 import { buildFilter, type Scope } from './query.ts';
 import { prepareTable } from './table.ts';
 
-test('filters and orders that an index covers use it, within a tenant and across all', () => {
+test('uses indexes for filters and orders, within a tenant and across tenants', () => {
   const db = new DatabaseSync(':memory:');
   const table = prepareTable(db, readCollectionSpec(items));
   const plan = (scope: Scope, filter: Record<string, unknown>, sort: Search['sort'] = []) => {
@@ -42,7 +42,7 @@ test('filters and orders that an index covers use it, within a tenant and across
   db.close();
 });
 
-test('a sparse index serves who asks for a value of its field, and holds no other document', () => {
+test('uses a sparse index for values of its field and indexes no other documents', () => {
   const db = new DatabaseSync(':memory:');
   const { indexes: _indexes, ...rest } = items;
   const table = prepareTable(db, readCollectionSpec({ ...rest, indexes: [{ fields: ['slug', 'n'], across: true, sparse: true }] }));

@@ -4,27 +4,27 @@ import { misuseError } from '../port/store-misuse.ts';
 import { requireComparable, requireField } from '../port/collection-shape.ts';
 import { columnSql, typeSql, type Table } from './table.ts';
 
-/** A piece of a statement. Its text is made of our own words and declared field names; every value is a parameter. */
+/** A part of a statement. The text contains only keywords and declared field names; every value is a parameter. */
 export interface Sql {
   text: string;
   values: SQLInputValue[];
 }
 
-/** Whose documents: one tenant's, or everybody's. */
+/** A tenant, or null for all tenants. */
 export type Scope = string | null;
 
 interface Column {
-  /** What it holds: text, a number, and for a boolean 0 or 1. */
+  /** Expression of the value; booleans are 0 or 1. */
   value: string;
   type: string;
-  /** Always text. */
+  /** The column contains only text. */
   text: boolean;
-  /** Whether 0 and 1 may be booleans. */
+  /** The column may contain booleans. */
   boolean: boolean;
   entries: string;
 }
 
-/** So many values are parameters of their own: it is faster, and makes few statements. */
+/** Up to this number, each value of `in` is a separate parameter, which is faster. */
 const MAX_SEPARATE_PARAMETERS = 4;
 
 const NEVER: Sql = { text: '0', values: [] };
@@ -36,7 +36,7 @@ const COMPARISONS: ReadonlyMap<string, string> = new Map([
   ['gte', '>='],
 ]);
 
-/** The documents of a scope that match every filter. */
+/** Builds the condition for documents of a scope that match all filters. */
 export function buildFilter(table: Table, scope: Scope, filters: readonly Record<string, unknown>[]): Sql {
   const parts = filters
     .flatMap((filter) => Object.entries(filter))
@@ -87,7 +87,7 @@ function buildComparison(column: Column, operator: string, operand: unknown): Sq
   return undefined;
 }
 
-/** In SQLite any number is before any text, so that a range says where its own type ends. */
+/** SQLite sorts numbers before text, so a range needs a bound for its own type. */
 function buildRange(column: Column, comparison: string, operand: string | number | boolean): Sql {
   const range = { text: `${column.value} ${comparison} ?`, values: [toSqlValue(operand)] };
   if (typeof operand === 'string') return comparison.startsWith('<') && !column.text ? addCondition(range, `${column.value} >= ''`) : range;
@@ -98,12 +98,12 @@ function buildRange(column: Column, comparison: string, operand: string | number
 
 function buildEquals(column: Column, value: Scalar): Sql {
   if (value === null) return { text: `${column.value} IS NULL`, values: [] };
-  // Beside a column of text SQLite would take a number for text.
+  // SQLite would convert the number to text.
   if (column.text && typeof value !== 'string') return NEVER;
   return restrictType(column, { text: `${column.value} = ?`, values: [toSqlValue(value)] }, value);
 }
 
-/** SQLite's JSON functions give booleans as numbers. */
+/** SQLite's JSON functions return booleans as numbers. */
 function restrictType(column: Column, found: Sql, value: string | number | boolean): Sql {
   if (typeof value === 'boolean') return column.boolean ? addCondition(found, `${column.type} IN ('true', 'false')`) : NEVER;
   if (typeof value === 'number' && column.boolean) return addCondition(found, `${column.type} NOT IN ('true', 'false')`);
@@ -117,7 +117,7 @@ function buildIn(column: Column, operand: readonly Scalar[]): Sql {
   const among = (values: (string | number)[]): Sql => {
     if (values.length > 0 && values.length <= MAX_SEPARATE_PARAMETERS)
       return { text: `${column.value} IN (${values.map(() => '?').join(', ')})`, values };
-    // One parameter for any number of values, so that the statement stays the same.
+    // One parameter for any number of values keeps the statement text the same.
     return { text: `${column.value} IN (SELECT value FROM json_each(?))`, values: [JSON.stringify(values)] };
   };
   const plain = column.boolean ? [among(texts), restrictType(column, among(numbers), 0)] : [among([...texts, ...numbers])];

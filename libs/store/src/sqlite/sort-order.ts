@@ -3,11 +3,11 @@ import { requireComparable } from '../port/collection-shape.ts';
 import { toSqlValue, resolveColumn, joinSql, type Scope, type Sql } from './query.ts';
 import type { Table } from './table.ts';
 
-/** A total order: what was asked for, then the key, so that a page has one place to go on from. */
+/** A total order: the requested fields, then the key, so that a cursor is unambiguous. */
 export interface Order {
   terms: { field: string; column: string; descending: boolean }[];
   text: string;
-  /** Names the order in a cursor. */
+  /** Identifies the order in a cursor. */
   signature: string;
 }
 
@@ -17,7 +17,7 @@ export interface Search {
 }
 
 export function buildOrder(table: Table, scope: Scope, { filter, sort }: Search): Order {
-  // In the direction of the last field, so that an index is read straight through.
+  // Uses the direction of the last field, so that an index can be scanned in one direction.
   const last = sort.at(-1)?.[1] ?? 'asc';
   const ties = (scope === null ? ['tenant', table.spec.key] : [table.spec.key]).filter((tie) => !sort.some(([field]) => field === tie));
   for (const [field] of sort) if (field !== 'tenant' || scope !== null) requireComparable(table, field);
@@ -26,7 +26,7 @@ export function buildOrder(table: Table, scope: Scope, { filter, sort }: Search)
     column: resolveColumn(table, scope, field).value,
     descending: direction === 'desc',
   }));
-  // SQLite would rather scan a whole tenant in key order than sort the few rows an index finds. The + hides the key order from it.
+  // SQLite prefers scanning a tenant in key order over sorting the few rows of an index. The + prevents that.
   const hidden = sort.length === 0 && isIndexed(table, scope, filter) ? '+' : '';
   return {
     terms,
@@ -42,7 +42,7 @@ function isIndexed({ spec }: Table, scope: Scope, filter: Record<string, unknown
   return leading.some((field) => field !== undefined && Object.hasOwn(filter, field));
 }
 
-/** The rows after a position: greater in one term and equal in all terms before it. Null sorts first. */
+/** Selects the rows after a position: greater in one term and equal in all earlier terms. Null sorts first. */
 export function buildCursorCondition({ terms }: Order, position: readonly Scalar[]): Sql {
   const alternatives = terms.map(({ column, descending }, n) => {
     const level = terms.slice(0, n).map((term, i) => buildEqual(term.column, position[i] ?? null));

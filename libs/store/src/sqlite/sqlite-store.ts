@@ -20,7 +20,7 @@ const SWEEP_MS = 60_000;
 const SWEEP_BATCH = 1_000;
 const CLOSE_GRACE_MS = 3_000;
 
-/** One service's documents in one file, `<dir>/<service>.db` unless another is named. Whoever starts services on a directory holds its lock (`lockDirectory`). */
+/** Opens the documents of a service in one file, `<dir>/<service>.db` by default. The process must have locked the directory (`lockDirectory`). */
 export function openSqliteStore(dir: string, { service, file = join(dir, `${service}.db`), log, strict = false }: StoreOptions): Store {
   if (!SERVICE_NAME.test(service)) throw new ServiceError('INTERNAL', 'a store is opened for a service by its name');
   const database = openDatabase(file);
@@ -40,7 +40,7 @@ export function openSqliteStore(dir: string, { service, file = join(dir, `${serv
   const expiring = new Map<string, Table>();
 
   const onSweepError = (error: unknown) =>
-    log?.warn({ err: error, errorKind: 'resource', hint: 'it is tried again in a minute' }, 'expired documents not removed');
+    log?.warn({ err: error, errorKind: 'resource', hint: 'retried in a minute' }, 'failed to remove expired documents');
   const sweep = () => {
     for (const table of expiring.values()) removeExpired(session, table).catch(onSweepError);
   };
@@ -56,7 +56,7 @@ export function openSqliteStore(dir: string, { service, file = join(dir, `${serv
   let closed: Promise<void> | undefined;
   async function close(): Promise<void> {
     clearInterval(sweeper);
-    // Behind all that was asked for: what that owes is paid.
+    // Waits for all queued writes, so that their events are published.
     await queue.write(() => undefined).catch(() => undefined);
     await publisher.close(CLOSE_GRACE_MS);
     queue.close();

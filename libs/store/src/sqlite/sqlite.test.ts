@@ -16,7 +16,7 @@ after(() => rmSync(root, { recursive: true, force: true }));
 
 storeContract('SQLite', (database) => openStore(`sqlite:${join(root, database)}`, { service: 'contract', strict: true }));
 
-test('only the owner may read the files', async () => {
+test('creates files with owner-only permissions', async () => {
   const dir = join(root, 'modes', 'deep');
   const store = await openStore(`sqlite:${dir}`, { service: 'sessions' });
   await (await store.open({ items })).items.for(a).insert(newItem('1'));
@@ -28,7 +28,7 @@ test('only the owner may read the files', async () => {
   assert.ok(!existsSync(join(dir, 'sessions.db-wal')), 'a clean close leaves one file');
 });
 
-test('a copy is another database, and one that was moved stays what it is', async () => {
+test('a copied database has another identity, a moved one the same', async () => {
   const identityIn = async (dir: string): Promise<string> => {
     const store = await openStore(`sqlite:${join(root, dir)}`, { service: 'sessions' });
     await store.close();
@@ -41,7 +41,7 @@ test('a copy is another database, and one that was moved stays what it is', asyn
   assert.equal(await identityIn('moved'), original);
 });
 
-test('a commit is on the disk, and tables are strict', () => {
+test('syncs commits and uses strict tables', () => {
   const { db } = openDatabase(join(root, 'settings', 'sessions.db'));
   const read = (name: string) => Object.values(db.prepare(`PRAGMA ${name}`).get() ?? {})[0];
   const settings = ['journal_mode', 'synchronous', 'busy_timeout', 'foreign_keys', 'trusted_schema', 'journal_size_limit'];
@@ -49,7 +49,7 @@ test('a commit is on the disk, and tables are strict', () => {
   db.close();
 });
 
-test('every write that was acknowledged before kill -9 is there, each with its event', async () => {
+test('keeps every acknowledged write and its event after kill -9', async () => {
   const url = `sqlite:${join(root, 'killed')}`;
   const program = `
     const { openStore } = await import(${JSON.stringify(import.meta.resolve('../index.ts'))});
@@ -105,7 +105,7 @@ test('every write that was acknowledged before kill -9 is there, each with its e
   );
 });
 
-test('an index follows its declaration, and documents stay', async () => {
+test('updates indexes after a changed declaration and keeps documents', async () => {
   const dir = join(root, 'indexes');
   const indexes = () => {
     const { db } = openDatabase(join(dir, 'sessions.db'));
@@ -144,7 +144,7 @@ test('an index follows its declaration, and documents stay', async () => {
   assert.deepEqual([...changed.keys()], ['items.index.n.title', 'items.unique.slug']);
 });
 
-test('a collection that no database could keep is refused when it is opened', async () => {
+test('rejects an invalid collection when it is opened', async () => {
   const store = await openStore(`sqlite:${join(root, 'refused')}`, { service: 'sessions' });
   const id = z.string();
   const refused = [
@@ -162,7 +162,7 @@ test('a collection that no database could keep is refused when it is opened', as
   await store.close();
 });
 
-test('a document nested more deeply than SQLite can read is refused, and harms no other', async () => {
+test('rejects a document nested too deeply for SQLite', async () => {
   const store = await openStore(`sqlite:${join(root, 'deep')}`, { service: 'sessions' });
   const Tree: z.ZodType<unknown> = z.array(z.lazy(() => Tree));
   const trees = collection({ name: 'trees', key: 'id', schema: z.object({ id: z.string(), tree: Tree }) });
@@ -174,7 +174,7 @@ test('a document nested more deeply than SQLite can read is refused, and harms n
   await store.close();
 });
 
-test('a URL without a store, a directory that cannot be, a damaged file: one sentence each', async () => {
+test('fails with one sentence for an unknown URL, an unusable directory and a corrupt file', async () => {
   await refuses(
     'postgres://user:hunter2@db/x',
     'FAILED_PRECONDITION',
@@ -197,7 +197,7 @@ test('a URL without a store, a directory that cannot be, a damaged file: one sen
   await refuses(`sqlite:${join(root, 'damaged')}`, 'DATA_LOSS', /is damaged or not a database/);
 });
 
-test('a file that was not closed and is damaged is found out at the start', async () => {
+test('detects a corrupt file that was not closed cleanly at the start', async () => {
   const dir = join(root, 'unclean');
   const { db } = openDatabase(join(dir, 'sessions.db'));
   db.exec(`CREATE TABLE t (x TEXT) STRICT; CREATE INDEX i ON t (x); INSERT INTO t VALUES ('a'), ('b');`);

@@ -3,32 +3,31 @@ import type { Document } from '../port/collection.ts';
 import type { CollectionShape } from '../port/collection-shape.ts';
 
 /**
- * A collection as a table: the document as JSON, beside what names it and what its indexes are made of. Those fields stand in columns of
- * their own, so that a change of a document touches the indexes that it is about and no others.
+ * The table of a collection. It has the document as JSON, its tenant and key, and a column for each indexed field, so that a change
+ * updates only the indexes of the changed fields.
  */
 export interface Table extends CollectionShape {
-  /** The fields that have a column. */
+  /** Fields with a column. */
   columns: readonly string[];
   /** Quoted. */
   name: string;
-  /** The fields of each unique index, by the index's name. */
+  /** Fields of each unique index, by name of the index. */
   unique: ReadonlyMap<string, readonly string[]>;
-  /** The statements that are the same for every document. */
   statements: { get: string; insert: string; replace: string };
 }
 
-/** Field names are letters, digits and _ only (`shapeOf`), so they need no more than the quotes. */
+/** Field names consist of letters, digits and _ (`readCollectionSpec`), so quotes are sufficient. */
 export function fieldSql(field: string): string {
   return `json_extract(doc, '$."${field}"')`;
 }
 
-/** What a statement calls a field: its column, where it has one. */
+/** Returns the column of a field, or an expression if it has none. */
 export function columnSql({ spec, columns }: Pick<Table, 'spec' | 'columns'>, field: string): string {
   if (field === spec.key) return 'key';
   return columns.includes(field) ? `"f_${field}"` : fieldSql(field);
 }
 
-/** What stands in the column of a field: what `json_extract` would give. */
+/** Returns the value of a column, the same as `json_extract` would return. */
 export function columnValue(document: Document, field: string): SQLInputValue {
   const value = document[field] ?? null;
   if (typeof value === 'string' || typeof value === 'number' || value === null) return value;
@@ -39,7 +38,7 @@ export function typeSql(field: string): string {
   return `json_type(doc, '$."${field}"')`;
 }
 
-/** Creates what is missing and replaces the indexes whose declaration changed; documents are never touched. */
+/** Creates the table, its columns and indexes. Replaces indexes whose declaration changed. Documents stay unchanged. */
 export function prepareTable(db: DatabaseSync, shape: CollectionShape): Table {
   const name = `"c_${shape.spec.name}"`;
   const uniqueSets = (shape.spec.unique ?? []).map((fields) => [`${shape.spec.name}.unique.${fields.join('.')}`, fields] as const);
@@ -47,7 +46,7 @@ export function prepareTable(db: DatabaseSync, shape: CollectionShape): Table {
   const table = { ...shape, name, columns, unique: new Map(uniqueSets), statements: buildStatements(shape, name, columns) };
   db.exec('BEGIN IMMEDIATE');
   try {
-    // SQLite reads JSON nested 1,000 deep and no deeper; a row it cannot read would fail every search that meets it.
+    // SQLite reads JSON up to a depth of 1,000. A deeper document would fail every query that reads it.
     db.exec(`CREATE TABLE IF NOT EXISTS ${name} (id INTEGER PRIMARY KEY, tenant TEXT NOT NULL, key TEXT NOT NULL,
       doc TEXT NOT NULL CHECK (json_valid(doc)), UNIQUE (tenant, key)) STRICT`);
     addColumns(db, table);
@@ -87,7 +86,7 @@ function addColumns(db: DatabaseSync, { name, columns, spec }: Table): void {
   for (const field of columns) if (!present.has(`f_${field}`)) db.exec(`ALTER TABLE ${name} ADD COLUMN "f_${field}" ANY`);
 }
 
-/** A version that knows no columns may have been at work; then it has made indexes of its own, and ours are missing. */
+/** Fills the columns of documents that were written without them. */
 function fillColumns(db: DatabaseSync, { name, columns }: Table): void {
   const sets = columns.map((field) => `"f_${field}" = ${fieldSql(field)}`);
   if (sets.length > 0) db.exec(`UPDATE ${name} SET ${sets.join(', ')}`);
@@ -104,7 +103,7 @@ function alignIndexes(db: DatabaseSync, table: Table): void {
   for (const sql of missing.values()) db.exec(sql);
 }
 
-/** Each index by its name; a changed declaration shows as another text. */
+/** Maps index names to statements. A changed declaration has another statement. */
 function buildIndexes(table: Table): Map<string, string> {
   const { spec, name, unique } = table;
   const indexes = new Map<string, string>();

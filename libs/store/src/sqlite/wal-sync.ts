@@ -2,27 +2,23 @@ import { closeSync, fdatasync, fdatasyncSync, fsyncSync, openSync } from 'node:f
 import { dirname } from 'node:path';
 import { platform } from 'node:process';
 
-/** Puts on the disk what was written to the log of a database so far. */
+/** Syncs the write-ahead log of a database to disk. */
 export interface LogSync {
-  /** Without holding up the event loop. */
+  /** Syncs without blocking the event loop. */
   sync(done: (error: Error | null) => void): void;
   syncNow(): void;
   close(): void;
 }
 
-/**
- * A process that may reach some files only may not ask for what it wrote to be put on the disk. Then the database does so with each
- * transaction, and the event loop waits for it.
- */
+/** Node's permission model does not allow `fdatasync`. SQLite then syncs each commit and blocks the event loop. */
 export const SYNC_IN_DATABASE = process.permission !== undefined;
 
-/** How many stores of this process have a log open. */
+/** Number of stores of this process that have a log open. */
 const openLogs = new Map<string, number>();
 
 /**
- * The log of a database that is open, and stays the same file for as long. SQLite holds no lock on this file, so that opening and
- * closing it takes none away. Where several stores of this process have it open, what one has committed another sees at once: then the
- * event loop waits, so that nobody acts on what is not on the disk yet.
+ * Opens the log of an open database for syncing. SQLite has no lock on this file, so closing it releases none. If several stores of
+ * this process share the database, the sync blocks the event loop, because one store sees the unsynced commits of another.
  */
 export function openLogSync(log: string): LogSync {
   if (SYNC_IN_DATABASE) return { sync: (done) => done(null), syncNow: () => undefined, close: () => undefined };
@@ -54,7 +50,7 @@ export function openLogSync(log: string): LogSync {
   };
 }
 
-/** A log whose name is not on the disk is lost with all that is in it. Windows has no such thing to ask for. */
+/** Without this a crash may lose the directory entry of a new log. Windows does not support it. */
 function syncDirectory(directory: string): void {
   const fd = openSync(directory, 'r');
   try {
@@ -64,7 +60,7 @@ function syncDirectory(directory: string): void {
   }
 }
 
-/** What went wrong, if anything. */
+/** Returns the error that the work throws, or null. */
 export function captureError(work: () => void): Error | null {
   try {
     work();

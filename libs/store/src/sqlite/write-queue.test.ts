@@ -27,7 +27,7 @@ function setUp(disk: LogSync = ALWAYS_WORKS) {
   return { db, queue, insert, rows, commits: () => commits };
 }
 
-test('the writes of one turn of the event loop are one transaction, and a failing one undoes all of itself and nothing else', async () => {
+test('runs the writes of one turn in one transaction and rolls back a failing write alone', async () => {
   const { queue, insert, rows, commits } = setUp();
   const results = await Promise.allSettled([
     queue.write(() => insert(1), { name: 't 1' }),
@@ -46,7 +46,7 @@ test('the writes of one turn of the event loop are one transaction, and a failin
   assert.equal(commits(), 1);
 });
 
-test('nothing is acknowledged before the commit: when that fails, every write of it fails and none is kept', async () => {
+test('rejects all writes of a transaction whose commit fails', async () => {
   const { queue, insert, rows } = setUp();
   const results = await Promise.allSettled([queue.write(() => insert(1)), queue.write(() => insert(2, 99))]);
   for (const result of results) assert.equal(result.status === 'rejected' && result.reason.code, 'UNAVAILABLE');
@@ -55,7 +55,7 @@ test('nothing is acknowledged before the commit: when that fails, every write of
   assert.deepEqual(rows(), [3]);
 });
 
-test('a full disk fails the writes it meets and the queue goes on', async () => {
+test('rejects writes on a full disk and accepts later writes', async () => {
   const { db, queue, insert, rows } = setUp();
   const pages = Number(db.prepare('PRAGMA page_count').get()?.page_count);
   db.exec(`PRAGMA max_page_count = ${pages}`);
@@ -66,7 +66,7 @@ test('a full disk fails the writes it meets and the queue goes on', async () => 
   assert.deepEqual(rows(), [1]);
 });
 
-test('closing commits what was asked for and takes no more', async () => {
+test('close commits queued writes and rejects new ones', async () => {
   const { queue, insert, rows } = setUp();
   const asked = Array.from({ length: 1_200 }, (_, n) => queue.write(() => insert(n)));
   queue.close();
@@ -97,7 +97,7 @@ async function states(...promises: Promise<unknown>[]): Promise<string[]> {
   return Promise.all(promises.map((one) => Promise.race([told(one), later])));
 }
 
-test('nobody is told of a write, or of what a read saw of it, before it is on the disk; what comes meanwhile is the next transaction', async () => {
+test('resolves writes and reads after the sync and collects later writes in the next transaction', async () => {
   const { disk, next, asked } = slowDisk();
   const { queue, insert, rows } = setUp(disk);
   const written = queue.write(() => insert(1), { name: 't 1' });
@@ -113,7 +113,7 @@ test('nobody is told of a write, or of what a read saw of it, before it is on th
   assert.deepEqual(await read, [1]);
 });
 
-test('a disk that fails refuses what it may not have, and nothing is written before the log is in the database', async () => {
+test('rejects writes after a failed sync until the log is checkpointed', async () => {
   const { disk, next } = slowDisk();
   const { db, queue, insert, rows } = setUp(disk);
   const lost = queue.write(() => insert(1));
@@ -141,7 +141,7 @@ test('a disk that fails refuses what it may not have, and nothing is written bef
   assert.deepEqual(rows(), [1, 3, 4]);
 });
 
-test('a write that is followed is told when it is committed, and the disk waits for what follows; who follows is told of both', async () => {
+test('resolves a write with deferSync after the commit and syncs it with the next write', async () => {
   const { disk, next, asked } = slowDisk();
   const { queue, insert, rows } = setUp(disk);
   const kept: number[] = [];
@@ -162,7 +162,7 @@ test('a write that is followed is told when it is committed, and the disk waits 
   assert.deepEqual(kept, [1, 11, 2, 12, 3, 13]);
 });
 
-test('a write that is followed by none goes to the disk all the same, and one that follows for ever holds up nobody', async () => {
+test('syncs a deferred write without a successor and limits consecutive deferrals', async () => {
   const { queue, insert, rows, commits } = setUp();
   const kept = Promise.withResolvers<unknown>();
   await queue.write(() => insert(1), { deferSync: true, onSynced: kept.resolve });
@@ -179,7 +179,7 @@ test('a write that is followed by none goes to the disk all the same, and one th
   assert.ok(rows().length > 3);
 });
 
-test('a write whose log the disk may have lost is known to be kept once what follows is', async () => {
+test('confirms a write after a failed sync when a later write is synced', async () => {
   const { disk, next } = slowDisk();
   const { db, queue, insert, rows } = setUp(disk);
   const healed: string[] = [];
@@ -204,7 +204,7 @@ test('a write whose log the disk may have lost is known to be kept once what fol
   await follows;
 });
 
-test('what nobody waits for goes with the next write, or by itself a moment later', async () => {
+test('writeDelayed runs with the next write or after a delay', async () => {
   const { queue, insert, rows, commits } = setUp();
   const later = queue.writeDelayed(() => insert(1));
   await queue.write(() => insert(2));
@@ -215,7 +215,7 @@ test('what nobody waits for goes with the next write, or by itself a moment late
   assert.deepEqual(rows(), [1, 2, 3]);
 });
 
-test('a read of one document does not wait for writes of others', async () => {
+test('reads a document without waiting for writes of other documents', async () => {
   const { disk, next } = slowDisk();
   const { queue, insert, rows } = setUp(disk);
   const written = queue.write(() => insert(1), { name: 't 1' });

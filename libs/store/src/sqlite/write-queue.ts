@@ -3,55 +3,53 @@ import { ServiceError } from '@switchyard/contracts';
 import { storeClosed } from './database.ts';
 import { captureError, type LogSync } from './wal-sync.ts';
 
-/** Everything that touches the database, in order. */
+/** Executes reads and writes of a database in order. */
 export interface WriteQueue {
   /**
-   * Runs together with all writes that come until the disk is free in one transaction, and settles once that is on the disk. A write
-   * that throws is undone alone. It may run twice, of which once counts.
+   * Runs the write in one transaction with all writes that are queued while the previous sync runs, and resolves after the sync. A
+   * write that throws is rolled back alone. The work may run twice; only one run is committed.
    */
   write<T>(work: () => T, about?: QueuedWriteOptions<T>): Promise<T>;
-  /** The same, with the next write that comes, or a moment later: for what nobody waits for. */
+  /** Runs the write with the next one, or after `MAX_DELAY_MS`. For writes that no caller waits for. */
   writeDelayed<T>(work: () => T): Promise<T>;
   /**
-   * Sees every write that has settled, and of the document that it names every one asked for before it. Settles once what it saw is on
-   * the disk.
+   * Reads all resolved writes, and all queued writes of the named document. Resolves after the data that it read is synced.
    */
   read<T>(work: () => T, name?: string): Promise<T>;
-  /** Commits what is queued, and takes no more. */
+  /** Commits all queued writes and rejects new ones. */
   close(): void;
-  /** How much waits. */
+  /** Number of queued writes. */
   readonly size: number;
 }
 
 export interface QueuedWriteOptions<T> {
-  /** Which document, if only one can be meant. */
+  /** The document, if the write affects only one. */
   name?: string | undefined;
-  /** Another write follows, and is told of both: this one settles when it is committed, and the disk waits a moment for what follows. */
+  /** Another write follows: resolve this one after the commit, and delay the sync for the next commit. */
   deferSync?: boolean | undefined;
-  /** Told, before whoever asked is, that it is on the disk. */
+  /** Called after the sync, before the write resolves. */
   onSynced?: ((value: T) => void) | undefined;
 }
 
 interface QueuedWrite {
-  /** Throws when the whole transaction must end. */
+  /** Throws if the whole transaction must be rolled back. */
   run(useSavepoint: boolean): WriteOutcome;
   reject: (error: unknown) => void;
   name: string | undefined;
 }
 
-/** What is left to do of a write that is part of a transaction. */
+/** Callbacks of a write that was executed in a transaction. */
 interface WriteOutcome {
-  /** It is committed. True when whoever asked was told, and is about to write more. */
+  /** Call after the commit. Returns true if the write was resolved and another write follows. */
   handleCommit: () => boolean;
-  /** It is on the disk. */
+  /** Call after the sync. */
   handleSync: () => void;
 }
 
-/** So that a flood of writes does not hold the event loop for long. */
+/** Limits the time that one transaction blocks the event loop. */
 const MAX_BATCH = 500;
-/** How long a write that nobody waits for may wait for another. */
 const MAX_DELAY_MS = 20;
-/** So many times in a row the disk waits for what follows, of which more may be followed. */
+/** Maximum number of consecutive commits without a sync. */
 const MAX_DEFERRED_SYNCS = 4;
 
 interface State {
@@ -59,20 +57,20 @@ interface State {
   disk: LogSync;
   entries: QueuedWrite[];
   delayed: QueuedWrite[];
-  /** How often a document is named by what is queued. */
+  /** Number of queued writes by document. */
   pendingDocuments: Map<string, number>;
-  /** What is committed, and not on the disk yet. */
+  /** Committed writes that are not synced. */
   unsynced: { settle: () => void; reject: (error: unknown) => void }[];
   scheduled: boolean;
   syncing: boolean;
-  /** The disk said that it failed. What it has of the log is unknown. */
+  /** A sync failed, so the content of the log on disk is unknown. */
   logUncertain: boolean;
   timer: NodeJS.Timeout | undefined;
 }
 
 /**
- * Group commit: waiting for the disk costs the same for one write as for hundreds. The event loop does not stand still meanwhile: what
- * comes until the disk is free makes up the next transaction.
+ * Creates a queue with group commit: one sync covers all writes of a transaction and does not block the event loop. Writes that arrive
+ * during a sync form the next transaction.
  */
 export function createWriteQueue(db: DatabaseSync, disk: LogSync): WriteQueue {
   const state: State = {
@@ -103,7 +101,7 @@ export function createWriteQueue(db: DatabaseSync, disk: LogSync): WriteQueue {
     write: (work, about) => enqueue(state.entries, work, about),
     writeDelayed: (work) => enqueue(state.delayed, work),
     read: async (work, name) => {
-      // What a disk that failed has of the log is known once that is in the database, which is seen to before the next write.
+      // After a failed sync the next write first checkpoints the log.
       if (state.logUncertain || (name !== undefined && state.pendingDocuments.has(name))) return enqueue(state.entries, work);
       if (closed) throw storeClosed();
       const value = work();
@@ -124,7 +122,7 @@ export function createWriteQueue(db: DatabaseSync, disk: LogSync): WriteQueue {
   };
 }
 
-/** In the next turn of the event loop, so that all writes of this one are in it; not while the disk is at work. */
+/** Schedules a flush for the next turn of the event loop, so that it includes all writes of this turn. */
 function schedule(state: State): void {
   if (state.scheduled || state.syncing) return;
   state.scheduled = true;
@@ -141,12 +139,12 @@ function flush(state: State, deferrals = 0): void {
   else if (state.entries.length + state.delayed.length > 0) schedule(state);
 }
 
-/** When whoever was told has done what follows from it at once. */
+/** Runs after the callers of resolved writes have queued their next writes. */
 function runAfterMicrotasks(work: () => void): void {
   queueMicrotask(() => process.nextTick(work));
 }
 
-/** As one transaction. Whether more is about to be written, of which those are told that wait for it. */
+/** Commits queued writes in one transaction. Returns whether a resolved write announced another one. */
 function commit(state: State): boolean {
   const { db, entries, delayed: later, unsynced } = state;
   clearTimeout(state.timer);
@@ -178,13 +176,13 @@ function sync(state: State): void {
   const waiting = state.unsynced;
   state.disk.sync((error) => {
     state.syncing = false;
-    // Closing has seen to it.
+    // `close` may have settled these writes already.
     if (waiting === state.unsynced) settleSynced(state, error);
     if (state.entries.length + state.delayed.length > 0) schedule(state);
   });
 }
 
-/** What is on the disk is settled; of what may not be, nobody is told that it is. */
+/** Resolves synced writes, or rejects them if the sync failed. */
 function settleSynced(state: State, error: Error | null): void {
   const waiting = state.unsynced;
   state.unsynced = [];
@@ -196,16 +194,16 @@ function settleSynced(state: State, error: Error | null): void {
 }
 
 /**
- * A log of which a part may be missing loses all that is behind it. So what it has goes into the database first, and nothing is
- * written until that has worked.
+ * After a failed sync a part of the log may be missing on disk, and recovery would ignore everything after it. Checkpoints the log
+ * before the next write.
  */
 function checkpointLog(state: State): void {
   const { busy } = state.db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() ?? {};
-  if (busy !== 0) throw new Error('the log is not in the database yet');
+  if (busy !== 0) throw new Error('the log could not be checkpointed');
   state.logUncertain = false;
 }
 
-/** Without savepoints, which cost more than most writes. Only where one fails, all are run again, each in one of its own. */
+/** Runs without savepoints, which cost more than most writes. If a write fails, runs all again with a savepoint each. */
 function runTransaction(db: DatabaseSync, batch: readonly QueuedWrite[]): WriteOutcome[] {
   try {
     return run(db, batch, false);
@@ -234,7 +232,7 @@ interface RunWriteOptions<T> extends Pick<QueuedWriteOptions<T>, 'deferSync' | '
   reject: (error: unknown) => void;
 }
 
-const SAVEPOINTS_REQUIRED = new Error('a write failed, and must be undone alone');
+const SAVEPOINTS_REQUIRED = new Error('a write failed and must be rolled back alone');
 
 function runWrite<T>(
   db: DatabaseSync,
@@ -255,7 +253,7 @@ function runWrite<T>(
       },
     };
   } catch (error) {
-    // A full disk or a failing one has already undone the whole transaction.
+    // After an I/O error SQLite has rolled back the whole transaction.
     if (!db.isTransaction) throw error;
     if (!useSavepoint) throw SAVEPOINTS_REQUIRED;
     db.exec('ROLLBACK TO one; RELEASE one');
@@ -264,5 +262,5 @@ function runWrite<T>(
 }
 
 function writeFailed(cause: unknown): ServiceError {
-  return new ServiceError('UNAVAILABLE', 'the database could not be written', { cause });
+  return new ServiceError('UNAVAILABLE', 'failed to write to the database', { cause });
 }

@@ -1,24 +1,25 @@
 import { createRequire } from 'node:module';
 import type { Socket } from 'node:net';
 
-/** The driver's own class of connections, as far as it is used here. */
+/** The part of the driver's connection class that is used here. */
 interface DriverConnection {
   readonly closed: boolean;
   command(namespace: { db: string }, command: object, options: object): Promise<object>;
 }
 type ConnectionClass = new (socket: Socket, options: object) => DriverConnection;
 
-// The driver lets its class be replaced (`connectionType`) and does not export it.
+// The driver accepts another class (`connectionType`) but does not export its own.
 const { Connection } = createRequire(import.meta.url)('mongodb/lib/cmap/connection.js') as { Connection: ConnectionClass };
 
 /**
- * A connection on which no command waits for ever (decision 0007). The driver waits for `drain` after a write that the socket did not
- * take at once, and a socket that is gone says neither `drain` nor `error`: a look-out caught by it never sees its server again.
+ * Ends commands that would wait forever on a destroyed socket. After a write that the socket does not accept at once, the driver waits
+ * for `drain` or `error`; a destroyed socket emits neither. A monitor that waits this way never finds its server again. The upstream
+ * report is in `docs/upstream/mongodb-closed-socket.md`. A test fails when the driver no longer needs this class.
  */
 export class ClosingConnection extends Connection {
   constructor(socket: Socket, options: object) {
     super(socket, options);
-    // After the driver's own listener, which has written down by then why the connection is closed.
+    // Runs after the driver's own listener, which records why the connection was closed.
     socket.once('close', () => socket.emit('drain'));
     const write = socket.write.bind(socket) as (...args: unknown[]) => boolean;
     socket.write = (...args: unknown[]): boolean => {
@@ -28,5 +29,5 @@ export class ClosingConnection extends Connection {
   }
 }
 
-/** For the options of a client. */
+/** Client options that use the class. */
 export const CONNECTION_OPTIONS: object = { connectionType: ClosingConnection };

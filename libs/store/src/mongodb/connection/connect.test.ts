@@ -15,7 +15,7 @@ before(async () => {
 });
 after(() => server.stop());
 
-async function refuses(url: string, code: string, sentence: RegExp): Promise<void> {
+async function assertRejects(url: string, code: string, sentence: RegExp): Promise<void> {
   await assert.rejects(openStore(url, { service: 'sessions' }), (error) => {
     assert.ok(error instanceof ServiceError, String(error));
     assert.equal(error.code, code, url);
@@ -25,41 +25,45 @@ async function refuses(url: string, code: string, sentence: RegExp): Promise<voi
   });
 }
 
-test('a URL that is none, or has what MongoDB does not know, is one sentence without the password', async () => {
+test('rejects an invalid URL and unknown options with one sentence without the password', async () => {
   const host = new URL(server.url).host;
   const notAUrl = /^the store URL is not a URL of MongoDB; write mongodb:\/\/user:password@host:port\/name, /;
-  await refuses('mongodb://', 'FAILED_PRECONDITION', notAUrl);
-  await refuses('mongodb:///name', 'FAILED_PRECONDITION', notAUrl);
-  await refuses('mongodb://me:hunter2@/hunter2@host', 'FAILED_PRECONDITION', /^the store URL has a path/);
-  await refuses(`mongodb://me:hunter2%@${host}`, 'FAILED_PRECONDITION', notAUrl);
-  await refuses(
+  await assertRejects('mongodb://', 'FAILED_PRECONDITION', notAUrl);
+  await assertRejects('mongodb:///name', 'FAILED_PRECONDITION', notAUrl);
+  await assertRejects('mongodb://me:hunter2@/hunter2@host', 'FAILED_PRECONDITION', /^the store URL has a path/);
+  await assertRejects(`mongodb://me:hunter2%@${host}`, 'FAILED_PRECONDITION', notAUrl);
+  await assertRejects(
     `mongodb://me:hunter2@${host}/a.b`,
     'FAILED_PRECONDITION',
     /^the store URL has a path that cannot begin the name of a database/,
   );
-  await refuses(`mongodb://me:hunter2@${host}/?colour=hunter2`, 'FAILED_PRECONDITION', /has options that MongoDB does not know \(colour\)/);
-});
-
-test('credentials that are refused are one sentence, which names the user and where users are looked for', async () => {
-  const { host } = new URL(server.url);
-  await refuses(
-    `mongodb://sessions:hunter2@${host}/x?authSource=acme`,
+  await assertRejects(
+    `mongodb://me:hunter2@${host}/?colour=hunter2`,
     'FAILED_PRECONDITION',
-    /^the database at 127\.0\.0\.1:\d+ refuses the user sessions, or its password; users are looked for in the database acme \(authSource\)$/,
+    /has options that are unknown to MongoDB \(colour\)/,
   );
 });
 
-test('a server that is not there is UNAVAILABLE, within seconds', async () => {
+test('rejects wrong credentials with one sentence that names the user and authSource', async () => {
+  const { host } = new URL(server.url);
+  await assertRejects(
+    `mongodb://sessions:hunter2@${host}/x?authSource=acme`,
+    'FAILED_PRECONDITION',
+    /^the database at 127\.0\.0\.1:\d+ rejects the user sessions, or its password; the user is expected in the database acme \(authSource\)$/,
+  );
+});
+
+test('fails UNAVAILABLE within seconds without a server', async () => {
   const nobody = createServer().listen(0, '127.0.0.1');
   await once(nobody, 'listening');
   const { port } = nobody.address() as AddressInfo;
   nobody.close();
   const began = performance.now();
-  await refuses(`mongodb://me:hunter2@127.0.0.1:${port}/x`, 'UNAVAILABLE', /^the database at 127\.0\.0\.1:\d+ cannot be reached$/);
+  await assertRejects(`mongodb://me:hunter2@127.0.0.1:${port}/x`, 'UNAVAILABLE', /^the database at 127\.0\.0\.1:\d+ cannot be reached$/);
   assert.ok(performance.now() - began < 8_000);
 });
 
-test('every wait has its end, the pool its bound, and nothing in the URL weakens what a write means', async () => {
+test('sets timeouts, pool size and write concern that the URL cannot weaken', async () => {
   const url = new URL(server.url);
   for (const [name, value] of Object.entries({
     w: '1',

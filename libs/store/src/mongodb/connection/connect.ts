@@ -4,7 +4,7 @@ import { invalidUrl, type StoreUrl } from './store-url.ts';
 import { CONNECTION_OPTIONS } from './closing-connection.ts';
 import { translateError, isAuthenticationError } from './errors.ts';
 
-/** Each wait of the driver has its end. What it repeats by itself it repeats once. */
+/** Limits every wait of the driver. */
 const TIMEOUTS: MongoClientOptions = {
   serverSelectionTimeoutMS: 5_000,
   connectTimeoutMS: 5_000,
@@ -15,7 +15,7 @@ const TIMEOUTS: MongoClientOptions = {
 
 const POOL: MongoClientOptions = { maxPoolSize: 50, maxConnecting: 4, maxIdleTimeMS: 60_000 };
 
-/** A write is there when a majority has it in its journal, and is read from there. Said one by one, each wins over the URL. */
+/** Acknowledge a write when a majority has journaled it, and read such writes only. These options override the URL. */
 const WRITE_CONCERN: MongoClientOptions = {
   w: 'majority',
   journal: true,
@@ -26,7 +26,7 @@ const WRITE_CONCERN: MongoClientOptions = {
   retryReads: true,
 };
 
-/** Connects, or says in one sentence why not: UNAVAILABLE for a server that may come yet, else FAILED_PRECONDITION. */
+/** Connects, or fails UNAVAILABLE if the server may come up later, otherwise FAILED_PRECONDITION. */
 export async function connect({ url }: StoreUrl, appName: string): Promise<MongoClient> {
   const client = createClient(url, { ...TIMEOUTS, ...POOL, ...WRITE_CONCERN, ...CONNECTION_OPTIONS, appName, ignoreUndefined: true });
   try {
@@ -43,9 +43,9 @@ function createClient(url: string, options: MongoClientOptions): MongoClient {
   try {
     return new MongoClient(url, options);
   } catch (error) {
-    // Of what the driver says only the names of options are sure to hold no password.
+    // The driver's message may contain the password. Names of options do not.
     const unknown = error instanceof MongoParseError ? /^options? ([\w, ]+) (?:is|are) not supported$/.exec(error.message)?.[1] : undefined;
-    throw invalidUrl(unknown === undefined ? 'is not a URL of MongoDB' : `has options that MongoDB does not know (${unknown})`);
+    throw invalidUrl(unknown === undefined ? 'is not a URL of MongoDB' : `has options that are unknown to MongoDB (${unknown})`);
   }
 }
 
@@ -53,10 +53,8 @@ function translateConnectError({ options }: MongoClient, error: unknown): unknow
   const hosts = options.srvHost ?? options.hosts.map((host) => host.toString()).join(',');
   if (isAuthenticationError(error) || isAuthenticationError(findServerError(error))) {
     const who =
-      options.credentials === undefined
-        ? 'a client that does not say who it is'
-        : `the user ${options.credentials.username}, or its password`;
-    const message = `the database at ${hosts} refuses ${who}; users are looked for in the database ${options.credentials?.source ?? 'admin'} (authSource)`;
+      options.credentials === undefined ? 'a client without credentials' : `the user ${options.credentials.username}, or its password`;
+    const message = `the database at ${hosts} rejects ${who}; the user is expected in the database ${options.credentials?.source ?? 'admin'} (authSource)`;
     return new ServiceError('FAILED_PRECONDITION', message, { details: { reason: 'STORE_REFUSED' }, cause: error });
   }
   const explained = translateError('store', error);
@@ -65,7 +63,7 @@ function translateConnectError({ options }: MongoClient, error: unknown): unknow
   return new ServiceError('UNAVAILABLE', `the database at ${hosts} cannot be reached`, { cause: error });
 }
 
-/** What the driver met when it looked for a server to use. */
+/** Returns the error of the driver's last attempt to reach a server. */
 function findServerError(error: unknown): unknown {
   const reason = (error as { reason?: { servers?: Map<string, { error?: unknown }> } }).reason;
   return [...(reason?.servers?.values() ?? [])].map((server) => server.error).find((one) => one !== undefined && one !== null);

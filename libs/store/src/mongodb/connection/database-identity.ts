@@ -2,7 +2,7 @@ import type { Db, UUID } from 'mongodb';
 import { mintId } from '@switchyard/security';
 import { isDuplicateKey } from './errors.ts';
 
-/** No collection of a service has a name like this. */
+/** Names of service collections do not start with an underscore. */
 const COLLECTION = '_identity';
 
 interface Identity {
@@ -11,17 +11,17 @@ interface Identity {
 }
 
 /**
- * The id that was minted when the database was made, and what the server calls the collection it stands in. A copy that was restored
- * elsewhere has the same id in another collection, so it counts as another database.
+ * Combines an id that is stored in the database with the UUID of its collection. A restored copy has another UUID and so another
+ * identity.
  */
 export async function readDatabaseIdentity(db: Db): Promise<string> {
   const collection = db.collection<Identity>(COLLECTION);
   await collection.updateOne({ _id: 'database' }, { $setOnInsert: { id: mintId('db') } }, { upsert: true }).catch((error: unknown) => {
-    // Of several that make it at once, a server may refuse all but one.
+    // Concurrent upserts may fail for all clients but one.
     if (!isDuplicateKey(error)) throw error;
   });
   const found = await collection.findOne({ _id: 'database' });
   const [known] = await db.listCollections({ name: COLLECTION }, { nameOnly: false }).toArray();
-  const uuid = (known as { info?: { uuid?: UUID } } | undefined)?.info?.uuid; // not every server that speaks the protocol has one
+  const uuid = (known as { info?: { uuid?: UUID } } | undefined)?.info?.uuid; // missing on some compatible servers
   return uuid === undefined ? (found?.id ?? '') : `${found?.id ?? ''}.${uuid.toString('hex')}`;
 }

@@ -5,13 +5,13 @@ import { misuseError } from '../../port/store-misuse.ts';
 const TOO_LARGE = new Set([10334, 17419, 17420]);
 const NESTED_TOO_DEEPLY = 15;
 const NOT_AUTHENTICATED = new Set([13, 18]);
-/** Time ran out on the server, or before a majority had the write. */
+/** A time limit on the server, or of the write concern. */
 const TIMED_OUT = new Set([50, 64, 202, 262]);
-/** Not the primary any more, shutting down, or somebody else was quicker all the time. */
+/** The server is not primary, is shutting down, or has too many write conflicts. */
 const UNAVAILABLE = new Set([6, 7, 89, 91, 112, 189, 9001, 10107, 11600, 11602, 13435, 13436]);
 const INVALID_DOCUMENT = 121;
 const DUPLICATE_KEY = 11000;
-/** An operator that does not fit what is there. */
+/** An update operator does not match the type of the stored value. */
 const TYPE_MISMATCH = new Set([2, 14]);
 
 const WAIT_TIMEOUTS = new Set(['MongoServerSelectionError', 'MongoWaitQueueTimeoutError']);
@@ -33,24 +33,23 @@ export function isTypeMismatch(error: unknown): boolean {
   return error instanceof MongoServerError && TYPE_MISMATCH.has(Number(error.code));
 }
 
-/** Whether it is the user or the password that is refused. */
 export function isAuthenticationError(error: unknown): boolean {
   return error instanceof Error && 'code' in error && NOT_AUTHENTICATED.has(Number(error.code));
 }
 
-/** What the driver or the server says, in our words; values are in none of them. */
+/** Translates errors of the driver and the server. Messages contain no values. */
 export function translateError(name: string, error: unknown): unknown {
   if (error instanceof ServiceError || !(error instanceof Error)) return error;
   if (error instanceof RangeError) return documentTooLarge(name, error);
   if (error instanceof MongoNetworkTimeoutError)
-    return new ServiceError('DEADLINE_EXCEEDED', 'the database did not answer in time', { cause: error });
+    return new ServiceError('DEADLINE_EXCEEDED', 'the database did not respond in time', { cause: error });
   if (error instanceof MongoServerError) return translateServerError(name, error);
   if (error instanceof MongoNetworkError || DISCONNECTED.has(error.name) || WAIT_TIMEOUTS.has(error.name) || isSystemError(error))
     return new ServiceError('UNAVAILABLE', 'the database cannot be reached', { cause: error });
-  return new ServiceError('INTERNAL', `${name}: the database could not be asked`, { cause: error });
+  return new ServiceError('INTERNAL', `${name}: the database operation failed`, { cause: error });
 }
 
-/** A socket that was closed under the driver fails as Node says it. */
+/** A socket that is closed during an operation fails with an error of Node. */
 function isSystemError(error: Error): boolean {
   return 'code' in error && typeof error.code === 'string' && /^E[A-Z]+$/.test(error.code);
 }
@@ -59,16 +58,16 @@ function translateServerError(name: string, error: MongoServerError): ServiceErr
   const code = Number(error.code);
   if (TIMED_OUT.has(code)) return new ServiceError('DEADLINE_EXCEEDED', 'the database did not finish in time', { cause: error });
   if (UNAVAILABLE.has(code)) return new ServiceError('UNAVAILABLE', 'the database is not available', { cause: error });
-  if (NOT_AUTHENTICATED.has(code)) return new ServiceError('UNAVAILABLE', 'the database refuses its user', { cause: error });
+  if (NOT_AUTHENTICATED.has(code)) return new ServiceError('UNAVAILABLE', 'the database rejects the user', { cause: error });
   if (TOO_LARGE.has(code)) return documentTooLarge(name, error);
   if (code === NESTED_TOO_DEEPLY) return misuseError(name, 'the document is nested too deeply');
-  if (code === INVALID_DOCUMENT) return misuseError(name, 'the database holds the document against its schema and refuses it');
-  return new ServiceError('INTERNAL', `${name}: the database refused the command (${String(error.codeName ?? error.code)})`, {
+  if (code === INVALID_DOCUMENT) return misuseError(name, 'the document does not match the schema in the database');
+  return new ServiceError('INTERNAL', `${name}: the database rejected the command (${String(error.codeName ?? error.code)})`, {
     cause: error,
   });
 }
 
 function documentTooLarge(name: string, cause: Error): ServiceError {
-  const message = `${name}: the document with its events is larger than the database takes; what can grow is documents of its own`;
+  const message = `${name}: the document with its events exceeds the limit of the database; split growing data into documents of its own`;
   return new ServiceError('OUT_OF_RANGE', message, { details: { reason: 'DOCUMENT_TOO_LARGE' }, cause });
 }

@@ -1,6 +1,6 @@
-/** What touches one document, in the order it was asked for. */
+/** Runs tasks with the same key sequentially. */
 export interface KeyedMutex {
-  /** Begins once all that was asked for before on this document has ended, however it did. */
+  /** Starts when all earlier tasks of this document have settled. */
   run<T>(document: string, work: () => Promise<T>): Promise<T>;
 }
 

@@ -3,20 +3,20 @@ import { translateError } from './errors.ts';
 import { createKeyedMutex } from './keyed-mutex.ts';
 import { OPERATION_TIMEOUT_MS } from './timeouts.ts';
 
-/** Of a document: the name of its collection, and its id; without an id there is nothing to wait for. */
+/** A document that an operation accesses. Without an id the operation does not wait. */
 export interface DocumentKey {
   name: string;
   id: string | undefined;
 }
 
 export interface Operations {
-  /** Runs within the time for an operation, and tells failures in our words. */
+  /** Limits the time of an operation and translates its errors. */
   run: <T>(name: string, work: () => Promise<T>) => Promise<T>;
-  /** As run, once what was asked for before on this document has ended. */
+  /** Like `run`, after all earlier operations on the document. */
   runInOrder: <T>(document: DocumentKey, work: () => Promise<T>) => Promise<T>;
-  /** Takes no more, and waits for what runs. */
+  /** Rejects new operations and waits for running ones. */
   close(): Promise<void>;
-  /** How many run, or wait for their turn. */
+  /** Number of running and waiting operations. */
   readonly size: number;
 }
 
@@ -47,7 +47,7 @@ export function createOperations(): Operations {
   };
 }
 
-/** The driver bounds each step of its own; their sum, with repeating, is bounded here. What is late may still have been done. */
+/** Limits the total time, including retries. The driver limits each step. An operation that timed out may still be executed. */
 function withTimeout<T>(work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const late = (): void => reject(new ServiceError('DEADLINE_EXCEEDED', 'the database did not answer in time'));

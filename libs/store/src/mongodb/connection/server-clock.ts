@@ -3,17 +3,17 @@ import type { Db, Document } from 'mongodb';
 const SAMPLE_COUNT = 5;
 const MEASURE_INTERVAL_MS = 60_000;
 
-/** The server's clock, as near as half the quickest round trip. */
+/** The server's clock, accurate to half of the fastest round trip. */
 export interface ServerClock {
   now: () => number;
-  /** Measures again; keeps what it has when the server does not answer. */
+  /** Measures the offset again; keeps the previous one if the server does not respond. */
   measure(): Promise<void>;
   stop(): void;
 }
 
 /**
- * Reads what the server says the time is, at once and every minute. In between time passes as this machine's monotonic clock says,
- * so that setting its wall clock moves no lease.
+ * Reads the server's time at the start and every minute. In between it uses the monotonic clock of this machine, so that a change of
+ * the wall clock does not affect leases.
  */
 export async function startServerClock(db: Db): Promise<ServerClock> {
   let offset = await measureOffset(db);
@@ -24,12 +24,12 @@ export async function startServerClock(db: Db): Promise<ServerClock> {
   return { now: () => Math.floor(performance.now() + offset), measure, stop: () => clearInterval(timer) };
 }
 
-/** From our monotonic clock to the server's: of some answers the quickest counts, taken to be as old as half its way. */
+/** Returns the offset between the monotonic clock and the server. Uses the fastest of several responses and half of its round trip. */
 async function measureOffset(db: Db): Promise<number> {
   let [best, offset] = [Infinity, 0];
   for (let sample = 0; sample < SAMPLE_COUNT; sample++) {
     const asked = performance.now();
-    // `hello` says the same, but not every server that speaks the protocol knows it.
+    // `hello` also returns the time, but not every compatible server supports it.
     const { localTime }: Document = await db.command({ isMaster: 1 });
     const answered = performance.now();
     if (answered - asked >= best) continue;

@@ -8,7 +8,7 @@ async function eventually(isTrue: () => boolean): Promise<void> {
   while (!isTrue()) await new Promise((resolve) => setTimeout(resolve, 50));
 }
 
-test('a store says whether its database can be reached, before anybody asks it for a document', { timeout: 60_000 }, async () => {
+test('reports whether the database is reachable without a request', { timeout: 60_000 }, async () => {
   const server = await startOwnMongo();
   const store = await openStore(server.url, { service: 'reachable' });
   try {

@@ -1,9 +1,9 @@
 import type { MongoClient, ServerType } from 'mongodb';
 
-/** Servers that take writes. */
+/** Types of servers that accept writes. */
 const WRITABLE: ReadonlySet<ServerType> = new Set(['RSPrimary', 'Standalone', 'Mongos', 'LoadBalancer']);
 
-/** Whether some server takes writes now, as the driver's own look-outs saw it last. */
+/** Returns a function that tells whether a server accepts writes, according to the driver's monitors. */
 export function trackReachability(client: Pick<MongoClient, 'on'>): () => boolean {
   let reachable = true;
   client.on('topologyDescriptionChanged', ({ newDescription }) => {

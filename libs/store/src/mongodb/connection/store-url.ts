@@ -1,11 +1,11 @@
 import { ServiceError } from '@switchyard/contracts';
 import { misuseError } from '../../port/store-misuse.ts';
 
-/** A store URL, read: where the server is, and how its databases are named. */
+/** A parsed store URL. */
 export interface StoreUrl {
-  /** For the driver. Holds the password. */
+  /** The URL for the driver. Contains the password. */
   url: string;
-  /** What the names of the databases begin with. */
+  /** Prefix of the database names. */
   prefix: string;
 }
 
@@ -14,16 +14,16 @@ const PREFIX = /^[A-Za-z][A-Za-z0-9-]{0,29}$/;
 const DEFAULT_PREFIX = 'switchyard';
 const MAX_NAME_LENGTH = 63;
 
-/** The path of the URL begins the names of databases, `switchyard` unless said. Users are those of `authSource`, `admin` unless said. */
+/** The path of the URL is the prefix of the database names (default `switchyard`). `authSource` is the database of the user (default `admin`). */
 export function parseStoreUrl(text: string): StoreUrl {
   const [, scheme, hosts, path = '', query = ''] = PARTS.exec(text) ?? [];
   if (scheme === undefined || hosts === undefined) throw invalidUrl('is not a URL of MongoDB');
   const prefix = path === '' ? DEFAULT_PREFIX : path;
-  if (!PREFIX.test(prefix)) throw invalidUrl('has a path that cannot begin the name of a database (up to 30 letters, digits and -)');
+  if (!PREFIX.test(prefix)) throw invalidUrl('has a path that is not a valid prefix of a database name (up to 30 letters, digits and -)');
   return { url: `${scheme.toLowerCase()}://${hosts}/${query === '' ? '' : `?${query}`}`, prefix };
 }
 
-/** The database of a service. */
+/** Returns the name of a service's database. */
 export function buildDatabaseName({ prefix }: StoreUrl, service: string): string {
   const name = `${prefix}_${service}`;
   if (name.length > MAX_NAME_LENGTH)
@@ -31,8 +31,8 @@ export function buildDatabaseName({ prefix }: StoreUrl, service: string): string
   return name;
 }
 
-/** Never repeats the URL, which may hold a password. */
+/** The message does not contain the URL, which may have a password. */
 export function invalidUrl(what: string): ServiceError {
-  const message = `the store URL ${what}; write mongodb://user:password@host:port/name, with what is not a letter or a digit of the password as %XX`;
+  const message = `the store URL ${what}; use mongodb://user:password@host:port/name and percent-encode special characters of the password`;
   return new ServiceError('FAILED_PRECONDITION', message, { details: { reason: 'STORE_URL' } });
 }

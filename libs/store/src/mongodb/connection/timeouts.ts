@@ -1,5 +1,5 @@
-/** So long takes an operation at most, with everything that the driver repeats in it. */
+/** Limit of an operation, including the driver's retries. */
 export const OPERATION_TIMEOUT_MS = 10_000;
 
-/** What the server itself stops after; less, so that its word comes first. */
+/** Limit on the server; shorter, so that the server's error arrives first. */
 export const SERVER_TIMEOUT = { maxTimeMS: 8_000 } as const;

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 
-/** Resolves when the work has ended, however it did, or the time is over. */
+/** Resolves when the work settles or the time is over. */
 export async function waitAtMost(ms: number, work: Promise<unknown>): Promise<void> {
   const over = new AbortController();
   const ended = work.then(
