@@ -59,7 +59,7 @@ test('a permanent database error ends the start with a sentence that names the v
   const cases = [
     [
       { SWITCHYARD_STORE_FILE: file },
-      /^gateway cannot start: SWITCHYARD_STORE cannot be used: the database at .* refuses the user sessions, .*\.$/m,
+      /^gateway cannot start: SWITCHYARD_STORE cannot be used: the database at .* rejects the user sessions, .*\.$/m,
     ],
     [
       { SWITCHYARD_STORE: 'mongodb://me:hunter2%@host' },

@@ -123,7 +123,7 @@ function documentsContract(fresh: Fresh): void {
     const tooLarge = (error: unknown): boolean =>
       error instanceof ServiceError &&
       error.code === 'OUT_OF_RANGE' &&
-      error.message.startsWith('items: a document is at most 1048576 bytes');
+      error.message.startsWith('items: a document has at most 1048576 bytes');
     const large = 'é'.repeat(520_000);
     await mine.insert(newItem('1', { title: large }));
     await assert.rejects(mine.insert(newItem('2', { title: `${large}${'x'.repeat(20_000)}` })), tooLarge);

@@ -137,10 +137,10 @@ test('keeps undeclared indexes for replicas of the previous version', async (t) 
   const all = await names();
   assert.deepEqual(all, [
     '_id_',
-    'claim_1',
     'doc.expiresAt_1',
     'doc.id_1__id_1',
     'doc.n_1__id_1',
+    'lease_1',
     'tenant_1_doc.n_1__id_1',
     'tenant_1_doc.title_1_doc.n_1__id_1',
     'unique.group+rank_1',

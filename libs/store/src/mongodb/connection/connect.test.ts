@@ -27,7 +27,7 @@ async function assertRejects(url: string, code: string, sentence: RegExp): Promi
 
 test('rejects an invalid URL and unknown options with one sentence without the password', async () => {
   const host = new URL(server.url).host;
-  const notAUrl = /^the store URL is not a URL of MongoDB; write mongodb:\/\/user:password@host:port\/name, /;
+  const notAUrl = /^the store URL is not a URL of MongoDB; use mongodb:\/\/user:password@host:port\/name /;
   await assertRejects('mongodb://', 'FAILED_PRECONDITION', notAUrl);
   await assertRejects('mongodb:///name', 'FAILED_PRECONDITION', notAUrl);
   await assertRejects('mongodb://me:hunter2@/hunter2@host', 'FAILED_PRECONDITION', /^the store URL has a path/);
