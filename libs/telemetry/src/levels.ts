@@ -1,54 +1,54 @@
-/** From loud to quiet. `audit` says who did what, and stands above `info`. */
+/** From most to least verbose. `audit` records who did what and is above `info`. */
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'audit', 'warn', 'error', 'fatal', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** How much is written: everywhere, and in some modules. */
+/** Log levels: the general one and those of some modules. */
 export interface LevelSet {
   all?: LogLevel | undefined;
   modules: Readonly<Record<string, LogLevel>>;
 }
 
-/** Decides how much a logger and all that come from it write. What is wished stands above what is configured. */
+/** Sets the levels of a logger and its children. Levels of `wish` take precedence over configured ones. */
 export interface Levels {
   configure(levels: LevelSet & { all: LogLevel }): void;
-  /** All that anybody wishes by now; what was wished before is forgotten. */
+  /** Sets temporary levels and replaces the previous ones. */
   wish(levels: LevelSet): void;
 }
 
-/** What the levels of a family of loggers work with: any object with a level. */
+/** Any object with a level, such as a logger. */
 export interface Levelled {
   level: string;
 }
 
-/** Whose lines a logger writes: the module that says them, and the service that it is a part of. */
+/** The module and the service of a logger. */
 export interface Names {
   module: string;
   service: string | undefined;
 }
 
-/** The same, for those who make loggers. */
+/** Levels for code that creates loggers. */
 export interface LevelRegistry extends Levels {
-  /** From now on this logger has the level of its names. It is not kept alive for that. */
+  /** Applies the levels of these names to a logger from now on. Holds the logger weakly. */
   add(logger: Levelled, names: Names): void;
 }
 
 const NOTHING: LevelSet = { modules: {} };
-/** Loggers that are gone are forgotten when so many more have come. */
+/** Number of added loggers after which collected ones are removed. */
 const SWEEP_EVERY = 100;
 
 /**
- * A level is set on the loggers of a module when it changes, and inherited by their children. So a line that is not written costs
- * what it costs in pino: the call of a function that does nothing.
+ * Sets a changed level on the loggers of a module; their children inherit it. A disabled line therefore costs the same as in pino:
+ * one call of an empty function.
  */
 export function createLevels(root: Levelled): LevelRegistry {
   const known = new Map<WeakRef<Levelled>, Names>();
-  /** Those that were ever given a level of their own: they inherit none any more. */
+  /** Loggers that once had their own level; pino no longer inherits a level for them. */
   const own = new WeakSet<Levelled>();
   let configured: LevelSet | undefined;
   let wished = NOTHING;
   let before: string | undefined;
 
-  /** What is written where no module is named. Until it is configured, it is what the caller gave the logger. */
+  /** Returns the level of the root logger; without configuration the initial level of the caller. */
   function everywhere(): string {
     return wished.all ?? configured?.all ?? before ?? root.level;
   }

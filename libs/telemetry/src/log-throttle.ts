@@ -1,25 +1,25 @@
-/** So many lines a second are written as they come. Beyond, those of one kind share a line, which is written within a second. */
+/** Lines per second that are written at once. Above this limit, entries of one kind are grouped into a line within a second. */
 const AT_ONCE = 20;
 const PERIOD_MS = 1_000;
-/** Ids in one line: no more of a list are written. */
+/** Maximum number of ids in one line. */
 const TOGETHER = 100;
-/** Kinds that wait for company. */
+/** Maximum number of open groups. */
 const KINDS = 100;
 
-/** What is written as one line: the first of a kind, the ids of all of them, and how many there were. */
+/** Entries that share one line: the first entry, all ids and the number of entries. */
 export interface Together<T> {
   first: T;
   ids: ReadonlySet<string>;
   count: number;
 }
 
-/** Writes what may come in floods: each by itself while there are few, else together with others of its kind, and always with its id. */
+/** Throttles log lines: writes few entries one by one and groups many by kind. No id is lost. */
 export interface Flood<T> extends Disposable {
   note(one: T, id: string): void;
 }
 
 export interface FloodOptions<T> {
-  /** What is the same of those that share a line. */
+  /** Returns the group key of an entry. */
   kindOf: (one: T) => string;
   write: (together: Together<T>) => void;
 }

@@ -13,29 +13,29 @@ import { redact, redactKnown } from './object-redaction.ts';
 import { scrub, scrubKnown } from './text-redaction.ts';
 import { parseTraceparent } from './trace-context.ts';
 
-/** One JSON line per record; `child` binds fields such as `service` and `requestId`. Secrets never reach the line. */
+/** A pino logger with JSON lines; `child` binds fields such as `service` and `requestId`. Secrets are redacted. */
 export type Logger = PinoLogger<'audit'>;
 
 const AUDIT = 35;
 const STDERR = 2;
-/** The module of what no module says. */
+/** Module name of lines without a module. */
 const PROCESS = 'process';
 
 export interface LogOptions {
   level?: LogLevel;
-  /** A file's path, a file descriptor, or a stream; standard error unless said. */
+  /** A file path, a file descriptor or a stream; standard error by default. */
   destination?: string | number | DestinationStream;
-  /** On every line: `module`, `service`, `replica`. */
+  /** Fields of every line: `module`, `service`, `replica`. */
   base?: Record<string, unknown>;
-  /** Whether what stands under the name of a secret, or looks like one, is left out. The values of known secrets always are. */
+  /** Whether values of secret keys and texts in a secret format are redacted. Masked values are always redacted. */
   redaction?: boolean;
-  /** Whether the lines of `audit` are written. */
+  /** Whether `audit` lines are written. */
   audit?: boolean;
 }
 
 /**
- * Nothing of a record is looked at unless its level is written. Every line names its module: what `child` bound as `module`, else as
- * `service`. How much a module writes is said to `logLevels`; changing `level` changes it for every child that has none of its own.
+ * Creates a logger. The fields of a disabled line are never read. Every line contains its module: the bound `module`, or else the
+ * `service`. `logLevels` sets the levels of modules; changing `level` changes it for every child without its own level.
  */
 export function createLogger({
   level = 'info',
@@ -52,7 +52,7 @@ export function createLogger({
     base: safe.fields(base),
     mixin: (_fields, _level, logger) => ({ module: (logger as unknown as Plain)[NAMES].module }),
     mixinMergeStrategy: (fields, names) => ({ ...names, ...safe.fields(fields) }),
-    // Errors are taken apart by `redact`; pino's own serializer would do it again.
+    // `redact` already serializes errors; pino's serializer would do it again.
     serializers: { msg: (msg: unknown) => (typeof msg === 'string' ? safe.text(msg) : msg), err: (err: unknown) => err },
     ...(audit ? {} : { hooks: { logMethod: withoutAudit } }),
   };
@@ -64,17 +64,17 @@ function withoutAudit(this: PinoLogger, args: Parameters<LogFn>, write: LogFn, l
   if (level !== AUDIT) write.apply(this, args);
 }
 
-/** Decides how much this logger, those it came from and all their children write. */
+/** Returns the levels of this logger, its parents and all their children. */
 export function logLevels(log: Logger): Levels {
   return (log as unknown as Plain)[LEVELS];
 }
 
-/** Writes nothing; for tests and for what has not been given a log. */
+/** Returns a logger that writes nothing, for tests and as a default. */
 export function silentLogger(): Logger {
   return createLogger({ level: 'silent' });
 }
 
-/** Binds what finds a request's lines again: its id, and the trace it belongs to. */
+/** Binds the id and the trace of a request, so that its lines can be found. */
 export function bindTrace(log: Logger, ids: { requestId?: string; traceparent?: string | undefined }): Logger {
   const trace = parseTraceparent(ids.traceparent);
   return log.child({
@@ -86,7 +86,7 @@ export function bindTrace(log: Logger, ids: { requestId?: string; traceparent?: 
 const NAMES = Symbol('names');
 const LEVELS = Symbol('levels');
 
-/** pino formats the fields of a line, but not those bound by `child`. Those that say whose lines it writes name the child. */
+/** Redacts fields bound by `child`, which pino's formatters do not see. Reads the module and service of a child from its bindings. */
 function withoutSecrets(logger: Logger, names: Names, safe: typeof redact): Logger {
   const inherited = Object.getPrototypeOf(logger) as Pick<Plain, 'child'>;
   return Object.assign(logger, {
@@ -100,7 +100,7 @@ function withoutSecrets(logger: Logger, names: Names, safe: typeof redact): Logg
   });
 }
 
-/** A module within a service is a part of it, also where a logger of the service made it. */
+/** Sets the module and the service of a logger and registers it for levels. */
 function named(logger: Plain, module: string, service = logger[NAMES].service): Plain {
   logger[NAMES] = { module, service };
   logger[LEVELS].add(logger, logger[NAMES]);
@@ -114,7 +114,7 @@ interface Plain {
   child(this: Plain, bindings: Record<string, unknown>, options?: ChildLoggerOptions): Plain;
 }
 
-/** Written without waiting; what is left is written when the process exits. A file is opened here and now: exiting at once must not fail. */
+/** Opens an asynchronous destination, which is flushed when the process exits. Opens a file synchronously, so that an immediate exit works. */
 function openDestination(destination: string | number): DestinationStream {
   const fd = typeof destination === 'number' ? destination : openLogFile(destination);
   return pino.destination({ dest: fd, sync: false });

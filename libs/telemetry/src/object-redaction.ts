@@ -2,14 +2,14 @@ import { REDACTED, scrub, scrubKnown } from './text-redaction.ts';
 
 const MAX_DEPTH = 4;
 const MAX_ITEMS = 100;
-/** Characters of one line, about: what comes after them is left out. Values that are shared are written as often as they are met. */
+/** Approximate maximum of characters in one line; further values are omitted. Shared values count each time they occur. */
 const MAX_LINE = 65_536;
 const MAX_REMEMBERED = 2_000;
-/** Longer names are nobody's idea of a field. */
+/** Maximum length of a field name. */
 const MAX_KEY = 128;
 const CUT = '…';
 
-/** Matched without case, `_` and `-`, also as the end of a longer name: `botToken`, `x-api-key`, `OPENAI_API_KEY`. */
+/** Endings of secret keys, compared without case, `_` and `-`: `botToken`, `x-api-key`, `OPENAI_API_KEY`. */
 const SECRET_ENDINGS = [
   'apikey',
   'token',
@@ -26,17 +26,17 @@ const SECRET_ENDINGS = [
   'cookie',
 ];
 
-/** What an error may say besides type, message, stack and cause. Clients' errors also carry whole requests and answers. */
+/** Fields of an error that are written besides type, message, stack and cause. Errors of clients may also contain whole requests and responses. */
 const ERROR_FIELDS = ['code', 'reason', 'details', 'issues', 'status', 'statusCode', 'errno', 'syscall', 'address', 'port', 'hint'];
 
 type Fields = Record<string, unknown>;
 
-/** A copy that is safe to write: plain JSON of bounded size, at most four levels deep, without the values of secret keys. Never throws. */
+/** Returns a safe copy: plain JSON of bounded size, at most four levels deep, without the values of secret keys. Never throws. */
 export function redact(fields: object): Fields {
   return copyLine(fields, { left: MAX_LINE, scrub, isSecret });
 }
 
-/** As `redact`, but of what is secret only the values that are known to be. */
+/** Like `redact`, but redacts only masked values. */
 export function redactKnown(fields: object): Fields {
   return copyLine(fields, { left: MAX_LINE, scrub: scrubKnown, isSecret: () => false });
 }
@@ -47,10 +47,10 @@ function copyLine(fields: object, room: Place['room']): Fields {
 }
 
 interface Place {
-  /** Of the fields being copied; those of the line itself are 1. */
+  /** Depth of the copied fields; 1 for the fields of the line. */
   depth: number;
   above: readonly object[];
-  /** How many characters the line may still have, and what may stand in it. */
+  /** Remaining characters of the line, and the redaction rules. */
   room: { left: number; scrub: (text: string) => string; isSecret: (key: string) => boolean };
 }
 
@@ -85,7 +85,7 @@ function copyValue(value: unknown, place: Place): unknown {
   }
 }
 
-/** Text costs what it is long. */
+/** Scrubs a text and subtracts its length from the limit. */
 function copyText(text: string, { room }: Place): string {
   const scrubbed = room.scrub(text);
   room.left -= scrubbed.length;

@@ -2,12 +2,12 @@ import { context, SpanStatusCode, trace, type Attributes, type Context, type Spa
 import { scrub } from './text-redaction.ts';
 import { makeTrace, parseTraceparent } from './trace-context.ts';
 
-/** A piece of work being timed. While tracing is off it only hands its parent on. */
+/** A span. While tracing is off it only passes its parent on. */
 export interface Span {
-  /** What the next process continues from. */
+  /** Header for the next process. */
   readonly traceparent: string | undefined;
   set(attributes: Attributes): void;
-  /** An error marks it failed, with its code but without its stack. Ending twice is ending once. */
+  /** Ends the span. An error marks it as failed, with its code and without its stack. Idempotent. */
   end(error?: unknown): void;
 }
 
@@ -18,19 +18,19 @@ export function setTracer(next: Tracer | undefined): void {
   tracer = next;
 }
 
-/** Whether spans are recorded, for whoever would otherwise prepare one in vain. */
+/** Whether spans are recorded. Check it before expensive preparations of a span. */
 export function tracing(): boolean {
   return tracer !== undefined;
 }
 
-/** For work that ends in a callback or a stream: whoever starts it ends it. */
+/** Starts a span for work that ends in a callback or a stream. The caller must end it. */
 export function startSpan(name: string, attributes?: Attributes, parent?: string): Span {
   return tracer === undefined
     ? passThrough(parent)
     : recorded(tracer.startSpan(name, { attributes: attributes ?? {} }, parentContext(parent)));
 }
 
-/** Times `fn`, whose promise it waits for. While tracing is off this is a plain call. */
+/** Runs `fn` in a span that ends with its result or promise. While tracing is off it only calls `fn`. */
 export function withSpan<T>(name: string, attributes: Attributes, parent: string | undefined, fn: (span: Span) => T): T {
   if (tracer === undefined) return fn(passThrough(parent));
   const within = parentContext(parent);
@@ -89,7 +89,7 @@ function markFailed(span: ApiSpan, error: unknown): void {
   span.setStatus({ code: SpanStatusCode.ERROR, message: scrub(message) });
 }
 
-/** Without a header the span belongs to whatever span is active, if one is. */
+/** Returns the parent context of the header, or the active context without a header. */
 function parentContext(header: string | undefined): Context {
   const parent = parseTraceparent(header);
   if (parent === undefined) return context.active();

@@ -4,7 +4,7 @@ import { observeProcess } from './metrics/process-metrics.ts';
 import { setTracer } from './spans.ts';
 import { setSampling } from './trace-context.ts';
 
-/** A collector that does not answer delays the end of the process no longer than this. */
+/** Maximum delay of the shutdown by an unresponsive collector. */
 const FLUSH_MS = 2_000;
 const SCOPE = 'switchyard';
 const MODULE = 'telemetry';
@@ -12,15 +12,15 @@ const MODULE = 'telemetry';
 export interface Telemetry {
   readonly traces: boolean;
   readonly metrics: boolean;
-  /** Sends what is left, within two seconds; never fails. */
+  /** Sends pending data within two seconds. Never fails. */
   shutdown(): Promise<void>;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Only `OTEL_*` variables turn it on: an endpoint or an exporter. Without them no part of the SDK is loaded and nothing is
- * recorded. Once per process. Fails with one sentence for an endpoint that is no URL.
+ * Starts telemetry if an `OTEL_*` variable sets an endpoint or an exporter. Otherwise the SDK is not loaded and nothing is recorded.
+ * Call it once per process. Throws an error with one sentence for an invalid endpoint.
  */
 export async function startTelemetry(env: Environment, { service, log }: { service: string; log?: Logger }): Promise<Telemetry> {
   const wanted = { traces: wants(env, 'TRACES'), metrics: wants(env, 'METRICS') };
@@ -30,7 +30,7 @@ export async function startTelemetry(env: Environment, { service, log }: { servi
   if (wanted.metrics) checkExporter(env['OTEL_METRICS_EXPORTER'] || OTLP);
 
   const { startNodeSdk } = await import('@opentelemetry/sdk-node');
-  // Made first: what is wrong with its settings is told before anything runs.
+  // Created first, so that invalid settings are reported before anything runs.
   const metricReaders = wanted.metrics ? [await (await import('./metrics/otlp-reader.ts')).metricReader(env, SCOPE)] : [];
   const sdk = startNodeSdk({
     ...(wanted.traces ? {} : { spanProcessors: [] }),
@@ -59,7 +59,7 @@ export async function startTelemetry(env: Environment, { service, log }: { servi
 
 const ENDPOINTS = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_EXPORTER_OTLP_METRICS_ENDPOINT'] as const;
 
-/** The SDK takes anything, and sends nothing. */
+/** The SDK accepts an invalid endpoint silently and sends nothing. */
 function checkEndpoint(name: string, value: string | undefined): void {
   if (!value || /^https?:$/.test(URL.parse(value)?.protocol ?? '')) return;
   throw new Error(`${name} must be an http:// or https:// URL, such as http://127.0.0.1:4318.`);
@@ -79,7 +79,7 @@ function wants(env: Environment, signal: 'TRACES' | 'METRICS'): boolean {
   return Boolean(env['OTEL_EXPORTER_OTLP_ENDPOINT'] ?? env[`OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`]);
 }
 
-/** The share of `OTEL_TRACES_SAMPLER`, decided where a trace begins; everything behind it follows the flag. */
+/** Returns the sampler of `OTEL_TRACES_SAMPLER` for new traces. Continued traces follow their flag. */
 function sampling(env: Environment): (traceId: string) => boolean {
   const sampler = env['OTEL_TRACES_SAMPLER'] ?? 'parentbased_always_on';
   if (sampler.endsWith('always_off')) return () => false;
@@ -88,7 +88,7 @@ function sampling(env: Environment): (traceId: string) => boolean {
   return (traceId) => Number.parseInt(traceId.slice(-8), 16) < share * 2 ** 32;
 }
 
-/** Export failures belong in the log, once each, and not on the console. */
+/** Writes export failures to the log instead of the console. */
 function reportTo(parent: Logger): void {
   const log = parent.child({ module: MODULE });
   const report = (message: string, ...rest: unknown[]): void => log.warn({ rest }, message);
@@ -99,7 +99,7 @@ function reportTo(parent: Logger): void {
 }
 
 function drop(): void {
-  // Below a warning the SDK only talks about itself.
+  // Messages below a warning are internal to the SDK.
 }
 
 async function atMost(ms: number, work: Promise<void>, log: Logger | undefined): Promise<void> {

@@ -3,7 +3,7 @@ import { longestHidden, withoutHidden } from './masked-values.ts';
 const MAX_TEXT = 8_192;
 const MIN_TEXT = 8;
 
-/** What a secret looks like where no key name gives it away. Named groups are kept, the rest of the match is not. */
+/** Formats of secrets in free text. Named groups are kept; the rest of the match is redacted. */
 const SECRETS = new RegExp(
   [
     String.raw`(?<scheme>\bBearer\s+)\S+`,
@@ -29,17 +29,17 @@ const SECRETS = new RegExp(
 
 export const REDACTED = '[REDACTED]';
 
-/** Text without the values that are hidden and what is obviously a secret; longer than 8 Ki characters is cut. */
+/** Redacts masked values and texts in a secret format. Cuts texts above 8 Ki characters. */
 export function scrub(text: string): string {
   return text.length < MIN_TEXT ? text : scrubKnown(text).replace(SECRETS, keepGroups);
 }
 
-/** As `scrub`, where what only looks like a secret stays. */
+/** Like `scrub`, but redacts only masked values. */
 export function scrubKnown(text: string): string {
   return text.length > MAX_TEXT ? `${beginningOf(text)}… ${text.length - MAX_TEXT} more` : withoutHidden(text, REDACTED);
 }
 
-/** Read beyond the cut by the length of the longest hidden value, so that none is cut in two and half of it stays. */
+/** Masks beyond the cut by the length of the longest masked value, so that no half of a value remains. */
 function beginningOf(text: string): string {
   const beyond = longestHidden();
   const shown = withoutHidden(text.slice(0, MAX_TEXT + beyond), REDACTED);

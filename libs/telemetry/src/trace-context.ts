@@ -1,12 +1,12 @@
 import { randomFillSync } from 'node:crypto';
 
-/** Where a piece of work stands in a trace, as W3C trace context writes it. */
+/** A position in a trace, in the terms of W3C trace context. */
 export interface Trace {
   traceId: string;
-  /** The span that is the parent of whatever comes next. */
+  /** The parent span of the next span. */
   spanId: string;
   sampled: boolean;
-  /** The header that says the same to the next process. */
+  /** The header for the next process. */
   traceparent: string;
 }
 
@@ -16,7 +16,7 @@ const NO_SPAN = '0'.repeat(16);
 const TRACE_BYTES = 16;
 const SPAN_BYTES = 8;
 
-/** Undefined for anything that is not a valid header; a later version's header is read as far as ours goes. */
+/** Parses a header; undefined if it is not valid. Headers of later versions are read up to the fields of version 00. */
 export function parseTraceparent(header: unknown): Trace | undefined {
   if (typeof header !== 'string') return undefined;
   const [, version, traceId = '', spanId = '', flags = '', more] = HEADER.exec(header) ?? [];
@@ -25,7 +25,7 @@ export function parseTraceparent(header: unknown): Trace | undefined {
   return makeTrace(traceId, spanId, (Number.parseInt(flags, 16) & 1) === 1);
 }
 
-/** The caller's trace, or a new one where none (or none that is valid) came. Nothing is recorded by it. */
+/** Returns the trace of a valid header, or a new trace. Records nothing. */
 export function continueTrace(header?: unknown): Trace {
   const trace = parseTraceparent(header);
   if (trace !== undefined) return trace;
@@ -37,10 +37,10 @@ export function makeTrace(traceId: string, spanId: string, sampled: boolean): Tr
   return { traceId, spanId, sampled, traceparent: `00-${traceId}-${spanId}-${sampled ? '01' : '00'}` };
 }
 
-/** Nothing samples while tracing is off, so nobody behind us is told to. */
+/** Decides whether a new trace is sampled. While tracing is off no trace is sampled, so other services do not record it. */
 let samplesNew: (traceId: string) => boolean = () => false;
 
-/** Says which of the traces that begin here are recorded; set while tracing is on. */
+/** Sets the sampling decision for new traces; undefined turns sampling off. */
 export function setSampling(decide: ((traceId: string) => boolean) | undefined): void {
   samplesNew = decide ?? (() => false);
 }

@@ -8,7 +8,7 @@ import { agedAt } from './rotated-file-name.ts';
 const DAY_MS = 86_400_000;
 const UNFINISHED = '.gz.new';
 
-/** How long what was written before is kept. */
+/** Retention of rotated copies. */
 export interface Keeping {
   maxFiles: number;
   maxAgeDays: number;
@@ -16,13 +16,13 @@ export interface Keeping {
 
 interface Sweeping extends Keeping {
   compress: boolean;
-  /** Whether something is still on its way into a copy, which is left as it is then. */
+  /** Whether a copy still has pending writes; such a copy is not compressed. */
   inUse: (path: string) => boolean;
 }
 
 /**
- * Takes away copies beyond the newest `maxFiles`, those that are older than `maxAgeDays`, and what a process left unfinished that
- * died; compresses the others if that is wanted. Touches nothing else, and not the file that is written now.
+ * Deletes copies beyond the newest `maxFiles`, copies older than `maxAgeDays` and incomplete files of crashed processes. Compresses
+ * the other copies if `compress` is true. Never touches the live file or files of others.
  */
 export async function sweep(file: string, { maxFiles, maxAgeDays, compress, inUse }: Sweeping): Promise<void> {
   const [directory, base] = [dirname(file), basename(file)];
@@ -41,7 +41,7 @@ export async function sweep(file: string, { maxFiles, maxAgeDays, compress, inUs
   if (compress) for (const path of plain) await compressFile(path);
 }
 
-/** Whole or not at all: the copy is there until the compressed one is. */
+/** Compresses atomically: deletes the copy after the compressed file is complete. */
 async function compressFile(path: string): Promise<void> {
   await pipeline(createReadStream(path), createGzip(), createWriteStream(`${path}${UNFINISHED}`, { mode: 0o600, flush: true }));
   await rename(`${path}${UNFINISHED}`, `${path}.gz`);

@@ -6,28 +6,28 @@ import { agedName } from './rotated-file-name.ts';
 import { sweep, type Keeping } from './retention.ts';
 
 export interface RollingFileOptions extends Keeping {
-  /** Where lines are written now; what was written before stands beside it. */
+  /** The live file. Rotated copies are in the same directory. */
   file: string;
-  /** From here on it is begun anew. */
+  /** Size at which the file is rotated. */
   maxBytes: number;
-  /** Whether what was written before is compressed at once; what an earlier start left is so with `compressAged`. */
+  /** `compress` compresses copies on rotation; `compressAged` also compresses copies of earlier runs at the start. */
   compress: boolean;
   compressAged: boolean;
-  /** A sentence for whoever looks after the files, when they cannot be kept as they should be. */
+  /** Receives a sentence for the operator when writing, rotation or retention fails. */
   say?: (sentence: string) => void;
 }
 
-/** Lines of a log in a file that does not grow without end. Nobody who writes waits for the disk. */
+/** A log file with rotation. Writers never wait for the disk. */
 export interface RollingFile extends DestinationStream, Disposable {
-  /** Says so once everything that was written before is in a file, or cannot be: a disk that is full holds up nobody. */
+  /** Calls `done` when all earlier lines are written, or cannot be written because the disk fails. */
   flush(done?: (error?: Error) => void): void;
-  /** Resolves once what was left to tidy up is done. */
+  /** Resolves when the pending retention runs are finished. */
   settled(): Promise<void>;
-  /** Writes nothing more, what is on its way included. A process that ends needs none of it. */
+  /** Stops writing and drops pending lines. Not needed before a process exits. */
   [Symbol.dispose](): void;
 }
 
-/** Opens it here and now, and tidies up what earlier starts left. Only the user may read what stands there. */
+/** Opens the file synchronously with mode 0600 and applies retention to copies of earlier runs. */
 export function openRollingFile({ file, maxBytes, compress, compressAged, say = complain, ...keeping }: RollingFileOptions): RollingFile {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   const underWay = countBytes((error) => say(`${file} cannot be written: ${String(error)}`));
@@ -49,7 +49,7 @@ export function openRollingFile({ file, maxBytes, compress, compressAged, say = 
       const before = destination;
       ({ destination } = open(file, underWay));
       finishing.add(aged);
-      const closed = once(before, 'close').then(() => finishing.delete(aged)); // what was still on its way is in it by then
+      const closed = once(before, 'close').then(() => finishing.delete(aged)); // by then all pending writes are in the copy
       before.end();
       tidy(compress, closed);
     } catch (error) {
@@ -72,16 +72,16 @@ export function openRollingFile({ file, maxBytes, compress, compressAged, say = 
   };
 }
 
-/** Bytes that are on their way to the disk: what pino writes to says that it is done before they are there. */
+/** Counts bytes that are not on disk yet, because the pino destination reports completion earlier. */
 interface UnderWay {
   began(bytes: number): void;
   ended(bytes: number): void;
-  /** What could not be written is tried again with what comes next. */
+  /** Failed writes are retried with the next write. */
   failed(error: unknown): void;
   whenDone(then: () => void): void;
 }
 
-/** `onFailure` is told the first of several failures in a row. */
+/** Calls `onFailure` for the first of consecutive failures. */
 function countBytes(onFailure: (error: unknown) => void): UnderWay {
   let bytes = 0;
   let failing = false;
@@ -110,7 +110,7 @@ function countBytes(onFailure: (error: unknown) => void): UnderWay {
   };
 }
 
-/** Of what cannot be written no more is held; the rest is lost. */
+/** Maximum buffered bytes while the disk fails; further lines are dropped. */
 const MOST_HELD = 8_388_608;
 
 function open(file: string, underWay: UnderWay) {

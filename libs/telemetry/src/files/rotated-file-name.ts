@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 
 const STAMP = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})Z(-\d+)?(\.gz)?$/;
 
-/** A full file is called after the time when it was full; no two are called the same. */
+/** Returns an unused file name with the time of the rotation. */
 export function agedName(file: string, at: Date): string {
   const stamp = at.toISOString().replaceAll(/[-:.]/g, '');
   for (let nth = 0; ; nth++) {
@@ -11,7 +11,7 @@ export function agedName(file: string, at: Date): string {
   }
 }
 
-/** When the file was full that is called so (epoch ms); undefined for what is none of this file. */
+/** Returns the rotation time (epoch ms) of a copy; undefined for other files. */
 export function agedAt(base: string, name: string): number | undefined {
   if (!name.startsWith(`${base}.`)) return undefined;
   const match = STAMP.exec(name.slice(base.length + 1));

@@ -1,9 +1,9 @@
 import type { MetricDefinition } from './metric-definition.ts';
 
-/** From a call that is answered in memory to a turn of minutes: each bound is about two or two and a half times the one before. */
+/** From calls answered in memory to turns of minutes. Each bound is about 2 to 2.5 times the previous one. */
 const CALL_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 const TURN_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
-/** Those of the conventions for generative models. */
+/** Bounds of the OpenTelemetry conventions for generative AI. */
 const MODEL_SECONDS = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
 const FIRST_CHUNK_SECONDS = [0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
 const TOKENS = [1, 4, 16, 64, 256, 1_024, 4_096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304];
@@ -11,8 +11,8 @@ const TOKENS = [1, 4, 16, 64, 256, 1_024, 4_096, 16_384, 65_536, 262_144, 1_048_
 const MODEL_LABELS = ['gen_ai.operation.name', 'gen_ai.provider.name', 'gen_ai.request.model'] as const;
 
 /**
- * Every metric, declared once: what counts it, the page of the reference, the alerts and the dashboard read it here. Names of
- * OpenTelemetry's conventions are used where there is one for the thing; all others begin with `switchyard.`.
+ * All metrics. The instruments, the reference page, the alerts and the dashboard use these declarations. Names follow the conventions
+ * of OpenTelemetry where one exists; all others begin with `switchyard.`.
  */
 export const METRICS = {
   'http.server.request.duration': {
@@ -156,5 +156,5 @@ export type NameOf<K extends MetricDefinition['kind']> = {
 }[MetricName];
 export type Labels<N extends MetricName> = Readonly<Record<(typeof METRICS)[N]['labels'][number], string>>;
 
-/** All there are, by name. */
+/** All metric definitions by name. */
 export const metricDefinitions: ReadonlyMap<string, MetricDefinition> = new Map(Object.entries(METRICS));

@@ -1,37 +1,37 @@
 import type { MetricDefinition } from './metric-definition.ts';
 import { METRICS, metricDefinitions, type Labels, type MetricName, type NameOf } from './catalogue.ts';
 
-/** One series that counts up. */
+/** One series of a counter. */
 export interface Counter {
   add(value?: number): void;
 }
 
-/** One series of a distribution. */
+/** One series of a histogram. */
 export interface Histogram {
   record(value: number): void;
 }
 
-/** As many series has a metric at most; whatever comes later is counted together, as `other`. */
+/** Maximum number of series of a metric; further label values are counted as `other`. */
 export const MOST_SERIES = 1_000;
 const OTHER = 'other';
 
 /**
- * A series of a counter, made when it is first asked for and the same one ever after: whoever counts often keeps it. Counting is an
- * addition, whether somebody reads the metrics or not.
+ * Returns the series of a counter for these labels; always the same one. Keep it if you count often. Counting is a single addition,
+ * whether the metrics are read or not.
  */
 export function counter<N extends NameOf<'counter'>>(name: N, labels: Labels<N>): Counter {
   return seriesOf(name, labels, createCounter) as CounterSeries;
 }
 
-/** A series of a histogram; same rules as `counter`. */
+/** Returns the series of a histogram; same rules as `counter`. */
 export function histogram<N extends NameOf<'histogram'>>(name: N, labels: Labels<N>): Histogram {
   const { bounds }: { bounds: readonly number[] } = METRICS[name];
   return seriesOf(name, labels, () => createHistogram(bounds)) as HistogramSeries;
 }
 
 /**
- * A number that is read when somebody asks for the metrics. What several observe under the same labels is added up. Returns what
- * ends it. Reading must be quick and must not throw; a number that is none is left out.
+ * Registers a value that is read on each collection. Values with the same labels are summed. Returns a function that unsubscribes it.
+ * `read` must be fast and must not throw; values that are not finite are omitted.
  */
 export function observe<N extends NameOf<'gauge' | 'counter'>>(name: N, labels: Labels<N>, read: () => number): () => void {
   const series = seriesOf(name, labels, createObserved) as ObservedSeries;
@@ -39,20 +39,24 @@ export function observe<N extends NameOf<'gauge' | 'counter'>>(name: N, labels: 
   return () => void series.readers.delete(read);
 }
 
-/** A metric with all that is known of it now. */
+/** A metric with its current series. */
 export interface Family {
   name: MetricName;
   definition: MetricDefinition;
   points: Point[];
 }
 
-/** One series. The values of the labels stand in the order in which the labels are declared. */
+/** One series. Label values are in the declared order of the labels. */
 export type Point = { labels: readonly string[] } & (
   | { value: number }
-  | { count: number; sum: number; /** Of each bucket alone, the last one for all above the last bound. */ buckets: readonly number[] }
+  | {
+      count: number;
+      sum: number;
+      /** Count per bucket, not cumulative; the last bucket is above the last bound. */ buckets: readonly number[];
+    }
 );
 
-/** Everything that was counted so far. */
+/** Returns all metrics with at least one series. */
 export function collect(): Family[] {
   const collected: Family[] = [];
   for (const [name, series] of all) {
@@ -70,14 +74,14 @@ type Value = { value: number } | { count: number; sum: number; buckets: readonly
 
 interface Series {
   labels: readonly string[];
-  /** Undefined where there is nothing to say. */
+  /** Returns undefined without a value. */
   read(): Value | undefined;
 }
 type CounterSeries = Counter & Pick<Series, 'read'>;
 type HistogramSeries = Histogram & Pick<Series, 'read'>;
 type ObservedSeries = { readers: Set<() => number> } & Pick<Series, 'read'>;
 
-/** In the order of their declaration, so that every reader sees the same. */
+/** In declaration order, so that the output order is stable. */
 const all = new Map<string, Map<string, Series>>(Object.keys(METRICS).map((name) => [name, new Map<string, Series>()]));
 
 function seriesOf(name: MetricName, labels: Readonly<Record<string, string>>, create: () => Pick<Series, 'read'>): unknown {
@@ -109,7 +113,7 @@ function createHistogram(bounds: readonly number[]): HistogramSeries {
   return {
     record(value) {
       let at = 0;
-      // There are a dozen: walking is quicker than halving, as most values are small.
+      // With about a dozen bounds and mostly small values, a linear search is faster than a binary one.
       while (at < bounds.length && value > (bounds[at] as number)) at++;
       (buckets[at] as number)++;
       count++;

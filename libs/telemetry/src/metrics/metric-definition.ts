@@ -1,16 +1,16 @@
-/** What a metric promises whoever reads it. The name is OpenTelemetry's; Prometheus sees the one of `prometheusName`. */
+/** Definition of a metric. Names follow OpenTelemetry; `prometheusName` converts them. */
 export interface MetricDefinition {
   kind: 'counter' | 'gauge' | 'histogram';
-  /** As UCUM writes it: `s`, `By`, `1`; in braces what is counted. */
+  /** UCUM unit: `s`, `By`, `1`, or the counted thing in braces. */
   unit: string;
   help: string;
-  /** What tells the series apart. Their values are few: no ids, no text of a client. */
+  /** Label names. Their values must be few: no ids, no client texts. */
   labels: readonly string[];
-  /** Of a histogram: the upper bounds of its buckets, rising. */
+  /** Ascending upper bounds of the buckets of a histogram. */
   bounds?: readonly number[];
 }
 
-/** What prometheus calls the unit, where it belongs into the name. */
+/** Name suffixes of units in Prometheus. */
 const SUFFIXES: ReadonlyMap<string, string> = new Map([
   ['s', '_seconds'],
   ['By', '_bytes'],
@@ -18,12 +18,12 @@ const SUFFIXES: ReadonlyMap<string, string> = new Map([
   ['USD', '_usd'],
 ]);
 
-/** `gen_ai.client.operation.duration` in seconds is `gen_ai_client_operation_duration_seconds`; what counts up ends in `_total`. */
+/** Converts `gen_ai.client.operation.duration` in seconds to `gen_ai_client_operation_duration_seconds`; counters end in `_total`. */
 export function prometheusName(name: string, { kind, unit }: Pick<MetricDefinition, 'kind' | 'unit'>): string {
   return `${prometheusLabel(name)}${SUFFIXES.get(unit) ?? ''}${kind === 'counter' ? '_total' : ''}`;
 }
 
-/** `http.route` is `http_route`. */
+/** Converts `http.route` to `http_route`. */
 export function prometheusLabel(name: string): string {
   return name.replaceAll('.', '_');
 }

@@ -9,8 +9,8 @@ type Sdk = typeof Metrics;
 const MINUTE_MS = 60_000;
 
 /**
- * Pushes what is counted here, as often as `OTEL_METRIC_EXPORT_INTERVAL` says. The SDK is only the way out: its own instruments
- * cost as much for each count as a short call does.
+ * Pushes the metrics every `OTEL_METRIC_EXPORT_INTERVAL`. The SDK only exports: its own instruments cost as much per count as a short
+ * call.
  */
 export async function metricReader(env: Environment, scope: string): Promise<IMetricReader> {
   const sdk = await import('@opentelemetry/sdk-metrics');
@@ -21,7 +21,7 @@ export async function metricReader(env: Environment, scope: string): Promise<IMe
   });
 }
 
-/** The exporters read their addresses and headers from the environment themselves. */
+/** The exporters read their endpoints and headers from the environment. */
 async function openExporter(env: Environment): Promise<PushMetricExporter> {
   const protocol = env['OTEL_EXPORTER_OTLP_METRICS_PROTOCOL'] ?? env['OTEL_EXPORTER_OTLP_PROTOCOL'] ?? 'http/protobuf';
   switch (protocol) {

@@ -1,9 +1,9 @@
 import { monitorEventLoopDelay, performance, type EventLoopUtilization } from 'node:perf_hooks';
 import { observe } from './instruments.ts';
 
-/** How far a look at the event loop goes back, at least: readers that come together see the same. */
+/** Minimum age of an event-loop sample before a new one is taken, so that concurrent readers see the same values. */
 const WINDOW_MS = 10_000;
-/** The first time there is something to see sooner. */
+/** Minimum age of the first sample. */
 const FIRST_MS = 500;
 const RESOLUTION_MS = 10;
 const NANOS = 1e9;
@@ -11,7 +11,7 @@ const NANOS = 1e9;
 let observers = 0;
 let unobserve: (() => void) | undefined;
 
-/** What can be said of any process, the event loop included. Returns what ends it; the last one to end it stops the watching. */
+/** Registers process and event-loop metrics. Returns a function that ends it; the last caller stops the measurement. */
 export function observeProcess(): () => void {
   observers++;
   unobserve ??= observeAll();
@@ -54,8 +54,8 @@ interface LoopLook {
 const NOTHING_SEEN: LoopLook = { p50: Number.NaN, p99: Number.NaN, max: Number.NaN, utilization: Number.NaN };
 
 /**
- * The first look begins to watch and sees nothing: a process that nobody looks at is not woken for it. Later ones are of the time
- * since the one before.
+ * Measures the event loop. The first read starts the measurement and returns no values, so that a process without readers has no
+ * timer. Each later sample covers the time since the previous one.
  */
 function watchEventLoop(): { look(): LoopLook; end(): void } {
   const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
@@ -63,7 +63,7 @@ function watchEventLoop(): { look(): LoopLook; end(): void } {
   let seen = NOTHING_SEEN;
   let seenAt = 0;
 
-  /** Besides how late it came, the histogram counts the pause that was asked for. */
+  /** Subtracts the resolution, because the histogram contains the timer interval in addition to the delay. */
   const late = (nanos: number): number => Math.max(0, nanos / NANOS - RESOLUTION_MS / 1e3) || 0;
 
   function begin(): void {

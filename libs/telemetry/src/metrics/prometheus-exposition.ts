@@ -1,10 +1,10 @@
 import { prometheusLabel, prometheusName } from './metric-definition.ts';
 import type { Family, Point } from './instruments.ts';
 
-/** The type of `exposition`. */
+/** Content type of `exposition`. */
 export const EXPOSITION_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** All metrics as Prometheus reads them. */
+/** Formats metrics in the Prometheus text format. */
 export function exposition(families: readonly Family[]): string {
   return families.map(family).join('');
 }
@@ -26,7 +26,7 @@ interface Distribution {
   bounds: readonly number[];
 }
 
-/** Here each bucket holds all that is in those below it. */
+/** Formats a histogram with cumulative buckets. */
 function distribution(called: string, pairs: readonly string[], { point, bounds }: Distribution): string[] {
   let below = 0;
   const buckets = point.buckets.map((count, at) => {
