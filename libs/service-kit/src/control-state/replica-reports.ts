@@ -124,7 +124,7 @@ export async function countReplicas(bus: Bus, service: string): Promise<{ count:
   return { count: () => Math.max(1, live.size), [Symbol.dispose]: () => watch.stop() };
 }
 
-/** What a live replica reports about one bucket. */
+/** The report of a live replica about one bucket. */
 export interface ReplicaState {
   /** `<service>.<replica>`. */
   replica: string;

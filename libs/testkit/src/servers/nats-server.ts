@@ -13,28 +13,28 @@ const POLL_MS = 10;
 export interface NatsServer {
   readonly url: string;
   readonly port: number;
-  /** Ends it at once, as a crash would; what was stored stays. */
+  /** Kills the server like a crash. Its data stays. */
   kill(): Promise<void>;
-  /** The same server again: same port, and the same store unless it is to be empty. */
+  /** Kills and starts the server on the same port, with the same data unless `empty` is true. */
   restart(options?: { empty?: boolean }): Promise<void>;
-  /** Ends it and removes what it stored. */
+  /** Stops the server and removes its data. */
   stop(): Promise<void>;
 }
 
 export interface NatsServerOptions {
-  /** In bytes; 8 MB unless said, as the bus expects. */
+  /** In bytes; 8 MB by default, which the bus expects. */
   maxPayload?: number;
-  /** Limit of what all streams together may reserve, in memory and in files. */
+  /** Maximum reservation of all streams together, in memory and in files. */
   storage?: string;
-  /** More of the configuration, such as who may come in. */
+  /** Additional configuration, such as users. */
   configuration?: string;
-  /** A configuration file in place of all of it; the address is the test's, and so is the store, `$NATS_STORE`. */
+  /** A configuration file that replaces the generated one. The address and the store directory `$NATS_STORE` are set by the test. */
   file?: string;
-  /** What the configuration refers to with `$NAME`. */
+  /** Variables that the configuration uses as `$NAME`. */
   env?: Readonly<Record<string, string>>;
 }
 
-/** A real nats-server with JetStream on a free port of 127.0.0.1, storing into a directory of its own. */
+/** Starts a real nats-server with JetStream on a free port of 127.0.0.1 with its own data directory. */
 export async function startNatsServer(options: NatsServerOptions = {}): Promise<NatsServer> {
   const { maxPayload = 8 * 1024 * 1024, storage = '4GB', configuration = '', file, env = {} } = options;
   const binary = await findNatsServer();
@@ -85,7 +85,7 @@ interface Launch {
   store: string;
   config: string;
   env: Readonly<Record<string, string>>;
-  /** -1 for any that is free. */
+  /** -1 selects a free port. */
   port: number;
 }
 
@@ -108,7 +108,7 @@ async function launch(binary: string, { directory, store, config, env, port }: L
   throw new Error(`nats-server did not start:\n${output}`);
 }
 
-/** The server writes the ports it took into a file named after itself and its process. */
+/** Reads the port from the ports file, which the server names after its program and process id. */
 async function readPort(directory: string, pid: number | undefined): Promise<number | undefined> {
   const name = (await readdir(directory)).find((file) => file.endsWith(`_${pid}.ports`));
   if (name === undefined) return undefined;

@@ -3,20 +3,20 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 
-/** A span as it arrived. */
+/** A received span. */
 export interface ReceivedSpan {
-  /** Of the process that sent it. */
+  /** Service name of the sending process. */
   service: string;
   name: string;
   traceId: string;
   spanId: string;
-  /** Empty for the first of a trace. */
+  /** Empty for a root span. */
   parentSpanId: string;
   attributes: Readonly<Record<string, unknown>>;
   failed: boolean;
 }
 
-/** A metric as it arrived last from one service. */
+/** The last received state of a metric of one service. */
 export interface ReceivedMetric {
   service: string;
   name: string;
@@ -25,13 +25,13 @@ export interface ReceivedMetric {
   points: readonly { attributes: Readonly<Record<string, unknown>>; value: number }[];
 }
 
-/** Takes spans and metrics as a collector of OpenTelemetry does, in JSON over HTTP. */
+/** An OpenTelemetry collector that receives spans and metrics as JSON over HTTP. */
 export interface Collector extends AsyncDisposable {
-  /** What makes a process send here. */
+  /** Environment variables that make a process export to this collector. */
   readonly env: Readonly<Record<string, string>>;
   readonly spans: readonly ReceivedSpan[];
   metric(service: string, name: string): ReceivedMetric | undefined;
-  /** Resolves once it is true of what has arrived; looked at after each arrival. */
+  /** Resolves once the condition holds. The condition is checked after each request. */
   until(isTrue: () => boolean): Promise<void>;
 }
 
@@ -139,7 +139,7 @@ function readMetrics({ resource, scopeMetrics }: NonNullable<Sent['resourceMetri
   );
 }
 
-/** Of a histogram, how many values there were. */
+/** Returns the value of a point; for a histogram its count. */
 function readPoint({ attributes, asDouble, asInt, count }: SentPoints['dataPoints'][number]): ReceivedMetric['points'][number] {
   return { attributes: readAttributes(attributes), value: Number(count ?? asDouble ?? asInt) };
 }

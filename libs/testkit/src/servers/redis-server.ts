@@ -7,18 +7,18 @@ import { startServer, type ServerProcess } from '../processes/server-process.ts'
 const START_MS = 10_000;
 const IN_MEMORY = ['--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
 
-/** It keeps nothing over a restart. */
+/** A Redis server. Its data is lost on restart. */
 export interface RedisServer extends Pick<ServerProcess, 'port' | 'kill' | 'restart' | 'pause' | 'goOn'> {
   readonly url: string;
   stop(): Promise<void>;
 }
 
 export interface RedisServerOptions {
-  /** What its default user must say. */
+  /** Password of the default user. */
   password?: string;
 }
 
-/** A real redis-server on a free port of 127.0.0.1, in memory alone. */
+/** Starts a real redis-server on a free port of 127.0.0.1 without persistence. */
 export async function startRedisServer({ password = '' }: RedisServerOptions = {}): Promise<RedisServer> {
   const binary = await findRedisServer();
   const directory = await mkdtemp(join(tmpdir(), 'switchyard-redis-'));
