@@ -9,7 +9,7 @@ const cwd = mkdtempSync(join(tmpdir(), 'command-'));
 after(() => rmSync(cwd, { recursive: true }));
 const run = (args: string[], env: Record<string, string> = {}) => runCommand(args, { cwd, env: { SWITCHYARD_DATA: cwd, ...env } });
 
-test('the name alone shows the five lines that matter', async () => {
+test('prints the short help without arguments', async () => {
   const { code, stdout, stderr } = await run([]);
   assert.deepEqual([code, stderr], [0, '']);
   const lines = stdout.trimEnd().split('\n');
@@ -18,7 +18,7 @@ test('the name alone shows the five lines that matter', async () => {
     assert.ok(lines[at]?.includes(`switchyard ${command}`));
 });
 
-test('help names every command and the exit codes; each command has its own', async () => {
+test('prints general help and help of a command', async () => {
   const { stdout } = await run(['help']);
   for (const name of ['start', 'ask', 'rpc', 'token', 'url', 'status', 'doctor']) assert.match(stdout, new RegExp(`^  ${name}`, 'm'));
   assert.match(stdout, /0 done · 1 the server or the call said no · 2 wrong usage · 130 stopped/);
@@ -27,13 +27,13 @@ test('help names every command and the exit codes; each command has its own', as
   assert.match(asked.stdout, /--session <key>/);
 });
 
-test('--version', async () => {
+test('prints the version', async () => {
   const { code, stdout } = await run(['--version']);
   assert.equal(code, 0);
   assert.match(stdout, /^switchyard \d+\.\d+\.\d+\n$/);
 });
 
-test('wrong usage is 2, with a sentence and the next command on standard error', async () => {
+test('exits with 2 and prints the next command on a usage error', async () => {
   const wrong: [string[], RegExp, RegExp][] = [
     [['stauts'], /no command stauts; did you mean status/, /switchyard status$/],
     [['deploy'], /no command deploy\.$/, /switchyard help$/],
@@ -57,7 +57,7 @@ test('wrong usage is 2, with a sentence and the next command on standard error',
   }
 });
 
-test('with --output json, and with any other form for programs, a failure is an object', async () => {
+test('prints failures as JSON with machine-readable output', async () => {
   for (const form of ['yaml', 'ndjson']) assert.ok('error' in JSON.parse((await run(['stauts', '-o', form])).stderr), form);
   const { code, stdout, stderr } = await run(['stauts', '--output', 'json']);
   assert.deepEqual([code, stdout], [2, '']);
@@ -66,7 +66,7 @@ test('with --output json, and with any other form for programs, a failure is an 
   assert.match(error['next'] ?? '', /switchyard status$/);
 });
 
-test('token prints the saved token and nothing else, and says what to do when there is none', async () => {
+test('token prints the saved token, or the command to start', async () => {
   const without = await run(['token']);
   assert.deepEqual([without.code, without.stdout], [1, '']);
   assert.match(without.stderr, /no token saved.*\n {2}next: .*switchyard start\n$/);
@@ -78,7 +78,7 @@ test('token prints the saved token and nothing else, and says what to do when th
   assert.equal((await run(['token', '-o', 'ndjson'])).stdout, `{"token":"${TOKEN}"}\n`);
 });
 
-test('url prints where the server is that runs with the data directory, and nothing else', async () => {
+test('url prints the address of the running server', async () => {
   assert.deepEqual(await run(['url']), { code: 0, stdout: 'http://127.0.0.1:4766\n', stderr: '' });
   writeFileSync(join(cwd, 'run.json'), JSON.stringify({ url: 'http://127.0.0.1:5000', processes: [] }));
   const running = await run(['url']);
@@ -88,7 +88,7 @@ test('url prints where the server is that runs with the data directory, and noth
   assert.deepEqual(JSON.parse(json.stdout), { url: 'http://127.0.0.1:5000' });
 });
 
-test('nothing there, a refused token, a lack of scope: each is 1 with the command that helps, and no token in it', async () => {
+test('exits with 1 and suggests a command for an unreachable server, a rejected token and a missing scope', async () => {
   await using server = await startServer({
     call: () => {
       throw {
@@ -118,7 +118,7 @@ test('nothing there, a refused token, a lack of scope: each is 1 with the comman
   }
 });
 
-test('whatever directory it stands in, a token of the environment is not given to the server that is named there', async () => {
+test('does not send a token from the environment to the server of a run file', async () => {
   const tokens: string[] = [];
   await using server = await startServer({ onToken: (authorization) => tokens.push(authorization) });
   writeFileSync(join(cwd, 'run.json'), JSON.stringify({ url: server.url, processes: [] }));
@@ -135,7 +135,7 @@ test('whatever directory it stands in, a token of the environment is not given t
   }
 });
 
-test('an address that is none is a sentence, wherever it comes from', async () => {
+test('rejects an invalid address from a flag or variable', async () => {
   for (const url of [':::', 'http://', 'http://[::1', 'http://x:99999', 'localhost:4766', 'nats://127.0.0.1']) {
     for (const { code, stdout, stderr } of await Promise.all([run(['status', '--url', url]), run(['doctor'], { SWITCHYARD_URL: url })])) {
       assert.deepEqual([code, stdout], [2, ''], url);

@@ -20,7 +20,7 @@ const run: Served = {
   command: 'bin/switchyard',
 };
 
-test('the banner says what runs, where, and what to paste next', () => {
+test('banner lists version, addresses, token and commands', () => {
   const text = banner(run);
   for (const part of [
     'switchyard 1.2.3',
@@ -37,24 +37,24 @@ test('the banner says what runs, where, and what to paste next', () => {
   assert.equal(text.split('\n').filter((line) => /^ {2}(bin\/switchyard|curl)/.test(line)).length, 3);
 });
 
-test('a token is for the eyes before a terminal; elsewhere it says where it is, and what prints it', () => {
+test('banner prints the token on terminals only', () => {
   const kept = banner({ ...run, terminal: false });
   assert.ok(!kept.includes('sy_pat_x'), kept);
   assert.match(kept, /token +saved in some\/where\/token .* bin\/switchyard token {3}prints it\n/);
 });
 
-test('what is dangerous stands in it, and nothing where nothing is', () => {
+test('banner includes a warning if there is one', () => {
   assert.match(banner({ ...run, warning: 'everybody can read this' }), /\n {2}warning +everybody can read this\nTry:/);
   assert.doesNotMatch(banner(run), /warning/);
 });
 
-test('where no token that works is known, the banner says so, and what gives one', () => {
+test('banner explains how to set a token if no valid one is saved', () => {
   const text = banner({ ...run, token: undefined });
   assert.match(text, /token +none that works is saved here.*SWITCHYARD_TOKEN=/);
   assert.ok(!text.includes('undefined'));
 });
 
-test('settings without effect are named in one line, with the place that sets each', () => {
+test('banner lists settings without effect and where they are set', () => {
   const set = (count: number) => Array.from({ length: count }, (_, n) => ({ path: `memory.key${n}`, from: 'config.yaml' }));
   assert.match(banner({ ...run, notInForce: set(1) }), /\n {2}no effect +memory\.key0 \(config\.yaml\): nothing reads this yet\nTry:/);
   assert.match(
@@ -64,12 +64,12 @@ test('settings without effect are named in one line, with the place that sets ea
   assert.doesNotMatch(banner(run), /no effect/);
 });
 
-test('a real bus is shown as it is named, without its password', () => {
+test('banner removes the password from the bus URL', () => {
   assert.match(banner({ ...run, bus: 'nats://127.0.0.1:4222' }), /bus +nats:\/\/127\.0\.0\.1:4222\n/);
   assert.match(banner({ ...run, bus: 'nats://me:secret@a:1,me:secret@b:2' }), /bus +nats:\/\/a:1,b:2\n/);
 });
 
-test('where there are several processes, each has a line, and the columns stand under each other', () => {
+test('banner lists processes in aligned columns', () => {
   const one = (replica: string, ports: Record<string, number>) => ({ service: 's', replica, pid: 7, ports, log: `/logs/${replica}.log` });
   const text = banner({ ...run, processes: [one('gateway-1', { http: 4767 }), one('nats', {})] });
   assert.match(text, /\n {2}processes {2}gateway-1 {2}pid 7 {2}http 4767 {2}\S+gateway-1\.log\n {13}nats {7}pid 7 {13}\S+nats\.log\nTry:/);

@@ -6,12 +6,12 @@ import { commandHere } from './command-name.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 
-test('in a checkout the command is short, elsewhere it is whole', () => {
+test('commandHere returns a relative path in the checkout and an absolute path elsewhere', () => {
   assert.equal(commandHere('.switchyard', root), 'bin/switchyard');
   assert.equal(commandHere('.switchyard', join(root, 'docs')), join(root, 'bin/switchyard'));
 });
 
-test('data of its own is named, and whatever stands in its name is one word for the shell', () => {
+test('commandHere adds and quotes a data directory other than the default', () => {
   assert.equal(commandHere('second', root), 'bin/switchyard --data second');
   assert.equal(commandHere("it's ü", root), `bin/switchyard --data 'it'\\''s ü'`);
 });

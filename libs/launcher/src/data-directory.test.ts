@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { tempDir } from '@switchyard/testkit';
 import { claimDataDirectory, keepPrivately, leaveNote, readPrivately } from './data-directory.ts';
 
-test('a directory is made private, and has one owner at a time', async () => {
+test('claimDataDirectory makes the directory private and locks it', async () => {
   await using dir = await tempDir();
   const data = `${dir.path}/deep/data`;
   {
@@ -18,13 +18,13 @@ test('a directory is made private, and has one owner at a time', async () => {
   assert.equal(statSync(data).mode & 0o777, 0o700, 'one that was there, too');
 });
 
-test('what cannot be a directory is a sentence', async () => {
+test('claimDataDirectory throws a StartError if the path is not a directory', async () => {
   await using dir = await tempDir();
   writeFileSync(`${dir.path}/file`, '');
   assert.throws(() => claimDataDirectory(`${dir.path}/file/below`), /cannot be used.*SWITCHYARD_DATA=/);
 });
 
-test('where a setting put everything elsewhere a note in the usual place says so, until that is used again', async (t) => {
+test('leaveNote writes the note for another data directory and removes it for the default', async (t) => {
   await using dir = await tempDir();
   const before = cwd();
   chdir(dir.path);
@@ -39,7 +39,7 @@ test('where a setting put everything elsewhere a note in the usual place says so
   leaveNote({ data: 'elsewhere', dataFrom: 'settings' }); // and fails nothing
 });
 
-test('so is what stands in the way inside of it', async () => {
+test('claimDataDirectory throws a StartError if a path inside cannot be created', async () => {
   await using dir = await tempDir();
   writeFileSync(`${dir.path}/logs`, '');
   assert.throws(() => claimDataDirectory(dir.path), /cannot be used \(EEXIST at .*\/logs\).*SWITCHYARD_DATA=/);
@@ -47,7 +47,7 @@ test('so is what stands in the way inside of it', async () => {
   assert.throws(() => keepPrivately(dir.path, 'run.json', ''), /cannot be used \(EISDIR at .*\/run\.json\).*SWITCHYARD_DATA=/);
 });
 
-test('what is kept is for its user alone, is found again, and takes the place of what was there', async () => {
+test('replaces a private file that only its user can read', async () => {
   await using dir = await tempDir();
   assert.equal(readPrivately(dir.path, 'token'), undefined);
   for (const text of ['one', 'two']) {

@@ -6,7 +6,7 @@ import { openRunFile, readRunFile } from './run-file.ts';
 
 const process_ = { service: 'embedded', replica: 'r', pid: 1, ports: { http: 1 }, log: '/x' };
 
-test('what runs is told while it runs, as it is now', async () => {
+test('openRunFile writes the run file and removes it on dispose', async () => {
   await using dir = await tempDir();
   {
     using told = openRunFile(dir.path);
@@ -21,7 +21,7 @@ test('what runs is told while it runs, as it is now', async () => {
   assert.equal(readRunFile(dir.path), undefined);
 });
 
-test('a file of another shape tells nothing', async () => {
+test('readRunFile returns undefined for invalid content', async () => {
   await using dir = await tempDir();
   for (const text of ['{"url":', '[]', 'null', '{"url":1,"processes":[]}']) {
     writeFileSync(`${dir.path}/run.json`, text);

@@ -27,7 +27,7 @@ async function fails(
   return parts;
 }
 
-test('text streams as it comes, and the finish carries the usage and its price', async () => {
+test('streams text and ends with usage and price', async () => {
   await using upstream = await startUpstream(TEXT);
 
   const { parts, error } = await run(against(upstream), request({ system: 'be brief', temperature: 0.5, maxTokens: 64 }));
@@ -57,7 +57,7 @@ test('text streams as it comes, and the finish carries the usage and its price',
   });
 });
 
-test('429 is retried when its Retry-After says, and the second answer is the answer', async () => {
+test('retries 429 after Retry-After', async () => {
   await using upstream = await startUpstream({ kind: 'status', status: 429, headers: { 'retry-after-ms': '120' } }, TEXT);
   const startedAt = performance.now();
 
@@ -68,7 +68,7 @@ test('429 is retried when its Retry-After says, and the second answer is the ans
   assert.ok(performance.now() - startedAt >= 115);
 });
 
-test('429 for ever fails RESOURCE_EXHAUSTED and says when to come back', async () => {
+test('fails RESOURCE_EXHAUSTED with retryAfterMs after repeated 429', async () => {
   await using upstream = await startUpstream({ kind: 'status', status: 429, headers: { 'retry-after': '0' }, message: `slow, ${KEY}` });
 
   const { error } = await run(against(upstream));
@@ -79,7 +79,7 @@ test('429 for ever fails RESOURCE_EXHAUSTED and says when to come back', async (
   assert.ok(!error.message.includes(KEY));
 });
 
-test('a Retry-After beyond the prompt timeout is not waited for', async () => {
+test('does not wait for a Retry-After beyond the prompt timeout', async () => {
   await using upstream = await startUpstream({ kind: 'status', status: 429, headers: { 'retry-after': '60' } });
 
   const { error } = await run(against(upstream));
@@ -88,14 +88,14 @@ test('a Retry-After beyond the prompt timeout is not waited for', async () => {
   assert.equal(upstream.requests.length, 1);
 });
 
-test('an exhausted quota is not retried', async () => {
+test('does not retry an exhausted quota', async () => {
   await using upstream = await startUpstream({ kind: 'status', status: 429, code: 'insufficient_quota' });
 
   await fails(against(upstream), { code: 'RESOURCE_EXHAUSTED', reason: 'PROVIDER_QUOTA' });
   assert.equal(upstream.requests.length, 1);
 });
 
-test('a 500 is retried; for ever, it is UNAVAILABLE after the attempts of the entry', async () => {
+test('retries 500 and fails UNAVAILABLE after maxRetries', async () => {
   await using upstream = await startUpstream({ kind: 'status', status: 500 }, TEXT);
   assert.equal(textOf((await run(against(upstream))).parts), 'one two three');
 
@@ -104,7 +104,7 @@ test('a 500 is retried; for ever, it is UNAVAILABLE after the attempts of the en
   assert.equal(upstream.requests.length, 4);
 });
 
-test('a stream cut in the middle is an error, and is not tried again', async () => {
+test('fails on a stream that breaks after text, without a retry', async () => {
   await using upstream = await startUpstream({ kind: 'cut', text: 'one two three', afterTokens: 2 });
 
   const parts = await fails(against(upstream), { code: 'UNAVAILABLE', reason: 'STREAM_CUT' });
@@ -113,20 +113,20 @@ test('a stream cut in the middle is an error, and is not tried again', async () 
   assert.equal(upstream.requests.length, 1);
 });
 
-test('a stream that ends cleanly without a finish is a cut too', async () => {
+test('fails STREAM_CUT when a stream ends without a finish', async () => {
   await using upstream = await startUpstream({ kind: 'unfinished', text: 'one two' });
 
   const parts = await fails(against(upstream), { code: 'UNAVAILABLE', reason: 'STREAM_CUT' });
   assert.equal(textOf(parts), 'one two');
 });
 
-test('an upstream that gives up and calls it a finish is a cut', async () => {
+test('fails STREAM_CUT for finish reasons of an aborted response', async () => {
   await using upstream = await startUpstream({ kind: 'text', text: 'one', finish: 'error' });
 
   await fails(against(upstream), { code: 'UNAVAILABLE', reason: 'STREAM_CUT' });
 });
 
-test('half a tool call is never delivered', async () => {
+test('does not deliver an incomplete tool call', async () => {
   for (const end of ['cut', 'clean'] as const) {
     await using upstream = await startUpstream({ kind: 'half-call', name: 'find', arguments: '{"q":"x"}', end });
     const parts = await fails(against(upstream, { maxRetries: 0 }), { code: 'UNAVAILABLE', reason: 'STREAM_CUT' });
@@ -134,13 +134,13 @@ test('half a tool call is never delivered', async () => {
   }
 });
 
-test('a cut before the first token is tried again', async () => {
+test('retries a stream that breaks before the first token', async () => {
   await using upstream = await startUpstream({ kind: 'cut', text: '', afterTokens: 0 }, TEXT);
 
   assert.equal(textOf((await run(against(upstream))).parts), 'one two three');
 });
 
-test('garbage and answers that are no stream are BAD_RESPONSE, once', async () => {
+test('fails BAD_RESPONSE for invalid responses without a retry', async () => {
   for (const behaviour of [{ kind: 'garbage' }, { kind: 'json', text: 'hi' }] as const) {
     await using upstream = await startUpstream(behaviour);
     await fails(against(upstream), { code: 'UNAVAILABLE', reason: 'BAD_RESPONSE' });
@@ -148,7 +148,7 @@ test('garbage and answers that are no stream are BAD_RESPONSE, once', async () =
   }
 });
 
-test('an error frame is the error it would have been as a status', async () => {
+test('converts error frames like HTTP errors', async () => {
   await using upstream = await startUpstream({
     kind: 'frame-error',
     text: 'one',
@@ -160,7 +160,7 @@ test('an error frame is the error it would have been as a status', async () => {
   assert.equal(textOf((await run(against(upstream))).parts), 'one two three');
 });
 
-test('a refused key names the provider and the secret, never the key', async () => {
+test('names provider and secret, but not the key, when a key is rejected', async () => {
   await using upstream = await startUpstream({ kind: 'status', status: 401, message: `Incorrect API key provided: ${KEY}` });
 
   const message = /^provider local refused the key LOCAL_KEY$/;
@@ -168,7 +168,7 @@ test('a refused key names the provider and the secret, never the key', async () 
   assert.equal(upstream.requests.length, 1);
 });
 
-test('a refused key is asked for again, so that a new one is used at once', async () => {
+test('reads a rejected key again', async () => {
   await using upstream = await startUpstream({ kind: 'status', status: 401 }, TEXT);
   let key = 'old';
   const models = against(upstream, {}, { secret: async (name) => (name === 'LOCAL_KEY' ? key : null) });
@@ -179,7 +179,7 @@ test('a refused key is asked for again, so that a new one is used at once', asyn
   assert.equal(upstream.requests[1]?.headers.authorization, 'Bearer new');
 });
 
-test('what cannot be a key is said before anything is sent, without repeating it', async () => {
+test('rejects an invalid key before sending, without repeating it', async () => {
   await using upstream = await startUpstream(TEXT);
 
   const message = /^the secret LOCAL_KEY has characters that are in no key: set it again$/;
@@ -189,7 +189,7 @@ test('what cannot be a key is said before anything is sent, without repeating it
   assert.equal(upstream.requests.length, 0);
 });
 
-test('a missing key is said before anything is sent', async () => {
+test('rejects a missing key before sending', async () => {
   await using upstream = await startUpstream(TEXT);
 
   const message = /provider local has no key: set the secret OTHER_KEY/;
@@ -197,7 +197,7 @@ test('a missing key is said before anything is sent', async () => {
   assert.equal(upstream.requests.length, 0);
 });
 
-test('a refused request and an unknown model say what the upstream said', async () => {
+test('includes the provider message for rejected requests and unknown models', async () => {
   await using upstream = await startUpstream({ kind: 'status', status: 400, message: 'temperature is not supported' });
   await fails(against(upstream), { code: 'FAILED_PRECONDITION', reason: 'PROVIDER_REJECTED', message: /temperature is not supported/ });
 
@@ -205,7 +205,7 @@ test('a refused request and an unknown model say what the upstream said', async 
   await fails(against(upstream), { code: 'NOT_FOUND', reason: 'MODEL_NOT_FOUND', message: /no such model/ });
 });
 
-test('a redirect is refused: the key goes to the configured origin only', async () => {
+test('rejects redirects', async () => {
   await using elsewhere = await startUpstream(TEXT);
   await using upstream = await startUpstream({ kind: 'redirect', to: `${elsewhere.url}/chat/completions` });
 
@@ -213,7 +213,7 @@ test('a redirect is refused: the key goes to the configured origin only', async 
   assert.equal(elsewhere.requests.length, 0);
 });
 
-test('silence before the first token is MODEL_STALLED, and the connection is given up', async () => {
+test('fails MODEL_STALLED on silence before the first token', async () => {
   await using upstream = await startUpstream({ kind: 'stall' });
 
   const models = against(upstream);
@@ -222,20 +222,20 @@ test('silence before the first token is MODEL_STALLED, and the connection is giv
   assert.equal(upstream.requests.length, 1);
 });
 
-test('silence in the middle is MODEL_STALLED too', async () => {
+test('fails MODEL_STALLED on silence inside a stream', async () => {
   await using upstream = await startUpstream({ kind: 'stall', text: 'one two', afterTokens: 1 });
 
   const parts = await fails(against(upstream), { code: 'DEADLINE_EXCEEDED', reason: 'MODEL_STALLED' }, request({ promptTimeoutMs: 500 }));
   assert.equal(textOf(parts), 'one ');
 });
 
-test('an attempt that gets no answer in the entry’s time is given up for another', async () => {
+test('retries an attempt that exceeds timeoutMs', async () => {
   await using upstream = await startUpstream({ kind: 'stall' }, TEXT);
 
   assert.equal(textOf((await run(against(upstream, { timeoutMs: 400 }))).parts), 'one two three');
 });
 
-test('cancelling ends the call and the connection', async () => {
+test('closes the connection on cancel', async () => {
   await using upstream = await startUpstream({ kind: 'stall', text: 'one two', afterTokens: 1 });
   const abort = new AbortController();
   const parts = against(upstream).stream(request({ signal: abort.signal }));
@@ -247,7 +247,7 @@ test('cancelling ends the call and the connection', async () => {
   await upstream.abandoned;
 });
 
-test('leaving the loop ends the connection', async () => {
+test('closes the connection when the reader leaves', async () => {
   await using upstream = await startUpstream({ kind: 'stall', text: 'one two', afterTokens: 1 });
 
   for await (const part of against(upstream).stream(request())) {
@@ -258,7 +258,7 @@ test('leaving the loop ends the connection', async () => {
   await upstream.abandoned;
 });
 
-test('whoever is told leaves by saying so: the connection ends, and nobody watches over the call any more', async () => {
+test('streamTo closes the connection and clears its timer when the callback returns false', async () => {
   await using upstream = await startUpstream({ kind: 'stall', text: 'one two three', afterTokens: 2 });
   const { signal } = new AbortController();
   const heard: string[] = [];
@@ -274,7 +274,7 @@ test('whoever is told leaves by saying so: the connection ends, and nobody watch
   await upstream.abandoned;
 });
 
-test('an address nobody answers at is UNAVAILABLE', async () => {
+test('fails UNAVAILABLE for an unreachable address', async () => {
   const upstream = await startUpstream();
   await upstream[Symbol.asyncDispose]();
 
@@ -282,7 +282,7 @@ test('an address nobody answers at is UNAVAILABLE', async () => {
   await fails(against(upstream), { code: 'UNAVAILABLE', reason: 'PROVIDER_UNREACHABLE', message });
 });
 
-test('an upstream that counts no tokens is counted for', async () => {
+test('estimates tokens if the provider reports none', async () => {
   await using upstream = await startUpstream({ kind: 'text', text: 'x'.repeat(40), usage: 'none' });
 
   const { parts } = await run(against(upstream));
@@ -291,7 +291,7 @@ test('an upstream that counts no tokens is counted for', async () => {
   assert.ok(finish?.type === 'finish' && finish.usage.output === 10 && finish.usage.input > 0);
 });
 
-test('one tiny completion proves a model', async () => {
+test('test requests a short completion', async () => {
   await using upstream = await startUpstream(TEXT, { kind: 'status', status: 500 });
   const models = against(upstream);
 
@@ -304,7 +304,7 @@ test('one tiny completion proves a model', async () => {
   assert.equal(upstream.requests.length, 2);
 });
 
-test('an address in the environment that is none is told at the start', () => {
+test('createModels throws for an invalid OPENAI_BASE_URL', () => {
   for (const url of [':::', 'localhost:11434', 'http://'])
     assert.throws(() => open({ env: { OPENAI_BASE_URL: url } }), /OPENAI_BASE_URL must be an http:\/\/ or https:\/\/ URL/);
 });

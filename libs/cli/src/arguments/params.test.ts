@@ -8,14 +8,14 @@ function unquoted(word: string): string {
   return word.startsWith("'") ? word.slice(1, -1).replaceAll(`'\\''`, "'") : word;
 }
 
-test('a value is JSON where it parses as JSON, else a string', () => {
+test('parses values as JSON, else as strings', () => {
   assert.deepEqual(
     { ...readParams(undefined, ['a=1', 'b=true', 'c=null', 'd=[1,"x"]', 'e=hello world', 'f=', 'g="1"', 'h=a=b', 'i={"j":1}']) },
     { a: 1, b: true, c: null, d: [1, 'x'], e: 'hello world', f: '', g: '1', h: 'a=b', i: { j: 1 } },
   );
 });
 
-test('dots make objects, also beside --params', () => {
+test('creates nested objects from dots, also with --params', () => {
   const params = readParams('{"message":"hi","sessionKey":{"channelId":"c"}}', ['sessionKey.userId=alice', 'x.y.z=1']);
   assert.deepEqual(JSON.parse(JSON.stringify(params)), {
     message: 'hi',
@@ -24,7 +24,7 @@ test('dots make objects, also beside --params', () => {
   });
 });
 
-test('what would be lost or cannot be meant is refused as wrong usage', () => {
+test('rejects duplicate and malformed params', () => {
   const wrong: [string | undefined, string[], RegExp][] = [
     [undefined, ['message'], /^message is no key=value/],
     [undefined, ['=x'], /no key=value/],
@@ -45,13 +45,13 @@ test('what would be lost or cannot be meant is refused as wrong usage', () => {
   }
 });
 
-test('__proto__ is sent as the key that was typed, for the server to refuse', () => {
+test('passes __proto__ as an ordinary key', () => {
   assert.equal(JSON.stringify(readParams(undefined, ['__proto__.polluted=1'])), '{"__proto__":{"polluted":1}}');
   assert.equal(JSON.stringify(readParams('{"__proto__":1}', [])), '{"__proto__":1}');
   assert.equal('polluted' in {}, false);
 });
 
-test('every example of every method can be typed and arrives as it was', () => {
+test('renders and parses every example of every method', () => {
   let seen = 0;
   for (const [name, { spec }] of publicMethods) {
     for (const { params } of (spec as MethodSpec).examples) {

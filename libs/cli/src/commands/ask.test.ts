@@ -22,7 +22,7 @@ function telling(words: string[], end: [event: string, data: unknown] = ['done',
 const ask = (url: string, args: string[], input?: string) =>
   runCommand(['ask', '--url', url, ...args], { cwd, env: { SWITCHYARD_TOKEN: TOKEN }, ...(input === undefined ? {} : { input }) });
 
-test('the answer goes to standard output, a line about it to standard error, without colour in a pipe', async () => {
+test('prints the response on standard output and facts on standard error', async () => {
   const seen: URLSearchParams[] = [];
   await using server = await startServer(telling(['You ', 'said ', 'hi'], undefined, seen));
   const { code, stdout, stderr } = await ask(server.url, ['--agent', 'helper', '--session', 'notes', 'hello', 'there & then?']);
@@ -31,7 +31,7 @@ test('the answer goes to standard output, a line about it to standard error, wit
   assert.deepEqual(Object.fromEntries(seen[0] ?? []), { message: 'hello there & then?', agentId: 'helper', sessionKey: 'notes' });
 });
 
-test('each token is written as it comes', async () => {
+test('prints each token immediately', async () => {
   const { promise: finished, resolve: finish } = Promise.withResolvers<void>();
   await using server = await startServer({
     chat(_, response) {
@@ -51,7 +51,7 @@ test('each token is written as it comes', async () => {
   assert.deepEqual(await once(child, 'close'), [0, null]);
 });
 
-test('where another process goes on, what is printed last is the answer', async () => {
+test('prints the response again on a resumed event', async () => {
   for (const [accumulated, printed] of [
     ['You said ', 'You said hi\n'],
     ['', 'You \nYou said hi\n'],
@@ -68,7 +68,7 @@ test('where another process goes on, what is printed last is the answer', async 
   }
 });
 
-test('--output json is one object, with what the server adds', async () => {
+test('prints one object with --output json', async () => {
   await using server = await startServer(telling(['You said hi'], ['done', { ...RESULT, turnId: 'turn_1' }]));
   const { code, stdout, stderr } = await ask(server.url, ['hi', '-o', 'json']);
   assert.deepEqual([code, stderr], [0, '']);
@@ -77,7 +77,7 @@ test('--output json is one object, with what the server adds', async () => {
   assert.equal(typeof firstTokenMs, 'number');
 });
 
-test('- reads the message from standard input', async () => {
+test('reads the message from standard input with -', async () => {
   const seen: URLSearchParams[] = [];
   await using server = await startServer(telling(['x'], undefined, seen));
   assert.equal((await ask(server.url, ['-'], 'two\nlines\n')).code, 0);
@@ -87,7 +87,7 @@ test('- reads the message from standard input', async () => {
   assert.match(empty.stderr, /no message on standard input/);
 });
 
-test('a message too long for a URL is asked by a call', async () => {
+test('sends a message above the URL limit by an RPC call', async () => {
   const calls: Call[] = [];
   await using server = await startServer({ call: (call) => (calls.push(call), RESULT) });
   const message = 'long '.repeat(4_000).trimEnd();
@@ -103,7 +103,7 @@ test('a message too long for a URL is asked by a call', async () => {
   );
 });
 
-test('a turn that fails is 1: what was said stays, why and which turn are on standard error', async () => {
+test('exits with 1 and keeps the printed text when the turn fails', async () => {
   const failure = {
     error: 'The model is overloaded',
     data: { code: 'UNAVAILABLE', reason: 'STREAM_CUT', requestId: 'req_9', turnId: 'turn_1', retryable: true },
@@ -120,7 +120,7 @@ test('a turn that fails is 1: what was said stays, why and which turn are on sta
   assert.equal((JSON.parse(json.stderr) as { error: { turnId: string } }).error.turnId, 'turn_1');
 });
 
-test('Ctrl-C stops reading, says that the turn goes on, and is 130', async () => {
+test('exits with 130 on Ctrl-C while the turn continues', async () => {
   await using server = await startServer({
     chat: (_, response) => sendEvent(response, 'turn_1:0', 'token', { delta: 'so far', accumulated: 'so far' }),
   });
@@ -134,7 +134,7 @@ test('Ctrl-C stops reading, says that the turn goes on, and is 130', async () =>
   assert.match(told, /the turn goes on\..*switchyard rpc session\.history channelId=notes/);
 });
 
-test('a reader that leaves early, as head does, ends it in silence', async () => {
+test('exits silently when the output is closed', async () => {
   await using server = await startServer({
     chat(_, response) {
       const more = setInterval(() => sendEvent(response, 'turn_1:0', 'token', { delta: 'word ', accumulated: '' }), 5);

@@ -41,7 +41,7 @@ function serve(records: Kept[], head = records.at(-1)) {
   return startServer({ api: { '/api/audit': answer } });
 }
 
-test('verify reads all of it, page by page, and says where it ends', async () => {
+test('verify reads all pages and prints the end', async () => {
   const chain = chainOf(1_200);
   await using server = await serve(chain);
   const { code, stdout, stderr } = await audit(server.url, 'verify');
@@ -55,7 +55,7 @@ test('verify reads all of it, page by page, and says where it ends', async () =>
   });
 });
 
-test('verify finds every change, with where it is', async () => {
+test('verify detects every kind of change', async () => {
   const chain = chainOf(5);
   const swapped = [chain[0], chain[2], chain[1], chain[3], chain[4]] as Kept[];
   const cases: [Kept[], Kept | undefined, string[], RegExp][] = [
@@ -86,7 +86,7 @@ function rewritten(): (one: Kept) => Kept {
   };
 }
 
-test('verify says which record was written without the key of the installation, where the server can tell', async () => {
+test('verify reports a record written without the key of the installation', async () => {
   const records = chainOf(3);
   await using server = await startServer({
     api: { '/api/audit': () => ({ records, head: { seq: 3, hash: records[2]?.hash ?? '' }, forged: 2 }) },
@@ -95,7 +95,7 @@ test('verify says which record was written without the key of the installation, 
   assert.deepEqual([code, /record 2 was written by somebody who has not the key/.test(stderr)], [1, true]);
 });
 
-test('list shows the newest, and what each was about', async () => {
+test('list prints the newest records with their targets', async () => {
   await using server = await serve(chainOf(5));
   const { stdout } = await audit(server.url, 'list', '--limit', '2');
   assert.match(stdout, /^4 +2025-11-21T10:00:00 +ops +tokens\.revoke +success +id=t4\n5 .*id=t5\n$/);
@@ -106,7 +106,7 @@ test('list shows the newest, and what each was about', async () => {
   assert.equal((await audit(empty.url, 'verify')).stdout, '0 records, whole\n');
 });
 
-test('a token that may not read it, and what audit cannot do, are said so', async () => {
+test('rejects a token without scope admin and unknown subcommands', async () => {
   await using server = await serve([]);
   const stranger = await runCommand(['audit', 'list', '--url', server.url], { cwd, env: { SWITCHYARD_TOKEN: 'x'.repeat(40) } });
   assert.match(stranger.stderr, /scope admin/);

@@ -7,7 +7,7 @@ const cwd = tmpdir();
 const TURN = 'turn_4fT0mUq2Zs8KxY1bNcVdGh';
 const cancel = (url: string, ...args: string[]) => runCommand(['cancel', '--url', url, ...args], { cwd, env: { SWITCHYARD_TOKEN: TOKEN } });
 
-test('a turn, or what runs and waits in a conversation, is ended, and each is told with how it ended', async () => {
+test('cancels one turn or all turns of a session', async () => {
   const calls: Call[] = [];
   const turns = [
     { turnId: TURN, state: 'cancelled' },
@@ -28,7 +28,7 @@ test('a turn, or what runs and waits in a conversation, is ended, and each is to
   );
 });
 
-test('nothing to end is no failure, and is said', async () => {
+test('prints a note if there is nothing to cancel', async () => {
   const result = { cancelled: false, sessionKey: 'default:a:b', turns: [] };
   await using server = await startServer({ call: () => result });
   const { code, stdout, stderr } = await cancel(server.url);
@@ -36,7 +36,7 @@ test('nothing to end is no failure, and is said', async () => {
   assert.deepEqual(JSON.parse((await cancel(server.url, '-o', 'json')).stdout), result);
 });
 
-test('two turns are wrong usage', async () => {
+test('rejects two turns', async () => {
   await using server = await startServer();
   const { code, stderr } = await cancel(server.url, TURN, TURN);
   assert.equal(code, 2);

@@ -28,7 +28,7 @@ function start(file: string) {
   return child;
 }
 
-test('the environment is passed, signals are forwarded, the code is the child’s', async () => {
+test('passes the environment, forwards signals and returns the exit code', async () => {
   const child = start(program);
   assert.deepEqual(await once(child.stdout, 'data'), ['ready yes\n']);
   child.kill('SIGTERM');
@@ -37,7 +37,7 @@ test('the environment is passed, signals are forwarded, the code is the child’
   assert.deepEqual(await once(child, 'close'), [7, null]);
 });
 
-test('a signal to the whole group, and twice, as timeout sends it, reaches the child once', async () => {
+test('forwards repeated signals once', async () => {
   const child = start(program);
   const heard: string[] = [];
   const ready = once(child.stdout, 'data');
@@ -51,7 +51,7 @@ test('a signal to the whole group, and twice, as timeout sends it, reaches the c
   assert.equal(heard.join(''), 'SIGINT 1\nSIGTERM 2\n');
 });
 
-test('a child that a signal ended is 128 and its number', async () => {
+test('returns 128 plus the signal number', async () => {
   const dying = join(root, 'dying.mjs');
   writeFileSync(dying, `process.kill(process.pid, 'SIGKILL');`);
   assert.deepEqual(await once(start(dying), 'close'), [137, null]);

@@ -16,7 +16,7 @@ const offered = async (...words: string[]): Promise<string[]> => {
   return stdout.split('\n').filter(Boolean);
 };
 
-test('commands, what each can do, its flags and their values are offered', async () => {
+test('completes commands, subcommands, flags and values', async () => {
   assert.deepEqual(await offered('se'), ['sessions', 'secrets', 'services']);
   assert.deepEqual(await offered('sessions', 'co'), ['context', 'compact']);
   const flags = await offered('sessions', 'reset', '--');
@@ -30,14 +30,14 @@ test('commands, what each can do, its flags and their values are offered', async
   assert.deepEqual(await offered('burn', ''), []);
 });
 
-test('names come from the server; one that is not there says nothing', async () => {
+test('completes names from the server, and none if it is unreachable', async () => {
   await using server = await startServer({ call: ({ method }) => (method === 'agents.list' ? { agents: ['default', 'oslo'] } : {}) });
   assert.deepEqual(await offered('agents', 'show', '--url', server.url, 'o'), ['oslo']);
   assert.deepEqual(await offered('memory', 'list', '--url', server.url, '--agent', 'd'), ['default']);
   assert.deepEqual(await offered('agents', 'show', '--url', 'http://127.0.0.1:9', ''), []);
 });
 
-test('bash completes with it, session keys with their colons too', async () => {
+test('bash completes session keys with colons', async () => {
   const key = 'default:alice:gateway';
   const session = { sessionKey: key, agentId: 'default', messageCount: 1, updatedAt: 1, metadata: {} };
   await using server = await startServer({ call: () => ({ sessions: [session] }) });
@@ -52,7 +52,7 @@ test('bash completes with it, session keys with their colons too', async () => {
   assert.equal(await complete('switchyard sessions show default:al'), 'alice:gateway\n');
 });
 
-test('the scripts of all shells are printed, and others are wrong usage', async () => {
+test('prints the script of each shell and rejects others', async () => {
   for (const shell of ['bash', 'zsh', 'fish']) {
     const { code, stdout } = await runCommand(['completion', shell], { cwd });
     assert.deepEqual([code, stdout.includes('completion words --')], [0, true], shell);

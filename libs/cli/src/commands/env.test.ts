@@ -7,7 +7,7 @@ const cwd = tmpdir();
 const run = (url: string, input: string | undefined, ...args: string[]) =>
   runCommand(['env', '--url', url, ...args], { cwd, env: { SWITCHYARD_TOKEN: TOKEN }, ...(input === undefined ? {} : { input }) });
 
-test('set takes the value from the input and shows it nowhere', async () => {
+test('set reads the value from standard input and does not print it', async () => {
   const calls: Call[] = [];
   const answer = { set: true, key: 'OPENAI_API_KEY', storage: 'encrypted', restarting: true };
   await using server = await startServer({ call: (call) => (calls.push(call), answer) });
@@ -19,7 +19,7 @@ test('set takes the value from the input and shows it nowhere', async () => {
   assert.match((await run(server.url, 'x', 'set', 'OPENAI_API_KEY')).stdout, /in clear text in a file/);
 });
 
-test('list shows names and where they are kept, and says when there are more', async () => {
+test('list prints names and storage, and the total', async () => {
   const calls: Call[] = [];
   const secrets = [{ name: 'OPENAI_API_KEY', source: 'encrypted', provider: 'openai', updatedAt: 1763719200000 }];
   let answer = { secrets, total: 3, truncated: true };
@@ -32,7 +32,7 @@ test('list shows names and where they are kept, and says when there are more', a
   assert.match((await run(server.url, undefined)).stderr, /No secret/);
 });
 
-test('a value on the command line, no value at all, and what it cannot do are wrong usage', async () => {
+test('rejects a value on the command line and an empty value', async () => {
   await using server = await startServer();
   for (const words of [['set'], ['set', 'A', 'value'], ['list', 'a', 'b'], ['show'], ['list', '--limit', 'ten']])
     assert.equal((await run(server.url, undefined, ...words)).code, 2, words.join(' '));

@@ -8,7 +8,7 @@ import { runCommand, startServer, TOKEN, type Call } from '../command.fixture.ts
 const cwd = tmpdir();
 const logs = (url: string, ...args: string[]) => runCommand(['logs', '--url', url, ...args], { cwd, env: { SWITCHYARD_TOKEN: TOKEN } });
 
-test('level sets it in one module or everywhere, and says until when', async () => {
+test('level sets the level of one or all modules', async () => {
   const calls: Call[] = [];
   await using server = await startServer({ call: (call) => (calls.push(call), { updated: true, level: call.params['level'] }) });
   assert.equal((await logs(server.url, 'level', 'debug', 'sessions')).stdout, 'sessions logs debug and above, until the next start\n');
@@ -24,7 +24,7 @@ test('level sets it in one module or everywhere, and says until when', async () 
   );
 });
 
-test('a level or a module that is none is wrong usage, with what was meant', async () => {
+test('rejects an unknown level or module with a suggestion', async () => {
   await using server = await startServer();
   const debig = await logs(server.url, 'level', 'debig');
   assert.deepEqual([debig.code, debig.stderr.includes('did you mean debug?')], [2, true]);
@@ -34,7 +34,7 @@ test('a level or a module that is none is wrong usage, with what was meant', asy
   for (const level of ['debug', 'fatal', 'telemetry']) assert.ok((await logs(server.url, '--help')).stdout.includes(level));
 });
 
-test('show reads the newest lines of what runs here, those that are wanted', async () => {
+test('show prints the newest matching lines of local processes', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'logs-'));
   const log = join(dir, 'switchyard.log');
   const at = 1763719200000;

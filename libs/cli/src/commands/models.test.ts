@@ -20,7 +20,7 @@ const entry = {
   validatedAt: Date.UTC(2026, 10, 20),
 };
 
-test('list shows what each costs and holds, of one provider where one is named', async () => {
+test('list prints prices and limits, optionally of one provider', async () => {
   const calls: Call[] = [];
   await using server = await startServer({ call: (call) => (calls.push(call), [entry]) });
   assert.equal((await run(server.url, 'list', 'local')).stdout, 'local  small  131k  4096  1  2.5  2026-11-20  Small\n');
@@ -28,12 +28,12 @@ test('list shows what each costs and holds, of one provider where one is named',
   assert.equal((await run(server.url, 'list', '-o', 'ndjson')).stdout, `${JSON.stringify(entry)}\n`);
 });
 
-test('providers are a line each', async () => {
+test('providers prints one line per provider', async () => {
   await using server = await startServer({ call: () => ({ providers: ['local', 'openai'], count: 2 }) });
   assert.equal((await run(server.url, 'providers')).stdout, 'local\nopenai\n');
 });
 
-test('test ends with 1 where no answer comes, and says why', async () => {
+test('test exits with 1 and prints the reason without a response', async () => {
   const said = { provider: 'local', model: 'small', latencyMs: 12 };
   const calls: Call[] = [];
   await using server = await startServer({
@@ -50,7 +50,7 @@ test('test ends with 1 where no answer comes, and says why', async () => {
   assert.match(stderr, /small of local does not answer: it is asleep\.\n/);
 });
 
-test('set gives a model to an agent', async () => {
+test('set assigns a model to an agent', async () => {
   const calls: Call[] = [];
   await using server = await startServer({ call: (call) => (calls.push(call), { agentId: 'oslo', config: {}, updated: true }) });
   assert.match((await run(server.url, 'set', 'oslo', 'small', '--provider', 'local')).stdout, /^oslo asks small/);

@@ -8,7 +8,7 @@ const env = { SWITCHYARD_TOKEN: TOKEN };
 const rpc = (url: string, args: string[], input?: string) =>
   runCommand(['rpc', ...args, '--url', url], { cwd, env, ...(input === undefined ? {} : { input }) });
 
-test('params are typed as words, as JSON, or come from standard input; the result is JSON', async () => {
+test('reads params from words, JSON or standard input and prints JSON', async () => {
   const calls: Call[] = [];
   await using server = await startServer({ call: (call) => (calls.push(call), { pong: true }) });
   const typed = await rpc(server.url, ['agent.execute', 'message=hello world', 'sessionKey.userId=alice', 'scopes=["rpc"]']);
@@ -27,7 +27,7 @@ test('params are typed as words, as JSON, or come from standard input; the resul
   );
 });
 
-test('params that were refused: every issue on its line, and where to read what the method takes', async () => {
+test('prints every issue of rejected params', async () => {
   const issue = { path: 'message', expected: 'string', received: 'number', message: 'expected string, got number' };
   const error = {
     code: -32602,
@@ -50,7 +50,7 @@ test('params that were refused: every issue on its line, and where to read what 
   assert.deepEqual(json.error.issues, [issue]);
 });
 
-test('a method the server does not know: the closest names', async () => {
+test('suggests similar names for an unknown method', async () => {
   await using server = await startServer({
     call: () => {
       throw { code: -32601, message: 'Method not found', data: { code: 'UNIMPLEMENTED', requestId: 'req_8', retryable: false } };
@@ -69,7 +69,7 @@ test('a method the server does not know: the closest names', async () => {
   assert.match(stranger.stderr, /next: .*switchyard rpc --help\n$/);
 });
 
-test('too many calls: when to come back', async () => {
+test('prints when to retry after too many calls', async () => {
   await using server = await startServer({
     call: () => {
       throw {
@@ -85,7 +85,7 @@ test('too many calls: when to come back', async () => {
   );
 });
 
-test('help needs no server: all methods, or what one of them takes', async () => {
+test('prints method help without a server', async () => {
   const nowhere = 'http://127.0.0.1:1';
   const [all, one, none] = await Promise.all([
     rpc(nowhere, ['--help']),
@@ -101,7 +101,7 @@ test('help needs no server: all methods, or what one of them takes', async () =>
   assert.match(none.stderr, /did you mean agent\.execute\?/);
 });
 
-test('help marks what nobody answers yet, and says whose it is', async () => {
+test('help marks methods that are not served yet', async () => {
   const nowhere = 'http://127.0.0.1:1';
   const [all, unbuilt, partly, served] = await Promise.all([
     rpc(nowhere, ['--help']),
@@ -119,7 +119,7 @@ test('help marks what nobody answers yet, and says whose it is', async () => {
   assert.doesNotMatch(served.stdout, /Not served/);
 });
 
-test('a call of what nobody answers yet says so, whatever the server calls it; one that is answered is not doubted', async () => {
+test('explains a call to a method that is not served yet', async () => {
   for (const error of [
     { code: -32603, message: 'x', data: { code: 'UNAVAILABLE', reason: 'NO_RESPONDERS', requestId: 'req_9', retryable: true } },
     { code: -32601, message: 'x', data: { code: 'UNIMPLEMENTED', requestId: 'req_9', retryable: false } },

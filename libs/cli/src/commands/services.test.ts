@@ -22,7 +22,7 @@ const SERVICES = [
 
 const run = (url: string, ...words: string[]) => runCommand(['services', '--url', url, '--token', TOKEN, ...words], { cwd });
 
-test('each replica with its version, how it is, and what each of its methods was asked', async () => {
+test('lists replicas with version, readiness and method statistics', async () => {
   await using server = await startServer({ services: SERVICES });
   const { code, stdout, stderr } = await run(server.url);
   assert.deepEqual([code, stderr], [0, '']);
@@ -37,7 +37,7 @@ test('each replica with its version, how it is, and what each of its methods was
   assert.deepEqual(JSON.parse((await run(server.url, 'sessions', '-o', 'json')).stdout), SERVICES.slice(0, 1));
 });
 
-test('a name that is no service, and a server that does not say', async () => {
+test('fails for an unknown service and for a server without service list', async () => {
   await using server = await startServer({ services: SERVICES });
   const unknown = await run(server.url, 'nobody');
   assert.equal(unknown.code, 2);

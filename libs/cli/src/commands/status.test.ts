@@ -37,7 +37,7 @@ const status = (args: string[] = []) => runCommand(['status', ...args], { cwd: d
 const readiness = { ready: true, status: 'ready', dependencies: { bus: { ready: true, since: 1 }, store: { ready: true, since: 1 } } };
 const lacking = { ready: false, status: 'unavailable', dependencies: { store: { ready: false, since: 1, reason: 'not connected' } } };
 
-test('what runs, what it needs, who answers; a service that is down is 1, although the server takes work', async () => {
+test('exits with 1 if a service is down', async () => {
   await using server = await startServer(serving);
   runs(server.url, process.pid);
   const { code, stdout, stderr } = await status();
@@ -64,7 +64,7 @@ test('what runs, what it needs, who answers; a service that is down is 1, althou
   );
 });
 
-test('0 when everything that should be there is there, and each replica can work', async () => {
+test('exits with 0 if all services and replicas are ready', async () => {
   const replicas = [
     { ...replica('sessions-a', 12), readiness },
     { ...replica('sessions-b', 13), readiness: lacking },
@@ -92,7 +92,7 @@ test('0 when everything that should be there is there, and each replica can work
   assert.match(doctor.stdout, /^✗ services +sessions sessions-b lacks store: not connected$/m);
 });
 
-test('not ready is 1 and says what is missing', async () => {
+test('exits with 1 and prints missing dependencies if not ready', async () => {
   const body = { status: 'draining', dependencies: { bus: { ready: false, reason: 'not connected' } } };
   await using server = await startServer({ ...serving, readiness: { code: 503, body } });
   runs(server.url, process.pid);
@@ -102,7 +102,7 @@ test('not ready is 1 and says what is missing', async () => {
   assert.match(stderr, /is not ready \(draining\)\.\n {2}next: .*switchyard doctor/);
 });
 
-test('a token without scope admin, or a refused one, still shows the rest', async () => {
+test('prints the status also with a rejected token or without scope admin', async () => {
   await using server = await startServer({
     call({ method }) {
       if (method === 'agents.list') return RESULTS.get(method);
@@ -122,7 +122,7 @@ test('a token without scope admin, or a refused one, still shows the rest', asyn
   assert.match((await status()).stdout, /^not known +http.* does not accept the token saved in .* any more: it was rotated or revoked/m);
 });
 
-test('nothing runs: 1, and the command to start; a process of the past is called gone', async () => {
+test('exits with 1 and suggests start when nothing runs', async () => {
   const gone = await startServer();
   await gone[Symbol.asyncDispose]();
   rmSync(join(data, 'run.json'), { force: true });

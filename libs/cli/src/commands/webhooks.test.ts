@@ -54,7 +54,7 @@ async function startGateway({ status = 200 } = {}) {
   };
 }
 
-test('list shows mappings in their order, then presets, and how each is signed', async () => {
+test('list prints mappings and presets with their signatures', async () => {
   await using server = await startServer({ call: () => CONFIGURED });
   const { code, stdout } = await run(server.url, ['list']);
   assert.equal(code, 0);
@@ -72,14 +72,14 @@ test('list shows mappings in their order, then presets, and how each is signed',
   assert.deepEqual(JSON.parse((await run(server.url, ['-o', 'json'])).stdout), sections.webhooks.parse(CONFIGURED));
 });
 
-test('list says that webhooks are off, and how they are turned on', async () => {
+test('list explains how to enable webhooks', async () => {
   await using server = await startServer({ call: () => ({}) });
   const { stdout, stderr } = await run(server.url, ['list']);
   assert.equal(stdout, '');
   assert.match(stderr, /no mapping[^]*config set webhooks.enabled true/);
 });
 
-test('test sends what its sender would, signed', async () => {
+test('test sends a signed delivery', async () => {
   await using gateway = await startGateway();
   const { code, stdout, stderr } = await run(gateway.url, ['test', 'ci', 'branch=main'], { SWITCHYARD_WEBHOOK_KEY: KEY });
   assert.equal(code, 0, stderr);
@@ -93,7 +93,7 @@ test('test sends what its sender would, signed', async () => {
   assert.ok(!again.stdout.includes(KEY) && !again.stderr.includes(KEY));
 });
 
-test('test signs as the mapping or the preset asks for', async () => {
+test('test signs with the scheme of the mapping or preset', async () => {
   await using gateway = await startGateway();
   for (const path of ['shop', 'github']) await run(gateway.url, ['test', path, 'a=1'], { SWITCHYARD_WEBHOOK_KEY: KEY });
   const [standard, github] = gateway.came.map(({ headers, body }) => ({ headers, body }));
@@ -108,7 +108,7 @@ test('test signs as the mapping or the preset asks for', async () => {
   );
 });
 
-test('what is refused is said, with what to do', async () => {
+test('prints the reason of a rejected delivery', async () => {
   await using gateway = await startGateway({ status: 401 });
   const { code, stderr } = await run(gateway.url, ['test', 'ci']);
   assert.equal(code, 1);
@@ -118,7 +118,7 @@ test('what is refused is said, with what to do', async () => {
   );
 });
 
-test('what it cannot do is wrong usage', async () => {
+test('rejects unknown subcommands', async () => {
   await using server = await startServer();
   for (const words of [['burn'], ['list', 'x'], ['test'], ['test', 'a=1']])
     assert.equal((await run(server.url, words)).code, 2, words.join(' '));

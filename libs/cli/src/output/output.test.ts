@@ -6,7 +6,7 @@ import { columns, fitted, paint, printable, rows, table } from './output.ts';
 const terminal: Pick<NodeJS.WriteStream, 'isTTY'> = { isTTY: true };
 const file: typeof terminal = { isTTY: false };
 
-test('colour is for terminals whose user did not refuse it', () => {
+test('paint styles text on terminals unless NO_COLOR is set', () => {
   assert.equal(paint('red', 'no', terminal, {}), '\u001b[31mno\u001b[39m');
   assert.equal(paint('red', 'no', file, {}), 'no');
   assert.equal(paint('red', 'no', terminal, { NO_COLOR: '1' }), 'no');
@@ -14,13 +14,13 @@ test('colour is for terminals whose user did not refuse it', () => {
   assert.equal(paint('red', 'no', terminal, { NO_COLOR: '' }), '\u001b[31mno\u001b[39m', 'an empty NO_COLOR is none');
 });
 
-test('an answer cannot steer the terminal; a file gets it as it came', () => {
+test('printable replaces control characters on terminals only', () => {
   const hostile = 'a\u001b]52;c;eA==\u0007b\u009b2J\tc\n';
   assert.equal(printable(hostile, terminal), 'a\ufffd]52;c;eA==\ufffdb\ufffd2J\tc\n');
   assert.equal(printable(hostile, file), hostile);
 });
 
-test('labels make a column', () => {
+test('rows aligns labels', () => {
   assert.equal(
     rows([
       ['a', 'x'],
@@ -30,7 +30,7 @@ test('labels make a column', () => {
   );
 });
 
-test('a terminal gets a heading and lines that fit it; a pipe gets every cell whole, and lines alone', () => {
+test('table adds a heading and truncates lines on terminals only', () => {
   const lines = [
     ['a', 'what somebody\nsaid'],
     ['長い', 'x'],
@@ -40,7 +40,7 @@ test('a terminal gets a heading and lines that fit it; a pipe gets every cell wh
   assert.equal(narrow, 'ID    TEXT\na     what …\n長い  x\n');
 });
 
-test('letters that take two places are counted so, and none is cut through', () => {
+test('table counts wide characters as two columns', () => {
   assert.equal(
     columns([
       ['長', 'x'],

@@ -29,7 +29,7 @@ async function setUp(t: TestContext) {
   return { directory: directory.path, client: issue('alice'), env, seen };
 }
 
-test('the command presents the certificate it is given', { timeout: 30_000 }, async (t) => {
+test('presents the configured client certificate', { timeout: 30_000 }, async (t) => {
   const { directory, client, env, seen } = await setUp(t);
   const own = { SWITCHYARD_CLIENT_CERT: client.certPath, SWITCHYARD_CLIENT_KEY: client.keyPath };
   const { code, stdout, stderr } = await runCommand(['rpc', 'system.ping'], { cwd: directory, env: { ...env, ...own } });
@@ -38,7 +38,7 @@ test('the command presents the certificate it is given', { timeout: 30_000 }, as
   assert.deepEqual(seen, ['alice']);
 });
 
-test('without one it is turned away, and says so', { timeout: 30_000 }, async (t) => {
+test('fails without a certificate if the server requires one', { timeout: 30_000 }, async (t) => {
   const { directory, env, seen } = await setUp(t);
   const { code, stderr } = await runCommand(['rpc', 'system.ping'], { cwd: directory, env });
   assert.equal(code, 1);
@@ -46,7 +46,7 @@ test('without one it is turned away, and says so', { timeout: 30_000 }, async (t
   assert.deepEqual(seen, []);
 });
 
-test('what is named wrongly is said before anything is asked', { timeout: 30_000 }, async (t) => {
+test('rejects an invalid certificate configuration before connecting', { timeout: 30_000 }, async (t) => {
   const { directory, client, env, seen } = await setUp(t);
   const say = async (own: Record<string, string>) =>
     (await runCommand(['rpc', 'system.ping'], { cwd: directory, env: { ...env, ...own } })).stderr;

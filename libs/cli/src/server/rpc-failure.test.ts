@@ -24,7 +24,7 @@ function refusal(code: ErrorCode, more: Partial<RpcError['data']> = {}): RpcErro
   return Object.assign(error, { name: 'RpcError', code: -32603, data: { code, requestId: 'req_1', retryable: false, ...more } });
 }
 
-test('each code has advice of its own, which can be pasted', () => {
+test('suggests a command for each error code', () => {
   for (const code of ERROR_CODES) {
     for (const where of [here, { ...here, tokenFrom: 'SWITCHYARD_TOKEN' } as const, away]) {
       for (const more of [{}, { retryAfterMs: 100 }, { requestId: '' }]) {
@@ -37,7 +37,7 @@ test('each code has advice of its own, which can be pasted', () => {
   }
 });
 
-test('what the call got wrong, what the server did, who is asking: each is sent elsewhere', () => {
+test('suggests different commands for call, server and token errors', () => {
   const next = (error: RpcError, where = here): string => explain(error, where, 'switchyard rpc x --help').next;
   assert.equal(next(refusal('INVALID_ARGUMENT')), 'switchyard rpc x --help');
   assert.equal(next(refusal('INTERNAL')), `grep req_1 'it'\\''s a log.log'`);
@@ -50,7 +50,7 @@ test('what the call got wrong, what the server did, who is asking: each is sent 
   );
 });
 
-test('a saved token that is refused was rotated or revoked; the sentence says what to do with none left', () => {
+test('explains a rejected saved token', () => {
   const { message } = explain(refusal('UNAUTHENTICATED'), here, '');
   assert.match(
     message,

@@ -20,7 +20,7 @@ function dataWith(name: string, files: Record<string, string>): string {
 const process = { service: 'embedded', replica: 'r', pid: 1, ports: { http: 5000 }, log: 'x.log' };
 const used = dataWith('used', { 'run.json': JSON.stringify({ url: 'http://127.0.0.1:5000', processes: [process] }), token: `${TOKEN}\n` });
 
-test('flags win over variables, variables over what the data directory says', () => {
+test('flags take precedence over variables, and variables over the data directory', () => {
   const env = { SWITCHYARD_DATA: used, SWITCHYARD_URL: 'http://localhost:1', SWITCHYARD_TOKEN: 'from the environment' };
   const byFlag = locate({ url: 'http://localhost:2', token: 'from the flag' }, env);
   assert.deepEqual([byFlag.url, byFlag.urlFrom, byFlag.token], ['http://localhost:2', '--url', 'from the flag']);
@@ -34,7 +34,7 @@ test('flags win over variables, variables over what the data directory says', ()
   assert.deepEqual(byData.run?.processes, [process]);
 });
 
-test('where the configuration of the last start put everything is found by the note that it left', (t) => {
+test('finds the data directory by the note of the last start', (t) => {
   const here = dataWith('here', {});
   const before = cwd();
   chdir(here);
@@ -46,7 +46,7 @@ test('where the configuration of the last start put everything is found by the n
   assert.equal(locate({}, { SWITCHYARD_DATA: here }).data, here);
 });
 
-test('with nothing said and nothing there it is this machine, without a token', () => {
+test('defaults to this machine without a token', () => {
   const where = locate({ data: join(root, 'absent') }, {});
   assert.deepEqual(
     [where.url, where.urlFrom, where.token, where.run, where.local],
@@ -54,7 +54,7 @@ test('with nothing said and nothing there it is this machine, without a token', 
   );
 });
 
-test('a saved token goes to the server that saved it alone', () => {
+test('sends a saved token only to the server that saved it', () => {
   for (const url of ['http://127.0.0.1:5000', 'http://127.0.0.1:5000/', 'http://localhost:5000', 'http://0.0.0.0:5000'])
     for (const where of [locate({ data: used, url }, {}), locate({ data: used }, { SWITCHYARD_URL: url })])
       assert.deepEqual([where.token, where.tokenFrom], [TOKEN, 'saved'], url);
@@ -82,7 +82,7 @@ const GIVEN: readonly [from: string, flags: Record<string, string>, env: Record<
 ];
 
 for (const [from, flags, env] of GIVEN) {
-  test(`a token from ${from} goes to an address from a flag or the environment, and to the default`, () => {
+  test(`a token from ${from} is sent to an address from a flag, the environment or the default`, () => {
     writeFileSync(join(root, 'given'), 'given\n');
     const url = 'https://gateway.example';
     for (const where of [
@@ -93,7 +93,7 @@ for (const [from, flags, env] of GIVEN) {
       assert.deepEqual([where.token, where.tokenFrom, where.withheld], ['given', from, undefined], where.url);
   });
 
-  test(`a token from ${from} never goes to an address that only a run file names`, () => {
+  test(`a token from ${from} is not sent to an address from a run file`, () => {
     writeFileSync(join(root, 'given'), 'given\n');
     for (const url of ['http://127.0.0.1:5000', 'https://evil.example']) {
       const data = dataWith(`hostile-${from}-${new URL(url).port}`, { 'run.json': JSON.stringify({ url }), token: 'theirs' });
@@ -108,12 +108,12 @@ for (const [from, flags, env] of GIVEN) {
   });
 }
 
-test('an address from a run file cannot end the command that it stands in', () => {
+test('quotes an address from a run file for the shell', () => {
   const data = dataWith('quoting', { 'run.json': JSON.stringify({ url: "http://x/;rm -rf ~'" }) });
   assert.match(noToken(locate({ data }, { SWITCHYARD_TOKEN: 'given' })).next, /^export SWITCHYARD_URL='http:\/\/x\/;rm -rf ~'\\'''$/);
 });
 
-test('a token file is read, and one that is not there is an error, not a question without a token', () => {
+test('reads the token file and fails if it is missing', () => {
   assert.equal(locate({ data: used }, { SWITCHYARD_TOKEN_FILE: join(used, 'token') }).tokenFrom, 'SWITCHYARD_TOKEN_FILE');
   assert.throws(
     () => locate({ data: used }, { SWITCHYARD_TOKEN_FILE: join(used, 'no') }),
@@ -122,7 +122,7 @@ test('a token file is read, and one that is not there is an error, not a questio
   assert.throws(() => locate({}, { SWITCHYARD_TOKEN: 'a', SWITCHYARD_TOKEN_FILE: 'b' }), /both set/);
 });
 
-test('an address that is none is refused without being repeated', () => {
+test('rejects an invalid address without repeating it', () => {
   for (const url of ['localhost:4766', 'secret', 'ftp://x', 'http://user:secret@x']) {
     assert.throws(
       () => locate({ url }, {}),
@@ -131,7 +131,7 @@ test('an address that is none is refused without being repeated', () => {
   }
 });
 
-test('a run file that is half written says nothing', () => {
+test('ignores an incomplete run file', () => {
   for (const [at, content] of ['', '{"url":', '[]', '{"url":5}', '{"url":"nonsense"}'].entries()) {
     assert.equal(locate({ data: dataWith(`half-${at}`, { 'run.json': content }) }, {}).urlFrom, 'default', content);
   }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { streamStep, type StepItem } from './model-step.ts';
 
-test('a long answer that is there at once leaves the event loop its turns', async () => {
+test('streamStep yields to the event loop during long responses', async () => {
   const piece: StepItem = { type: 'text', text: 'x' };
   const end: StepItem = [{ type: 'finish', reason: 'stop', usage: { input: 1, output: 1 }, costUsd: 0 }];
   let left = 1_000;

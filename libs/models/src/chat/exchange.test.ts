@@ -39,13 +39,13 @@ async function reasonOf(asked: Promise<{ error?: unknown }>): Promise<unknown> {
   return error instanceof ServiceError ? error.details.reason : error;
 }
 
-test('the text of one read of the socket is one part', async () => {
+test('emits one part per read of the socket', async () => {
   await using player = await startPlayer({ writes: [event(SAID).repeat(5), END] });
   const { parts } = await run(models(player.url));
   assert.deepEqual(parts[0], { type: 'text', text: 'word '.repeat(5) });
 });
 
-test('where nobody reads along, what is streamed all the same is one part', async () => {
+test('complete joins a streamed response', async () => {
   const writes = [...Array.from({ length: 20 }, () => event(SAID)), END];
   await using player = await startPlayer({ writes });
   const streamed = await run(models(player.url));
@@ -55,7 +55,7 @@ test('where nobody reads along, what is streamed all the same is one part', asyn
   assert.equal(parts.length, 2);
 });
 
-test('an answer is there when it is complete, and its connection is used again once its response has ended', async () => {
+test('reuses the connection after the response has ended', async () => {
   let last: ServerResponse | undefined;
   await using server = await startServer((response) => {
     last = response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -70,7 +70,7 @@ test('an answer is there when it is complete, and its connection is used again o
   assert.ok(server.connections() <= 2, `${server.connections()} connections`);
 });
 
-test('the upstream is left at once, also while nobody asks for the next part', async () => {
+test('closes the connection on cancel, also between parts', async () => {
   const gone = Promise.withResolvers<void>();
   await using server = await startServer((response) => {
     response.on('close', gone.resolve).writeHead(200, { 'content-type': 'text/event-stream' });
@@ -84,7 +84,7 @@ test('the upstream is left at once, also while nobody asks for the next part', a
   await assert.rejects(parts.next(), { code: 'CANCELLED' });
 });
 
-test('an event without an end, and an answer without one, are not read for ever', async () => {
+test('limits the size of events and responses', async () => {
   const endless = (part: string) => (response: ServerResponse) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     const write = (): void => {
@@ -99,7 +99,7 @@ test('an event without an end, and an answer without one, are not read for ever'
   }
 });
 
-test('an upstream that is not read is not asked to go on, and loses nothing', async () => {
+test('pauses the socket for a slow reader without losing data', async () => {
   // More than the buffers of both sockets can take.
   const pieces = 4_000;
   const piece = event({ choices: [{ index: 0, delta: { content: 'x'.repeat(8_192) }, finish_reason: null }] });
@@ -135,7 +135,7 @@ test('an upstream that is not read is not asked to go on, and loses nothing', as
   assert.equal(text.length, pieces * 8_192);
 });
 
-test('an answer in an encoding that was not asked for, and a page for people, are BAD_RESPONSE', async () => {
+test('fails BAD_RESPONSE for an unrequested encoding or an HTML page', async () => {
   for (const headers of [{ 'content-encoding': 'br' }, { 'content-type': 'text/html' }]) {
     for (const whole of [false, true]) {
       await using server = await startServer((response) => void response.writeHead(200, headers).end('<html>'));
@@ -144,7 +144,7 @@ test('an answer in an encoding that was not asked for, and a page for people, ar
   }
 });
 
-test('headers of the settings are sent, those that cannot be sent are said by name and not by value', async () => {
+test('sends configured headers and rejects invalid ones without their value', async () => {
   let seen: unknown;
   await using server = await startServer((response) => {
     seen = response.req.headers['x-team'];
@@ -160,7 +160,7 @@ test('headers of the settings are sent, those that cannot be sent are said by na
   }
 });
 
-test('what an upstream repeats of a header is struck from its error', async () => {
+test('redacts header values in provider errors', async () => {
   await using server = await startServer((response) => {
     const { 'x-api-key': key } = response.req.headers;
     response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify({ error: { message: `bad: ${String(key)}` } }));
@@ -169,7 +169,7 @@ test('what an upstream repeats of a header is struck from its error', async () =
   assert.ok(error instanceof Error && /bad: \[REDACTED\]/.test(error.message));
 });
 
-test('an address may have a path and a query of its own', async () => {
+test('keeps path and query of the configured address', async () => {
   let asked: string | undefined;
   await using server = await startServer((response) => {
     asked = response.req.url;

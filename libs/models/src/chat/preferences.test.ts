@@ -34,8 +34,8 @@ const wishing = (preferences: ModelPreferences, modelId = 'small'): Partial<Mode
 });
 const model = (rest: object) => ({ models: [{ id: 'small', ...rest }] });
 
-describe('what an agent preferences', () => {
-  test('a model that reasons is told how much, and others are not', () => {
+describe('preferences of an agent', () => {
+  test('sends the reasoning effort to reasoning models only', () => {
     for (const [thinkingLevel, effort] of [
       ['high', 'high'],
       ['minimal', 'minimal'],
@@ -52,7 +52,7 @@ describe('what an agent preferences', () => {
     assert.ok(!('reasoning_effort' in told(never)));
   });
 
-  test('priority and keeping are for upstreams of the family that knows them', () => {
+  test('sends priority and storage only to the matching provider family', () => {
     const asked = wishing({ fastMode: true, storeCompletions: true });
     const own = told({ entry: { type: 'openai' }, asked });
     assert.deepEqual([own['service_tier'], own['store']], ['priority', true]);
@@ -65,7 +65,7 @@ describe('what an agent preferences', () => {
     assert.deepEqual([quiet['service_tier'], quiet['store']], [undefined, undefined]);
   });
 
-  test('how long is kept what was read: as the agent says, for one model otherwise, and only where the model knows', () => {
+  test('sends the cache retention of the agent or model, if supported', () => {
     const kept = (preferences: ModelPreferences, modelId = 'gpt-5') =>
       told({ entry: { type: 'openai' }, host: OPENAI, asked: wishing(preferences, modelId) })['prompt_cache_retention'];
     assert.deepEqual(
@@ -82,7 +82,7 @@ describe('what an agent preferences', () => {
     );
   });
 
-  test('a model is told for how long to keep in the words that it takes', () => {
+  test('uses the retention values that a model accepts', () => {
     const kept = (cacheRetention: 'short' | 'long', modelId: string, sdkCompat?: Record<string, unknown>) =>
       told({
         entry: { type: 'openai', ...(sdkCompat === undefined ? {} : model({ sdkCompat })) },
@@ -101,7 +101,7 @@ describe('what an agent preferences', () => {
     );
   });
 
-  test('what an entry says of a model does not make it take a word that it refuses', () => {
+  test('configuration does not enable a retention value that a model rejects', () => {
     const kept = (cacheRetention: 'short' | 'long', supportsLongCacheRetention: boolean) =>
       told({
         entry: { type: 'openai', models: [{ id: 'gpt-5.5', sdkCompat: { supportsLongCacheRetention } }] },
@@ -112,7 +112,7 @@ describe('what an agent preferences', () => {
   });
 });
 
-describe('marks up to which an upstream keeps what it read', () => {
+describe('cache marks', () => {
   const entry = model({ sdkCompat: { cacheControlFormat: 'anthropic' } });
   const talk: ModelRequest['messages'] = [
     { role: 'user', text: 'one' },
@@ -130,13 +130,13 @@ describe('marks up to which an upstream keeps what it read', () => {
   const short = { type: 'ephemeral' };
   const long = { type: 'ephemeral', ttl: '1h' };
 
-  test('one ends what is always the same', () => {
+  test('sets one mark at the end of the constant part', () => {
     assert.deepEqual(marks({ cacheRetention: 'short', cacheBreakpointStrategy: 'single' }), [['be kind', short]]);
     assert.deepEqual(marks({ cacheRetention: 'long', cacheBreakpointStrategy: 'single' }), [['be kind', long]]);
     assert.deepEqual(marks({ cacheRetention: 'none', cacheBreakpointStrategy: 'single' }), []);
   });
 
-  test('several follow what the user said, the last of them as long as recent zones are promoted', () => {
+  test('sets marks at the last user messages in multi-zone mode', () => {
     const zones = { cacheRetention: 'short', cacheBreakpointStrategy: 'multi-zone' } as const;
     assert.deepEqual(marks(zones), [
       ['be kind', short],
@@ -157,20 +157,20 @@ describe('marks up to which an upstream keeps what it read', () => {
     assert.deepEqual(marks({ ...zones, cacheBreakpointStrategy: 'auto' }, talk.slice(0, 1)), [['be kind', short]]);
   });
 
-  test('what is asked for the first time is kept for a short time, where the agent adapts', () => {
+  test('uses short retention for the first call of an adaptive agent', () => {
     const asked = { cacheRetention: 'long', cacheBreakpointStrategy: 'single', adaptiveCacheRetention: true } as const;
     assert.deepEqual(marks(asked, talk.slice(0, 1)), [['be kind', short]]);
     assert.deepEqual(marks(asked), [['be kind', long]]);
     assert.deepEqual(marks({ ...asked, adaptiveCacheRetention: false }, talk.slice(0, 1)), [['be kind', long]]);
   });
 
-  test('who knows no marks gets none', () => {
+  test('sets no marks for other providers', () => {
     const body = told({ entry: model({}), asked: { system: 'be kind', preferences: { cacheRetention: 'long' } } });
     assert.ok(!JSON.stringify(body).includes('cache_control'));
   });
 });
 
-describe('how one model differs from others of the same wire', () => {
+describe('model variations', () => {
   const tools = [
     {
       name: 'find',
@@ -182,24 +182,24 @@ describe('how one model differs from others of the same wire', () => {
   const schema = (entry: object) =>
     told({ entry, asked: { tools } })['tools'] as { function: { parameters: object; strict?: boolean } }[] | undefined;
 
-  test('it takes no tools', () => {
+  test('omits tools if unsupported', () => {
     const body = told({ entry: model({ compat: { supportsTools: false } }), asked: { tools, toolChoice: 'required' } });
     assert.deepEqual([body['tools'], body['tool_choice']], [undefined, undefined]);
   });
 
-  test('its schemas say less, and names that look like keywords stay', () => {
+  test('removes unsupported schema keywords but no property names', () => {
     const properties = { maxLength: { type: 'string', enum: ['a'] } };
     assert.deepEqual(schema(model({ compat: { toolSchemaProfile: 'xai' } }))?.[0]?.function.parameters, { type: 'object', properties });
     assert.deepEqual(schema(model({}))?.[0]?.function.parameters, tools[0]?.parameters);
   });
 
-  test('it may search the web itself where its entry says that it can', () => {
+  test('enables web search if configured', () => {
     const searches = (entry: object, asked = {}) => told({ entry, asked })['web_search_options'];
     const can = model({ compat: { nativeWebSearchTool: true } });
     assert.deepEqual([searches(can), searches(can, { toolChoice: 'none' }), searches(model({}))], [{}, undefined, undefined]);
   });
 
-  test('it has words of its own, or lacks some', () => {
+  test('uses configured field names and omits unsupported fields', () => {
     const sdkCompat = { maxTokensField: 'max_completion_tokens', supportsUsageInStreaming: false, supportsStrictMode: false };
     const body = told({ entry: model({ sdkCompat }), asked: { tools, maxTokens: 7 } });
     assert.deepEqual([body['max_completion_tokens'], body['max_tokens'], body['stream_options']], [7, undefined, undefined]);
@@ -207,7 +207,7 @@ describe('how one model differs from others of the same wire', () => {
     assert.equal(schema(model({}))?.[0]?.function.strict, true);
   });
 
-  test('ids of calls are nine letters and digits where it takes no others, and results still name their calls', () => {
+  test('converts call ids to nine letters and digits if required', () => {
     const messages: ModelRequest['messages'] = [
       { role: 'assistant', text: '', toolCalls: [{ callId: 'call_up_0', name: 'find', input: {}, text: '{}' }] },
       { role: 'tool', callId: 'call_up_0', name: 'find', result: 1, failed: false },
@@ -229,7 +229,7 @@ describe('how one model differs from others of the same wire', () => {
   });
 });
 
-test('arguments that came escaped as if they stood in a page are those that the model meant', async () => {
+test('decodes HTML entities in tool arguments', async () => {
   await using upstream = await startUpstream({
     kind: 'tools',
     calls: [{ name: 'find', arguments: '{&quot;q&quot;: &quot;a &amp;lt; b &#38; c &#x110000;&quot;}' }],

@@ -4,7 +4,7 @@ import { startUpstream } from '@switchyard/testkit';
 import { toolCall, type ModelRequest } from '../index.ts';
 import { against, request, run, TEXT } from '../models.fixture.ts';
 
-test('tool calls arrive whole, and their results go back', async () => {
+test('delivers complete tool calls and sends their results', async () => {
   await using upstream = await startUpstream({ kind: 'tools', calls: [{ name: 'find', arguments: { q: 'x' } }] }, TEXT);
   const models = against(upstream);
   const tools = [{ name: 'find', description: 'finds', parameters: { type: 'object', properties: { q: { type: 'string' } } } }];
@@ -39,7 +39,7 @@ test('tool calls arrive whole, and their results go back', async () => {
   ]);
 });
 
-test('the arguments of a call go back to the upstream as they were written, numbers of many digits too', async () => {
+test('sends tool arguments back unchanged, including large numbers', async () => {
   const written = '{ "id": 12345678901234567890, "at": 1.50 }';
   await using upstream = await startUpstream({ kind: 'tools', calls: [{ name: 'find', arguments: written }] }, TEXT);
   const models = against(upstream);
@@ -58,7 +58,7 @@ test('the arguments of a call go back to the upstream as they were written, numb
   assert.deepEqual(upstream.requests[1]?.body.messages?.[1], { role: 'assistant', content: null, tool_calls: [sent] });
 });
 
-test('which tool must be called, where the answer ends and what form it has is told to the upstream', async () => {
+test('sends tool choice, stop sequences and format', async () => {
   await using upstream = await startUpstream(TEXT);
   const models = against(upstream);
   const schema = { type: 'object', properties: { n: { type: 'integer' } } };
@@ -84,7 +84,7 @@ test('which tool must be called, where the answer ends and what form it has is t
   }
 });
 
-test('arguments that are not JSON are delivered as the text they are', async () => {
+test('delivers arguments that are not JSON as text', async () => {
   await using upstream = await startUpstream({ kind: 'tools', calls: [{ name: 'find', arguments: '{"q": oops' }] });
 
   const { parts } = await run(against(upstream));
@@ -92,7 +92,7 @@ test('arguments that are not JSON are delivered as the text they are', async () 
   assert.deepEqual(parts[0], { type: 'tool-call', call: { callId: 'call_up_0', name: 'find', input: '{"q": oops', text: '{"q": oops' } });
 });
 
-test('what tools say in any script is what the upstream reads', async () => {
+test('sends tool descriptions in any script unchanged', async () => {
   await using upstream = await startUpstream(TEXT);
   const description = 'the caller’s “sea” 海 🌊 \u2028 \\u0041';
   const parameters = { type: 'object', properties: { größe: { type: 'string', description } } };

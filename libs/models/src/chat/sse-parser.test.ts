@@ -28,7 +28,7 @@ function readAll(parts: readonly Buffer[], max = 1_000): string[] {
   return events;
 }
 
-test('events are the same wherever reads cut them, whatever ends their lines', () => {
+test('parses the same events from chunks of any size and any line ending', () => {
   for (const lineEnd of ['\n', '\r\n', '\r']) {
     const all = Buffer.from(`\uFEFF${LINES.map((line) => line + lineEnd).join('')}`);
     for (let at = 0; at <= all.length; at++) {
@@ -38,11 +38,11 @@ test('events are the same wherever reads cut them, whatever ends their lines', (
   }
 });
 
-test('what lacks only its empty line, or its line end, counts at the end', () => {
+test('dispatches a last event without its empty line', () => {
   for (const end of ['', '\n', '\n\n']) assert.deepEqual(readAll([Buffer.from(`data: last${end}`)]), ['last']);
 });
 
-test('an event is bounded, in one line, in many, and before its line ends', () => {
+test('rejects an event above maxBytes', () => {
   const large = 'x'.repeat(600);
   const refused = { name: 'RangeError' };
   assert.throws(() => readAll([Buffer.from(`data: ${large}${large}\n\n`)]), refused);

@@ -42,9 +42,9 @@ const FAILURES: readonly { name: string; behaviour: UpstreamBehaviour; code: str
 ];
 
 for (const whole of [false, true]) {
-  describe(whole ? 'asked in one piece' : 'asked to stream', () => {
+  describe(whole ? 'non-streaming' : 'streaming', () => {
     for (const { name, behaviour, code, reason, attempts } of FAILURES) {
-      test(`${name} is ${code}, ${reason}, after ${attempts} attempts, and never an answer`, async () => {
+      test(`${name}: fails ${code}, ${reason} after ${attempts} attempts`, async () => {
         await using upstream = await startUpstream(behaviour);
         const { parts, error } = await run(against(upstream), request(), whole);
         assert.deepEqual(parts, []);
@@ -54,7 +54,7 @@ for (const whole of [false, true]) {
       });
     }
 
-    test('429 is tried again when its Retry-After says', async () => {
+    test('retries 429 after Retry-After', async () => {
       await using upstream = await startUpstream({ kind: 'status', status: 429, headers: { 'retry-after-ms': '120' } }, TEXT);
       const startedAt = performance.now();
       const { parts } = await run(against(upstream), request(), whole);
@@ -62,21 +62,21 @@ for (const whole of [false, true]) {
       assert.ok(performance.now() - startedAt >= 115);
     });
 
-    test('silence is MODEL_STALLED, and the upstream is left', async () => {
+    test('fails MODEL_STALLED on silence and closes the connection', async () => {
       await using upstream = await startUpstream({ kind: 'stall' });
       const { error } = await run(against(upstream), request({ promptTimeoutMs: 100 }), whole);
       assert.ok(error instanceof ServiceError && error.details.reason === 'MODEL_STALLED');
       await upstream.abandoned;
     });
 
-    test('a refused connection is PROVIDER_UNREACHABLE', async () => {
+    test('fails PROVIDER_UNREACHABLE on a refused connection', async () => {
       const upstream = await startUpstream();
       await upstream[Symbol.asyncDispose]();
       const { error } = await run(against(upstream), request(), whole);
       assert.ok(error instanceof ServiceError && error.details.reason === 'PROVIDER_UNREACHABLE');
     });
 
-    test(`the upstream is left within ${CANCELLED_WITHIN_MS} ms of the caller`, async () => {
+    test(`closes the connection within ${CANCELLED_WITHIN_MS} ms of a cancel`, async () => {
       await using upstream = await startUpstream({ kind: 'stall', text: 'one two', afterTokens: 1 });
       const leaving = new AbortController();
       const running = run(against(upstream), request({ signal: leaving.signal }), whole);
@@ -91,7 +91,7 @@ for (const whole of [false, true]) {
   });
 }
 
-test('an answer that nobody reads along comes as one text, is asked for in one piece, and may be streamed all the same', async () => {
+test('complete requests a non-streaming response and accepts a stream', async () => {
   await using upstream = await startUpstream(TEXT);
   const { parts } = await run(against(upstream), request(), true);
   assert.deepEqual(
@@ -102,7 +102,7 @@ test('an answer that nobody reads along comes as one text, is asked for in one p
   assert.deepEqual([stream, options], [false, undefined]);
 });
 
-test('a model that once took long for a whole answer is asked to stream from then on', async () => {
+test('complete requests a stream from a model that was slow before', async () => {
   await using upstream = await startUpstream({ kind: 'stall' }, TEXT);
   const models = against(upstream);
   const slow = await run(models, request({ promptTimeoutMs: 50 }), true);

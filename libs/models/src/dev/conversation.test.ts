@@ -2,7 +2,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { countTokens, splitTokens } from './conversation.ts';
 
-test('as many tokens are counted as there are, whatever the text holds', () => {
+test('countTokens matches splitTokens for any text', () => {
   const text = fc.oneof(
     fc.string({ unit: fc.constantFrom(' ', '\t', '\n', '\v', '\f', '\r', '\u001f', '\u00a0', '\u2028', 'a', 'é', '漢', '\u{1f600}') }),
     fc.string({ unit: 'binary' }),

@@ -30,7 +30,7 @@ function textOf(parts: readonly ModelPart[]): string {
   return parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
 }
 
-test('dev/echo says who it is and repeats the message, a token a word', async () => {
+test('dev/echo repeats the message, one token per word', async () => {
   const parts = await collect(devModels().stream(request('echo', 'hello  there\nfriend', { system: 'be kind' })));
 
   assert.equal(textOf(parts), 'I am dev/echo, the development model. You said: hello  there\nfriend');
@@ -42,7 +42,7 @@ test('dev/echo says who it is and repeats the message, a token a word', async ()
   assert.deepEqual(parts.at(-1), { type: 'finish', reason: 'stop', usage: { input: 5, output: 11 }, costUsd: 0 });
 });
 
-test('dev/echo stops at the tokens it may say, and says so', async () => {
+test('dev/echo stops at maxTokens with finish reason length', async () => {
   const parts = await collect(devModels().stream(request('echo', 'hello', { maxTokens: 2 })));
 
   assert.equal(textOf(parts), 'I am ');
@@ -59,13 +59,13 @@ test('dev/slow can be cancelled between two tokens', async () => {
   await assert.rejects(collect(parts), { code: 'CANCELLED' });
 });
 
-test('a model that is slow but not silent is waited for', async () => {
+test('does not time out a slow model that keeps sending', async () => {
   const parts = await collect(devModels().stream(request('slow', 'one two three four five six seven eight', { promptTimeoutMs: 600 })));
 
   assert.equal(parts.at(-1)?.type, 'finish');
 });
 
-test('dev/flaky in turn answers, refuses and cuts', async () => {
+test('dev/flaky in turn responds, rejects and breaks the stream', async () => {
   const models = devModels();
   const first = await collect(models.stream(request('flaky', 'hi')));
   assert.match(textOf(first), /^I am dev\/flaky, the development model\. You said: hi$/);
@@ -88,7 +88,7 @@ test('dev/flaky in turn answers, refuses and cuts', async () => {
   assert.equal((await collect(models.stream(request('flaky', 'again')))).at(-1)?.type, 'finish');
 });
 
-test('dev/tools calls the tool the message names, then answers with its result', async () => {
+test('dev/tools calls the tool named in the message and responds with its result', async () => {
   const models = devModels();
   const message = 'please memory.search {"query": "a } b", "limit": 2} now';
   const parts = await collect(models.stream(request('tools', message, { tools: [SEARCH] })));
@@ -111,7 +111,7 @@ test('dev/tools calls the tool the message names, then answers with its result',
   assert.equal(textOf(answer), 'I am dev/tools, the development model. memory_search answered: {"found":3}');
 });
 
-test('dev/tools calls the tool it must, and none when it must not', async () => {
+test('dev/tools respects toolChoice', async () => {
   const models = devModels();
   const [required] = await collect(models.stream(request('tools', 'hello', { tools: [SEARCH], toolChoice: 'required' })));
   assert.deepEqual(required, { type: 'tool-call', call: toolCall('call_1', 'memory_search', '') });
@@ -122,7 +122,7 @@ test('dev/tools calls the tool it must, and none when it must not', async () => 
   assert.match(textOf(idle), /No tools are offered here\.$/);
 });
 
-test('a development model ends where it is told to, wherever that stands in its words', async () => {
+test('development models end at stop sequences', async () => {
   const models = devModels();
   const said = async (message: string, ...stop: string[]) => textOf(await collect(models.stream(request('echo', message, { stop }))));
   const start = 'I am dev/echo, the development model. You said: ';
@@ -132,14 +132,14 @@ test('a development model ends where it is told to, wherever that stands in its 
   assert.equal(await said('one two three', 'three four'), `${start}one two three`);
 });
 
-test('a development model keeps to no format, and says so rather than break it', async () => {
+test('development models reject an output format', async () => {
   for (const modelId of ['echo', 'scripted', 'tools']) {
     const message = 'The development models support plain text only.';
     await assert.rejects(collect(devModels().stream(request(modelId, '[]', { format: {} }))), { code: 'INVALID_ARGUMENT', message });
   }
 });
 
-test('dev/tools says what it offers when no tool is named, and passes broken arguments on as text', async () => {
+test('dev/tools lists its tools and passes invalid arguments as text', async () => {
   const models = devModels();
   const idle = await collect(models.stream(request('tools', 'hello memory_searching', { tools: [SEARCH] })));
   assert.match(textOf(idle), /Tools offered here: memory_search\.$/);
@@ -181,7 +181,7 @@ test('dev/scripted plays its script over several steps', async () => {
   assert.deepEqual(second.at(-1), { type: 'finish', reason: 'stop', usage: { input: 6, output: 2 }, costUsd: 0 });
 });
 
-test('dev/scripted fails as its script says: refused before the first token, broken after it', async () => {
+test('dev/scripted fails as scripted, before or after the first token', async () => {
   const models = devModels();
   const refused = JSON.stringify([{ error: { status: 429, message: 'slow down' } }]);
   await assert.rejects(collect(models.stream(request('scripted', refused))), { code: 'RESOURCE_EXHAUSTED', message: /slow down/ });
@@ -197,7 +197,7 @@ test('dev/scripted fails as its script says: refused before the first token, bro
   assert.equal(textOf(seen), 'half an');
 });
 
-test('a malformed script is the caller’s mistake, told with its place', async () => {
+test('dev/scripted rejects a malformed script with the path of the error', async () => {
   const models = devModels();
   for (const [script, told] of [
     ['hello', /the message is not JSON/],
@@ -208,6 +208,6 @@ test('a malformed script is the caller’s mistake, told with its place', async 
   }
 });
 
-test('a development model that is none is not found', async () => {
+test('rejects an unknown development model', async () => {
   await assert.rejects(collect(devModels().stream(request('gpt', 'hi'))), { code: 'NOT_FOUND', details: { reason: 'MODEL_NOT_FOUND' } });
 });

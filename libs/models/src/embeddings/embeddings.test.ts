@@ -28,7 +28,7 @@ async function failure(models: Models, request = asked()): Promise<ServiceError>
   return assert.fail('it answered');
 }
 
-test('texts go to the embeddings route of their provider, and come back as vectors with what they cost', async () => {
+test('embed returns vectors with tokens and cost', async () => {
   await using upstream = await startUpstream(NUMBERS);
   const answered = await against(upstream).embed(asked({ dimensions: 3 }));
   assert.deepEqual(answered, { vectors: VECTORS.map(asBase64), model: 'small-2', tokens: 4, costUsd: 4e-6 });
@@ -37,13 +37,13 @@ test('texts go to the embeddings route of their provider, and come back as vecto
   assert.deepEqual(body, { model: 'small', input: ['one', 'two'], dimensions: 3, encoding_format: 'base64' });
 });
 
-test('vectors are taken in base64 too, in whatever order they come', async () => {
+test('embed accepts base64 vectors in any order', async () => {
   await using upstream = await startUpstream(answer({ data: data(VECTORS.map(asBase64)).toReversed() }));
   const { vectors, model, tokens } = await against(upstream).embed(asked());
   assert.deepEqual([vectors, model, tokens], [VECTORS.map(asBase64), 'small', 2], 'four characters a token where nobody counted');
 });
 
-test('an answer that is no vector for each text is none', async () => {
+test('embed rejects missing, duplicate and unequal vectors', async () => {
   const [one, two] = VECTORS;
   const same = { index: 0, embedding: one };
   const wrong: unknown[] = [
@@ -70,7 +70,7 @@ test('an answer that is no vector for each text is none', async () => {
   assert.equal(upstream.requests.length, wrong.length, 'what is not the protocol is not asked for again');
 });
 
-test('failures are those of any model call, and what may pass is tried again', async () => {
+test('embed maps failures and retries transient ones', async () => {
   await using upstream = await startUpstream({ kind: 'status', status: 503 }, NUMBERS);
   assert.equal((await against(upstream).embed(asked())).vectors.length, 2);
   const cases = [
@@ -87,7 +87,7 @@ test('failures are those of any model call, and what may pass is tried again', a
   }
 });
 
-test('a connection that cannot be made or breaks, silence, and leaving', async () => {
+test('embed fails on connection errors, stalls and cancellation', async () => {
   const models = open({ entries: { local: { type: 'openai-compatible', baseUrl: 'http://127.0.0.1:9/v1', maxRetries: 0 } } });
   assert.equal((await failure(models)).details.reason, 'PROVIDER_UNREACHABLE');
   await using upstream = await startUpstream({ kind: 'cut', text: 'a b', afterTokens: 1 });
@@ -100,12 +100,12 @@ test('a connection that cannot be made or breaks, silence, and leaving', async (
   assert.equal((await left).code, 'CANCELLED');
 });
 
-test('the development models make no vectors', async () => {
+test('embed fails for development models', async () => {
   const { code, details } = await failure(open({}), asked({ model: { provider: 'dev', modelId: 'echo' } }));
   assert.deepEqual([code, details.reason], ['NOT_FOUND', 'MODEL_NOT_FOUND']);
 });
 
-test('whom a name means that is to make vectors', async () => {
+test('embedder resolves names of embedding models', async () => {
   const entry = { type: 'openai-compatible', baseUrl: 'http://127.0.0.1:9/v1' };
   const entries = { first: { ...entry, models: [{ id: 'mine' }] }, second: { ...entry, models: [{ id: 'other' }] } };
   const keys = (...set: string[]) => ({ secret: async (name: string) => (set.includes(name) ? 'sk-0123456789' : null) });

@@ -13,7 +13,7 @@ function after(headers: Record<string, string>): number | undefined {
   return classify(refused(headers), CALLEE).retryAfterMs;
 }
 
-test('Retry-After is read as milliseconds, seconds or a date', (t) => {
+test('parses Retry-After as milliseconds, seconds or a date', (t) => {
   t.mock.timers.enable({ apis: ['Date'], now: Date.parse('2026-11-01T00:00:00Z') });
   assert.equal(after({ 'retry-after-ms': '250', 'retry-after': '9' }), 250);
   assert.equal(after({ 'retry-after': '1.5' }), 1_500);
@@ -23,12 +23,12 @@ test('Retry-After is read as milliseconds, seconds or a date', (t) => {
   assert.equal(after({}), undefined);
 });
 
-test('an upstream that says not to try again is not tried again', () => {
+test('does not retry with x-should-retry: false', () => {
   assert.equal(classify(refused({}), CALLEE).transient, true);
   assert.equal(classify(refused({ 'x-should-retry': 'false' }), CALLEE).transient, false);
 });
 
-test('what an upstream said is shown short, on one line, without keys', () => {
+test('shortens provider messages and redacts keys', () => {
   const said = `bad\nkey very-private or sk-proj-abcdefghijklmnop, Bearer abc ${'x'.repeat(500)}`;
   const { message } = classify(refused({}, said), CALLEE).error;
 
@@ -36,7 +36,7 @@ test('what an upstream said is shown short, on one line, without keys', () => {
   assert.ok(message.length < 400);
 });
 
-test('who failed is called as its owner calls it, beside its id', () => {
+test('names a provider by display name and id', () => {
   assert.match(
     classify(refused({}), { ...CALLEE, title: 'The GPUs in Oslo' }).error.message,
     /^provider The GPUs in Oslo \(up\): rate limit exceeded/,
@@ -44,7 +44,7 @@ test('who failed is called as its owner calls it, beside its id', () => {
   assert.match(classify(refused({}), { ...CALLEE, title: 'up' }).error.message, /^provider up: rate limit exceeded/);
 });
 
-test('what nobody foresaw is INTERNAL and is not tried again', () => {
+test('maps unexpected errors to INTERNAL without a retry', () => {
   const { error, transient } = classify(new RangeError('a bug'), CALLEE);
   assert.deepEqual([error.code, transient], ['INTERNAL', false]);
 });

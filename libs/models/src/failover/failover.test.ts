@@ -62,7 +62,7 @@ async function house({ first, second = [YES] }: Setup) {
   };
 }
 
-test('where a model fails before it says anything the next one of the chain is asked, and it is told who said it', async () => {
+test('calls the next model of the chain when one fails before sending text', async () => {
   await using at = await house({ first: [DOWN] });
   const { ask, asker } = at.as(CHAIN);
   assert.equal(await ask(), 'yes (second)');
@@ -82,19 +82,19 @@ test('where a model fails before it says anything the next one of the chain is a
   assert.deepEqual([at.first.requests.length, at.second.requests.length], [2, 2]);
 });
 
-test('once something was told nobody else is asked', async () => {
+test('calls no other model after text was sent', async () => {
   await using at = await house({ first: [{ kind: 'cut', text: 'one two three', afterTokens: 2 }] });
   assert.match(await at.as(CHAIN).ask(), /^one two ?!STREAM_CUT$/);
   assert.deepEqual([at.second.requests.length, at.told()], [0, []]);
 });
 
-test('a request that is refused for what it is goes to nobody else', async () => {
+test('calls no other model for an invalid request', async () => {
   await using at = await house({ first: [{ kind: 'status', status: 400 }] });
   assert.equal(await at.as(CHAIN).ask(), '!PROVIDER_REJECTED');
   assert.equal(at.second.requests.length, 0);
 });
 
-test('the last of a chain is asked again as the agent says, and when all failed that is told', async () => {
+test('retries only the last model and publishes model:fallback_exhausted', async () => {
   await using at = await house({ first: [DOWN], second: [DOWN] });
   assert.equal(await at.as({ ...CHAIN, sdkRetry: { maxRetries: 1, baseDelayMs: 1 } }).ask(), '!PROVIDER_UNAVAILABLE');
   assert.deepEqual([at.first.requests.length, at.second.requests.length], [1, 2]);
@@ -106,7 +106,7 @@ test('the last of a chain is asked again as the agent says, and when all failed 
   assert.ok(performance.now() - began >= 100, 'half a pause at least');
 });
 
-test('no more are asked than may be, and none that the agent may not use', async () => {
+test('respects maxAttempts and allowedModels', async () => {
   await using at = await house({ first: [DOWN], second: [DOWN] });
   const chain = {
     fallbackModels: [
@@ -121,7 +121,7 @@ test('no more are asked than may be, and none that the agent may not use', async
   assert.equal(await at.as({ modelFailover: { allowedModels: ['gone'] } }, 'third').ask(), '!MODEL_NOT_ALLOWED');
 });
 
-test('the second model has the shorter time for its silence', async () => {
+test('uses retryPromptTimeoutMs for fallback models', async () => {
   await using at = await house({ first: [DOWN], second: [{ kind: 'stall' }] });
   const began = performance.now();
   const config = { ...CHAIN, ...ONCE, promptTimeout: { retryPromptTimeoutMs: 60 } };
@@ -129,7 +129,7 @@ test('the second model has the shorter time for its silence', async () => {
   assert.ok(performance.now() - began < 4_000);
 });
 
-test('a model that keeps failing is left alone, then asked once; what that says holds for everybody', async () => {
+test('opens the circuit breaker after repeated failures and lets one probe through', async () => {
   await using at = await house({ first: [DOWN, DOWN, DOWN, YES] });
   const { ask } = at.as({ ...ONCE, circuitBreaker: { failureThreshold: 2, resetTimeoutMs: 1_000, halfOpenTimeoutMs: 500 } });
   for (const said of ['!PROVIDER_UNAVAILABLE', '!PROVIDER_UNAVAILABLE', '!CIRCUIT_OPEN']) assert.equal(await ask(), said);
@@ -144,7 +144,7 @@ test('a model that keeps failing is left alone, then asked once; what that says 
   assert.deepEqual(await Promise.all([ask(), ask()]), ['yes (first)', 'yes (first)']);
 });
 
-test('a probe that never ends stands for nobody after a while', async () => {
+test('lets another probe through after halfOpenTimeoutMs', async () => {
   await using at = await house({ first: [DOWN, { kind: 'stall' }, YES] });
   const { ask } = at.as({ ...ONCE, circuitBreaker: { failureThreshold: 1, resetTimeoutMs: 1_000, halfOpenTimeoutMs: 500 } });
   assert.equal(await ask(), '!PROVIDER_UNAVAILABLE');
@@ -158,7 +158,7 @@ test('a probe that never ends stands for nobody after a while', async () => {
   await probe;
 });
 
-test('one that is left alone is passed over where there is another, and one agent’s is not another’s', async () => {
+test('skips models with an open breaker, per agent', async () => {
   await using at = await house({ first: [DOWN] });
   const breaker = { circuitBreaker: { failureThreshold: 1 } };
   const { ask } = at.as({ ...CHAIN, ...breaker });
@@ -169,7 +169,7 @@ test('one that is left alone is passed over where there is another, and one agen
   assert.equal(at.first.requests.length, 2);
 });
 
-test('a provider that fails for two agents is degraded, asked last for a minute, and recovers with its first answer', async () => {
+test('degrades a provider that fails for two agents and recovers with its first response', async () => {
   await using at = await house({ first: [DOWN, DOWN, YES] });
   const [one, two] = [at.as(CHAIN, 'one'), at.as(CHAIN, 'two')];
   await one.ask();
@@ -182,7 +182,7 @@ test('a provider that fails for two agents is degraded, asked last for a minute,
   assert.deepEqual(at.told(), ['provider:recovered']);
 });
 
-test('three failures in a row degrade a provider for one agent alone; failures long ago do not count', async () => {
+test('degrades a provider after three recent failures of one agent', async () => {
   await using at = await house({ first: [DOWN] });
   const { ask } = at.as(ONCE);
   await ask();
@@ -196,20 +196,20 @@ test('three failures in a row degrade a provider for one agent alone; failures l
   assert.equal(await ask(), '!PROVIDER_UNAVAILABLE');
 });
 
-test('what is said of a model that is left alone is why', async () => {
+test('includes the last failure in the CIRCUIT_OPEN error', async () => {
   await using at = await house({ first: [DOWN] });
   const { ask, asker } = at.as({ ...ONCE, circuitBreaker: { failureThreshold: 1 } });
   await ask();
   await assert.rejects(asker.complete(request({ model: FIRST })), /first\/m1 of the agent oslo is open.*failed \(500\): out of order/);
 });
 
-test('a key that is refused leaves no model alone: whoever sets another one is answered', async () => {
+test('does not open the breaker for a rejected key', async () => {
   await using at = await house({ first: [{ kind: 'status', status: 401 }, { kind: 'status', status: 401 }, YES] });
   const { ask } = at.as({ ...ONCE, circuitBreaker: { failureThreshold: 1 } });
   for (const said of ['!PROVIDER_AUTH', '!PROVIDER_AUTH', 'yes (first)']) assert.equal(await ask(), said);
 });
 
-test('a key that is refused rests, longer each time, and the next one is used; the one that answered is used first', async () => {
+test('cools down rejected keys with growing delays and prefers the last working key', async () => {
   const refused: UpstreamBehaviour = { kind: 'status', status: 401 };
   await using at = await house({ first: [refused, YES, refused, YES, YES] });
   const authProfiles = ['ONE_API_KEY', 'TWO_API_KEY'].map((keyName) => ({ keyName, provider: 'first' }));
@@ -234,7 +234,7 @@ test('a key that is refused rests, longer each time, and the next one is used; t
   assert.deepEqual(at.told(), ['model:auth_cooldown']);
 });
 
-test('an agent with a profile at a provider is signed in there, before any key that it names and in place of the provider’s own', async () => {
+test('uses the OAuth profile of an agent before its keys', async () => {
   const refused: UpstreamBehaviour = { kind: 'status', status: 401 };
   await using at = await house({ first: [YES, YES, refused, YES, YES] });
   const used = (): unknown => at.first.requests.at(-1)?.headers.authorization;

@@ -6,7 +6,7 @@ import { createConcurrencyLimit } from './concurrency-limit.ts';
 const { signal } = new AbortController();
 const full = (): ServiceError => new ServiceError('RESOURCE_EXHAUSTED', 'full');
 
-test('who waits gets in before whoever comes later, and beyond the bound nobody waits', async () => {
+test('admits waiting calls in order and rejects calls beyond maxWaiting', async () => {
   const gate = createConcurrencyLimit({ maxRunning: 1, maxWaiting: 2 }, full);
   const order: string[] = [];
   assert.equal(gate.acquire(signal), undefined);
@@ -25,7 +25,7 @@ test('who waits gets in before whoever comes later, and beyond the bound nobody 
   assert.equal(gate.empty, true);
 });
 
-test('who is called back while waiting takes nobody’s place', async () => {
+test('removes an aborted call from the queue', async () => {
   const gate = createConcurrencyLimit({ maxRunning: 1, maxWaiting: 2 }, full);
   const leaving = new AbortController();
   assert.equal(gate.acquire(signal), undefined);

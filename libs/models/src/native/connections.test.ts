@@ -40,7 +40,7 @@ for (const wire of ['anthropic', 'google'] as const) {
   const text: NativeReply = { writes: NATIVE_WIRES[wire].events({ says: [{ text: 'one' }] }) };
   const stalls: NativeReply = { writes: text.writes.slice(0, 1), ending: 'stall' };
 
-  test(`${wire}: as many are inside as may be, as many wait, and others are told so`, async () => {
+  test(`${wire}: limits running and waiting calls`, async () => {
     await using upstream = await startNativeUpstream(stalls, text);
     const adapter = await speaking(wire, upstream.url, await openConnectionPool({ maxRunning: 1, maxWaiting: 1 }));
     const leaving = new AbortController();
@@ -55,7 +55,7 @@ for (const wire of ['anthropic', 'google'] as const) {
     assert.equal(await second, 'stop');
   });
 
-  test(`${wire}: however a call ends, the next one gets in`, async () => {
+  test(`${wire}: admits the next call after any ending`, async () => {
     const refused: NativeReply = { status: 400, headers: { 'content-type': 'application/json' }, writes: ['{}'] };
     const cut: NativeReply = { ...stalls, ending: 'cut' };
     await using upstream = await startNativeUpstream(text, refused, cut, text);
@@ -78,7 +78,7 @@ function libraryThat(asks: (abortSignal: AbortSignal | undefined) => Promise<unk
   return { specificationVersion: 'v4', provider: 'up', modelId: 'one', supportedUrls: {}, doStream, doGenerate: () => assert.fail() };
 }
 
-test('whatever a library asks for, it reaches the address of the settings and no other', async (t) => {
+test('restricts the SDK to the configured address', async (t) => {
   const reached: unknown[] = [];
   const origins = {
     ...(await openConnectionPool()),
@@ -103,7 +103,7 @@ test('whatever a library asks for, it reaches the address of the settings and no
   assert.deepEqual(reached, []);
 });
 
-test('the client of a model is made once', async (t) => {
+test('creates the client of a model once', async (t) => {
   const { load } = NATIVE_APIS.google;
   const made: string[] = [];
   t.mock.method(NATIVE_APIS.google, 'load', async (options: Parameters<typeof load>[0]) => {
@@ -119,7 +119,7 @@ test('the client of a model is made once', async (t) => {
   assert.deepEqual(made, ['one', 'two']);
 });
 
-test('the library of a wire is loaded for the first provider that speaks it', async () => {
+test('loads an SDK provider on first use', async () => {
   const script = `
     import { registerHooks } from 'node:module';
     const loaded = new Set();

@@ -61,12 +61,12 @@ function failures(wire: NativeWire): Failing[] {
 
 for (const wire of ['anthropic', 'google'] as const)
   for (const whole of [false, true])
-    describe(`the wire of ${wire}, ${whole ? 'nobody reading along' : 'streamed'}`, () => {
+    describe(`${wire} API, ${whole ? 'non-streaming' : 'streaming'}`, () => {
       const { events } = NATIVE_WIRES[wire];
       const TEXT: NativeReply = { writes: events({ says: [{ text: 'one two three' }] }) };
 
       for (const { name, reply, code, reason, attempts } of failures(wire)) {
-        test(`${name} is ${code}, ${reason}, after ${attempts} attempts, and never an answer`, async () => {
+        test(`${name}: fails ${code}, ${reason} after ${attempts} attempts`, async () => {
           await using upstream = await startNativeUpstream(reply);
           const { parts, error } = await run(against(upstream, wire), asked(), whole);
           assert.deepEqual(parts, []);
@@ -76,7 +76,7 @@ for (const wire of ['anthropic', 'google'] as const)
         });
       }
 
-      test('429 is tried again when its Retry-After says', async () => {
+      test('retries 429 after Retry-After', async () => {
         await using upstream = await startNativeUpstream({ status: 429, headers: { 'retry-after-ms': '120' }, writes: ['{}'] }, TEXT);
         const startedAt = performance.now();
         const { parts } = await run(against(upstream, wire), asked(), whole);
@@ -84,7 +84,7 @@ for (const wire of ['anthropic', 'google'] as const)
         assert.ok(performance.now() - startedAt >= 115);
       });
 
-      test('silence is MODEL_STALLED, before the answer and in it, and the upstream is left', async () => {
+      test('fails MODEL_STALLED on silence and closes the connection', async () => {
         for (const writes of [[], TEXT.writes.slice(0, 1)]) {
           await using upstream = await startNativeUpstream({ writes, ending: 'stall' });
           const { error } = await run(against(upstream, wire), asked({ promptTimeoutMs: 100 }), whole);
@@ -93,7 +93,7 @@ for (const wire of ['anthropic', 'google'] as const)
         }
       });
 
-      test('a refused connection is PROVIDER_UNREACHABLE', async () => {
+      test('fails PROVIDER_UNREACHABLE on a refused connection', async () => {
         const upstream = await startNativeUpstream(TEXT);
         await upstream[Symbol.asyncDispose]();
         const { error } = await run(against(upstream, wire), asked(), whole);
@@ -101,7 +101,7 @@ for (const wire of ['anthropic', 'google'] as const)
       });
 
       if (!whole)
-        test('it is left as soon by who stops reading', async () => {
+        test('closes the connection when the reader leaves', async () => {
           await using upstream = await startNativeUpstream({ writes: TEXT.writes.slice(0, 3), ending: 'stall' });
           for await (const part of against(upstream, wire).stream(asked())) if (part.type === 'text') break;
           const leftAt = performance.now();
@@ -109,7 +109,7 @@ for (const wire of ['anthropic', 'google'] as const)
           assert.ok(performance.now() - leftAt < CANCELLED_WITHIN_MS);
         });
 
-      test(`the upstream is left within ${CANCELLED_WITHIN_MS} ms of the caller`, async () => {
+      test(`closes the connection within ${CANCELLED_WITHIN_MS} ms of a cancel`, async () => {
         await using upstream = await startNativeUpstream({ writes: TEXT.writes.slice(0, 3), ending: 'stall' });
         const leaving = new AbortController();
         const running = run(against(upstream, wire), asked({ signal: leaving.signal }), whole);

@@ -41,7 +41,7 @@ function begun() {
   return { conversation, controller };
 }
 
-test('an answer that nobody reads is not taken from the socket, and is when somebody does', async () => {
+test('pauses the socket until the response is read', async () => {
   const { conversation, controller } = begun();
   conversation.onResponseStart(controller, 200, EVENTS);
   const reader = (await conversation.response).body?.getReader() ?? assert.fail();
@@ -55,7 +55,7 @@ test('an answer that nobody reads is not taken from the socket, and is when some
   assert.ok(controller.resumes > resumes);
 });
 
-test('an answer is not read for ever', async () => {
+test('limits the size of the response', async () => {
   const { conversation, controller } = begun();
   conversation.onResponseStart(controller, 200, EVENTS);
   const { body } = await conversation.response;
@@ -67,7 +67,7 @@ test('an answer is not read for ever', async () => {
   await assert.rejects(async () => body?.getReader().read(), /sent more than 67108864 bytes/);
 });
 
-test('an answer that does not begin in time is given up, and one that has begun is not', async (t) => {
+test('times out a response that does not start', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const late = begun();
   late.conversation.onConnected(() => undefined);

@@ -39,7 +39,7 @@ interface Setup {
   between?: () => void;
 }
 
-test('the key goes in the header of the wire, and of what the library adds only what belongs to the wire', async () => {
+test('sends the key header and only the API headers of the SDK', async () => {
   const [anthropic] = await sent('anthropic', [{}]);
   const [google] = await sent('google', [{}]);
   assert.deepEqual([anthropic?.headers['x-api-key'], google?.headers['x-goog-api-key']], [KEY, KEY]);
@@ -49,7 +49,7 @@ test('the key goes in the header of the wire, and of what the library adds only 
     assert.deepEqual([headers['authorization'], headers['user-agent']], [undefined, 'switchyard']);
 });
 
-test('a sign-in is no key: it goes where every wire has it, announced where the upstream wants that', async () => {
+test('sends OAuth tokens as bearer tokens with additional headers', async () => {
   const keyName = 'UP_WORK_OAUTH_TOKEN';
   const [anthropic] = await sent('anthropic', [{ keyName }]);
   const [google] = await sent('google', [{ keyName }]);
@@ -58,7 +58,7 @@ test('a sign-in is no key: it goes where every wire has it, announced where the 
   assert.equal(anthropic?.headers['anthropic-beta'], 'oauth-2025-04-20');
 });
 
-test('the same text is a key under one name and a sign-in under another, from one call to the next', async () => {
+test('selects key or OAuth header by the secret name of each call', async () => {
   const requests = await sent('anthropic', [{}, { keyName: 'UP_WORK_OAUTH_TOKEN' }, {}]);
   assert.deepEqual(
     requests.map(({ headers }) => [headers['x-api-key'], headers['authorization']]),
@@ -70,7 +70,7 @@ test('the same text is a key under one name and a sign-in under another, from on
   );
 });
 
-test('headers of the entry come before ours, and nothing of the environment is a key', async () => {
+test('prefers configured headers and reads no key from the environment', async () => {
   process.env['ANTHROPIC_API_KEY'] = 'not-this-one';
   try {
     const [asked] = await sent('anthropic', [{}], { entry: { headers: { 'x-api-key': 'mine', 'x-team': 'a' } } });
@@ -80,7 +80,7 @@ test('headers of the entry come before ours, and nothing of the environment is a
   }
 });
 
-test('a conversation with tools, as each of them has it', async () => {
+test('renders a conversation with tools for each API', async () => {
   const turn: Partial<ModelRequest> = {
     system: 'Be brief.',
     messages: TALK,
@@ -132,7 +132,7 @@ function talk(callId: string): ModelMessage[] {
   ];
 }
 
-test('what was thought before a call goes back with its result, signed as it came', async () => {
+test('sends signed reasoning back with the tool result', async () => {
   const [, { body } = assert.fail()] = await sent('anthropic', [THINKING, { ...THINKING, messages: talk('call_1') }], {
     answers: [ASKS, { says: [] }],
   });
@@ -141,7 +141,7 @@ test('what was thought before a call goes back with its result, signed as it cam
   assert.equal(thinkingOf(body), 'enabled');
 });
 
-test('what was thought in one conversation is told in no other, whatever its calls are called', async () => {
+test('does not send reasoning to another conversation with the same call ids', async () => {
   const { conversation: _, ...unnamed } = THINKING;
   const anothers = { ...unnamed, conversation: 'of Bob' };
   for (const [first, then] of [
@@ -156,7 +156,7 @@ test('what was thought in one conversation is told in no other, whatever its cal
   }
 });
 
-test('a process that did not hear the thoughts asks without any; so does one whose model is never shown them', async () => {
+test('disables reasoning if it is not cached or must be dropped', async () => {
   const unheard = await sent('anthropic', [{ ...THINKING, messages: talk('call_9') }]);
   assert.equal(thinkingOf(unheard[0]?.body), 'disabled');
 
@@ -170,7 +170,7 @@ test('a process that did not hear the thoughts asks without any; so does one who
   assert.equal(thinkingOf(dropped[1]?.body), 'disabled');
 });
 
-test('of what was thought long ago nothing is shown again, by steps and by time', async (t) => {
+test('drops old reasoning by turns and by age', async (t) => {
   const steps = (n: number): ModelMessage[] => [
     { role: 'user', text: 'look' },
     ...talk('call_1').slice(1),
@@ -197,7 +197,7 @@ test('of what was thought long ago nothing is shown again, by steps and by time'
   );
 });
 
-test('a call is signed as the other wire signed it', async () => {
+test('sends the signature of a Google tool call back', async () => {
   const { events } = NATIVE_WIRES.google;
   await using upstream = await startNativeUpstream({ writes: events(ASKS) }, { writes: events({ says: [{ text: 'ok' }] }) });
   const models = open({ entries: { up: { type: 'google', baseUrl: upstream.url, models: [{ id: 'gemini-3-pro' }] } } });
@@ -209,7 +209,7 @@ test('a call is signed as the other wire signed it', async () => {
   assert.ok(assistant?.parts.some(({ thoughtSignature }) => thoughtSignature === 'Z29v'));
 });
 
-test('nothing is thought where that is refused: off, and where a call is ordered', async () => {
+test('disables reasoning for level off and for forced tool calls', async () => {
   const asked = await sent('anthropic', [
     { preferences: { thinkingLevel: 'off' } },
     { ...THINKING, toolChoice: 'required' },
@@ -223,7 +223,7 @@ test('nothing is thought where that is refused: off, and where a call is ordered
   );
 });
 
-test('marks stand where the cache of the upstream is to end', async () => {
+test('sets cache marks', async () => {
   const turn = { system: 'Be brief.', preferences: { cacheRetention: 'long' as const } };
   const [marked] = await sent('anthropic', [turn]);
   const [unmarked] = await sent('anthropic', [{ ...turn, preferences: {} }]);
@@ -231,7 +231,7 @@ test('marks stand where the cache of the upstream is to end', async () => {
   assert.deepEqual(unmarked?.body['system'], [{ type: 'text', text: 'Be brief.' }]);
 });
 
-test('the search of the upstream is offered where a model has it, and only beside other tools', async () => {
+test('adds the search tool only beside other tools', async () => {
   const entry = { models: [{ id: 'one', compat: { nativeWebSearchTool: true } }] };
   const names = ({ body }: NativeRequest) => ((body['tools'] as { name?: string }[] | undefined) ?? []).map(({ name }) => name);
   const searching = await sent('anthropic', [{ tools: [FIND] }, {}], { entry });

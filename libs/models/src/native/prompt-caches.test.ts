@@ -34,7 +34,7 @@ function keeping({ refuses = false } = {}) {
   return { asks, created, removed, wait: (ms: number) => (now += ms) };
 }
 
-test('the first request is sent whole, and the next with the name of what is kept in place of it', async () => {
+test('sends the complete prompt first and the cache name afterwards', async () => {
   const { asks, created } = keeping();
   assert.equal((await asks(LONG)).body, bodyOf(LONG));
   const { body } = await asks(LONG);
@@ -42,7 +42,7 @@ test('the first request is sent whole, and the next with the name of what is kep
   assert.deepEqual(created, ['cachedContents/0 for 300000']);
 });
 
-test('what is short, and what nobody preferences kept, is sent as it was', async () => {
+test('does not cache short prompts or without the preference', async () => {
   const { asks, created } = keeping();
   for (const [text, wish] of [
     ['Be brief.', WISH],
@@ -55,7 +55,7 @@ test('what is short, and what nobody preferences kept, is sent as it was', async
   assert.deepEqual(created, []);
 });
 
-test('no more are kept than is wished: the one that was used longest ago goes', async () => {
+test('evicts the least recently used cache above maxActiveCaches', async () => {
   const { asks, removed } = keeping();
   const all = ['a', 'b', 'c'].map((name) => name + LONG);
   for (const one of all.slice(0, 2)) await asks(one);
@@ -65,7 +65,7 @@ test('no more are kept than is wished: the one that was used longest ago goes', 
   assert.deepEqual([(await asks(all[0] ?? '')).name, (await asks(all[2] ?? '')).name], ['cachedContents/0', 'cachedContents/2']);
 });
 
-test('one is not used when it is about to end, lasts as the agent says, and is made again', async () => {
+test('does not use a cache shortly before its expiry and creates it again', async () => {
   const { asks, created, wait } = keeping();
   await asks(LONG, { ...WISH, cacheRetention: 'long' });
   wait(3_600_000 - 30_000);
@@ -74,7 +74,7 @@ test('one is not used when it is about to end, lasts as the agent says, and is m
   assert.deepEqual(created, ['cachedContents/0 for 3600000', 'cachedContents/1 for 300000']);
 });
 
-test('where keeping is refused it is not asked for again at once, and where it was lost it is', async () => {
+test('delays the retry of a rejected cache and recreates a missing one', async () => {
   const refusing = keeping({ refuses: true });
   for (let n = 0; n < 3; n++) assert.equal((await refusing.asks(LONG)).name, undefined);
   const { asks, created } = keeping();
@@ -84,7 +84,7 @@ test('where keeping is refused it is not asked for again at once, and where it w
   assert.equal(created.length, 2);
 });
 
-test('over the wire: kept, used, and where it is gone the same turn is answered without', async () => {
+test('retries a turn with the complete prompt when its cache is missing', async () => {
   const { events } = NATIVE_WIRES.google;
   const kept = Promise.withResolvers<void>();
   const json = { 'content-type': 'application/json' };

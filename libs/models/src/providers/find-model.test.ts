@@ -21,7 +21,7 @@ function open({ models = {}, entries = {}, secrets = {}, env = {} }: Setup = {})
   return createModels({ settings: () => settings, secret: async (name) => secrets[name] ?? null, env });
 }
 
-test('without any key the development models are all there is', async () => {
+test('offers only development models without a key', async () => {
   const models = open();
   assert.deepEqual(await models.providers(), ['dev']);
   assert.deepEqual(await models.fallback(), { provider: 'dev', modelId: 'echo' });
@@ -32,7 +32,7 @@ test('without any key the development models are all there is', async () => {
   assert.equal(await models.find('gpt-5'), undefined);
 });
 
-test('a key opens its provider, and the development models rest', async () => {
+test('enables a provider by its key and disables development models', async () => {
   for (const models of [open({ secrets: { OPENAI_API_KEY: 'k' } }), open({ env: { OPENAI_API_KEY: 'k' } })]) {
     assert.deepEqual(await models.providers(), ['openai']);
     assert.equal((await models.fallback()).provider, 'openai');
@@ -43,14 +43,14 @@ test('a key opens its provider, and the development models rest', async () => {
   }
 });
 
-test('models.dev keeps the development models beside real ones', async () => {
+test('keeps development models with models.dev: true', async () => {
   const models = open({ models: { dev: true }, secrets: { ANTHROPIC_API_KEY: 'k' } });
   assert.deepEqual(await models.providers(), ['anthropic', 'dev']);
   assert.equal((await models.fallback()).provider, 'anthropic');
   assert.deepEqual(await models.find('dev/echo'), { provider: 'dev', modelId: 'echo' });
 });
 
-test('an address of one’s own needs no key', async () => {
+test('needs no key for a configured address', async () => {
   const models = open({ entries: { ollama: OLLAMA } });
   assert.deepEqual(await models.providers(), ['ollama']);
   assert.deepEqual(await models.fallback(), { provider: 'ollama', modelId: 'qwen3:8b' });
@@ -59,13 +59,13 @@ test('an address of one’s own needs no key', async () => {
   assert.deepEqual(await open({ env: { OPENAI_BASE_URL: 'http://127.0.0.1:1/v1' } }).providers(), ['openai']);
 });
 
-test('an entry that is disabled, or that lacks the key it names, cannot answer', async () => {
+test('excludes disabled providers and those without their key', async () => {
   const models = open({ entries: { off: { ...OLLAMA, enabled: false }, locked: { ...OLLAMA, apiKeyName: 'NOT_SET' } } });
   assert.deepEqual(await models.providers(), ['dev']);
   assert.equal(await models.find('locked/qwen3:8b'), undefined);
 });
 
-test('an alias means its model while its provider can answer', async () => {
+test('resolves an alias while its provider is available', async () => {
   const aliases = [{ alias: 'fast', provider: 'ollama', modelId: 'qwen3:8b' }];
   assert.deepEqual(await open({ models: { aliases }, entries: { ollama: OLLAMA } }).find('fast'), {
     provider: 'ollama',
@@ -74,7 +74,7 @@ test('an alias means its model while its provider can answer', async () => {
   assert.equal(await open({ models: { aliases } }).find('fast'), undefined);
 });
 
-test('the configured default is used, and said to be missing rather than replaced', async () => {
+test('throws if the configured default model is not available', async () => {
   const entries = { ollama: OLLAMA };
   const named = open({ models: { defaultProvider: 'ollama', defaultModel: 'org/model' }, entries });
   assert.deepEqual(await named.fallback(), { provider: 'ollama', modelId: 'org/model' });
@@ -87,7 +87,7 @@ test('the configured default is used, and said to be missing rather than replace
   await assert.rejects(mute.fallback(), { code: 'FAILED_PRECONDITION', details: { reason: 'NO_DEFAULT_MODEL' } });
 });
 
-test('an agent’s provider and model mean one model, or nothing', async () => {
+test('resolveAgentModel resolves provider and model, or returns undefined', async () => {
   const models = open({ models: { dev: true }, entries: { ollama: OLLAMA } });
   const means = (provider: string, model: string) => resolveAgentModel(models, { provider, model });
   assert.deepEqual(await means('default', 'default'), { provider: 'ollama', modelId: 'qwen3:8b' });
@@ -99,7 +99,7 @@ test('an agent’s provider and model mean one model, or nothing', async () => {
   assert.equal(await means('default', 'gpt-5'), undefined);
 });
 
-test('the catalogue joins what is published with what the entry says', async () => {
+test('merges published models with configured ones', async () => {
   const openai = { type: 'openai', models: [{ id: 'gpt-5', name: 'Ours', cost: { input: 9 } }] };
   const models = open({ entries: { openai, ollama: OLLAMA } });
 
@@ -115,7 +115,7 @@ test('the catalogue joins what is published with what the entry says', async () 
   assert.deepEqual(await models.catalogue('nobody'), []);
 });
 
-test('a key is asked for once in a while, not once a call', async () => {
+test('caches keys across calls', async () => {
   let asked = 0;
   const settings = {
     models: sections.models.parse({}),

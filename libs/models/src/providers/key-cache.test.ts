@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { ServiceError } from '@switchyard/contracts';
 import { createKeyCache } from './key-cache.ts';
 
-test('a key is kept for its time, an absent one is asked for again soon, a failure at once', async (t) => {
+test('caches keys for ttlMs, absent keys briefly and failures not at all', async (t) => {
   t.mock.timers.enable({ apis: ['Date'], now: 0 });
   const asked: string[] = [];
   let stored: Record<string, string> = { KEPT: 'k' };
@@ -34,7 +34,7 @@ test('a key is kept for its time, an absent one is asked for again soon, a failu
   assert.equal(await get('KEPT'), 'new');
 });
 
-test('a key is kept for one address, and forgotten for all of them; one that is kept for another is asked for again soon', async (t) => {
+test('caches keys per origin and invalidates them for all origins', async (t) => {
   t.mock.timers.enable({ apis: ['Date'], now: 0 });
   const asked: string[] = [];
   const home = 'https://home.example';

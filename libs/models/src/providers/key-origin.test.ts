@@ -7,7 +7,7 @@ import { KEY, LOCAL, open, request, run, TEXT } from '../models.fixture.ts';
 
 const ELSEWHERE = 'https://elsewhere.example/v1';
 
-test('no secret but a provider’s key is sent to an address that a configuration chose', async () => {
+test('sends only provider keys to a configured address', async () => {
   const others = [
     'SWITCHYARD_TOKEN',
     'SECRETS_MASTER_KEY',
@@ -39,7 +39,7 @@ test('no secret but a provider’s key is sent to an address that a configuratio
     assert.equal(explainKeyRefusal(name, ELSEWHERE, {}), undefined);
 });
 
-test('a key that has an owner goes to its owner, or to where the environment says it is', () => {
+test('explainKeyRefusal allows the key of a built-in provider only for its host or OPENAI_BASE_URL', () => {
   const env = { OPENAI_BASE_URL: 'http://127.0.0.1:4000/v1' };
   for (const home of ['https://api.openai.com/v1', 'https://eu.api.openai.com/v1', 'http://127.0.0.1:4000/other'])
     assert.equal(explainKeyRefusal('OPENAI_API_KEY', home, env), undefined, home);
@@ -56,7 +56,7 @@ test('a key that has an owner goes to its owner, or to where the environment say
   assert.match(explainKeyRefusal('ANTHROPIC_API_KEY', 'http://127.0.0.1:4000/v1', env) ?? '', /only sent to api\.anthropic\.com/);
 });
 
-test('an entry with an address of its own does not borrow the key of the provider it is named after', async () => {
+test('does not send the default key of a provider to a custom address', async () => {
   await using upstream = await startUpstream(TEXT);
   const models = open({
     entries: { openai: { type: 'openai', baseUrl: upstream.url, models: [{ id: 'small' }] } },
@@ -75,7 +75,7 @@ test('an entry with an address of its own does not borrow the key of the provide
   );
 });
 
-test('a key that is kept for another address is not sent, and those that have theirs answer all the same', async () => {
+test('does not use a key that is bound to another origin', async () => {
   await using upstream = await startUpstream(TEXT);
   const asked: unknown[] = [];
   const entry = { type: 'openai-compatible', baseUrl: upstream.url, models: [{ id: LOCAL.modelId }] };
@@ -100,14 +100,14 @@ test('a key that is kept for another address is not sent, and those that have th
   assert.deepEqual(asked[0], ['MOVED_API_KEY', origin], 'whoever keeps it is told where it would go');
 });
 
-test('a key whose owner everybody knows is asked for by its name alone', async () => {
+test('reads the key of a built-in provider without an origin', async () => {
   const asked: (string | undefined)[] = [];
   const models = open({ secret: async (_, origin) => (asked.push(origin), KEY) });
   await models.providers();
   assert.ok(asked.length > 0 && asked.every((origin) => origin === undefined));
 });
 
-test('a redirect of whoever makes vectors is refused too: the key goes nowhere else', async () => {
+test('rejects redirects of embeddings calls', async () => {
   await using elsewhere = await startUpstream(TEXT);
   await using upstream = await startUpstream({ kind: 'redirect', to: `${elsewhere.url}/embeddings` });
   const local = { type: 'openai-compatible', baseUrl: upstream.url, apiKeyName: 'LOCAL_KEY', models: [{ id: 'small' }] };
@@ -117,7 +117,7 @@ test('a redirect of whoever makes vectors is refused too: the key goes nowhere e
   assert.deepEqual([upstream.requests.length, elsewhere.requests.length], [1, 0]);
 });
 
-test('where some hosts may be called a provider at another answers nothing, and is asked nothing', async () => {
+test('does not call a provider outside allowedNetHosts', async () => {
   await using upstream = await startUpstream(TEXT);
   const entry = { type: 'openai-compatible', models: [{ id: LOCAL.modelId }] };
   const entries = { local: { ...entry, baseUrl: upstream.url } };

@@ -21,7 +21,7 @@ async function chosen(config: object, model = 'lab/m8'): Promise<Record<string, 
   return Object.fromEntries(await Promise.all(AGENT_OPERATIONS.map(row)));
 }
 
-test('talk is for the agent’s own model, work on a schedule for one in the middle, and chores for one near the cheapest', async () => {
+test('operationModel selects the primary, a mid-priced or a cheap model by operation', async () => {
   assert.deepEqual(await chosen({ model: 'm8' }), {
     interactive: 'lab/m8 config own 180000',
     subagent: 'lab/m8 default own 120000',
@@ -33,14 +33,14 @@ test('talk is for the agent’s own model, work on a schedule for one in the mid
   });
 });
 
-test('what is named for an operation does it, while it can answer', async () => {
+test('operationModel uses the configured model while it is available', async () => {
   const operationModels = { compaction: { model: 'quick', timeout: 5 }, heartbeat: { model: 'gone' }, cron: { timeout: 7 } };
   const { compaction, heartbeat, cron } = await chosen({ operationModels });
   assert.deepEqual([compaction, heartbeat], ['free/two config own 5', 'lab/m1 default tiered 60000']);
   assert.equal(cron, 'lab/m3 default tiered 7');
 });
 
-test('no chore costs more than talk, goes to a model that the agent may not use, or to another where nobody knows the prices', async () => {
+test('operationModel falls back to the primary for prices above it, disallowed models and unknown prices', async () => {
   assert.equal((await chosen({}, 'lab/m2'))['cron'], 'lab/m2 default own 150000');
   assert.equal((await chosen({ modelFailover: { allowedModels: ['m8', 'lab/m4'] } }))['compaction'], 'lab/m4 default tiered 60000');
   assert.equal((await chosen({}, 'free/one'))['compaction'], 'free/one default own 60000');

@@ -18,7 +18,7 @@ function agent(agentId: string, config: Record<string, unknown> = {}): AgentProj
 
 const LOCAL = { local: { type: 'openai-compatible', baseUrl: 'http://127.0.0.1:1/v1', models: [{ id: 'small' }, { id: 'large' }] } };
 
-test('without a real provider a client may name agents and development models', async () => {
+test('visibleNames lists agents and development models without a real provider', async () => {
   const names = await visibleNames(open({}), [agent('oslo', { provider: 'dev', model: 'slow' }), agent('default')]);
 
   assert.deepEqual(
@@ -35,7 +35,7 @@ test('without a real provider a client may name agents and development models', 
   );
 });
 
-test('with one, the models of agents are named, in full or bare', async () => {
+test('visibleNames lists the models of agents, which findVisible also resolves by bare id', async () => {
   const models = open({}, LOCAL);
   const agents = [
     agent('default'),
@@ -52,7 +52,7 @@ test('with one, the models of agents are named, in full or bare', async () => {
   assert.equal(await findVisible(models, agents, 'dev/echo'), undefined);
 });
 
-test('a default that cannot answer hides only the agents that rely on it', async () => {
+test('visibleNames hides only agents that use an unavailable default model', async () => {
   const models = open({ defaultModel: 'nowhere/none' }, LOCAL);
 
   const names = await visibleNames(models, [agent('default'), agent('oslo', { provider: 'local', model: 'large' })]);

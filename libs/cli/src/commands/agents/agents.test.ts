@@ -16,7 +16,7 @@ async function served(answers: Record<string, unknown>) {
   return { url: server.url, calls, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
 }
 
-test('list is a table of what they run on; show says what is not as it comes', async () => {
+test('list prints a table; show prints changed settings', async () => {
   await using server = await served({ 'agents.list': { agents: ['oslo'] }, 'agents.get': agent });
   assert.equal((await run(server.url, 'agents')).stdout, 'oslo  suspended  openai  gpt-5  40  Oslo\n');
   assert.deepEqual(JSON.parse((await run(server.url, 'agents', 'list', '--json')).stdout), { agents: [agent] });
@@ -25,7 +25,7 @@ test('list is a table of what they run on; show says what is not as it comes', a
   for (const line of [/^maxSteps +40$/m, /^session\.resetPolicy\.mode +idle$/m]) assert.match(stdout, line);
 });
 
-test('create and update send settings by name, and say what nothing reads', async () => {
+test('create and update send settings and report those without effect', async () => {
   await using server = await served({
     'agents.create': { agentId: 'oslo', config, created: true, notInForce: ['tracing'] },
     'agents.update': { agentId: 'oslo', dryRun: true, valid: false, errors: ['provider: no credential for x'] },
@@ -41,7 +41,7 @@ test('create and update send settings by name, and say what nothing reads', asyn
   assert.equal((await run(server.url, 'agents', 'update', 'oslo')).code, 2);
 });
 
-test('suspend, resume and delete say what that means; delete needs a yes', async () => {
+test('suspend, resume and delete print the outcome; delete requires --yes', async () => {
   await using server = await served({
     'agents.suspend': { agentId: 'oslo', suspended: true },
     'agents.resume': { agentId: 'oslo', resumed: true },
@@ -57,7 +57,7 @@ test('suspend, resume and delete say what that means; delete needs a yes', async
   );
 });
 
-test('models: of an agent by kind of work, the catalogue with prices, a try that fails is 1', async () => {
+test('models prints operation models, the catalogue and a failed test with exit code 1', async () => {
   const operation = {
     operationType: 'heartbeat',
     model: 'nano',

@@ -35,7 +35,7 @@ const reads = {
   },
 };
 
-test('get: one key is its value, a section a table, and JSON what it is', async () => {
+test('get prints a key as a value and a section as a table', async () => {
   await using server = await served(reads);
   assert.deepEqual(await run(server.url, 'get', 'gateway.maxBatchSize'), { code: 0, stdout: '50\n', stderr: '' });
   assert.equal((await run(server.url, 'get', 'logLevel')).stdout, 'info\n');
@@ -53,7 +53,7 @@ test('get: one key is its value, a section a table, and JSON what it is', async 
   assert.deepEqual([none.code, /There is no key gateway\.nothing\./.test(none.stderr)], [2, true]);
 });
 
-test('print says of every key where its value comes from', async () => {
+test('print shows the origin of every key', async () => {
   await using server = await served(reads);
   assert.deepEqual((await run(server.url, 'print', 'gateway')).stdout.split('\n'), [
     'gateway.maxBatchSize        50     stored',
@@ -65,7 +65,7 @@ test('print says of every key where its value comes from', async () => {
   assert.deepEqual(server.calls[0], ['config.read', { section: 'gateway', origins: true }]);
 });
 
-test('set writes JSON or text, at any depth and at the root, and says what was there', async () => {
+test('set writes JSON or text at any depth and prints the previous value', async () => {
   await using server = await served({
     'config.set': ({ value }) => ({
       ok: true,
@@ -89,7 +89,7 @@ test('set writes JSON or text, at any depth and at the root, and says what was t
   ]);
 });
 
-test('history is a table, and names who does not run the newest version', async () => {
+test('history prints versions and lagging replicas', async () => {
   const entry = { sha: SHA, date: '2025-11-21T10:00:00.000Z', author: 'ops', message: 'config.set gateway.maxBatchSize' };
   const inForce = {
     sha: SHA,
@@ -111,7 +111,7 @@ test('history is a table, and names who does not run the newest version', async 
   assert.equal((await run(server.url, 'history', '--limit', 'all')).code, 2);
 });
 
-test('diff is what the server says, and rollback names both versions', async () => {
+test('diff prints the changes; rollback prints both versions', async () => {
   const diff = '--- a/gateway\n+++ b/gateway\n@@ -1 +1 @@\n-maxBatchSize: 1\n+maxBatchSize: 2\n';
   await using server = await served({
     'config.diff': ({ sha }) => ({ diff: sha === undefined ? diff : '' }),
@@ -123,7 +123,7 @@ test('diff is what the server says, and rollback names both versions', async () 
   assert.deepEqual(server.calls.at(-1), ['config.rollback', { sha: OLD }]);
 });
 
-test('what config does not understand is wrong usage, with what was meant', async () => {
+test('rejects unknown subcommands and flags with a suggestion', async () => {
   await using server = await served();
   const cases = {
     '': 'needs to be told',
@@ -141,7 +141,7 @@ test('what config does not understand is wrong usage, with what was meant', asyn
 
 const DIFF = '--- a/gateway\n+++ b/gateway\n@@ -1 +1 @@\n-maxBatchSize: 1\n+maxBatchSize: 2\n';
 
-test('apply shows what would change, asks, and writes on the version that it looked at alone', async () => {
+test('apply shows the diff, asks, and writes only on the compared version', async () => {
   let checked = { dryRun: true, valid: true, errors: [] as string[], diff: DIFF };
   await using server = await served({
     'config.history': () => ({ entries: [{ sha: SHA, date: '2025-11-21T10:00:00.000Z', message: 'x' }] }),
@@ -170,7 +170,7 @@ test('apply shows what would change, asks, and writes on the version that it loo
   assert.deepEqual([refused.code, /It would be refused: gateway\.maxBatchSize: too many\./.test(refused.stderr)], [1, true]);
 });
 
-test('a dry run of set, patch and rollback shows the diff and says so in JSON', async () => {
+test('--dry-run of set, patch and rollback prints the diff', async () => {
   const checked = { dryRun: true, valid: true, errors: [], diff: DIFF };
   await using server = await served({ 'config.set': () => checked, 'config.patch': () => checked, 'config.rollback': () => checked });
   assert.equal((await run(server.url, 'set', 'gateway.maxBatchSize', '2', '--dry-run')).stdout, DIFF);
@@ -179,7 +179,7 @@ test('a dry run of set, patch and rollback shows the diff and says so in JSON', 
   for (const [, params] of server.calls) assert.equal(params['dryRun'], true);
 });
 
-test('validate needs no server: what is wrong with a file is said by its keys', async () => {
+test('validate reports issues by key without a server', async () => {
   const validate = (input: string) => runCommand(['config', 'validate', '-'], { cwd, input });
   assert.equal((await validate('gateway:\n  maxBatchSize: 2\n')).stdout, '- is valid\n');
   const wrong = await validate('gateway:\n  maxBatchSize: many\n');

@@ -36,7 +36,7 @@ function serving(providers: string[], ts = () => Date.now()): Behaviour {
   return { call: ({ method }) => (method === 'system.ping' ? { pong: true, ts: ts() } : { providers, count: providers.length }) };
 }
 
-test('all is well: 0, every mark good, and a hint at a real provider', async () => {
+test('exits with 0 when all checks pass', async () => {
   await using server = await startServer(serving(['dev']));
   const { code, stdout } = await runCommand(['doctor', '--url', server.url], {
     cwd: root,
@@ -50,7 +50,7 @@ test('all is well: 0, every mark good, and a hint at a real provider', async () 
   assert.ok(!stdout.includes('\u001b'));
 });
 
-test('nothing runs: the server is what is wrong, and start the remedy; what depends on it is not blamed', async () => {
+test('reports only the server as failed when nothing runs', async () => {
   const gone = await startServer();
   await gone[Symbol.asyncDispose]();
   const { code, ok, checks } = await examine(join(root, 'none'), gone.url);
@@ -63,7 +63,7 @@ test('nothing runs: the server is what is wrong, and start the remedy; what depe
   assert.equal(checks.get('port')?.ok, true);
 });
 
-test('something else has the port', async () => {
+test('reports a port that another program uses', async () => {
   const stranger = createServer((socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi'));
   await once(stranger.listen(0, '127.0.0.1'), 'listening');
   const taken = `http://127.0.0.1:${(stranger.address() as AddressInfo).port}`;
@@ -74,7 +74,7 @@ test('something else has the port', async () => {
   assert.match(checks.get('port')?.next ?? '', /start --port 0$/);
 });
 
-test('a refused token, a clock that is off, a data directory that others read', async () => {
+test('reports a rejected token, clock skew and a readable data directory', async () => {
   await using server = await startServer(serving(['openai'], () => Date.now() - 60_000));
   const open = freshData(server.url, 'refused-token');
   chmodSync(open, 0o755);
@@ -90,7 +90,7 @@ test('a refused token, a clock that is off, a data directory that others read', 
   assert.match(late.checks.get('provider')?.detail ?? '', /a real one answers/);
 });
 
-test('a service that is down is wrong, one that nobody built is not; what the server lacks is named', async () => {
+test('fails for a service that is down but not for an unbuilt one', async () => {
   const replicas = [1, 2].map((pid) => ({ replica: `r${pid}`, version: '0.1.0', startedAt: 1, pid, host: 'here' }));
   const services = [
     { service: 'sessions', state: 'up', replicas },
@@ -111,7 +111,7 @@ test('a service that is down is wrong, one that nobody built is not; what the se
   assert.match(stdout, /^· not built +graph: /m);
 });
 
-test('a token that cannot be read is told once, with what helps', async () => {
+test('reports an unreadable token once', async () => {
   const data = freshData('http://127.0.0.1:9');
   mkdirSync(join(data, 'token'));
   const { code, stderr } = await runCommand(['doctor'], { cwd: root, env: { SWITCHYARD_DATA: data } });
@@ -119,7 +119,7 @@ test('a token that cannot be read is told once, with what helps', async () => {
   assert.match(stderr, /^error: The token in .* cannot be read \(EISDIR\)\.\n {2}next: ls -ld .*\n$/);
 });
 
-test('Node, packages, data directory and clock are judged by what they are', () => {
+test('checks Node, packages, data directory and clock', () => {
   assert.doesNotMatch(checkNode('20.20.0').next ?? '', /doctor/);
   assert.deepEqual([checkNode('20.20.0').ok, checkNode('24.0.0').ok, checkNode('100.0.0').ok], [false, true, true]);
   const checkout = join(root, 'checkout');

@@ -23,7 +23,7 @@ async function doctorOf(status: () => unknown): Promise<{ code: number | null; l
   return { code, line: stdout.split('\n').find((line) => / settings /.test(line)) ?? stdout };
 }
 
-test('settings that have no effect are named, each with the place that sets it, and are not called wrong', async () => {
+test('lists settings without effect as information', async () => {
   const notInForce = [
     { path: 'autoReplyEngine.enabled', from: 'config.yaml' },
     { path: 'tts.voice', from: 'SWITCHYARD_TTS__VOICE' },
@@ -36,7 +36,7 @@ test('settings that have no effect are named, each with the place that sets it, 
   );
 });
 
-test('where all is in force it says so; what cannot be known is not called good', async () => {
+test('passes when all settings take effect and is unknown without scope', async () => {
   assert.match((await doctorOf(() => ({ notInForce: [] }))).line, /^✓ settings +all that is set is in force$/);
   assert.match((await doctorOf(() => ({}))).line, /^· settings /);
   const refusal = { code: -32603, message: 'scope admin is needed', data: { code: 'PERMISSION_DENIED', requestId: 'r', retryable: false } };

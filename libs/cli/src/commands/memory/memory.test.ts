@@ -22,7 +22,7 @@ const entry = {
 };
 const LINE = `${ID}  2025-11-21T10:00  default  learned  Alice prefers short answers.\n`;
 
-test('list shows a page, each in a line, and says how the next one is asked for', async () => {
+test('list prints a page and the command for the next one', async () => {
   const calls: Call[] = [];
   const page = { entries: [entry], total: 3, offset: 1, limit: 1, hasMore: true };
   await using server = await startServer({ call: (call) => (calls.push(call), page) });
@@ -33,7 +33,7 @@ test('list shows a page, each in a line, and says how the next one is asked for'
   assert.deepEqual(JSON.parse((await memory(server.url, '-o', 'json')).stdout), page);
 });
 
-test('search shows what was found with its score, and says when that is nothing', async () => {
+test('search prints matches with scores, or a note', async () => {
   let results: unknown[] = [{ ...entry, score: 0.5 }];
   const calls: Call[] = [];
   await using server = await startServer({ call: (call) => (calls.push(call), { results }) });
@@ -44,7 +44,7 @@ test('search shows what was found with its score, and says when that is nothing'
   assert.equal((await memory(server.url, 'search', 'nothing')).stderr, 'Nothing that is remembered is like it.\n');
 });
 
-test('show has all of one, and one that is not there is a failure', async () => {
+test('show prints an entry and fails for an unknown id', async () => {
   let answer: object = { entry };
   await using server = await startServer({ call: () => answer });
   const { stdout } = await memory(server.url, 'show', ID);
@@ -56,14 +56,14 @@ test('show has all of one, and one that is not there is a failure', async () => 
   assert.match(stderr, /There is no memory 0193/);
 });
 
-test('forget forgets one, export prints all', async () => {
+test('forget deletes an entry; export prints all', async () => {
   const exported = { entries: [entry], exportedAt: 1, totalEntries: 1 };
   await using server = await startServer({ call: ({ method }) => (method === 'memory.export' ? exported : { id: ID, deleted: true }) });
   assert.equal((await memory(server.url, 'forget', ID)).stdout, `${ID} forgotten\n`);
   assert.deepEqual(JSON.parse((await memory(server.url, 'export')).stdout), exported);
 });
 
-test('what it cannot do is wrong usage', async () => {
+test('rejects unknown subcommands', async () => {
   await using server = await startServer();
   for (const words of [['burn'], ['search'], ['show'], ['forget', ID, ID], ['list', 'x'], ['export', 'x'], ['list', '--limit', 'ten']]) {
     assert.equal((await memory(server.url, ...words)).code, 2, words.join(' '));

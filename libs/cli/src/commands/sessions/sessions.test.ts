@@ -17,7 +17,7 @@ const match = {
   timestamp: 1763719200000,
 };
 
-test('search shows where it was said and what stands around it, and says when that is nowhere', async () => {
+test('search prints sessions with snippets, or a note without matches', async () => {
   let found: unknown[] = [match];
   const calls: Call[] = [];
   await using server = await startServer({ call: (call) => (calls.push(call), found) });
@@ -29,7 +29,7 @@ test('search shows where it was said and what stands around it, and says when th
   assert.equal((await sessions(server.url, 'search', 'x')).stderr, 'Nothing like it was said.\n');
 });
 
-test('reset clears a conversation, with its memories where that is asked', async () => {
+test('reset clears a conversation, with --memory also its memories', async () => {
   const calls: Call[] = [];
   const answer = { sessionKey: KEY, lcdRowsDeleted: 2, sessionMessagesCleared: 4 };
   await using server = await startServer({
@@ -46,7 +46,7 @@ test('reset clears a conversation, with its memories where that is asked', async
   );
 });
 
-test('compact says how much shorter a conversation is told, or that there is nothing to do', async () => {
+test('compact prints tokens before and after', async () => {
   let triggered = true;
   const answer = { sessionKey: KEY, messageCount: 120, estimatedTokens: 48_200, instructions: null, messagesAfter: 24, tokensAfter: 9_100 };
   const calls: Call[] = [];
@@ -57,7 +57,7 @@ test('compact says how much shorter a conversation is told, or that there is not
   assert.match((await sessions(server.url, 'compact', KEY)).stderr, /^There is nothing to make shorter/);
 });
 
-test('label says a label where all else is said, and list shows labels and asks for one', async () => {
+test('label sends /label; list prints and filters labels', async () => {
   const calls: Call[] = [];
   const row = {
     sessionKey: KEY,
@@ -115,7 +115,7 @@ const DRAWN = [
   '',
 ].join('\n');
 
-test('list shows each in a line, and says when there are more', async () => {
+test('list prints one line per session and the total', async () => {
   const listed = { sessionKey: KEY, agentId: 'default', messageCount: 2, updatedAt: 1763719200000, metadata: {}, kind: 'dm' };
   const calls: Call[] = [];
   await using server = await startServer({ call: (call) => (calls.push(call), { sessions: [listed], total: 3 }) });
@@ -125,7 +125,7 @@ test('list shows each in a line, and says when there are more', async () => {
   assert.equal((await sessions(server.url, 'list', '--kind', 'mine')).code, 2);
 });
 
-test('a conversation is drawn with its tree, and with the newest that was said', async () => {
+test('show prints the summary tree and the newest messages', async () => {
   const messages = [1, 2, 3].map((n) => ({ role: 'user', content: `number\n${n}`, timestamp: 1763719200000 }));
   const exported = { sessionKey: KEY, messages, metadata: {}, messageCount: 3, createdAt: 1763719200000, updatedAt: 1763719201200 };
   await using server = await startServer({ call: ({ method }) => (method === 'context.tree' ? tree : exported) });
@@ -136,7 +136,7 @@ test('a conversation is drawn with its tree, and with the newest that was said',
   assert.deepEqual(JSON.parse((await sessions(server.url, 'show', KEY, '--json')).stdout), { session: exported, tree });
 });
 
-test('context says what the model was given in each step of a turn', async () => {
+test('context prints the model input of each step', async () => {
   const told = { messages: 4, chars: 900, turns: { from: 7, to: 8 }, summaries: 2, depth: 1, folded: 12, leftOut: 0, tools: 3 };
   const tool = { name: 'memory_search', args: 'ab12', failed: false, ms: 4, chars: 70, result: 'cd34' };
   const screened = { score: 0.4, risk: 'medium', patterns: ['role_assumption'], shapes: ['mostly_whitespace'] };
@@ -177,7 +177,7 @@ test('context says what the model was given in each step of a turn', async () =>
   ]);
 });
 
-test('context without a key lists conversations, and says how the next are asked for', async () => {
+test('context without a key lists conversations with the next page command', async () => {
   const conversation = {
     conversation_id: 'epoch_1',
     tenant_id: 'default',
@@ -194,7 +194,7 @@ test('context without a key lists conversations, and says how the next are asked
   assert.match(stderr, /2 of 5; the next: .* sessions context --offset 2/);
 });
 
-test('forget is done only with a yes, and gives back what was said', async () => {
+test('forget requires --yes and prints the transcript', async () => {
   const transcript = { messages: [], metadata: {}, messageCount: 4 };
   const calls: string[] = [];
   await using server = await startServer({
@@ -213,7 +213,7 @@ test('forget is done only with a yes, and gives back what was said', async () =>
   assert.deepEqual(calls, ['session.export', 'session.reset_conversation', 'session.delete']);
 });
 
-test('what it cannot do is wrong usage', async () => {
+test('rejects unknown subcommands and flags', async () => {
   await using server = await startServer();
   for (const words of [
     ['burn'],

@@ -7,7 +7,7 @@ import { runCommand, startServer, TOKEN, type Call } from '../../command.fixture
 const cwd = tmpdir();
 const run = (url: string, ...words: string[]) => runCommand(['tokens', ...words, '--url', url], { cwd, env: { SWITCHYARD_TOKEN: TOKEN } });
 
-test('list says what each may do, when it ends, and what it is held to', async () => {
+test('list prints scopes, expiry and limits', async () => {
   const tokens = [
     { id: 'env', scopes: ['*'], createdAt: '2025-11-21T09:00:00.000Z', sessions: 'tenant', lenient: false, declared: 'SWITCHYARD_TOKEN' },
     {
@@ -32,7 +32,7 @@ test('list says what each may do, when it ends, and what it is held to', async (
   );
 });
 
-test('a list is printed for programs too: whole as JSON or YAML, or a line for each entry', async () => {
+test('list prints JSON, YAML and NDJSON', async () => {
   const tokens = ['a', 'b'].map((id) => ({
     id,
     scopes: ['rpc'],
@@ -47,7 +47,7 @@ test('a list is printed for programs too: whole as JSON or YAML, or a line for e
   assert.equal(await printed('ndjson'), tokens.map((token) => `${JSON.stringify(token)}\n`).join(''));
 });
 
-test('create prints the secret alone, and sends every limit under its name', async () => {
+test('create prints the secret and sends every limit', async () => {
   const calls: Call[] = [];
   await using server = await startServer({ call: (call) => (calls.push(call), { id: 'guest', secret: 'sy_pat_x', scopes: ['rpc'] }) });
   const limits = ['--own', '--lenient', '--agents', 'oslo,default', '--expires', '2099-01-31', '--budget', '200000/hour,5usd/day'];
@@ -67,7 +67,7 @@ test('create prints the secret alone, and sends every limit under its name', asy
   assert.deepEqual(calls[1]?.params, { id: 'editor', scopes: ['mcp-client'], mcpClient: { allowlist: ['agent_default'] } });
 });
 
-test('rotate prints the new secret; revoke needs a yes', async () => {
+test('rotate prints the new secret; revoke requires --yes', async () => {
   await using server = await startServer({
     call: ({ method }) =>
       method === 'tokens.rotate' ? { id: 'a', secret: 'sy_pat_y', scopes: ['rpc'], rotated: true } : { id: 'a', revoked: true },
@@ -77,7 +77,7 @@ test('rotate prints the new secret; revoke needs a yes', async () => {
   assert.equal((await run(server.url, 'revoke', 'a', '--yes')).stdout, 'a is ended\n');
 });
 
-test('an end that is over, and a budget that is none, are wrong usage', async () => {
+test('rejects a past expiry and an invalid budget', async () => {
   await using server = await startServer();
   for (const words of [
     ['create'],
