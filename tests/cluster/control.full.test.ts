@@ -8,16 +8,16 @@ import { startCluster, type Cluster } from '../../scripts/cluster/start-cluster.
 import { SKIP } from './processes.ts';
 import { startPings } from './pings.ts';
 
-/** Writes of all three writers together, tokens that are revoked, and calls a second meanwhile. */
+/** Total writes of the three writers, revoked tokens, and calls per second during the test. */
 const WRITES = Number(process.env['SWITCHYARD_TEST_WRITES'] ?? 15);
 const REVOKED = Number(process.env['SWITCHYARD_TEST_REVOKED'] ?? 5);
 const RATE = Number(process.env['SWITCHYARD_TEST_RATE'] ?? 100);
 
 const GATEWAYS = 3;
-/** So many writes go by, and then everybody has to run the newest. */
+/** Number of writes after which every replica must run the latest version. */
 const ROUND = 5;
 const POLL_MS = 20;
-/** How soon it is in force everywhere. */
+/** Time within which a change must be in force at every replica. */
 const SECOND_MS = 1_000;
 const REVOCATION_MS = 250;
 
@@ -47,7 +47,7 @@ describe('three gateways and two replicas of each service', { skip: SKIP, timeou
   });
   after(() => stack.disposeAsync());
 
-  test('what three writers write is one chain, no reader sees a half of it, and everybody runs the head within a second', async (t) => {
+  test('three concurrent writers produce one version chain without partial reads, and replicas run the head within a second', async (t) => {
     const [ask] = clients as [Client];
     const before = (await ask.call('config.history', { limit: 1 })).entries[0]?.sha;
     using ending = new DisposableStack();
@@ -81,7 +81,7 @@ describe('three gateways and two replicas of each service', { skip: SKIP, timeou
     assert.ok((late.at(late.length >> 1) ?? Infinity) <= SECOND_MS, late.join());
   });
 
-  test('a token that is revoked under load is refused by every gateway at its very next request', async (t) => {
+  test('every gateway rejects a revoked token at its next request under load', async (t) => {
     const [ask] = clients as [Client];
     await using pings = startPings({ urls: gatewaysOf(cluster), token: cluster.token, aSecond: RATE });
     const took: number[] = [];
@@ -118,7 +118,7 @@ function gatewaysOf({ run }: Cluster): string[] {
 
 const NOT_ASKED = ['UNAVAILABLE', 'DEADLINE_EXCEEDED'];
 
-/** A busy test may be late with its own request, and a connection that was idle be closed just as it is used: that says nothing of tokens. */
+/** Ignores late requests of a busy test and idle connections that closed just before use; they say nothing about tokens. */
 async function tryAgain<T>(work: (attempt: number) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -133,7 +133,7 @@ function isUnauthenticated(error: unknown): boolean {
   return error instanceof RpcError && error.data.code === 'UNAUTHENTICATED';
 }
 
-/** Both keys of an entry are written at once: nobody reads one without the other. */
+/** Both keys of an entry are written together, so no reader sees only one of them. */
 async function readUntil(client: Client, signal: AbortSignal): Promise<number> {
   let reads = 0;
   for (; !signal.aborted; reads++) {
@@ -146,7 +146,7 @@ async function readUntil(client: Client, signal: AbortSignal): Promise<number> {
   return reads;
 }
 
-/** How long it takes until every replica reports the head. */
+/** Milliseconds until every replica reports the head. */
 async function untilEverywhere(client: Client): Promise<number> {
   const began = performance.now();
   for (;;) {
@@ -157,7 +157,7 @@ async function untilEverywhere(client: Client): Promise<number> {
   }
 }
 
-/** What cannot be is refused wherever it is sent, and is no version. */
+/** Every gateway rejects an invalid change and creates no version for it. */
 async function refusePoison(clients: readonly Client[]): Promise<void> {
   const poison = [
     { gateway: { port: 1 } },

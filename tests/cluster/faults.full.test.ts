@@ -10,22 +10,22 @@ import { processesOf, processOf, replaced, SKIP, whoAnswers } from './processes.
 const POLL_MS = 50;
 const WORKERS = 4;
 const PAUSE_MS = 30_000;
-/** A process that says nothing for so long is gone. */
+/** A process without a heartbeat for this long counts as gone. */
 const SILENT_MS = 10_000;
 const PATIENCE_MS = 5_000;
-/** Longer than a call waits for a database that stands still. */
+/** Longer than a call waits for a paused database. */
 const TOLD_MS = 15_000;
-/** Calls of a gateway that wait for their answers, among its metrics. */
+/** The metric of a gateway's calls in flight. */
 const PENDING = /^switchyard_bus_pending\{[^}]*service="gateway"[^}]*\} (\d+)/m;
-/** What a call may end with while a server is away: said, and within its deadline. */
+/** Allowed outcomes of a call while a server is unavailable. */
 const AWAY = ['UNAVAILABLE', 'DEADLINE_EXCEEDED'];
 
-describe('a server of the cluster that dies', { skip: SKIP, timeout: 500_000 }, () => {
+describe('loss of a server of the cluster', { skip: SKIP, timeout: 500_000 }, () => {
   let product: Running;
   before(async () => void (product = await startProduct('cluster')));
   after(() => product[Symbol.asyncDispose]());
 
-  /** Resolves once the gateways wait for so many answers. */
+  /** Resolves when the gateways have this many calls in flight. */
   async function underWay(calls: number): Promise<void> {
     const gateways = (await processesOf(product)).filter(({ service }) => service === 'gateway');
     for (let waiting = 0; waiting < calls; await sleep(POLL_MS)) {
@@ -35,7 +35,7 @@ describe('a server of the cluster that dies', { skip: SKIP, timeout: 500_000 }, 
     }
   }
 
-  test('a service that dies under a call: its caller is told within a third of the time that the call has', async () => {
+  test('a call fails within a third of its deadline when its service dies', async () => {
     const replicas = (await processesOf(product)).filter(({ service }) => service === 'registry');
     for (const { pid } of replicas) process.kill(pid, 'SIGSTOP');
     const from = performance.now();
@@ -49,14 +49,14 @@ describe('a server of the cluster that dies', { skip: SKIP, timeout: 500_000 }, 
     for (const replica of replicas) await replaced(product, replica);
   });
 
-  test('Redis: nobody notices', async () => {
+  test('the loss of Redis fails no call', async () => {
     const { pid } = await serverOf('redis');
     process.kill(pid, 'SIGKILL');
     for (let turn = 0; turn < 10; turn++) assert.match(await say('hello'), /You said: hello/);
     await startedAgain('redis', pid);
   });
 
-  test('NATS in the middle of calls: each ends with an answer or says that nobody is there, and all is well by itself', async () => {
+  test('every call ends with a result or UNAVAILABLE when NATS is lost, and the cluster recovers', async () => {
     await say('before');
     const all = (await whoAnswers(product))?.size ?? 0;
     assert.ok(all >= 8, 'every service answers twice');
@@ -68,16 +68,16 @@ describe('a server of the cluster that dies', { skip: SKIP, timeout: 500_000 }, 
     for (const { result, error } of await Promise.all(under)) assert.ok(result !== undefined || isAway(error), JSON.stringify(error));
     await startedAgain('nats', pid);
     await worksAgain();
-    // Each comes back to the bus by itself, and not all at once.
+    // Replicas reconnect on their own, with jitter.
     while ((await whoAnswers(product))?.size !== all) await sleep(POLL_MS);
   });
 
-  test('the database: what was answered is kept, nothing is half written, and all is well by itself', async () => {
+  test('acknowledged writes survive the loss of the database, none is partial, and the cluster recovers', async () => {
     await say('before', 'kept');
     const { pid } = await serverOf('mongodb');
     process.kill(pid, 'SIGSTOP');
     const asked = ask(product, 'agent.execute', { message: 'meanwhile', sessionKey: { channelId: 'kept' } });
-    // Whoever was accepted just before it stood still waits until it goes on; everybody else is told.
+    // Turns accepted just before the pause wait until it ends; all other calls fail.
     await Promise.race([asked, sleep(TOLD_MS)]);
     process.kill(pid, 'SIGCONT');
     const { result, error } = await asked;
@@ -89,7 +89,7 @@ describe('a server of the cluster that dies', { skip: SKIP, timeout: 500_000 }, 
     assertWhole(messages);
   });
 
-  test('a database that answers nothing for half a minute under load: each call ends in time, nothing is lost, doubled or half written', async (t) => {
+  test('every call ends in time while the database is paused for half a minute, and no write is lost, doubled or partial', async (t) => {
     const { pid, replica } = await serverOf('mongodb');
     t.diagnostic(`the database is ${replica}`);
     const load = startLoad(product);
@@ -126,7 +126,7 @@ describe('a server of the cluster that dies', { skip: SKIP, timeout: 500_000 }, 
     }
   });
 
-  test('a replica whose credentials are refused says why, is tried ever more slowly, and comes back by itself', async () => {
+  test('a replica with rejected credentials logs the reason, restarts with growing delays, and recovers', async () => {
     const file = `${product.data}/cluster/redis/redis.conf`;
     const right = await readFile(file, 'utf8');
     const ofRedis = async (configuration: string): Promise<void> => {
@@ -161,7 +161,7 @@ describe('a server of the cluster that dies', { skip: SKIP, timeout: 500_000 }, 
     while ((await serverOf(service)).pid === before) await sleep(POLL_MS);
   }
 
-  /** Every gateway is ready, and a turn runs through. */
+  /** Resolves when every gateway is ready and a turn succeeds. */
   async function worksAgain(): Promise<void> {
     for (;;) {
       const there = (await whoAnswers(product)) !== undefined;
@@ -171,7 +171,7 @@ describe('a server of the cluster that dies', { skip: SKIP, timeout: 500_000 }, 
   }
 });
 
-/** No question is left without its answer. */
+/** Asserts that every question has its answer. */
 function assertWhole(messages: readonly { role: string }[]): void {
   for (const [at, { role }] of messages.entries()) assert.equal(role, at % 2 === 0 ? 'user' : 'assistant', JSON.stringify(messages));
 }
@@ -186,7 +186,7 @@ interface LoadCall {
   error: Answer['error'];
 }
 
-/** Clients that talk without a break, each in a session of its own, whatever becomes of each call. */
+/** Starts clients that send messages continuously, each in its own session, and ignore failures. */
 function startLoad(product: Running) {
   const calls: LoadCall[] = [];
   const channels = new Map<string, string[]>();
@@ -207,7 +207,7 @@ function startLoad(product: Running) {
 
   const talking = Promise.all(Array.from({ length: WORKERS }, (_, at) => talk(`load-${at}`)));
   return {
-    /** Resolves after so many more answers. */
+    /** Resolves after this number of further answers. */
     async answers(more: number): Promise<void> {
       const good = (): number => calls.filter(({ error }) => error === undefined).length;
       const enough = good() + more;

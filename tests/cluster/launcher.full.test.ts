@@ -29,7 +29,7 @@ describe('a cluster on one machine', { skip: SKIP, timeout: 300_000 }, () => {
     await data[Symbol.asyncDispose]();
   });
 
-  test('every process there should be is in run.json and in the banner, lives, listens and writes a log', async () => {
+  test('run.json and the banner list every process, and each one runs, listens and writes a log', async () => {
     const processes = await processesOf(product);
     const built = SERVICES.filter(isBuilt);
     assert.deepEqual(new Set(processes.map(({ service }) => service)), new Set([...built, 'gateway', ...SERVERS, 'cluster']));
@@ -43,7 +43,7 @@ describe('a cluster on one machine', { skip: SKIP, timeout: 300_000 }, () => {
     await answering(product, processes.filter(isReplica).map(nameOf));
   });
 
-  test('each service can be watched: over gRPC, and by Prometheus', async () => {
+  test('each service has gRPC health and Prometheus metrics', async () => {
     const services = (await processesOf(product)).filter(isReplica);
     for (const { service, ports } of services) {
       using client = await healthClient(`127.0.0.1:${ports['health']}`);
@@ -54,13 +54,13 @@ describe('a cluster on one machine', { skip: SKIP, timeout: 300_000 }, () => {
     assert.ok(services.length >= 5);
   });
 
-  test('the command finds it, and status names each process', async () => {
+  test('the CLI finds the cluster, and status lists each process', async () => {
     const { code, stdout } = await command(product, 'status');
     assert.equal(code, 0, stdout);
     for (const { replica, pid } of await processesOf(product)) assert.match(stdout, new RegExp(`${replica} .*pid ${pid} alive`));
   });
 
-  test('what it keeps is for its user alone, and no password is in a log or on a command line', async () => {
+  test('stored files are private to the user, and no password is in a log or on a command line', async () => {
     const keys = `${product.data}/cluster/keys`;
     assert.equal(statSync(keys).mode & 0o777, 0o700);
     const { readdir, readFile } = await import('node:fs/promises');
@@ -74,7 +74,7 @@ describe('a cluster on one machine', { skip: SKIP, timeout: 300_000 }, () => {
     }
   });
 
-  test('whoever is killed is started again, and run.json says under which id', async () => {
+  test('restarts a killed process and records its new pid in run.json', async () => {
     for (const replica of ['secrets-1', 'sessions-2', 'gateway-1']) {
       const victim = await processOf(product, replica);
       process.kill(victim.pid, 'SIGKILL');
@@ -85,13 +85,13 @@ describe('a cluster on one machine', { skip: SKIP, timeout: 300_000 }, () => {
     assert.equal((await openai(product).models.list()).data.length > 1, true);
   });
 
-  test('a second one on the same data is told who has it', async () => {
+  test('a second launcher on the same data names the process that uses it', async () => {
     await using second = await launch(product.data, {}, { profile: 'cluster' });
     assert.equal((await second.exited).code, 1);
     assert.match(second.output(), new RegExp(`^the cluster cannot start: .* in use by process ${product.process.pid};.*\n$`));
   });
 
-  test('it is stopped by a command, and the next one remembers the token and what was said', async () => {
+  test('make cluster-stop ends the cluster, and the next one keeps token and conversations', async () => {
     await call(product, 'agent.execute', { message: 'remember me', sessionKey: { channelId: 'kept' } });
     const before = await processesOf(product);
     await using stop = await startProcess([process.execPath, STOP], { env: { SWITCHYARD_DATA: product.data } });
@@ -110,7 +110,7 @@ describe('a cluster on one machine', { skip: SKIP, timeout: 300_000 }, () => {
     assert.equal((await contents(product, 'kept'))[0], 'remember me');
   });
 
-  test('what a killed launcher left behind is ended by the next one', async () => {
+  test('the next launcher ends the processes of a killed launcher', async () => {
     const left = await processesOf(product);
     await product.process.end('SIGKILL');
     assert.ok(
@@ -123,7 +123,7 @@ describe('a cluster on one machine', { skip: SKIP, timeout: 300_000 }, () => {
     assert.ok(await call(product, 'session.list'));
   });
 
-  test('and by the command that stops it', async () => {
+  test('make cluster-stop ends the processes of a killed launcher', async () => {
     const left = await processesOf(product);
     await product.process.end('SIGKILL');
     await using stop = await startProcess([process.execPath, STOP], { env: { SWITCHYARD_DATA: product.data } });
@@ -135,7 +135,7 @@ describe('a cluster on one machine', { skip: SKIP, timeout: 300_000 }, () => {
   });
 });
 
-test('what cannot be is one sentence, and nothing stays', { skip: SKIP, timeout: 120_000 }, async () => {
+test('an impossible start prints one sentence and leaves no process', { skip: SKIP, timeout: 120_000 }, async () => {
   const squatter = createServer().listen(0, '127.0.0.1');
   await once(squatter, 'listening');
   const { port } = squatter.address() as AddressInfo;

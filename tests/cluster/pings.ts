@@ -2,20 +2,20 @@ import { createClient, type Client } from '@switchyard/client';
 
 const TICK_MS = 20;
 
-/** Calls that go on beside what is tried. */
+/** Background calls during a test. */
 export interface Pings extends AsyncDisposable {
-  /** Stops asking; resolves when all that was asked is answered. */
+  /** Stops sending. Resolves when all calls have ended. */
   end(): Promise<{ asked: number; failed: string[] }>;
 }
 
 interface Given {
   urls: readonly string[];
   token: string;
-  /** Calls a second, over all of the addresses. */
+  /** Calls per second, over all addresses. */
   aSecond: number;
 }
 
-/** Asks at its pace, whether or not answers come. */
+/** Sends calls at a fixed rate, independent of their answers. */
 export function startPings({ urls, token, aSecond }: Given): Pings {
   const clients: Client[] = urls.map((url) => createClient({ url, token, transport: 'ws' }));
   const failed: string[] = [];

@@ -28,7 +28,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Who answers on the bus, by the name of the replica, as every gateway sees it; undefined while one of them is not ready. */
+/** Replicas that every gateway discovers, with their pids by name; undefined while a gateway is not ready. */
 export async function whoAnswers(product: Running): Promise<Map<string, number> | undefined> {
   const gateways = (await processesOf(product)).filter(({ service }) => service === 'gateway');
   const seen = await Promise.all(gateways.map(({ ports }) => readiness(`http://127.0.0.1:${ports['http']}`, product.token)));
@@ -38,7 +38,7 @@ export async function whoAnswers(product: Running): Promise<Map<string, number> 
   return new Map(everywhere.map(({ replica, pid }) => [replica, pid]));
 }
 
-/** Resolves once these replicas and no others answer: one that is busy for a moment is not heard by every gateway in it. */
+/** Resolves when exactly these replicas are discovered. A busy replica may be missing at a gateway for a moment. */
 export async function answering(product: Running, replicas: readonly string[]): Promise<void> {
   const since = performance.now();
   for (;;) {
@@ -59,7 +59,7 @@ async function readiness(gateway: string, token: string): Promise<ServicePresenc
   }
 }
 
-/** Resolves once another process has taken the place of this one and does its work. */
+/** Resolves when another process has replaced this one and is ready. */
 export async function replaced(product: Running, { replica, pid }: Pick<RunningProcess, 'replica' | 'pid'>): Promise<RunningProcess> {
   for (;;) {
     const now = await processOf(product, replica);

@@ -12,15 +12,15 @@ import { processesOf, processOf, replaced, SKIP } from './processes.ts';
 const WORKERS = 4;
 const PAUSE_MS = 20;
 const config = { agents: { default: {}, slow: { provider: 'dev', model: 'slow' } } };
-/** As it is unless somebody sets it; the other tests have no time for it. */
+/** The default of gateway.drainDelayMs; other tests set 0 to save time. */
 const env = { SWITCHYARD_GATEWAY__DRAIN_DELAY_MS: '1000' };
 
-describe('processes that are told to end', { skip: SKIP, timeout: 300_000 }, () => {
+describe('rolling restart and drain', { skip: SKIP, timeout: 300_000 }, () => {
   let product: Running;
   before(async () => void (product = await startProduct('cluster', { config, env })));
   after(() => product[Symbol.asyncDispose]());
 
-  test('a rolling restart of every service under load fails no call, loses no turn and runs none twice', async () => {
+  test('a rolling restart of every service under load fails no call, loses no turn and repeats none', async () => {
     await using load = startLoad(product);
     const old = (await processesOf(product)).filter(({ service }) => SERVICES.includes(service as ServiceName));
     assert.ok(old.length >= 8, 'there is something to restart');
@@ -42,7 +42,7 @@ describe('processes that are told to end', { skip: SKIP, timeout: 300_000 }, () 
     assert.doesNotMatch(product.process.output(), /was killed|ended with code [^0]/);
   });
 
-  test('a WebSocket is told where it stands, and a stream goes on at the other gateway', async () => {
+  test('a draining gateway sends a WebSocket its position, and the stream continues at the other gateway', async () => {
     const question = Array.from({ length: 60 }, (_, n) => `word${n}`).join(' ');
     using stream = listen(chatUrl(product, { message: question, agentId: 'slow', sessionKey: 'rolled' }));
     const sockets = await Promise.all(Array.from({ length: 4 }, () => openSocket(product, product.token)));
@@ -67,15 +67,15 @@ describe('processes that are told to end', { skip: SKIP, timeout: 300_000 }, () 
 
 interface Load extends AsyncDisposable {
   readonly client: Client;
-  /** How far the restart is, asked as the others ask. */
+  /** Progress of the restart, read over the same clients. */
   restart(): Promise<Result<'gateway.status'>['restart']>;
-  /** Resolves after so many more answers. */
+  /** Resolves after this number of further answers. */
   another(answers: number): Promise<void>;
-  /** What was answered in each channel, in order. Fails with the first call that failed for good. */
+  /** The answers of each channel, in order. Rejects with the first permanent failure. */
   end(): Promise<Map<string, string[]>>;
 }
 
-/** Clients that talk without a break, each in a session of its own, and try again what was UNAVAILABLE. */
+/** Starts clients that send messages continuously, each in its own session, and retry UNAVAILABLE. */
 function startLoad({ url, token }: Running): Load {
   const client = createClient({ url, token });
   const said = new Map<string, string[]>();
@@ -121,7 +121,7 @@ function execute(client: Client, { message, channel, key }: { message: string; c
   return patiently(() => client.call('agent.execute', { message, sessionKey: { channelId: channel } }, { idempotencyKey: key }));
 }
 
-/** One call, again as long as the answer is that nobody is there. */
+/** Repeats a call while the answer is UNAVAILABLE. */
 async function patiently<T>(call: () => Promise<T>): Promise<T> {
   for (;;) {
     try {

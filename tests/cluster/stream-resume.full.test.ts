@@ -16,12 +16,12 @@ const SAID = `I am dev/slow, the development model. You said: ${QUESTION}`;
 const GATEWAYS = ['gateway-1', 'gateway-2'];
 const RUNNERS = ['sessions-1', 'sessions-2'];
 
-describe('what clients read while processes are killed', { skip: SKIP, timeout: 400_000 }, () => {
+describe('streams while processes are killed', { skip: SKIP, timeout: 400_000 }, () => {
   let product: Running;
   before(async () => void (product = await startProduct('cluster', { config })));
   after(() => product[Symbol.asyncDispose]());
 
-  test('events of the tenant are heard without a gap, though every gateway is killed', async () => {
+  test('tenant events arrive without a gap while every gateway is killed', async () => {
     using heard = listenToEvents(product);
     await heard.opened;
     for (let n = 0; n < 30; n++) {
@@ -38,7 +38,7 @@ describe('what clients read while processes are killed', { skip: SKIP, timeout: 
     assert.deepEqual(heard.resets, []);
   });
 
-  test('a keyed answer of /v1 whose runners were killed is asked for again under its key, and is whole', async () => {
+  test('a /v1 request with a key is complete after a retry when its runners were killed', async () => {
     const client = new OpenAI({ baseURL: `${product.url}/v1`, apiKey: product.token, maxRetries: 0 });
     const body = { model: 'slow', messages: [{ role: 'user' as const, content: QUESTION }], stream: true as const };
     const read = async (onText: () => Promise<void> | void = () => undefined): Promise<string> => {
@@ -66,7 +66,7 @@ describe('what clients read while processes are killed', { skip: SKIP, timeout: 
   };
 
   for (const [what, disturb] of Object.entries(disturbances)) {
-    test(`an EventSource reads its answer whole, though ${what} is killed; it is asked once, and told to stop`, async () => {
+    test(`an EventSource reads a complete answer of one turn when ${what} is killed`, async () => {
       const channel = `source-${what.replaceAll(' ', '-')}`;
       using stream = listen(chatUrl(product, { message: QUESTION, agentId: 'slow', sessionKey: channel }));
       await stream.until(isNamed('token'));
@@ -80,7 +80,7 @@ describe('what clients read while processes are killed', { skip: SKIP, timeout: 
       assert.deepEqual(await contents(product, channel), [QUESTION, SAID], 'the question was asked once');
     });
 
-    test(`a WebSocket client attaches again by itself and reads its answer whole, though ${what} is killed`, async () => {
+    test(`a WebSocket client reattaches and reads a complete answer when ${what} is killed`, async () => {
       const channel = `socket-${what.replaceAll(' ', '-')}`;
       const client = createClient({ url: product.url, token: product.token, transport: 'ws' });
       const events: ChatEvent[] = [];
@@ -107,7 +107,7 @@ describe('what clients read while processes are killed', { skip: SKIP, timeout: 
     await replaced(product, one);
   }
 
-  /** Whoever of them is at work. */
+  /** The replica that runs the turn. */
   async function killAtOnce(replicas: readonly string[]): Promise<void> {
     const all = await Promise.all(replicas.map((replica) => processOf(product, replica)));
     for (const { pid } of all) process.kill(pid, 'SIGKILL');
@@ -118,7 +118,7 @@ describe('what clients read while processes are killed', { skip: SKIP, timeout: 
     for (const replica of replicas) await killOne(replica);
   }
 
-  /** As a machine whose disk is gone: what comes back knows nothing. */
+  /** Simulates a lost disk: the server restarts empty. */
   async function wipeNats(): Promise<void> {
     const nats = (await processesOf(product)).find(({ service }) => service === 'nats') ?? assert.fail('there is no NATS');
     process.kill(nats.pid, 'SIGSTOP'); // it must not write anything, nor come back, in between
@@ -126,7 +126,7 @@ describe('what clients read while processes are killed', { skip: SKIP, timeout: 
     process.kill(nats.pid, 'SIGKILL');
   }
 
-  /** Says something until it was said: processes are away. */
+  /** Retries until the message is accepted, because processes are down. */
   async function say(message: string): Promise<void> {
     for (;;) {
       const params = { message, sessionKey: { channelId: 'said' }, idempotencyKey: `say-${message.replaceAll(' ', '-')}` };
@@ -136,7 +136,7 @@ describe('what clients read while processes are killed', { skip: SKIP, timeout: 
   }
 });
 
-/** Each piece follows the one before, and where another process went on, from where it says. */
+/** Asserts that chunks are contiguous, also where another process continued the turn. */
 function assertWhole(heard: readonly Heard[]): void {
   let text = '';
   let last = -1;
@@ -152,9 +152,9 @@ function assertWhole(heard: readonly Heard[]): void {
 }
 
 interface Hearing extends Disposable {
-  /** What was asked, as the events tell, in order. */
+  /** The messages in the events, in order. */
   readonly said: readonly string[];
-  /** Why something may be missing, each time that this was told. */
+  /** The reasons of the received resets. */
   readonly resets: readonly string[];
   opened: Promise<unknown>;
   until(text: string): Promise<void>;

@@ -5,7 +5,7 @@ import { startProduct, type Running } from '../e2e/embedded.ts';
 import { ask } from '../e2e/exchange.ts';
 import { processesOf, SKIP } from './processes.ts';
 
-describe('tools of a turn whose runner is killed', { skip: SKIP, timeout: 300_000 }, () => {
+describe('tool calls of a killed runner', { skip: SKIP, timeout: 300_000 }, () => {
   let product: Running;
   before(async () => void (product = await startProduct('cluster', COUNTING)));
   after(() => product[Symbol.asyncDispose]());

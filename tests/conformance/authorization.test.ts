@@ -6,7 +6,7 @@ import { call, mint, openSocket, request, TRANSPORTS, type Answer } from '../e2e
 import { onEachProfile } from '../e2e/profiles.ts';
 import { callAll } from './call-all.ts';
 
-/** What each kind of token opens over JSON-RPC; there is no hierarchy. */
+/** The scopes that each kind of token has over JSON-RPC. Scopes have no hierarchy. */
 const OPENS: Readonly<Record<TokenScope, readonly MethodScope[]>> = {
   rpc: ['rpc'],
   admin: ['admin'],
@@ -14,14 +14,14 @@ const OPENS: Readonly<Record<TokenScope, readonly MethodScope[]>> = {
   api: [],
   'mcp-client': [],
 };
-/** Tokens that are held back besides: what they find is less, and they open what their scope does. */
+/** Restricted tokens: they access fewer objects, through the methods of their scopes. */
 const HELD_BACK = {
   'rpc, held to an agent': { scopes: ['rpc'], agents: ['default'] },
   'rpc, held to its own sessions': { scopes: ['rpc'], sessions: 'own' },
   'rpc of another tenant': { scopes: ['rpc'], tenant: 'elsewhere' },
   'admin of another tenant': { scopes: ['admin'], tenant: 'elsewhere' },
 } as const;
-/** Why they are not told of everything. */
+/** Why they do not receive all events. */
 const TOLD_SOME: Readonly<Record<string, string>> = {
   'rpc, held to an agent': 'Forbidden: this token is for some agents, and events tell of all',
   'rpc, held to its own sessions': 'Forbidden: this token is for its own sessions, and events tell of all',
@@ -32,12 +32,12 @@ const STRANGERS = ['no token', 'an unknown token', 'a revoked token', 'a rotated
 type Stranger = (typeof STRANGERS)[number];
 type Who = Holder | Stranger;
 
-/** No method has it: what passes the edge is refused by its owner, so that nothing happens. */
+/** A param that no method has. A call that passes the gateway is rejected by its service and has no effect. */
 const PARAMS = { 'no such param': true };
 const PRIVATE = [...callables.values()].filter(({ kind }) => kind === 'operation').map(({ name }) => name);
 const UNKNOWN = [...PRIVATE, 'nobody.home', 'foobar', 'context.inspect', 'context.searchByConversation', '__proto__'];
 
-/** Every route besides JSON-RPC: what is sent, who may, and what those get. The bodies are wrong, so that nothing runs. */
+/** Every route other than JSON-RPC: request, allowed tokens, and their response. The bodies are invalid, so that no turn runs. */
 const ROUTES: readonly Route[] = [
   { path: '/api/chat/history', scopes: ['rpc'], opened: 200 },
   { path: '/api/chat', body: '{}', scopes: ['rpc'], opened: 400 },
@@ -80,21 +80,21 @@ const ROUTES: readonly Route[] = [
 
 interface Route {
   path: string;
-  /** GET, or POST with a body, unless said. */
+  /** Default: GET, or POST if there is a body. */
   verb?: 'DELETE' | 'POST';
   body?: string;
   scopes: readonly TokenScope[] | 'any token' | 'anybody';
   opened: number;
-  /** What comes goes on until the reader leaves. */
+  /** The response is an endless stream. */
   streams?: true;
-  /** Of all sessions and agents of a tenant: whoever is held to some of them is refused. */
+  /** Covers all sessions and agents of the tenant: restricted tokens are rejected. */
   tellsAll?: true;
 }
 
-/** Called over JSON-RPC, where each method is asked for. */
+/** The routes of JSON-RPC, which are tested per method. */
 const METHODS_ROUTE = 'POST /rpc';
 
-onEachProfile('who may do what', (product) => {
+onEachProfile('authorization', (product) => {
   const secrets = new Map<Who, Promise<string>>();
   const secretOf = (who: Who): Promise<string> => {
     const secret = secrets.get(who) ?? makeSecret(product, who);
@@ -151,7 +151,7 @@ onEachProfile('who may do what', (product) => {
     });
   }
 
-  test('no route is left out', async () => {
+  test('the table covers every route', async () => {
     const { paths } = (await (await fetch(`${product.url}/openapi.json`, { headers: bearer(product.token) })).json()) as {
       paths: Record<string, Record<string, unknown>>;
     };
@@ -164,7 +164,7 @@ onEachProfile('who may do what', (product) => {
     assert.deepEqual(missing, []);
   });
 
-  test('a token or a ticket in the query opens streams, media and the WebSocket, and nothing else', async () => {
+  test('a token or ticket in the query is accepted for streams, media and the WebSocket only', async () => {
     const query = `?token=${product.token}`;
     for (const { path, scopes, opened, verb, body, streams } of ROUTES) {
       if (scopes === 'anybody') continue;
@@ -197,7 +197,7 @@ async function ticket({ url, token }: Running): Promise<string> {
 
 type Outcome = 'passes' | 'no such method' | `refused: ${MethodScope}` | { unexpected: unknown };
 
-/** Existence comes before scope, scope before params. */
+/** The gateway checks existence before scope, and scope before params. */
 function expected(name: string, held: Holder): Outcome {
   if (name === DISCOVER) return 'passes';
   const scope = publicMethods.get(name)?.scope;
@@ -243,7 +243,7 @@ async function visit({ url }: Running, { path, verb, body, streams }: Route, sec
   return { status: response.status, body: response.ok ? text : errorAlone(text) };
 }
 
-/** What is refused, without the problem that REST tells beside it. */
+/** The error without the problem details of REST. */
 function errorAlone(text: string): string {
   return JSON.stringify({ error: (JSON.parse(text) as { error: unknown }).error });
 }

@@ -15,7 +15,7 @@ export interface Caller {
   transport?: Transport;
 }
 
-/** Calls them all, in batches; the answers in the order of the calls. */
+/** Calls all methods in batches. Returns the answers in the order of the calls. */
 export async function callAll({ product, token, transport = 'http' }: Caller, calls: readonly Calling[]): Promise<Answer[]> {
   await using client = await openExchange(transport, product, token);
   const answers: Answer[] = [];

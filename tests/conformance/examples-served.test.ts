@@ -5,18 +5,18 @@ import { startUpstream, type Upstream } from '@switchyard/testkit';
 import { startEmbedded, type Running } from '../e2e/embedded.ts';
 import { call } from '../e2e/exchange.ts';
 
-/** What ends something is told when nothing else is left to tell of it, and last what ends the process that answers. */
+/** Methods that end something run last, and the restart of the process at the very end. */
 const ENDS = [/\.(delete|remove|revoke|close|stop|disable|flush)$/i, /^gateway\.restart$/];
 const served = [...publicMethods.keys()].filter((name) => !unserved.has(name as MethodName));
 
-/** What the examples tell, in the order of their declaration: a method stands where its example can happen. */
+/** The examples in the order of declaration. A method is declared after the methods that create what its example uses. */
 const STORY = served.toSorted((one, other) => endsAt(one) - endsAt(other));
 
 function endsAt(name: string): number {
   return ENDS.findIndex((end) => end.test(name)) + 1;
 }
 
-/** What answers call what the examples have made up: later examples that say the one mean the other. */
+/** Real ids by the ids of the examples. Later examples use the real id. */
 const meant = new Map<string, string>();
 
 let upstream: Upstream;
@@ -24,7 +24,7 @@ let product: Running;
 
 before(async () => {
   upstream = await startUpstream();
-  // The examples speak of models of two providers; both are this one.
+  // The examples use models of two providers; this upstream serves both.
   const env = { OPENAI_API_KEY: 'sk-for-the-examples', OPENAI_BASE_URL: upstream.url, ANTHROPIC_API_KEY: 'sk-for-the-examples' };
   const entries = { anthropic: { type: 'openai-compatible', baseUrl: upstream.url } };
   product = await startEmbedded({ env, config: { providers: { entries } } });
@@ -47,10 +47,10 @@ for (const method of STORY) {
   });
 }
 
-/** Ids and keys; other texts mean themselves. */
+/** Fields with ids and keys; other texts are literal. */
 const ID = /^\S{12,}$/;
 
-/** Where the answer has another id in the same place, that is what the example's stands for. The order of a list says nothing. */
+/** Records the real id of each example id. The order of a list does not matter. */
 function learn(told: unknown, real: unknown): void {
   if (typeof told === 'string' && typeof real === 'string' && told !== real && ID.test(told)) meant.set(told, real);
   if (typeof told !== 'object' || told === null || Array.isArray(told)) return;
@@ -64,7 +64,7 @@ function translated(params: unknown): unknown {
   return Object.fromEntries(Object.entries(params).map(([key, part]) => [key, translated(part)]));
 }
 
-/** The kinds of the fields that both have: where the example has text, so has the answer. */
+/** Compares the types of the fields that example and answer share. */
 function shapeOf(value: unknown, other: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return Array.isArray(value) ? 'array' : typeof value;
   const theirs = Object(other) as Record<string, unknown>;

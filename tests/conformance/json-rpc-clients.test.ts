@@ -12,7 +12,7 @@ const turn = (channelId: string): { message: string; sessionKey: { channelId: st
   sessionKey: { channelId },
 });
 
-/** Calls that succeed and fail, as one batch would have them: the method, its params, and the code or what comes back. */
+/** Successful and failing calls of a batch: method, params, and the expected code or result. */
 const CALLS: readonly (readonly [method: string, params: object, expected: unknown])[] = [
   ['agents.list', {}, { agents: ['default'] }],
   ['nobody.home', {}, -32601],
@@ -58,7 +58,7 @@ for (const [transport, connect] of [
       assert.equal(response, SAID);
     });
 
-    test('gets each error as what it is', async () => {
+    test('receives each error with its code', async () => {
       await using connected = await connect();
       for (const [method, params, expected] of CALLS) {
         if (typeof expected === 'number') await assert.rejects(async () => connected.client.request(method, params), { code: expected });
@@ -66,7 +66,7 @@ for (const [transport, connect] of [
       }
     });
 
-    test('has many calls under way at once', async () => {
+    test('sends concurrent calls', async () => {
       await using connected = await connect();
       const channels = Array.from({ length: 20 }, (_, n) => `at-once-${transport}-${n}`);
       const answers = await Promise.all(
@@ -88,7 +88,7 @@ for (const [transport, connect] of [
       );
     });
 
-    test('notifies, and what it set off happens', async () => {
+    test('sends a notification that takes effect', async () => {
       await using connected = await connect();
       connected.client.notify('agent.execute', turn(`told-${transport}`));
       while ((await contents(product, `told-${transport}`)).length < 2) await connected.client.request('system.ping', {});

@@ -4,11 +4,11 @@ import type { AddressInfo } from 'node:net';
 import { startEmbedded } from '../e2e/embedded.ts';
 
 /**
- * Runs the conformance suite of the Model Context Protocol against `/mcp`, by hand: it is fetched with npx, because it brings a hundred
- * packages. It sends no token, so it speaks to a proxy that adds one and changes nothing else.
+ * Runs the conformance suite of the Model Context Protocol against `/mcp` (`make test-mcp`). npx downloads the suite, because it brings
+ * a hundred packages. The suite sends no token, so a proxy adds one.
  *
- * The other scenarios judge a server that was written for the suite: they call tools, prompts and resources of fixed names, or what is
- * not offered here (completion, log levels, prompts, sampling, elicitation, subscriptions, streams that are resumed).
+ * The other scenarios need a server written for the suite: they call tools, prompts and resources with fixed names, or features that are
+ * not offered here (completion, log levels, prompts, sampling, elicitation, subscriptions, resumed streams).
  */
 const SUITE = '@modelcontextprotocol/conformance@0.1.16';
 const SCENARIOS = ['server-initialize', 'ping', 'tools-list', 'dns-rebinding-protection'];

@@ -16,7 +16,7 @@ test('the interface promises 174 methods', () => {
   assert.equal(new Set(promised.map(({ method }) => method)).size, 174);
 });
 
-test('every promised method is declared, and what is declared besides says that it goes beyond the interface', () => {
+test('every method of the interface is declared, and every other method is marked `beyond`', () => {
   const names = new Set(promised.map(({ method }) => method));
   const saying = [...publicMethods.values()].filter(({ spec }) => (spec as MethodSpec).beyond).map(({ name }) => name as string);
   const besides = [...publicMethods.keys()].filter((name) => !names.has(name));
@@ -37,7 +37,7 @@ test('every promised method is declared, and what is declared besides says that 
   );
 });
 
-test('every method has the scope and the owner that were promised', () => {
+test('every method has the scope and the service of the interface', () => {
   const declared = promised.map(({ method }) => {
     const callable = publicMethods.get(method);
     return { method, scope: callable?.scope, service: callable?.service };

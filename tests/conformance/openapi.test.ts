@@ -37,7 +37,7 @@ const operations = (): { verb: string; path: string; operation: Operation }[] =>
     }),
   );
 
-test('what the running product says of its routes is OpenAPI 3.1', async () => {
+test('/openapi.json is valid OpenAPI 3.1', async () => {
   const validator = new Validator();
   assert.deepEqual(await validator.validate({ ...structuredClone(document) }), { valid: true });
   assert.equal(validator.version, '3.1');
@@ -45,7 +45,7 @@ test('what the running product says of its routes is OpenAPI 3.1', async () => {
   assert.equal((await new Validator().validate(wrong)).valid, false, 'a validator that accepts anything');
 });
 
-test('each operation has a name of its own and a tag that is explained', () => {
+test('each operation has a unique id and a described tag', () => {
   const names = operations().map(({ operation }) => operation.operationId);
   assert.equal(new Set(names).size, names.length);
   const tags = new Set(document.tags.map(({ name }) => name));
@@ -53,14 +53,14 @@ test('each operation has a name of its own and a tag that is explained', () => {
     assert.ok(operation.tags.every((tag) => tags.has(tag)) && operation.tags.length > 0, path);
 });
 
-test('it says where it is served', () => {
+test('the document names its server', () => {
   assert.deepEqual(
     document.servers.map(({ url }) => url),
     [product.url],
   );
 });
 
-test('what can be read without saying anything answers as the document says', async () => {
+test('GET routes without parameters answer as documented', async () => {
   const ajv = new Ajv2020({ strict: false, validateFormats: false });
   const plain = operations().filter(({ verb, path, operation: { parameters = [], responses } }) => {
     const streams = responses['200']?.content?.['text/event-stream'] !== undefined;
@@ -79,7 +79,7 @@ test('what can be read without saying anything answers as the document says', as
   }
 });
 
-test('what needs no token says so, and nothing else does', async () => {
+test('exactly the routes without authentication are documented as such', async () => {
   for (const { verb, path, operation } of operations()) {
     const target = path.replaceAll(/\{\w+\}/g, 'x');
     const { status } = await fetch(product.url + target, { method: verb.toUpperCase() });
@@ -87,7 +87,7 @@ test('what needs no token says so, and nothing else does', async () => {
   }
 });
 
-test('models find it all in /llms.txt: the documents, every route, and the methods that are served', async () => {
+test('/llms.txt lists the documents, all routes and the served methods', async () => {
   const response = await read('/llms.txt');
   const text = await response.text();
   assert.match(text, /^# Switchyard\n\n> /);

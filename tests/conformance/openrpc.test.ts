@@ -24,9 +24,9 @@ before(async () => {
 });
 after(() => product[Symbol.asyncDispose]());
 
-test('what the running product says of itself is OpenRPC', () => {
+test('rpc.discover returns valid OpenRPC', () => {
   const ajv = new Ajv({ strict: false, validateFormats: false });
-  // The meta-schema knows draft 7 by another address, spelled in two ways, and reaches into it once.
+  // The meta-schema refers to draft 7 by another address, in two spellings, and to one of its parts.
   const JSONSchemaObject = { properties: { $ref: { type: 'string' } } };
   for (const $id of ['https://meta.json-schema.tools', 'https://meta.json-schema.tools/']) {
     ajv.addSchema({ ...draft7, $id, definitions: { ...draft7.definitions, JSONSchemaObject } });
@@ -36,13 +36,13 @@ test('what the running product says of itself is OpenRPC', () => {
   assert.equal(isOpenRpc({ ...document, methods: [{ name: 'a.b', params: [{ name: 'x' }] }] }), false, 'a validator that accepts anything');
 });
 
-test('it lists every method with its scope, and itself', () => {
+test('the document lists every method with its scope, and rpc.discover', () => {
   const listed = document.methods.filter(({ name }) => name !== DISCOVER).map((method) => `${method.name} ${method['x-scope']}`);
   assert.deepEqual(listed.sort(), [...publicMethods.values()].map(({ name, scope }) => `${name} ${scope}`).sort());
   assert.equal(document.methods.length, publicMethods.size + 1);
 });
 
-test('it says where it is served', () => {
+test('the document names its server', () => {
   assert.deepEqual(
     document.servers.map(({ url }) => url),
     [`${product.url}/rpc`],
@@ -55,7 +55,7 @@ test('GET /openrpc.json is the same document', async () => {
   assert.deepEqual(await response.json(), document);
 });
 
-test('it takes a token, and any will do', async () => {
+test('rpc.discover accepts any valid token', async () => {
   assert.equal((await fetch(`${product.url}/openrpc.json`)).status, 401);
   const { secret } = await mint(product, 'mcp-client');
   assert.deepEqual(await call(product, DISCOVER, {}, secret), document);

@@ -53,7 +53,7 @@ interface Shown {
   query: Record<string, string>;
 }
 
-/** What the document shows of a request; what another system signs it cannot show. */
+/** The documented requests. Requests signed by another system have no example. */
 function shown(): Shown[] {
   return Object.entries(document.paths).flatMap(([path, verbs]) =>
     Object.entries(verbs).flatMap(([verb, operation]) => {
@@ -66,13 +66,13 @@ function shown(): Shown[] {
   );
 }
 
-test('whatever has to be sent is shown by an example', () => {
+test('every route with a required body has an example', () => {
   const all = shown();
   assert.ok(all.length >= 8, `${all.length} of them`);
   for (const { path, body, query } of all) assert.ok(body !== undefined || Object.keys(query).length > 0, path);
 });
 
-test('every example of /openapi.json is answered as it says', async () => {
+test('every example of /openapi.json gets the documented response', async () => {
   const ajv = new Ajv2020({ strict: false, validateFormats: false });
   for (const { verb, path, operation, body, query } of shown()) {
     if (path === '/v1/embeddings') upstream.respond({ kind: 'answer', body: VECTORS });

@@ -9,12 +9,12 @@ const paramSets: readonly (readonly [name: string, paramsOf: (callable: Callable
   ['the params of its example', ({ spec }) => ('examples' in spec ? spec.examples[0]?.params : {})],
 ];
 
-/** Ends whoever answers: its own tests ask for it. */
+/** Restarts the answering process; it has tests of its own. */
 const RESTART = 'gateway.restart';
 
-onEachProfile('what is declared and what is served', (product) => {
+onEachProfile('declared and served methods', (product) => {
   for (const [name, paramsOf] of paramSets) {
-    test(`every method, called with ${name}: the burn-down list is what is missing, and all that is`, async () => {
+    test(`every method, called with ${name}: the list of unserved methods is exact`, async () => {
       const callables = [...publicMethods.values()].filter((one) => one.name !== RESTART);
       const calls = callables.map((callable) => ({ method: callable.name as MethodName, params: paramsOf(callable) }));
       const answers = await callAll({ product }, calls);

@@ -8,7 +8,7 @@ import { listSettings } from '../../scripts/settings/list-settings.ts';
 
 const { declared, unread, needless } = findUnread(fileURLToPath(new URL('../../', import.meta.url)), READERS);
 
-test('every setting is read by the code of a service or a library, or is on the list of those that are not', () => {
+test('every setting is read by a service or library, or is listed as unread', () => {
   const listed = new Set(UNREAD_SETTINGS);
   const found = new Set(unread);
   assert.deepEqual(
@@ -18,16 +18,16 @@ test('every setting is read by the code of a service or a library, or is on the 
   );
 });
 
-test('what the compiler is told about readers is needed', () => assert.deepEqual(needless, []));
+test('every entry of READERS is needed', () => assert.deepEqual(needless, []));
 
-test('whoever is said to have a setting has one that is there', () => {
+test('every owner of a setting has an existing setting', () => {
   assert.deepEqual(
     Object.keys(SETTING_OWNERS).filter((path) => !declared.includes(path)),
     [],
   );
 });
 
-test('no setting escapes the look: the compiler sees those that are parsed', () => {
+test('findUnread sees every setting that is parsed', () => {
   const parsed = listSettings().map(({ path }) => path);
   assert.ok(parsed.length > 900, `${parsed.length} settings`);
   assert.deepEqual(declared.toSorted(), parsed.toSorted());

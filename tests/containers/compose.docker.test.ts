@@ -7,7 +7,7 @@ import { createClient, RpcError, type Client } from '@switchyard/client';
 import { isBuilt, SERVICES } from '@switchyard/contracts';
 import { freePort } from '@switchyard/testkit';
 
-/** Building every image, where none is there yet. */
+/** Includes the time to build all images. */
 const PATIENCE_MS = 1_500_000;
 const PROJECT = 'switchyard-test';
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -37,7 +37,7 @@ describe('docker compose up', { timeout: PATIENCE_MS }, () => {
     ).response;
   }
 
-  test('every service is there twice, on a root that it cannot write to, as a user without rights', async () => {
+  test('every service has two containers with a read-only root and an unprivileged user', async () => {
     for (const service of built)
       for (const index of ['1', '2']) {
         const inside = await compose(
@@ -54,14 +54,14 @@ describe('docker compose up', { timeout: PATIENCE_MS }, () => {
       }
   });
 
-  test('an answer survives the death of one container of each service', async () => {
+  test('answers survive the loss of one container of each service', async () => {
     assert.match(await ask('first'), /first/);
     for (const service of built) await run('docker', ['kill', `${PROJECT}-${service}-1`]);
     assert.match(await ask('second'), /second/);
     await compose('up', '--detach', '--wait');
   });
 
-  test('without a bus a gateway says so, and all goes on by itself when it is back', async () => {
+  test('a gateway reports the loss of NATS, and the cluster recovers when it returns', async () => {
     await run('docker', ['kill', `${PROJECT}-nats-1`]);
     const unavailable = (error: unknown): boolean =>
       error instanceof RpcError && error.data.code === 'UNAVAILABLE' && error.data.reason !== 'CONNECTION_LOST';
@@ -71,7 +71,7 @@ describe('docker compose up', { timeout: PATIENCE_MS }, () => {
     assert.match(await ask('third'), /third/);
   });
 
-  test('no container has a volume of its own, which it would leave behind', async () => {
+  test('no container has an anonymous volume', async () => {
     const ids = (await compose('ps', '--all', '--quiet')).split('\n').filter(Boolean);
     const { stdout } = await run('docker', [
       'inspect',
@@ -86,7 +86,7 @@ describe('docker compose up', { timeout: PATIENCE_MS }, () => {
     );
   });
 
-  test('what was said is there after all of them went and came again', async () => {
+  test('conversations survive a restart of all containers', async () => {
     await compose('down');
     await compose('up', '--detach', '--wait');
     const { messages } = await client.call('session.history', { channelId: CHANNEL }, idempotent);
@@ -94,7 +94,7 @@ describe('docker compose up', { timeout: PATIENCE_MS }, () => {
     assert.deepEqual(asked, ['first', 'second', 'third']);
   });
 
-  test('nothing is left when its volumes are taken, too', async () => {
+  test('down --volumes removes everything', async () => {
     await compose('down', '--volumes');
     const kinds = [
       ['ps', '--all'],

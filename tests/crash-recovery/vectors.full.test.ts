@@ -16,56 +16,52 @@ const MEMORIES = 30;
 const QUESTIONS = ['number 7', 'red', 'boat'];
 const WORDS = ['red', 'blue', 'boat', 'tide', 'wind'];
 
-test(
-  'a memory service that is killed while a provider makes vectors goes on, and its index is as one that is written anew',
-  LIMIT,
-  async () => {
-    await using server = { ...(await startNatsServer()), async [Symbol.asyncDispose]() {} };
-    await using dir = await tempDir();
-    const connect = (service: 'registry' | 'secrets' | 'gateway') =>
-      connectBus(server.url, { service, replica: `${service}-of-the-test`, log: silentLogger() });
-    const [provider, keeper, gateway] = await Promise.all([connect('registry'), connect('secrets'), connect('gateway')]);
-    const sent: string[] = [];
-    let dies: (() => void) | undefined;
-    const embed = ({ model, input }: { model: string; input: string[] }) => {
-      sent.push(...input);
-      dies?.();
-      return { model, vectors: input.map(vectorOf) };
-    };
-    await provider.serve(registry, { 'models.embed': embed }, { version: '0.0.0' });
-    const keeps = { 'audit.begin': () => ({ begun: true }), 'audit.finish': () => ({ recorded: true }) };
-    await keeper.serve(secrets, keeps as never, { version: '0.0.0' });
-    const bus = gateway.as(principal({ scopes: ['*'] }));
-    const start = (model: string) => launch({ data: dir.path, url: server.url, model });
-    let running = await start('first');
-    try {
-      for (let n = 0; n < MEMORIES; n++) await bus.call('memory.store', { content: `Number ${n}: ${WORDS[n % WORDS.length]}.` });
-      await filled(bus);
-      for (let n = 1; n <= KILLS; n++) {
-        await running.end('SIGKILL');
-        const killed = Promise.withResolvers<void>();
-        dies = () => killed.resolve(running.end('SIGKILL').then(() => undefined));
-        running = await start(`model-${n}`);
-        await killed.promise;
-        dies = undefined;
-        running = await start(`model-${n}`);
-        await filled(bus);
-        const before = await answers(bus);
-        await running.end('SIGKILL');
-        await rm(join(dir.path, 'index'), { recursive: true });
-        running = await start(`model-${n}`);
-        const asked = sent.length;
-        await filled(bus);
-        assert.deepEqual(await answers(bus), before);
-        assert.deepEqual(sent.slice(asked), QUESTIONS, 'nothing is paid for again');
-      }
-    } finally {
+test('the memory service resumes after a kill during embedding, and its index equals a rebuilt one', LIMIT, async () => {
+  await using server = { ...(await startNatsServer()), async [Symbol.asyncDispose]() {} };
+  await using dir = await tempDir();
+  const connect = (service: 'registry' | 'secrets' | 'gateway') =>
+    connectBus(server.url, { service, replica: `${service}-of-the-test`, log: silentLogger() });
+  const [provider, keeper, gateway] = await Promise.all([connect('registry'), connect('secrets'), connect('gateway')]);
+  const sent: string[] = [];
+  let dies: (() => void) | undefined;
+  const embed = ({ model, input }: { model: string; input: string[] }) => {
+    sent.push(...input);
+    dies?.();
+    return { model, vectors: input.map(vectorOf) };
+  };
+  await provider.serve(registry, { 'models.embed': embed }, { version: '0.0.0' });
+  const keeps = { 'audit.begin': () => ({ begun: true }), 'audit.finish': () => ({ recorded: true }) };
+  await keeper.serve(secrets, keeps as never, { version: '0.0.0' });
+  const bus = gateway.as(principal({ scopes: ['*'] }));
+  const start = (model: string) => launch({ data: dir.path, url: server.url, model });
+  let running = await start('first');
+  try {
+    for (let n = 0; n < MEMORIES; n++) await bus.call('memory.store', { content: `Number ${n}: ${WORDS[n % WORDS.length]}.` });
+    await filled(bus);
+    for (let n = 1; n <= KILLS; n++) {
       await running.end('SIGKILL');
-      await Promise.all([provider, keeper, gateway].map((one) => one.drain()));
-      await server.stop();
+      const killed = Promise.withResolvers<void>();
+      dies = () => killed.resolve(running.end('SIGKILL').then(() => undefined));
+      running = await start(`model-${n}`);
+      await killed.promise;
+      dies = undefined;
+      running = await start(`model-${n}`);
+      await filled(bus);
+      const before = await answers(bus);
+      await running.end('SIGKILL');
+      await rm(join(dir.path, 'index'), { recursive: true });
+      running = await start(`model-${n}`);
+      const asked = sent.length;
+      await filled(bus);
+      assert.deepEqual(await answers(bus), before);
+      assert.deepEqual(sent.slice(asked), QUESTIONS, 'nothing is paid for again');
     }
-  },
-);
+  } finally {
+    await running.end('SIGKILL');
+    await Promise.all([provider, keeper, gateway].map((one) => one.drain()));
+    await server.stop();
+  }
+});
 
 function launch({ data, url, model }: { data: string; url: string; model: string }) {
   const env = {

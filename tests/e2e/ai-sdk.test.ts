@@ -24,7 +24,7 @@ before(async () => {
 });
 after(() => product[Symbol.asyncDispose]());
 
-/** Every request that the client sent, in its order. */
+/** All requests of the client, in order. */
 interface Client {
   model: LanguageModel;
   sent: Record<string, unknown>[];
@@ -37,13 +37,13 @@ function recording(sent: Client['sent']): typeof fetch {
   };
 }
 
-/** Responses, which keep the conversation here: what was answered is sent again as references. */
+/** Responses: the server stores the conversation, and the client sends references to earlier answers. */
 function responses(model: string): Client {
   const sent: Client['sent'] = [];
   return { model: createOpenAI({ baseURL: `${product.url}/v1`, apiKey: product.token, fetch: recording(sent) })(model), sent };
 }
 
-/** Chat completions, where the client keeps it. */
+/** Chat completions: the client stores the conversation. */
 function completions(model: string): Client {
   const sent: Client['sent'] = [];
   const provider = createOpenAICompatible({
@@ -60,7 +60,7 @@ for (const [title, client] of [
   ['responses', responses],
   ['completions', completions],
 ] as const) {
-  test(`${title}: a tool is called, answered and gone on from`, async () => {
+  test(`${title}: a tool call, its result and the answer`, async () => {
     const { model, sent } = client('dev/tools');
     const { text, steps, usage } = await generateText({ model, tools, prompt: QUESTION, stopWhen: stepCountIs(5) });
     assert.match(text, ANSWER);
@@ -68,7 +68,7 @@ for (const [title, client] of [
     assert.ok((usage.totalTokens ?? 0) > 0);
   });
 
-  test(`${title}: the same as a stream, in pieces`, async () => {
+  test(`${title}: a streamed tool call, its result and the answer`, async () => {
     const { model } = client('dev/tools');
     const stream = streamText({ model, tools, prompt: QUESTION, stopWhen: stepCountIs(5) });
     const pieces = await Array.fromAsync(stream.textStream);
@@ -88,13 +88,13 @@ for (const [title, client] of [
     }
   });
 
-  test(`${title}: an unknown model is an error with our words`, async () => {
+  test(`${title}: an unknown model is an error with our message`, async () => {
     const { model } = client('no/such');
     await assert.rejects(generateText({ model, prompt: 'hi', maxRetries: 0 }), /Model not found/);
   });
 }
 
-test('responses: what was answered before comes back by reference', async () => {
+test('responses: sends earlier answers as references', async () => {
   const { model, sent } = responses('dev/echo');
   const { response } = await generateText({ model, prompt: 'one' });
   const { text } = await generateText({ model, messages: [...response.messages, { role: 'user', content: 'two' }] });

@@ -25,7 +25,7 @@ const EMPTY = { messages: [] };
 const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
 const params = (text: string, method = 'session.history'): string => `{"jsonrpc":"2.0","method":"${method}","params":${text},"id":1}`;
 
-/** The examples of the JSON-RPC 2.0 specification, with our methods in place of its own: the message, and what is said of each id. */
+/** The examples of the JSON-RPC 2.0 specification with our methods: the message, and the expected answer per id. */
 const SPECIFICATION: readonly (readonly [name: string, message: string, expected: unknown])[] = [
   ['positional parameters', params('[42,23]'), [1, -32602]],
   ['named parameters', history(3), [3, EMPTY]],
@@ -128,14 +128,14 @@ onEachProfile(
         }
       });
 
-      test(`what a duplicate key grants, over ${transport}`, async () => {
+      test(`a duplicate JSON key grants nothing, over ${transport}`, async () => {
         const { secret } = await mint(product, 'rpc');
         await using client = await openExchange(transport, product, secret);
         const { error, id } = one(await client.say('{"jsonrpc":"2.0","method":"system.ping","id":1,"method":"session.list","id":2}'));
         assert.deepEqual([error?.message, id], ["Insufficient scope: requires 'admin'", 2]);
       });
 
-      test(`a batch over the cap is told both sizes, over ${transport}`, async () => {
+      test(`rejects a batch above maxBatchSize and names both sizes, over ${transport}`, async () => {
         await using client = await openExchange(transport, product);
         const { error } = one(
           await client.say(
@@ -148,7 +148,7 @@ onEachProfile(
       });
     }
 
-    test('prototypes stay as they were', async () => {
+    test('input does not change prototypes', async () => {
       const { secret } = await mint(product, 'rpc');
       await using client = await openExchange('http', product);
       for (const poison of [
@@ -170,7 +170,7 @@ onEachProfile(
       await call(product, 'agents.delete', { agentId: 'fresh' });
     });
 
-    test('a message of 2 MB is 413 over HTTP, on each surface in its own words', async () => {
+    test('a message of 2 MB is 413 over HTTP, in the error form of each surface', async () => {
       const big = history(1, 'x'.repeat(2 * 1024 * 1024));
       assert.deepEqual(await post(product, big), { status: 413, text: '{"error":"Request body too large"}' });
       assert.partialDeepStrictEqual(await rest(product, '/api/chat', { message: big }), {
@@ -185,7 +185,7 @@ onEachProfile(
       await isAlive(product);
     });
 
-    test('a message of 2 MB is refused with both sizes over /ws, and the connection goes on', async () => {
+    test('rejects a message of 2 MB over /ws with both sizes, and keeps the connection', async () => {
       await using client = await openExchange('ws', product);
       const big = history(1, 'x'.repeat(2 * 1024 * 1024));
       const { error, id } = one(await client.say(big));
@@ -194,7 +194,7 @@ onEachProfile(
       assert.equal(one(await client.say(PING)).id, 'alive');
     });
 
-    test('a binary frame is a parse error, and the connection goes on', async () => {
+    test('a binary frame is a parse error, and the connection stays open', async () => {
       await using socket = await openSocket(product, product.token);
       socket.send(Buffer.from(PING));
       const { error, id } = JSON.parse(await socket.next()) as Answer;
@@ -221,14 +221,14 @@ onEachProfile(
       assert.deepEqual(await socket.closed, { code: 4001, reason: 'Unauthorized' });
     });
 
-    test('a token that is revoked is 401 at once, and closes its WebSocket at the next message at the latest', async () => {
+    test('a revoked token is 401 at once, and its WebSocket closes at the next message at the latest', async () => {
       const { id, secret } = await mint(product, 'rpc');
       await using socket = await openSocket(product, secret);
       socket.send(PING);
       assert.equal((JSON.parse(await socket.next()) as Answer).id, 'alive');
       assert.deepEqual(await call(product, 'tokens.revoke', { id }), { id, revoked: true });
       await isRefused(product, `Bearer ${secret}`);
-      // One that only listens is looked for once a second.
+      // Idle WebSockets are checked once a second.
       socket.send(PING);
       await assert.rejects(socket.next(), /closed with 4001 Unauthorized/, 'the message is not answered');
       await isAlive(product);
@@ -242,7 +242,7 @@ interface Where {
   product: Running;
 }
 
-/** One connection for them all: each message must leave it, and the product, as they were. */
+/** Sends all messages over one connection. No message may break the connection or the product. */
 async function eachIsAnswered(t: { diagnostic(message: string): void }, table: typeof BAD, { transport, product }: Where): Promise<void> {
   await using client = await openExchange(transport, product);
   for (const [name, message, expected] of table) {

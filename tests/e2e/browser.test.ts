@@ -10,12 +10,12 @@ import { chromium, type Browser, type Page } from 'playwright-core';
 import type { Running } from './embedded.ts';
 import { onEachProfile } from './profiles.ts';
 
-/** It connects to nobody but us: no updates, no hosts of its maker's. */
+/** Chromium connects to the product only: no updates, no hosts of its vendor. */
 const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'];
 const QUIET = ['--disable-component-update', '--disable-sync', '--disable-dev-shm-usage'];
 
 const HTML = '<!doctype html><meta charset="utf-8"><title>yard</title><script src="yard.js" defer></script><p>a dashboard of our own</p>';
-/** What a page does: it has the token, and shows it in no address. */
+/** The script of the page. It has the token and puts it into no URL. */
 const SCRIPT = `
   try { window.evaluated = new Function('return "ran"')(); } catch (error) { window.evaluated = error.name; }
   window.ticket = async (token) => {
@@ -45,16 +45,16 @@ const SCRIPT = `
   });
 `;
 
-/** What the page of the dashboard has put on its window. */
+/** Globals that the page sets. */
 interface Yard {
-  /** What came of code that was text. */
+  /** The result of evaluating code from a string. */
   evaluated: string;
   ticket(token: string): Promise<string>;
   read(url: string, last: string): Promise<{ events: { name: string; data: Record<string, unknown> }[]; state: string }>;
   say(url: string, messages: object[]): Promise<{ answers: { id: number; result?: unknown }[]; state: string }>;
 }
 
-/** Where there is none nothing is shown here, and the run says so. */
+/** Without Chromium the tests are skipped. */
 const found = await findChromium().catch((error: unknown) => error as Error);
 
 let browser: Browser;
@@ -89,14 +89,14 @@ else
   onEachProfile(
     'a browser',
     (product) => {
-      test('is served the dashboard, and its page does what its policy lets it', async () => {
+      test('loads the dashboard under its content security policy', async () => {
         const page = await open(`${product.url}/`);
         assert.deepEqual([new URL(page.url()).pathname, await page.title()], ['/app/', 'yard']);
         assert.equal(await page.evaluate(() => (globalThis as unknown as Yard).evaluated), 'EvalError');
         await page.close();
       });
 
-      test('reads a turn as it is said, and its EventSource stops where its ticket is used up', async () => {
+      test('reads a streamed turn, and the EventSource stops when its ticket is used', async () => {
         const page = await open(`${product.url}/app/`);
         const path = `/api/chat/stream?message=${encodeURIComponent('hello yard')}&sessionKey=browser&ticket=${await ticketFor(page, product.token)}`;
         const { events, state } = await read(page, path, 'done');
@@ -107,7 +107,7 @@ else
         await page.close();
       });
 
-      test('hears events, and calls over a WebSocket, each with a ticket that is good once', async () => {
+      test('receives events and calls over a WebSocket, each with a single-use ticket', async () => {
         const page = await open(`${product.url}/app/`);
         const heard = read(page, `/api/events?ticket=${await ticketFor(page, product.token)}`, 'message:received');
         const ticket = await ticketFor(page, product.token);
@@ -126,7 +126,7 @@ else
         await page.close();
       });
 
-      test('opens nothing for the page of somebody else', async () => {
+      test('rejects requests of a page from another origin', async () => {
         const other = createServer((_request, response) => response.end(`<!doctype html><script>${SCRIPT}</script>`)).listen(
           0,
           '127.0.0.1',

@@ -9,7 +9,7 @@ import { onEachProfile } from './profiles.ts';
 
 const LONG = JSON.stringify([{ text: 'so far ' }, { wait: 60_000 }, { text: 'never said' }]);
 const SHORT = JSON.stringify([{ text: 'answered' }]);
-/** How long it may take until the next turn has its answer, on a machine that does much else. */
+/** Time until the next turn has its answer, on a busy machine. */
 const SOON_MS = 5_000;
 
 interface Cancelled {
@@ -19,7 +19,7 @@ interface Cancelled {
 
 const turn = (channelId: string, message: string) => ({ agentId: 'scripted', message, sessionKey: { channelId } });
 
-/** Ends what runs in a session, as soon as there is something. */
+/** Cancels the turn of a session as soon as one runs. */
 async function cancel(product: Running, channelId: string, by = (params: object) => call<Cancelled>(product, 'agent.cancel', params)) {
   for (;;) {
     const answer = await by({ agentId: 'scripted', sessionKey: { channelId } });
@@ -41,10 +41,10 @@ function assertCancelled({ error, result }: Answer, { turns }: Cancelled): void 
 }
 
 onEachProfile(
-  'turns that are cancelled',
+  'cancelled turns',
   (product) => {
     for (const transport of ['http', 'ws'] as const) {
-      test(`over ${transport}, at whichever replica`, async () => {
+      test(`agent.cancel over ${transport} works at any replica`, async () => {
         await using client = await openExchange(transport, product);
         const by = async (params: object): Promise<Cancelled> => one(await client.say(request('agent.cancel', params))).result as Cancelled;
         for (let at = 0; at < 4; at += 1) {
@@ -59,7 +59,7 @@ onEachProfile(
       });
     }
 
-    test('with the command', async () => {
+    test('the CLI cancels a turn', async () => {
       const asked = ask(product, 'agent.execute', turn('typed', LONG));
       let stdout = '';
       while (stdout === '') ({ stdout } = await command(product, 'cancel', '--agent', 'scripted', '--session', 'typed'));
@@ -68,7 +68,7 @@ onEachProfile(
     });
 
     for (const transport of ['http', 'ws'] as const) {
-      test(`with the client over ${transport}, by who stops reading`, async () => {
+      test(`with the client over ${transport}, by closing the stream`, async () => {
         const client = createClient({ ...product, transport });
         for await (const _ of client.chat(LONG, { agentId: 'scripted', sessionKey: `read-${transport}`, cancels: true })) break;
         await assertFree(product, `read-${transport}`, performance.now());
@@ -76,7 +76,7 @@ onEachProfile(
       });
     }
 
-    test('while they are read: the stream ends with the error, and a reader that comes back is told to stop', async () => {
+    test('a cancelled stream ends with the error, and a reconnecting reader is told to stop', async () => {
       using stream = listen(chatUrl(product, { agentId: 'scripted', message: LONG, sessionKey: 'streamed' }));
       await stream.until(isNamed('token'));
       const { turns } = await cancel(product, 'streamed');
@@ -86,7 +86,7 @@ onEachProfile(
       assert.deepEqual(stream.statuses, [200, 204]);
     });
 
-    test('while they wait: the rest keeps its order, and the session is free when all have ended', async () => {
+    test('cancelling queued turns keeps the order of the others and frees the session at the end', async () => {
       const started: string[] = [];
       for (const message of [LONG, SHORT, SHORT]) {
         const { turnId } = (await call(product, 'agent.start', turn('queued', message))) as { turnId: string };

@@ -4,17 +4,17 @@ import type { Running } from './embedded.ts';
 import { call } from './exchange.ts';
 import type { Heard } from './listening.ts';
 
-/** The client of the `/v1` surfaces. It repeats nothing by itself. */
+/** A client of the `/v1` API without automatic retries. */
 export function openai({ url, token }: Running): OpenAI {
   return new OpenAI({ baseURL: `${url}/v1`, apiKey: token, maxRetries: 0 });
 }
 
-/** Where a question is asked so that its answer comes in pieces. */
+/** The URL of a streamed chat request. */
 export function chatUrl({ url, token }: Pick<Running, 'url' | 'token'>, query: Record<string, string>): string {
   return `${url}/api/chat/stream?${new URLSearchParams({ ...query, token }).toString()}`;
 }
 
-/** A GET, or with a body a POST, of a route that answers JSON. */
+/** Sends GET, or POST if there is a body, to a route with a JSON response. */
 export async function rest(
   { url, token }: Running,
   path: string,
@@ -27,13 +27,13 @@ export async function rest(
   return { status: response.status, body: (await response.json()) as Record<string, unknown> };
 }
 
-/** What was said in a channel, question and answer in turn. */
+/** The texts of a channel, alternating question and answer. */
 export async function contents(product: Running, channelId: string): Promise<string[]> {
   const { messages } = await call<{ messages: { content: string }[] }>(product, 'session.history', { channelId });
   return messages.map(({ content }) => content);
 }
 
-/** All events are of one turn, each further than the one before. */
+/** Asserts that all events belong to one turn with increasing positions. */
 export function assertOneTurn(heard: readonly Heard[]): void {
   const ids = heard.map(({ id }) => /^(turn_[0-9A-Za-z]{22}):(\d+)$/.exec(id) ?? assert.fail(`${id} is no event id`));
   assert.equal(new Set(ids.map(([, turnId]) => turnId)).size, 1);

@@ -13,9 +13,9 @@ const config = { agents: { default: {}, slow: { provider: 'dev', model: 'slow' }
 const asked = (channel: string): Record<string, string> => ({ message: QUESTION, agentId: 'slow', sessionKey: channel });
 
 onEachProfile(
-  'a turn belongs to its session, not to a connection',
+  'stream resume',
   (product) => {
-    test('a stream that breaks goes on where it was, by itself', async () => {
+    test('an EventSource resumes a broken stream at its position', async () => {
       using stream = listen(chatUrl(product, asked('broken')));
       await stream.until(({ data }) => String(data['delta']).startsWith('model'));
       const before = stream.heard.length;
@@ -29,7 +29,7 @@ onEachProfile(
       assert.deepEqual(await contents(product, 'broken'), [QUESTION, SAID], 'the question was asked once');
     });
 
-    test('who comes back at once, later, or after the end, gets the rest and nothing twice', async () => {
+    test('a reader that reconnects at once, later or after the end gets the rest without duplicates', async () => {
       const url = chatUrl(product, asked('again'));
       using first = listen(url);
       const seen = await first.until(({ data }) => String(data['delta']).startsWith('model'));
@@ -53,7 +53,7 @@ onEachProfile(
       assert.deepEqual(await contents(product, 'again'), [QUESTION, SAID]);
     });
 
-    test('nobody comes back to a turn of somebody else', async () => {
+    test('a client cannot resume a turn of another client', async () => {
       using mine = listen(chatUrl(product, asked('mine')));
       const { id } = await mine.until(isNamed('token'));
       const { secret } = await mint(product, 'rpc');
@@ -64,7 +64,7 @@ onEachProfile(
     });
 
     for (const [surface, leave] of Object.entries({ sse: leaveStream, chat: leaveChat, rpc: leaveRpc, ws: leaveSocket })) {
-      test(`leaving ${surface} does not end the turn`, async () => {
+      test(`disconnecting from ${surface} does not end the turn`, async () => {
         const channel = `left-${surface}`;
         await leave(product, channel);
         const next = { message: 'still there?', agentId: 'slow', sessionKey: { channelId: channel } };
@@ -109,7 +109,7 @@ function executing(channel: string): string {
   return request('agent.execute', { message: QUESTION, agentId: 'slow', sessionKey: { channelId: channel } });
 }
 
-/** Its session exists from the moment that the turn is accepted. */
+/** The session exists from the time the turn is accepted. */
 async function hasBegun(product: Running, channel: string): Promise<void> {
   for (;;) {
     const { sessions } = await call<{ sessions: { channelId: string }[] }>(product, 'session.list');

@@ -41,7 +41,7 @@ function clientOf({ url }: Running, apiKey: string): OpenAI {
 onEachProfile(
   'clients of /v1 without an upstream',
   (product) => {
-    test('a strict token is told the field, and the command that makes a token which takes it', async () => {
+    test('a strict token gets an error with the field and the command that creates a lenient token', async () => {
       const body: ChatCompletionCreateParamsNonStreaming = { ...asked('dev/echo', 'hello'), top_p: 0.5, user: 'ada' };
       let advised: string[] = [];
       await assert.rejects(openai(product).chat.completions.create(body), (error) => {
@@ -57,7 +57,7 @@ onEachProfile(
       assert.match(choices[0]?.message.content ?? '', /You said: hello$/);
     });
 
-    test('tools of the caller: called, answered, gone on from', async () => {
+    test('calls tools of the caller and continues with their results', async () => {
       const client = await lenient(product);
       const messages = [user(QUESTION)];
       const first = await client.chat.completions.create({ model: 'dev/tools', messages, tools: [WEATHER] });
@@ -72,7 +72,7 @@ onEachProfile(
       assert.deepEqual([second.choices[0]?.finish_reason, second.choices[0]?.message.content], ['stop', ANSWER]);
     });
 
-    test('tools of the caller, streamed: each call whole, with its index and id', async () => {
+    test('streams calls of the caller’s tools with index and id', async () => {
       const client = await lenient(product);
       const script = JSON.stringify([
         { text: 'Let me look. ' },
@@ -115,7 +115,7 @@ onEachProfile(
       });
     }
 
-    test('the agent’s own tools stay out where the caller brings its own, and only there', async () => {
+    test('the agent’s own tools are disabled only when the caller sends tools', async () => {
       const client = await lenient(product);
       const offered = async (more: object) => {
         const { choices } = await client.chat.completions.create({ ...asked('dev/tools', 'which?'), ...more });
@@ -126,7 +126,7 @@ onEachProfile(
       assert.match(await offered({ tools: [WEATHER], tool_choice: 'none' }), /No tools are offered here\.$/);
     });
 
-    test('what would change the meaning of the answer is refused by name', async () => {
+    test('rejects fields that would change the meaning of the answer', async () => {
       const client = await lenient(product);
       const json = { response_format: { type: 'json_object' as const } };
       const image = { messages: [{ role: 'user' as const, content: [{ type: 'image_url' as const, image_url: { url: 'data:,' } }] }] };
@@ -171,7 +171,7 @@ let upstream: Upstream;
 onEachProfile(
   'clients of /v1 with an upstream',
   (product) => {
-    test('earlier messages are the history, and nothing of it is kept', async () => {
+    test('uses earlier messages as history and stores nothing', async () => {
       const messages: ChatCompletionMessageParam[] = [
         { role: 'system', content: 'be brief' },
         user('I am Ada'),
@@ -185,7 +185,7 @@ onEachProfile(
       assert.equal((await call<{ total: number }>(product, 'session.list')).total, 0);
     });
 
-    test('the caller’s tools, its choice and its format are the upstream’s, and what it calls is the caller’s', async () => {
+    test('forwards tools, tool_choice and response_format, and returns the upstream’s tool calls', async () => {
       const client = await lenient(product);
       const text = '{ "city": "Oslo", "id": 12345678901234567890 }';
       upstream.respond({ kind: 'tools', calls: [{ name: 'weather', arguments: text }] });
@@ -207,7 +207,7 @@ onEachProfile(
       assert.deepEqual(upstream.requests.at(-1)?.body.messages, round);
     });
 
-    test('a call that broke off half-way is an error, never a call', async () => {
+    test('an incomplete tool call is an error', async () => {
       const client = await lenient(product);
       const params = { ...asked('default', 'hello'), tools: [WEATHER] };
       const half = { kind: 'half-call', name: 'weather', arguments: '{"city":"Os' } as const;
@@ -217,7 +217,7 @@ onEachProfile(
       await assert.rejects(client.chat.completions.create({ ...params, stream: true }), { status: 503 });
     });
 
-    test('a model that the upstream does not know is not found, in the words of the interface', async () => {
+    test('a model unknown to the upstream is 404', async () => {
       upstream.respond({ kind: 'status', status: 404, message: 'no such model' });
       await assert.rejects(openai(product).chat.completions.create(asked('default', 'hello')), (error) => {
         assert.ok(error instanceof OpenAI.NotFoundError);

@@ -17,7 +17,7 @@ interface History {
 
 const SECOND_MS = 1_000;
 
-/** Resolves with how long it took, in milliseconds. */
+/** Resolves with the elapsed milliseconds. */
 async function until(holds: () => Promise<boolean>): Promise<number> {
   const since = performance.now();
   while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 10));
@@ -32,7 +32,7 @@ async function lagging(product: Running): Promise<unknown[]> {
   return (await history(product, 1)).inForce.lagging;
 }
 
-/** Sent to whichever gateway the balancer picks: the refusal of a batch that is too long comes from the edge itself. */
+/** Reads maxBatchSize from the rejection of an oversized batch, at the gateway that the balancer selects. */
 async function batchOf(product: Running, calls: number): Promise<number> {
   const body = Array.from({ length: calls }, (_, id) => ({ jsonrpc: '2.0', id, method: 'system.ping', params: {} }));
   const headers = { authorization: `Bearer ${product.token}`, 'content-type': 'application/json' };
@@ -41,7 +41,7 @@ async function batchOf(product: Running, calls: number): Promise<number> {
 }
 
 onEachProfile('the configuration', (product) => {
-  test('a change is in force at every replica within a second, without a restart, and so is going back', async () => {
+  test('a change and its revert are in force at every replica within a second, without a restart', async () => {
     assert.equal(await batchOf(product, 3), 3);
     const before = (await history(product, 1)).entries[0];
     await call(product, 'config.set', { section: 'gateway', key: 'maxBatchSize', value: 2 });
@@ -54,7 +54,7 @@ onEachProfile('the configuration', (product) => {
     for (let n = 0; n < 6; n++) assert.equal(await batchOf(product, 3), 3);
   });
 
-  test('an agent runs with what was changed from its next turn on', async () => {
+  test('an agent uses a changed setting from its next turn on', async () => {
     await call(product, 'config.patch', { agents: { default: { model: 'dev/scripted' } } });
     await until(async () => {
       const { response } = await call<{ response: string }>(product, 'agent.execute', { message: '[{"text":"as told"}]' });
@@ -63,7 +63,7 @@ onEachProfile('the configuration', (product) => {
     await call(product, 'config.set', { section: 'agents', key: 'default.model', value: null });
   });
 
-  test('what no service may be told is refused, and everything goes on', async () => {
+  test('rejects invalid settings and keeps running', async () => {
     const { entries } = await history(product);
     const poison = [
       ['config.patch', { gateway: { maxBatchSize: -1 } }],
@@ -77,7 +77,7 @@ onEachProfile('the configuration', (product) => {
     assert.deepEqual(await lagging(product), []);
   });
 
-  test('three writers at once: each write is one version of one chain, and everybody runs the newest', async () => {
+  test('concurrent writes form one version chain, and every replica runs the latest version', async () => {
     const before = (await history(product)).entries.length;
     const keys = ['trustedProxies', 'corsOrigins'] as const;
     const writers = [0, 1, 2].map(async (writer) => {
@@ -111,7 +111,7 @@ onEachProfile('the configuration', (product) => {
     assert.ok(inForce.replicas >= 4);
   });
 
-  test('a configuration that is larger than a message is told like any other', async () => {
+  test('distributes a configuration that exceeds a bus message', async () => {
     const corsOrigins = Array.from({ length: 200 }, (_, at) => `https://${at}.example/${'x'.repeat(900)}`);
     await call(product, 'config.set', { section: 'gateway', key: 'corsOrigins', value: corsOrigins });
     await until(async () => (await lagging(product)).length === 0);

@@ -7,7 +7,7 @@ import { command, linesWritten, type Running, type StartOptions } from './embedd
 import { ask, call, mint } from './exchange.ts';
 import { onEachProfile } from './profiles.ts';
 
-/** Everything that is set while it runs is in force everywhere by then. */
+/** Time within which a change is in force everywhere. */
 const SECOND_MS = 1_000;
 
 async function run(product: Running, ...words: string[]): Promise<string> {
@@ -36,7 +36,7 @@ async function start(stack: AsyncDisposableStack): Promise<StartOptions> {
   return { config: { providers: { entries: { lab } }, agents: { default: { provider: 'lab', model: 'one' } } } };
 }
 
-/** What the provider was shown with the last call. */
+/** The credentials of the last request to the provider. */
 function shown(): string | undefined {
   return upstream.requests.at(-1)?.headers.authorization;
 }
@@ -44,7 +44,7 @@ function shown(): string | undefined {
 onEachProfile(
   'control',
   (product, profile) => {
-    test('the key of a provider is set and changed while it runs, without a restart, and stands in no log', async () => {
+    test('a provider key is set and changed without a restart and appears in no log', async () => {
       const { processes } = await runFile(product);
       const missing = await ask(product, 'agent.execute', { message: 'hello' });
       assert.match(missing.error?.message ?? '', /lab\/one/);
@@ -66,7 +66,7 @@ onEachProfile(
       );
     });
 
-    test('how much a service logs is set while it runs, in all of its replicas, and set back', async () => {
+    test('the log level of a service changes in all of its replicas without a restart, and reverts', async () => {
       assert.equal(await run(product, 'logs', 'level', 'error', 'secrets'), 'secrets logs error and above, until the next start\n');
       await pause(SECOND_MS);
       await mintSome(product);
@@ -77,7 +77,7 @@ onEachProfile(
       assert.equal(await created(product), 6, 'only those of the second half');
     });
 
-    test('what was done is on record, whole, and one that is asked for over any replica comes out in one order', async () => {
+    test('the audit log is complete and has one order at every replica', async () => {
       const { id } = await mint(product, 'rpc');
       await run(product, 'rpc', 'tokens.revoke', `id=${id}`);
       const acts = await run(product, 'audit', 'list', '--limit', '2');

@@ -4,10 +4,10 @@ import { command, type Running } from './embedded.ts';
 import { one, openExchange, request, type Transport } from './exchange.ts';
 import { isNamed, listen } from './listening.ts';
 
-/** The agent of these conversations: its model calls a tool that it is told of, and what was said first is soon told in summaries. */
+/** The agent of these conversations. Its model calls tools, and early messages are soon summarized. */
 export const TALE = { model: 'dev/tools', contextEngine: { freshTailTurns: 1, leafMinFanout: 2, condensedMinFanout: 2 } };
 
-/** What is played: `word` stands nowhere but in this conversation. */
+/** The messages of a conversation. `word` occurs in this conversation only. */
 export function script(word: string): string[] {
   return [
     `The ${word} nests in the old mill.`,
@@ -20,14 +20,14 @@ export function script(word: string): string[] {
   ];
 }
 
-/** What a client is told of a conversation besides its answers. */
+/** What a client can read of a conversation apart from the answers. */
 export interface Told {
   answers: string[];
   found: { sessionKey: string; snippet: string }[];
   kept: { messages: { role: string; content: string }[] };
 }
 
-/** One client in one conversation. */
+/** A client of one conversation. */
 export interface Player {
   ask(message: string): Promise<string>;
   call(method: 'session.search' | 'session.export', params: Record<string, string>): Promise<unknown>;
@@ -51,7 +51,7 @@ export function overRpc(transport: Transport): Play {
   };
 }
 
-/** Asks by streams; what no stream tells it asks as pages do. */
+/** Uses streams for turns and REST for everything else. */
 export const overEvents: Play = (product, channelId, played) =>
   overRpc('http')(product, channelId, ({ call }) =>
     played({
@@ -77,7 +77,7 @@ export const byCommand: Play = (product, channelId, played) => {
   });
 };
 
-/** Keeps its conversation itself: nothing of it is in any history, and commands are words like others. */
+/** Stores the conversation itself. The server keeps no history, and commands are ordinary text. */
 export async function completions(product: Running, messages: readonly string[]): Promise<string[]> {
   const client = openai(product);
   const said: { role: 'user' | 'assistant'; content: string }[] = [];
@@ -89,7 +89,7 @@ export async function completions(product: Running, messages: readonly string[])
   return said.filter(({ role }) => role === 'assistant').map(({ content }) => content);
 }
 
-/** Plays the whole, then looks for what was said and has all of it told. */
+/** Plays the conversation, then searches it and reads its history. */
 export async function play(product: Running, how: Play, word: string): Promise<Told> {
   return how(product, `tale-${word}`, async (player) => {
     const answers: string[] = [];
@@ -101,7 +101,7 @@ export async function play(product: Running, how: Play, word: string): Promise<T
   });
 }
 
-/** The same for every client: its word, its times, its ids and its counts of tokens and characters are its own. */
+/** Replaces the parts that differ per client: word, times, ids and counts. */
 export function alike(told: Told, word: string): unknown {
   const text = JSON.stringify(told)
     .replaceAll(word, 'bird')

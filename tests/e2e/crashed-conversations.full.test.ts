@@ -7,18 +7,18 @@ import { tempDir } from '@switchyard/testkit';
 import { startEmbedded, type Running } from './embedded.ts';
 import { ask, call } from './exchange.ts';
 
-/** How often the process is killed; each time somewhere else, as the clock has it. Two hundred take some ten minutes. */
+/** Number of kills, at random times. 200 take about ten minutes. */
 const KILLS = Number(process.env['SWITCHYARD_TEST_KILLS'] ?? 1);
 const CHANNELS = ['one', 'two', 'three'];
 const TURNS = 4;
 const SOON_MS = 700;
 const PATIENCE_MS = 30_000;
-/** Longer than a turn takes on a busy machine. */
+/** Longer than a turn on a busy machine. */
 const TURN_MS = 200;
 
-/** All that is said is remembered, and conversations are soon too long. */
+/** Every message becomes a memory, and conversations exceed the context early. */
 const configured = (compactionModel: string) => ({
-  // Many kills make many memories, and all of them are looked for.
+  // Many kills create many memories, and the test searches for all of them.
   memory: { compaction: { enabled: false } },
   agents: {
     default: {
@@ -35,16 +35,16 @@ const configured = (compactionModel: string) => ({
     },
   },
 });
-/** Every other time a summary takes seconds, so that the kill finds one half made. */
+/** Every second summary takes seconds, so that a kill interrupts one. */
 const configOf = (kill: number) => configured(kill % 2 === 0 ? 'dev/slow' : 'dev/echo');
 const config = configured('dev/echo');
 
 const message = (channel: string, n: number): string => `${channel}, ${n}: the tide turns at ${n % 24}.`;
 
-/** How far each conversation has come. What was not answered is asked again under the same key. */
+/** Progress of each conversation. Unanswered messages are retried with the same key. */
 type Said = Map<string, number>;
 
-/** Asks until it is answered, whatever a call fails with, until nobody is there any more. */
+/** Retries until there is an answer, or until the process is killed. */
 async function talk({ product, said, gone }: Talking, channel: string, upTo: number): Promise<void> {
   let why: unknown;
   for (const until = Date.now() + PATIENCE_MS + upTo * TURN_MS; (said.get(channel) ?? 0) < upTo;) {
@@ -73,7 +73,7 @@ async function remembered(product: Running): Promise<string[]> {
   return entries.map(({ content }) => content).toSorted();
 }
 
-test('killed while turns are answered, remembered and summed up, nothing is lost and nothing is there twice', async (t) => {
+test('loses and duplicates nothing when killed during turns, memory writes and compaction', async (t) => {
   await using data = await tempDir();
   const said: Said = new Map();
   for (let kill = 1; kill <= KILLS; kill += 1) {

@@ -5,7 +5,7 @@ import { AFTER_A_KILL, answerOf, begun, counted, COUNTING, toolTurn } from './co
 import { startEmbedded } from './embedded.ts';
 import { ask } from './exchange.ts';
 
-test('a tool that was under way when the process was killed is made again if twice is as once, else its outcome is unknown', async () => {
+test('repeats an interrupted tool call only if the tool is idempotent, else reports an unknown outcome', async () => {
   await using data = await tempDir();
   {
     await using product = await startEmbedded({ ...COUNTING, data: data.path });

@@ -9,7 +9,7 @@ const QUESTION = 'one two three';
 const SAID = `I am dev/slow, the development model. You said: ${QUESTION}`;
 const config = { agents: { default: {}, slow: { provider: 'dev', model: 'slow' } } };
 
-/** So many bytes after the first of these words. */
+/** Cuts this number of bytes after the first occurrence of the word. */
 function after(word: string, bytes: number): CutAt {
   return (answer) => {
     const at = answer.indexOf(word);
@@ -18,10 +18,10 @@ function after(word: string, bytes: number): CutAt {
   };
 }
 
-/** And the nonce, and the end of the event. */
+/** Covers the nonce and the end of the event. */
 const ASKED = [':asked-', 24] as const;
 
-/** From where on a client knows its turn, without a key of its own. */
+/** Cuts after which a client without a key knows its turn. */
 const KNOWN: Readonly<Record<string, CutAt>> = {
   'when it has the id of its turn, and nothing else': after(...ASKED),
   'before its first event is whole': after('event: token', 5),
@@ -29,18 +29,18 @@ const KNOWN: Readonly<Record<string, CutAt>> = {
   'before the last event is whole': after('event: done', 3),
 };
 
-/** Nobody can tell such a client from one that asks twice. */
+/** Cuts after which a retry without a key is a new turn. */
 const UNKNOWN: Readonly<Record<string, CutAt>> = {
   'before anything is answered': () => 0,
   'in the middle of the id': after('id: turn_', 4),
 };
 
 onEachProfile(
-  'a stream whose connection is cut',
+  'interrupted streams',
   (product) => {
     for (const [where, cutAt] of Object.entries({ ...UNKNOWN, ...KNOWN })) {
       for (const keyed of where in KNOWN ? [false, true] : [true]) {
-        test(`${where}, ${keyed ? 'with a key' : 'without a key'}: one turn, and all of it is told`, async () => {
+        test(`${where}, ${keyed ? 'with a key' : 'without a key'}: one turn with all of its events`, async () => {
           await using proxy = await startCutting(product.url, cutAt);
           const channel = `${keyed} ${where}`.replaceAll(/\W+/g, '-');
           const asked = { message: QUESTION, agentId: 'slow', sessionKey: channel, ...(keyed ? { idempotencyKey: channel } : {}) };

@@ -1,14 +1,14 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
-/** A proxy between a client and the product that cuts the first connection, and leaves all others alone. */
+/** A proxy that cuts the first connection and forwards all others. */
 export interface Cutting extends AsyncDisposable {
   url: string;
-  /** Whether it did. */
+  /** Whether a connection was cut. */
   readonly cut: boolean;
 }
 
-/** How many bytes of an answer come through; undefined while all that has come so far may. */
+/** Returns the number of response bytes to forward, or undefined to forward everything so far. */
 export type CutAt = (answer: string) => number | undefined;
 
 export async function startCutting(target: string, cutAt: CutAt): Promise<Cutting> {
@@ -33,7 +33,7 @@ export async function startCutting(target: string, cutAt: CutAt): Promise<Cuttin
         return;
       }
       cut = true;
-      // What came through is there before the end of it.
+      // The forwarded bytes arrive before the connection ends.
       client.write(data.subarray(0, Math.max(most - before, 0)), () => setImmediate(() => client.resetAndDestroy()));
     });
   });

@@ -11,13 +11,13 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 const TOKEN = 'operator-chosen-'.padEnd(40, 'x');
 const NATS_OFF = process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off';
 
-/** One process for each service, as on a cluster. */
+/** One process per service. */
 const BUILT = ['secrets', 'registry', 'sessions', 'memory', 'gateway'] as const;
 type Built = (typeof BUILT)[number];
 
 interface Cluster extends AsyncDisposable {
   processes: ReadonlyMap<Built, StartedProcess>;
-  /** What `switchyard status` says. */
+  /** The output of `switchyard status`. */
   status(): Promise<{ services: Map<string, ServicePresence>; ready: boolean }>;
   doctor(): Promise<string>;
 }
@@ -59,7 +59,7 @@ async function startCluster(): Promise<Cluster> {
   };
 }
 
-test('status knows each process, and that one was killed as soon as it was', { skip: NATS_OFF, timeout: 60_000 }, async () => {
+test('status lists each process, and reports a killed one at once', { skip: NATS_OFF, timeout: 60_000 }, async () => {
   await using cluster = await startCluster();
   const before = await cluster.status();
   assert.equal(before.ready, true);

@@ -3,12 +3,12 @@ import { createServer, request as httpRequest, type IncomingMessage, type Server
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 
-/** A proxy between a client and the product, that loses answers. */
+/** A proxy that drops responses. */
 export interface Dropping extends AsyncDisposable {
   url: string;
-  /** Loses the next answers: each is read to its end here, and the client's connection then broken. */
+  /** Drops the next responses: reads each to its end, then closes the client's connection. */
   drop(answers: number): void;
-  /** The requests that came, by their path. */
+  /** Received requests by path. */
   readonly seen: readonly string[];
 }
 

@@ -10,14 +10,14 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 
 const PROGRAMS = { embedded: `${root}services/embedded/src/main.ts`, cluster: `${root}scripts/cluster/main.ts` };
 
-/** In one process, or in one for each replica of each service, beside real servers. */
+/** All services in one process, or one process per replica with real servers. */
 export type Profile = keyof typeof PROGRAMS;
 
-/** The product as a newcomer starts it, with a data directory of its own. */
+/** A running product with its own data directory. */
 export interface Running extends AsyncDisposable {
   url: string;
   token: string;
-  /** Whom the token speaks for: one that was minted at the first start, or one that the launcher gives the services. */
+  /** The client of the token, which was created at the first start or set by the launcher. */
   client: string;
   /** The tenant of the token; session keys begin with it. */
   tenant: string;
@@ -27,26 +27,26 @@ export interface Running extends AsyncDisposable {
 
 export interface StartOptions {
   env?: Readonly<Record<string, string>>;
-  /** Keeps what is stored there. */
+  /** An existing data directory to use. */
   data?: string;
-  /** What a configuration file says. */
+  /** The content of the configuration file. */
   config?: object;
 }
 
-/** Limits that a test runs into by being fast, not by being wrong. */
+/** Rate limits that a fast test would exceed. */
 const ROOMY = {
   SWITCHYARD_GATEWAY__RATE_LIMIT__MAX_REQUESTS: '1000000',
   SWITCHYARD_GATEWAY__WS_MESSAGE_RATE_LIMIT__MAX_MESSAGES: '1000000',
   SWITCHYARD_GATEWAY__AUTH_FAILURES__MAX_FAILURES: '1000000',
 };
 
-/** What nobody asked for would stand between an answer and who waits for it. */
+/** Heartbeats would appear between a request and its response. */
 const QUIET = { SWITCHYARD_GATEWAY__WS_HEARTBEAT_MS: '0' };
 
-/** A dozen processes on a busy machine. */
+/** Time for a dozen processes to start on a busy machine. */
 const PATIENCE_MS = 90_000;
 
-/** No balancer needs time to look away when all of it ends. */
+/** No balancer needs a drain delay when the whole cluster ends. */
 const PROMPT = { SWITCHYARD_GATEWAY__DRAIN_DELAY_MS: '0' };
 
 /** All services in one process. */
@@ -54,7 +54,7 @@ export function startEmbedded(options: StartOptions = {}): Promise<Running> {
   return startProduct('embedded', options);
 }
 
-/** Starts the launcher itself, waits for its banner, and reads what it wrote for scripts. */
+/** Starts the launcher, waits for its banner, and reads run.json and the token. */
 export async function startProduct(profile: Profile, options: StartOptions = {}): Promise<Running> {
   await using starting = new AsyncDisposableStack();
   const data = options.data ?? starting.use(await tempDir()).path;
@@ -82,14 +82,14 @@ async function configured(data: string, config: object | undefined): Promise<Rec
   return { SWITCHYARD_CONFIG: file };
 }
 
-/** Everything that the processes of a product have written, line by line. */
+/** All log lines of a product's processes. */
 export async function linesWritten({ data }: Pick<Running, 'data'>): Promise<string[]> {
   const { processes } = JSON.parse(await readFile(`${data}/run.json`, 'utf8')) as { processes: { log: string }[] };
   const texts = await Promise.all(processes.map(({ log }) => readFile(log, 'utf8').catch(() => ''))); // the launcher may have had nothing to say
   return texts.flatMap((text) => text.slice(0, text.lastIndexOf('\n') + 1).split('\n'));
 }
 
-/** The launcher on a data directory, whatever comes of it. */
+/** Starts the launcher on a data directory without waiting for readiness. */
 export function launch(
   data: string,
   env: StartOptions['env'] = {},
@@ -102,7 +102,7 @@ export function launch(
   });
 }
 
-/** What a start says that is refused; one that serves instead is found out at once. */
+/** Returns the output of a start that must fail. */
 export async function refusal(started: StartedProcess): Promise<string> {
   const outcome = await started.line(/^Try:/m).then(
     () => 'it serves',
@@ -112,7 +112,7 @@ export async function refusal(started: StartedProcess): Promise<string> {
   return started.output();
 }
 
-/** The command as it is typed, against a running product; resolves when it has ended. */
+/** Runs the CLI against a running product until it ends. */
 export async function command(
   running: Pick<Running, 'data'>,
   ...words: string[]
@@ -123,7 +123,7 @@ export async function command(
   return { code: code as number | null, stdout, stderr };
 }
 
-/** One JSON-RPC message over HTTP, sent as it is; the answer's status and body. */
+/** Sends a raw JSON-RPC message over HTTP. Returns status and body. */
 export async function post(
   running: Running,
   body: string | Uint8Array,

@@ -14,7 +14,7 @@ let upstream: Upstream;
 onEachProfile(
   'embeddings of an upstream',
   (product) => {
-    test('of one text and of many, as numbers and as base64', async () => {
+    test('embeds one text and several, as numbers and as base64', async () => {
       const vector = Array.from({ length: DIMENSIONS }, (_, at) => Math.fround(at / DIMENSIONS));
       for (const texts of [1, TEXTS]) {
         const data = Array.from({ length: texts }, (_, index) => ({ object: 'embedding', index, embedding: vector }));
@@ -31,7 +31,7 @@ onEachProfile(
       }
     });
 
-    test('of a model that the upstream does not know', async () => {
+    test('rejects a model unknown to the upstream', async () => {
       upstream.respond({ kind: 'status', status: 404 });
       await assert.rejects(openai(product).embeddings.create({ model: 'none', input: 'x' }), (error) => {
         assert.ok(error instanceof NotFoundError);
@@ -49,7 +49,7 @@ onEachProfile(
   },
 );
 
-test('nobody makes vectors where no provider is set up, or where they are switched off', async () => {
+test('rejects embeddings without a provider, and when they are disabled', async () => {
   const entries = { lab: { type: 'openai-compatible', baseUrl: 'http://127.0.0.1:9/v1', models: [{ id: 'small' }] } };
   for (const config of [{}, { providers: { entries }, embedding: { enabled: false } }]) {
     await using product = await startEmbedded({ config });

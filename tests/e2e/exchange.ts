@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { WebSocket } from 'ws';
 import type { Running } from './embedded.ts';
 
-/** What a JSON-RPC server may say. */
+/** A JSON-RPC response. */
 export interface Answer {
   jsonrpc: string;
   id?: unknown;
@@ -14,15 +14,15 @@ export interface Answer {
 export const TRANSPORTS = ['http', 'ws'] as const;
 export type Transport = (typeof TRANSPORTS)[number];
 
-/** One client over one transport. Every answer is checked for what holds of all answers. */
+/** A client over one transport. Checks each response for the common rules. */
 export interface Exchange extends AsyncDisposable {
-  /** Sends a message as it is; its answer, parsed. */
+  /** Sends a raw message and returns the parsed response. */
   say(message: string): Promise<Answer | Answer[]>;
-  /** Sends a message and makes sure that nothing answers it. */
+  /** Sends a message and asserts that there is no response. */
   tell(message: string): Promise<void>;
 }
 
-/** The JSON-RPC codes of the interface; there are no others. */
+/** All JSON-RPC error codes of the interface. */
 export const CODES = [-32700, -32600, -32601, -32602, -32603, -32000];
 
 export function request(method: string, params: unknown = {}, id: unknown = 1): string {
@@ -70,10 +70,10 @@ async function overWebSocket(product: Running, token: string): Promise<Exchange>
   };
 }
 
-/** A WebSocket whose messages wait until they are asked for. */
+/** A WebSocket with a queue of received messages. */
 export interface Socket extends AsyncDisposable {
   send(data: string | Buffer): void;
-  /** The next message; fails when the connection closes before one comes. */
+  /** Returns the next message. Rejects when the connection closes first. */
   next(): Promise<string>;
   closed: Promise<{ code: number; reason: string }>;
   readonly raw: WebSocket;
@@ -124,7 +124,7 @@ function checked(text: string): Answer | Answer[] {
   return said;
 }
 
-/** The answer, when there is exactly one. */
+/** Returns the response of an array with exactly one. */
 export function one(said: Answer | Answer[]): Answer {
   assert.ok(!Array.isArray(said), `one answer, not ${JSON.stringify(said)}`);
   return said;
@@ -135,12 +135,12 @@ export function many(said: Answer | Answer[]): Answer[] {
   return said;
 }
 
-/** One call over HTTP, whatever comes of it. */
+/** Calls a method over HTTP and returns the response. */
 export async function ask(product: Running, method: string, params: unknown = {}, token = product.token): Promise<Answer> {
   return one(await overHttp(product, token).say(request(method, params)));
 }
 
-/** The result of one call over HTTP. */
+/** Calls a method over HTTP and returns its result. */
 export async function call<T = Record<string, unknown>>(
   product: Running,
   method: string,
@@ -154,7 +154,7 @@ export async function call<T = Record<string, unknown>>(
 
 let minted = 0;
 
-/** A token of its own: a client of its own, with sessions of its own. */
+/** Creates a token. Each token is a separate client with its own sessions. */
 export async function mint(product: Running, ...scopes: string[]): Promise<{ id: string; secret: string }> {
   return call(product, 'tokens.create', { id: `test-${++minted}`, scopes });
 }

@@ -11,7 +11,7 @@ import { isNamed, listen } from './listening.ts';
 import { onEachProfile } from './profiles.ts';
 
 const INFO = 30;
-/** Refusals that come in crowds are written together, within a second. */
+/** Many rejections within a second are logged together. */
 const WITHIN_MS = 5_000;
 const SECRET_LIKE = `sk-${'looks-like-a-key-'.repeat(2)}`;
 
@@ -25,7 +25,7 @@ interface Line {
   msg?: string;
 }
 
-/** What a client was shown: the ids beside an error, and which error it was. */
+/** The error that a client received, with its ids. */
 interface Shown {
   what: string;
   requestId?: string | undefined;
@@ -36,9 +36,9 @@ interface Shown {
 let upstream: Upstream;
 
 onEachProfile(
-  'any id that a client is shown with an error is in the log, with its cause',
+  'error ids in the log',
   (product) => {
-    test('of calls that the edge refuses', async () => {
+    test('logs the ids of calls that the gateway rejects', async () => {
       const { secret } = await mint(product, 'rpc');
       const errors = await Promise.all([
         over('http', product, request('no.such.method')),
@@ -54,7 +54,7 @@ onEachProfile(
       await assertLogged(product, errors.flat());
     });
 
-    test('of calls that a service refuses, alone and in a batch', async () => {
+    test('logs the ids of calls that a service rejects, single and in a batch', async () => {
       const wrong = [request('agent.execute', { message: 7 }), request('session.export', { session_key: 'default:nobody:gateway' })];
       const batch = `[${[...wrong, request('no.such.method')].join(',')}]`;
       for (const transport of ['http', 'ws'] as const) {
@@ -62,7 +62,7 @@ onEachProfile(
       }
     });
 
-    test('of requests that are none', async () => {
+    test('logs the ids of invalid requests', async () => {
       const headers = { authorization: `Bearer ${product.token}`, 'content-type': 'application/json' };
       const tries: [path: string, init: RequestInit, status: number][] = [
         ['/rpc', { method: 'POST', body: '{}' }, 401],
@@ -91,7 +91,7 @@ onEachProfile(
       await assertLogged(product, [await foreignHost(product)]);
     });
 
-    test('under an id of the client that looks like a secret, too: it gets another one', async () => {
+    test('replaces a client’s request id that looks like a secret', async () => {
       const headers = { 'x-request-id': SECRET_LIKE, 'content-type': 'application/json' };
       for (const path of ['/rpc', '/api/chat']) {
         const response = await fetch(product.url + path, { method: 'POST', body: '{}', headers });
@@ -102,7 +102,7 @@ onEachProfile(
       assert.ok(!(await linesWritten(product)).some((line) => line.includes(SECRET_LIKE)));
     });
 
-    test('of turns that failed, on every route', async () => {
+    test('logs the ids of failed turns on every route', async () => {
       upstream.respond({ kind: 'status', status: 400, message: 'out of order' });
       const body = JSON.stringify({ message: 'hello' });
       const headers = { authorization: `Bearer ${product.token}`, 'content-type': 'application/json' };
@@ -126,7 +126,7 @@ onEachProfile(
       );
     });
 
-    test('of a /v1 stream that broke off', async () => {
+    test('logs the ids of an interrupted /v1 stream', async () => {
       upstream.respond({ kind: 'cut', text: 'Hello from the model upstream.', afterTokens: 3 });
       const headers = { authorization: `Bearer ${product.token}`, 'content-type': 'application/json' };
       const response = await fetch(`${product.url}/v1/chat/completions`, { method: 'POST', body: completionOf(true), headers });
@@ -135,7 +135,7 @@ onEachProfile(
       await assertLogged(product, [{ what: 'error frame', requestId, code: 'UNAVAILABLE' }]);
     });
 
-    test('of a WebSocket that is sent what is no text', async () => {
+    test('logs the ids of a WebSocket that receives a binary frame', async () => {
       await using socket = await openSocket(product, product.token);
       socket.send(Buffer.from([1, 2, 3]));
       const { error } = JSON.parse(await socket.next()) as Answer;
@@ -158,7 +158,7 @@ const CLIENTS = 10;
 onEachProfile(
   'a flood',
   (product, profile) => {
-    test('of refusals is in the log with every id, and with few lines', async () => {
+    test('logs every id of a flood of rejections in few lines', async () => {
       const body = '{"jsonrpc":"2.0","method":"system.ping","id":1}';
       const headers = { authorization: `Bearer ${product.token}`, 'content-type': 'application/json' };
       const shown: Shown[] = [];
@@ -186,7 +186,7 @@ function completionOf(stream: boolean): string {
   return JSON.stringify({ model: 'default', messages: [{ role: 'user', content: 'hello' }], stream });
 }
 
-/** The errors that one message is answered with. */
+/** The errors in the response to a message. */
 async function over(transport: 'http' | 'ws', product: Running, message: string, token?: string): Promise<Shown[]> {
   await using client = await openExchange(transport, product, token);
   const said = await client.say(message);
@@ -201,7 +201,7 @@ function shownBy(what: string, error: Answer['error']): Shown {
   return { what, requestId, code, ...(typeof turnId === 'string' ? { turnId } : {}) };
 }
 
-/** What a page of a name that was bound to this address would send. */
+/** Headers of a page after DNS rebinding. */
 async function foreignHost({ url }: Running): Promise<Shown> {
   const sent = httpRequest(`${url}/api/chat`, { method: 'OPTIONS', headers: { host: 'rebound.example' } }).end();
   const [response] = (await once(sent, 'response')) as [IncomingMessage];
@@ -210,13 +210,13 @@ async function foreignHost({ url }: Running): Promise<Shown> {
   return { what: 'foreign host', requestId: String(response.headers['x-request-id']) };
 }
 
-/** Servers write into files of their own, in words of their own. */
+/** The servers' own log files do not count. */
 async function linesOf(product: Running): Promise<Line[]> {
   const ours = (await linesWritten(product)).filter((line) => line.startsWith('{'));
   return ours.map((line) => JSON.parse(line) as Line).filter(({ level }) => level >= INFO);
 }
 
-/** Every id is in a line of the default level, or a louder one, with the code and the words of what went wrong. */
+/** Asserts that every id is in a log record of level info or above, with code and message of the error. */
 async function assertLogged(product: Running, shown: readonly Shown[]): Promise<void> {
   const until = performance.now() + WITHIN_MS;
   for (;;) {
@@ -228,7 +228,7 @@ async function assertLogged(product: Running, shown: readonly Shown[]): Promise<
   }
 }
 
-/** The lines of turns that failed for what the upstream said: other processes write theirs when they come to it. */
+/** The log records of turns that failed upstream. Other processes write theirs later. */
 async function failedTurns(product: Running, count: number): Promise<Line[]> {
   const until = performance.now() + WITHIN_MS;
   for (;;) {

@@ -6,15 +6,15 @@ import { watchLoad } from './load.ts';
 import { malformed, sendBytes, targetsOf, type Malformed, type OpenApi, type Target } from './malformed.ts';
 import { isQuick } from './suite.ts';
 
-/** How many requests; the long run is made by hand (docs/reliability.md). */
+/** Number of requests; docs/reliability.md describes the long run. */
 const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? (isQuick() ? 300 : 1_500));
 const SEED = Number(process.env['FUZZ_SEED'] ?? Date.now() % 2 ** 31);
-/** What counts as a hang; a machine that does other things besides is slower. */
+/** A response later than this is a hang. */
 const HANG_MS = Number(process.env['FUZZ_HANG_MS'] ?? 5_000);
 const SLOW_MS = 100;
-/** How long the event loop may stand still, where the machine does nothing else. */
+/** Longest allowed block of the event loop on an idle machine. */
 const MOST_LOOP_MS = Number(process.env['FUZZ_LOOP_MS'] ?? 150);
-/** What keeps a loop from its work that needs little of the processor keeps one longer that needs much. */
+/** A busy event loop is delayed longer by other load than an idle one. */
 const BUSIER = 3;
 const LOOK_MS = 1_000;
 const AT_ONCE = 4;

@@ -7,14 +7,14 @@ import { CODES, openSocket, request, TRANSPORTS, type Answer } from './exchange.
 import { onEachProfile } from './profiles.ts';
 import { isQuick } from './suite.ts';
 
-/** Over the in-process bus and over NATS together, 3,000 for each transport. */
+/** Frames per transport and profile. */
 const FRAMES = isQuick() ? 300 : 1_500;
 const SEED = Number(process.env['FUZZ_SEED'] ?? Date.now() % 2 ** 31);
 const HANG_MS = 20_000;
 
 const often = <T>(weight: number, arbitrary: fc.Arbitrary<T>): fc.WeightedArbitrary<T> => ({ weight, arbitrary });
 
-/** Reads and what is refused: nothing that a frame sets off outlives it. */
+/** Methods without lasting effects: reads and rejected calls. */
 const method = fc.oneof(
   often(
     8,
@@ -48,7 +48,7 @@ const envelope = fc.oneof(often(6, call), fc.record({ jsonrpc: fc.jsonValue(), m
 const batch = fc.array(fc.oneof(often(6, envelope), fc.jsonValue()), { maxLength: 6 });
 const grammar = fc.oneof(often(6, envelope), often(3, batch), fc.jsonValue()).map((message) => JSON.stringify(message));
 
-/** A few bytes of a message changed, added or dropped. */
+/** Changes, adds or drops a few bytes of a message. */
 const mutated = fc
   .tuple(grammar, fc.array(fc.tuple(fc.nat(), fc.nat(255), fc.nat(2)), { minLength: 1, maxLength: 4 }))
   .map(([text, changes]) => {
@@ -66,7 +66,7 @@ const frame = fc.oneof(
   noise.map((text) => Buffer.from(text)),
 );
 
-onEachProfile('whatever is sent is answered by the rules', (product) => {
+onEachProfile('fuzzed frames follow the protocol', (product) => {
   for (const transport of TRANSPORTS) {
     test(`${FRAMES} frames over ${transport}, seed ${SEED}`, async () => {
       await using client = transport === 'http' ? overHttp() : await overWebSocket();
@@ -92,7 +92,7 @@ onEachProfile('whatever is sent is answered by the rules', (product) => {
     };
   }
 
-  /** A frame that must not be answered and is shows in the next answer. */
+  /** A response to a frame that must have none appears before the next response. */
   async function overWebSocket(): Promise<Fuzzed> {
     const socket = await openSocket(product, product.token);
     return {
@@ -106,11 +106,11 @@ onEachProfile('whatever is sent is answered by the rules', (product) => {
 });
 
 interface Fuzzed extends AsyncDisposable {
-  /** The answer, unless the frame gets none. */
+  /** Returns the response, or undefined for a frame without one. */
   send(bytes: Buffer): Promise<string | undefined>;
 }
 
-/** Everything is, but notifications. */
+/** Whether a frame gets a response: all frames except notifications. */
 function isAnswered(bytes: Buffer): boolean {
   const sent = parsed(bytes);
   return Array.isArray(sent) ? sent.length === 0 || !sent.every(isNotification) : !isNotification(sent);

@@ -21,7 +21,7 @@ async function start(stack: AsyncDisposableStack): Promise<{ config: object }> {
   return { config: { providers: { entries }, models: { dev: true }, agents: { default: { provider: 'lab', model: 'one' } } } };
 }
 
-/** What the model was asked meanwhile, once for each turn. */
+/** Requests to the model during the test, one per turn. */
 async function askedDuring(work: () => Promise<unknown>): Promise<unknown[]> {
   const before = upstream.requests.length;
   await work();
@@ -31,12 +31,12 @@ async function askedDuring(work: () => Promise<unknown>): Promise<unknown[]> {
 const asked = (content: string, model = 'default') => ({ model, messages: [{ role: 'user' as const, content }] });
 const keyed = (key: string) => ({ headers: { 'Idempotency-Key': key } });
 
-/** The package as its users have it: it asks again by itself when an answer does not come. */
+/** The openai package with its automatic retries. */
 function openai(url: string, token: string, maxRetries = 3): OpenAI {
   return new OpenAI({ baseURL: `${url}/v1`, apiKey: token, maxRetries });
 }
 
-/** One way of asking, which answers with what the agent said. */
+/** A surface that sends a message and returns the agent's text. */
 type Ask = (url: string, token: string, question: string, key: string) => Promise<unknown>;
 
 async function post(url: string, { token, key, body }: { token: string; key: string; body: object }): Promise<unknown> {
@@ -70,7 +70,7 @@ const ways: Record<string, Ask> = {
   },
 };
 
-/** Every gateway there is, each by itself. */
+/** The addresses of all gateways. */
 async function gateways(product: Running, profile: Profile): Promise<string[]> {
   if (profile === 'embedded') return [product.url, product.url];
   const all = (await processesOf(product)).filter(({ service }) => service === 'gateway');
@@ -78,10 +78,10 @@ async function gateways(product: Running, profile: Profile): Promise<string[]> {
 }
 
 onEachProfile(
-  'a key makes many requests one turn',
+  'idempotency keys',
   (product, profile) => {
     for (const [name, ask] of Object.entries(ways)) {
-      test(`${name}: who asks again after its answer was lost gets that answer, and one turn ran`, async () => {
+      test(`${name}: a retry after a lost response gets the same answer of one turn`, async () => {
         await using proxy = await startDropping(product.url);
         const key = newKey();
         const turns = await askedDuring(async () => {
@@ -94,7 +94,7 @@ onEachProfile(
         assert.deepEqual(turns, ['lost']);
       });
 
-      test(`${name}: two first requests at two gateways are one turn`, async () => {
+      test(`${name}: concurrent requests with one key at two gateways are one turn`, async () => {
         const key = newKey();
         const turns = await askedDuring(async () => {
           const urls = (await gateways(product, profile)).flatMap((url) => [url, url]);
@@ -105,7 +105,7 @@ onEachProfile(
         assert.deepEqual(turns, ['at once']);
       });
 
-      test(`${name}: another question under the key is refused`, async () => {
+      test(`${name}: rejects another message with the same key`, async () => {
         const key = newKey();
         await ask(product.url, product.token, 'this', key);
         const turns = await askedDuring(async () => {
@@ -118,7 +118,7 @@ onEachProfile(
     }
 
     for (const stream of [false, true]) {
-      test(`the openai package asks again by itself${stream ? ' for a stream' : ''}: one turn runs`, async () => {
+      test(`an automatic retry of the openai package${stream ? ' of a stream' : ''} runs one turn`, async () => {
         await using proxy = await startDropping(product.url);
         const client = openai(proxy.url, product.token);
         const turns = await askedDuring(async () => {
@@ -137,14 +137,14 @@ onEachProfile(
       });
     }
 
-    test('without a key the package’s second request is a second turn, as ever', async () => {
+    test('without a key a retry of the openai package is a second turn', async () => {
       await using proxy = await startDropping(product.url);
       proxy.drop(1);
       const turns = await askedDuring(() => openai(proxy.url, product.token).chat.completions.create(asked('twice')));
       assert.deepEqual(turns, ['twice', 'twice']);
     });
 
-    test('who leaves a stream in its middle and asks again gets the same stream from its start, while it runs and after', async () => {
+    test('a retry after leaving a stream gets the same stream from its start, during and after the turn', async () => {
       const client = openai(product.url, product.token, 0);
       const key = newKey();
       const open = () => client.chat.completions.create({ ...asked(SLOW, 'dev/slow'), stream: true }, keyed(key)).withResponse();
@@ -167,7 +167,7 @@ onEachProfile(
       }
     });
 
-    test('a keyed answer of /v1 is in nobody’s history', async () => {
+    test('a /v1 answer with a key is in no history', async () => {
       const client = openai(product.url, product.token, 0);
       await client.chat.completions.create(asked('not to be remembered'), keyed(newKey()));
       for (const channel of ['gateway', 'openai']) assert.ok(!(await contents(product, channel)).includes('not to be remembered'));

@@ -10,14 +10,14 @@ import { post, type Running } from './embedded.ts';
 import { one, openExchange, request } from './exchange.ts';
 import { onEachProfile } from './profiles.ts';
 
-/** Nearly as much as a request may be. */
+/** Slightly below the maximum request size. */
 const LONG = 'ü☃x'.repeat(150_000);
 const said = (text: string): string => `I am dev/echo, the development model. You said: ${text}`;
 const SERVICES: readonly ServiceName[] = ['gateway', 'sessions', 'registry', 'secrets', 'memory'];
-/** What a service hears besides what it is asked and answered. */
+/** Subjects of a service other than requests and replies. */
 const HEARD: Partial<Record<ServiceName, readonly string[]>> = { gateway: ['turn.*', 'evt.>', 'notify.all.*', 'notify.client.*.*'] };
 
-/** Listens to all that each service may hear, as that service, and remembers the largest of it. */
+/** Subscribes as each service to all of its subjects and records the largest message. */
 async function tapBus(product: Running, stack: AsyncDisposableStack): Promise<{ largest: number; messages: number }> {
   const { ports } = await processOf(product, 'nats');
   const heard = { largest: 0, messages: 0 };
@@ -54,7 +54,7 @@ function contentsOf(result: unknown): string[] {
 }
 
 onEachProfile(
-  'what is larger than a message',
+  'payloads larger than a bus message',
   (product, profile) => {
     const stack = new AsyncDisposableStack();
     let heard: { largest: number; messages: number } | undefined;
@@ -63,7 +63,7 @@ onEachProfile(
     });
     after(() => stack.disposeAsync());
 
-    test('a session of megabytes comes whole over POST /rpc and over a WebSocket, of more than 8 MB over POST /rpc alone', async () => {
+    test('returns a session of megabytes over POST /rpc and WebSocket, and one above 8 MB over POST /rpc only', async () => {
       const key = await converse(product, 'long', 2);
       const ask = request('session.export', { session_key: key });
       for (const transport of ['http', 'ws'] as const) {
@@ -81,7 +81,7 @@ onEachProfile(
       assert.equal(error?.data?.['reason'], 'PAYLOAD_TOO_LARGE');
     });
 
-    test('a long answer comes whole through every route, streamed or not', async () => {
+    test('returns a long answer through every route, streamed or not', async () => {
       const message = LONG.slice(0, 100_000);
       const { body } = await rest(product, '/api/chat', { message });
       assert.equal(body['response'], said(message));
@@ -96,7 +96,7 @@ onEachProfile(
 
     if (profile === 'embedded') return; // in one process nothing crosses
 
-    test('nothing above 64 KiB crossed the bus', () => {
+    test('sends no bus message above 64 KiB', () => {
       assert.ok((heard?.messages ?? 0) > 50, `${heard?.messages} messages were heard`);
       assert.ok(heard && heard.largest > 1_000 && heard.largest <= INLINE_BYTES, `one of ${heard?.largest} bytes`);
     });

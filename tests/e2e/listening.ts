@@ -1,23 +1,23 @@
 import { once } from 'node:events';
 import { EventSource } from 'eventsource';
 
-/** A server-sent event as the client saw it. */
+/** A received server-sent event. */
 export interface Heard {
   id: string;
   name: string;
   data: Record<string, unknown>;
 }
 
-/** An EventSource that remembers. */
+/** An EventSource that records its events. */
 export interface Listening extends Disposable {
   readonly heard: readonly Heard[];
-  /** The status of each connection it made. */
+  /** The status of each connection. */
   readonly statuses: readonly number[];
-  /** The first event that is like this, which may have come already. */
+  /** Resolves with the first matching event, past or future. */
   until(like: (event: Heard) => boolean): Promise<Heard>;
-  /** Breaks the connection under the client, which will come back by itself. */
+  /** Breaks the connection. The EventSource reconnects. */
   cut(): void;
-  /** Resolves when the client has given up coming back. */
+  /** Resolves when the EventSource stops reconnecting. */
   stopped: Promise<void>;
 }
 
@@ -25,7 +25,7 @@ export function isNamed(...names: string[]): (event: Heard) => boolean {
   return ({ name }) => names.includes(name);
 }
 
-/** Listens to a stream the way browsers do. `lastEventId` makes it somebody who comes back. */
+/** Reads a stream as a browser does. `lastEventId` resumes an earlier stream. */
 export function listen(url: string, lastEventId?: string): Listening {
   const heard: Heard[] = [];
   const statuses: number[] = [];

@@ -1,6 +1,6 @@
 import { workerData } from 'node:worker_threads';
 
-/** Work of the processor that is measured, and how often: five in a hundred of one of them. */
+/** CPU work per interval: five percent of one core. */
 const WORK_MS = 10;
 const EVERY_MS = 200;
 

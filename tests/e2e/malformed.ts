@@ -2,24 +2,24 @@ import { connect } from 'node:net';
 import { publicMethods } from '@switchyard/contracts';
 import fc from 'fast-check';
 
-/** A route as the product's own document has it. */
+/** A route of /openapi.json. */
 export interface Target {
   verb: string;
   path: string;
-  /** Names that its body or its query knows. */
+  /** Field names of its body and query. */
   names: string[];
-  /** Statuses that it may answer with. */
+  /** Documented status codes. */
   declared: ReadonlySet<number>;
 }
 
 export interface Malformed {
   target: Target;
   bytes: Buffer;
-  /** Its framing says something else than it is, so that there may be nothing to answer. */
+  /** The framing is inconsistent, so there may be no response. */
   broken: boolean;
 }
 
-/** The routes that the document names, and those that it has no reason to: the WebSocket, the preflight, and none at all. */
+/** Documented routes, and the WebSocket, a preflight and an unknown path. */
 export function targetsOf({ paths }: OpenApi): Target[] {
   const documented = Object.entries(paths).flatMap(([path, verbs]) =>
     Object.entries(verbs).map(([verb, operation]) => ({
@@ -48,7 +48,7 @@ export interface OpenApi {
 
 const often = <T>(weight: number, arbitrary: fc.Arbitrary<T>): fc.WeightedArbitrary<T> => ({ weight, arbitrary });
 
-/** What may stand in a line of a header without ending it. */
+/** Characters allowed in a header value. */
 const value = fc.string({
   unit: fc
     .integer({ min: 0x20, max: 0xff })
@@ -122,7 +122,7 @@ const shapeOf = (names: readonly string[]): fc.Arbitrary<unknown> => {
     scalar,
   );
 };
-/** Any method there is, with a param that none has: its owner refuses it, and nothing happens. */
+/** Any method with an unknown param: its service rejects the call without effect. */
 const call = fc.record({
   jsonrpc: fc.constant('2.0'),
   method: fc.oneof(fc.constantFrom(...publicMethods.keys()), fc.string({ unit: 'binary' })),
@@ -195,7 +195,7 @@ const framing = fc.oneof(
 );
 const BROKEN: ReadonlySet<Framing> = new Set(['twice', 'both', 'short', 'negative', 'none']);
 
-/** One request to one of the routes, as bytes: right in most of its parts and wrong in some. */
+/** The bytes of a request to a route, with some parts malformed. */
 export function malformed(targets: readonly Target[], token: string): fc.Arbitrary<Malformed> {
   return fc.oneof(...targets.map((target) => requestTo(target, token)));
 }
@@ -227,7 +227,7 @@ function requestTo(target: Target, token: string): fc.Arbitrary<Malformed> {
     });
 }
 
-/** How a body is announced, and what is sent of it. */
+/** The framing headers of a body, and the bytes sent. */
 const FRAMES: Readonly<Record<Framing, (body: Buffer) => { head: string[]; sent: Buffer }>> = {
   whole: (body) => ({ head: [lengthOf(body)], sent: body }),
   chunked: (body) => ({ head: [CHUNKED], sent: inChunks(body, 4_096) }),
@@ -265,7 +265,7 @@ export interface Heard {
   text: string;
 }
 
-/** Sends bytes, and waits for the head of the answer: what is streamed after that is not waited for. */
+/** Sends bytes and waits for the response head only. */
 export function sendBytes(url: string, { bytes, broken }: Malformed, hangMs: number): Promise<Heard> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
@@ -287,7 +287,7 @@ export function sendBytes(url: string, { bytes, broken }: Malformed, hangMs: num
       if (/\r\n\r\n/.test(text.replace(/^HTTP\/1\.1 100 Continue\r\n\r\n/, ''))) end();
     });
     socket.on('close', end).on('error', end);
-    // Who says that no more will come is taken to have left: only what could wait for more for ever says so.
+    // A client that closes its sending side counts as gone. Only requests that could wait for more input do so.
     if (broken) socket.end(bytes);
     else socket.write(bytes);
   });

@@ -13,7 +13,7 @@ interface Found {
   results: { id: string; content: string; score: number }[];
 }
 
-/** Any replica may answer, and has followed all others within a second; a busy machine takes longer. */
+/** Replicas follow each other within a second; a busy machine takes longer. */
 const PATIENCE_MS = 10_000;
 
 async function eventually<T>(look: () => Promise<T | undefined>): Promise<T> {
@@ -29,9 +29,9 @@ const search = (product: Running, query: string) => call<Found>(product, 'memory
 let upstream: Upstream;
 
 onEachProfile(
-  'what is remembered',
+  'memory',
   (product) => {
-    test('is stored, found, shown and forgotten by the command and over REST', async () => {
+    test('stores, finds, shows and deletes memories by CLI and REST', async () => {
       const stored = await call<{ id: string }>(product, 'memory.store', { content: 'The gate code is on the blue card.' });
       const { body, status } = await eventually(async () => {
         const answer = await rest(product, '/api/memory/search?q=gate%20card&limit=3');
@@ -49,7 +49,7 @@ onEachProfile(
       assert.deepEqual(entries, []);
     });
 
-    test('comes back in another conversation of the same client, before its question', async () => {
+    test('injects a memory into another conversation of the same client', async () => {
       const said = (message: string, channelId: string) => call(product, 'agent.execute', { message, sessionKey: { channelId } });
       await said('Remember that my locker has the number 4711.', 'one');
       await eventually(async () => ((await search(product, 'locker number')).results.length > 0 ? true : undefined));
@@ -70,7 +70,7 @@ onEachProfile(
   },
 );
 
-test('killed while it writes, it has lost nothing that was answered, and its index is rebuilt equal', { timeout: 120_000 }, async () => {
+test('keeps acknowledged writes and rebuilds an equal index when killed during writes', { timeout: 120_000 }, async () => {
   await using data = await tempDir();
   const stored = new Set<string>();
   {

@@ -12,7 +12,7 @@ let [mongo, nats]: [MongoServer?, Awaited<ReturnType<typeof openNats>>?] = [];
 before(async () => void ([mongo, nats] = await Promise.all([startMongo(), openNats()])));
 after(() => Promise.all([mongo?.stop(), nats?.stop()]));
 
-/** All services in one process, which keeps nothing in its directory that another would miss. */
+/** All services in one process, with all shared data in MongoDB. */
 async function startReplica(): Promise<Running> {
   await using starting = new AsyncDisposableStack();
   const { path: data } = starting.use(await tempDir());
@@ -26,11 +26,11 @@ async function startReplica(): Promise<Running> {
 const say = (product: Running, message: string) =>
   call<{ response: string }>(product, 'agent.execute', { message, sessionKey: { channelId: 'shared' } });
 
-/** Of a call that any token may make. */
+/** The status of a call that any token may make. */
 const status = async (product: Running, secret: string): Promise<number> =>
   (await post(product, request('session.history', { channelId: 'shared' }), { authorization: `Bearer ${secret}` })).status;
 
-test('replicas share one MongoDB: turns, tokens and what was said; a crash and a restart forget nothing', async () => {
+test('replicas share turns, tokens and history in one MongoDB across a crash and a restart', async () => {
   let revoked = '';
   {
     await using one = await startReplica();

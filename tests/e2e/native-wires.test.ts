@@ -24,7 +24,7 @@ for (const wire of ['anthropic', 'google'] as const)
     let product: Running;
     let upstream: NativeUpstream;
 
-    /** Calls a tool when it is asked by Alice and has not yet. */
+    /** Calls a tool once when Alice asks. */
     function reply({ body }: NativeRequest) {
       const asked = JSON.stringify(body);
       const calls = asked.includes('I am Alice') && !/tool_result|functionResponse/.test(asked);
@@ -42,7 +42,7 @@ for (const wire of ['anthropic', 'google'] as const)
 
     after(() => stack?.disposeAsync());
 
-    test('models.test, and chat completions whole and streamed', async () => {
+    test('models.test, and chat completions with and without streaming', async () => {
       const { ok } = await call<{ ok: boolean }>(product, 'models.test', { model: MODEL });
       assert.equal(ok, true);
       const { chat } = openai(product);
@@ -60,7 +60,7 @@ for (const wire of ['anthropic', 'google'] as const)
       return openai({ ...product, token: secret });
     }
 
-    /** What the upstream is told when somebody comes back with the result of a call. */
+    /** The upstream request when a client sends the result of a call. */
     async function told(client: OpenAI, said: string, callId: string): Promise<string> {
       const made = { id: callId, type: 'function' as const, function: { name: 'find', arguments: '{"q":"train"}' } };
       await client.chat.completions.create({
@@ -75,7 +75,7 @@ for (const wire of ['anthropic', 'google'] as const)
       return JSON.stringify(upstream.requests.at(-1)?.body);
     }
 
-    test('what it thought before a call is told again to whose it is, and to nobody else who names the call', async () => {
+    test('resends reasoning before a call to its own client only', async () => {
       const [alice, bob, carol] = [await clientOf('alice'), await clientOf('bob', { tenant: 'bobs' }), await clientOf('carol')];
       const asked = await alice.chat.completions.create({
         model: MODEL,

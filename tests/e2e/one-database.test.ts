@@ -13,7 +13,7 @@ async function startBus(t: TestContext): Promise<{ SWITCHYARD_BUS: string }> {
   return { SWITCHYARD_BUS: server.url };
 }
 
-test('on one bus a second instance with documents of its own is refused, and the first does not notice', { skip }, async (t) => {
+test('rejects a second instance with its own database on the same bus', { skip }, async (t) => {
   const env = await startBus(t);
   await using data = await tempDir();
   {
@@ -33,7 +33,7 @@ test('on one bus a second instance with documents of its own is refused, and the
   assert.equal((await post(again, EXECUTE)).status, 200);
 });
 
-test('of two that start at the same instant one serves, and one is refused', { skip }, async (t) => {
+test('rejects one of two instances that start at the same time', { skip }, async (t) => {
   const env = await startBus(t);
   await using one = await tempDir();
   await using other = await tempDir();

@@ -5,7 +5,7 @@ import { onEachProfile } from './profiles.ts';
 
 const ROOM = 2;
 const MAY_WAIT = 10;
-/** Each replica counts for itself. */
+/** Each replica counts separately. */
 const REPLICAS = { embedded: 1, cluster: 2 };
 const TIMES = 3;
 
@@ -15,13 +15,13 @@ const config = {
 };
 
 onEachProfile(
-  'three times what there is room for',
+  'three times the capacity',
   (product, profile) => {
-    test('as many as may wait are answered, the others are told at once and when to come again, and then all is as before', async () => {
+    test('answers the queued turns, rejects the others at once with a retry time, and recovers', async () => {
       const most = (ROOM + MAY_WAIT) * REPLICAS[profile];
       const asked = Array.from({ length: most * TIMES }, (_, at) => at);
       let answered = 0;
-      /** What ended while others still came made room for as many. */
+      /** Turns that ended early made room for others. */
       let roomMade = 0;
       const answers = await Promise.all(
         asked.map(async (at) => {
@@ -39,7 +39,7 @@ onEachProfile(
       assert.equal(response, `turn ${asked.length}`);
     });
 
-    test('what was refused is nobody’s history, and under its key it is asked for again', async () => {
+    test('a rejected turn is in no history and can be retried with its key', async () => {
       const flood = Array.from({ length: (ROOM + MAY_WAIT) * REPLICAS[profile] * TIMES }, (_, at) => at + 1_000);
       const first = await Promise.all(flood.map((at) => ask(product, 'agent.execute', keyed(at))));
       const refused = flood.filter((_, at) => first[at]?.error !== undefined);
@@ -56,7 +56,7 @@ onEachProfile(
   { start: () => ({ config }) },
 );
 
-/** Each in a session of its own, so that it is the agent that lacks room. */
+/** Each in its own session, so that the agent's capacity is the limit. */
 function turn(at: number): Record<string, unknown> {
   const message = JSON.stringify([{ wait: 300 }, { text: `turn ${at}` }]);
   return { message, agentId: 'narrow', sessionKey: { channelId: `channel-${at}` } };

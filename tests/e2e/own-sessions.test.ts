@@ -16,13 +16,13 @@ const config = { agents: { default: {}, tools: { provider: 'dev', model: 'tools'
 const KINDS = ['tenant', 'own'] as const;
 type Kind = (typeof KINDS)[number];
 
-/** The product as one client sees it. */
+/** A client of the product. */
 interface Client extends Running {
   id: string;
   key: string;
 }
 
-/** What a route said of a session: an answer, or that there is none. */
+/** The response of a route about a session: an answer, or not found. */
 type Route = (client: Client, key: string) => Promise<'answers' | 'NOT_FOUND'>;
 
 const ofCode = (code: unknown, told: unknown): 'answers' | 'NOT_FOUND' => {
@@ -57,7 +57,7 @@ async function chatStream(client: Client, key: string) {
   return ofStatus(response.status, await response.text());
 }
 
-/** A tool of the agent, in a turn that keeps nothing. */
+/** Calls a tool of the agent in a turn that is not stored. */
 async function completion(client: Client, key: string) {
   const said = await complete(client, `session_history ${JSON.stringify({ session_key: key })}`);
   return said.includes('NOT_FOUND') ? ofCode('NOT_FOUND', said) : 'answers';
@@ -80,7 +80,7 @@ const routes: Record<string, Route> = {
   'POST /v1/chat/completions': completion,
 };
 
-describe('whose sessions, on every route', { skip: NATS_OFF, timeout: 60_000 }, () => {
+describe('session ownership on every route', { skip: NATS_OFF, timeout: 60_000 }, () => {
   const stack = new AsyncDisposableStack();
   let product: Running;
   let bus: Bus;
@@ -97,7 +97,7 @@ describe('whose sessions, on every route', { skip: NATS_OFF, timeout: 60_000 }, 
 
   let made = 0;
 
-  /** A token, put before the gateways as its owner does it. */
+  /** Publishes a token to the gateways as the secrets service does. */
   async function newClient(sessions: Kind, id = `client-${++made}`, client = id): Promise<Client> {
     const token = `test-${randomBytes(24).toString('hex')}`;
     const hash = createHash('sha256').update(token).digest('hex');
@@ -108,7 +108,7 @@ describe('whose sessions, on every route', { skip: NATS_OFF, timeout: 60_000 }, 
     return { ...product, token, id, key: `default:${client}:gateway` };
   }
 
-  /** A client that has said something in its own session. */
+  /** A client with a message in its own session. */
   async function speaker(sessions: Kind): Promise<Client> {
     const client = await newClient(sessions);
     assert.equal(await chat(client, client.key), 'answers');
@@ -126,7 +126,7 @@ describe('whose sessions, on every route', { skip: NATS_OFF, timeout: 60_000 }, 
       });
     }
 
-    test(`who names no session has its own, or none (${kind})`, async () => {
+    test(`a request without a session uses the client’s own, or none (${kind})`, async () => {
       const [mine, other, newcomer] = [await speaker(kind), await speaker('tenant'), await newClient(kind)];
       await call(other, 'session.send', { key: other.key, message: 'the newest of all' });
       const said = async (client: Client) => (await rest(client, '/api/chat/history')).body['messages'] as { content: string }[];
@@ -140,7 +140,7 @@ describe('whose sessions, on every route', { skip: NATS_OFF, timeout: 60_000 }, 
       if (kind === 'own') assert.deepEqual(keys, [mine.key]);
     });
 
-    test(`nobody comes back to a turn of somebody else (${kind})`, async () => {
+    test(`a client cannot resume a turn of another client (${kind})`, async () => {
       const [mine, other] = [await speaker(kind), await speaker('tenant')];
       using theirs = listen(chatUrl(other, { message: 'hello' }));
       const { id } = await theirs.until(isNamed('token'));
@@ -149,7 +149,7 @@ describe('whose sessions, on every route', { skip: NATS_OFF, timeout: 60_000 }, 
       assert.deepEqual([await back(other), await back(mine)], [200, 204]);
     });
 
-    test(`a token made again under an old id has nothing of the old one (${kind})`, async () => {
+    test(`a token with a reused id has no access to the old token’s sessions (${kind})`, async () => {
       const old = await speaker('tenant');
       const again = await newClient(kind, old.id, `${old.id}-2`);
       assert.deepEqual(await call(again, 'session.history'), { messages: [] });

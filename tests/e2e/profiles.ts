@@ -4,12 +4,12 @@ import { openTenant, sharedCluster } from './shared-cluster.ts';
 import { isQuick } from './suite.ts';
 
 const PROFILES: readonly Profile[] = ['embedded', 'cluster'];
-/** `embedded` or `cluster`; both unless said. */
+/** `embedded` or `cluster`; default: both. */
 const TARGET = process.env['SWITCHYARD_TEST_TARGET'];
 if (TARGET !== undefined && !PROFILES.includes(TARGET as Profile))
   throw new Error(`SWITCHYARD_TEST_TARGET must be ${PROFILES.join(' or ')}`);
 
-/** For all tests of a profile together; what hangs is found out. */
+/** Time limit of all tests of a profile. */
 const SUITE_MS = 90_000;
 const NATS_OFF = process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off';
 
@@ -20,15 +20,15 @@ function skipReason(profile: Profile, shareCluster: boolean): string | false {
 }
 
 export interface SuiteOptions {
-  /** How the product of one profile is started. What it talks to is set up here, and kept for as long by `stack`. */
+  /** Returns the start options of a profile. `stack` disposes of the servers that the product uses. */
   start?: (stack: AsyncDisposableStack) => StartOptions | Promise<StartOptions>;
-  /** All tests of one profile at once: they must not share a session. */
+  /** Runs the tests of a profile concurrently. They must not share a session. */
   concurrency?: boolean;
   /** The cluster may be that of the test run. The tests use a tenant of their own and change nothing outside of it. */
   shareCluster?: boolean;
 }
 
-/** The same tests on one process and on a cluster of processes with real servers, against one product each. */
+/** Declares the tests for one process and for a cluster with real servers. The tests of a profile share one product. */
 export function onEachProfile(title: string, define: (product: Running, profile: Profile) => void, options: SuiteOptions = {}): void {
   for (const profile of PROFILES) {
     describe(
@@ -54,7 +54,7 @@ export function onEachProfile(title: string, define: (product: Running, profile:
   }
 }
 
-/** Tests are declared before their product runs. */
+/** Reads the product lazily, because tests are declared before it runs. */
 function lazily(running: () => Running): Running {
   return {
     get url() {

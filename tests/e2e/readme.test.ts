@@ -16,7 +16,7 @@ let product: Running;
 before(async () => void (product = await startEmbedded()));
 after(() => product[Symbol.asyncDispose]());
 
-/** As it is pasted, in the folder of the README, beside a server that took a port of its own. */
+/** Runs a block of the README in its folder, with a server on a free port. */
 async function paste(block: string): Promise<{ code: number | null; output: string }> {
   const env = { PATH: process.env['PATH'], HOME: product.data, SWITCHYARD_DATA: product.data };
   const shell = spawn('sh', ['-c', block], { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -24,7 +24,7 @@ async function paste(block: string): Promise<{ code: number | null; output: stri
   return { code: code as number | null, output: stdout + stderr };
 }
 
-test('there are five ways', () => {
+test('the README shows five ways to send a turn', () => {
   assert.equal(blocks.length, 5);
 });
 
@@ -37,14 +37,14 @@ for (const block of blocks) {
   });
 }
 
-test('a lenient token is made as it says', async () => {
+test('the README’s command creates a lenient token', async () => {
   const [, command = ''] = /^```sh\n(.*lenient=true)\n```$/m.exec(readme) ?? [];
   const { code, output } = await paste(command);
   assert.equal(code, 0, output);
   assert.match(output, /sy_pat_/);
 });
 
-test('what the banner says to try works as well', async () => {
+test('the commands of the banner work', async () => {
   const [, lines = ''] = /^Try:\n([^]*)/m.exec(product.process.output()) ?? [];
   const commands = lines.split('\n').filter((line) => line.trim() !== '');
   assert.equal(commands.length, 3);

@@ -11,7 +11,7 @@ import { onEachProfile } from './profiles.ts';
 
 const UNKNOWN = { status: 404, message: 'Response not found', type: 'not_found_error', param: 'response_id', code: null };
 
-/** The fields that every response has, present even where they are null. */
+/** Fields that every response has, possibly null. */
 const FIELDS =
   'id object created_at completed_at status incomplete_details model previous_response_id instructions output error tools tool_choice truncation parallel_tool_calls text top_p presence_penalty frequency_penalty top_logprobs temperature reasoning usage max_output_tokens max_tool_calls store background service_tier metadata safety_identifier prompt_cache_key'
     .split(' ')
@@ -51,7 +51,7 @@ async function refusal(
   return assert.fail('it answered');
 }
 
-/** Asks for it until it has ended. */
+/** Polls until the response has ended. */
 async function ended(client: OpenAI, id: string): Promise<Response> {
   for (;;) {
     const response = await client.responses.retrieve(id);
@@ -70,7 +70,7 @@ async function clientWith(product: Running, more: object): Promise<OpenAI> {
 onEachProfile(
   'responses',
   (product) => {
-    test('in one piece, stored or not', async () => {
+    test('returns a non-streaming response, stored or not', async () => {
       for (const store of [true, false]) {
         const response = await openai(product).responses.create({ model: 'dev/echo', input: 'hello', store, metadata: { a: 'b' } });
         assertResource(response);
@@ -88,7 +88,7 @@ onEachProfile(
       }
     });
 
-    test('as a stream: every event in its order, numbered without a gap, each in one write', async () => {
+    test('streams events in order, numbered without gaps, each in one write', async () => {
       for (const store of [true, false]) {
         const stream = await openai(product).responses.create({ model: 'dev/echo', input: 'hello', store, stream: true });
         const events = await Array.fromAsync(stream);
@@ -115,7 +115,7 @@ onEachProfile(
       }
     });
 
-    test('the stream names its events, and ends with [DONE]', async () => {
+    test('the stream has event names and ends with [DONE]', async () => {
       const response = await fetch(`${product.url}/v1/responses`, {
         method: 'POST',
         headers: { authorization: `Bearer ${product.token}`, 'content-type': 'application/json' },
@@ -130,7 +130,7 @@ onEachProfile(
       }
     });
 
-    test('a later one goes on from an earlier one, as often as one likes, and not with its instructions', async () => {
+    test('previous_response_id continues a response repeatedly, without its instructions', async () => {
       const client = openai(product);
       const model = 'dev/tools';
       const tools = [WEATHER];
@@ -146,7 +146,7 @@ onEachProfile(
       }
     });
 
-    test('calls of the caller’s tools are streamed as items of their own', async () => {
+    test('streams calls of the caller’s tools as separate items', async () => {
       const asked = { model: 'dev/tools', tools: [WEATHER], input: 'weather {"city":"Oslo"}' };
       const stream = await openai(product).responses.create({ ...asked, stream: true });
       const events = await Array.fromAsync(stream);
@@ -170,7 +170,7 @@ onEachProfile(
       );
     });
 
-    test('in the background: it is there at once, goes on alone, and is told again from wherever one was', async () => {
+    test('a background response exists at once, continues alone, and can be streamed from any position', async () => {
       const client = openai(product);
       const begun = await client.responses.create({ ...slow(20), background: true });
       assertResource(begun);
@@ -188,7 +188,7 @@ onEachProfile(
       }
     });
 
-    test('a stream that is left goes on, and who comes back misses nothing', async () => {
+    test('a response continues after its reader leaves, and a returning reader misses nothing', async () => {
       const client = openai(product);
       const seen: ResponseStreamEvent[] = [];
       for await (const event of await client.responses.create({ ...slow(20), stream: true })) if (seen.push(event) > 8) break;
@@ -203,7 +203,7 @@ onEachProfile(
       assert.equal(text, (await client.responses.retrieve(created.response.id)).output_text);
     });
 
-    test('cancelled, it ends, and whoever reads along is told', async () => {
+    test('a cancelled response ends, and its readers are notified', async () => {
       const client = openai(product);
       const begun = await client.responses.create({ ...slow(400), background: true });
       const reading = Array.fromAsync(await client.responses.retrieve(begun.id, { stream: true }));
@@ -218,7 +218,7 @@ onEachProfile(
       assert.equal((await client.responses.retrieve(begun.id)).status, 'cancelled');
     });
 
-    test('what it was made from is listed in pages, either way round, with all that it went on from', async () => {
+    test('lists input items in pages in both orders, including earlier responses', async () => {
       const client = openai(product);
       const first = await client.responses.create({ model: 'dev/echo', input: [{ role: 'developer', content: 'be kind' }, user('one')] });
       const second = await client.responses.create({ model: 'dev/echo', input: 'two', previous_response_id: first.id });
@@ -236,7 +236,7 @@ onEachProfile(
       assert.deepEqual([status, param], [400, 'after']);
     });
 
-    test('items are said again by reference: of an answer, of a call, of an input', async () => {
+    test('accepts item references to answers, calls and inputs', async () => {
       const client = openai(product);
       const asked = await client.responses.create({ model: 'dev/tools', tools: [WEATHER], input: 'weather {"city":"Oslo"}' });
       const [called] = asked.output;
@@ -253,7 +253,7 @@ onEachProfile(
       assert.deepEqual(before.content[0], { type: 'output_text', text: answered.output_text, annotations: [], logprobs: [] });
     });
 
-    test('a reference to what is not stored, or is another’s, is refused by its field', async () => {
+    test('rejects references to unknown items and to those of other clients', async () => {
       const client = openai(product);
       const stored = await client.responses.create({ model: 'dev/echo', input: 'secret' });
       const unstored = await client.responses.create({ model: 'dev/echo', input: 'secret', store: false });
@@ -274,7 +274,7 @@ onEachProfile(
       }
     });
 
-    test('deleted, it is gone, for whoever would go on from it too', async () => {
+    test('a deleted response cannot be continued', async () => {
       const client = openai(product);
       const { id } = await client.responses.create({ model: 'dev/echo', input: 'hello' });
       const deleted = await fetch(`${product.url}/v1/responses/${id}`, {
@@ -288,7 +288,7 @@ onEachProfile(
       assert.deepEqual([status, param], [400, 'previous_response_id']);
     });
 
-    test('it is its client’s alone', async () => {
+    test('a response is visible to its own client only', async () => {
       const { id } = await openai(product).responses.create({ model: 'dev/echo', input: 'secret' });
       const other = await clientWith(product, { id: 'other-client' });
       for (const what of ['retrieve', 'delete', 'cancel'] as const)
@@ -298,7 +298,7 @@ onEachProfile(
       assert.equal((await openai(product).responses.retrieve(id)).status, 'completed');
     });
 
-    test('a failure before the first word is a status, and later the last event', async () => {
+    test('a failure before the first token is a status code, and a later one is the last event', async () => {
       const script = (...steps: object[]) => ({ model: 'dev/scripted', input: JSON.stringify(steps) });
       const error = { error: { status: 503, message: 'away' } };
       for (const store of [true, false]) {
@@ -322,7 +322,7 @@ onEachProfile(
       }
     });
 
-    test('under an Idempotency-Key it is one response', async () => {
+    test('requests with one Idempotency-Key are one response', async () => {
       const client = openai(product);
       const options = { headers: { 'idempotency-key': 'one-response' } };
       const ids = await Promise.all(
@@ -335,7 +335,7 @@ onEachProfile(
   { shareCluster: true },
 );
 
-test('what was running when its process was killed is run again', async () => {
+test('reruns a response whose process was killed', async () => {
   await using data = await tempDir();
   let id: string;
   {
@@ -348,7 +348,7 @@ test('what was running when its process was killed is run again', async () => {
   assert.deepEqual([status, text.endsWith('w29')], ['completed', true]);
 });
 
-/** Events as they are told each time: when it was completed is known to the second, and to the runner first. */
+/** Removes completion times, which differ by up to a second between reads. */
 function withoutTimes(events: readonly ResponseStreamEvent[]): unknown[] {
   return events.map((event) => ('response' in event ? { ...event, response: { ...event.response, completed_at: 0 } } : event));
 }

@@ -14,7 +14,7 @@ const PAUSE_MS = 20;
 const COMMAND = join(import.meta.dirname, '../../libs/cli/src/main.ts');
 const config = { agents: { default: {}, slow: { provider: 'dev', model: 'slow' } } };
 
-test('one process takes its own place: same id, same port, no call fails that is tried again, and what runs goes on', async () => {
+test('a restart in place keeps pid and port, fails no retried call, and continues running turns', async () => {
   await using product = await startEmbedded({ config });
   const client = createClient(product);
   const { pid } = await client.call('gateway.status', {});
@@ -40,7 +40,7 @@ test('one process takes its own place: same id, same port, no call fails that is
   assert.deepEqual(await product.process.end('SIGTERM'), { code: 0, signal: null });
 });
 
-test('a process that may reach some files only answers, finds, and is started again by who started it', async () => {
+test('a process with restricted file access works and is restarted by its launcher', async () => {
   await using data = await tempDir();
   const port = await freePort();
   const env = {
@@ -51,7 +51,7 @@ test('a process that may reach some files only answers, finds, and is started ag
     SWITCHYARD_SECURITY__PERMISSION__ENABLE_NODE_PERMISSIONS: 'true',
   };
   await using product = await startProcess([process.execPath, COMMAND, 'start'], { env, ready: /^Try:/m });
-  // The command ends what it started only where it may end itself.
+  // The CLI ends its child only if it can end itself.
   await using _ended = { [Symbol.asyncDispose]: async () => void (await product.end('SIGTERM')) };
   const token = readFileSync(join(data.path, 'token'), 'utf8').trim();
   const client = createClient({ url: `http://127.0.0.1:${port}`, token });
@@ -67,7 +67,7 @@ test('a process that may reach some files only answers, finds, and is started ag
   assert.ok(!product.output().includes('SecurityWarning'), product.output());
 });
 
-/** As a client does that tries again: while nobody listens, or whoever does says that nobody is there. */
+/** Retries while no process listens or the answer is UNAVAILABLE. */
 async function again(client: Client, method: 'gateway.status') {
   for (;;) {
     try {

@@ -11,7 +11,7 @@ const execute = (message: string): string => JSON.stringify({ jsonrpc: '2.0', id
 const list = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'session.list', params: {} });
 const history = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'session.history', params: {} });
 
-test('the banner tells what exists, and each thing it tells is true', async () => {
+test('the banner shows correct facts', async () => {
   await using product = await startEmbedded();
   const banner = product.process.output();
   const all = services.length + 1; // and the edge
@@ -31,7 +31,7 @@ test('the banner tells what exists, and each thing it tells is true', async () =
   assert.equal((await fetch(`${product.url}/health`)).status, 200);
 });
 
-test('where everybody can reach it the banner says so and the log warns; who knows is not told', async () => {
+test('warns in banner and log when the product is reachable from other machines, unless allowed', async () => {
   for (const known of [false, true]) {
     const env = { SWITCHYARD_HOST: '0.0.0.0', SWITCHYARD_GATEWAY__ALLOW_INSECURE_HTTP: String(known) };
     await using product = await startEmbedded({ env });
@@ -41,7 +41,7 @@ test('where everybody can reach it the banner says so and the log warns; who kno
   }
 });
 
-test('a setting that nothing reads is accepted and named: on the terminal, in the log, by the server', async () => {
+test('names an unread setting on the terminal, in the log and in gateway.status', async () => {
   await using product = await startEmbedded({ env: { SWITCHYARD_AUTO_REPLY_ENGINE__ENABLED: 'false' } });
   const log = readFileSync(`${product.data}/logs/daemon.log`, 'utf8');
   const status = await post(product, JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'gateway.status', params: {} }));
@@ -56,7 +56,7 @@ test('a setting that nothing reads is accepted and named: on the terminal, in th
   assert.match(status.text, /"notInForce":\[{"path":"autoReplyEngine\.enabled","from":"SWITCHYARD_AUTO_REPLY_ENGINE__ENABLED"}\]/);
 });
 
-test('what a data directory holds is private', async () => {
+test('files of the data directory are private', async () => {
   await using dir = await tempDir();
   await using product = await startEmbedded({ data: `${dir.path}/made-by-the-start` });
   assert.equal(statSync(product.data).mode & 0o777, 0o700);
@@ -80,7 +80,7 @@ test('a restart keeps sessions and token; SIGTERM ends with 0 and leaves no run.
   assert.match((await post(second, history)).text, /remember me/);
 });
 
-test('SIGTERM lets a running turn end', async () => {
+test('SIGTERM lets a running turn finish', async () => {
   await using data = await tempDir();
   {
     await using product = await startEmbedded({ data: data.path, env: { SWITCHYARD_MODELS__DEFAULT_MODEL: 'dev/slow' } });
@@ -106,7 +106,7 @@ async function turnIsRunning(url: string, token: string): Promise<void> {
   }
 }
 
-test('a second instance on the same data is told who has it', async () => {
+test('a second instance on the same data names the process that uses it', async () => {
   await using product = await startEmbedded();
   await using second = await launch(product.data);
   const said = await refusal(second);
@@ -114,7 +114,7 @@ test('a second instance on the same data is told who has it', async () => {
   assert.equal(said.trim().split('\n').length, 1);
 });
 
-test('a busy port is one sentence and the next command', async (t) => {
+test('a busy port prints one sentence and the next command', async (t) => {
   await using data = await tempDir();
   const squatter = createServer().listen(0, '127.0.0.1');
   t.after(() => squatter.close());
@@ -125,14 +125,14 @@ test('a busy port is one sentence and the next command', async (t) => {
   assert.match(await refusal(refused), new RegExp(`port ${port} .* is in use.*SWITCHYARD_PORT=0 make start\\n$`));
 });
 
-test('a data directory that cannot be one is one sentence', async () => {
+test('an unusable data directory prints one sentence', async () => {
   await using data = await tempDir();
   writeFileSync(`${data.path}/file`, '');
   await using refused = await launch(`${data.path}/file/below`);
   assert.match(await refusal(refused), /data directory .* cannot be used.*SWITCHYARD_DATA=.*\n$/);
 });
 
-test('a setting nobody knows and a token too short are sentences that name the variable', async () => {
+test('an unknown setting or a short token prints a sentence with the variable', async () => {
   await using data = await tempDir();
   for (const [name, value] of [
     ['SWITCHYARD_GATEWAY__PROT', '1'],
@@ -151,7 +151,7 @@ test('a setting nobody knows and a token too short are sentences that name the v
   }
 });
 
-test('a store that cannot be and an edge that is turned off are sentences', async () => {
+test('an invalid store or a disabled gateway prints a sentence', async () => {
   await using data = await tempDir();
   for (const [name, value, said] of [
     ['SWITCHYARD_STORE', 'sqlite:/dev/null/store', /cannot write to .*\/dev\/null\/store/],
@@ -184,7 +184,7 @@ test('tenantId moves the tokens, the agents and the turns to another tenant', as
   assert.match((await post(declared, history)).text, /hello acme/);
 });
 
-test('a saved token that was rotated or revoked does not come back, and the next start says so', async () => {
+test('a rotated or revoked saved token stays invalid, and the next start reports it', async () => {
   await using data = await tempDir();
   const call = (method: string, params: object): string => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
   {
@@ -197,7 +197,7 @@ test('a saved token that was rotated or revoked does not come back, and the next
   assert.equal((await post(again, history)).status, 401);
 });
 
-test('the token of the first start can be revoked once there is another, and stays revoked', async () => {
+test('the first token can be revoked once another exists, and stays revoked', async () => {
   await using data = await tempDir();
   const call = (method: string, params: object): string => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
   {

@@ -9,9 +9,9 @@ const WORKS = JSON.stringify([{ text: 'working ' }, { wait: 3_000 }, { tool: { n
 const THEN = JSON.stringify([{ text: 'as asked then' }]);
 
 onEachProfile(
-  'turns that are steered',
+  'steered turns',
   (product) => {
-    test('what is said while a turn works is heard in it: the stream of one and the call of the other end with one answer', async () => {
+    test('a message during a turn joins that turn, and both requests end with its answer', async () => {
       using stream = listen(chatUrl(product, { agentId: 'scripted', message: WORKS, sessionKey: 'steered' }));
       await stream.until(isNamed('token'));
       const params = { agentId: 'scripted', message: THEN, sessionKey: { channelId: 'steered' }, idempotencyKey: 'then' };

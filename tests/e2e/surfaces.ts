@@ -3,7 +3,7 @@ import type { Running } from './embedded.ts';
 import { one, openExchange, request, type Answer, type Transport } from './exchange.ts';
 import { isNamed, listen } from './listening.ts';
 
-/** What a surface said: an answer, or a failure in its own form. Text that came before a failure is part of it. */
+/** The outcome on a surface: an answer, or an error in its form, with the text before it. */
 export interface Outcome {
   response?: string;
   failure?: unknown;
@@ -15,7 +15,7 @@ export interface Question {
   agent: string;
 }
 
-/** One turn through one surface, by the client that users of that surface have. */
+/** Runs a turn through a surface with its usual client. */
 export type Surface = (product: Running, question: Question) => Promise<Outcome>;
 
 function throughRpc(transport: Transport): Surface {

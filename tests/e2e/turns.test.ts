@@ -38,12 +38,12 @@ onEachProfile(
       });
     }
 
-    test('GET /api/chat/stream: tokens, done, and a reconnect that is told to stop', async () => {
+    test('GET /api/chat/stream sends tokens and done, and stops a reconnect', async () => {
       using stream = listen(chatUrl(product, { message: 'hello', sessionKey: 'streamed' }));
       const done = await stream.until(isNamed('done', 'error'));
       assert.deepEqual(done.data, { response: SAID, tokensUsed: USED, finishReason: 'stop' });
       const tokens = stream.heard.filter(isNamed('token'));
-      // What a model says at once may come in one piece.
+      // Tokens that arrive together may be one event.
       assert.ok(tokens.length > 0, 'nothing was told before the end');
       let accumulated = '';
       for (const { data } of tokens) {
@@ -98,7 +98,7 @@ onEachProfile(
       });
     }
 
-    test('GET /v1/models lists what can be asked, and one of them with its slash encoded or not', async () => {
+    test('GET /v1/models lists models, and returns one with an encoded or plain slash', async () => {
       const client = openai(product);
       const { data } = await client.models.list();
       const ids = data.map(({ id }) => id);
@@ -124,13 +124,13 @@ onEachProfile(
         'what was said since it began anew',
       );
       for (const { word, told } of played) assert.deepEqual(alike(told, word), alike(first.told, first.word), word);
-      // Who keeps the conversation itself is answered alike, and nobody else knows of it.
+      // A client that stores the conversation itself gets the same answers, and the server keeps no history.
       const own = await completions(product, [...script('stork').slice(0, 2), 'And what else?']);
       assert.match(own[1] ?? '', /session_search answered: \[\]/);
       assert.deepEqual([own[0], own[2]], [answers[0], answers[4]]);
     });
 
-    test('an unknown model is 404 in the words of the interface', async () => {
+    test('an unknown model is 404', async () => {
       const client = openai(product);
       const asked = [
         () => client.chat.completions.create({ model: 'nobody/home', messages: [{ role: 'user', content: 'hello' }] }),

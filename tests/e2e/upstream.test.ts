@@ -12,11 +12,11 @@ const TEXT = 'Hello from the model upstream.';
 const KEY = 'sk-a-key-of-an-upstream-that-nobody-else-may-see';
 const PROMPT_TIMEOUT_MS = 400;
 const RETRY_AFTER_MS = 1_000;
-/** Long before anything else would end what was left. */
+/** Well below any other timeout that would end the request. */
 const LEAVING_MS = 15_000;
 
 const entry = ({ url }: Upstream): object => ({ type: 'openai-compatible', baseUrl: url, models: [{ id: 'one' }] });
-// Here models fail on purpose, again and again, and somebody waits for each.
+// Models fail on purpose here, so retries must be short.
 const PATIENT = { circuitBreaker: { failureThreshold: 1_000 }, sdkRetry: { baseDelayMs: 50 } };
 const agent = (provider: string, more: object = {}): object => ({ provider, model: 'one', ...PATIENT, ...more });
 
@@ -48,7 +48,7 @@ onEachProfile(
       assert.deepEqual(body.messages, [{ role: 'user', content: 'hello' }]);
     });
 
-    test('what it counts is what is told', async () => {
+    test('reports the upstream’s token counts', async () => {
       upstream.respond({ kind: 'text', text: TEXT, usage: { prompt: 11, completion: 5 } });
       const { tokensUsed } = await call<{ tokensUsed: object }>(product, 'agent.execute', { message: 'hello' });
       assert.deepEqual(tokensUsed, { input: 11, output: 5, total: 16 });
@@ -74,7 +74,7 @@ onEachProfile(
       }
     });
 
-    test('that is over its limit is asked again when it said, and not before', async () => {
+    test('retries a rate-limited upstream after its Retry-After', async () => {
       upstream.respond(
         { kind: 'status', status: 429, headers: { 'retry-after': String(RETRY_AFTER_MS / 1_000) } },
         { kind: 'text', text: TEXT },
@@ -86,14 +86,14 @@ onEachProfile(
       assert.equal(upstream.requests.length - before, 2);
     });
 
-    test('that fails once is asked again', async () => {
+    test('retries an upstream that fails once', async () => {
       for (const name of ['rpc', 'sse', 'v1 streamed'] as const) {
         upstream.respond({ kind: 'status', status: 500 }, { kind: 'text', text: TEXT });
         assert.equal((await ask(product, name)).response, TEXT, name);
       }
     });
 
-    test('that fails for ever is an error on every surface, after three attempts each', async () => {
+    test('reports an error on every surface after three failed attempts', async () => {
       upstream.respond({ kind: 'status', status: 500, message: 'out of order' });
       const before = upstream.requests.length;
       await Promise.all(surfaceNames.map(async (name) => assertUnavailable(name, await ask(product, name))));
@@ -105,7 +105,7 @@ onEachProfile(
       ['ends its stream early', { kind: 'unfinished', text: 'Hello from the ' }],
       ['says so in its stream', { kind: 'frame-error', text: 'Hello from the ', error: { message: 'overloaded', code: 500 } }],
     ] as const) {
-      test(`that ${how} in the middle is an error on every surface, never a short answer`, async () => {
+      test(`reports an error on every surface when the upstream ${how} in the middle`, async () => {
         upstream.respond(behaviour);
         await Promise.all(
           surfaceNames.map(async (name) => {
@@ -117,7 +117,7 @@ onEachProfile(
       });
     }
 
-    test('a cut after the first token is an error frame in the stream, then [DONE], and no finish', async () => {
+    test('a connection lost after the first token ends the stream with an error and [DONE]', async () => {
       upstream.respond({ kind: 'cut', text: TEXT, afterTokens: 3 });
       const frames = await completionFrames(product, 'default');
       assert.equal(frames.at(-1), '[DONE]');
@@ -127,13 +127,13 @@ onEachProfile(
     });
 
     for (const afterTokens of [0, 2]) {
-      test(`that falls silent after ${afterTokens} tokens is an error on every surface`, async () => {
+      test(`reports an error on every surface when the upstream stalls after ${afterTokens} tokens`, async () => {
         upstream.respond({ kind: 'stall', text: TEXT, afterTokens });
         await Promise.all(surfaceNames.map(async (name) => assertFailure(name, await ask(product, name, 'hasty'), SILENT)));
       });
     }
 
-    test('is left alone as soon as the client of a /v1 stream leaves', { timeout: LEAVING_MS }, async () => {
+    test('cancels the upstream request when the client of a /v1 stream disconnects', { timeout: LEAVING_MS }, async () => {
       const stream = await openai(product).chat.completions.create({
         model: 'idle0',
         messages: [{ role: 'user', content: 'hello' }],
@@ -143,7 +143,7 @@ onEachProfile(
       await idle[0]?.abandoned;
     });
 
-    test('is left alone as soon as the client of a /v1 request leaves', { timeout: LEAVING_MS }, async () => {
+    test('cancels the upstream request when the client of a /v1 request disconnects', { timeout: LEAVING_MS }, async () => {
       const leaving = new AbortController();
       const asking = openai(product).chat.completions.create(
         { model: 'idle1', messages: [{ role: 'user', content: 'hello' }] },

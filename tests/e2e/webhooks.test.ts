@@ -29,27 +29,23 @@ async function conversation(product: Running): Promise<unknown[]> {
   }
 }
 
-test(
-  'a webhook that was answered is a turn, also of a product that died right after, and a repeat is the same turn',
-  { timeout: 60_000 },
-  async () => {
-    await using data = await tempDir();
-    const options = { data: data.path, config, env: { HOOK_KEY: TOKEN } };
-    const kept = { status: 200, answer: { received: true, mapping: 'github' }, replayed: null };
-    {
-      await using product = await startEmbedded(options);
-      assert.deepEqual(await send(product, 'not the key'), { status: 401, answer: { error: 'Invalid webhook signature' }, replayed: null });
-      assert.deepEqual(await send(product), kept);
-      await product.process.end('SIGKILL');
-    }
+test('an acknowledged webhook is one turn, also after a crash and a repeated delivery', { timeout: 60_000 }, async () => {
+  await using data = await tempDir();
+  const options = { data: data.path, config, env: { HOOK_KEY: TOKEN } };
+  const kept = { status: 200, answer: { received: true, mapping: 'github' }, replayed: null };
+  {
     await using product = await startEmbedded(options);
-    const said = 'GitHub event issues in octo/repo: opened by octocat';
-    const expected = [
-      ['user', said],
-      ['assistant', `I am dev/echo, the development model. You said: ${said}`],
-    ];
-    assert.deepEqual(await conversation(product), expected);
-    assert.deepEqual(await send(product), { ...kept, replayed: 'true' });
-    assert.deepEqual(await conversation(product), expected);
-  },
-);
+    assert.deepEqual(await send(product, 'not the key'), { status: 401, answer: { error: 'Invalid webhook signature' }, replayed: null });
+    assert.deepEqual(await send(product), kept);
+    await product.process.end('SIGKILL');
+  }
+  await using product = await startEmbedded(options);
+  const said = 'GitHub event issues in octo/repo: opened by octocat';
+  const expected = [
+    ['user', said],
+    ['assistant', `I am dev/echo, the development model. You said: ${said}`],
+  ];
+  assert.deepEqual(await conversation(product), expected);
+  assert.deepEqual(await send(product), { ...kept, replayed: 'true' });
+  assert.deepEqual(await conversation(product), expected);
+});

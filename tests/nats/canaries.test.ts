@@ -24,83 +24,79 @@ const told = Array.from({ length: 2 }, () => `finch-${randomBytes(24).toString('
 const TOKEN = 'operator-chosen-'.padEnd(40, 'x');
 const nameOf = (n: number): string => `HOUSE_${n}_API_KEY`;
 
-test(
-  'of forty secrets that are used, none stands in anything that crosses the bus, in a log, a trace, a metric, an event or an answer',
-  { skip: SKIP, timeout: 60_000 },
-  async () => {
-    await using server = await started();
-    await using collected = await collecting();
-    const heard: string[] = [];
-    const tap = await connect({ servers: server.url });
-    tap.subscribe('>', {
-      callback: (_, { subject, headers, data }) =>
-        void heard.push(`${subject} ${JSON.stringify([...(headers ?? [])])} ${Buffer.from(data).toString('latin1')}`),
-    });
-    const echo = (key: string) => ({
-      kind: 'status' as const,
-      status: 400,
-      message: `no: Bearer ${key}, ${key}`,
-      headers: { 'x-key': key },
-    });
-    await using upstream = await startUpstream(...canaries.map(echo));
+test('no secret appears on the bus, in logs, traces, metrics, events or answers', { skip: SKIP, timeout: 60_000 }, async () => {
+  await using server = await started();
+  await using collected = await collecting();
+  const heard: string[] = [];
+  const tap = await connect({ servers: server.url });
+  tap.subscribe('>', {
+    callback: (_, { subject, headers, data }) =>
+      void heard.push(`${subject} ${JSON.stringify([...(headers ?? [])])} ${Buffer.from(data).toString('latin1')}`),
+  });
+  const echo = (key: string) => ({
+    kind: 'status' as const,
+    status: 400,
+    message: `no: Bearer ${key}, ${key}`,
+    headers: { 'x-key': key },
+  });
+  await using upstream = await startUpstream(...canaries.map(echo));
 
-    const lines: string[] = [];
-    const log = createLogger({ level: 'trace', destination: { write: (line: string) => void lines.push(line) } });
-    const entry = (n: number) => ({
-      type: 'openai-compatible',
-      baseUrl: `${upstream.url}/${n}`,
-      apiKeyName: nameOf(n),
-      maxRetries: 0,
-      models: [{ id: 'm' }],
-    });
-    const entries = Object.fromEntries(canaries.map((_, n) => [`house-${n}`, entry(n)]));
-    const env = {
-      SWITCHYARD_BUS: server.url,
-      SWITCHYARD_TOKEN: TOKEN,
-      SECRETS_MASTER_KEY: randomBytes(32).toString('hex'),
-      ...Object.fromEntries(canaries.map((value, n) => [nameOf(n), value])),
-    };
-    await using app = await testService(secrets, { as: principal({ scopes: ['*'] }), env, log, settings: { providers: { entries } } });
-    await using _registry = await startService(registry, app.host);
-    const answers: unknown[] = [];
-    for (const n of canaries.keys()) {
-      answers.push(await app.bus.call('models.test', { provider: `house-${n}`, model: 'm' }));
-      assert.equal(upstream.requests[n]?.headers.authorization, `Bearer ${canaries[n]}`, 'it was used');
-    }
-    const edge = await openEdge(app.host, TOKEN);
-    await using _edge = edge;
-    for (const [n, value] of told.entries()) {
-      const set = await edge.call('env.set', { key: `TOLD_${n}_KEY`, value });
-      assert.equal(set['storage'], 'encrypted');
-      answers.push(set, await edge.fail('env.set', { key: `TOLD_${n}_KEY`, vlaue: value }));
-      assert.equal(await createSecretReader(await app.host.connect('sessions'), 'sessions')(`TOLD_${n}_KEY`), value);
-    }
-    const made = await edge.call('tokens.create', { id: 'made', scopes: ['rpc'] });
-    const rotated = await edge.call('tokens.rotate', { id: 'made' });
-    const minted = [made, rotated].map(({ secret }) => String(secret));
-    assert.ok(
-      minted.every((secret) => secret.length > 40),
-      'who asked for a token has it',
-    );
-    answers.push(await edge.call('tokens.list', {}));
-    answers.push(await app.bus.call('config.read', {}), await app.bus.call('config.get', {}), await app.bus.call('env.list', {}));
-    await app.nextEvent('secret:accessed');
-    await tap.drain();
-    const [spans, metrics] = await collected.told();
+  const lines: string[] = [];
+  const log = createLogger({ level: 'trace', destination: { write: (line: string) => void lines.push(line) } });
+  const entry = (n: number) => ({
+    type: 'openai-compatible',
+    baseUrl: `${upstream.url}/${n}`,
+    apiKeyName: nameOf(n),
+    maxRetries: 0,
+    models: [{ id: 'm' }],
+  });
+  const entries = Object.fromEntries(canaries.map((_, n) => [`house-${n}`, entry(n)]));
+  const env = {
+    SWITCHYARD_BUS: server.url,
+    SWITCHYARD_TOKEN: TOKEN,
+    SECRETS_MASTER_KEY: randomBytes(32).toString('hex'),
+    ...Object.fromEntries(canaries.map((value, n) => [nameOf(n), value])),
+  };
+  await using app = await testService(secrets, { as: principal({ scopes: ['*'] }), env, log, settings: { providers: { entries } } });
+  await using _registry = await startService(registry, app.host);
+  const answers: unknown[] = [];
+  for (const n of canaries.keys()) {
+    answers.push(await app.bus.call('models.test', { provider: `house-${n}`, model: 'm' }));
+    assert.equal(upstream.requests[n]?.headers.authorization, `Bearer ${canaries[n]}`, 'it was used');
+  }
+  const edge = await openEdge(app.host, TOKEN);
+  await using _edge = edge;
+  for (const [n, value] of told.entries()) {
+    const set = await edge.call('env.set', { key: `TOLD_${n}_KEY`, value });
+    assert.equal(set['storage'], 'encrypted');
+    answers.push(set, await edge.fail('env.set', { key: `TOLD_${n}_KEY`, vlaue: value }));
+    assert.equal(await createSecretReader(await app.host.connect('sessions'), 'sessions')(`TOLD_${n}_KEY`), value);
+  }
+  const made = await edge.call('tokens.create', { id: 'made', scopes: ['rpc'] });
+  const rotated = await edge.call('tokens.rotate', { id: 'made' });
+  const minted = [made, rotated].map(({ secret }) => String(secret));
+  assert.ok(
+    minted.every((secret) => secret.length > 40),
+    'who asked for a token has it',
+  );
+  answers.push(await edge.call('tokens.list', {}));
+  answers.push(await app.bus.call('config.read', {}), await app.bus.call('config.get', {}), await app.bus.call('env.list', {}));
+  await app.nextEvent('secret:accessed');
+  await tap.drain();
+  const [spans, metrics] = await collected.told();
 
-    assert.ok(heard.filter((line) => line.includes('secrets.resolve')).length >= COUNT, 'the tap hears the asking');
-    assert.ok(heard.some((line) => line.startsWith('evt.')) && heard.some((line) => line.startsWith('$KV.')), 'and events, and buckets');
-    assert.ok(spans.includes('models.test') && spans.includes('gen_ai'), 'and there are spans of the calls and of the models');
-    assert.ok(metrics.includes('gen_ai.client.operation.duration'), 'and metrics');
-    const { subject } = callables.get('env.set') ?? assert.fail();
-    assert.ok(heard.filter((line) => line.startsWith(subject)).length >= 2 * told.length, 'and the setting of secrets');
-    const places = { bus: heard.join('\n'), log: lines.join(''), answers: JSON.stringify(answers), spans, metrics };
-    for (const [where, text] of Object.entries(places))
-      for (const value of [...canaries, ...told, ...minted])
-        for (const form of [value, Buffer.from(value).toString('base64').slice(0, 30), encodeURIComponent(value)])
-          assert.ok(!text.includes(form), `${where}: ${text.slice(Math.max(0, text.indexOf(form) - 200), text.indexOf(form) + 50)}`);
-  },
-);
+  assert.ok(heard.filter((line) => line.includes('secrets.resolve')).length >= COUNT, 'the tap hears the asking');
+  assert.ok(heard.some((line) => line.startsWith('evt.')) && heard.some((line) => line.startsWith('$KV.')), 'and events, and buckets');
+  assert.ok(spans.includes('models.test') && spans.includes('gen_ai'), 'and there are spans of the calls and of the models');
+  assert.ok(metrics.includes('gen_ai.client.operation.duration'), 'and metrics');
+  const { subject } = callables.get('env.set') ?? assert.fail();
+  assert.ok(heard.filter((line) => line.startsWith(subject)).length >= 2 * told.length, 'and the setting of secrets');
+  const places = { bus: heard.join('\n'), log: lines.join(''), answers: JSON.stringify(answers), spans, metrics };
+  for (const [where, text] of Object.entries(places))
+    for (const value of [...canaries, ...told, ...minted])
+      for (const form of [value, Buffer.from(value).toString('base64').slice(0, 30), encodeURIComponent(value)])
+        assert.ok(!text.includes(form), `${where}: ${text.slice(Math.max(0, text.indexOf(form) - 200), text.indexOf(form) + 50)}`);
+});
 
 /** A gateway on the same bus, and a client. */
 async function openEdge(host: Host, token: string) {
