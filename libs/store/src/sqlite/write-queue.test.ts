@@ -194,7 +194,7 @@ test('confirms a write after a failed sync when a later write is synced', async 
   await assert.rejects(
     queue.write(() => insert(2)),
     { code: 'UNAVAILABLE' },
-    'the log is not in the database yet',
+    'the log could not be checkpointed',
   );
   const read = queue.read(rows);
   await next();

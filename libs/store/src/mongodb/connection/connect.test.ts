@@ -35,7 +35,7 @@ test('rejects an invalid URL and unknown options with one sentence without the p
   await assertRejects(
     `mongodb://me:hunter2@${host}/a.b`,
     'FAILED_PRECONDITION',
-    /^the store URL has a path that cannot begin the name of a database/,
+    /^the store URL has a path that is not a valid prefix of a database name/,
   );
   await assertRejects(
     `mongodb://me:hunter2@${host}/?colour=hunter2`,
