@@ -26,7 +26,7 @@ export interface BlobStub {
 
 export type StubConstructor = new (address: string, credentials: ChannelCredentials, options: ChannelOptions) => BlobStub;
 
-/** What a call to a remote store needs. */
+/** Connection, credentials and limits of calls to a remote store. */
 export interface RemoteStore {
   stub: BlobStub;
   metadata: Metadata;

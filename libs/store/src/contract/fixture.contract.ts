@@ -5,10 +5,10 @@ import { collection } from '../port/collection.ts';
 import { json } from '../port/json-field.ts';
 import type { Collection, Store } from '../port/store.ts';
 
-/** Opens the database of this name, strictly; opened again, it has the same documents. */
+/** Opens the database of this name in strict mode. Opening it again must return the same documents. */
 export type OpenStore = (database: string) => Promise<Store>;
 
-/** An empty collection that is closed after the test. */
+/** Opens an empty collection and closes it after the test. */
 export type Fresh = (t: TestContext) => Promise<Collection<Item>>;
 
 export const a = { tenant: 'a' };

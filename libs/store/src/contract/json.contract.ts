@@ -17,7 +17,7 @@ const HOSTILE: readonly [what: string, text: string][] = [
   ['nesting that a database could not read', `${'['.repeat(2_000)}${']'.repeat(2_000)}`],
 ];
 
-/** What is not ours is kept as it came, whatever the database would make of it. */
+/** Tests of `json()` fields. */
 export function jsonContract(fresh: Fresh): void {
   for (const [what, text] of HOSTILE) {
     test(`returns json() values unchanged: ${what}`, async (t) => {

@@ -8,7 +8,7 @@ import type { Collection, OutboxEvent, Publish, Store } from '../port/store.ts';
 
 type Published = Parameters<Publish>[0];
 
-/** After this long somebody else's events may be taken over. */
+/** Lease TTL, after which another replica takes over. */
 const CLAIM_MS = 5_000;
 
 const made = (n: number): { emit: OutboxEvent[] } => ({ emit: [{ name: 'item:made', payload: { n } }] });
@@ -16,7 +16,7 @@ const numberOf = ({ payload }: Pick<Published, 'payload'>): number => (payload a
 const numbers = (events: readonly Published[]) => events.map(numberOf);
 const sorted = (events: readonly Published[]) => numbers(events).toSorted((x, y) => x - y);
 
-/** Collects what is published and tells when there is enough. */
+/** Collects published events and resolves when the expected number has arrived. */
 function createListener(publish: (event: Published) => void | Promise<void> = () => undefined) {
   const events: Published[] = [];
   const waiting: { count: number; resolve: () => void }[] = [];
@@ -35,9 +35,9 @@ function createListener(publish: (event: Published) => void | Promise<void> = ()
   };
 }
 
-/** No state without its event, and no event without its state. */
+/** Tests that a document and its events are stored together and published. */
 export function outboxContract(open: OpenStore): void {
-  /** A replica that works on the database of this name. */
+  /** Opens a replica on the database of this name. */
   async function replica(t: TestContext, name: string): Promise<{ store: Store; all: Collection<Item> }> {
     const store = await open(name);
     t.after(() => store.close());
@@ -75,7 +75,7 @@ export function outboxContract(open: OpenStore): void {
     const heard = createListener();
     const known = new Set<string>();
     await store.publishTo(async (event) => {
-      if (known.has(event.id)) return; // what is published again has its id, by which a bus knows it
+      if (known.has(event.id)) return; // a repeated publication has the same id
       known.add(event.id);
       await heard.publish(event);
     });
@@ -290,7 +290,7 @@ export function outboxContract(open: OpenStore): void {
   });
 }
 
-/** What a next process publishes, when the one before was closed. */
+/** Collects the events that a new process publishes after the previous one has closed. */
 async function leftovers(open: OpenStore, name: string): Promise<Published[]> {
   const store = await open(name);
   await store.open({ items });

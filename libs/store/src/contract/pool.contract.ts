@@ -6,7 +6,7 @@ import type { Documents } from '../port/store.ts';
 
 const CONNECTIONS = 10;
 
-/** Ten connections to one database work at once, as replicas do. */
+/** Ten connections to one database, as with ten replicas. */
 export function poolContract(open: OpenStore): void {
   async function pool(t: TestContext): Promise<[Documents<Item>, ...Documents<Item>[]]> {
     const name = randomUUID();

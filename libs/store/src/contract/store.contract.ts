@@ -9,7 +9,7 @@ import { poolContract } from './pool.contract.ts';
 import { queriesContract } from './queries.contract.ts';
 import type { Collection } from '../port/store.ts';
 
-/** Registers the tests that every store adapter must pass. Opening a name again gives the same documents. */
+/** Registers the tests that every store adapter must pass. Opening a name again must return the same documents. */
 export function storeContract(name: string, open: OpenStore): void {
   async function fresh(t: TestContext): Promise<Collection<Item>> {
     const store = await open(randomUUID());
@@ -389,7 +389,7 @@ function taken(unique: readonly string[]) {
   };
 }
 
-/** What a type would refuse, as it comes from code that got past it. */
+/** Bypasses the types to pass an invalid value. */
 function wrong(value: object): never {
   return value as never;
 }

@@ -10,7 +10,7 @@ const PAUSE_MS = 30_000;
 const LATEST_MS = 12_000;
 const MADE = { emit: [{ name: 'item:made', payload: {} }] };
 
-/** How a call ended, and whether in time. */
+/** Returns the outcome of a call and whether it settled in time. */
 async function ended(work: () => Promise<unknown>): Promise<string> {
   const began = performance.now();
   const outcome = await work().then(

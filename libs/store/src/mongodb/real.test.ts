@@ -20,7 +20,7 @@ after(() => servers?.[Symbol.asyncDispose]());
 
 const PAUSE_MS = 20;
 
-/** Undefined, and said, where there is none. */
+/** Skips the test and returns undefined without a real server. */
 async function connected(t: TestContext): Promise<{ set: MongoSet; client: MongoClient; database: string; service: string } | undefined> {
   if (servers === undefined) {
     t.skip(missing);
@@ -32,7 +32,7 @@ async function connected(t: TestContext): Promise<{ set: MongoSet; client: Mongo
   return { set: servers, client, service, database: `test_${service}` };
 }
 
-/** By its schema; and older servers refuse names that begin with a dollar by themselves. */
+/** Codes of a schema violation and of field names that start with a dollar sign. */
 const REFUSED = new Set([121, 52]);
 
 test('$jsonSchema rejects values of another type from any client', async (t) => {
@@ -60,7 +60,7 @@ test('accepts a user with readWrite on the database of its service and rejects a
   await client.db(database).command({ createUser: 'sessions', pwd: 'right', roles: [role] });
   const as = (password: string) => {
     const address = set.url.replace('mongodb://', `mongodb://sessions:${password}@`);
-    // Which servers of any age have.
+    // SCRAM-SHA-1 is supported by all server versions.
     return `${address}&authSource=${database}&authMechanism=SCRAM-SHA-1`;
   };
   const store = await openStore(as('right'), { service });
@@ -127,7 +127,7 @@ test('fail-over: after the primary is killed under twenty writers, acknowledged 
   t.diagnostic(`${acknowledged.length} documents and ${counted} of ${tried} increments acknowledged, ${n} there`);
 });
 
-/** Writes documents and counts them in one, one after the other, until it has written some after the kill. */
+/** Inserts documents and increments a counter sequentially, until some writes succeed after the kill. */
 function writer(mine: Items, name: string, signal: AbortSignal) {
   const begun = Promise.withResolvers<void>();
   let isKilled = false;
@@ -170,8 +170,8 @@ test('write concern: does not acknowledge a write without a majority', async (t)
 });
 
 /**
- * Writes until somebody takes it, or the time of the test is over. A store that is away or closed refuses at once, and asked again at
- * once would leave the event loop no time to hear that it is back.
+ * Repeats a write until it succeeds or the test times out. The pause lets the event loop process the reconnect, because an unavailable
+ * store rejects immediately.
  */
 async function writable(mine: Items, signal: AbortSignal): Promise<void> {
   for (let n = 0; !signal.aborted; n += 1) {

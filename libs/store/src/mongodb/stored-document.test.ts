@@ -23,7 +23,7 @@ after(async () => {
 interface Opened {
   store: Store;
   mine: Documents<Item>;
-  /** What is in the database, as it is. */
+  /** The raw documents in the database. */
   db: Db;
 }
 

@@ -9,12 +9,12 @@ import { openStore } from '../index.ts';
 
 const OP_MSG = 2013;
 const HEADER_BYTES = 16;
-/** The header, the flags, and the kind of the first section, which is the command. */
+/** Bytes before the command: header, flags and kind of the first section. */
 const COMMAND_AT = HEADER_BYTES + 5;
 
 type Command = Record<string, unknown>;
 
-/** Stands between, and notes every command that goes to the server. */
+/** A proxy that records every command to the server. */
 async function listenIn(t: TestContext, port: number): Promise<{ port: number; commands: Command[] }> {
   const commands: Command[] = [];
   const proxy = createServer((socket) => {
@@ -52,7 +52,7 @@ test('sends majority write and read concern and a time limit with every command'
   const { port, commands } = await listenIn(t, Number(new URL(server.url).port || 27_017));
   const url = new URL(server.url);
   url.port = String(port);
-  url.searchParams.delete('replicaSet'); // else the driver would go to the members themselves
+  url.searchParams.delete('replicaSet'); // otherwise the driver connects to the members directly
   url.searchParams.set('directConnection', 'true');
   const store = await openStore(url.href, { service: 'wire' });
   t.after(() => store.close());

@@ -18,7 +18,7 @@ export interface CollectionShape {
   defaulted: readonly string[];
   /** Fast pre-check of each field. If it fails, the schema decides. */
   validators: ReadonlyMap<string, FastValidator>;
-  /** The same validators, if the schema has no rules beyond its fields. */
+  /** The same validators as a list, if valid fields make a valid document. */
   simpleFields: readonly (readonly [field: string, accept: FastValidator])[] | undefined;
 }
 

@@ -32,7 +32,7 @@ const leaves: z.ZodType[] = [
   json(),
   json(z.string()),
 ];
-/** Schemas made of those, as documents have them. */
+/** Composite schemas as in documents. */
 const schemas = fc.letrec<{ schema: z.ZodType }>((tie) => ({
   schema: fc.oneof(
     { maxDepth: 2 },

@@ -39,7 +39,7 @@ interface Partition {
 const MIN_COSINE = 0.12;
 /** Only the newest vectors of a larger partition are searched. */
 const MAX_PARTITION_VECTORS = 100_000;
-/** Of all partitions together; the least recently searched partition is evicted first. */
+/** Limit of all partitions; the least recently searched partition is evicted first. */
 const MAX_CACHED_VECTORS = 200_000;
 
 /** Without a model nothing is ever found. */

@@ -11,7 +11,7 @@ import { columnValue, prepareTable } from './table.ts';
 const db = new DatabaseSync(':memory:');
 const table = prepareTable(db, readCollectionSpec(items));
 
-/** Close together, so that filters find something: also half characters, and those that UTF-16 puts before others that come first. */
+/** Similar values, so that filters match: includes lone surrogates and characters whose UTF-16 order differs from their UTF-8 order. */
 const TEXTS = ['', 'a', 'A', 'b', 'é', '1', '5', 'true', '\u{FFFD}', '\u{FF5E}', '\u{1F600}', '\uD83D', 'a\uDE00'];
 const NUMBERS = [-1, 0, 1, 5, 1.5, 2 ** 53, -0];
 const text = fc.constantFrom(...TEXTS);
@@ -50,14 +50,14 @@ const conditions = {
   tags: entries,
   data: presence,
 };
-/** Of one field or two: of more, one that is wrong would hide behind another that does not match. */
+/** Filters on one or two fields. With more fields a wrong condition could be hidden by another one that does not match. */
 const filter = fc
   .constantFrom(...(Object.keys(conditions) as (keyof typeof conditions)[]))
   .chain((field) => (conditions[field] as fc.Arbitrary<unknown>).map((wanted) => ({ [field]: wanted })));
 
 const put = db.prepare(table.statements.insert);
 
-/** Whether both find the same. */
+/** Asserts that the matcher and the query find the same documents. */
 function agree(fields: Partial<Item>, filters: readonly Record<string, unknown>[]): void {
   const stored = completeDocument(table, newItem('1', fields));
   db.exec('DELETE FROM c_items');

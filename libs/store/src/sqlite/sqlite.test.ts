@@ -76,7 +76,7 @@ test('keeps every acknowledged write and its event after kill -9', async () => {
       .filter((line) => line.startsWith('published ') === published);
   for await (const chunk of child.stdout.setEncoding('utf8')) {
     said += String(chunk);
-    // In the middle of its work, as soon as there is something to look for.
+    // Kills the process during its work, after the first acknowledged writes.
     if (lines(true).length > 9 && lines(false).length > 9) child.kill('SIGKILL');
   }
   const [begun, acknowledged] = [lines(true), lines(false)];

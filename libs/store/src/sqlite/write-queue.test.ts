@@ -79,7 +79,7 @@ test('close commits queued writes and rejects new ones', async () => {
   await assert.rejects(queue.read(rows), { code: 'UNAVAILABLE' });
 });
 
-/** A disk that does what it is told to, when it is told to. */
+/** A log sync whose outcome and time the test controls. */
 function slowDisk() {
   const waiting: ((error: Error | null) => void)[] = [];
   const disk: LogSync = { sync: (done) => void waiting.push(done), syncNow: () => undefined, close: () => undefined };
@@ -90,7 +90,7 @@ function slowDisk() {
   return { disk, next, asked: () => waiting.length };
 }
 
-/** What has come of promises by now. */
+/** Records which promises have settled. */
 async function states(...promises: Promise<unknown>[]): Promise<string[]> {
   const later = new Promise<string>((resolve) => void setImmediate(resolve, 'waits'));
   const told = (one: Promise<unknown>): Promise<string> => one.then(() => 'told');

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { startOwnMongo } from '@switchyard/testkit';
 import { openStore } from '../../index.ts';
 
-/** The driver says nothing to us when it notices; it must be true within the test's time. */
+/** Polls until the condition holds. The driver does not report when it notices the change. */
 async function eventually(isTrue: () => boolean): Promise<void> {
   while (!isTrue()) await new Promise((resolve) => setTimeout(resolve, 50));
 }
