@@ -71,7 +71,7 @@ function buildCondition(table: Table, scope: Scope, { field, operand }: { field:
   );
 }
 
-/** Which may be conditions of any field. */
+/** Returns whether the condition is valid for any field, including json(). */
 export function isPresenceCondition(operand: unknown): boolean {
   return operand === null || (typeof operand === 'object' && Object.keys(operand).every((operator) => operator === 'exists'));
 }
