@@ -21,13 +21,13 @@ interface RunOptions {
   input?: string;
 }
 
-/** Starts the command as a user would, with an environment that has nothing of the tester's. */
+/** Starts the CLI with a clean environment. */
 export function startCommand(args: readonly string[], { cwd, env = {} }: RunOptions) {
   const { PATH, NODE_COMPILE_CACHE = '' } = process.env;
   return spawn(process.execPath, [MAIN, ...args], { cwd, env: { PATH, NODE_COMPILE_CACHE, ...env }, stdio: ['pipe', 'pipe', 'pipe'] });
 }
 
-/** Runs the command to its end. */
+/** Runs the CLI to its end. */
 export async function runCommand(args: readonly string[], options: RunOptions): Promise<Ran> {
   const child = startCommand(args, options);
   child.stdin.end(options.input);
@@ -42,19 +42,19 @@ export interface Call {
 }
 
 export interface Behaviour {
-  /** The result of a call; what is thrown is the error member of the answer. */
+  /** Returns the result of a call. A thrown value becomes the error of the response. */
   call?: (call: Call) => unknown;
   chat?: (query: URLSearchParams, response: ServerResponse) => void;
   readiness?: { code: number; body: object };
-  /** What other addresses answer, by path. */
+  /** Responses of other addresses, by path. */
   api?: Readonly<Record<string, (query: URLSearchParams) => unknown>>;
-  /** What `/readyz` adds for `TOKEN`. */
+  /** Additional fields of `/readyz` for `TOKEN`. */
   services?: unknown;
-  /** Told the `Authorization` of each request that has one. */
+  /** Called with the `Authorization` header of each request. */
   onToken?: (authorization: string) => void;
 }
 
-/** A small server that speaks the interface over real HTTP. Only `TOKEN` opens it. */
+/** Starts a small server with the public interface over HTTP. It accepts `TOKEN` only. */
 export async function startServer(behaviour: Behaviour = {}): Promise<{ url: string } & AsyncDisposable> {
   const server = createServer((request, response) => void answer(request, response, behaviour));
   await once(server.listen(0, '127.0.0.1'), 'listening');
@@ -100,13 +100,13 @@ function sendJson(response: ServerResponse, code: number, body: unknown): void {
   response.writeHead(code, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 }
 
-/** One event of a stream, as the interface writes it. */
+/** Renders one event of a stream. */
 export function sendEvent(response: ServerResponse, id: string, event: string, data: unknown): void {
   if (!response.headersSent) response.writeHead(200, { 'content-type': 'text/event-stream' });
   response.write(`id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
 }
 
-/** Whether a command that was printed can be pasted as it is: no placeholder in it, and the shell understands it. */
+/** Returns whether a printed command can be pasted: it has no placeholder and is valid shell syntax. */
 export function assertPasteable(next: string): void {
   assert.doesNotMatch(next, /[<>…#]|, then/, next);
   assert.equal(spawnSync('bash', ['-n', '-c', next]).status, 0, next);

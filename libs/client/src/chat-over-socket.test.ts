@@ -16,7 +16,7 @@ const delta = (n: number, text: string): string => frame(n, { type: 'delta', tex
 
 type Script = (attach: Call, socket: WebSocket, connection: number) => void;
 
-/** A gateway that accepts every turn and follows it as the test says; what it was asked is written down. */
+/** Starts a gateway that accepts every turn, sends the frames of the test and records all calls. */
 async function start(script: Script) {
   const calls: Call[] = [];
   let connections = 0;

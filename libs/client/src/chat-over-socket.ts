@@ -6,7 +6,7 @@ import { backoff, followSignals, pause, type Reconnect } from './timing.ts';
 /** Attach attempts without a new frame. */
 const MAX_ATTEMPTS = 20;
 
-/** What a chat over the WebSocket needs of its client. */
+/** Dependencies of a chat over the WebSocket. */
 export interface SocketChat {
   start: (params: Params<'agent.start'>, options: { signal: AbortSignal; idempotencyKey: string }) => Promise<Result<'agent.start'>>;
   attach: (params: Params<'agent.attach'>, options: { signal: AbortSignal }) => Promise<Result<'agent.attach'>>;

@@ -33,7 +33,7 @@ interface Question extends HttpOptions {
   read: { last?: string | undefined; done: boolean };
 }
 
-/** What a chat needs of its client. */
+/** Dependencies of a chat. */
 export interface ChatDeps {
   http: HttpOptions;
   closed: AbortSignal;

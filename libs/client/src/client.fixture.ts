@@ -8,7 +8,7 @@ interface Behaviour {
   socket?: (socket: WebSocket, request: IncomingMessage) => void;
 }
 
-/** A real server on a free port, speaking as each test says. */
+/** Starts a server on a free port with the handlers of the test. */
 export async function startServer({ http, socket }: Behaviour) {
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];

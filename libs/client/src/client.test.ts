@@ -7,7 +7,7 @@ import { createClient, type Client } from './index.ts';
 type IsAny<T> = 0 extends 1 & T ? true : false;
 type Same<A, B> = IsAny<A> extends true ? false : [A, B] extends [B, A] ? true : false;
 
-/** Never run: the compiler is the test. */
+/** Compile-time tests; the function is never called. */
 export async function typed(client: Client): Promise<void> {
   const ping = await client.call('system.ping');
   void (true satisfies Same<typeof ping, Result<'system.ping'>>);

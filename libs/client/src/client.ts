@@ -18,7 +18,7 @@ export interface ClientOptions {
   token?: string;
   /** `http` keeps no connection open; `ws` is one connection that also receives notifications. Defaults to `http`. */
   transport?: 'http' | 'ws';
-  /** Where a WebSocket carries the token. Defaults to `query` in browsers, which cannot set headers, else `header`. */
+  /** How a WebSocket sends the token. Defaults to `query` in browsers, which cannot set headers, else `header`. */
   tokenIn?: 'header' | 'query';
   /** Default timeout of a call. */
   timeoutMs?: number;

@@ -1,6 +1,6 @@
 import { fromAnswer, isObject, localError, type RpcError } from './rpc-error.ts';
 
-/** One call on its way. */
+/** A call to be sent. */
 export interface Outgoing {
   id: number;
   method: string;
@@ -11,15 +11,15 @@ export type Answer = { ok: true; result: unknown } | { ok: false; error: RpcErro
 
 export interface ExchangeOptions {
   signal: AbortSignal;
-  /** Whether the calls may be made again when the connection broke under them. */
+  /** Whether the calls may be repeated after a broken connection. */
   repeatable: boolean;
 }
 
-/** Carries calls and their answers. One call is one object on the wire, several are a batch. */
+/** Sends calls and receives their answers. One call is sent as an object, several as a batch. */
 export interface Transport {
-  /** The answers in the order of the calls; rejects when there are none to be had. */
+  /** Returns the answers in the order of the calls. Rejects if the exchange fails. */
   exchange(calls: readonly Outgoing[], options: ExchangeOptions): Promise<Answer[]>;
-  /** A call that nobody answers. */
+  /** Sends a call without an answer. */
   notify(method: string, params: unknown, signal: AbortSignal): Promise<void>;
   close(): void;
 }
@@ -33,7 +33,7 @@ export function encodeNotification(method: string, params: unknown): string {
   return JSON.stringify({ jsonrpc: '2.0', method, params });
 }
 
-/** One answer as it came; undefined when it is none. */
+/** Decodes an answer. Returns undefined for other messages. */
 export function decodeAnswer(message: unknown): { id: unknown; answer: Answer } | undefined {
   if (!isObject(message)) return undefined;
   const { id } = message;
@@ -45,7 +45,7 @@ export function badAnswer(what: string): RpcError {
   return localError('INTERNAL', 'BAD_ANSWER', what);
 }
 
-/** `path` below the address of the gateway, which may itself have a path. */
+/** Resolves a path below the gateway's address, which may have a path itself. */
 export function endpoint(base: string, path: string): URL {
   return new URL(path, base.endsWith('/') ? base : `${base}/`);
 }

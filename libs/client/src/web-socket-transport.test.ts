@@ -13,7 +13,7 @@ function refused(error: RpcError): boolean {
   return error.data.code === 'UNAUTHENTICATED' && !error.retryable;
 }
 
-/** Answers everything, and writes down what came. */
+/** Responds to every message and records it. */
 function echo(calls: Call[]) {
   return (socket: WebSocket) => {
     socket.on('message', (data) => {

@@ -18,7 +18,7 @@ export function open({ models = {}, entries = {}, allowedNetHosts = [], ...optio
   return createModels({ settings: () => settings, secret: async () => null, env: {}, retry: { baseMs: 5, maxMs: 5 }, ...options });
 }
 
-/** Models with the upstream as provider `local`, opened by a key. */
+/** Creates models with the upstream as provider `local` and its key. */
 export function against({ url }: Upstream, entry: object = {}, options: Setup = {}): Models {
   const cost = { input: 1, output: 10, cacheRead: 0.5 };
   const local = { type: 'openai-compatible', baseUrl: url, apiKeyName: 'LOCAL_KEY', models: [{ id: 'small', cost }], ...entry };
@@ -29,7 +29,7 @@ export function request(rest: Partial<ModelRequest> = {}): ModelRequest {
   return { model: LOCAL, messages: [{ role: 'user', text: 'hi' }], signal: new AbortController().signal, promptTimeoutMs: 5_000, ...rest };
 }
 
-/** What came before the end, and how it ended; of an answer that was asked for whole, what it would have come in. */
+/** Runs a request and returns its parts and error. Parts of a non-streaming response are built from the result. */
 export async function run(
   models: Models,
   asked: ModelRequest = request(),

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { publicMethods, type MethodSpec } from '@switchyard/contracts';
 import { readParams, writeParams } from './params.ts';
 
-/** What the shell makes of a quoted word. */
+/** Unquotes a word as the shell does. */
 function unquoted(word: string): string {
   return word.startsWith("'") ? word.slice(1, -1).replaceAll(`'\\''`, "'") : word;
 }

@@ -7,7 +7,7 @@ import { runCommand, sendEvent, startCommand, startServer, TOKEN, type Behaviour
 const cwd = tmpdir();
 const RESULT = { response: 'You said hi', tokensUsed: { input: 2, output: 3, total: 5 }, finishReason: 'stop' };
 
-/** Sends words, then what ends the turn. */
+/** Sends tokens, then the final event. */
 function telling(words: string[], end: [event: string, data: unknown] = ['done', RESULT], seen?: URLSearchParams[]): Behaviour {
   return {
     chat(query, response) {

@@ -32,7 +32,7 @@ function chainOf(count: number): Kept[] {
   return chain;
 }
 
-/** A server with this record, and where it says that it ended. */
+/** Starts a server with audit records and an end. */
 function serve(records: Kept[], head = records.at(-1)) {
   const answer = (query: URLSearchParams) => {
     const [after, limit] = [Number(query.get('after')), Number(query.get('limit'))];
@@ -75,7 +75,7 @@ test('verify detects every kind of change', async () => {
   }
 });
 
-/** By somebody who makes every hash right again. */
+/** Changes a record and recalculates all hashes. */
 function rewritten(): (one: Kept) => Kept {
   let prev = '';
   return (kept) => {

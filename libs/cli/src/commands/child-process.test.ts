@@ -18,7 +18,7 @@ writeFileSync(
   setInterval(() => {}, 60_000);`,
 );
 
-/** A process in a group of its own, as a shell makes one, that runs `program` through `runChild`. */
+/** Starts a process in its own group that runs `program` through `runChild`. */
 function start(file: string) {
   const parent = `
     const { runChild } = await import(${JSON.stringify(import.meta.resolve('./child-process.ts'))});

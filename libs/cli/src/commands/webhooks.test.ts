@@ -29,7 +29,7 @@ interface Came {
   body: string;
 }
 
-/** What a gateway is to a sender, and to whoever asks how it is configured. */
+/** Starts a gateway with webhook routes and configuration. */
 async function startGateway({ status = 200 } = {}) {
   const came: Came[] = [];
   const server = createServer((request, response) => {

@@ -8,7 +8,7 @@ import type { TLSSocket } from 'node:tls';
 import { createAuthority, tempDir } from '@switchyard/testkit';
 import { runCommand, TOKEN } from '../command.fixture.ts';
 
-/** A server that gives nobody without a certificate a connection, and says whose it saw; and the directory of the files. */
+/** Starts a server that requires client certificates and reports their subject. Returns the directory of the files too. */
 async function setUp(t: TestContext) {
   const directory = await tempDir();
   t.after(() => directory[Symbol.asyncDispose]());

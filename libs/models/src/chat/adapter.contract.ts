@@ -8,14 +8,14 @@ import { startPlayer } from './replay-server.fixture.ts';
 import type { Recording } from './recordings.ts';
 
 export interface AdapterUnderTest {
-  /** Speaks to this address. */
+  /** Creates an adapter for an address. */
   open: (url: string) => Promise<Adapter>;
-  /** Whether the answer is asked for in one piece. */
+  /** Whether a non-streaming response is requested. */
   whole: boolean;
   recordings: readonly Recording[];
 }
 
-/** What every adapter reads of what upstreams really say. */
+/** Tests that an adapter reads all recordings. */
 export function adapterContract(name: string, { open, whole, recordings }: AdapterUnderTest): void {
   describe(`recorded conversations, ${name}`, () => {
     for (const recording of recordings) {
@@ -65,7 +65,7 @@ async function read(adapter: Adapter, whole: boolean): Promise<{ parts: ModelPar
   return { parts, ending };
 }
 
-/** All parts of a step, in order. */
+/** Collects all parts of a step. */
 async function streamed(step: Step): Promise<ModelPart[]> {
   const begun = await beginStep(step);
   const parts: ModelPart[] = [];

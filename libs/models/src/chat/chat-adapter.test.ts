@@ -14,7 +14,7 @@ async function ours(baseUrl: string): Promise<Adapter> {
   return createChatAdapter(settings, undefined, await openConnectionPool());
 }
 
-/** A foreign client of the same wire: it judges whether the conversations are what others understand by them. */
+/** A reference client of the same API, which validates the recordings. */
 async function foreign(baseURL: string): Promise<Adapter> {
   const model = createOpenAICompatible({ name: 'up', baseURL, includeUsage: true }).chatModel('one');
   return streamingAdapter(async function* (attempt): AsyncGenerator<Delta, Ending, void> {

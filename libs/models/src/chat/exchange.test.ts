@@ -16,7 +16,7 @@ function models(url: string, entry: object = {}): Models {
   return open({ entries: { local: { type: 'openai-compatible', baseUrl: url, maxRetries: 0, ...entry } } });
 }
 
-/** A server that answers by hand. */
+/** Starts a server whose responses the test controls. */
 async function startServer(answer: (response: ServerResponse) => void) {
   let connections = 0;
   const server = createServer((asked, response) => {
@@ -66,7 +66,7 @@ test('reuses the connection after the response has ended', async () => {
     assert.equal((await run(client)).error, undefined);
     last?.end();
   }
-  // The next call may begin before the end of the one before has come.
+  // The next call may start before the previous response has ended.
   assert.ok(server.connections() <= 2, `${server.connections()} connections`);
 });
 
@@ -100,7 +100,7 @@ test('limits the size of events and responses', async () => {
 });
 
 test('pauses the socket for a slow reader without losing data', async () => {
-  // More than the buffers of both sockets can take.
+  // Larger than the buffers of both sockets.
   const pieces = 4_000;
   const piece = event({ choices: [{ index: 0, delta: { content: 'x'.repeat(8_192) }, finish_reason: null }] });
   let written = 0;
@@ -111,7 +111,7 @@ test('pauses the socket for a slow reader without losing data', async () => {
       while (written < pieces) {
         written += 1;
         if (!response.write(piece)) {
-          // What has been held up for so long is not going to be read.
+          // A write that is blocked for this long means that the socket is paused.
           const held = setTimeout(full.resolve, 300);
           response.once('drain', () => {
             clearTimeout(held);

@@ -16,7 +16,7 @@ interface Told {
   asked?: Partial<ModelRequest>;
 }
 
-/** What the upstream is told, as it reads it. */
+/** Renders a request body and parses it. */
 function told({ entry = {}, host = '127.0.0.1', asked = {} }: Told): Record<string, unknown> {
   const { entries } = sections.providers.parse({
     entries: { local: { type: 'openai-compatible', baseUrl: `https://${host}/v1`, ...entry } },

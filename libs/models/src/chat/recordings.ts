@@ -1,22 +1,22 @@
 import type { ModelPart, ModelUsage, ToolCall } from '../index.ts';
 
-/** One answer of an upstream as it stands on the wire, in the forms that upstreams really use, and what must be read of it. */
+/** A recorded response of a provider and its expected result. */
 export interface Recording {
   name: string;
-  /** Of the response, where it is not a stream of events. */
+  /** The content type, if it is not an event stream. */
   contentType?: string;
-  /** What is written, each at a time of its own. */
+  /** The writes of the server, each in a separate tick. */
   writes: readonly (string | Buffer)[];
   read: {
     text: string;
     reasoning?: string;
     calls?: readonly Omit<ToolCall, 'input'>[];
     reason: Extract<ModelPart, { type: 'finish' }>['reason'];
-    /** Absent where the upstream counts nothing. */
+    /** Absent if the provider reports no usage. */
     usage?: ModelUsage;
     costUsd?: number;
   };
-  /** Why a foreign client cannot read it. */
+  /** Why the reference client cannot read the recording. */
   foreign?: string;
 }
 
@@ -40,7 +40,7 @@ const DONE = 'data: [DONE]\n\n';
 const USAGE = { prompt_tokens: 9, completion_tokens: 4, total_tokens: 13 };
 const SPENT: ModelUsage = { input: 9, output: 4 };
 
-/** The same bytes in pieces of so many: no boundary of a character, a line or an event is kept. */
+/** Splits bytes into pieces of a fixed size, regardless of characters, lines and events. */
 function cut(text: string, bytes: number): Buffer[] {
   const all = Buffer.from(text);
   return Array.from({ length: Math.ceil(all.length / bytes) }, (_, at) => all.subarray(at * bytes, (at + 1) * bytes));
@@ -200,7 +200,7 @@ function completion(message: object, finish_reason: string, more: object = {}): 
   return JSON.stringify({ ...HEAD, object: 'chat.completion', choices: [{ index: 0, message, finish_reason }], ...more });
 }
 
-/** Answers that were not streamed. */
+/** Non-streaming responses. */
 export const wholeRecordings: readonly Recording[] = [
   {
     name: 'text and usage, in pieces that cut its characters',

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { setImmediate as nextTick } from 'node:timers/promises';
 import type { Recording } from './recordings.ts';
 
-/** Plays a recording to whoever asks, each write in a time of its own. */
+/** Starts a server that replays a recording, one write per tick. */
 export async function startPlayer({ contentType = 'text/event-stream', writes }: Pick<Recording, 'contentType' | 'writes'>) {
   const server = createServer({ noDelay: true }, (request, response) => {
     void (async () => {

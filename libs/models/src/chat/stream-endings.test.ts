@@ -11,7 +11,7 @@ function textOf(parts: readonly ModelPart[]): string {
   return parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
 }
 
-/** What ends an answer that is no answer, and how that is told. */
+/** Failing responses with their expected errors. */
 const FAILURES: readonly { name: string; behaviour: UpstreamBehaviour; code: string; reason: string; attempts: number }[] = [
   { name: 'a refusal', behaviour: { kind: 'status', status: 400 }, code: 'FAILED_PRECONDITION', reason: 'PROVIDER_REJECTED', attempts: 1 },
   { name: 'a 503', behaviour: { kind: 'status', status: 503 }, code: 'UNAVAILABLE', reason: 'PROVIDER_UNAVAILABLE', attempts: 3 },

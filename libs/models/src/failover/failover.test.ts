@@ -18,7 +18,7 @@ interface Setup {
   second?: UpstreamBehaviour[];
 }
 
-/** Two providers, an agent that asks, what was told meanwhile, and a clock. */
+/** Sets up two providers, an agent with failover, published events and a clock. */
 async function house({ first, second = [YES] }: Setup) {
   const stack = new AsyncDisposableStack();
   const upstreams = { first: stack.use(await startUpstream(...first)), second: stack.use(await startUpstream(...second)) };
@@ -35,14 +35,14 @@ async function house({ first, second = [YES] }: Setup) {
     ...upstreams,
     failover,
     move: (ms: number) => void (now += ms),
-    /** The names of what was told since it was last asked. */
+    /** Takes the names of events published since the last call. */
     told: (): string[] => told.splice(0).map(({ name }) => name),
     events: told,
     as(config: object, agentId = 'oslo') {
       const asker = failover.forAgent({ tenant: 'default', agentId, config: AgentConfig.parse(config) });
       return {
         asker,
-        /** What was said, and how it ended. */
+        /** The streamed text and the end of the call. */
         async ask(rest: object = {}): Promise<string> {
           let said = '';
           try {
@@ -135,7 +135,7 @@ test('opens the circuit breaker after repeated failures and lets one probe throu
   for (const said of ['!PROVIDER_UNAVAILABLE', '!PROVIDER_UNAVAILABLE', '!CIRCUIT_OPEN']) assert.equal(await ask(), said);
   assert.equal(at.first.requests.length, 2);
   at.move(1_000);
-  // Of two that come at once one is the probe; it fails, and nobody is asked for as long again.
+  // One of two concurrent calls is the probe. It fails, and the breaker stays open for another period.
   assert.deepEqual((await Promise.all([ask(), ask()])).toSorted(), ['!CIRCUIT_OPEN', '!PROVIDER_UNAVAILABLE']);
   at.move(999);
   assert.equal(await ask(), '!CIRCUIT_OPEN');
@@ -192,7 +192,7 @@ test('degrades a provider after three recent failures of one agent', async () =>
   assert.deepEqual(at.told(), []);
   await ask();
   assert.deepEqual(at.told(), ['provider:degraded']);
-  // There is nobody else: it is asked all the same.
+  // There is no other provider, so the degraded one is called.
   assert.equal(await ask(), '!PROVIDER_UNAVAILABLE');
 });
 

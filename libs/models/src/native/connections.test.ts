@@ -23,7 +23,7 @@ function attempt(signal = AbortSignal.timeout(GIVEN_UP_MS), modelId = 'one'): At
   return { request: request({ model: { provider: 'up', modelId } }), nonStreaming: false, signal, number: 1, onAlive: () => undefined };
 }
 
-/** How an answer ended: as its upstream says, or with what was thrown. */
+/** Runs a call and returns its finish reason or error. */
 async function endOf(adapter: Adapter, asked: Attempt = attempt()): Promise<unknown> {
   try {
     const pieces = adapter.stream(asked);
@@ -69,7 +69,7 @@ for (const wire of ['anthropic', 'google'] as const) {
   });
 }
 
-/** In place of the client of a library: it asks for what the test says. */
+/** Replaces the SDK client and requests the URL of the test. */
 function libraryThat(asks: (abortSignal: AbortSignal | undefined) => Promise<unknown>): LibraryModel {
   const doStream: LibraryModel['doStream'] = async ({ abortSignal }) => {
     await asks(abortSignal);
@@ -90,7 +90,7 @@ test('restricts the SDK to the configured address', async (t) => {
     const asks = async (signal: AbortSignal | undefined): Promise<void> => {
       const init = { method: 'POST', body: '{}', ...(signal ? { signal } : {}) };
       for (const url of urls) said.push(await given(url, init).catch((error: unknown) => error));
-      // Nobody's call: there is no caller who could leave it.
+      // A request without an exchange is rejected.
       said.push(await given('http://up.example/v1', { method: 'POST', body: '{}' }).catch((error: unknown) => error));
     };
     return libraryThat(asks);

@@ -8,7 +8,7 @@ const MIB = 1024 * 1024;
 const TIMEOUT_MS = 1_000;
 const EVENTS = { 'content-type': 'text/event-stream' };
 
-/** A connection that counts what is asked of it. */
+/** A connection that counts pauses and resumes. */
 class Connection implements Dispatcher.DispatchController {
   readonly reason = null;
   aborted = false;

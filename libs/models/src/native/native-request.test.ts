@@ -12,7 +12,7 @@ const TALK: readonly ModelMessage[] = [
   { role: 'tool', callId: 'call.1', name: 'find', result: { found: 1 }, failed: false },
 ];
 
-/** What reaches the upstream of the requests, one after the other; each is answered as it says. */
+/** Sends the requests in sequence and returns the received requests. */
 async function sent(
   type: NativeWire,
   turns: readonly Partial<ModelRequest>[],
@@ -117,12 +117,12 @@ const THOUGHT = { thought: 'Where is it?', signature: 'c2ln' };
 const ASKS: NativeAnswer = { says: [THOUGHT, { call: { id: 'call_1', name: 'find', input: ['{"q":"sea"}'] }, signature: 'Z29v' }] };
 const THINKING = { conversation: 'of Alice', tools: [FIND], preferences: { thinkingLevel: 'high' as const } };
 
-/** How the upstream is to think. */
+/** Returns the reasoning settings of a received request. */
 function thinkingOf(body: NativeRequest['body'] | undefined): string | undefined {
   return (body?.['thinking'] as { type: string } | undefined)?.type;
 }
 
-/** The same with the id that the upstream's call came under. */
+/** Returns a conversation with a tool call of the given id. */
 function talk(callId: string): ModelMessage[] {
   const call = { ...CALL, callId };
   return [

@@ -8,7 +8,7 @@ const LONG = 'Be brief. '.repeat(2_000);
 const WISH = { geminiCache: { enabled: true, maxActiveCaches: 2 } };
 const MODEL = { provider: 'up', modelId: 'one' };
 
-/** A request as the library makes it, of an agent with these instructions. */
+/** Renders a request body with the given instructions, as the SDK does. */
 function bodyOf(instructions: string): string {
   const systemInstruction = { parts: [{ text: instructions }] };
   return JSON.stringify({ systemInstruction, tools: [], contents: [{ role: 'user', parts: [{ text: 'hi' }] }] });

@@ -4,19 +4,19 @@ import type { Recording } from '../chat/recordings.ts';
 const SPENT = { input: 9, output: 4 };
 const WIDE = 'Grüße aus København: 日本語, 🌊🌊';
 
-/** The same bytes in pieces of so many: no boundary of a character, a line or an event is kept. */
+/** Splits bytes into pieces of a fixed size, regardless of characters, lines and events. */
 function cut(text: string, bytes: number): Buffer[] {
   const all = Buffer.from(text);
   return Array.from({ length: Math.ceil(all.length / bytes) }, (_, at) => all.subarray(at * bytes, (at + 1) * bytes));
 }
 
-/** The words of each wire for the ends of answers. */
+/** Finish reasons of each API. */
 const ENDS = {
   anthropic: { length: 'max_tokens', filter: 'refusal' },
   google: { length: 'MAX_TOKENS', filter: 'SAFETY' },
 } as const;
 
-/** Conversations with a provider that has a wire of its own, in the forms that it really uses. */
+/** Recorded responses of a native API. */
 export function nativeRecordings(wire: NativeWire): Recording[] {
   const { events } = NATIVE_WIRES[wire];
   const whole = (answer: NativeAnswer): string => events(answer).join('');
@@ -90,7 +90,7 @@ export function nativeRecordings(wire: NativeWire): Recording[] {
   ];
 }
 
-/** What the other wire has no form for. */
+/** Recordings of the Google API only. */
 const GOOGLE_ONLY: readonly Recording[] = [
   {
     name: 'nobody counted, and a first event without candidates',
@@ -102,7 +102,7 @@ const GOOGLE_ONLY: readonly Recording[] = [
   },
 ];
 
-/** Only one of them says what it wrote. */
+/** Only Anthropic reports cache writes. */
 function cacheWrite(wire: NativeWire): { cacheWrite?: number } {
   return wire === 'anthropic' ? { cacheWrite: 3 } : {};
 }

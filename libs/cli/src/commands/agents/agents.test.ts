@@ -9,7 +9,7 @@ const run = (url: string, ...words: string[]) => runCommand([...words, '--url', 
 const config = { name: 'Oslo', provider: 'openai', model: 'gpt-5', maxSteps: 40, session: { resetPolicy: { mode: 'idle' } } };
 const agent = { agentId: 'oslo', config, suspended: true, isDefault: false };
 
-/** Answers of the registry by method, and what was asked. */
+/** Starts a server with registry responses by method and records all calls. */
 async function served(answers: Record<string, unknown>) {
   const calls: [string, Record<string, unknown>][] = [];
   const server = await startServer({ call: ({ method, params }: Call) => (calls.push([method, params]), answers[method]) });

@@ -10,7 +10,7 @@ const gateway = { maxBatchSize: 50, rateLimit: { windowMs: 5 }, corsOrigins: ['a
 const SHA = '4f'.repeat(32);
 const OLD = 'ab'.repeat(32);
 
-/** Answers as the registry does, and keeps what it was asked. */
+/** Starts a server that responds like the registry and records all calls. */
 async function served(answers: Record<string, (params: Record<string, unknown>) => unknown> = {}) {
   const calls: [string, Record<string, unknown>][] = [];
   const server = await startServer({

@@ -13,7 +13,7 @@ import { assertPasteable, runCommand, startServer, TOKEN, type Behaviour } from 
 const root = mkdtempSync(join(tmpdir(), 'doctor-'));
 after(() => rmSync(root, { recursive: true }));
 
-/** A data directory, and the server that saved the token there. */
+/** Starts a server and creates its data directory with a saved token. */
 function freshData(url: string, token?: string): string {
   const data = mkdtempSync(join(root, 'data-'));
   writeFileSync(join(data, 'run.json'), JSON.stringify({ url, processes: [] }));

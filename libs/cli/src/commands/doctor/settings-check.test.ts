@@ -8,7 +8,7 @@ import { runCommand, startServer, TOKEN } from '../../command.fixture.ts';
 const root = mkdtempSync(join(tmpdir(), 'doctor-settings-'));
 after(() => rmSync(root, { recursive: true }));
 
-/** What doctor says about settings when `gateway.status` answers with this. */
+/** Runs doctor with a response of `gateway.status` and returns its line about settings. */
 async function doctorOf(status: () => unknown): Promise<{ code: number | null; line: string }> {
   const data = mkdtempSync(join(root, 'data-'));
   const results: Record<string, () => unknown> = {
