@@ -3,9 +3,9 @@ import { planFaults, planPoints, POINTS as ALL_POINTS, type Point } from './plan
 import { freshDirectory, judge, runChaos } from './run-chaos.ts';
 
 /*
- * `make chaos SEED=… FAULTS=…`. POINTS=n makes sessions die n times at each of the instrumented points instead, or at those that
- * ONLY='before take,after text' names. EVERY=ms says how often something goes wrong, DIR where everything stays that was seen, CHECK=1
- * looks at what is there again.
+ * `make chaos SEED=… FAULTS=…`. POINTS=n kills sessions n times at each instrumented point instead, or at the points of
+ * ONLY='before take,after text'. EVERY=ms sets the interval of faults, DIR the directory of the recording; CHECK=1 checks an existing
+ * recording again.
  */
 
 const { SEED, FAULTS, POINTS, ONLY, EVERY, TALKERS, DIR, CHECK } = process.env;

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { planFaults, planPoints, POINTS } from './plan.ts';
 
-test('a seed is a plan: the same faults in the same order, and another seed another one', () => {
+test('a seed determines the plan, and another seed gives another plan', () => {
   const plan = planFaults({ seed: 5, faults: 200, everyMs: 1_000 });
   assert.deepEqual(planFaults({ seed: 5, faults: 200, everyMs: 1_000 }), plan);
   assert.notDeepEqual(planFaults({ seed: 6, faults: 200, everyMs: 1_000 }), plan);
   assert.deepEqual(planFaults({ seed: 5, faults: 50, everyMs: 1_000 }), plan.slice(0, 50));
 });
 
-test('a plan has every kind of fault, most of them kills, in the time it was given', () => {
+test('a plan contains every kind of fault, mostly kills, within the given time', () => {
   const plan = planFaults({ seed: 1, faults: 1_000, everyMs: 1_000 });
   const kinds = Map.groupBy(plan, ({ fault }) => fault.kind);
   assert.deepEqual([...kinds.keys()].sort(), ['kill', 'lose', 'stop', 'wipe']);
@@ -19,14 +19,14 @@ test('a plan has every kind of fault, most of them kills, in the time it was giv
   assert.ok(lasts > 900_000 && lasts < 1_100_000, `${lasts} ms`);
 });
 
-test('a plan of points has each of them as often as it is told', () => {
+test('a plan of points contains each point the given number of times', () => {
   const plan = planPoints({ seed: 1, times: 3, everyMs: 10 });
   const counts = Map.groupBy(plan, ({ fault }) => ('point' in fault ? fault.point : ''));
   assert.deepEqual([...counts.keys()].sort(), POINTS.toSorted());
   for (const [point, planned] of counts) assert.equal(planned.length, 3, point);
 });
 
-test('or only of those that are named', () => {
+test('a plan of points can be limited to named points', () => {
   const plan = planPoints({ seed: 1, times: 2, everyMs: 10, of: ['before take', 'after text'] });
   const points = plan.map(({ fault }) => ('point' in fault ? fault.point : ''));
   assert.deepEqual(points.toSorted(), ['after text', 'after text', 'before take', 'before take']);

@@ -2,24 +2,24 @@ import { dice, type Dice } from '@switchyard/testkit';
 
 const REPLICAS = ['gateway', 'sessions', 'registry', 'secrets'].flatMap((service) => [`${service}-1`, `${service}-2`]);
 
-/** Something that goes wrong. */
+/** A fault. */
 export type Fault =
   /** SIGKILL: a replica, or a server by the name of its service. */
   | { kind: 'kill'; who: string }
-  /** SIGSTOP, and SIGCONT after a while. */
+  /** SIGSTOP, and SIGCONT after a delay. */
   | { kind: 'stop'; who: string; ms: number }
-  /** nats-server is killed, and everything it stored is gone. */
+  /** Kills nats-server and deletes its store. */
   | { kind: 'wipe' }
-  /** What is said comes through and what is answered does not; after a while the connections break. */
+  /** Forwards requests and drops responses; the connections break after a delay. */
   | { kind: 'lose'; where: Path; ms: number }
-  /** A replica kills itself the next time that it comes to a place in its code. */
+  /** A replica kills itself when it next reaches a point in its code. */
   | { kind: 'point'; who: string; point: Point };
 
-/** Between clients and the balancer, services and the database, services and the bus. */
+/** Proxies between clients and balancer, services and database, services and bus. */
 export const PATHS = ['edge', 'store', 'bus'] as const;
 export type Path = (typeof PATHS)[number];
 
-/** A fault, and how long after the one before. */
+/** A fault and its delay after the previous one. */
 export interface Planned {
   afterMs: number;
   fault: Fault;
@@ -28,11 +28,11 @@ export interface Planned {
 export interface PlanOptions {
   seed: number;
   faults: number;
-  /** Between two faults, on average. */
+  /** Mean time between two faults. */
   everyMs: number;
 }
 
-/** The same seed gives the same faults, in the same order and as long after each other. */
+/** Returns the same faults, order and delays for the same seed. */
 export function planFaults({ seed, faults, everyMs }: PlanOptions): Planned[] {
   const random = dice(seed);
   return Array.from({ length: faults }, () => {
@@ -41,7 +41,7 @@ export function planFaults({ seed, faults, everyMs }: PlanOptions): Planned[] {
   });
 }
 
-/** Of a hundred faults seventy are kills: of services, and now and then of nats-server and Redis. */
+/** 70 % of the faults are kills, mostly of services, sometimes of nats-server and Redis. */
 function anyFault(random: Dice): Fault {
   const n = random.below(100);
   if (n < 64) return { kind: 'kill', who: random.of(REPLICAS) };
@@ -55,7 +55,7 @@ function anyFault(random: Dice): Fault {
   return { kind: 'lose', where: random.of(PATHS), ms: 100 + random.below(1_500) };
 }
 
-/** Places before and after which a replica of sessions can be made to die. */
+/** Points before and after which a replica of sessions can be killed. */
 const PLACES = ['accept', 'enter', 'claim', 'take', 'intent', 'call', 'result', 'text', 'commit', 'settle', 'publish'] as const;
 export type Place = (typeof PLACES)[number];
 export type Point = `${'before' | 'after'} ${Place}`;
@@ -67,14 +67,14 @@ export function placeIn(point: Point): Place {
 
 export interface PointOptions {
   seed: number;
-  /** How often each of them. */
+  /** Number of kills per point. */
   times: number;
   everyMs: number;
-  /** All, unless some are named. */
+  /** Default: all points. */
   of?: readonly Point[];
 }
 
-/** Each point so often, in an order that the seed decides, on one replica after the other: one works while the other comes back. */
+/** Every point, in an order that depends on the seed. Kills alternate between the replicas, so that one works while the other restarts. */
 export function planPoints({ seed, times, everyMs, of = POINTS }: PointOptions): Planned[] {
   const random = dice(seed);
   const points = Array.from({ length: times }, () => of).flat();

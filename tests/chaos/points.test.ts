@@ -5,7 +5,7 @@ import type { Point } from './plan.ts';
 import { pointsOf, unreached } from './points.ts';
 import { DIES, type Note } from './witness/notes.ts';
 
-/** Told to die at these points, one after the other, and died at those. */
+/** Points of the orders to die, and points at which processes died. */
 function run(told: readonly Point[], died: readonly Point[]) {
   const history = told.flatMap((point, op): Entry[] => [
     { at: op, op, type: 'invoke', client: 'chaos', f: 'fault', asked: { kind: 'point', who: 'sessions-1', point } },
@@ -15,7 +15,7 @@ function run(told: readonly Point[], died: readonly Point[]) {
   return { all: operations(history), notes };
 }
 
-test('a point at which nobody died is told by name, whatever the rig thinks that it did', () => {
+test('reports a point at which no process died, whatever was ordered', () => {
   const told: Point[] = ['before take', 'after text', 'before take'];
   assert.deepEqual(unreached(run(told, told)), []);
   assert.deepEqual(unreached(run(told, ['before take', 'after text'])), ['before take: 1 of 2 died there']);
@@ -23,7 +23,7 @@ test('a point at which nobody died is told by name, whatever the rig thinks that
   assert.deepEqual(pointsOf(run(told, told)), { 'after text': { told: 1, died: 1 }, 'before take': { told: 2, died: 2 } });
 });
 
-test('what is written at a place is no death there', () => {
+test('a record at a point does not count as a death', () => {
   const { all, notes } = run(['before commit'], []);
   const wrote: Note = { replica: 'sessions-1', pid: 1, from: 0, to: 0, what: 'commit', id: 'before commit' };
   assert.deepEqual(unreached({ all, notes: [...notes, wrote] }), ['before commit: 0 of 1 died there']);

@@ -2,7 +2,7 @@ import type { Known } from './check/known.ts';
 import { only } from './history.ts';
 import { DIES } from './witness/notes.ts';
 
-/** How often a process was told to die at each point, and how often one did, as it said there itself. */
+/** Orders to die and recorded deaths, per point. */
 export function pointsOf({ all, notes }: Pick<Known, 'all' | 'notes'>): Record<string, { told: number; died: number }> {
   const told = only(all, 'fault').flatMap(({ asked }) => (asked.kind === 'point' ? [asked.point] : []));
   const deaths = notes.filter(({ what }) => what === DIES);
@@ -12,7 +12,7 @@ export function pointsOf({ all, notes }: Pick<Known, 'all' | 'notes'>): Record<s
   );
 }
 
-/** In words, each point at which fewer died than were told to. */
+/** Lists the points with fewer deaths than orders, as text. */
 export function unreached(known: Pick<Known, 'all' | 'notes'>): string[] {
   return Object.entries(pointsOf(known)).flatMap(([point, { told, died }]) =>
     died < told ? [`${point}: ${died} of ${told} died there`] : [],

@@ -4,7 +4,7 @@ import { connect, createServer, type AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { openProxy } from './proxy.ts';
 
-/** Answers each line with itself, and remembers it. */
+/** Echoes and records each line. */
 async function startEcho() {
   const said: string[] = [];
   const server = createServer((socket) =>
@@ -20,7 +20,7 @@ async function startEcho() {
   return { said, port, [Symbol.dispose]: () => void server.close() };
 }
 
-test('a proxy passes everything on, until it loses answers: what was asked arrives, and then the connection breaks', async () => {
+test('a proxy forwards everything; while it drops responses, requests arrive and then the connection breaks', async () => {
   using echo = await startEcho();
   await using proxy = await openProxy({ host: '127.0.0.1', port: echo.port });
   const client = connect(proxy.port, '127.0.0.1');

@@ -1,17 +1,17 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
-/** Stands between a client and a server, and can lose what the server answers. */
+/** A proxy that can drop the responses of a server. */
 export interface Proxy extends AsyncDisposable {
   readonly port: number;
-  /** For a while requests come through and answers do not; then the connections on which something was lost break. */
+  /** Drops responses for a while, then breaks the connections that lost one. */
   loseReplies(ms: number): Promise<void>;
 }
 
 interface Pair {
   client: Socket;
   server: Socket;
-  /** An answer was lost: nothing that comes after it may arrive. */
+  /** A response was dropped; no later one may arrive on this connection. */
   lost: boolean;
 }
 

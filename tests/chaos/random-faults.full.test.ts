@@ -5,7 +5,7 @@ import { SKIP } from '../cluster/processes.ts';
 import { planFaults } from './plan.ts';
 import { runChaos } from './run-chaos.ts';
 
-/** Another story each day would be another test each day; `make chaos` tells others. */
+/** The seed is fixed, so that the test is the same every day. `make chaos` runs other seeds. */
 const SEED = 1;
 const FAULTS = 50;
 const EVERY_MS = 800;

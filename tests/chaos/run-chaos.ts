@@ -13,9 +13,9 @@ import { unreached } from './points.ts';
 import type { Note } from './witness/notes.ts';
 import { askAgain, prefixOf, startWorkload } from './workload/workload.ts';
 
-/** After everything is healed, so long may it take until all is done: what was promised is a minute. */
+/** Time limit to finish all work after the faults; the promise is one minute. */
 const PATIENCE_MS = 60_000;
-/** Asking for one that has an answer takes less than this. */
+/** Time limit to read an existing answer. */
 const A_TURN_MS = 20;
 const EVENTS = 'events.jsonl';
 const TENANT = 'default';
@@ -24,20 +24,20 @@ export interface Run {
   seed: number;
   plan: readonly Planned[];
   talkers: number;
-  /** Tells a person how far it is. */
+  /** Prints the progress. */
   say: (line: string) => void;
-  /** How long is waited for what was left, and for what was not answered. */
+  /** How long to wait for unfinished work and missing answers. */
   patienceMs?: number;
 }
 
 export interface Outcome {
   violations: Violation[];
-  /** Points at which nobody died who was told to: of them the run says nothing. */
+  /** Points at which no ordered death happened; the run does not cover them. */
   unreached: string[];
   figures: Figures;
 }
 
-/** One run from start to verdict. Everything it saw stays in the directory. */
+/** Runs a cluster with faults and checks it. The recording stays in the directory. */
 export async function runChaos(dir: string, run: Run): Promise<Outcome> {
   await using stack = new AsyncDisposableStack();
   run.say('starts the cluster');
@@ -45,7 +45,7 @@ export async function runChaos(dir: string, run: Run): Promise<Outcome> {
   return await hurt(cluster, dir, run);
 }
 
-/** A story on a cluster that is there: clients at work, faults, healing, and what is left. */
+/** Runs clients and faults on a running cluster, ends the faults, and reads the final state. */
 export async function hurt(
   cluster: ChaosCluster,
   dir: string,
@@ -78,7 +78,7 @@ export async function hurt(
   return judge(dir, cluster.witness, recoveryMs);
 }
 
-/** The verdict on what a run left in its directory. */
+/** Checks the recording in a directory. */
 export function judge(dir: string, witness = join(dir, 'witness'), recoveryMs?: number): Outcome {
   const evidence = readEvidence(dir, witness);
   const known = know(evidence);
@@ -88,13 +88,13 @@ export function judge(dir: string, witness = join(dir, 'witness'), recoveryMs?: 
   return outcome;
 }
 
-/** The last one that the clients of this tenant may hear. */
+/** The last event of this tenant. */
 function lastEvent(dir: string): string | undefined {
   const last = readLines<LoggedEvent>(join(dir, EVENTS)).findLast(({ tenant }) => tenant === TENANT);
   return last && `${last.log}-${last.seq}`;
 }
 
-/** What was written down before the run began is of another one. */
+/** Drops records from before the run. */
 function readEvidence(dir: string, witness: string): Evidence {
   const history = readLines<Entry>(join(dir, 'history.jsonl'));
   const began = history[0]?.at ?? 0;

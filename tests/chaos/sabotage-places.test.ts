@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { SABOTAGE } from './witness/sabotage.ts';
 
-test('whatever is to be broken stands in the code, once', () => {
+test('every sabotaged line occurs in the code exactly once', () => {
   for (const [name, { patches }] of Object.entries(SABOTAGE))
     for (const { file, from } of patches) {
       const code = readFileSync(new URL(`../../services/${file}`, import.meta.url), 'utf8');

@@ -10,31 +10,31 @@ import { freshDirectory, hurt, type Outcome } from './run-chaos.ts';
 import { SABOTAGES, type Sabotage } from './witness/sabotage.ts';
 
 const READY_MS = 60_000;
-/** What is lost stays lost: there is no need to wait for it for long. */
+/** Lost work stays lost, so a short wait is enough. */
 const PATIENCE_MS = 12_000;
 const TALKERS = 8;
-/** On a busy machine a fault may meet nothing that it matters to: then the story is told again, with another seed. */
+/** On a busy machine a fault may have no effect. The run is then repeated with another seed. */
 const PLAYS = 3;
 
 const STOPPED_MS = 8_500;
 const BETWEEN_MS = 1_500;
 
-/** What goes wrong, so that it matters what is missing, and one of the invariants that break. */
+/** Faults that expose the missing guard, and an invariant that breaks. */
 const STORIES: Readonly<Record<Sabotage, { plan: readonly Planned[]; breaks: string }>> = {
-  // A runner is stopped for longer than its lease, and wakes while somebody else goes on with its turns.
+  // A runner is stopped for longer than its lease and resumes while another replica continues its turns.
   fencing: {
     plan: [stop('sessions-1', BETWEEN_MS), stop('sessions-2', STOPPED_MS + BETWEEN_MS), stop('sessions-1', STOPPED_MS + BETWEEN_MS)],
     breaks: 'I3',
   },
-  // An answer is lost, and the client asks again under its key.
+  // A response is dropped, and the client retries with its key.
   dedupe: { plan: [{ afterMs: BETWEEN_MS, fault: { kind: 'lose', where: 'edge', ms: 500 } }], breaks: 'I3' },
-  // A runner dies, and nobody looks for what it left.
+  // A runner dies, and no replica polls for its turns.
   sweeper: { plan: [kill('sessions-1'), kill('sessions-2')], breaks: 'I1' },
-  // A client is told before it is written.
+  // A turn is acknowledged before it is written.
   order: { plan: [kill('sessions-1'), kill('sessions-2')], breaks: 'I1' },
-  // A runner dies under a tool.
+  // A runner dies during a tool call.
   tools: { plan: ['sessions-1', 'sessions-2', 'sessions-1', 'sessions-2'].map((who) => kill(who)), breaks: 'I6' },
-  // Listeners lose their connections, and come back.
+  // Listeners lose their connections and reconnect.
   places: { plan: [kill('gateway-1'), kill('gateway-2')], breaks: 'I9' },
 };
 
@@ -46,7 +46,7 @@ function kill(who: string): Planned {
   return { afterMs: BETWEEN_MS, fault: { kind: 'kill', who } };
 }
 
-describe('the checker sees what is missing', { skip: SKIP, timeout: 500_000 }, () => {
+describe('the checker detects a missing guard', { skip: SKIP, timeout: 500_000 }, () => {
   const stack = new AsyncDisposableStack();
   let dir: TempDir;
   let cluster: ChaosCluster;
@@ -70,9 +70,9 @@ describe('the checker sees what is missing', { skip: SKIP, timeout: 500_000 }, (
     });
   }
 
-  test('and nothing where nothing is', async () => {
+  test('reports nothing with all guards', async () => {
     await restart(undefined);
-    // Pauses are in the short run, which finds nothing either.
+    // random-faults.full.test.ts covers pauses.
     const { violations } = await play(100, STORIES.tools.plan);
     assert.deepEqual(violations, []);
   });
@@ -82,7 +82,7 @@ describe('the checker sees what is missing', { skip: SKIP, timeout: 500_000 }, (
     return hurt(cluster, own, { seed, plan, talkers: TALKERS, say: () => undefined, patienceMs: PATIENCE_MS });
   }
 
-  /** Sessions and the edge begin anew, without something. */
+  /** Restarts sessions and gateways without a guard. */
   async function restart(sabotage: Sabotage | undefined): Promise<void> {
     const file = join(cluster.witness, 'sabotage');
     rmSync(file, { force: true });

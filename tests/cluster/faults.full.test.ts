@@ -40,7 +40,7 @@ describe('loss of a server of the cluster', { skip: SKIP, timeout: 500_000 }, ()
     for (const { pid } of replicas) process.kill(pid, 'SIGSTOP');
     const from = performance.now();
     const told = Promise.all([ask(product, 'agents.list'), ask(product, 'agents.create', { name: 'oslo' })]);
-    await underWay(2); // they are in the hands of a process that is stopped
+    await underWay(2); // a stopped process has received them
     for (const { pid } of replicas) process.kill(pid, 'SIGKILL');
     for (const { error } of await told) {
       assert.deepEqual([error?.data?.['code'], error?.data?.['reason']], ['UNAVAILABLE', 'CALL_SILENT'], JSON.stringify(error));

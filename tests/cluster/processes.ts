@@ -55,7 +55,7 @@ async function readiness(gateway: string, token: string): Promise<ServicePresenc
     const { services } = (await response.json()) as { services?: ServicePresence[] };
     return response.ok ? services : undefined;
   } catch {
-    return undefined; // it is being started again
+    return undefined; // the gateway is restarting
   }
 }
 

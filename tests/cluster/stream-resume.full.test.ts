@@ -121,7 +121,7 @@ describe('streams while processes are killed', { skip: SKIP, timeout: 400_000 },
   /** Simulates a lost disk: the server restarts empty. */
   async function wipeNats(): Promise<void> {
     const nats = (await processesOf(product)).find(({ service }) => service === 'nats') ?? assert.fail('there is no NATS');
-    process.kill(nats.pid, 'SIGSTOP'); // it must not write anything, nor come back, in between
+    process.kill(nats.pid, 'SIGSTOP'); // it must neither write nor restart in between
     await rm(`${product.data}/cluster/nats`, { recursive: true });
     process.kill(nats.pid, 'SIGKILL');
   }

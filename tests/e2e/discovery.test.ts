@@ -72,7 +72,7 @@ test('status lists each process, and reports a killed one at once', { skip: NATS
 
   for (const service of ['sessions', 'registry', 'secrets'] as const) {
     await cluster.processes.get(service)?.end('SIGKILL');
-    const { services } = await cluster.status(); // shown to an admin alone: the tokens it was told are still known
+    const { services } = await cluster.status(); // only an admin sees it: the gateway still knows its tokens
     assert.deepEqual(services.get(service), { service, state: 'down', replicas: [] });
     assert.equal(services.get('gateway')?.state, 'up');
   }

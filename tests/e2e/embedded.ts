@@ -60,7 +60,7 @@ export async function startProduct(profile: Profile, options: StartOptions = {})
   const data = options.data ?? starting.use(await tempDir()).path;
   const env = { ...(await configured(data, options.config)), ...options.env };
   const child = starting.use(await launch(data, env, { profile, ready: /^Try:/m }));
-  if (profile === 'cluster') starting.defer(async () => void (await child.end())); // it ends those that it started
+  if (profile === 'cluster') starting.defer(async () => void (await child.end())); // the launcher ends its processes
   const run = JSON.parse(await readFile(`${data}/run.json`, 'utf8')) as { url: string };
   const token = (await readFile(`${data}/token`, 'utf8')).trim();
   const started = starting.move();
@@ -85,7 +85,7 @@ async function configured(data: string, config: object | undefined): Promise<Rec
 /** All log lines of a product's processes. */
 export async function linesWritten({ data }: Pick<Running, 'data'>): Promise<string[]> {
   const { processes } = JSON.parse(await readFile(`${data}/run.json`, 'utf8')) as { processes: { log: string }[] };
-  const texts = await Promise.all(processes.map(({ log }) => readFile(log, 'utf8').catch(() => ''))); // the launcher may have had nothing to say
+  const texts = await Promise.all(processes.map(({ log }) => readFile(log, 'utf8').catch(() => ''))); // the launcher may have written nothing
   return texts.flatMap((text) => text.slice(0, text.lastIndexOf('\n') + 1).split('\n'));
 }
 

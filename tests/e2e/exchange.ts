@@ -63,7 +63,7 @@ async function overWebSocket(product: Running, token: string): Promise<Exchange>
     async tell(message) {
       socket.send(message);
       const id = `fence ${++fences}`;
-      socket.send(request('session.history', {}, id)); // goes to a service and back, the slow way: any other answer is here before
+      socket.send(request('session.history', {}, id)); // a round trip to a service, slower than any other response
       assert.equal(one(checked(await socket.next())).id, id);
     },
     [Symbol.asyncDispose]: () => socket[Symbol.asyncDispose](),

@@ -71,7 +71,7 @@ onEachProfile('fuzzed frames follow the protocol', (product) => {
     test(`${FRAMES} frames over ${transport}, seed ${SEED}`, async () => {
       await using client = transport === 'http' ? overHttp() : await overWebSocket();
       const property = fc.asyncProperty(frame, async (given) => {
-        const bytes = transport === 'http' ? given : Buffer.from(given.toString()); // a text frame is UTF-8, or the protocol ends it
+        const bytes = transport === 'http' ? given : Buffer.from(given.toString()); // an invalid UTF-8 text frame would close the connection
         const text = await client.send(bytes);
         if (text !== undefined) judge(bytes, text);
       });
@@ -140,6 +140,6 @@ function parsed(bytes: Buffer): unknown {
   try {
     return JSON.parse(utf8.decode(bytes));
   } catch {
-    return undefined; // which must be answered with id null
+    return undefined; // the response must have the id null
   }
 }

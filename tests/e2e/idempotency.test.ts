@@ -153,7 +153,7 @@ onEachProfile(
       let id = '';
       for await (const chunk of first.data) {
         id = chunk.id;
-        if (chunk.choices[0]?.delta.content) break; // which ends the connection
+        if (chunk.choices[0]?.delta.content) break; // ends the connection
       }
       for (const when of ['while it runs', 'after its end']) {
         const { data, response } = await open();

@@ -14,7 +14,7 @@ const history = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'session.history
 test('the banner shows correct facts', async () => {
   await using product = await startEmbedded();
   const banner = product.process.output();
-  const all = services.length + 1; // and the edge
+  const all = services.length + 1; // and the gateway
   for (const told of [
     'in-process',
     `${all}/${all} ready`,

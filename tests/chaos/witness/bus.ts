@@ -3,7 +3,7 @@ import { witnessed } from './notes.ts';
 
 export * from '@switchyard/bus';
 
-/** As the real one; what a service calls for somebody is written down. Sessions calls so for the tools of its turns alone. */
+/** Like the real function, but records calls on behalf of a client. Sessions makes such calls for tools only. */
 export const connectBus: typeof connect = async (...given) => {
   const bus = await connect(...given);
   return withAs(bus, (...who) => witnessing(bus.as(...who)));

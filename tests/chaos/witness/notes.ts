@@ -3,26 +3,26 @@ import { join } from 'node:path';
 import { clockMs } from '../history.ts';
 import { witnessDirectory } from './sabotage.ts';
 
-/** What is noted, under the name of the point, by a process that is dead the next moment. */
+/** The record that a process writes at a point immediately before it dies. */
 export const DIES = 'dies';
 
-/** Something that a process of sessions did and whose end it lived to see; and its own. */
+/** A finished write or call of a sessions process, with the name of the process. */
 export interface Note {
   replica: string;
   pid: number;
   from: number;
   to: number;
-  /** A write by its name in the protocol, or a call of a tool. */
+  /** The name of a write, or a tool call. */
   what: string;
-  /** Of a write, the document as it was then: the turn or the session, and the lease it was written under. */
+  /** For a write: the turn or session as written, and its lease. */
   id: string;
   fence?: number;
   state?: string;
-  /** Of a settling: the number that was counted. */
+  /** For a completed turn: its sequence number. */
   counted?: number;
-  /** Of a call: what it was called with. */
+  /** For a call: its input. */
   input?: unknown;
-  /** And the key that it has whenever it is repeated. */
+  /** For a call: the key that repetitions share. */
   key?: string;
 }
 
@@ -30,7 +30,7 @@ const replica = process.env['SWITCHYARD_REPLICA'] ?? '';
 const { pid } = process;
 let fd: number | undefined;
 
-/** Written at once: the process may be dead the next moment. */
+/** Writes synchronously, because the process may die immediately afterwards. */
 export function note(said: Omit<Note, 'replica' | 'pid'>): void {
   fd ??= openSync(join(witnessDirectory(), `${replica}-${pid}.jsonl`), 'a', 0o600);
   writeSync(fd, `${JSON.stringify({ replica, pid, ...said })}\n`);
@@ -38,7 +38,7 @@ export function note(said: Omit<Note, 'replica' | 'pid'>): void {
 
 const order = join(witnessDirectory(), `${replica}.point`);
 
-/** Dies here, if somebody wants that. */
+/** Ends the process here if it was ordered to. */
 function reach(point: string): void {
   if (!existsSync(order) || readFileSync(order, 'utf8') !== point) return;
   const now = clockMs();
@@ -47,7 +47,7 @@ function reach(point: string): void {
   process.kill(pid, 'SIGKILL');
 }
 
-/** Does something between its two points. */
+/** Runs an operation between its two points. */
 export async function witnessed<T>(place: string | undefined, work: () => Promise<T>, tell: (done: T) => Told | undefined): Promise<T> {
   if (place !== undefined) reach(`before ${place}`);
   const from = clockMs();

@@ -2,9 +2,8 @@ import { registerHooks } from 'node:module';
 import { readSabotage, SABOTAGE } from './sabotage.ts';
 
 /*
- * Loaded before a service (`node --import`). In the processes of sessions it puts a witness between the service and its store and bus,
- * who writes down what happens there and can make the process die at a place. The code of the service is the one that is shipped, and
- * knows nothing of it.
+ * Loaded before a service (`node --import`). In sessions it wraps the store and the bus to record their operations and to kill the
+ * process at a point. The code of the service is unchanged.
  */
 
 const HOST = '/libs/service-kit/src/host/host.ts';

@@ -1,28 +1,28 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** What a process is started without, to see whether the checker sees it. */
+/** A guard that a process runs without, to test the checker. */
 export const SABOTAGES = ['fencing', 'dedupe', 'sweeper', 'order', 'tools', 'places'] as const;
 export type Sabotage = (typeof SABOTAGES)[number];
 
 interface Way {
-  /** What is changed in the source of a service as it is loaded. */
+  /** Replacements in the source of a service when it is loaded. */
   patches: readonly { file: string; from: string; to: string }[];
 }
 
-/** The rest is done by the witness in front of the store. */
+/** The wrapper of the store implements the others. */
 export const SABOTAGE: Readonly<Record<Sabotage | 'none', Way>> = {
   none: { patches: [] },
-  // A runner that was stopped is told by its own clock, before any write could miss.
+  // A resumed runner notices the lost lease by its clock before a write could fail.
   fencing: {
     patches: [{ file: 'sessions/src/queue/session-lease.ts', from: 'clock.now() - state.renewedAt >= timing.heldMs', to: 'false' }],
   },
   dedupe: { patches: [] },
   sweeper: { patches: [] },
   order: { patches: [] },
-  // Whatever was under way is made again.
+  // Interrupted tool calls are always repeated.
   tools: { patches: [{ file: 'sessions/src/agent-loop/tool-calls.ts', from: ' && !tools.repeatable(first.name)', to: ' && false' }] },
-  // Who comes back for events gets some of what was missed.
+  // A reconnecting listener gets only some of the missed events.
   places: { patches: [{ file: 'gateway/src/events/event-reader.ts', from: 'next = after.seq + 1;', to: 'next = after.seq + 3;' }] },
 };
 
@@ -30,7 +30,7 @@ export function witnessDirectory(): string {
   return process.env['CHAOS_WITNESS'] ?? '';
 }
 
-/** As the rig has it written down at the time of a start. */
+/** The guard to remove, as written by the test before the process started. */
 export function readSabotage(): Sabotage | undefined {
   const file = join(witnessDirectory(), 'sabotage');
   const said = existsSync(file) ? readFileSync(file, 'utf8') : '';

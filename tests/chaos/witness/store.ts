@@ -7,12 +7,12 @@ import { placeOf, toldOf, type Write } from './writes.ts';
 export * from '@switchyard/store';
 
 const sabotage = readSabotage();
-/** How late a commit comes that is told before it is written. */
+/** Delay of a commit that is acknowledged before it is written. */
 const LATE_MS = 3_000;
 
 type Any = Documents<Document>;
 
-/** As the real one; what is written is written down. Without something, where the checker is to find that out. */
+/** Like the real function, but records writes. Omits the guard that a test removes. */
 export const openStore: typeof open = async (...given) => {
   const store = await open(...given);
   return new Proxy(store, {
@@ -86,7 +86,7 @@ function watchedDocuments(collection: 'sessions' | 'turns', documents: Any): Any
   };
 }
 
-/** Says that it is written, and writes it later. */
+/** Acknowledges a write and performs it later. */
 async function late(documents: Any, ...[filter, change]: Parameters<Any['update']>): Promise<Document | null> {
   const there = (await documents.find(filter, { limit: 1 })).items[0];
   void sleep(LATE_MS).then(() => documents.update(filter, change).catch(() => undefined));

@@ -8,7 +8,7 @@ export interface Write {
   filter?: Filter<Document>;
 }
 
-/** A write's name in the protocol; undefined for what is none of it. */
+/** The name of a write; undefined for other writes. */
 export function placeOf({ collection, change }: Write): string | undefined {
   if (change === 'insert') return collection === 'turns' ? 'accept' : 'enter';
   return collection === 'turns' ? placeOfTurn(change) : placeOfSession(change);
@@ -19,7 +19,7 @@ function placeOfTurn({ set = {}, push = {}, inc = {} }: Change<Document>): strin
   if ('checkpoints' in inc) {
     const step = (push as { steps?: { mark?: string } }).steps;
     if (step === undefined) return 'text';
-    // What is long has a document of its own, and only its digest stands here.
+    // Long texts have a document of their own; here is only the digest.
     return step.mark === 'said' ? 'intent' : 'result';
   }
   return 'attempts' in inc ? 'take' : undefined;
@@ -35,7 +35,7 @@ function placeOfSession({ set = {}, push, pull, inc = {}, unset = [] }: Change<D
   return undefined;
 }
 
-/** What is written down of it. */
+/** The record of a write. */
 export function toldOf(write: Write, document: Document): (Pick<Note, 'what' | 'id'> & Partial<Note>) | undefined {
   const what = placeOf(write);
   if (what === undefined) return undefined;
@@ -51,7 +51,7 @@ export function toldOf(write: Write, document: Document): (Pick<Note, 'what' | '
   };
 }
 
-/** The lease that a write says it is made under, whatever stands in the document. */
+/** The lease that a write names, independent of the document. */
 function fenceOf(filter: Filter<Document> = {}): number | undefined {
   const asked = filter['fence'] as number | { lte?: number; lt?: number } | undefined;
   return typeof asked === 'object' ? (asked.lte ?? asked.lt) : asked;

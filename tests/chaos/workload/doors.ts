@@ -4,12 +4,12 @@ import type { ChaosCluster } from '../cluster.ts';
 import type { Asked, StreamEvent, Told, Trying } from '../history.ts';
 import { asFailure, HttpFailure } from './outcome.ts';
 
-/** So long a client waits for an answer, or for the first event of a stream, before it asks again. */
+/** A client retries when there is no answer or first event within this time. */
 const ATTEMPT_MS = 10_000;
-/** And so long for the last one. */
+/** Time limit for the last event. */
 const STREAM_MS = 40_000;
 
-/** The ways in which a client asks for a turn. */
+/** The APIs through which a client requests a turn. */
 export interface Doors extends Disposable {
   turn(asked: Asked['turn'], trying: Trying<'turn'>): Promise<Told['turn']>;
   call: Client['call'];
@@ -55,7 +55,7 @@ async function chat(url: string, token: string, { message, session, agent, key }
   return { response: body.response };
 }
 
-/** What REST says of a refusal; it has no word for the rest. */
+/** Rejections that REST can express. */
 const REFUSED: Readonly<Record<number, string>> = {
   400: 'INVALID_ARGUMENT',
   401: 'UNAUTHENTICATED',
@@ -72,7 +72,7 @@ function streamUrl(url: string, token: string, { message, session, agent, key }:
   return `${url}/api/chat/stream?${query.toString()}`;
 }
 
-/** Listens to a stream as browsers do, which come back by themselves, and writes down every event. */
+/** Reads a stream with an EventSource, which reconnects, and records every event. */
 function listen(url: string, trying: Trying<'turn'>): Promise<Told['turn']> {
   const { promise, resolve, reject } = Promise.withResolvers<Told['turn']>();
   const source = new EventSource(url);

@@ -12,13 +12,13 @@ export interface ListenerOptions {
   name: string;
 }
 
-/** Somebody who listens to the events of its tenant, as browsers do. */
+/** A listener to tenant events with an EventSource. */
 export interface Listener {
-  /** Resolves when it has heard this event, or one after it, or after so long; it hears nothing more then. */
+  /** Ends the listener when it has received this event or a later one, or after the timeout. */
   finish(last: string | undefined, patienceMs: number): Promise<void>;
 }
 
-/** Listens from now on. An EventSource that gives up is followed by another one, which says where the first was. */
+/** Listens from now on. Replaces an EventSource that gives up by one that resumes at its position. */
 export function startListener({ cluster: { url, token }, history, name }: ListenerOptions): Listener {
   let last: string | undefined;
   let heard = Promise.withResolvers<void>();
@@ -59,7 +59,7 @@ export function startListener({ cluster: { url, token }, history, name }: Listen
   };
 }
 
-/** A place in the log: which one, and the how manieth. */
+/** A position: the log and the sequence number. */
 export function placeOf(id: string): { log: string; seq: number } {
   const [log = '', seq = ''] = id.split('-');
   return { log, seq: Number(seq) };

@@ -1,12 +1,12 @@
 import { RpcError } from '@switchyard/client';
 import type { Failure, Kind, Told, Trying } from '../history.ts';
 
-/** Reasons with which a turn has ended, or was refused for good. */
+/** Final reasons: the turn ended or was permanently rejected. */
 const FINAL_REASONS = ['POISON', 'TURN_TIMEOUT', 'WAIT_TIMEOUT', 'QUEUE_FULL', 'TENANT_QUEUE_FULL', 'IDEMPOTENCY_MISMATCH', 'SESSION_BUSY'];
-/** Codes that say that nothing was done. */
+/** Error codes without effect. */
 const FINAL_CODES = ['INVALID_ARGUMENT', 'NOT_FOUND', 'ALREADY_EXISTS', 'PERMISSION_DENIED', 'UNAUTHENTICATED', 'RESOURCE_EXHAUSTED'];
 
-/** Does what is tried and writes down what came of it; undefined where that is not known. */
+/** Runs an operation and records its outcome; undefined if the outcome is unknown. */
 export async function attempt<K extends Kind>(trying: Trying<K>, work: () => Promise<Told[K]>): Promise<Outcome<K> | undefined> {
   try {
     const told = await work();
@@ -25,10 +25,10 @@ export async function attempt<K extends Kind>(trying: Trying<K>, work: () => Pro
 
 export type Outcome<K extends Kind> = { told: Told[K]; failure?: undefined } | { told?: undefined; failure: Failure };
 
-/** Reasons why an accepted turn could not be followed, which says nothing of its end. */
+/** Reasons why an accepted turn cannot be followed. They do not tell its outcome. */
 const UNFOLLOWED = ['STREAM_GAP', 'STREAM_SILENT', 'SHUTTING_DOWN'];
 
-/** An answer over HTTP that is none. */
+/** An HTTP error response. */
 export class HttpFailure extends Error {
   readonly failure: Failure;
 
@@ -40,7 +40,7 @@ export class HttpFailure extends Error {
 
 function isFinal({ code, reason, turnId, retryable }: Failure): boolean {
   if (reason !== undefined && FINAL_REASONS.includes(reason)) return true;
-  // A turn that has a key tells of its failure with these: asking again would only be told of it again.
+  // A turn with a key returns its failure with these statuses; a retry would return the same.
   const ended = turnId !== undefined && retryable === false && code !== 'DEADLINE_EXCEEDED' && !UNFOLLOWED.includes(reason ?? '');
   return ended || FINAL_CODES.includes(code);
 }
@@ -51,7 +51,7 @@ function failureOf(error: unknown): Failure {
   return { code: 'LOST', reason: error instanceof Error ? error.message.slice(0, 200) : String(error) };
 }
 
-/** The data of an error, wherever it stands. */
+/** The data of an error, in any error form. */
 export function asFailure(data: unknown): Failure {
   const { code, reason, turnId, retryable } = typeof data === 'object' && data !== null ? (data as Partial<Failure>) : {};
   return {

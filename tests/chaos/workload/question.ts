@@ -2,24 +2,24 @@ import type { Dice } from '@switchyard/testkit';
 import type { Asked, Door, Use } from '../history.ts';
 import type { Place } from '../plan.ts';
 
-/** A turn as its clients ask for it, again and again until they know. */
+/** A turn that clients request repeatedly until its outcome is known. */
 export type Question = Omit<Asked['turn'], 'door'> & { doors: readonly Door[] };
 
 export interface Asking {
   random: Dice;
-  /** Names the question, unlike any other. */
+  /** Unique name of the question. */
   name: string;
   session: string;
   agent: string;
 }
 
-/** What one method was asked under a key, another is not told: a question keeps to the doors that lead to the same. */
+/** Idempotency keys belong to one method, so a question uses only APIs of the same method. */
 const DOORS: readonly (readonly Door[])[] = [
   ['rpc', 'ws'],
   ['chat', 'sse'],
 ];
 
-/** A short question, or a script that takes a while, says something, uses tools and says more. */
+/** A short question, or a longer script with texts and tool calls. */
 export function questionFor({ random, name, session, agent }: Asking): Question {
   const keyed = random.chance(0.85);
   const said = agent === 'default' ? echo(name) : script(random, name);
@@ -32,7 +32,7 @@ function echo(name: string): Pick<Question, 'message' | 'says'> {
   return { message, says: { response: said, whole: said } };
 }
 
-/** What is said, done and waited for between the first words and the last. */
+/** Texts, tool calls and waits between the first and the last text. */
 interface Middle {
   waits: readonly [before: number, after: number];
   tools: readonly object[];
@@ -61,17 +61,17 @@ function script(random: Dice, name: string): Pick<Question, 'message' | 'says' |
   return { ...said, ...(uses.length === 0 ? {} : { uses }) };
 }
 
-/** How long a turn has to last to come to a place; it comes to all others however short it is. */
+/** Minimum duration of a turn that reaches a point. Turns of any duration reach the other points. */
 const LASTS_MS: Readonly<Partial<Record<Place, number>>> = {
-  // Where two have room and more are asked for than they can do, one waits and is claimed.
+  // With more requests than capacity, a turn waits and is then leased.
   claim: 600,
   // Once a second.
   text: 1_300,
-  // Its runner has to die meanwhile.
+  // The runner must die during the turn.
   take: 1_300,
 };
 
-/** A question whose turn comes to a place, with a tool under way in it. */
+/** A question whose turn reaches a point during a tool call. */
 export function questionToward(place: Place, { random, name, session }: Omit<Asking, 'agent'>): Question {
   const use: Use = { tool: random.of(['dev_act', 'dev_look']), name: `${name}.0` };
   const said = saying(name, { waits: [LASTS_MS[place] ?? 5, 5], tools: [calling(use, 20)] });

@@ -5,26 +5,26 @@ import { questionToward } from './question.ts';
 import { ask, type Talking } from './talker.ts';
 
 const EVERY_MS = 200;
-/** One in so many questions lasts for a while whatever is wanted, so that somebody dies under it. */
+/** Every n-th question is long, so that a runner dies during it. */
 const LASTING = 4;
-/** What was asked of who died is asked again until it is known; more than this is not begun meanwhile. */
+/** Limit of open questions. Questions to a dead replica are retried until their outcome is known. */
 const MOST = 64;
 
-/** Clients who ask for what leads to a place, while it is wanted. */
+/** Clients that send questions which reach a point. */
 export interface Seekers {
-  /** From now on, until it is disposed of. */
+  /** Sends questions until it is disposed of. */
   seek(place: Place): Disposable;
-  /** Everybody knows what became of what was asked. */
+  /** Resolves when all outcomes are known. */
   finish(): Promise<void>;
 }
 
 export interface Seeking extends Talking {
   seed: number;
-  /** With what their sessions begin. */
+  /** Prefix of their sessions. */
   prefix: string;
 }
 
-/** Each asks once, in a session of its own: what stands still because its runner died holds up nobody. */
+/** Each question has its own session, so that a turn without a runner blocks no other. */
 export function startSeekers({ seed, prefix, ...talking }: Seeking): Seekers {
   const random = dice(seed);
   const asking = new Set<Promise<unknown>>();

@@ -5,39 +5,39 @@ import type { Doors } from './doors.ts';
 import { attempt } from './outcome.ts';
 import { questionFor, type Question } from './question.ts';
 
-/** Turns in a session before another one is begun: its history is read again and again. */
+/** Turns per session. The history is read repeatedly, so sessions stay short. */
 const TURNS_A_SESSION = 30;
 const AGAIN_MS = 150;
-/** Of questions whose answer is known, so many are asked with another message under their key. */
+/** Share of answered questions whose key is reused with another message. */
 const REUSED = 0.03;
-/** So often is a session emptied after a question. */
+/** Probability of a session reset after a question. */
 const EMPTIED = 0.2;
 
 export interface Talking {
   doors: Doors;
   history: History;
-  /** Aborts when nothing new is to be asked; what is under way is asked again until it is known. */
+  /** Aborts when no new question may start. Open ones are retried until their outcome is known. */
   signal: AbortSignal;
-  /** Aborts when nothing is to be asked any more. */
+  /** Aborts when all requests must stop. */
   over: AbortSignal;
 }
 
-/** What is talked about with whom, in one session after the other. */
+/** A series of sessions with an agent. */
 export interface Topic {
   name: string;
   agent: string;
-  /** Its session is emptied now and then. */
+  /** Whether its session is reset at times. */
   emptied: boolean;
 }
 
 export interface Talker extends Talking {
   seed: number;
   name: string;
-  /** Which it may share with others. */
+  /** Its topics, which other talkers may share. */
   topics: readonly Topic[];
 }
 
-/** A client that asks, waits, and asks again where it does not know; from time to time it reads what was said, or empties a session. */
+/** A client that sends questions and retries until outcomes are known. At times it reads the history or resets a session. */
 export async function talk({ seed, name, topics, ...talking }: Talker): Promise<void> {
   const random = dice(seed);
   for (let n = 0; !talking.signal.aborted; n += 1) {
@@ -54,7 +54,7 @@ export async function talk({ seed, name, topics, ...talking }: Talker): Promise<
   }
 }
 
-/** Once where the question has no key, else until it is known what came of it. Whether it was answered. */
+/** Sends a question once without a key, else until its outcome is known. Returns whether it was answered. */
 export async function ask({ doors, history, over }: Talking, client: string, question: Question, random: Dice): Promise<boolean> {
   const { doors: ways, ...asked } = question;
   while (!over.aborted) {
@@ -68,7 +68,7 @@ export async function ask({ doors, history, over }: Talking, client: string, que
   return false;
 }
 
-/** Nobody waits for what is still under way then; it stays unknown. */
+/** Operations that still run then have an unknown outcome. */
 function whenAborted(signal: AbortSignal): Promise<undefined> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve(undefined);

@@ -14,7 +14,7 @@ export interface Churning extends Talking {
   url: string;
 }
 
-/** A token's life, again and again: minted, used, given another secret, used with both, revoked, used. */
+/** Repeats the life of a token: create, use, rotate, use both secrets, revoke, use. */
 export async function churn({ seed, name, url, doors, history, signal, over }: Churning): Promise<void> {
   const random = dice(seed);
 
@@ -59,7 +59,7 @@ export async function churn({ seed, name, url, doors, history, signal, over }: C
     for (const [rotations, secret] of secrets.entries()) await useOften(secret, { token, rotations });
   }
 
-  /** Asked again, it may be told that there is no such token: then it is revoked. */
+  /** A retry may return NOT_FOUND: the token is revoked. */
   async function revoke(token: string): Promise<object> {
     try {
       return await doors.call('tokens.revoke', { id: token });
