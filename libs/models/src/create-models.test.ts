@@ -182,7 +182,7 @@ test('reads a rejected key again', async () => {
 test('rejects an invalid key before sending, without repeating it', async () => {
   await using upstream = await startUpstream(TEXT);
 
-  const message = /^the secret LOCAL_KEY has characters that are in no key: set it again$/;
+  const message = /^the secret LOCAL_KEY contains invalid characters: set it again$/;
   for (const key of ['…', 'sk-two words', 'sk-two\nlines']) {
     await fails(against(upstream, {}, { secret: async () => key }), { code: 'FAILED_PRECONDITION', reason: 'PROVIDER_AUTH', message });
   }
