@@ -9,7 +9,7 @@ const RUNS_ON = 24;
 const root = fileURLToPath(new URL('..', import.meta.url));
 const stampFile = `${root}node_modules/.installed`;
 const wanted = process.argv[2] === 'run' ? 'run' : 'all';
-// Whoever added a workspace has made its link: the packages that are here are those of the new lock file.
+// `linked`: the caller has linked a new workspace, so the installed packages match the new lock file.
 const linked = process.argv[2] === 'linked';
 
 function stop(sentence) {

@@ -27,7 +27,7 @@ export interface Servers {
   bus: string;
   store: string;
   cache: string;
-  /** Where the blob keeper stores blobs. */
+  /** Storage address of the blob keeper. */
   blobs: string;
 }
 

@@ -8,7 +8,7 @@ export interface LockOptions {
 
 export interface LockDecision {
   write: boolean;
-  /** Why the snapshots stay as they are, and what to do. */
+  /** The reason for leaving the snapshots unchanged, and the remedy. */
   refusal?: string;
 }
 

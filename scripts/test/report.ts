@@ -27,7 +27,7 @@ export function progressLine(result: UnitResult, done: number, total: number): s
   return `${passed ? '✔' : '✖'} ${String(done).padStart(String(total).length)}/${total} ${name} (${ran} tests, ${seconds(durationMs)})`;
 }
 
-/** What a failed unit wrote: its failing tests in full, or all of it when no test failed. */
+/** Returns the failing tests of a unit in full, or its whole output when no test failed. */
 export function failureText({ unit, output }: UnitResult): string {
   const at = output.lastIndexOf(FAILING);
   return [`✖ ${unit.files.join(' ')}`, (at < 0 ? output : output.slice(at + FAILING.length)).trim(), ''].join('\n');

@@ -5,12 +5,12 @@ export interface TestEvent {
   outcome: 'passed' | 'failed' | 'skipped' | 'todo';
   /** 0 for the outermost tests and suites of a file. */
   nesting: number;
-  /** Where the test is declared: its file, or a helper that declares tests for several files. */
+  /** The file that declares the test: the test file, or a helper that declares tests for several files. */
   file: string;
   durationMs: number;
 }
 
-/** What Node's test runner reports, as far as it is read here. */
+/** An event of Node's test runner, with the fields read here. */
 export interface NodeTestEvent {
   type: string;
   data: {

@@ -54,7 +54,7 @@ export interface Final {
 }
 
 export interface ReadFinal {
-  /** Of the database. */
+  /** URL of the database. */
   url: string;
   /** Prefix of the sessions to read. */
   prefix: string;

@@ -20,7 +20,7 @@ export function script(word: string): string[] {
   ];
 }
 
-/** What a client can read of a conversation apart from the answers. */
+/** The readable state of a conversation apart from the answers. */
 export interface Told {
   answers: string[];
   found: { sessionKey: string; snippet: string }[];

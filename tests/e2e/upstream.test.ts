@@ -228,7 +228,7 @@ function assertFailure(surface: SurfaceName, { response, failure, written = '' }
   }
 }
 
-/** What follows `data: ` in each frame of a streamed completion. */
+/** The data of each frame of a streamed completion. */
 async function completionFrames({ url, token }: Running, model: string): Promise<string[]> {
   const response = await fetch(`${url}/v1/chat/completions`, {
     method: 'POST',

@@ -19,7 +19,7 @@ async function send({ url }: Running, key = TOKEN): Promise<{ status: number; an
   return { status: response.status, answer: await response.json(), replayed: response.headers.get('idempotency-replayed') };
 }
 
-/** What was said in the session of the delivery, once the answer is there. */
+/** Returns the texts of the delivery's session when the answer exists. */
 async function conversation(product: Running): Promise<unknown[]> {
   for (;;) {
     const { result } = await ask(product, 'session.history', { session_key: SESSION });

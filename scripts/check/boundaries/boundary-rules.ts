@@ -1,4 +1,4 @@
-// Who may import whom. Each rule is broken once in tests/boundaries/fixtures, so that a rule that sees nothing is found out.
+// Import rules. tests/boundaries/fixtures breaks each rule once, so that a test detects a rule that matches nothing.
 import type { ICruiseOptions, IFlattenedRuleSet } from 'dependency-cruiser';
 
 type Rule = NonNullable<IFlattenedRuleSet['forbidden']>[number] & { name: string };
