@@ -9,7 +9,7 @@ import type { BodyDocument } from '../model/text-document.ts';
 import type { SummaryDocument } from '../model/summary-document.ts';
 import type { TurnDocument } from '../model/turn-document.ts';
 
-/** What command handlers read and change. */
+/** Dependencies of the command handlers. */
 export interface CommandDeps {
   turns: Collection<TurnDocument>;
   bodies: Collection<BodyDocument>;
@@ -29,11 +29,11 @@ export interface CommandTurn {
   signal: AbortSignal;
 }
 
-/** A command as it is carried out. */
+/** A parsed command with its turn and dependencies. */
 export interface Asked {
   deps: CommandDeps;
   given: CommandTurn;
-  /** What answers here. */
+  /** The model that serves this session. */
   model: ModelRef;
   args: string;
 }
@@ -43,7 +43,7 @@ export interface Answer {
   effect?: Effect;
 }
 
-/** What is preferred in the session from now on: as before, but for this. */
+/** Merges `change` into the session's preferences and sets their timestamp. */
 export function preferring({ deps, given }: Asked, change: Partial<Preferences>): Preferences {
   return { ...given.hold.session.prefers, ...change, at: deps.store.now() };
 }

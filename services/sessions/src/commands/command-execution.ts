@@ -7,8 +7,8 @@ import { answers } from './command-handlers.ts';
 import type { Command } from './command-parser.ts';
 
 /**
- * Answers a command in the turn that it is: in its place in the queue, once, without a model. What it does to its session is written
- * with the answer, and happens when the turn leaves the queue.
+ * Executes a command as its own turn, without a model call. The effect on the session is stored with the response and applied when the
+ * turn is dequeued.
  */
 export async function carryOut(
   deps: CommandDeps,

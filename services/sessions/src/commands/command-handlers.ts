@@ -11,7 +11,7 @@ const LABEL_USAGE = '/label <title> gives it one, /label - takes it away.';
 
 type Answering = (asked: Asked) => Answer | Promise<Answer>;
 
-/** What each command answers. */
+/** The handler of each command. */
 export const answers: Readonly<Record<CommandName, Answering>> = {
   status,
   usage,
@@ -21,7 +21,7 @@ export const answers: Readonly<Record<CommandName, Answering>> = {
   reset,
   budget,
   export: transcript,
-  // What ran and waited before it was ended when it came.
+  // Running and queued turns were cancelled when this turn was accepted.
   stop: () => ({ text: 'Stopped: nothing that was asked here before this runs or waits any more.' }),
   config: () => ({
     text: 'A conversation neither shows nor changes settings. `switchyard config` and the methods config.* do, for a token with the scope admin.',
@@ -68,7 +68,7 @@ function usage({ given: { hold } }: Asked): Answer {
   return { text: `Tokens: ${total} (${inputTokens} in, ${outputTokens} out)\nCost: ${costUsd.toFixed(4)} USD` };
 }
 
-/** What the summaries are to keep above all may be said with it. */
+/** The arguments can contain instructions for the summaries. `verbose` includes the summaries in the response. */
 async function compact({ deps, given: { hold, signal }, args }: Asked): Promise<Answer> {
   const verbose = /^verbose(\s|$)/.exec(args)?.[0] ?? '';
   const instructions = args.slice(verbose.length).trim();
@@ -96,7 +96,7 @@ async function context({ deps, given: { hold, agent } }: Asked): Promise<Answer>
   return { text: `${told}${earlier}` };
 }
 
-/** Shows the title of the session, gives it one, or takes it away. */
+/** Shows, sets or removes the session label. */
 function label({ deps, given: { hold }, args }: Asked): Answer {
   const known = hold.session.label;
   if (args === '')

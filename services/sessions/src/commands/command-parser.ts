@@ -1,20 +1,20 @@
-/** A message that is answered without a model. */
+/** A message that is processed without a model. */
 export interface Command {
   name: CommandName;
-  /** What stands after the name. */
+  /** The text after the command name. */
   args: string;
 }
 
-/** What a message says about how it is to be answered, and what is left of it for the model. */
+/** The directives at the start of a message, and the remaining text for the model. */
 export interface Directed {
   text: string;
-  /** Tokens that its turn may use. */
+  /** Maximum tokens for the turn. */
   budget?: number;
-  /** Directives that no model here is told of. */
+  /** Directives that have no effect yet because no model receives them. */
   without: string[];
 }
 
-/** Whatever else a message says, it is the model's to read. */
+/** Undefined if the message has neither a command nor a directive. The model then receives the whole message. */
 export type Parsed = { command: Command; directed?: undefined } | { directed: Directed; command?: undefined } | undefined;
 
 const COMMANDS = [
@@ -40,7 +40,7 @@ const COMMANDS = [
 ] as const;
 export type CommandName = (typeof COMMANDS)[number];
 
-/** Commands that may have a message behind them, and what of it is theirs. */
+/** Commands that can prefix a message, with the pattern of their argument. */
 const DIRECTIVES = {
   think: /^(off|minimal|low|medium|high|xhigh)$/i,
   verbose: /^(on|off)$/i,
@@ -53,7 +53,7 @@ const NAMED = /^\/([a-z-]+)(?::(\S+))?(?=\s|$)/i;
 const LEAST_BUDGET = 10_000;
 const MOST_BUDGET = 10_000_000;
 
-/** Only a name that is known makes a command: a message may begin with a path. */
+/** Parses commands and directives. An unknown name is ordinary text, because a message can begin with a path. */
 export function parseMessage(message: string): Parsed {
   if (!message.startsWith('/')) return undefined;
   const directed: Directed = { text: message.trim(), without: [] };
@@ -62,7 +62,7 @@ export function parseMessage(message: string): Parsed {
     if (!command) return found ? { directed } : undefined;
     const [word = ''] = command.args.split(/\s+/, 1);
     const rest = command.args.slice(word.length).trim();
-    // With nothing behind it a directive is a command of its own.
+    // A directive without text after it is a command.
     if (rest === '' || !isDirective(command.name) || !DIRECTIVES[command.name].test(word)) return found ? { directed } : { command };
     if (command.name === 'budget' && readBudget(word) === undefined) return { command };
     direct(directed, { name: command.name, word, rest });
@@ -72,7 +72,7 @@ export function parseMessage(message: string): Parsed {
 function commandAt(text: string): Command | undefined {
   const found = NAMED.exec(text);
   const name = COMMANDS.find((one) => one === found?.[1]?.toLowerCase());
-  // Only a skill is named behind a colon.
+  // Only `/skill` has a name after the colon.
   if (!found || name === undefined || (name === 'skill') !== (found[2] !== undefined)) return undefined;
   return { name, args: `${found[2] ?? ''} ${text.slice(found[0].length).trim()}`.trim() };
 }
@@ -88,14 +88,14 @@ function direct(directed: Directed, { name, word, rest }: { name: Directive; wor
   else directed.budget = budget;
 }
 
-/** `500k`, `2m`; undefined for what is less or more than a turn may be given so. */
+/** Parses `500k` or `2m`. Returns undefined for an amount outside the permitted range. */
 export function readBudget(word: string): number | undefined {
   if (!DIRECTIVES.budget.test(word)) return undefined;
   const tokens = Number.parseFloat(word) * (word.toLowerCase().endsWith('k') ? 1_000 : 1_000_000);
   return tokens >= LEAST_BUDGET && tokens <= MOST_BUDGET ? Math.round(tokens) : undefined;
 }
 
-/** What somebody is told of a directive that changes nothing. */
+/** The response to a directive that has no effect yet. */
 export function notInForce(name: string): string {
   return `/${name} is not in force: no model here is told of it yet.`;
 }

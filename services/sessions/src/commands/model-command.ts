@@ -4,7 +4,7 @@ import { preferring, type Answer, type Asked } from './command-context.ts';
 const USAGE = '/model list, /model switch <provider> <id>, or /model cycle.';
 const MOST_LISTED = 100;
 
-/** Shows the models that can answer, and chooses the one of this session. Its agent keeps its own. */
+/** Lists the available models or selects the model of this session. The agent's own model does not change. */
 export async function chooseModel(asked: Asked): Promise<Answer> {
   const [verb = '', ...words] = asked.args.split(/\s+/);
   if (verb === 'list') return list(asked);
@@ -32,7 +32,7 @@ async function cycle(asked: Asked): Promise<Answer> {
   return next === undefined ? { text: USAGE } : change(asked, next);
 }
 
-/** Of the catalogue those whose provider can answer now. */
+/** Returns the catalog entries of the currently available providers. */
 async function answering(models: Models): Promise<CatalogueEntry[]> {
   const providers = await models.providers();
   return (await models.catalogue()).filter(({ provider }) => providers.includes(provider));
