@@ -14,7 +14,7 @@ async function asks(app: TestService, message: string) {
 const history = async (app: TestService) =>
   (await app.bus.call('session.history', { session_key: KEY })).messages.map(({ content }) => content);
 
-test('a command is answered without a model, and is no part of what was said', async () => {
+test('answers a command without a model call and leaves the history unchanged', async () => {
   await using app = await testSessions({ as: admin });
   await asks(app, 'hello');
   const before = await history(app);
@@ -36,7 +36,7 @@ test('a command is answered without a model, and is no part of what was said', a
   assert.match((await asks(app, '/etc/hosts is a file')).response, /You said: \/etc\/hosts/, 'a path is no command');
 });
 
-test('the doors of sessions and the one of routes take commands alike', async () => {
+test('session.send, agent.stream and turns.start accept commands', async () => {
   await using app = await testSessions({ as: admin });
   assert.equal((await app.bus.call('session.send', { key: KEY, message: '/usage' })).finishReason, 'command');
   assert.equal((await app.bus.call('agent.stream', { message: '/usage' })).finishReason, 'command');
@@ -51,7 +51,7 @@ test('the doors of sessions and the one of routes take commands alike', async ()
 });
 
 for (const command of ['/new', '/reset']) {
-  test(`${command} begins anew, once, and says so to everybody`, async () => {
+  test(`${command} resets the session once and publishes session:expired`, async () => {
     await using app = await testSessions({ as: admin });
     await asks(app, 'one');
     const expired = app.nextEvent('session:expired');
@@ -67,7 +67,7 @@ for (const command of ['/new', '/reset']) {
   });
 }
 
-test('a reset takes its turn: what was asked before it is answered before it', async () => {
+test('runs /reset in queue order, after the turns before it', async () => {
   await using app = await testSessions({ as: admin, agents: { default: { model: 'dev/scripted' } } });
   const first = await app.bus.call('agent.start', { message: '[{"wait":100},{"text":"one"}]' });
   const reset = await app.bus.call('agent.start', { message: '/reset' });
@@ -76,7 +76,7 @@ test('a reset takes its turn: what was asked before it is answered before it', a
   assert.deepEqual(await history(app), ['[{"text":"two"}]', 'two']);
 });
 
-test('/stop ends what runs and waits, also in a queue that is full', async () => {
+test('/stop cancels running and queued turns even when the queue is full', async () => {
   const settings = { queue: { defaultOverflow: { maxDepth: 2 } } };
   await using app = await testSessions({ as: admin, settings, agents: { default: { model: 'dev/scripted' } } });
   const begun: string[] = [];
@@ -85,7 +85,7 @@ test('/stop ends what runs and waits, also in a queue that is full', async () =>
   for (const turnId of begun) assert.equal((await ended(app.bus, turnId)).state, 'cancelled');
 });
 
-test('/stop ends nobody else’s turns', async () => {
+test('/stop does not cancel turns of another client', async () => {
   await using app = await testSessions({ as: admin, agents: { default: { model: 'dev/scripted' } } });
   const other = app.bus.as(principal({ client: 'other', scopes: ['*'] }));
   const { turnId } = await other.call('agent.start', { message: '[{"wait":200},{"text":"x"}]', sessionKey: { userId: 'lobby' } });
@@ -93,7 +93,7 @@ test('/stop ends nobody else’s turns', async () => {
   assert.equal((await ended(other, turnId)).state, 'done');
 });
 
-test('/model changes the model of a session, and not of its agent', async () => {
+test('/model changes the model of the session and not of the agent', async () => {
   await using app = await testSessions({ as: admin });
   const { response } = await asks(app, '/model list');
   assert.match(response, /^\* dev\/echo$/m);
@@ -107,7 +107,7 @@ test('/model changes the model of a session, and not of its agent', async () => 
   assert.match((await asks(app, '/status')).response, new RegExp(`Model: ${cycled.split(' ')[0]}`));
 });
 
-test('a budget is for one turn: the one that it stands before, or the next', async () => {
+test('/budget limits one turn: the message after it or the next turn', async () => {
   await using app = await testSessions({ as: admin });
   const long = 'w '.repeat(49_000);
   assert.equal((await asks(app, `/budget 10k ${long}`)).finishReason, 'budget_exhausted');
@@ -118,19 +118,19 @@ test('a budget is for one turn: the one that it stands before, or the next', asy
   assert.equal((await asks(app, 'short')).finishReason, 'stop');
 });
 
-test('directives that change nothing yet are taken off what the model reads', async () => {
+test('removes directives without effect from the text for the model', async () => {
   await using app = await testSessions({ as: admin });
   assert.match((await asks(app, '/think high tell me')).response, /You said: tell me$/);
 });
 
-test('/export tells what was said', async () => {
+test('/export returns the transcript', async () => {
   await using app = await testSessions({ as: admin });
   assert.equal((await asks(app, '/export')).response, 'Nothing was said yet.');
   await asks(app, 'hello');
   assert.match((await asks(app, '/export talk.md')).response, /no workspace yet.*\*\*user\*\* \(.*\)\n\nhello\n\n\*\*assistant\*\*/s);
 });
 
-test('a command is not heard by a turn that runs, but carried out after it', async () => {
+test('runs a command after the running turn instead of merging it', async () => {
   const settings = { queue: { defaultMode: 'collect' as const } };
   await using app = await testSessions({ as: admin, settings, agents: { default: { model: 'dev/scripted' } } });
   await app.bus.call('agent.start', { message: '[{"wait":100},{"text":"one"}]' });
