@@ -1,44 +1,47 @@
 import type { Clock } from '@switchyard/service-kit';
 import type { Ledger, Meter } from './budget-store.ts';
 
-/** A part of a budget that one piece of work may use. */
+/** The part of a budget that is reserved for one operation. */
 export interface Share {
-  /** Once: how much was used of it, which may be more. */
+  /** Records the amount used, which can exceed the reservation. Must be called exactly once. */
   settle(used: number): void;
 }
 
-/** What this replica may use of each meter without asking the others. */
+/** The amounts that this replica has reserved from each meter. They are spent without a database write. */
 export interface Allotments extends AsyncDisposable {
-  /** Takes so much where it is set aside already; undefined where it must be asked for. */
+  /** Takes `amount` from the local allotment. Returns undefined if the allotment is too small. */
   takeNow(meter: Meter, amount: number): Share | undefined;
-  /** Takes so much, or what is left where that is less; undefined where nothing is. */
+  /**
+   * Takes `amount` and refills the allotment from the store if needed. Takes the remainder if less is left. Returns undefined for an
+   * empty meter.
+   */
   take(meter: Meter, amount: number): Promise<Share | undefined>;
 }
 
-/** So many calls like the one at hand are set aside together, so that most turns write nothing for their budgets: */
+/** Minimum number of calls that one refill covers, so that most turns write nothing for their budgets. */
 const LEAST_CALLS = 64;
-/** twice as many each time they were used up within a second, up to so many. */
+/** Maximum number of calls per refill. The number doubles each time an allotment is used up within a second. */
 const MOST_CALLS = 1_024;
 const SOON_MS = 1_000;
-/** But never more than this part of what is left: near its end a budget is given out call by call. */
+/** A refill takes at most one sixteenth of the remaining budget. Near the limit each call is reserved separately. */
 const MOST_OF_FREE = 16;
-/** What nobody used for so long goes back to the others. */
+/** An allotment that is idle for this long is returned to the store for other replicas. */
 const IDLE_MS = 5_000;
-/** A meter that was empty is looked at again no sooner. */
+/** Time before an empty meter is read again. */
 const EMPTY_MS = 250;
 
 interface Allotment {
   meter: Meter;
-  /** Below zero: more was used than was set aside. */
+  /** Negative if more was used than reserved. */
   left: number;
-  /** Shares that are not settled. */
+  /** Number of unsettled shares. */
   open: number;
   usedAt: number;
-  /** How many calls were set aside at once, and when. */
+  /** Number of calls in the last refill, and its time. */
   calls: number;
   filledAt: number;
   filling: Promise<void> | undefined;
-  /** The limit of which nothing was left, and until when that is taken for true. */
+  /** The limit at which the meter was empty, and the expiry of that result. */
   empty: { limit: number; until: number } | undefined;
 }
 
@@ -100,13 +103,13 @@ export function createAllotments(ledger: Ledger, clock: Clock): Allotments {
       if (isEmpty(allotment, meter)) break;
       allotment.filling = fill(allotment, meter, amount).finally(() => (allotment.filling = undefined));
       await allotment.filling;
-      // Whoever filled it comes first: what is too little now is all there is.
+      // The caller that refills the allotment is served first. A remainder below `amount` is the last of the budget.
       if (allotment.left < amount) break;
     }
     return allotment.left > 0 ? shareOf(allotment, amount) : undefined;
   }
 
-  /** What is not given back, because nobody could be told, counts as used: a budget is never counted down twice. */
+  /** Returns the remainder to the store. If the write fails the remainder counts as used, because a retry could subtract it twice. */
   function giveBack(name: string, { meter, left }: Allotment): void {
     all.delete(name);
     if (left === 0) return;
@@ -130,7 +133,7 @@ export function createAllotments(ledger: Ledger, clock: Clock): Allotments {
     },
     async take(meter, amount) {
       const allotment = allotmentOf(meter);
-      // Held from here on, so that it is not given back while it is filled.
+      // Counted as open before the refill, so that the idle check does not return the allotment meanwhile.
       allotment.open += 1;
       const share = await take(allotment, meter, amount).catch((error: unknown) => {
         allotment.open -= 1;

@@ -2,22 +2,22 @@ import type { AgentConfig } from '@switchyard/contracts';
 import type { Meter } from './budget-store.ts';
 
 type OfAgents = Pick<AgentConfig['budgets'], 'perHour' | 'perDay' | 'perHourUsd' | 'perDayUsd'>;
-/** What may be used in one stretch of time. Money is in US dollars. */
+/** Limits per hour and per day. Money is in US dollars. */
 export type Limits = { [N in keyof OfAgents]?: OfAgents[N] | undefined };
 
-/** Whose limits they are, and where they are set. */
+/** The subject of the limits, and the path of its settings. */
 export interface Limited {
   tenant: string;
   /** `agent:<id>` or `token:<client>`. */
   subject: string;
-  /** The same in words. */
+  /** The subject as shown in error messages. */
   who: string;
   /** The path of the setting that holds the limits. */
   path: string;
   limits: Limits;
 }
 
-/** A meter, and what a caller is told where it is empty. */
+/** A meter with the fields of its error message. */
 export interface NamedMeter extends Meter {
   unit: 'tokens' | 'money';
   who: string;
@@ -29,7 +29,7 @@ export const MICRO_USD = 1_000_000;
 export const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** The meters of one who is limited, as of now. Hours and days are those of UTC, the same for every replica. */
+/** Returns the current meters of a subject. Hours and days are in UTC, so all replicas use the same meters. */
 export function metersOf({ limits: { perHour, perDay, perHourUsd, perDayUsd }, ...limited }: Limited, now: number): NamedMeter[] {
   return [
     ...meter(limited, { name: 'perHour', limit: perHour, unit: 'tokens' }, now),
@@ -55,7 +55,7 @@ function meter({ tenant, subject, who, path }: Omit<Limited, 'limits'>, { name, 
       tenant,
       id: `${subject} ${name} ${new Date(startsAt).toISOString().slice(0, 13)}`,
       limit: unit === 'money' ? Math.floor(limit * MICRO_USD) : limit,
-      // A call that began in the stretch may end a while after it.
+      // A call can end after the period in which it began.
       forgetAt: endsAt + HOUR_MS,
       unit,
       who,

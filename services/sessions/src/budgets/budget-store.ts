@@ -2,25 +2,25 @@ import { ServiceError } from '@switchyard/contracts';
 import type { Collection } from '@switchyard/store';
 import type { BudgetDocument } from '../model/budget-document.ts';
 
-/** One thing that may be used only so much of in one stretch of time, such as the tokens of an agent in this hour. */
+/** A limited quantity in one period, such as the tokens of an agent in the current hour. */
 export interface Meter {
   tenant: string;
-  /** Names it, with the stretch of time. */
+  /** Identifies the subject, the limit and the period. */
   id: string;
   limit: number;
-  /** When nobody asks for it any more. */
+  /** Time at which the document can be deleted. */
   forgetAt: number;
 }
 
-/** How much of each meter is used or set aside, for all replicas. What is set aside counts as used until it is given back. */
+/** The used and reserved amount of each meter, shared by all replicas. A reservation counts as used until it is returned. */
 export interface Ledger {
-  /** Sets aside as much as `wish` says, given how much there is; at most that much. 0 where nothing is left. */
+  /** Reserves the result of `wish(free)`, limited to the remaining amount. Returns 0 for an empty meter. */
   setAside(meter: Meter, wish: (free: number) => number): Promise<number>;
-  /** What was used beyond what was set aside; negative for what was not used of it. */
+  /** Adds the difference between use and reservation. A negative number returns an unused amount. */
   correct(meter: Pick<Meter, 'tenant' | 'id'>, by: number): Promise<void>;
 }
 
-/** Each miss means that somebody else has set something aside. */
+/** Each miss means that another replica reserved an amount first. */
 const MOST_MISSES = 100;
 
 export function createLedger(budgets: Collection<BudgetDocument>): Ledger {

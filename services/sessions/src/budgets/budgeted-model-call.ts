@@ -2,26 +2,29 @@ import type { ServiceError } from '@switchyard/contracts';
 import type { Clock } from '@switchyard/service-kit';
 import type { Budget, Call } from './budgets.ts';
 
-/** What a model said, and what that cost. */
+/** The token counts and the cost of a model response. */
 export interface Costing {
   input: number;
   output: number;
   costUsd: number;
 }
 
-/** What bounds a question to a model that is no step of a turn. */
+/** Budget and time limit of a model call outside a turn's steps. */
 export interface Bounds {
-  /** Without it nobody counts. */
+  /** Undefined disables budget accounting. */
   budget: Budget | undefined;
   call: Call;
   clock: Clock;
-  /** How long it may take in all, and what it fails with then. */
+  /** Total timeout, and the error that is thrown when it expires. */
   ms: number;
   late: ServiceError;
   signal: AbortSignal;
 }
 
-/** Asks within a budget and a time: what it may need is set aside before, and settled by what it used; what fails used nothing. */
+/**
+ * Calls a model within a budget and a timeout. Reserves the expected use before the call and settles the actual use after it. A failed
+ * call settles zero.
+ */
 export async function askWithin<A extends Costing>(
   { budget, call, clock, ms, late, signal }: Bounds,
   ask: (signal: AbortSignal) => Promise<A>,

@@ -6,11 +6,14 @@ import type { Agent } from '../agents/agent-directory.ts';
 import { budgetCollection } from '../model/budget-document.ts';
 import { createBudgets, type Budgets, type Call, type Reserved } from './budgets.ts';
 
-/** Noon: the hour and the day have both begun, and neither is about to end; it is not over, or the database would forget it. */
+/**
+ * Noon is far from the start and the end of both the hour and the day. The date is in the future, because the database deletes expired
+ * documents.
+ */
 export const NOON = Date.UTC(2100, 0, 1, 12);
 const PRICED = { provider: 'lab', modelId: 'one' };
 
-/** A clock that stands, until a test moves it. */
+/** A clock that advances only when a test calls `move`. */
 export function standingClock() {
   let now = 0;
   const repeated: { ms: number; next: number; work: () => void }[] = [];
@@ -35,7 +38,7 @@ export function standingClock() {
   };
 }
 
-/** What one replica knows of the budgets in a database that it may share with others. */
+/** One replica's budgets, on a database that replicas can share. */
 export async function replica(url: string, { now = () => NOON, clock = standingClock().clock } = {}) {
   const store = await openStore(url, { service: 'sessions' });
   const { documents } = await store.open({ documents: budgetCollection });
@@ -45,9 +48,9 @@ export async function replica(url: string, { now = () => NOON, clock = standingC
   const budgets = createBudgets({ budgets: documents, store: { now }, clock, models });
   return {
     budgets,
-    /** What is used of a meter, or set aside, after every write that was asked for before. */
+    /** Returns the used and reserved amount of a meter, including all earlier writes. */
     used: async (id: string): Promise<number> => (await documents.for({ tenant: 'default' }).get(id))?.used ?? 0,
-    /** As if its process had been killed: nothing is given back. */
+    /** Simulates a killed process: reservations are not returned. */
     die: () => store.close(),
     async [Symbol.asyncDispose]() {
       await budgets[Symbol.asyncDispose]();
@@ -60,12 +63,12 @@ export function agent(budgets: object, more: object = {}): Agent {
   return { agentId: 'oslo', tenant: 'default', suspended: false, isDefault: false, config: AgentConfig.parse({ budgets, ...more }) };
 }
 
-/** A call that reads so many tokens, and may say as many at most. */
+/** A call with this number of input tokens and a maximum number of output tokens. */
 export function call(input: number, output: number): Call {
   return { model: PRICED, messages: [{ role: 'user', text: 'x'.repeat(4 * input) }], maxOutputTokens: output };
 }
 
-/** Makes calls until one is refused, each as large as was set aside for it. */
+/** Makes calls that use exactly their reservation until one is rejected. Returns the tokens used. */
 export async function spend(budgets: Budgets, of: Agent, { input, output }: { input: number; output: number }): Promise<number> {
   const budget = budgets.of({ tenant: 'default' }, of);
   for (let tokens = 0; ; tokens += input + output) {

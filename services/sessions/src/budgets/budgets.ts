@@ -11,45 +11,45 @@ import { createLedger } from './budget-store.ts';
 import { HOUR_MS, MICRO_USD, metersOf, type Limited, type NamedMeter } from './budget-meters.ts';
 import { priceOf } from './model-prices.ts';
 
-/** Why a model was not asked, in the details of the error. */
+/** Reason in the error details when a budget is exhausted. */
 export const BUDGET_EXCEEDED = 'BUDGET_EXCEEDED';
 
-/** What one call of a model used. */
+/** Actual use of one model call. */
 export interface Used {
   tokens: number;
   costUsd: number;
 }
 
-/** What was set aside for one call of a model. */
+/** Reservation for one model call. */
 export interface Reserved {
   readonly expected: Used;
-  /** Later calls change nothing. */
+  /** Only the first call has an effect. */
   settle(used: Used): void;
 }
 
-/** What a model is about to be asked. */
+/** The model request for which a budget is reserved. */
 export interface Call {
   model: ModelRef;
   system?: string | undefined;
   messages: readonly ModelMessage[];
-  /** 0 for one that only reads. */
+  /** 0 for a call without output, such as an embedding. */
   maxOutputTokens?: number | undefined;
-  /** How much it reads, where that is not in the messages. */
+  /** Input tokens that are not part of `messages`. */
   inputTokens?: number | undefined;
 }
 
-/** What one who asks models may use. */
+/** The budget of one caller with one agent. */
 export interface Budget {
-  /** Before a model is asked. Fails RESOURCE_EXHAUSTED, reason BUDGET_EXCEEDED, where nothing is left of one of its limits. */
+  /** Reserves the expected use before a model call. Throws RESOURCE_EXHAUSTED with reason BUDGET_EXCEEDED if a limit is used up. */
   reserve(call: Call): Promise<Reserved>;
-  /** The same at once, where what it needs was set aside with others before; undefined where it must be asked for. */
+  /** Synchronous variant of `reserve` that uses only the local allotment. Returns undefined if `reserve` has to be called. */
   reserveNow(call: Call): Reserved | undefined;
 }
 
-/** Whom a model is asked for: a client where it is one’s turn. */
+/** The principal of the model call. `client` is set for turns of a client. */
 export type Spender = Pick<Principal, 'tenant' | 'budgets'> & Partial<Pick<Principal, 'client'>>;
 
-/** The budgets of agents and tokens in hours and days, which hold over all replicas. */
+/** Hourly and daily budgets of agents and tokens, enforced across all replicas. */
 export interface Budgets extends AsyncDisposable {
   of(spender: Spender, agent: Agent): Budget;
 }
@@ -61,14 +61,14 @@ export interface BudgetsDeps {
   models: Pick<Models, 'catalogue' | 'revision'>;
 }
 
-/** What an answer is taken to need, while nobody knows how much its agent says. */
+/** Expected output tokens of a call before the agent's response length is known. */
 const USUAL_ANSWER_TOKENS = 1_024;
-/** How fast a long answer is forgotten, with each that was shorter. */
+/** Decay factor of the expected response length after each shorter response. */
 const FORGETTING = 0.9;
 
 export function createBudgets({ budgets, store, clock, models }: BudgetsDeps): Budgets {
   const allotments = createAllotments(createLedger(budgets), clock);
-  /** About how long answers are lately, at most. */
+  /** Recent maximum response length of each agent, with decay. */
   const answers = new WeakMap<Agent, number>();
   const ofAgents = new WeakMap<Agent, { tenant: string; until: number; meters: readonly NamedMeter[] }>();
 
@@ -76,7 +76,7 @@ export function createBudgets({ budgets, store, clock, models }: BudgetsDeps): B
     answers.set(agent, Math.max(1, output, Math.ceil((answers.get(agent) ?? 0) * FORGETTING)));
   }
 
-  /** Worked out once an hour for an agent; those of a client, which few have, each time. */
+  /** Caches the meters of an agent for one hour. Meters of a client are rare and are computed on each call. */
   function metersFor(spender: Spender, agent: Agent): readonly NamedMeter[] {
     const now = store.now();
     const known = ofAgents.get(agent);
@@ -86,12 +86,12 @@ export function createBudgets({ budgets, store, clock, models }: BudgetsDeps): B
     return client === undefined ? own : [...own, ...metersOf(client, now)];
   }
 
-  /** What a call is taken to need, and of what. */
+  /** Estimates the use of a call and selects its meters. */
   function need(spender: Spender, agent: Agent, call: Call): Need {
     const input = call.inputTokens ?? tokensOf(charsIn(call));
     const output = Math.min(call.maxOutputTokens ?? Infinity, answers.get(agent) ?? USUAL_ANSWER_TOKENS);
     const meters = metersFor(spender, agent);
-    // Who only reads says nothing of how long answers are.
+    // A call without output is no sample of the response length.
     const used = (tokens: number): void => (call.maxOutputTokens === 0 ? undefined : learn(agent, tokens - input));
     return { meters, input, output, expected: { tokens: input + output, costUsd: 0 }, used };
   }
@@ -134,7 +134,7 @@ export function createBudgets({ budgets, store, clock, models }: BudgetsDeps): B
   };
 }
 
-/** A part of a meter that is set aside. */
+/** A reserved part of a meter. */
 interface Taken {
   meter: NamedMeter;
   share: Share;
@@ -145,13 +145,13 @@ interface Need {
   input: number;
   output: number;
   expected: Used;
-  /** Told how many tokens it used. */
+  /** Records the total number of tokens used. */
   used: (tokens: number) => void;
 }
 
 const NOTHING: Used = { tokens: 0, costUsd: 0 };
 
-/** Money is reckoned from a catalogue, which has to be asked for. */
+/** Cost meters need the price catalog, which is read asynchronously. */
 function inMoney(meters: readonly NamedMeter[]): boolean {
   return meters.some(({ unit }) => unit === 'money');
 }
@@ -166,7 +166,7 @@ function reservedOf(taken: Taken[], { expected, used: learn }: Need): Reserved {
   };
 }
 
-/** Once: what is settled is taken no more. */
+/** Settles each share once; `splice` empties the list. */
 function settleAll(taken: Taken[], used: Used): void {
   for (const { meter, share } of taken.splice(0)) share.settle(amountOf(meter, used));
 }

@@ -1,9 +1,9 @@
 import type { CatalogueEntry, ModelRef, Models } from '@switchyard/models';
 
-/** List prices by the name of the model, for as long as models stay as they are. */
+/** List prices by model name, cached per revision of the models. */
 const prices = new WeakMap<object, Promise<ReadonlyMap<string, CatalogueEntry['cost']>>>();
 
-/** What a call costs by the catalogue, in US dollars. A model that nobody priced costs nothing. */
+/** Returns the cost of a call at list price in US dollars. A model without a price costs 0. */
 export async function priceOf(
   models: Pick<Models, 'catalogue' | 'revision'>,
   { provider, modelId }: ModelRef,
@@ -13,7 +13,7 @@ export async function priceOf(
   return cost === undefined ? 0 : (input * cost.input + output * cost.output) / 1_000_000;
 }
 
-/** What the catalogue says of a model, in US dollars for a million tokens. */
+/** Returns the list price of a model in US dollars per million tokens. */
 export async function listPrice(
   models: Pick<Models, 'catalogue' | 'revision'>,
   { provider, modelId }: ModelRef,
