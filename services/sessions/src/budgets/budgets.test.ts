@@ -35,7 +35,7 @@ const stores: Record<string, (dir: string) => string> = {
 
 for (const [name, urlIn] of Object.entries(stores)) {
   describe(`budgets on ${name}`, () => {
-    test('hold over two replicas that ask at once: what is used is never more', async () => {
+    test('two concurrent replicas never exceed the limit', async () => {
       await using dir = await tempDir();
       const url = urlIn(dir.path);
       await using one = await replica(url);
@@ -47,7 +47,7 @@ for (const [name, urlIn] of Object.entries(stores)) {
       assert.ok(total <= 10_000 && total > 10_000 - 2 * 640, `${total}`);
     });
 
-    test('of a replica that dies, what it had set aside counts as used, and no more', async () => {
+    test('the reservations of a killed replica count as used', async () => {
       await using dir = await tempDir();
       const url = urlIn(dir.path);
       const limited = agent({ perHour: 10_000 });
@@ -58,20 +58,20 @@ for (const [name, urlIn] of Object.entries(stores)) {
       assert.ok(aside >= 10 && aside <= 10_000 / 16, `${aside}`);
       await using other = await replica(url);
       const left = await spend(other.budgets, limited, { input: 5, output: 5 });
-      // The last call may use more than was left for it, as a last one may.
+      // The last call may exceed the remaining budget.
       assert.ok(left >= 10_000 - aside && left < 10_000 - aside + 10, `${left}`);
     });
   });
 }
 
-/** One replica, and the clock it sees. */
+/** One replica with an adjustable clock. */
 async function alone(dir: string) {
   const time = { now: NOON };
   const { clock, move } = standingClock();
   return { time, move, ...(await replica(`sqlite:${join(dir, 'store')}`, { now: () => time.now, clock })) };
 }
 
-test('a refusal names the setting, and says when there is something again; then there is', async () => {
+test('an exhausted budget is rejected with the setting and retryAfterMs, and is available again after that time', async () => {
   await using dir = await tempDir();
   await using one = await alone(dir.path);
   const limited = agent({ perHour: 100 });
@@ -86,7 +86,7 @@ test('a refusal names the setting, and says when there is something again; then 
   (await budget.reserve(call(1, 1))).settle({ tokens: 2, costUsd: 0 });
 });
 
-test('a day is longer than its hours, and money is counted by list price', async () => {
+test('a daily limit spans several hours, and a cost limit uses list prices', async () => {
   await using dir = await tempDir();
   await using one = await alone(dir.path);
   const ends = 12 * 60 * MINUTE_MS;
@@ -100,7 +100,7 @@ test('a day is longer than its hours, and money is counted by list price', async
     refusedWith(ends - 60 * MINUTE_MS, /150 tokens .*perDay/),
   );
 
-  // A thousand tokens in and a thousand out are a cent and a tenth.
+  // 1,000 input tokens cost 0.1 cents and 1,000 output tokens cost 1 cent.
   const poor = agent({ perDayUsd: 0.02 });
   const budget = one.budgets.of({ tenant: 'acme' }, poor);
   (await budget.reserve(call(1_000, 1_000))).settle({ tokens: 2_000, costUsd: 0.011 });
@@ -108,7 +108,7 @@ test('a day is longer than its hours, and money is counted by list price', async
   await assert.rejects(budget.reserve(call(1, 1)), refusedWith(ends - 60 * MINUTE_MS, /\$0\.02 that agents\.oslo\.budgets\.perDayUsd/));
 });
 
-test('what a call used beyond what was set aside is counted, and what it did not use can be used again', async () => {
+test('settle counts use above the reservation and returns the unused part', async () => {
   await using dir = await tempDir();
   await using one = await alone(dir.path);
   const budget = one.budgets.of({ tenant: 'default' }, agent({ perHour: 1_000 }));
@@ -117,7 +117,7 @@ test('what a call used beyond what was set aside is counted, and what it did not
   await assert.rejects(budget.reserve(call(1, 1)), { code: 'RESOURCE_EXHAUSTED' });
 });
 
-test('the budget of one tenant’s agent is not another’s', async () => {
+test('budgets are separate for each tenant', async () => {
   await using dir = await tempDir();
   await using one = await alone(dir.path);
   const limited = agent({ perHour: 10 });
@@ -126,7 +126,7 @@ test('the budget of one tenant’s agent is not another’s', async () => {
   (await one.budgets.of({ tenant: 'acme' }, limited).reserve(call(5, 5))).settle({ tokens: 10, costUsd: 0 });
 });
 
-test('a limit that was raised is in force at the next call', async () => {
+test('a raised limit applies to the next call', async () => {
   await using dir = await tempDir();
   await using one = await alone(dir.path);
   const asks = (perHour: number) => one.budgets.of({ tenant: 'default' }, agent({ perHour })).reserve(call(5, 5));
@@ -136,7 +136,7 @@ test('a limit that was raised is in force at the next call', async () => {
   await assert.rejects(asks(20), { code: 'RESOURCE_EXHAUSTED' });
 });
 
-test('most calls write nothing, and what nobody uses goes back to the others', async () => {
+test('most calls write nothing, and an idle allotment is returned to the store', async () => {
   await using dir = await tempDir();
   await using one = await alone(dir.path);
   const standard = agent({});
@@ -151,7 +151,7 @@ test('most calls write nothing, and what nobody uses goes back to the others', a
   assert.deepEqual([await one.used(HOUR), await one.used(DAY)], [4_000, 4_000]);
 });
 
-test('what a token may use holds with every agent, and is nobody else’s', async () => {
+test('a token budget applies to every agent and to one client only', async () => {
   await using dir = await tempDir();
   await using one = await alone(dir.path);
   const asks = (client: string) => one.budgets.of({ tenant: 'default', client, budgets: { perHour: 10 } }, agent({})).reserve(call(5, 5));
@@ -161,12 +161,12 @@ test('what a token may use holds with every agent, and is nobody else’s', asyn
     refusedWith(60 * MINUTE_MS, /The token laptop has used the 10 tokens that its budgets\.perHour allows/),
   );
   (await asks('desktop')).settle({ tokens: 10, costUsd: 0 });
-  // Nobody else uses what was taken for it from the agent meanwhile.
+  // The unused part of the agent's allotment is returned.
   one.move(5_000);
   assert.equal(await one.used(HOUR), 20);
 });
 
-test('at once is given what was set aside with others before, of every limit, and nothing where money is counted', async () => {
+test('reserveNow draws on the local allotment of every limit and returns undefined for cost limits', async () => {
   await using dir = await tempDir();
   await using one = await replica(stores['sqlite']?.(dir.path) ?? '');
   const budget = one.budgets.of({ tenant: 'default' }, agent({ perHour: 10_000, perDay: 1_000 }));
@@ -189,14 +189,14 @@ test('at once is given what was set aside with others before, of every limit, an
   assert.equal(inMoney.reserveNow(call(5, 5)), undefined);
 });
 
-test('what is used up within a second is set aside twice as large, up to 1,024 calls, and small again after a pause', async () => {
+test('refills double up to 1,024 calls when used up within a second, and start again at 64 after a pause', async () => {
   await using dir = await tempDir();
   const { clock, move } = standingClock();
   await using one = await replica(stores['sqlite']?.(dir.path) ?? '', { clock });
   const budget = one.budgets.of({ tenant: 'default' }, agent({ perHour: 1_000_000_000 }));
   const size = call(5, 5);
   let before = 0;
-  /** How many calls were set aside, as soon as those before are used up. */
+  /** Uses up the allotment and returns the number of calls in the next refill. */
   const setAside = async (): Promise<number> => {
     while (budget.reserveNow(size));
     (await budget.reserve(size)).settle({ tokens: 0, costUsd: 0 });

@@ -15,7 +15,7 @@ function isExceeded(error: unknown): boolean {
   return true;
 }
 
-test('a turn for which nothing is left fails before its model is asked, whichever door it comes by, and after a restart too', async () => {
+test('rejects a turn before the model call when the budget is exhausted, by every entry point and after a restart', async () => {
   await using dir = await tempDir();
   await using upstream = await startUpstream({ kind: 'text', text: 'yes', usage: { prompt: 90, completion: 20 } });
   const options = {
@@ -34,14 +34,14 @@ test('a turn for which nothing is left fails before its model is asked, whicheve
   assert.equal(upstream.requests.length, 1);
 });
 
-test('one that has said something ends by name when nothing is left for its next call', async () => {
+test('ends a turn with budget_exceeded when the budget is exhausted between two model calls', async () => {
   const talk = script({ text: TALK }, { tool: { name: 'session_status', input: {} } }, { text: 'never said' });
   await using app = await testSessions({ agents: { scripted: { model: 'dev/scripted', budgets: { perDay: 12 } } } });
   const { response, finishReason } = await app.bus.call('agent.execute', { agentId: 'scripted', message: talk });
   assert.deepEqual([response, finishReason], [TALK, 'budget_exceeded']);
 });
 
-test('a call that fails before it says anything uses nothing', async () => {
+test('a model call that fails before its first output uses no budget', async () => {
   await using upstream = await startUpstream({ kind: 'status', status: 400 }, { kind: 'text', text: 'yes' });
   await using app = await testSessions({
     settings: { providers: { entries: { lab: { type: 'openai-compatible', baseUrl: upstream.url } } } },
@@ -51,7 +51,7 @@ test('a call that fails before it says anything uses nothing', async () => {
   assert.equal((await app.bus.call('agent.execute', { message: 'hello' })).response, 'yes');
 });
 
-test('a turn may cost no more than its agent’s turns may', async () => {
+test('perExecutionUsd limits the cost of one turn', async () => {
   const again = { kind: 'tools' as const, calls: [{ name: 'session_status', arguments: {} }], text: 'looking' };
   await using upstream = await startUpstream(again);
   const models = [{ id: 'one', cost: { input: 1_000, output: 1_000 } }];
@@ -63,7 +63,7 @@ test('a turn may cost no more than its agent’s turns may', async () => {
   assert.deepEqual([finishReason, response, upstream.requests.length], ['budget_exceeded', 'looking', 1]);
 });
 
-test('what a token may use bounds its turns by every door, and no other client’s', async () => {
+test('a token budget limits the turns of its client by every entry point, and not those of other clients', async () => {
   await using app = await testSessions();
   const laptop = principal({ client: 'laptop', budgets: { perHour: 5 } });
   const bus = app.bus.as(laptop);
@@ -73,7 +73,7 @@ test('what a token may use bounds its turns by every door, and no other client�
   assert.match((await app.bus.call('agent.execute', { message: TALK })).response, /You said/);
 });
 
-test('what is used outside of turns counts in the same budgets, of the agent and of the token, and is refused like turns', async () => {
+test('budgets.spend counts in the agent and token budgets and is rejected like a turn', async () => {
   await using upstream = await startUpstream({ kind: 'text', text: 'yes', usage: { prompt: 10, completion: 1 } });
   await using app = await testSessions({
     settings: { providers: { entries: { lab: { type: 'openai-compatible', baseUrl: upstream.url } } } },
