@@ -1,22 +1,22 @@
 import { LRUCache } from 'lru-cache';
 
-/** How many, and what they passed. */
+/** The number of flags and the threshold that was reached. */
 export interface Passed {
   count: number;
   threshold: number;
   action: 'warn' | 'reinforce';
 }
 
-/** Counts what was flagged of each speaker, on this replica. */
+/** Counts the flagged messages of each speaker on this replica. */
 export interface Rates {
-  /** One more. Said once as each threshold is reached within the window. */
+  /** Counts one flagged message. Returns a value only when the count within the window reaches a threshold. */
   note: (speaker: string) => Passed | undefined;
 }
 
 const WINDOW_MS = 300_000;
 const MAX_SPEAKERS = 10_000;
 const THRESHOLDS: Readonly<Record<number, Passed['action']>> = { 3: 'warn', 5: 'reinforce' };
-/** Flags kept of one speaker; the last threshold is below it. */
+/** Maximum number of timestamps per speaker. It is above the highest threshold. */
 const MAX_FLAGS = 6;
 
 export function createRates(now: () => number): Rates {

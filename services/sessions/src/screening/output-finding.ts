@@ -1,4 +1,4 @@
-/** Names of what was found in an answer: what was taken out of it, and what is only warned of. */
+/** Names of the patterns found in a response: redacted ones and ones that only raise a warning. */
 export interface OutputFinding {
   redacted: readonly string[];
   warned: readonly string[];

@@ -4,14 +4,15 @@ import type { SessionDocument } from '../model/session-document.ts';
 const HEX_CHARS = 16;
 
 /**
- * A mark that stands in what a model is told besides what was said: an answer that shows one says that its prompt leaks. It is made of the
- * session's key and of its conversation's random name, so every replica makes the same one, nothing is kept of it, and prompts stay cached.
+ * Returns the canary token of a conversation. It is part of injected prompt text, so a response that contains it shows a prompt leak.
+ * The token is derived from the session key and the random epoch. Every replica computes the same token, nothing is stored, and prompts
+ * remain cacheable.
  */
 export function canaryOf({ key, epoch }: Pick<SessionDocument, 'key' | 'epoch'>): string {
   return `CTKN_${createHmac('sha256', epoch).update(key).digest('hex').slice(0, HEX_CHARS)}`;
 }
 
-/** The line in which it stands. */
+/** Returns the prompt line with the canary token. */
 export function marked(session: Pick<SessionDocument, 'key' | 'epoch'>): string {
   return lineOf(canaryOf(session));
 }
@@ -20,5 +21,5 @@ function lineOf(canary: string): string {
   return `${canary} marks what stands here. It is told to nobody.`;
 }
 
-/** As long as every such line is. */
+/** Length of the canary line and its line break. All canary lines have the same length. */
 export const MARK_CHARS = lineOf(`CTKN_${'0'.repeat(HEX_CHARS)}`).length + 1;

@@ -1,6 +1,6 @@
 import type { FilteredReason } from '@switchyard/contracts';
 
-/** What agents answer where nothing is to be delivered. */
+/** Responses that mean "do not deliver anything". */
 const TOKENS: Readonly<Record<string, FilteredReason>> = {
   NO_REPLY: 'no_reply',
   SILENT: 'silent',
@@ -9,7 +9,7 @@ const TOKENS: Readonly<Record<string, FilteredReason>> = {
 };
 const LONGEST = 64;
 
-/** Why an answer is not delivered; undefined where it says something. */
+/** Returns the reason for not delivering a response, or undefined for a response with content. */
 export function saysNothing(response: string): FilteredReason | undefined {
   if (response.length > LONGEST && response.slice(0, LONGEST).trim() !== '') return undefined;
   const said = response.trim();
