@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createRates } from './flag-rates.ts';
 
-test('the third and the fifth within five minutes are told, once each', () => {
+test('reports the third and the fifth flag within five minutes once each', () => {
   let now = 0;
   const { note } = createRates(() => (now += 1_000));
   const actions = Array.from({ length: 12 }, () => note('a')?.action);
@@ -14,7 +14,7 @@ test('the third and the fifth within five minutes are told, once each', () => {
   assert.deepEqual(note('a'), { count: 3, threshold: 3, action: 'warn' });
 });
 
-test('ten thousand speakers are remembered, and who was heard of longest ago is forgotten first', () => {
+test('tracks 10,000 speakers and evicts the least recently flagged one', () => {
   const { note } = createRates(() => 1);
   for (const speaker of ['kept', 'lost', 'kept']) note(speaker);
   note('lost');

@@ -12,7 +12,7 @@ const KEY = `ghp_${'a1B2'.repeat(9)}`;
 
 const say = (app: TestService, message: string) => app.bus.call('agent.execute', { message });
 
-/** The turns of the test, the newest first. */
+/** Returns the turns of the test, newest first. */
 async function turnsOf({ host }: TestService) {
   const store = await host.store('sessions');
   const { turns } = await store.open({ turns: turnCollection });
@@ -25,7 +25,7 @@ async function turnsOf({ host }: TestService) {
   }));
 }
 
-test('a message may have 100,000 characters, and no more; null bytes are none of them', async () => {
+test('accepts a message of 100,000 characters, rejects a longer one, and does not count null bytes', async () => {
   await using app = await testSessions({ as: admin });
   const longest = `${'abc'.repeat(33)} `.repeat(1_000);
   assert.equal((await say(app, `${longest}\0`)).finishReason, 'stop');
@@ -38,7 +38,7 @@ test('a message may have 100,000 characters, and no more; null bytes are none of
   assert.equal((await turnsOf(app)).length, 2, 'nothing is left of what was refused');
 });
 
-test('what looks like orders is told of, answered with a reminder, and stands in the evidence without its words', async () => {
+test('publishes an injection event, inserts a reminder, and records the finding without the message text', async () => {
   await using upstream = await startUpstream({ kind: 'text', text: 'fine' });
   const entries = { local: { type: 'openai-compatible', baseUrl: upstream.url, models: [{ id: 'm' }] } };
   const settings = { providers: { entries } };
@@ -60,7 +60,7 @@ test('what looks like orders is told of, answered with a reminder, and stands in
   assert.ok((await turnsOf(app))[0]?.warnings.includes('A message of this turn looks like an attack on the agent.'));
 });
 
-test('three such messages within minutes are warned of; an odd one is told of and answered as any', async () => {
+test('warns after three suspicious messages within minutes, and reports but answers a message of odd shape', async () => {
   await using app = await testSessions({ as: admin });
   const odd = app.nextEvent('security:warn');
   await say(app, `look: ${'!'.repeat(60)}`);
@@ -71,14 +71,14 @@ test('three such messages within minutes are warned of; an odd one is told of an
   assert.deepEqual([count, threshold, action], [3, 3, 'warn']);
 });
 
-test('what looks like an attack is refused where that is wanted', async () => {
+test('rejects a high-risk message when blockInjection is on', async () => {
   await using app = await testSessions({ as: admin, settings: { security: { input: { blockInjection: true, maxChars: 1_000 } } } });
   await assert.rejects(say(app, HIGH), { code: 'INVALID_ARGUMENT', message: /^The message looks like an attack/ });
   assert.equal((await say(app, MEDIUM)).finishReason, 'stop');
   await assert.rejects(say(app, 'x '.repeat(501)), { message: /at most 1000 are taken/ });
 });
 
-test('a secret leaves in no frame, no answer and no history; what is kept is what was said', async () => {
+test('redacts a secret in frames, response and history, and stores the original text', async () => {
   await using app = await testSessions({ as: admin, agents: { default: { model: 'dev/scripted' } } });
   const [half, rest] = [KEY.slice(0, 11), KEY.slice(11)];
   const turnId = turnIdOf('guarded');
@@ -98,14 +98,14 @@ test('a secret leaves in no frame, no answer and no history; what is kept is wha
   assert.deepEqual(turn?.evidence?.output, { redacted: ['github_token'], warned: [] });
 });
 
-test('a mark of a prompt that leaked is told of by its own name', async () => {
+test('publishes canary_leak when a response contains the canary token', async () => {
   await using app = await testSessions({ as: admin });
   const warned = app.nextEvent('security:warn');
   assert.match((await say(app, 'CTKN_0123456789abcdef')).response, /You said: \[REDACTED:canary\]$/);
   assert.equal((await warned).category, 'canary_leak');
 });
 
-test('a mark of a prompt does not leave in the call of a tool, however it is written', async () => {
+test('removes the canary token from tool call arguments in any encoding', async () => {
   const mark = 'CTKN_0123456789abcdef';
   await using upstream = await startUpstream({ kind: 'text', text: 'fine' });
   const entries = { local: { type: 'openai-compatible', baseUrl: upstream.url, models: [{ id: 'm' }] } };
@@ -147,7 +147,7 @@ test('a mark of a prompt does not leave in the call of a tool, however it is wri
   assert.equal(toolCalls?.[0]?.arguments, clean, 'as it was written');
 });
 
-test('turns that keep nothing are looked at alike', async () => {
+test('screens stateless turns in the same way', async () => {
   await using app = await testSessions({ as: admin });
   const asked = { turnId: turnIdOf('stateless'), model: 'dev/echo' };
   const warned = app.nextEvent('security:warn');
@@ -159,7 +159,7 @@ test('turns that keep nothing are looked at alike', async () => {
   assert.equal((await detected).riskLevel, 'medium');
 });
 
-test('an answer that says nothing is given to whoever waits for it, and not delivered', async () => {
+test('returns a silent response to the waiting caller and does not deliver it', async () => {
   await using app = await testSessions({ as: admin, agents: { default: { model: 'dev/scripted' } } });
   for (const [text, reason] of [
     ['NO_REPLY', 'no_reply'],
@@ -176,7 +176,7 @@ test('an answer that says nothing is given to whoever waits for it, and not deli
   assert.equal((await sent).content, 'NO_REPLY, she said');
 });
 
-test('what a model thinks aloud is no answer; an agent may want the final one alone', async () => {
+test('removes thinking text from a response, and all text outside the final tag if enforceFinalTag is on', async () => {
   const agents = { default: { model: 'dev/scripted' }, strict: { model: 'dev/scripted', enforceFinalTag: true } };
   await using app = await testSessions({ as: admin, agents });
   const message = JSON.stringify([{ text: '<thi' }, { text: 'nk>hm</think>Well. <final>Four.</final>' }]);
@@ -184,7 +184,7 @@ test('what a model thinks aloud is no answer; an agent may want the final one al
   assert.equal((await app.bus.call('agent.execute', { message, agentId: 'strict' })).response, 'Four.');
 });
 
-test('a message that a turn hears besides its own is looked at too', async () => {
+test('screens a message that is merged into a running turn', async () => {
   await using app = await testSessions({
     as: admin,
     settings: { queue: { defaultMode: 'collect' } },

@@ -4,7 +4,7 @@ import { WEBHOOK_CHANNEL } from '@switchyard/contracts';
 import { startUpstream } from '@switchyard/testkit';
 import { testSessions } from '../sessions.fixture.ts';
 
-test('a model is told before each question what another system sent, and the conversation stays as it was', async () => {
+test('inserts the webhook note before each question and leaves the stored conversation unchanged', async () => {
   await using upstream = await startUpstream();
   const entries = { local: { type: 'openai-compatible', baseUrl: upstream.url, models: [{ id: 'm' }] } };
   await using app = await testSessions({ settings: { providers: { entries } }, agents: { default: { provider: 'local', model: 'm' } } });
