@@ -6,16 +6,18 @@ import { texts } from '../model/stored-text.ts';
 import { spoken } from '../model/turn-messages.ts';
 import { nameOf, readName, type Place } from './message-location.ts';
 
-/** What was said in the sessions of one tenant, found by its words. */
+/** Full-text index of the messages of one tenant. */
 export interface SaidIndex {
-  /** Reads what was counted since. What was counted before this was called is found after it. */
+  /**
+   * Indexes the turns that sessions have counted since the last call. A turn that was counted before the call is searchable after it.
+   */
   follow(): Promise<void>;
   search(asked: { text: string; owners: readonly string[] | undefined; limit: number }): Promise<{ place: Place; score: number }[]>;
-  /** These are there no more. */
+  /** Removes the entries of deleted messages. */
   forget(places: readonly Place[]): Promise<void>;
   /**
-   * Looks whether the sessions that it knows are still there, and forgets what was said in those that are not. Of what an earlier process
-   * left it looks once whether all is there that the documents count, and reads again what is not; says of how many sessions that was.
+   * Removes the entries of deleted sessions. The first sweep also compares an index from an earlier process with the documents and
+   * indexes missing messages again. Returns the number of repaired sessions.
    */
   sweep(): Promise<number>;
 }
@@ -24,40 +26,39 @@ export interface SaidIndexDeps extends Pick<Reading, 'sessions' | 'turns' | 'bod
   store: Pick<Store, 'now'>;
   tenant: string;
   index: SearchIndex;
-  /** Asked between pages: what it says no to goes on another time. */
+  /** Checked between pages. False stops the work until the next call. */
   goesOn: () => boolean;
 }
 
-/** A session may be counted so long after the moment that is written in it. */
+/** Tolerance between the timestamp in a session and the time of its write. */
 const OVERLAP_MS = 60_000;
 const PAGE = 100;
 const LIST_PAGE = 2_000;
-/** All of a tenant is searched together. */
+/** One group covers all messages of the tenant. */
 const GROUP = '';
-/** What was said never changes: it is there, or gone. */
+/** Document versions. Messages are immutable: an entry is either present or deleted. */
 const [THERE, GONE] = [1, 2];
 
 interface Known {
   epoch: string;
   seq: number;
-  /** How many things that were said there are in the index. */
+  /** Number of indexed messages of the session. */
   rows: number;
 }
 
 /**
- * It follows the sessions by the time of their last change, and each by the numbers of its turns: so a turn is indexed when
- * somebody searches, and costs nothing before. What is read of a session that was deleted meanwhile is found by nobody, because what is
- * found is read from the documents.
+ * The index follows sessions by their modification time and turns by their sequence number. Turns are indexed on the next search, so
+ * indexing adds no cost to a turn. A hit in a deleted session is never shown, because results are read from the documents.
  */
 export function createSaidIndex(deps: SaidIndexDeps): SaidIndex {
   const { index, tenant, store, goesOn } = deps;
   const sessions = deps.sessions.for({ tenant });
   const known = new Map<string, Known>();
   let opened = false;
-  /** How far an earlier process said that it had followed, while nobody has compared what it left with the documents. */
+  /** Position of the index left by an earlier process, until that index has been compared with the documents. */
   let unproven: number | undefined;
 
-  /** What an earlier process has left in it. */
+  /** Loads the state of the index left by an earlier process. */
   async function learn(): Promise<void> {
     for (let offset = 0; ; offset += LIST_PAGE) {
       const { ids } = await index.list({ tenant, group: GROUP, now: store.now(), oldestFirst: true, offset, limit: LIST_PAGE });
@@ -83,7 +84,7 @@ export function createSaidIndex(deps: SaidIndexDeps): SaidIndex {
     return { tenant, id, version: GONE, gone: true } as const;
   }
 
-  /** Reads what was said in a session after a turn; says how much that was. What is in the index already is passed over there. */
+  /** Indexes the turns of a session after `from` and returns the number of messages. The index ignores messages that it already has. */
   async function read(session: SessionDocument, from: number): Promise<number> {
     const { epoch, lastSeq } = session;
     let [rows, cursor]: [number, string?] = [0];
@@ -138,8 +139,8 @@ export function createSaidIndex(deps: SaidIndexDeps): SaidIndex {
   }
 
   /**
-   * A session that did not change is followed by nobody, so what a damaged file has lost of it would stay lost. Whoever empties or deletes
-   * it meanwhile is noticed by the sweep, because what is read here is known.
+   * Repairs entries that a damaged file has lost. `follow` reads changed sessions only and would never restore them. A session that is
+   * reset or deleted meanwhile is removed by the sweep, because this function records the session in `known`.
    */
   async function heal(to: number): Promise<number> {
     let [healed, cursor]: [number, string?] = [0];
@@ -162,7 +163,7 @@ export function createSaidIndex(deps: SaidIndexDeps): SaidIndex {
     const { key, updatedAt, messageCount } = session;
     const before = known.get(key)?.rows ?? 0;
     const one = await followSession(session);
-    // All that was lost came last: what came after it was said to be followed is no loss.
+    // Only the newest messages were missing. Messages after the recorded position are not a loss.
     if (one.rows >= messageCount) return one.rows > before && updatedAt <= to;
     const rows = await read(session, 0);
     known.set(key, { ...one, rows });
@@ -199,7 +200,7 @@ export function createSaidIndex(deps: SaidIndexDeps): SaidIndex {
   };
 }
 
-/** All that was said in some turns of a session, as the index takes it. */
+/** Returns the messages of the turns as index entries. */
 async function entriesOf(
   { tenant, bodies }: Pick<SaidIndexDeps, 'tenant' | 'bodies'>,
   { key, epoch, createdBy = '' }: SessionDocument,

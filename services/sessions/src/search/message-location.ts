@@ -1,15 +1,15 @@
-/** Where something was said: enough to find it, and to know whether it is still there. */
+/** Location of a message, with the epoch and sequence number that show whether it still exists. */
 export interface Place {
   turnId: string;
-  /** Which of the things that were said in its turn. */
+  /** Index of the message within its turn. */
   at: number;
-  /** The number of the turn in its session. */
+  /** Sequence number of the turn in its session. */
   seq: number;
   epoch: string;
   sessionKey: string;
 }
 
-/** A place as the index names it. A key may hold anything, so it stands last. */
+/** Returns the index id of a location. The session key is last, because it can contain any character. */
 export function nameOf({ turnId, at, seq, epoch, sessionKey }: Place): string {
   return `${turnId} ${at} ${seq} ${epoch} ${sessionKey}`;
 }

@@ -1,7 +1,7 @@
 const BEFORE_CHARS = 80;
 const AFTER_CHARS = 120;
 
-/** Of a text what stands around the words that were looked for; its beginning, where it has only other forms of them. */
+/** Returns the text around the first query word. Returns the beginning if the text contains only other forms of the words. */
 export function snippetOf(text: string, query: string): string {
   const lower = text.toLowerCase();
   const words = [query, ...query.split(/[^\p{L}\p{N}]+/u)].map((word) => word.trim().toLowerCase()).filter((word) => word !== '');

@@ -8,33 +8,33 @@ import type { Reading } from '../sessions/session-directory.ts';
 import { onceAtATime } from '../queue/coalesce.ts';
 import { createSaidIndex, type SaidIndex } from './message-index.ts';
 
-/** The indexes of tenants, each in files and a thread of its own, so that no search reads or counts what is another tenant's. */
+/** One index per tenant, with its own files and thread, so that a search never reads or counts the messages of another tenant. */
 export interface SaidIndexes extends AsyncDisposable {
   /**
-   * Gives the index of a tenant, with all in it that was counted before. UNAVAILABLE, reason INDEX_BEHIND, where that takes too long: it
-   * goes on, and who asks again finds more of it. RESOURCE_EXHAUSTED while as many tenants search as may at once.
+   * Passes the updated index of a tenant to `work`. Throws UNAVAILABLE with reason INDEX_BEHIND if the update takes too long. The
+   * update continues, so a retry finds more. Throws RESOURCE_EXHAUSTED at the maximum number of concurrently searching tenants.
    */
   use<T>(tenant: string, work: (index: SaidIndex) => Promise<T>): Promise<T>;
 }
 
 export interface SaidIndexesDeps extends Reading {
   store: Pick<Store, 'now' | 'identity'>;
-  /** Where the indexes of this machine are. */
+  /** Directory of the indexes on this machine. */
   dir: string;
   log: Logger;
 }
 
-/** A thread each: so many tenants search at once, and are kept open in case they do again. */
+/** Maximum number of open indexes, each with one thread. Idle indexes are kept open for later searches. */
 const MOST_OPEN = 8;
 const IDLE_MS = 300_000;
 const SWEEP_MS = 600_000;
-/** Whoever searches waits so long for what is not in the index yet. */
+/** Maximum wait of a search for the index update. */
 const BEHIND_MS = 10_000;
 
 interface Open extends AsyncDisposable {
   index: SearchIndex;
   said: SaidIndex;
-  /** Follows what came before it was called; of several calls at once one serves all. */
+  /** Updates the index. Concurrent calls are coalesced into one run. */
   follow: () => Promise<void>;
   using: number;
   usedAt: number;
@@ -54,7 +54,7 @@ export function createSaidIndexes(deps: SaidIndexesDeps): SaidIndexes {
     }
   }
 
-  /** Those that were used last are the last to be closed. */
+  /** Moves the entry to the end, so that the least recently used index is closed first. */
   function take(tenant: string): Open {
     const found = open.get(tenant);
     if (found?.index.alive) {
@@ -94,7 +94,7 @@ export function createSaidIndexes(deps: SaidIndexesDeps): SaidIndexes {
       try {
         return await useOne(one, work);
       } catch (error) {
-        // A damaged file was thrown away when it was read; what was said is still there, and read again.
+        // The index discards a damaged file when it reads it. The messages are in the documents and are indexed again.
         if (one.index.alive || closed) throw error;
         log.warn(
           { err: error, errorKind: 'dependency', hint: 'look at its disk if it goes on' },
@@ -135,7 +135,7 @@ function openOne(deps: SaidIndexesDeps, tenant: string): Open {
   };
 }
 
-/** Nobody waits for it: what it takes out is shown to nobody anyway, and what it has lost was lost before. */
+/** Runs in the background. The sweep removes only entries that no search result shows and restores entries that were missing before. */
 async function sweepNowAndThen({ clock, log }: SaidIndexesDeps, one: Open): Promise<void> {
   if (clock.now() - one.sweptAt < SWEEP_MS) return;
   one.sweptAt = clock.now();
@@ -155,7 +155,7 @@ async function inTime(clock: Clock, following: Promise<void>): Promise<void> {
     await Promise.race([following, late.promise]);
   } finally {
     stop();
-    // It goes on; whoever asks next is told how.
+    // The update continues in the background. The next call reports its error.
     following.catch(() => undefined);
   }
 }
