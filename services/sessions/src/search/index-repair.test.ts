@@ -11,7 +11,7 @@ import { putAgent, testSessions } from '../sessions.fixture.ts';
 const admin = principal({ scopes: ['*'] });
 const elsewhere = principal({ tenant: 'acme', client: 'zoe', scopes: ['*'] });
 
-/** Where the index of a tenant is kept. */
+/** Path of a tenant's index. */
 function fileOf(data: string, tenant = 'default'): string {
   return join(data, 'index', 'sessions', createHash('sha256').update(tenant).digest('hex').slice(0, 32), '1', 'index.db');
 }
@@ -24,7 +24,7 @@ async function foundIn(app: TestService, query: string): Promise<string[]> {
   return (await app.bus.call('session.search', { query })).map(({ sessionKey }) => sessionKey).toSorted();
 }
 
-/** A log, and what it says when an index is whole again. */
+/** A logger, and a promise of the log entry that reports the repair. */
 function listening() {
   const { promise: healed, resolve } = Promise.withResolvers<number>();
   const write = (line: string): void => {
@@ -33,7 +33,7 @@ function listening() {
   return { log: createLogger({ level: 'warn', destination: { write } }), healed };
 }
 
-test('what an index has lost of conversations that go on no more is found again, and nothing of another tenant is in it', async () => {
+test('restores the lost entries of unchanged conversations and leaves the index of another tenant unchanged', async () => {
   await using data = await tempDir();
   {
     await using app = await testSessions({ as: admin, data: data.path });
@@ -48,10 +48,10 @@ test('what an index has lost of conversations that go on no more is found again,
   const theirs = readFileSync(fileOf(data.path, 'acme'));
   {
     using db = new DatabaseSync(fileOf(data.path));
-    // Of one conversation the first turn, of another everything.
+    // Deletes the first turn of one conversation and all turns of another.
     const lost = `SELECT row FROM entries WHERE session = 'default:bob:gateway' OR id LIKE '% 1 % default:ann:gateway'`;
     db.exec(`CREATE TEMP TABLE lost AS ${lost}; DELETE FROM words WHERE rowid IN lost; DELETE FROM entries WHERE row IN lost`);
-    // As if nobody had said anything for long: what is new is read again anyway.
+    // Moves the position forward, as after a long idle time. New entries are indexed anyway.
     db.exec(`UPDATE meta SET value = value + 600000 WHERE name = 'position'`);
   }
   const { log, healed } = listening();
@@ -64,7 +64,7 @@ test('what an index has lost of conversations that go on no more is found again,
   assert.deepEqual(readFileSync(fileOf(data.path, 'acme')), theirs);
 });
 
-test('an index whose pages are damaged is thrown away by the search that reads them, which finds all', async () => {
+test('a search discards an index with damaged pages, rebuilds it and returns all hits', async () => {
   await using data = await tempDir();
   {
     await using app = await testSessions({ as: admin, data: data.path });
@@ -72,7 +72,7 @@ test('an index whose pages are damaged is thrown away by the search that reads t
     assert.deepEqual(await foundIn(app, 'tide'), ['default:ann:gateway']);
   }
   {
-    // Nothing of it is read before somebody searches.
+    // The index is not read before the first search.
     using db = new DatabaseSync(fileOf(data.path), { defensive: false });
     db.exec("UPDATE words_data SET block = x'ff' WHERE id > 10");
   }

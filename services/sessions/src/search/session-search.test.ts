@@ -11,7 +11,7 @@ const KEY = 'default:test:gateway';
 const admin = principal({ scopes: ['*'] });
 const say = (message: string, userId = 'test') => ({ message, sessionKey: { userId } });
 
-test('a session is found by what was said in it, as soon as that was told, with what stands around it', async () => {
+test('session.search finds a session by its messages directly after the turn and returns a snippet', async () => {
   await using app = await testSessions({ as: admin });
   const far = 'x '.repeat(200);
   await app.bus.call('agent.execute', say(`${far}The Harbour Master answers at noon. ${far}`));
@@ -31,7 +31,7 @@ test('a session is found by what was said in it, as soon as that was told, with 
   assert.deepEqual(await app.bus.call('session.search', { query: 'zeppelin' }), []);
 });
 
-test('each session is there once, however often it was said there, and no more than are asked for', async () => {
+test('session.search returns each session once and at most limit sessions', async () => {
   await using app = await testSessions({ as: admin });
   for (let n = 0; n < 6; n += 1) await app.bus.call('agent.execute', say(`tide number ${n}`));
   for (const user of ['bob', 'eve', 'joe']) await app.bus.call('agent.execute', say('the tide', user));
@@ -40,7 +40,7 @@ test('each session is there once, however often it was said there, and no more t
   assert.equal((await app.bus.call('session.search', { query: 'tide' })).length, 4);
 });
 
-test('what was emptied or deleted is found no more, and what is said after it, or elsewhere, is', async () => {
+test('session.search omits reset and deleted sessions and finds later messages', async () => {
   await using app = await testSessions({ as: admin });
   await app.bus.call('agent.execute', say('the tide'));
   await app.bus.call('agent.execute', say('the tide', 'bob'));
@@ -54,7 +54,7 @@ test('what was emptied or deleted is found no more, and what is said after it, o
   assert.equal((await app.bus.call('session.search', { query: 'harbour' })).length, 1);
 });
 
-test('a tenant finds its own, and a client that is held to its own sessions those that it made', async () => {
+test('session.search returns the sessions of the tenant, or those of a client restricted to its own sessions', async () => {
   await using app = await testSessions({ as: admin });
   await putAgent(app.host.bus, 'default', { tenant: 'acme' });
   const mary = principal({ client: 'mary', scopes: ['*'] });
@@ -68,7 +68,7 @@ test('a tenant finds its own, and a client that is held to its own sessions thos
   assert.deepEqual(await finds({ ...admin, sessions: 'own' }), []);
 });
 
-test('an index that is lost, or was away, finds the same again, and forgets what was deleted meanwhile', async () => {
+test('session.search rebuilds a lost or stale index and omits sessions deleted meanwhile', async () => {
   await using data = await tempDir();
   const found = async () => {
     await using app = await testSessions({ as: admin, data: data.path });
