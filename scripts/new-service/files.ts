@@ -115,7 +115,7 @@ function methodsFile({ code }: ServiceNames): string {
   return `import { z } from 'zod';
 import { Timestamp } from '../values/common.ts';
 import { defineMethods } from '../definition/define.ts';
-import { MAX } from '../sizes.ts';
+import { MAX } from '../values/sizes.ts';
 
 const Name = z.string().min(1).max(MAX.name);
 const Text = z.string().max(MAX.text);

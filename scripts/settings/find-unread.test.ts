@@ -19,7 +19,7 @@ export type Sections = { [K in keyof typeof declared]: (typeof declared)[K] };
 `;
 
 const READER = `
-import type { Sections } from '../../../../libs/contracts/src/config/sections.ts';
+import type { Sections } from '../../../libs/contracts/src/config/sections.ts';
 type Given = Pick<Sections, 'parameter' | 'renamed'>;
 export function read(now: () => Readonly<Sections>): unknown[] {
   const { destructured, first, list } = now();
@@ -33,7 +33,7 @@ function other({ parameter, renamed: another }: Given): unknown {
 `;
 
 const READS_ONE = (name: string): string => `
-import type { Sections } from '../../../../libs/contracts/src/config/sections.ts';
+import type { Sections } from '../../../libs/contracts/src/config/sections.ts';
 export const read = (given: Sections): unknown => given.${name};
 `;
 
