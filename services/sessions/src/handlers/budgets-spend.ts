@@ -5,8 +5,8 @@ import { standardAgent } from '../agents/agent-resolution.ts';
 import { ServiceError } from '@switchyard/contracts';
 
 /**
- * Counts what is used of a model outside of turns. What is about to be used is counted at once, as used: whoever dies before it asks
- * the model has lost that much. What it was beyond that is told afterwards.
+ * Counts model use outside turns. Expected use is counted as used before the call. A process that crashes before the call leaves that
+ * amount counted. With `late` the call reports use that has already happened.
  */
 export function budgetsSpend({ agents, budgets }: { agents: AgentDirectory; budgets: Budgets }): Handler<'budgets.spend'> {
   return async ({ agentId, provider, modelId, tokens, costUsd, late = false }, { principal }) => {
@@ -20,7 +20,7 @@ export function budgetsSpend({ agents, budgets }: { agents: AgentDirectory; budg
       reserved.settle(used);
       return used;
     } catch (error) {
-      // Whose budget is used up is refused the next time.
+      // An exhausted budget rejects the next call, not a late report.
       if (late && error instanceof ServiceError && error.details.reason === BUDGET_EXCEEDED) return { tokens: 0, costUsd: 0 };
       throw error;
     }

@@ -5,7 +5,7 @@ import { mintId } from '@switchyard/security';
 import { collection, type Collection, type Store } from '@switchyard/store';
 import { z } from 'zod';
 
-/** One execution of a tool that is there to be counted. */
+/** One execution of a counted development tool. */
 const ExecutionDocument = z.object({ id: z.string(), name: z.string(), key: z.string(), at: z.int().nonnegative() });
 type ExecutionDocument = z.infer<typeof ExecutionDocument>;
 
@@ -20,12 +20,12 @@ export const executionCollection = collection({
   expires: { field: 'at', afterMs: KEPT_MS },
 });
 
-/** Whether the tools are there whose executions can be counted. They are for tests, and nothing else turns them on. */
+/** Returns true if SWITCHYARD_DEV_TOOLS enables the counted tools. They exist for tests only. */
 export function countsTools(env: Readonly<Record<string, string | undefined>>): boolean {
   return env['SWITCHYARD_DEV_TOOLS'] === 'on';
 }
 
-/** Their handlers; none where they are not wanted, so that nobody answers them. */
+/** Returns the handlers, or none if the tools are disabled. */
 export async function devTools(env: Readonly<Record<string, string | undefined>>, store: Store): Promise<Handlers<typeof contract>> {
   if (!countsTools(env)) return {};
   const { executions } = await store.open({ executions: executionCollection });
@@ -38,7 +38,7 @@ interface Executing {
   ctx: Ctx;
 }
 
-/** Counted first: whatever becomes of the process, it acted. */
+/** Counts the execution before the tool acts, so that a crash cannot lose the count. */
 async function executed(
   executions: Collection<ExecutionDocument>,
   store: Pick<Store, 'now'>,

@@ -12,7 +12,7 @@ import { stateOf } from '../turns/store/turn-state.ts';
 import { completeStateless, runStateless, type StatelessDeps } from '../stateless/stateless-turn.ts';
 import { endOf } from '../turns/ending/turn-waiters.ts';
 
-/** Accepts a durable turn for a route that listens to its frames. */
+/** Accepts a durable turn for a route that subscribes to its frames. */
 export function turnsStart(runner: Runner): Handler<'turns.start'> {
   return async (request, ctx) => {
     const { turnId, sessionKey, state } = await runner.start(
@@ -23,17 +23,17 @@ export function turnsStart(runner: Runner): Handler<'turns.start'> {
   };
 }
 
-/** A turn that keeps nothing; leaving its stream ends it. */
+/** Runs a stateless turn. Closing the stream cancels it. */
 export function turnsRun(deps: StatelessDeps): Handler<'turns.run'> {
   return (turn, ctx) => runStateless(deps, turn, ctx);
 }
 
-/** The same in one answer; whoever leaves it ends it as well. */
+/** Runs a stateless turn and returns its result in one reply. A disconnect of the caller cancels it. */
 export function turnsComplete(deps: StatelessDeps): Handler<'turns.complete'> {
   return (turn, ctx) => completeStateless(deps, turn, ctx);
 }
 
-/** The same turn once for its key: it goes on without whoever asked for it. */
+/** Runs a stateless turn once per idempotency key. It continues if the caller disconnects. */
 export function turnsOnce(once: Once): Handler<'turns.once'> {
   return (asked, { principal, requestId, traceparent }) => once.start(asked, { principal, requestId, traceparent });
 }
@@ -46,7 +46,7 @@ export interface TurnsResumeDeps {
   once: Pick<Once, 'status'>;
 }
 
-/** How far a turn is, for the client that started it. Anybody else's is as unknown as one that never was. */
+/** Returns the state of a turn to the client that started it. Returns NOT_FOUND for a turn of another client. */
 export function turnsResume({ sessions, turns, bodies, runner, once }: TurnsResumeDeps): Handler<'turns.resume'> {
   return async ({ turnId }, { principal }) => {
     const turn = await turns.for(principal).get(turnId);
@@ -61,18 +61,18 @@ export function turnsResume({ sessions, turns, bodies, runner, once }: TurnsResu
   };
 }
 
-/** How a turn ended, and all that it said on the way there. */
+/** Returns the outcome of a turn and its complete text. */
 async function allOf(bodies: Bodies, turn: TurnDocument) {
   const end = await endOf(bodies, turn);
   const { turnId, steps, lastFrame: frame, fence } = turn;
   if (end.failure || frame === undefined) return end;
   const { text, response } = standingOf(await readMarks(bodies, turnId, steps));
   const last = end.result.response;
-  // A last step that said nothing leaves the words of the one before.
+  // If the last step had no text, the response is the text of an earlier step and is not appended again.
   return { ...end, soFar: { text: steps.length > 0 && last === response ? text : text + last, frame, fence } };
 }
 
-/** What a running turn has said, as of its last checkpoint, and the frame that comes next. */
+/** Returns the text of a running turn at its last checkpoint, and the number of the next frame. */
 async function soFar(bodies: Bodies, { turnId, steps, tail, frame, fence }: TurnDocument) {
   if (frame === undefined) return {};
   const { text } = standingOf(await readMarks(bodies, turnId, steps));

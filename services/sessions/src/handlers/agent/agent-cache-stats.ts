@@ -7,7 +7,7 @@ import type { CachedDocument } from '../../model/cache-stats-document.ts';
 import { DAY_MS } from '../../model/retention.ts';
 
 const PAGE = 1_000;
-/** Of more than these the ones that cost most are shown. */
+/** Maximum number of models in the result. The most expensive models are returned. */
 const MOST_MODELS = 1_000;
 
 interface Deps {
@@ -17,7 +17,7 @@ interface Deps {
   tally: Pick<CacheTally, 'flush'>;
 }
 
-/** What prompt caching hit, missed and saved, of all replicas: what another one did in the last two seconds may be missing. */
+/** Returns prompt cache hits, misses and savings of all replicas. The last two seconds of other replicas can be missing. */
 export function agentCacheStats({ agents, cached, store, tally }: Deps): Handler<'agent.cacheStats'> {
   return async ({ agentId, days }, { principal }) => {
     if (agentId !== undefined && !agents.find(principal.tenant, agentId))

@@ -5,7 +5,7 @@ import type { Agent, AgentDirectory } from '../../agents/agent-directory.ts';
 import { compactionModel } from '../../context/compaction/compaction-model.ts';
 import { modelOf } from '../../agents/agent-model.ts';
 
-/** Which model does which work of an agent now. */
+/** Returns the model of each operation of an agent. */
 export function agentGetOperationModels(agents: AgentDirectory, models: Models): Handler<'agent.getOperationModels'> {
   return async ({ agentId }, { principal }) => {
     const agent = agents.find(principal.tenant, agentId);
@@ -22,7 +22,7 @@ interface Given {
   agent: Agent;
   models: Models;
   primary: ModelRef;
-  /** Providers that have what they need to answer. */
+  /** Providers with complete configuration. */
   answering: readonly string[];
 }
 

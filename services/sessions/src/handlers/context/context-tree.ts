@@ -22,7 +22,10 @@ export interface ContextTreeDeps extends Settling {
   summaries: Collection<SummaryDocument>;
 }
 
-/** The summaries of a conversation, from the top down. One of another agent, tenant or client is as unknown as one that never was. */
+/**
+ * Returns the summary tree of a conversation from the root down. Returns NOT_FOUND for a conversation of another agent, tenant or
+ * client.
+ */
 export function contextTree(deps: ContextTreeDeps): Handler<'context.tree'> {
   return async ({ conversation_id, turns }, { principal }) => {
     const session = await conversation(deps, principal, conversation_id);
@@ -37,7 +40,7 @@ export function contextTree(deps: ContextTreeDeps): Handler<'context.tree'> {
   };
 }
 
-/** How the last turns went, newest first. */
+/** Returns the traces of the last turns, newest first. */
 async function evidentTurns(
   { turns }: ContextTreeDeps,
   principal: Principal,
@@ -49,7 +52,7 @@ async function evidentTurns(
   });
 }
 
-/** Named by its epoch, or by the key of the session that it is in now. */
+/** Finds a conversation by its epoch or by the session key. */
 async function conversation(deps: ContextTreeDeps, principal: Principal, named: string): Promise<SessionDocument> {
   const key = named.startsWith(EPOCH) ? await keyOf(deps, principal, named) : meantKey(named, principal);
   const seen = key === undefined ? null : await deps.sessions.for(principal).get(key);
@@ -60,13 +63,13 @@ async function conversation(deps: ContextTreeDeps, principal: Principal, named: 
   return session;
 }
 
-/** A turn that is done says of which session an epoch is. */
+/** Resolves an epoch to a session key through a finished turn. */
 async function keyOf({ turns }: ContextTreeDeps, principal: Principal, epoch: string): Promise<string | undefined> {
   const { items } = await turns.for(principal).find({ epoch, seq: { gt: 0 } }, { sort: [['seq', 'asc']], limit: 1 });
   return items[0]?.sessionKey;
 }
 
-/** Depth by depth, and each once. */
+/** Returns each node once, level by level. */
 async function nodesOf(deps: ContextTreeDeps, tenant: string, session: SessionDocument): Promise<Node[]> {
   const summaries = await wholeTree(deps, tenant, session);
   const parents = new Map(summaries.flatMap(({ id, children }) => children.map((child) => [child, id])));

@@ -6,7 +6,9 @@ import { agentOf, type CtxDeps } from './ctx-inspect.ts';
 const MOST_MESSAGES = 1_000;
 const CUT = '… [ctx_inspect has all of it]';
 
-/** What a summary stands for, from the oldest, as much of it at once as the agent may expand, and at least one message. */
+/**
+ * Returns the messages behind a summary, oldest first. One call returns as much as the agent's limit permits, and at least one message.
+ */
 export function ctxExpand(deps: CtxDeps): Handler<'ctx.expand'> {
   return async ({ summary_id: summaryId, from }, { principal }) => {
     const { tenant } = principal;

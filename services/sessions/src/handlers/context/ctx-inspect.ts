@@ -11,7 +11,7 @@ export interface CtxDeps extends Earlier {
 
 type Shown = Omit<Result<'ctx.inspect'>, 'chars' | 'next'>;
 
-/** One message or summary, as much of it at once as the agent may expand. */
+/** Returns one message or summary, up to the agent's limit per call. */
 export function ctxInspect(deps: CtxDeps): Handler<'ctx.inspect'> {
   return async ({ id, offset }, { principal }) => {
     const { tenant } = principal;
@@ -39,7 +39,7 @@ async function shownMessage(deps: CtxDeps, tenant: string, asked: Asked): Promis
   return { ...message, kind: 'message', turns: { from: turn, to: turn } };
 }
 
-/** The agent of a conversation, whatever it is set to by now. */
+/** Returns the agent of a conversation, or the default agent if it was deleted. */
 export function agentOf({ agents }: CtxDeps, tenant: string, { agentId }: SessionDocument) {
   return agents.find(tenant, agentId) ?? agents.default(tenant);
 }

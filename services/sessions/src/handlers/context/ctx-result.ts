@@ -6,7 +6,7 @@ import type { SessionDocument } from '../../model/session-document.ts';
 import { type TurnDocument, hasEnded } from '../../model/turn-document.ts';
 import { agentOf, type CtxDeps } from './ctx-inspect.ts';
 
-/** What a tool answered, as much of it at once as the agent may expand. One of another conversation is as unknown as one that never was. */
+/** Returns a tool result, up to the agent's limit per call. Returns NOT_FOUND for a result of another conversation. */
 export function ctxResult(deps: CtxDeps): Handler<'ctx.result'> {
   return async ({ id, offset }, { principal }) => {
     const session = await conversationOf(deps, principal);
@@ -20,7 +20,7 @@ export function ctxResult(deps: CtxDeps): Handler<'ctx.result'> {
   };
 }
 
-/** Of a conversation that is over nothing is read any more. */
+/** Results of an earlier epoch are not readable. */
 function isPartOf(turn: TurnDocument, { key, epoch }: SessionDocument): boolean {
   return turn.sessionKey === key && (!hasEnded(turn) || turn.epoch === epoch);
 }

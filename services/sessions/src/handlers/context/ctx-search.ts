@@ -9,11 +9,11 @@ import { snippetOf } from '../../search/snippet.ts';
 type Found = Result<'ctx.search'>['results'][number];
 type Candidate = Omit<Found, 'score'> & { fits: readonly number[] };
 
-/** The newest messages of a conversation; how much is looked through before an answer is given. */
+/** Limits of one search: the newest messages, and the duration. */
 const MOST_MESSAGES = 20_000;
 const MOST_MS = 10_000;
 
-/** Looks through the documents of the one conversation: an index would have to be kept for all, and this one is seldom asked. */
+/** Scans the documents of one conversation. The method is called rarely, so a permanent index of all conversations would cost more. */
 export function ctxSearch(earlier: Earlier): Handler<'ctx.search'> {
   return async ({ query, mode, scope, limit }, { principal, signal }) => {
     const session = await conversationOf(earlier, principal);

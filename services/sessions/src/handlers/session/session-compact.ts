@@ -5,7 +5,7 @@ import { lengthOf } from '../../context/conversation-size.ts';
 import { requireSession } from '../../sessions/session-directory.ts';
 import { settled, type Settling } from '../../sessions/session-settling.ts';
 
-/** Makes summaries of all but the last turns. Turns go on meanwhile. Where somebody makes one already, it is refused. */
+/** Summarizes all but the last turns. Turns continue meanwhile. Rejects the request while another replica compacts the session. */
 export function sessionCompact({
   compaction,
   store,

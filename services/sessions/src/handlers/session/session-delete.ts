@@ -3,7 +3,7 @@ import { ServiceError } from '@switchyard/contracts';
 import { history, type Reading } from '../../sessions/session-directory.ts';
 import type { Emptying } from '../../sessions/session-reset.ts';
 
-/** What an answer needs around its transcript. */
+/** Bytes of the reply besides the transcript. */
 const ENVELOPE_BYTES = 16_384;
 
 export interface SessionDeleteDeps extends Reading {
@@ -11,7 +11,7 @@ export interface SessionDeleteDeps extends Reading {
   emptying: Emptying;
 }
 
-/** Removes a session and what was said in it; the transcript is in this answer and nowhere else. */
+/** Deletes a session and its messages. The reply contains the only remaining copy of the transcript. */
 export function sessionDelete({ bus, emptying, ...reading }: SessionDeleteDeps): Handler<'session.delete'> {
   return ({ session_key }, { principal }) =>
     emptying(principal, session_key, async (session, idle) => {

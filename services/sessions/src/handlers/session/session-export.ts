@@ -2,7 +2,7 @@ import type { Handler } from '@switchyard/bus';
 import { read, requireSession, type Reading } from '../../sessions/session-directory.ts';
 import { labelOf } from '../../model/session-document.ts';
 
-/** One session with all its messages. */
+/** Returns a session with all its messages. */
 export function sessionExport(reading: Reading): Handler<'session.export'> {
   return async ({ session_key }, { principal }) => {
     const session = await requireSession(reading.sessions, principal, session_key);

@@ -2,7 +2,10 @@ import type { Handler } from '@switchyard/bus';
 import { callersSession, newestOwnSession, read, requireSession, type Reading } from '../../sessions/session-directory.ts';
 import { labelOf } from '../../model/session-document.ts';
 
-/** One session's messages: the one named, or the caller's own: the one the calling agent is in, the newest of a channel or of all. */
+/**
+ * Returns the messages of the named session. Without a key it returns those of the calling agent's session, or of the caller's newest
+ * session, optionally in one channel.
+ */
 export function sessionHistory(reading: Reading): Handler<'session.history'> {
   const { sessions } = reading;
   return async ({ channelId, session_key }, { principal }) => {

@@ -14,13 +14,13 @@ export interface ResetConversationDeps extends ResettingDeps, Pick<Reading, 'tur
   summaries: Collection<SummaryDocument>;
 }
 
-/** It comes after the turns that were there: so long it waits for them, looking so often. */
+/** Maximum wait for earlier turns to end, and the poll interval. */
 const PATIENCE_MS = 20_000;
 const LOOK_MS = 50;
 
 /**
- * Clears a conversation from everywhere, and tells counts alone. What is not there, and what the caller may not know of, are alike:
- * nothing of it is cleared. Where the memories cannot be reached the rest is cleared all the same, and it counts none.
+ * Clears a conversation in all stores and returns only counts. The counts are 0 for a missing conversation and for one that the caller
+ * cannot see. If the memory service is unavailable the rest is cleared and `memoriesDeleted` is 0.
  */
 export function sessionResetConversation(deps: ResetConversationDeps): Handler<'session.reset_conversation'> {
   return async ({ session_key, memory, purge_derived: purgeDerived }, ctx) => {
@@ -39,7 +39,7 @@ export function sessionResetConversation(deps: ResetConversationDeps): Handler<'
   };
 }
 
-/** Undefined when there is no such session. */
+/** Returns undefined if the session does not exist. */
 async function clear(deps: ResetConversationDeps, principal: Principal, sessionKey: string) {
   const { emptying, clock, turns, summaries } = deps;
   const until = clock.now() + PATIENCE_MS;

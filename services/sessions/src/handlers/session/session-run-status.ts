@@ -18,7 +18,7 @@ type Run = Result<'session.run_status'>;
 
 const STATUS = { queued: 'queued', running: 'running', done: 'completed', failed: 'failed', cancelled: 'failed' } as const;
 
-/** How far work is that nobody waits for, such as a turn that `agent.start` began. Somebody else's is as unknown as one that never was. */
+/** Returns the progress of a turn, such as one started by `agent.start`. Returns NOT_FOUND for a turn of another client. */
 export function sessionRunStatus({ sessions, turns, bodies, store }: SessionRunStatusDeps): Handler<'session.run_status'> {
   return async ({ run_id }, { principal }) => {
     const turn = await turns.for(principal).get(run_id);

@@ -15,18 +15,23 @@ import { spoken } from '../../model/turn-messages.ts';
 
 type Match = Result<'session.search'>[number];
 
-/** What is found in one session may be most of what is found: it is asked for more, so often, until there are enough sessions. */
+/**
+ * Search limits as multiples of the requested number of sessions. The search repeats with the next one if too many hits belong to the
+ * same sessions.
+ */
 const WIDTHS = [5, 25, 125];
 
 export interface SessionSearchDeps extends Reading {
   indexes: SaidIndexes;
 }
 
-/** The sessions in which it was said, each with the best of it, the best first. The index says where to look, the documents what is there. */
+/**
+ * Returns matching sessions with their best hit, best match first. The index provides the locations, the documents provide the content.
+ */
 export function sessionSearch({ indexes, ...reading }: SessionSearchDeps): Handler<'session.search'> {
   return async ({ query, limit }, { principal }) => {
     const own = await callersSession(reading.sessions, principal);
-    // Whoever was told an answer finds it.
+    // Ensures that a turn whose response the caller already has is searchable.
     if (own) await settled(reading, principal.tenant, own);
     return indexes.use(principal.tenant, (index) => search({ ...reading, index }, principal, { query, limit }));
   };

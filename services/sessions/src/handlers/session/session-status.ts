@@ -7,7 +7,10 @@ import { callersSession } from '../../sessions/session-directory.ts';
 import { settled, type Settling } from '../../sessions/session-settling.ts';
 import { modelOf } from '../../agents/agent-model.ts';
 
-/** What the calling agent runs on and its session has used; for a client its own newest session, and who has none is shown the default agent. */
+/**
+ * Returns the model of the calling agent and the usage of its session. A client gets its own newest session, or the default agent if it
+ * has none.
+ */
 export function sessionStatus(settling: Settling, agents: AgentDirectory, models: Models): Handler<'session.status'> {
   return async (_, { principal }) => {
     const seen = await callersSession(settling.sessions, principal);
@@ -26,7 +29,7 @@ export function sessionStatus(settling: Settling, agents: AgentDirectory, models
   };
 }
 
-/** Who is shown where there is no session. */
+/** The agent that is shown without a session. */
 function standing(agents: AgentDirectory, principal: Principal): Agent {
   return agents.find(principal.tenant, standardAgent(agents, principal)) ?? agents.default(principal.tenant);
 }
