@@ -5,7 +5,7 @@ import { testSessions } from '../sessions.fixture.ts';
 
 const KEY = 'default:test:gateway';
 
-test('what is shown of a whole session, changed in it or taken away stands on record, by its key alone', async () => {
+test('reading, changing or deleting a whole session writes an audit record with the session key only', async () => {
   await using app = await testSessions({ as: principal({ scopes: ['*'] }) });
   await app.bus.call('agent.execute', { message: 'hello' });
   const session = { session_key: KEY };

@@ -22,13 +22,13 @@ async function run(app: App, name: string, message: string): Promise<{ turnId: s
   return { turnId, states, response: end?.type === 'done' ? end.result.response : '' };
 }
 
-/** What was counted, asked for as any client can. */
+/** Reads the execution count with `dev_count`, as any client can. */
 async function counted(app: App, name: string): Promise<Result<'dev.count'>> {
   const { response } = await app.bus.call('agent.execute', { agentId: 'tools', message: `dev_count {"name":"${name}"}` });
   return JSON.parse(response.slice(response.indexOf('{'))) as Result<'dev.count'>;
 }
 
-test('tools whose executions can be counted are there where the environment wants them, for turns of development models alone', async () => {
+test('offers the counted tools only if enabled, and only to turns of development models', async () => {
   const offered = async (env: Record<string, string>): Promise<boolean> => {
     await using app = await testSessions({ agents, env });
     const { response } = await app.bus.call('agent.execute', { agentId: 'tools', message: 'which?' });
@@ -48,14 +48,14 @@ test('tools whose executions can be counted are there where the environment want
   assert.match(JSON.stringify(upstream.requests.at(-1)?.body.messages), /There is no tool dev_act/);
 });
 
-test('where nobody wants them nobody answers them either', async () => {
+test('does not serve the counted tools if they are disabled', async () => {
   await using app = await testSessions({ agents });
   const inside = await app.host.connect('sessions');
   await assert.rejects(inside.call('dev.act', { name: 'x' }), { code: 'UNAVAILABLE' });
   await assert.rejects(app.bus.call('dev.act', { name: 'x' }), { code: 'PERMISSION_DENIED' });
 });
 
-test('an execution is counted once, under its turn and step, and in a step of several calls under the place of each', async () => {
+test('counts an execution once per turn, step and position of the call', async () => {
   await using app = await testSessions({ agents, env: ON });
   const { turnId, states } = await run(app, 'keys', script(act('n'), { text: 'then' }, act('n'), look('n'), { text: 'done' }));
   assert.deepEqual(states, ['succeeded', 'succeeded', 'succeeded']);
@@ -66,7 +66,7 @@ test('an execution is counted once, under its turn and step, and in a step of se
   });
 });
 
-test('a tool that fails, or answers a megabyte, is told to the model, which goes on', async () => {
+test('passes a failed tool call or a result of one megabyte to the model, which continues', async () => {
   await using app = await testSessions({ agents, env: ON });
   const message = script(act('odd', { fails: true }), { text: 'and' }, act('odd', { chars: 1_000_000 }), { text: 'went on' });
   const { states, response } = await run(app, 'odd', message);
@@ -74,7 +74,7 @@ test('a tool that fails, or answers a megabyte, is told to the model, which goes
   assert.equal((await counted(app, 'odd')).executions, 2);
 });
 
-test('of a tool that is slower than its deadline the model reads what is known: nothing, where it may have acted once and must not twice', async () => {
+test('reports the outcome of a tool that exceeds its deadline, and an unknown outcome for one that must not run twice', async () => {
   await using app = await testSessions({ agents, env: ON });
   const slow = async (tool: string): Promise<string> => {
     const message = `${tool} {"name":"${tool}","waitMs":30000}`;
@@ -86,7 +86,7 @@ test('of a tool that is slower than its deadline the model reads what is known: 
   for (const tool of ['dev_act', 'dev_look']) assert.equal((await counted(app, tool)).executions, 1);
 });
 
-test('a model that calls the same tool for ever is ended by its steps, or sooner because it goes in circles', async () => {
+test('ends a turn that repeats the same tool call by loop detection or by maxSteps', async () => {
   await using upstream = await startUpstream({ kind: 'tools', calls: [{ name: 'session_status', arguments: {} }], text: 'again ' });
   const settings = { providers: { entries: { lab: { type: 'openai-compatible', baseUrl: upstream.url } } } };
   const lab = { provider: 'lab', model: 'one' };
@@ -110,7 +110,7 @@ test('a model that calls the same tool for ever is ended by its steps, or sooner
   ]);
 });
 
-test('of a long answer the model is shown the beginning, and reads on where it wants to; nobody else can', async () => {
+test('shows the model the beginning of a long result and lets only its conversation read on', async () => {
   await using upstream = await startUpstream();
   const settings = { models: { dev: true }, providers: { entries: { lab: { type: 'openai-compatible', baseUrl: upstream.url } } } };
   const lab = { provider: 'lab', model: 'one', maxToolResultChars: 500, contextEngine: { maxExpandTokens: 500 } };

@@ -13,7 +13,7 @@ function houseOf({ url }: Upstream, config: object) {
   });
 }
 
-test('which model does which work is told, and those that nobody knows are unknown', async () => {
+test('agent.getOperationModels returns the model of each operation and NOT_FOUND for an unknown agent', async () => {
   await using upstream = await startUpstream();
   await using app = await houseOf(upstream, { provider: 'lab', model: 'large', operationModels: { cron: { model: 'dev/echo' } } });
   const { operations, ...told } = await app.bus.call('agent.getOperationModels', { agentId: 'default' });
@@ -34,10 +34,10 @@ test('which model does which work is told, and those that nobody knows are unkno
 
 for (const { says, config, does } of [
   { says: 'a cheap model of the same provider', config: {}, does: 'small' },
-  { says: 'the one that is named for it', config: { operationModels: { compaction: { model: 'lab/middle' } } }, does: 'middle' },
-  { says: 'the one that the context engine names', config: { contextEngine: { compactionModel: 'lab/large' } }, does: 'large' },
+  { says: 'the model configured for the operation', config: { operationModels: { compaction: { model: 'lab/middle' } } }, does: 'middle' },
+  { says: 'the model configured in the context engine', config: { contextEngine: { compactionModel: 'lab/large' } }, does: 'large' },
 ]) {
-  test(`a conversation is made shorter by ${says}`, async () => {
+  test(`compaction uses ${says}`, async () => {
     await using upstream = await startUpstream({ kind: 'text', text: 'so' });
     const engine = { freshTailTurns: 1, ...('contextEngine' in config ? config.contextEngine : {}) };
     await using app = await houseOf(upstream, { provider: 'lab', model: 'large', ...config, contextEngine: engine });
@@ -49,7 +49,7 @@ for (const { says, config, does } of [
   });
 }
 
-test('an agent that names no model speaks with that of its default route', async () => {
+test('an agent without a model uses the model of its default route', async () => {
   await using upstream = await startUpstream({ kind: 'text', text: 'yes' });
   await using app = await houseOf(upstream, { modelRoutes: { default: 'lab/middle' } });
   await app.bus.call('agent.execute', { message: 'hello' });

@@ -5,7 +5,7 @@ import { testSessions, turnIdOf } from '../../sessions.fixture.ts';
 
 const slow = { agents: { slow: { model: 'dev/slow' } } };
 
-test('a turn is begun without waiting for it, and followed to its end', async () => {
+test('agent.start returns before the turn ends, and agent.attach returns its result', async () => {
   await using app = await testSessions(slow);
   const { turnId, sessionKey, state } = await app.bus.call('agent.start', { message: 'hello', agentId: 'slow', sessionKey: 'lobby' });
   assert.deepEqual([sessionKey, state], [`agent:slow:default:test:lobby`, 'queued']);
@@ -15,7 +15,7 @@ test('a turn is begun without waiting for it, and followed to its end', async ()
   assert.deepEqual(await app.bus.call('agent.attach', { turnId, after: 3 }), answer, 'also after its end');
 });
 
-test('with one key beginning it and running it mean one turn', async () => {
+test('agent.start and agent.execute with the same idempotency key run one turn', async () => {
   await using app = await testSessions(slow);
   const asked = { message: 'hello', agentId: 'slow', idempotencyKey: 'k1' };
   const { turnId } = await app.bus.call('agent.start', asked);
@@ -28,7 +28,7 @@ test('with one key beginning it and running it mean one turn', async () => {
   });
 });
 
-test('nobody follows a turn of somebody else', async () => {
+test('agent.attach returns NOT_FOUND for a turn of another client', async () => {
   await using app = await testSessions(slow);
   const { turnId } = await app.bus.call('agent.start', { message: 'hello', agentId: 'slow' });
   for (const who of [{ client: 'other' }, { tenant: 'elsewhere' }]) {

@@ -8,7 +8,7 @@ const admin = principal({ scopes: ['*'] });
 const KEY = 'default:test:gateway';
 const agents = { slow: { model: 'dev/slow' }, scripted: { model: 'dev/scripted' } };
 
-test('a run says what was asked, that it runs, and how it ended', async () => {
+test('session.run_status returns the message, the running state and the result', async () => {
   await using app = await testSessions({ as: admin, agents });
   const { turnId } = await app.bus.call('agent.start', { message: 'hello', agentId: 'slow' });
   const before = await app.bus.call('session.run_status', { run_id: turnId });
@@ -21,7 +21,7 @@ test('a run says what was asked, that it runs, and how it ended', async () => {
   assert.ok(after.completedAt !== undefined && after.runtimeMs === after.completedAt - after.startedAt);
 });
 
-test('a run that failed or was ended says so, and why', async () => {
+test('session.run_status returns the reason of a failed or cancelled run', async () => {
   await using app = await testSessions({ as: admin, agents });
   const failing = await app.bus.call('agent.start', { message: '[{"error":{"status":400,"message":"no"}}]', agentId: 'scripted' });
   await ended(app.bus, failing.turnId);
@@ -35,7 +35,7 @@ test('a run that failed or was ended says so, and why', async () => {
   await assert.rejects(app.bus.call('session.run_status', { run_id: 'run_none' }), { code: 'NOT_FOUND' });
 });
 
-test('a conversation is cleared with its counts, and once', async () => {
+test('session.reset_conversation clears a conversation once and returns the counts', async () => {
   await using app = await testSessions({ as: admin });
   for (const message of ['one', 'two']) await app.bus.call('agent.execute', { message });
   assert.deepEqual(await app.bus.call('session.reset_conversation', { session_key: KEY }), {
@@ -49,7 +49,7 @@ test('a conversation is cleared with its counts, and once', async () => {
   assert.deepEqual([again.lcdRowsDeleted, again.sessionMessagesCleared], [0, 0]);
 });
 
-test('a conversation is cleared after the turn that runs in it', async () => {
+test('session.reset_conversation waits for the running turn', async () => {
   await using app = await testSessions({ as: admin, agents });
   const { turnId, sessionKey } = await app.bus.call('agent.start', { message: '[{"wait":150},{"text":"x"}]', agentId: 'scripted' });
   const { sessionMessagesCleared } = await app.bus.call('session.reset_conversation', { session_key: sessionKey });
@@ -57,7 +57,7 @@ test('a conversation is cleared after the turn that runs in it', async () => {
   assert.equal((await ended(app.bus, turnId)).state, 'done');
 });
 
-test('memories of a conversation go with it where that is asked; a memory that does not answer does not hold it up', async () => {
+test('session.reset_conversation deletes memories if requested and completes without the memory service', async () => {
   await using app = await testSessions({ as: admin });
   await app.bus.call('agent.execute', { message: 'one' });
   const unreached = await app.bus.call('session.reset_conversation', { session_key: KEY, memory: true });

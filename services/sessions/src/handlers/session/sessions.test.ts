@@ -6,7 +6,7 @@ import { testSessions, turnIdOf } from '../../sessions.fixture.ts';
 const alice = principal({ client: 'alice', scopes: ['*'] });
 const KEY = 'default:alice:gateway';
 
-test('sessions are listed newest first, by kind and by age', async () => {
+test('session.list returns sessions newest first and filters by kind and age', async () => {
   await using app = await testSessions({ as: alice });
   await app.bus.call('agent.execute', { message: 'first' });
   await app.bus.call('agent.execute', { message: 'in a group', sessionKey: { guildId: 'g', channelId: 'chat' } });
@@ -24,7 +24,7 @@ test('sessions are listed newest first, by kind and by age', async () => {
   assert.equal((await app.bus.call('session.list', { since_minutes: 5 })).sessions.length, 2);
 });
 
-test('an export holds everything, and a deleted session is gone but for its transcript', async () => {
+test('session.export returns all messages, and session.delete leaves only its transcript', async () => {
   await using app = await testSessions({ as: alice });
   await app.bus.call('agent.execute', { message: 'keep this' });
   const exported = await app.bus.call('session.export', { session_key: KEY });
@@ -35,7 +35,7 @@ test('an export holds everything, and a deleted session is gone but for its tran
   assert.deepEqual(await app.bus.call('session.history', {}), { messages: [] });
 });
 
-test('a reset session is the same session, empty', async () => {
+test('session.reset empties the session and keeps its identity', async () => {
   await using app = await testSessions({ as: alice });
   await app.bus.call('agent.execute', { message: 'forget this' });
   assert.deepEqual(await app.bus.call('session.reset', { session_key: KEY }), { sessionKey: KEY, reset: true, previousMessageCount: 2 });
@@ -46,7 +46,7 @@ test('a reset session is the same session, empty', async () => {
   assert.equal((await app.bus.call('session.export', { session_key: KEY })).messageCount, 2);
 });
 
-test('a session is not emptied under a running turn', async () => {
+test('session.reset rejects a session with a running turn', async () => {
   await using app = await testSessions({ as: alice, agents: { slow: { model: 'dev/slow' } } });
   await app.bus.call('turns.start', { turnId: turnIdOf('busy'), agentId: 'slow', message: 'hold on' });
   const session_key = `agent:slow:${KEY}`;
@@ -58,7 +58,7 @@ test('a session is not emptied under a running turn', async () => {
   }
 });
 
-test('session.send continues the session of a key, and another tenant’s key is unknown', async () => {
+test('session.send continues the session of a key and rejects a key of another tenant', async () => {
   await using app = await testSessions({ as: alice });
   const answer = await app.bus.call('session.send', { key: 'default:dora:telegram', message: 'hello' });
   assert.equal(answer.sessionKey, 'default:dora:telegram');
@@ -74,7 +74,7 @@ test('session.send continues the session of a key, and another tenant’s key is
   }
 });
 
-test('history without a key is the newest session that this client made, of one channel or of any, and never anybody else’s', async () => {
+test('session.history without a key returns the newest own session of the client, in one channel or in all', async () => {
   await using app = await testSessions({ as: alice });
   await app.bus.call('agent.execute', { message: 'from alice' });
   const bob = app.bus.as(principal({ client: 'bob', scopes: ['*'] }));
@@ -93,7 +93,7 @@ test('history without a key is the newest session that this client made, of one 
   assert.equal(await first(app.bus.as(principal({ tenant: 'acme' }))), undefined);
 });
 
-test('status is of the newest session that the caller made, whatever its channel, with its agent; in a turn of that turn’s', async () => {
+test('session.status returns the newest own session in any channel, and the session of the turn within a turn', async () => {
   const agents = { default: { name: 'Ada' }, tools: { name: 'Tom', model: 'dev/tools' }, third: { name: 'Tim', model: 'dev/tools' } };
   await using app = await testSessions({ as: alice, agents });
   const named = async () => (await app.bus.call('session.status', {})).agentName;
@@ -108,7 +108,7 @@ test('status is of the newest session that the caller made, whatever its channel
   assert.match(sent.response, /"agentName":"Tim","tokensUsed":\{"totalTokens":[1-9]/, 'a turn of Tim in a session of Tom');
 });
 
-test('status names the model and what the session used', async () => {
+test('session.status returns the model and the usage of the session', async () => {
   await using app = await testSessions({ as: alice, agents: { default: { name: 'Ada', maxSteps: 7 } } });
   await app.bus.call('agent.execute', { message: 'hello' });
   assert.deepEqual(await app.bus.call('session.status', {}), {
