@@ -24,7 +24,7 @@ export interface ResponsesDeps {
 
 const LOOKS = 3;
 
-/** How a response is; NOT_FOUND for one of another client, as for one that never was. */
+/** Returns the state of a response. Throws NOT_FOUND for a response of another client. */
 export async function getResponse(deps: ResponsesDeps, principal: Principal, turnId: string): Promise<Result<'responses.get'>> {
   const { state, request } = await stateOf(deps, principal, await find(deps, principal, turnId));
   const { message, history, since } = request.turn;
@@ -34,15 +34,15 @@ export async function getResponse(deps: ResponsesDeps, principal: Principal, tur
 }
 
 /**
- * Ends a response by one guarded write, whoever runs it and wherever; its runner finds out at once if the bus reaches it, else when it
- * renews its lease. One that has ended stays as it is.
+ * Ends a response with one guarded write from any replica. Its runner learns of it over the bus, or at the next lease renewal if the
+ * message is lost. An ended response does not change.
  */
 export async function cancelResponse(deps: ResponsesDeps, principal: Principal, turnId: string): Promise<ResponseState> {
   const there = await end(deps, principal, await find(deps, principal, turnId));
   return (await stateOf(deps, principal, there)).state;
 }
 
-/** What it said goes with it. A response that goes on from it has its own copy of the conversation. */
+/** Deletes a response and its text. A response that continues from it has its own copy of the conversation. */
 export async function deleteResponse(deps: ResponsesDeps, principal: Principal, turnId: string): Promise<Result<'responses.delete'>> {
   const { key } = await end(deps, principal, await find(deps, principal, turnId));
   const gone = await deps.kept.for(principal).remove({ key, turnId });
@@ -56,7 +56,7 @@ async function find({ kept, store }: ResponsesDeps, principal: Principal, turnId
   return there;
 }
 
-/** The response as it has ended, by this or before. */
+/** Ends the response if it is running and returns its final document. */
 async function end(deps: ResponsesDeps, principal: Principal, found: KeptDocument): Promise<KeptDocument> {
   const { kept, store } = deps;
   let there = found;
