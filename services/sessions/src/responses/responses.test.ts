@@ -9,7 +9,7 @@ type Asked = Params<'turns.once'>;
 
 let asked = 0;
 
-/** A response as a gateway asks for it. */
+/** A response request as the gateway sends it. */
 function request(more: Partial<Asked> = {}): Asked {
   const at = ++asked;
   const turnId = turnIdOf(`response${at}`);
@@ -25,7 +25,7 @@ function withUpstream(upstream: Upstream, more: Parameters<typeof testSessions>[
   return testSessions({ settings: { providers: { entries } }, agents: { default: { provider: 'lab', model: 'one' } }, ...more });
 }
 
-test('a response is kept with what was asked, what it said, and in which pieces', async () => {
+test('stores a response with its request, its text and the lengths of its pieces', async () => {
   await using app = await testSessions();
   const turn = request({
     history: [{ role: 'user', text: 'earlier' }],
@@ -52,7 +52,7 @@ test('a response is kept with what was asked, what it said, and in which pieces'
   assert.equal((await get(app.bus, turn.turnId)).talk, undefined);
 });
 
-test('it is its client’s alone, and no other turn is one', async () => {
+test('returns NOT_FOUND for a response of another client and for any other turn', async () => {
   await using app = await testSessions();
   const turn = request();
   await app.bus.call('turns.once', turn);
@@ -70,7 +70,7 @@ test('it is its client’s alone, and no other turn is one', async () => {
   assert.ok(await ended(app.bus, turn.turnId));
 });
 
-test('one that fails stays as it failed, with what it had said', async () => {
+test('keeps a failed response with its partial text', async () => {
   await using upstream = await startUpstream({ kind: 'cut', text: 'one two three', afterTokens: 2 });
   await using app = await withUpstream(upstream);
   const turn = request();
@@ -84,14 +84,14 @@ test('one that fails stays as it failed, with what it had said', async () => {
   );
 });
 
-test('one that is refused before it begins was never there', async () => {
+test('stores nothing for a response that is rejected before it begins', async () => {
   await using app = await testSessions();
   const turn = request({ model: 'nobody' });
   await assert.rejects(app.bus.call('turns.once', turn), { code: 'NOT_FOUND' });
   await assert.rejects(get(app.bus, turn.turnId), { code: 'NOT_FOUND' });
 });
 
-test('cancelled, it ends at once, its upstream is left, and readers are told; again, nothing changes', async () => {
+test('responses.cancel ends the response, aborts the upstream request and notifies readers, and is idempotent', async () => {
   await using upstream = await startUpstream({ kind: 'stall', text: 'one two', afterTokens: 1 });
   await using app = await withUpstream(upstream);
   const turn = request();
@@ -107,7 +107,7 @@ test('cancelled, it ends at once, its upstream is left, and readers are told; ag
   assert.deepEqual(await get(app.bus, turn.turnId), cancelled);
 });
 
-test('one that is done stays done when it is cancelled', async () => {
+test('responses.cancel leaves a completed response unchanged', async () => {
   await using app = await testSessions();
   const turn = request();
   await app.bus.call('turns.once', turn);
@@ -116,7 +116,7 @@ test('one that is done stays done when it is cancelled', async () => {
   assert.deepEqual(await app.bus.call('responses.cancel', { turnId: turn.turnId }), before);
 });
 
-test('deleted, it is gone, and one that runs is ended first', async () => {
+test('responses.delete removes a response and cancels a running one first', async () => {
   await using upstream = await startUpstream({ kind: 'text', text: 'x'.repeat(20_000) }, { kind: 'stall' });
   await using app = await withUpstream(upstream);
   for (const runs of [false, true]) {
@@ -130,7 +130,7 @@ test('deleted, it is gone, and one that runs is ended first', async () => {
   }
 });
 
-test('one whose process is told to end is run again by the next', async () => {
+test('another replica runs a response again after its process was stopped', async () => {
   await using upstream = await startUpstream({ kind: 'stall', text: 'one', afterTokens: 1 });
   await using data = await tempDir();
   const turn = request({ system: 'be brief' });
