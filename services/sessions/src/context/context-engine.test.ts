@@ -14,7 +14,7 @@ const PATIENCE_MS = 10_000;
 
 interface House extends AsyncDisposable {
   app: TestService;
-  /** Answers turns, and makes summaries. */
+  /** Upstreams for turns and for summaries. */
   upstream: Upstream;
   writer: Upstream;
 }
@@ -54,7 +54,7 @@ async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   for (const end = Date.now() + PATIENCE_MS; !(await holds()); await wait(10)) assert.ok(Date.now() < end, 'it never came');
 }
 
-test('of the window of a small or nano model budget.effectiveContextCap is used, 0 is all of it, and other models are not held back', async () => {
+test('budget.effectiveContextCap limits the window of small and nano models, 0 disables it, and other models are not limited', async () => {
   const long = 'x'.repeat(900);
   const counts: number[] = [];
   for (const [capabilityClass, budget] of [
@@ -70,7 +70,7 @@ test('of the window of a small or nano model budget.effectiveContextCap is used,
   assert.deepEqual(counts, [5, 5, 11, 11]);
 });
 
-test('a model is not asked where less than budget.minVisibleOutputTokens would be left for its answer', async () => {
+test('ends with context_exhausted if less than budget.minVisibleOutputTokens is left for the answer', async () => {
   const reasons: unknown[] = [];
   for (const minVisibleOutputTokens of [256, 768]) {
     await using house = await start({ model: { contextWindow: 4_000 }, engine: { budget: { minVisibleOutputTokens } } });
@@ -80,7 +80,7 @@ test('a model is not asked where less than budget.minVisibleOutputTokens would b
   assert.deepEqual(reasons, ['stop', 'context_exhausted']);
 });
 
-test('a small model is told of its tools in as many tokens as compactPrompt says, and of every tool', async () => {
+test('compactPrompt shortens the tool specifications for a small model and keeps every tool', async () => {
   const sizes: number[] = [];
   const names: string[][] = [];
   for (const [capabilityClass, enabled] of [
@@ -100,7 +100,7 @@ test('a small model is told of its tools in as many tokens as compactPrompt says
   assert.deepEqual(names[2], names[0]);
 });
 
-test('in pipeline mode the first compactionPrefixAnchorTurns turns are told in front of summaries, and all is there still', async () => {
+test('pipeline mode keeps the first compactionPrefixAnchorTurns turns before the summaries and in the history', async () => {
   const begins: unknown[] = [];
   for (const [version, compactionPrefixAnchorTurns] of [
     ['pipeline', 0],
@@ -126,7 +126,7 @@ test('in pipeline mode the first compactionPrefixAnchorTurns turns are told in f
   assert.equal(dag?.[0], 'summary');
 });
 
-test('with deferCompaction off the turn that finds its conversation too long is told the summary, and nothing is made after turns', async () => {
+test('deferCompaction off compacts within the turn that exceeds the threshold and not after turns', async () => {
   const engine = { deferCompaction: false, contextThreshold: 0.5, leafMinFanout: 2, compactionPrefixAnchorTurns: 0 };
   await using house = await start({ engine, agent: { maxContextChars: 8_000 } });
   await say(house, 3);
@@ -139,7 +139,7 @@ test('with deferCompaction off the turn that finds its conversation too long is 
   assert.match(told(house)[0]?.content ?? '', /They spoke of harbours/);
 });
 
-test('with deferCompaction off a model that makes no summary ends no turn', async () => {
+test('a failed summary does not fail the turn with deferCompaction off', async () => {
   const engine = { deferCompaction: false, contextThreshold: 0.1, leafMinFanout: 2 };
   await using house = await start({ engine, agent: { maxContextChars: 4_000 } });
   house.writer.respond({ kind: 'status', status: 400 });
@@ -148,7 +148,7 @@ test('with deferCompaction off a model that makes no summary ends no turn', asyn
   assert.equal((await house.app.bus.call('agent.execute', { message: 'still there?' })).finishReason, 'stop');
 });
 
-test('an earlier message longer than largeFileTokenThreshold is told by how it begins, and can be read on in', async () => {
+test('shortens an earlier message above largeFileTokenThreshold, and ctx.inspect returns the rest', async () => {
   const file = `${'line of a file, '.repeat(400)}the end`;
   const lengths: number[] = [];
   for (const largeFileTokenThreshold of [1_000, 2_000]) {
@@ -169,7 +169,7 @@ test('an earlier message longer than largeFileTokenThreshold is told by how it b
   assert.equal(lengths[1], file.length + 3);
 });
 
-test('a small model is asked for no summary while compaction.preferEvictionByCapability is on', async () => {
+test('compaction.preferEvictionByCapability makes no summaries with a small model', async () => {
   const made: unknown[] = [];
   for (const preferEvictionByCapability of [true, false]) {
     await using house = await start({ model: { capabilityClass: 'small' }, engine: { compaction: { preferEvictionByCapability } } });
@@ -183,7 +183,7 @@ test('a small model is asked for no summary while compaction.preferEvictionByCap
   ]);
 });
 
-test('memory.distillFromLcd has summaries of minDepth remembered, once, also where the memory service was away', async () => {
+test('memory.distillFromLcd captures each summary of minDepth once, also after an outage of the memory service', async () => {
   const remembered: unknown[] = [];
   for (const distillFromLcd of [{ enabled: false }, { enabled: true, minDepth: 1, dedupCosineThreshold: 0.5 }]) {
     await using house = await start({ engine: { memory: { distillFromLcd }, condensedMinFanout: 2, incrementalMaxDepth: -1 } });

@@ -12,9 +12,9 @@ const engine = { freshTailTurns: 2, leafMinFanout: 4, leafChunkTokens: 1_000, le
 
 interface House extends AsyncDisposable {
   app: TestService;
-  /** Answers turns. */
+  /** Upstream for turns. */
   upstream: Upstream;
-  /** Makes summaries. */
+  /** Upstream for summaries. */
   writer: Upstream;
 }
 
@@ -53,7 +53,7 @@ async function settled(house: House): Promise<void> {
   }
 }
 
-test('historyTurns says how many exchanges are told, historyTurnOverrides the same for one kind of chat', async () => {
+test('historyTurns limits the exchanges in the prompt, and historyTurnOverrides does so for one kind of chat', async () => {
   await using house = await start({ historyTurns: 3, historyTurnOverrides: { group: 5, thread: 1 } });
   const counts: number[] = [];
   for (const sessionKey of [{}, { guildId: 'g' }, { guildId: 'g', threadId: 't' }]) {
@@ -63,7 +63,7 @@ test('historyTurns says how many exchanges are told, historyTurnOverrides the sa
   assert.deepEqual(counts, [2 * 3 + 1, 2 * 5 + 1, 2 * 1 + 1]);
 });
 
-test('after summarizerBreaker.failureThreshold failures in a row no model is asked for summaries, and messages are told by how they begin', async () => {
+test('truncates messages without a model after summarizerBreaker.failureThreshold consecutive failures', async () => {
   await using house = await start({ summarizerBreaker: { failureThreshold: 2, resetTimeoutMs: 600_000 } });
   await say(house, 4);
   house.writer.respond({ kind: 'status', status: 400 });
@@ -74,7 +74,7 @@ test('after summarizerBreaker.failureThreshold failures in a row no model is ask
   assert.match((await tree(house)).nodes[0]?.contentPreview ?? '', /^user: 0: harbour/);
 });
 
-test('after resetTimeoutMs it is asked again', async () => {
+test('calls the summarizer again after summarizerBreaker.resetTimeoutMs', async () => {
   await using house = await start({ summarizerBreaker: { failureThreshold: 1, resetTimeoutMs: 1 } });
   await say(house, 4);
   house.writer.respond({ kind: 'status', status: 400 });
@@ -85,7 +85,7 @@ test('after resetTimeoutMs it is asked again', async () => {
   assert.equal((await tree(house)).nodes[0]?.contentPreview, SUMMARY);
 });
 
-test('a summary that its model cannot make is made by the same model of compaction.summarizerFallbackProviders', async () => {
+test('retries a failed summary with the same model of compaction.summarizerFallbackProviders', async () => {
   await using other = await startUpstream({ kind: 'text', text: 'Made elsewhere.' });
   await using house = await start({ compaction: { summarizerFallbackProviders: ['nowhere', 'other'] } }, {}, { other });
   await say(house, 4);
@@ -95,7 +95,7 @@ test('a summary that its model cannot make is made by the same model of compacti
   assert.deepEqual([house.writer.requests.length, other.requests.length], [1, 1]);
 });
 
-test('where a summary is of no use compaction.strongerSummarizerModel is asked for it', async () => {
+test('retries an unusable summary with compaction.strongerSummarizerModel', async () => {
   await using strong = await startUpstream({ kind: 'text', text: 'Short.' });
   await using house = await start({ compaction: { strongerSummarizerModel: 'strong/m' } }, {}, { strong });
   await say(house, 4);
@@ -105,7 +105,7 @@ test('where a summary is of no use compaction.strongerSummarizerModel is asked f
   assert.deepEqual([house.writer.requests.length, strong.requests.length], [1, 1]);
 });
 
-test('who asks for it has as many summaries folded into one as condensedMinFanoutHard says', async () => {
+test('session.compact folds condensedMinFanoutHard summaries into one', async () => {
   const depths: unknown[] = [];
   for (const condensedMinFanoutHard of [3, 4]) {
     await using house = await start({ condensedMinFanout: 10, condensedMinFanoutHard });
@@ -123,7 +123,7 @@ test('who asks for it has as many summaries folded into one as condensedMinFanou
   ]);
 });
 
-test('in pipeline mode no summary is made for compactionCooldownTurns turns after one, in dag mode it is', async () => {
+test('compactionCooldownTurns delays the next summary in pipeline mode and not in dag mode', async () => {
   const made: number[] = [];
   for (const version of ['pipeline', 'dag']) {
     const settings = { version, contextThreshold: 0.1, leafMinFanout: 2, compactionCooldownTurns: 4 };
@@ -139,7 +139,7 @@ test('in pipeline mode no summary is made for compactionCooldownTurns turns afte
   assert.deepEqual([made[0], (made[1] ?? 0) > 0], [0, true]);
 });
 
-test('a model is not told again what a tool answered before it was asked the same again, once evictionMinAge steps came after it', async () => {
+test('drops the results of repeated identical tool calls from the prompt after evictionMinAge steps', async () => {
   await using house = await start({ evictionMinAge: 3 }, { contextGuard: { enabled: false } });
   await say(house, 2);
   const call = { kind: 'tools' as const, calls: [{ name: 'session_history', arguments: {} }] };

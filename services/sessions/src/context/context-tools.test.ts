@@ -32,7 +32,7 @@ async function start(contextEngine: object = {}, config: object = {}): Promise<H
   return { app, upstream, inside, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
-/** A conversation of which all but the last turn is told in summaries. */
+/** Creates a conversation with summaries of all turns but the last. */
 async function folded(house: House, messages = [FACT, 'harbour one', 'harbour two', 'a crane stands still']): Promise<void> {
   for (const message of messages) await house.app.bus.call('agent.execute', { message });
   await house.app.bus.call('session.compact', { key: KEY });
@@ -47,7 +47,7 @@ const offered = ({ upstream }: House): string[] => {
   return (tools ?? []).map((tool) => tool.function.name).filter((name) => name.startsWith('ctx_'));
 };
 
-test('a turn has the tools once its model is not told everything word by word, and where its agent may have them', async () => {
+test('offers the context tools once the prompt contains summaries, unless the agent denies them', async () => {
   await using house = await start();
   await house.app.bus.call('agent.execute', { message: 'hello' });
   assert.deepEqual(offered(house), []);
@@ -60,7 +60,7 @@ test('a turn has the tools once its model is not told everything word by word, a
   assert.deepEqual(offered(denied), []);
 });
 
-test('a model that is told a summary can look up, in its turn, what was said word by word', async () => {
+test('ctx_search returns the original text behind a summary within the turn', async () => {
   await using house = await start();
   await folded(house);
   house.upstream.respond(
@@ -75,7 +75,7 @@ test('a model that is told a summary can look up, in its turn, what was said wor
   assert.match(told.at(-1)?.content ?? '', /7-green-otters/);
 });
 
-test('messages and summaries are found by words and by patterns, what is rare first, and in no other conversation', async () => {
+test('ctx.search finds messages and summaries by words and patterns, ranks rare words first, and covers one conversation', async () => {
   await using house = await start();
   await folded(house);
   const bus = house.inside();
@@ -96,7 +96,7 @@ test('messages and summaries are found by words and by patterns, what is rare fi
   assert.deepEqual((await house.inside('default:test:other').call('ctx.search', { query: 'otters' })).results, []);
 });
 
-test('a pattern that would take for ever elsewhere takes no time; one that is none is refused with its reason', async () => {
+test('ctx.search is not slowed down by a backtracking pattern and rejects an invalid one with the reason', async () => {
   await using house = await start();
   await folded(house, ['a'.repeat(60_000), 'two', 'three']);
   const bus = house.inside();
@@ -107,7 +107,7 @@ test('a pattern that would take for ever elsewhere takes no time; one that is no
   await assert.rejects(bus.call('ctx.search', { query: '(', mode: 'regex' }), { code: 'INVALID_ARGUMENT', message: /regular expression/ });
 });
 
-test('a message and a summary are shown whole, piece by piece where they are long', async () => {
+test('ctx.inspect returns a message or summary completely, in pages if it is long', async () => {
   await using house = await start({ maxExpandTokens: 500 });
   const long = 'tide '.repeat(900);
   await folded(house, [long, 'two', 'three']);
@@ -136,7 +136,7 @@ test('a message and a summary are shown whole, piece by piece where they are lon
   await assert.rejects(nowhere.call('ctx.inspect', { id }), unknown);
 });
 
-test('what a summary stands for is given word by word, in pieces, and each message once', async () => {
+test('ctx.expand returns the original messages behind a summary once each, in pages', async () => {
   await using house = await start({ maxExpandTokens: 500 });
   const said = Array.from({ length: 9 }, (_, n) => `${n}: ${'harbour '.repeat(n * 50)}`);
   await folded(house, said);
@@ -160,7 +160,7 @@ test('what a summary stands for is given word by word, in pieces, and each messa
   assert.equal(messages.length, 2 * (turns?.to ?? 0));
 });
 
-test('a question is answered by a model that reads what was said, so often a day, and the conversation pays', async () => {
+test('ctx.recall answers from earlier messages, is limited per day, and adds its cost to the conversation', async () => {
   await using house = await start({ maxRecallsPerDay: 2 });
   await folded(house);
   const bus = house.inside();
@@ -185,7 +185,7 @@ test('a question is answered by a model that reads what was said, so often a day
   assert.equal((await bus.call('ctx.recall', { prompt: 'the vault?' })).recallsLeft, 1);
 });
 
-/** As if what was counted had been counted yesterday. */
+/** Moves the recall count of the session to the previous day. */
 async function aDayLater({ app }: House): Promise<void> {
   const store = await app.host.store('sessions');
   const { sessions } = await store.open({ sessions: sessionCollection });
@@ -193,7 +193,7 @@ async function aDayLater({ app }: House): Promise<void> {
   await store.close();
 }
 
-test('of what is too much for a reader it is said that it was not whole', async () => {
+test('ctx.recall returns whole false if the messages exceed its limit', async () => {
   await using house = await start({ maxExpandTokens: 500 });
   await folded(house, ['otters '.repeat(1_000), 'two', 'three']);
   const { whole } = await house.inside().call('ctx.recall', { prompt: 'otters?' });
@@ -203,7 +203,7 @@ test('of what is too much for a reader it is said that it was not whole', async 
   assert.ok((message?.content.length ?? 0) < 2_400 && (message?.content.length ?? 0) > 1_000, `${message?.content.length}`);
 });
 
-test('whoever has used up a budget has nothing read for them by a model', async () => {
+test('ctx.recall makes no model call after the budget is used up', async () => {
   await using house = await start();
   await folded(house);
   const own = await house.app.host.connect('sessions');

@@ -23,7 +23,7 @@ interface House extends AsyncDisposable {
   upstream: Upstream;
 }
 
-/** Sessions before a real model on a socket. */
+/** Starts sessions with an upstream on a local socket. */
 async function start(config: object = {}, providers: object = {}): Promise<House> {
   const stack = new AsyncDisposableStack();
   const upstream = stack.use(await startUpstream({ kind: 'text', text: SUMMARY }));
@@ -49,7 +49,7 @@ const tree = async ({ app }: House) => {
   return app.bus.call('context.tree', { conversation_id: conversations[0]?.conversation_id ?? '' });
 };
 
-test('session.compact has all but the last turns told in summaries, and everything said stays', async () => {
+test('session.compact summarizes all but the last turns and keeps all messages', async () => {
   await using house = await start();
   const { app } = house;
   await say(house, 6);
@@ -67,7 +67,7 @@ test('session.compact has all but the last turns told in summaries, and everythi
   assert.equal((await app.bus.call('session.compact', { key: KEY })).compactionTriggered, false, 'nothing is left to fold');
 });
 
-test('the tree says of the last turns which summaries and which turns their models were told, and of other turns nothing', async () => {
+test('context.tree returns the summaries and turns in the prompts of the last turns only', async () => {
   await using house = await start();
   const { app } = house;
   await say(house, 6);
@@ -86,7 +86,7 @@ test('the tree says of the last turns which summaries and which turns their mode
   assert.equal((await app.bus.call('context.tree', { conversation_id: KEY })).turns, undefined);
 });
 
-test('a conversation that is too long is made shorter after its turns, and its tree leads down to all that was said', async () => {
+test('a long conversation is compacted after its turns, and its tree leads to all messages', async () => {
   await using house = await start({ maxContextChars: 4_000, contextEngine: { ...engine, contextThreshold: 0.3 } });
   await say(house, 24);
   for (let looks = 0; (await tree(house)).messageCount > 14 && looks < 100; looks += 1) await setTimeout(20);
@@ -103,7 +103,7 @@ test('a conversation that is too long is made shorter after its turns, and its t
   assert.equal((await house.app.bus.call('session.history', { session_key: KEY })).messages.length, 48);
 });
 
-test('a summary that fails leaves the tree as it was, and gives the claim back', async () => {
+test('a failed summary leaves the tree unchanged and releases the lease', async () => {
   await using house = await start();
   await say(house, 4);
   house.upstream.respond({ kind: 'status', status: 400 });
@@ -113,7 +113,7 @@ test('a summary that fails leaves the tree as it was, and gives the claim back',
   assert.equal((await house.app.bus.call('session.compact', { key: KEY })).compactionTriggered, true);
 });
 
-test('no turn waits for a summary, and nobody makes a second one meanwhile', async () => {
+test('turns do not wait for a summary, and no second one starts meanwhile', async () => {
   await using slow = await startUpstream({ kind: 'stall', text: SUMMARY, afterTokens: 1 });
   const long = { maxContextChars: 4_000, contextEngine: { ...engine, contextThreshold: 0.1, compactionModel: 'slow/m' } };
   await using house = await start(long, { slow: { type: 'openai-compatible', baseUrl: slow.url, models: [{ id: 'm' }] } });
@@ -128,7 +128,7 @@ test('no turn waits for a summary, and nobody makes a second one meanwhile', asy
   assert.equal((await tree(house)).messageCount, 18);
 });
 
-test('what is told fits the window of a small model', async () => {
+test('the prompt fits the window of a small model', async () => {
   const stack = new AsyncDisposableStack();
   await using _end = stack;
   const upstream = stack.use(await startUpstream({ kind: 'text', text: SUMMARY }));
@@ -147,7 +147,7 @@ test('what is told fits the window of a small model', async () => {
   }
 });
 
-test('a summary that is too long is asked for again, then cut', async () => {
+test('requests a shorter summary if the first is too long, and then truncates it', async () => {
   await using house = await start();
   await say(house, 4);
   house.upstream.respond({ kind: 'text', text: 'word '.repeat(2_000) });
@@ -158,7 +158,7 @@ test('a summary that is too long is asked for again, then cut', async () => {
   assert.ok((node?.tokenCount ?? Infinity) <= engine.leafTargetTokens);
 });
 
-test('beyond what a tenant may spend on summaries no model is asked: messages are told by how they begin', async () => {
+test('truncates messages without a model call above the summary budget of the tenant', async () => {
   await using house = await start({ contextEngine: { ...engine, summarizerSpend: { maxTokensPerTenantPerHour: 1 } } });
   await say(house, 4);
   await house.app.bus.call('session.compact', { key: KEY });
@@ -170,7 +170,7 @@ test('beyond what a tenant may spend on summaries no model is asked: messages ar
   assert.ok(nodes.some(({ contentPreview }) => contentPreview.startsWith('user: ')));
 });
 
-test('a summary of what tools may have said is marked, and so is one made of it', async () => {
+test('marks a summary of tool output as untrusted, and every summary made of it', async () => {
   await using house = await start();
   await putAgent(house.app.host.bus, 'default', { config: { model: 'dev/tools', contextEngine: engine } });
   await house.app.host.bus.flush();
@@ -185,7 +185,7 @@ test('a summary of what tools may have said is marked, and so is one made of it'
   assert.match(given(house)[0]?.content ?? '', /"untrusted":true/);
 });
 
-test('/compact does the same, keeps what it is told to, and shows it where that is asked', async () => {
+test('/compact follows its instructions and includes the summaries in verbose mode', async () => {
   await using house = await start();
   await say(house, 4);
   const { response } = await house.app.bus.call('agent.execute', { message: '/compact verbose the price' });
@@ -200,7 +200,7 @@ test('/compact does the same, keeps what it is told to, and shows it where that 
   );
 });
 
-test('a conversation that is emptied takes its summaries with it, and its counts say so', async () => {
+test('a reset deletes the summaries of the conversation and includes them in its counts', async () => {
   await using house = await start();
   await say(house, 5);
   await house.app.bus.call('session.compact', { key: KEY });
@@ -213,7 +213,7 @@ test('a conversation that is emptied takes its summaries with it, and its counts
   assert.deepEqual((await tree(house)).nodes, []);
 });
 
-test('conversations are the agent’s, newest first, a page at a time, and nobody else’s', async () => {
+test('context.conversations returns the conversations of the agent in pages, newest first', async () => {
   await using app = await testSessions({ as: admin, agents: { other: {} } });
   await putAgent(app.host.bus, 'default', { tenant: 'acme' });
   for (const userId of ['ann', 'bob', 'eve']) await app.bus.call('agent.execute', { message: 'hello', sessionKey: { userId } });

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { startUpstream } from '@switchyard/testkit';
 import { testSessions } from '../sessions.fixture.ts';
 
-/** How the prompt of a turn begins. */
+/** Returns the first message of the prompt. */
 async function beginning(documentation: object): Promise<{ role: string; content: string } | undefined> {
   await using upstream = await startUpstream();
   const entries = { local: { type: 'openai-compatible', baseUrl: upstream.url, models: [{ id: 'm' }] } };
@@ -14,7 +14,7 @@ async function beginning(documentation: object): Promise<{ role: string; content
   return first as { role: string; content: string } | undefined;
 }
 
-test('an agent is told where help is, as far as that is said', async () => {
+test('the system prompt lists the configured documentation links', async () => {
   const told = await beginning({
     enabled: true,
     publicDocsUrl: 'https://docs.example',
@@ -26,7 +26,7 @@ test('an agent is told where help is, as far as that is said', async () => {
   assert.deepEqual(told, { role: 'system', content });
 });
 
-test('nothing is told where that is off, or no place is known', async () => {
+test('the prompt has no documentation section if it is disabled or has no links', async () => {
   for (const documentation of [{ publicDocsUrl: 'https://docs.example' }, { enabled: true }])
     assert.equal((await beginning(documentation))?.role, 'user');
 });

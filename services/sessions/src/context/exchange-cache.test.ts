@@ -10,7 +10,7 @@ const session = (lastSeq: number, epoch = 'e'): SessionDocument =>
 const turn = (seq: number, text = `answer ${seq}`, epoch = 'e'): TurnDocument =>
   ({ turnId: `t${seq}`, message: { chars: 1, text: '?' }, answer: { chars: text.length, text }, seq, epoch }) as TurnDocument;
 
-/** Turns that a database has, and how often they were looked for. */
+/** A collection of turns that counts its queries. */
 function kept(items: TurnDocument[]) {
   let finds = 0;
   const find = async () => {
@@ -20,14 +20,14 @@ function kept(items: TurnDocument[]) {
   return { turns: { find } as unknown as Documents<TurnDocument>, finds: () => finds };
 }
 
-/** Half a minute is long here, by a clock that stands. */
+/** A cache with a TTL of 30 seconds and a stopped clock. */
 function recallOf(maxChars: number, clock: { now(): number } = { now: () => 0 }) {
   return createRecall({ maxChars, ttlMs: () => 30_000, clock });
 }
 
 const ids = (exchanges: readonly Exchange[]) => exchanges.map(({ spoken: [first] }) => first?.turnId);
 
-test('a conversation that goes on here is read once', async () => {
+test('reads a conversation once while it continues on this replica', async () => {
   const recall = recallOf(100_000);
   const { turns, finds } = kept([turn(2), turn(1)]);
   assert.deepEqual(ids(await recall.last(turns, { tenant: 'a', session: session(2) }, 3)), ['t2', 't1']);
@@ -38,7 +38,7 @@ test('a conversation that goes on here is read once', async () => {
   assert.equal(finds(), 1);
 });
 
-test('it is read again where it went on elsewhere, was emptied, is another tenant’s, or more of it is asked for', async () => {
+test('reads again after turns on another replica, after a reset, for another tenant, or for a higher limit', async () => {
   const cases: [where: { tenant: string; session: SessionDocument }, limit: number][] = [
     [{ tenant: 'a', session: session(3) }, 2],
     [{ tenant: 'a', session: session(2, 'f') }, 2],
@@ -54,7 +54,7 @@ test('it is read again where it went on elsewhere, was emptied, is another tenan
   }
 });
 
-test('a turn that follows on something else than what is remembered is not put behind it', async () => {
+test('does not append a turn that does not follow the cached turns', async () => {
   for (const [before, counted] of [
     [session(3), turn(4)],
     [session(2, 'f'), turn(3, 'x', 'f')],
@@ -68,7 +68,7 @@ test('a turn that follows on something else than what is remembered is not put b
   }
 });
 
-test('what falls out of a long conversation counts no more', async () => {
+test('turns that fall out of a long conversation free their space', async () => {
   const recall = recallOf(1_000);
   const { turns, finds } = kept([turn(2), turn(1)]);
   await recall.last(turns, { tenant: 'a', session: session(2) }, 2);
@@ -77,7 +77,7 @@ test('what falls out of a long conversation counts no more', async () => {
   assert.equal(finds(), 1);
 });
 
-test('what is remembered has a bound, and the conversation that was longest ago goes first', async () => {
+test('evicts the least recently used conversation above maxChars', async () => {
   const recall = recallOf(3_000);
   const { turns, finds } = kept([turn(1, 'x'.repeat(1_000))]);
   const of = (tenant: string) => recall.last(turns, { tenant, session: session(1) }, 3);

@@ -39,7 +39,7 @@ function testBeginnings(maxChars = 100_000) {
   return { read, anchors, asked, finds: () => finds };
 }
 
-test('summaries are read once, in the order of the tree, and of a tenant alone', async () => {
+test('reads each summary once per tenant and returns them in tree order', async () => {
   const { read, asked } = testBeginnings();
   assert.deepEqual(await read('a', 's1', 's2'), ['of a: s1', 'of a: s2']);
   assert.deepEqual(await read('a', 's3', 's2', 's1'), ['of a: s3', 'of a: s2', 'of a: s1']);
@@ -48,7 +48,7 @@ test('summaries are read once, in the order of the tree, and of a tenant alone',
   assert.deepEqual(asked, [['a s1', 'a s2'], ['a s3'], ['b s1'], ['a gone']]);
 });
 
-test('those for which there is no room are read again', async () => {
+test('reads evicted summaries again', async () => {
   const { read, asked } = testBeginnings(700);
   for (const id of ['s1', 's2', 's3', 's1']) await read('a', id);
   assert.deepEqual(asked.length, 4);
@@ -56,7 +56,7 @@ test('those for which there is no room are read again', async () => {
   assert.deepEqual(asked.length, 4);
 });
 
-test('the first turns of a conversation are read once; of another one, before another summary, or of another tenant, again', async () => {
+test('reads the first turns once per tenant, conversation and first summary', async () => {
   const { anchors, finds } = testBeginnings();
   assert.deepEqual([await anchors(at('e')), finds()], [[], 0], 'nothing is summed up');
   for (let n = 0; n < 2; n += 1) assert.deepEqual(await anchors(at('e', root('s1'), root('s2', 9))), ['first of e']);

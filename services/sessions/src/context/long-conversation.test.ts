@@ -15,14 +15,14 @@ import { createRecall } from './exchange-cache.ts';
 import { createBeginnings } from './history-prefix-cache.ts';
 import { toolBox } from '../agent-loop/toolbox.ts';
 
-/** `TURNS=2000` makes it as long as conversations become. */
+/** `TURNS=2000` tests the length of a long real conversation. */
 const TURNS = Number(process.env['TURNS'] ?? 40);
 const PLANTED = 10;
 const ASKED = TURNS - 10;
 const FACT = 'The vault opens with 7-green-otters, on Tuesdays.';
 const SUMMARY = 'They spoke of harbours, cranes and the wind.';
 const KEY = 'default:test:gateway';
-/** Characters that the model takes, at four a token. */
+/** Context window of the model. One token is about four characters. */
 const WINDOW_TOKENS = 4_000;
 const BUILDING_MS = 5;
 
@@ -46,7 +46,7 @@ const config = {
   },
 };
 
-test(`of ${TURNS} turns no request is beyond the window, and what was said in the tenth is known in the last ones`, async (t) => {
+test(`all requests of ${TURNS} turns fit the window, and a fact of the tenth turn is found in the last ones`, async (t) => {
   await using upstream = await startUpstream({ kind: 'text', text: SUMMARY });
   // Summaries use a separate upstream, so that their requests get no answer that is meant for a turn.
   await using writer = await startUpstream({ kind: 'text', text: SUMMARY });
@@ -84,7 +84,7 @@ test(`of ${TURNS} turns no request is beyond the window, and what was said in th
   assert.ok(building <= BUILDING_MS, `${building} ms`);
 });
 
-/** How long it takes to say what a turn tells its model, with nothing of the conversation in memory; the best of some. */
+/** Returns the minimum time for building a prompt without cached data. */
 async function buildingMs(app: TestService, entries: object): Promise<number> {
   const store = await app.host.store('sessions');
   const data = { sessions: sessionCollection, turns: turnCollection, bodies: bodyCollection, summaries: summaryCollection };

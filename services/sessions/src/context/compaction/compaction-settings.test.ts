@@ -20,7 +20,7 @@ const ENGINE = {
 
 interface House extends AsyncDisposable {
   app: TestService;
-  /** Answers turns, makes summaries, and makes them where another model is named. */
+  /** Upstreams for turns, for summaries, and for summaries by another model. */
   upstream: Upstream;
   writer: Upstream;
   other: Upstream;
@@ -68,7 +68,7 @@ const asked = ({ body }: Upstream['requests'][number]) => (body.messages as { co
 const compact = ({ app }: House) => app.bus.call('session.compact', { key: KEY });
 const preview = async ({ app }: House) => (await app.bus.call('context.tree', { conversation_id: KEY })).nodes[0]?.contentPreview ?? '';
 
-test('a summary is made beyond softThresholdRatio of the room, or beyond contextThreshold where that was changed', async () => {
+test('compaction starts above softThresholdRatio, or above contextThreshold if that is changed', async () => {
   const made: boolean[] = [];
   for (const [softThresholdRatio, contextThreshold] of [
     [0.2, undefined],
@@ -83,12 +83,12 @@ test('a summary is made beyond softThresholdRatio of the room, or beyond context
   assert.deepEqual(made, [true, false, false, true]);
 });
 
-test('beyond hardThresholdRatio a turn waits for a summary although they are made after turns, and below it does not', async () => {
+test('a turn waits for deferred compaction above hardThresholdRatio and not below it', async () => {
   const waited: unknown[] = [];
   for (const hardThresholdRatio of [0.3, 1]) {
     const compaction = { softThresholdRatio: 0.1, hardThresholdRatio };
     await using house = await start({ compaction, engine: { deferCompaction: true } });
-    // Two conversations at once are made shorter after their turns: these two keep all others from it.
+    // One process runs at most two background compactions. These two stall and block the others.
     house.writer.respond({ kind: 'stall' }, { kind: 'stall' }, { kind: 'text', text: SUMMARY });
     for (const userId of ['ann', 'bob']) await say(house, 3, { userId });
     for (const end = Date.now() + PATIENCE_MS; house.writer.requests.length < 2; await wait(5)) assert.ok(Date.now() < end);
@@ -101,7 +101,7 @@ test('beyond hardThresholdRatio a turn waits for a summary although they are mad
   ]);
 });
 
-test('a turn that waits for a summary waits no longer than half of its time, and then goes on', async () => {
+test('a turn waits for compaction for at most half of its timeout and then continues', async () => {
   const compaction = { softThresholdRatio: 0.1, hardThresholdRatio: 0.1 };
   const agent = { promptTimeout: { promptTimeoutMs: 300, stallCeilingMultiplier: 1 } };
   await using house = await start({ compaction, engine: { deferCompaction: true }, agent });
@@ -112,7 +112,7 @@ test('a turn that waits for a summary waits no longer than half of its time, and
   assert.deepEqual([finishReason, told(house).length, house.writer.requests.length], ['stop', 7, 1]);
 });
 
-test('flushModel makes the summaries of an agent whose context engine names no model for it', async () => {
+test('flushModel writes the summaries if the context engine has no compactionModel', async () => {
   const counts: number[][] = [];
   for (const compactionModel of ['', 'writer/m']) {
     await using house = await start({ compaction: { flushModel: 'other/m' }, engine: { compactionModel } });
@@ -126,7 +126,7 @@ test('flushModel makes the summaries of an agent whose context engine names no m
   ]);
 });
 
-test('what is longer than chunkMaxChars is told in chunks that share messages, and their summaries are made one, or stand in a row', async () => {
+test('splits input above chunkMaxChars into overlapping chunks and merges or concatenates their summaries', async () => {
   const lines: string[][][] = [];
   const made: string[] = [];
   for (const chunkMergeSummaries of [true, false]) {
@@ -148,7 +148,7 @@ test('what is longer than chunkMaxChars is told in chunks that share messages, a
   assert.deepEqual(made, ['Three.', 'One.\nTwo.']);
 });
 
-test('reserveTokens of the window are left for the answer, and of a small one no more than a quarter', async () => {
+test('reserves reserveTokens for the answer, but at most a quarter of a small window', async () => {
   const counts: number[] = [];
   for (const reserveTokens of [256, 500, 16_384]) {
     const agent = { contextGuard: { enabled: false }, maxContextChars: 100_000 };
@@ -160,7 +160,7 @@ test('reserveTokens of the window are left for the answer, and of a small one no
   assert.deepEqual(counts, [7, 5, 5]);
 });
 
-test('what was said last is told word by word, as much as keepRecentTokens says, unless somebody asks for less', async () => {
+test('keeps keepRecentTokens of the newest messages verbatim, and fewer on an explicit compaction', async () => {
   const counts: number[] = [];
   for (const keepRecentTokens of [1, 200]) {
     await using house = await start({ compaction: { keepRecentTokens, softThresholdRatio: 0.5 } });

@@ -5,7 +5,7 @@ import type { Root } from '../../model/session-document.ts';
 import { countWithin } from './compaction-limits.ts';
 import { anchorsOf, coveredTo, fit, folded, looseChars, nextFold, sizeOf, type Fold, type Loose, type TreeLimits } from './summary-tree.ts';
 
-/** A conversation as it grows, with every summary that was ever made of it. */
+/** A growing conversation with all summaries made of it. */
 interface Grown {
   roots: readonly Root[];
   turns: readonly Loose[];
@@ -36,7 +36,7 @@ const limitsAndAnchors = fc
   })
   .map(({ limits: given, anchors, keep }) => ({ ...given, anchors, keep }));
 
-/** Folds what there is to fold after each turn, while it is more than `most`. A summary is as long as it happens to be. */
+/** Adds the turns one by one and compacts the conversation while it is larger than `most`. Summaries have random lengths. */
 function grow(said: readonly Omit<Loose, 'seq'>[], given: TreeLimits & Partial<Keeping>, most: number): Grown {
   const made = new Map<string, Fold>();
   let roots: Root[] = [];
@@ -64,18 +64,18 @@ function looseOf(roots: readonly Root[], turns: readonly Loose[]): Loose[] {
   return turns.filter(({ seq }) => seq > coveredTo(roots));
 }
 
-/** The turns in front of all summaries. */
+/** Returns the turns before all summaries. */
 function anchoredOf([root]: readonly Root[], turns: readonly Loose[]): Loose[] {
   return turns.filter(({ seq }) => root !== undefined && seq < root.from);
 }
 
-/** Down to the turns themselves. */
+/** Returns the sequence numbers of all turns behind a summary. */
 function expand(id: string, made: Grown['made']): number[] {
   const fold = made.get(id);
   return fold?.roots ? fold.roots.flatMap((root) => expand(root.id, made)) : (fold?.turns ?? []).map(({ seq }) => seq);
 }
 
-test('expanding every summary gives back every turn, once and in order, whatever the history and the limits', () => {
+test('expanding all summaries returns every turn once and in order, for any history and limits', () => {
   fc.assert(
     fc.property(fc.array(turn, { maxLength: 120 }), limitsAndAnchors, fc.integer({ min: 0, max: 50_000 }), (said, given, most) => {
       const { roots, turns, made } = grow(said, given, most);
@@ -103,7 +103,7 @@ test('expanding every summary gives back every turn, once and in order, whatever
   );
 });
 
-test('what is told fits any window, has the last exchanges whole as far as they fit, and leaves out the oldest alone', () => {
+test('fit stays within the available room, keeps the newest exchanges complete and drops the oldest parts first', () => {
   fc.assert(
     fc.property(fc.array(turn, { maxLength: 80 }), limitsAndAnchors, fc.integer({ min: 0, max: 60_000 }), (said, given, room) => {
       const { roots, turns } = grow(said, given, 20_000);
@@ -131,7 +131,7 @@ test('what is told fits any window, has the last exchanges whole as far as they 
   );
 });
 
-test('the last turns are never folded, and there are never many summaries', () => {
+test('never folds the last turns and limits the number of summaries per depth', () => {
   fc.assert(
     fc.property(fc.array(turn, { maxLength: 150 }), limits, (said, given) => {
       const { roots, turns } = grow(said, given, 0);
@@ -143,7 +143,7 @@ test('the last turns are never folded, and there are never many summaries', () =
   );
 });
 
-test('of what was said last enough is never folded, unless it is not told in any case', () => {
+test('never folds the newest messages within keep.chars unless they are outside the prompt', () => {
   fc.assert(
     fc.property(fc.array(turn, { maxLength: 120 }), limitsAndAnchors, (said, given) => {
       const { roots, turns } = grow(said, given, 0);
@@ -156,7 +156,7 @@ test('of what was said last enough is never folded, unless it is not told in any
   );
 });
 
-test('of a conversation that is asked of it again nothing is folded twice', () => {
+test('finds nothing to fold in a conversation that is already compacted', () => {
   const given = { freshTurns: 2, leastMessages: 2, chunkChars: 100, fanout: 4, depth: 0 };
   const { roots, turns } = grow(
     Array.from({ length: 20 }, () => ({ messages: 2, chars: 50 })),
@@ -166,7 +166,7 @@ test('of a conversation that is asked of it again nothing is folded twice', () =
   assert.equal(nextFold(roots, looseOf(roots, turns), given), undefined);
 });
 
-test('summaries are folded before turns as deep as they may be, and deeper only where no turn is left, or there are very many', () => {
+test('folds summaries before turns up to the maximum depth, and deeper only without turns left or with 100 summaries', () => {
   const root = (n: number): Root => ({ id: `s${n}`, depth: 0, from: n, to: n, messages: 2, chars: 10, size: 5 });
   const roots = (count: number): Root[] => Array.from({ length: count }, (_, n) => root(n + 1));
   const loose = [{ seq: 500, messages: 2, chars: 10 }];
