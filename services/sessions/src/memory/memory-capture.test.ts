@@ -13,13 +13,13 @@ const admin = principal({ scopes: ['*'] });
 const KEY = 'default:test:gateway';
 const MESSAGE = 'Remember that the code is blue.';
 const AWAY = new ServiceError('UNAVAILABLE', 'away');
-/** A note is an older one after a second. */
+/** Covers the minimum age of a pending turn, which is one second, and several sweeps. */
 const PATIENCE_MS = 10_000;
 
 interface House extends AsyncDisposable {
   app: TestService;
   told: Captured[];
-  /** What the memory service says to the next ones; then it keeps all. */
+  /** Errors for the next captures. Later captures succeed. */
   refusals: ServiceError[];
 }
 

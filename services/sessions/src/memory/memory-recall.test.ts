@@ -27,7 +27,7 @@ interface House extends AsyncDisposable {
   told: Told;
 }
 
-/** Sessions before a real model on a socket, beside a memory that answers what the test says. */
+/** Starts sessions with an upstream on a local socket and a fake memory service. */
 async function start(recall: (ctx: Ctx) => Recalled | Promise<Recalled>, config: object = {}): Promise<House> {
   const stack = new AsyncDisposableStack();
   const upstream = stack.use(await startUpstream());
@@ -56,7 +56,7 @@ async function ask({ app }: House, message: string, client = 'test'): Promise<st
   return response;
 }
 
-/** What the model was given last. */
+/** Messages of the last model request. */
 function givenTo({ upstream }: House): { role: string; content: string }[] {
   return (upstream.requests.at(-1)?.body.messages ?? []) as { role: string; content: string }[];
 }

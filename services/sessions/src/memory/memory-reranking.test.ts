@@ -11,12 +11,12 @@ const KEY = 'default:test:gateway';
 interface House extends AsyncDisposable {
   app: TestService;
   upstream: Upstream;
-  /** Orders memories. */
+  /** Upstream for reranking. */
   judge: Upstream;
   asked: Input<'memory.recall'>[];
 }
 
-/** Of two memories a turn is reminded. */
+/** Starts sessions that recall at most two memories per turn. */
 async function start(rerank: object, more: object = {}): Promise<House> {
   const stack = new AsyncDisposableStack();
   const upstream = stack.use(await startUpstream());
