@@ -7,7 +7,7 @@ import { createLogShares } from './frame-log-quota.ts';
 const ROOM = 1_000_000;
 const OVERHEAD = 200;
 const SAID = 800;
-/** What one takes of the room. */
+/** Bytes that one frame takes from the quota. */
 const FRAME = SAID + OVERHEAD;
 
 function shares(room = (): number => ROOM) {
@@ -16,7 +16,7 @@ function shares(room = (): number => ROOM) {
   return {
     keeps,
     later: (ms: number): void => void (now += ms),
-    /** How much is kept of somebody who says more than there is room for. */
+    /** Publishes more than the whole quota and returns the stored bytes. */
     flood(tenant: string): number {
       let kept = 0;
       for (let said = 0; said < ROOM; said += FRAME) if (keeps(tenant, SAID)) kept += FRAME;
@@ -50,7 +50,7 @@ test('several heavy tenants are cut at a common level, which sinks with their nu
   const kept = Array.from({ length: 100 }, (_, n) => n).map((n) => {
     return it.flood(`loud${n}`);
   });
-  // Each newcomer finds those who came before it cut lower: at about a half, a quarter, a sixth.
+  // Each new tenant lowers the level for the earlier ones: to about a half, a quarter and a sixth.
   for (const [n, part] of [1 / 2, 1 / 4, 1 / 6].entries())
     assert.ok(Math.abs((kept[n] ?? 0) - part * ROOM) <= ROOM / 64, `${n}: ${kept[n]}`);
   assert.ok(kept.every((one, n) => n === 0 || one <= (kept[n - 1] ?? 0)));

@@ -4,7 +4,7 @@ import { INLINE_BYTES, type TurnFrame } from '@switchyard/contracts';
 import { excerptOf, fitting, partsOf, type FrameBody } from './frame-splitting.ts';
 
 const tokensUsed = { input: 1, output: 1, total: 2 };
-/** Of all characters those that JSON makes longest, and those that are two. */
+/** Characters with the longest JSON encoding, and surrogate pairs. */
 const WORST = ['\u0000', '\ud800', 'é', '🎈', `x${'🎈'.repeat(9)}`].map((text) => text.repeat(200_000 / text.length));
 
 const bytesOf = (body: FrameBody): number =>

@@ -6,11 +6,11 @@ import { listen, putAgent, testSessions, turnIdOf } from '../sessions.fixture.ts
 
 const NATS_OFF = process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off';
 const agents = { default: { model: 'dev/scripted' } };
-/** The messages are scripts of long answers. */
+/** The messages are scripts with long answers. */
 const settings = { security: { input: { maxChars: 1_048_576 } } };
 const TEXT = 'x'.repeat(400_000);
 const AT_ONCE = 8;
-/** Of the log; one tenant alone may fill half of it. */
+/** Share of the log that is published. One tenant can fill half of the log. */
 const FLOOD = 0.6;
 
 test('a heavy tenant evicts no frames of another tenant, in one process', async () => {
@@ -36,7 +36,7 @@ async function flood({ bus, host }: TestService): Promise<void> {
   const keptOf = async (turnId: string): Promise<string[]> =>
     (await log.read(subjects.turn(turnId))).map(({ data }) => TurnFrame.parse(JSON.parse(Buffer.from(data).toString())).type);
 
-  /** A server tells those who listen a moment before it has kept what they hear. */
+  /** Waits until the server has stored the frames. Subscribers receive a frame shortly before that. */
   const isKept = async (turnId: string, said: readonly string[]): Promise<void> => {
     let kept = await keptOf(turnId);
     while (kept.length < said.length) kept = await keptOf(turnId);
