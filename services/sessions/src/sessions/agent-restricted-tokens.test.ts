@@ -26,11 +26,11 @@ test('a stateless turn finds only the models of its agents', async () => {
   await using app = await testSessions(AGENTS);
   const run = (model: string) => Array.fromAsync(app.bus.as(held).stream('turns.run', { turnId: mintId('turn'), model, message: 'hello' }));
   for (const model of ['rome', 'default']) await assert.rejects(run(model), NOT_FOUND, model);
-  const [accepted] = await run('dev/echo'); // the model of several agents is that of its own
+  const [accepted] = await run('dev/echo'); // A model shared by several agents runs with the first permitted one.
   assert.equal(accepted?.type === 'accepted' && accepted.agentId, 'oslo');
 });
 
-test('such a token sees no session of other agents by key, in lists, searches or tools', async () => {
+test('an agent-restricted token sees no session of other agents by key, in lists, in searches or through tools', async () => {
   await using app = await testSessions(AGENTS);
   const secret = 'the harbour opens at seven';
   await app.bus.as(everybody).call('agent.execute', { agentId: 'rome', message: secret });

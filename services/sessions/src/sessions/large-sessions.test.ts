@@ -40,7 +40,7 @@ function session(key: string, at: number, fields: Partial<SessionDocument> = {})
   };
 }
 
-/** A session of so many turns that are done: what was asked in each, and what was answered. */
+/** Creates sessions with the given questions and answers as finished turns. */
 async function fill(data: string, sessions: readonly SessionDocument[], exchanges: readonly (readonly [string, string])[]): Promise<void> {
   const store = await openStore(`sqlite:${join(data, 'store')}`, { service: 'sessions' });
   const opened = await store.open({ sessions: sessionCollection, turns: turnCollection, bodies: bodyCollection });

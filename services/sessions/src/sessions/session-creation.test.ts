@@ -24,7 +24,7 @@ const unknown = { code: 'NOT_FOUND', message: 'There is no such session.' };
 const script = (...steps: object[]): string => JSON.stringify(steps);
 const scripted = { agents: { scripted: { model: 'dev/scripted', concurrency: { maxConcurrentRuns: 1 } } } };
 
-/** The documents, beside the service. */
+/** Opens the documents of the service. */
 async function besides(data: string) {
   const store = await openStore(`sqlite:${join(data, 'store')}`, { service: 'sessions' });
   const opened = await store.open({
@@ -37,7 +37,7 @@ async function besides(data: string) {
   return { ...opened, mine: opened.sessions.for(admin), store, clock: systemClock, [Symbol.asyncDispose]: () => store.close() };
 }
 
-/** A session as `client` would have made it; without one, as it was written before its maker was remembered. */
+/** A session created by `by`, or one without `createdBy`. */
 function made(by: string | undefined, key = KEY): SessionDocument {
   const counts = {
     messageCount: 0,
@@ -174,7 +174,7 @@ test('a turn that waited while its session was recreated by another client ends 
   const [hers, his] = [turnIdOf('hers'), turnIdOf('his')];
   const [heardHers, heardHis] = [listen(app.bus, hers), listen(app.bus, his)];
   await start(mary, hers, script({ text: 'never said' }));
-  // No method does this to a session in which a turn waits; whatever did, the turn ends.
+  // No method removes a session with a queued turn. If it is removed anyway, the turn ends.
   await using beside = await besides(data.path);
   assert.equal(await beside.mine.remove({ key: session }), 1);
   await start(carl, his, script({ text: 'said' }));
@@ -238,7 +238,7 @@ test('a check that precedes a recreation allows no enqueue, reset or read afterw
   await using beside = await besides(data.path);
   const { mine, sessions, store } = beside;
   const becomesCarls = async (): Promise<void> => void (await mine.replace(made('carl')));
-  /** The session changes hands right after it was looked at. */
+  /** Replaces the session by one of another client directly after it was read. */
   const looked = { ...mine, get: async (key: string) => mine.get(key).finally(becomesCarls) } as Documents<SessionDocument>;
   const identity = { tenant: 'default', userId: 'somebody', channelId: 'gateway' };
   const taker = { owner: 'o', now: 2, leaseMs: 1 };

@@ -9,7 +9,7 @@ const KEY = 'default:test:gateway';
 const say = async (app: TestService, message: string, userId?: string) =>
   (await app.bus.call('agent.execute', { message, ...(userId === undefined ? {} : { sessionKey: { userId } }) })).response;
 
-/** What each reading method says of it. */
+/** Returns the label as each reading method reports it. */
 async function shown({ bus }: TestService) {
   const { sessions } = await bus.call('session.list', {});
   const [match] = await bus.call('session.search', { query: 'harbours' });

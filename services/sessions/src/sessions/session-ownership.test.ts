@@ -6,7 +6,7 @@ import { mintId } from '@switchyard/security';
 import { principal, type TestService } from '@switchyard/testkit';
 import { ended, listen, putAgent, testSessions, turnIdOf } from '../sessions.fixture.ts';
 
-/** One conversation: whose it is, how it is named, and what nobody else may read there. */
+/** A conversation with its owner, its identifiers and a text that other clients must not read. */
 interface There {
   owner: Principal;
   key: string;
@@ -22,7 +22,7 @@ function place(tenant: string, client: string): There {
 const OWN = place('default', 'mary');
 const OTHER = place('default', 'carl');
 const ELSEWHERE = place('acme', 'zoe');
-/** A session and a turn that never were. */
+/** A session and a turn that do not exist. */
 const NOBODY = place('default', 'nobody');
 
 const KINDS = ['tenant', 'own'] as const;
@@ -38,18 +38,18 @@ type Call = (bus: Bus, there: There) => Promise<unknown>;
 type Ways = { makes: true | undefined; silent: true | undefined };
 
 interface Row {
-  /** Each way to name one. */
+  /** Every way to name a session or turn in this method. */
   named: readonly Call[];
-  /** What is not there is made, so that only what is somebody else's can be refused. */
+  /** The method creates a missing session, so it rejects only sessions of others. */
   makes?: true;
-  /** What is not there is no error, and neither is what the caller may not know of: nothing is done. */
+  /** The method does nothing, without an error, if the session is missing or not visible. */
   silent?: true;
 }
 
 const parts = ({ owner }: There) => ({ tenantId: owner.tenant, userId: owner.client, channelId: 'gateway' });
 const askTool = ({ key }: There): string => `session_history ${JSON.stringify({ session_key: key })}`;
 
-/** What a tool was told, as if the caller had been told so itself. */
+/** Throws the error that a tool received, as if the caller had received it directly. */
 function asTold(response: string): string {
   const [, code, message] = /"error":"([A-Z_]+): ([^"]*)"/.exec(response) ?? [];
   if (code !== undefined) throw new ServiceError(code as 'NOT_FOUND', message ?? '');
@@ -85,7 +85,7 @@ const keyedAnswer: Call = async (bus, there) => {
   return asTold(result?.response ?? '');
 };
 
-/** Every method and operation that the service answers. */
+/** All methods and operations that the service serves. */
 const rows: Record<string, readonly Row[]> = {
   'agent.execute': [{ named: executes('agent.execute'), makes: true }, { named: [tool] }],
   'agent.stream': [{ named: executes('agent.stream'), makes: true }],
@@ -117,33 +117,33 @@ const rows: Record<string, readonly Row[]> = {
   'turns.run': [{ named: [statelessTool] }],
   'turns.complete': [{ named: [statelessAnswer] }],
   'turns.once': [{ named: [keyedAnswer] }],
-  // A turn is its client's alone, whatever its token is held to.
+  // A turn is visible to its client only, for every kind of token.
   'turns.resume': [],
   'agent.attach': [],
   'agent.cancel': [],
   'session.run_status': [],
-  // So is a response: `responses.test.ts`.
+  // A response is visible to its client only. Covered by `responses.test.ts`.
   'responses.get': [],
   'responses.cancel': [],
   'responses.delete': [],
-  // They know the session of their turn alone: `context-tools.test.ts`.
+  // These methods read only the session of their turn. Covered by `context-tools.test.ts`.
   'ctx.search': [],
   'ctx.inspect': [],
   'ctx.expand': [],
   'ctx.recall': [],
-  // `dev-tools.test.ts`.
+  // Covered by `dev-tools.test.ts`.
   'ctx.result': [],
-  // They know no session.
+  // These methods use no session.
   'agent.cacheStats': [],
   'agent.getOperationModels': [],
   'budgets.spend': [],
   'dev.act': [],
   'dev.look': [],
   'dev.count': [],
-  // A conversation is named by an id of its own: `context.test.ts`.
+  // These methods use a conversation id. Covered by `context.test.ts`.
   'context.conversations': [],
   'context.tree': [],
-  // They name none: see below.
+  // These methods name no session. Covered below.
   'session.list': [],
   'session.search': [],
   'session.status': [],
@@ -153,7 +153,7 @@ async function testWorld(): Promise<TestService> {
   const app = await testSessions({ as: OWN.owner, agents: { tools: { model: 'dev/tools' } } });
   await putAgent(app.host.bus, 'default', { tenant: 'acme' });
   await app.host.bus.flush();
-  // The caller's own is the oldest of all.
+  // The caller's own session is the oldest one.
   for (const { owner, secret, turnId } of [OWN, ELSEWHERE, OTHER]) {
     const heard = listen(app.bus, turnId);
     await app.bus.as(owner).call('turns.start', { turnId, message: secret });
@@ -181,7 +181,7 @@ for (const kind of KINDS) {
   });
 }
 
-/** One call against a session of the caller's, of another client of its tenant, of another tenant, and one that is not there. */
+/** Makes one call with a session of the caller, of another client of the tenant, of another tenant, and with a missing session. */
 async function meetsAll(kind: Kind, call: Call, { makes, silent }: Ways): Promise<void> {
   await using app = await testWorld();
   const bus = app.bus.as(held(kind));

@@ -9,7 +9,7 @@ import { allSettled, settled } from './session-settling.ts';
 const busy = { key: 's', queue: ['turn_1 1 default'], depth: 1 } as SessionDocument;
 const idle = { key: 's', queue: [] as string[], depth: 0 } as SessionDocument;
 
-/** A collection that is read by key, and a clock that goes on by what is waited. */
+/** A collection that is read by key, and a clock that advances by each wait. */
 function world(state: TurnDocument['state'], later: () => SessionDocument | null) {
   let now = 0;
   let waits = 0;
