@@ -11,7 +11,7 @@ type Asked = Params<'turns.once'>;
 
 let asked = 0;
 
-/** A request under a key, as a gateway makes it: with an id and a head of its own each time. */
+/** A request with an idempotency key as the gateway sends it, with a new id and head each time. */
 function request(more: Partial<Asked> = {}): Asked {
   const at = ++asked;
   const head = { id: `chatcmpl-${at}`, created: at };
@@ -22,7 +22,7 @@ function ask(bus: Bus, more: Partial<Asked> = {}): Promise<Result<'turns.once'>>
   return bus.call('turns.once', request(more));
 }
 
-/** Sessions whose default agent speaks with an upstream that counts. */
+/** Sessions whose default agent uses an upstream that counts requests. */
 async function withUpstream(upstream: Upstream, more: Parameters<typeof testSessions>[0] = {}) {
   const entries = { lab: { type: 'openai-compatible' as const, baseUrl: upstream.url, models: [{ id: 'one' }] } };
   return testSessions({ settings: { providers: { entries } }, agents: { default: { provider: 'lab', model: 'one' } }, ...more });

@@ -11,7 +11,7 @@ const WEATHER = { name: 'weather', description: 'tells it', parameters: { type: 
 const tools = { agents: { tools: { model: 'dev/tools' }, scripted: { model: 'dev/scripted' } } };
 const script = (...steps: object[]): string => JSON.stringify(steps);
 
-/** One turn that keeps nothing: its result and its frames. */
+/** Runs a stateless turn and returns its result and frames. */
 async function run(bus: Bus, asked: Asked): Promise<{ result: Result<'turns.run'>; frames: TurnFrame[] }> {
   const frames: TurnFrame[] = [];
   const running = bus.stream('turns.run', { turnId: turnIdOf('stateless'), ...asked });
@@ -22,7 +22,7 @@ async function run(bus: Bus, asked: Asked): Promise<{ result: Result<'turns.run'
   }
 }
 
-/** Sessions whose default agent speaks with an upstream. */
+/** Sessions whose default agent uses the given upstream. */
 async function withUpstream(upstream: Upstream) {
   const entries = { lab: { type: 'openai-compatible' as const, baseUrl: upstream.url, models: [{ id: 'one' }] } };
   return testSessions({ settings: { providers: { entries } }, agents: { default: { provider: 'lab', model: 'one' } } });
@@ -50,13 +50,13 @@ test('the model receives history, message and later messages', async () => {
   ]);
 });
 
-test('stores nothing', async () => {
+test('a stateless turn stores nothing', async () => {
   await using app = await testSessions();
   const history = [{ role: 'user' as const, text: 'before' }];
   await run(app.bus, { model: 'default', message: 'hello', history });
   assert.equal((await app.bus.call('session.list', {})).total, 0);
   assert.deepEqual(await app.bus.call('session.history', {}), { messages: [] });
-  // The words of one request are no history of the next: four are read again, none of the first.
+  // The prompt contains only the four words of this request and nothing of the first one.
   const { result } = await run(app.bus, { model: 'default', message: 'and now to you' });
   assert.equal(result.tokensUsed.input, 4);
 });
@@ -146,7 +146,7 @@ test('returns arguments as the model wrote them, JSON or not, and drops incomple
 const complete = (bus: Bus, asked: Asked, signal?: AbortSignal) =>
   bus.call('turns.complete', { turnId: turnIdOf('complete'), ...asked }, signal ? { signal } : {});
 
-test('a turn without a streaming reader answers once, after its tools ran', async () => {
+test('turns.complete returns one reply after the tools ran', async () => {
   await using app = await testSessions(tools);
   const said = await complete(app.bus, { model: 'default', message: 'hello' });
   assert.deepEqual([said.response, said.finishReason], ['I am dev/echo, the development model. You said: hello', 'stop']);
@@ -154,7 +154,7 @@ test('a turn without a streaming reader answers once, after its tools ran', asyn
   assert.match(response, /session_history answered/);
 });
 
-test('such a turn requests a non-streaming completion and ends with its caller', async () => {
+test('turns.complete requests a non-streaming completion and is cancelled with its caller', async () => {
   await using upstream = await startUpstream({ kind: 'text', text: 'one two' }, { kind: 'stall' });
   await using app = await withUpstream(upstream);
   const { response } = await complete(app.bus, { model: 'default', message: 'hello' });
@@ -169,7 +169,7 @@ test('such a turn requests a non-streaming completion and ends with its caller',
   await upstream.abandoned;
 });
 
-test('its failure is retryable unless a tool ran', async () => {
+test('a failure is retryable unless a tool ran', async () => {
   await using upstream = await startUpstream();
   await using app = await withUpstream(upstream);
   const refused = { kind: 'status', status: 429, headers: { 'retry-after': '100000' } } as const;
