@@ -55,7 +55,7 @@ function made(by: string | undefined, key = KEY): SessionDocument {
   return { ...place, ...counts, ...mailbox, createdAt: 1, updatedAt: 1, ...(by === undefined ? {} : { createdBy: by }) };
 }
 
-test('of two clients that create a session concurrently one succeeds, on any replica', async () => {
+test('only one of two clients that create a session concurrently succeeds, on any replica', async () => {
   await using app = await testSessions();
   await using _second = await startService(service, app.host);
   const refused = new Set<string>();

@@ -38,7 +38,7 @@ export function createOnce(deps: OnceDeps): Once {
   const leases = createLeases({ documents: kept, owner, now: store.now, leaseMs, renewMs, log });
   const runs = createOnceRuns(deps);
 
-  /** Of several claimers one runs the turn; the others read its frames. */
+  /** Runs the turn if this caller acquires the lease. Otherwise the caller reads the frames of the lease holder. */
   async function runIfMine(there: KeptDocument, asked: KeyedTurn, caller: OnceCaller): Promise<void> {
     if (hasEnded(there)) return;
     const lease = await leases.claim(caller.principal.tenant, { key: there.key, turnId: there.turnId });
