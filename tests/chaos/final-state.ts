@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { openStore, type Collection } from '@switchyard/store';
 import { sessionCollection, type SessionDocument } from '../../services/sessions/src/model/session-document.ts';
 import { turnCollection, type TurnDocument } from '../../services/sessions/src/model/turn-document.ts';
-import { texts } from '../../services/sessions/src/model/stored-text.ts';
+import { loadTexts } from '../../services/sessions/src/model/stored-text.ts';
 import { bodyCollection, type BodyDocument } from '../../services/sessions/src/model/text-document.ts';
 import { executionCollection } from '../../services/sessions/src/handlers/dev-tools.ts';
-import { channelOf } from '../../services/sessions/src/model/session-key.ts';
+import { getChannel } from '../../services/sessions/src/model/session-key.ts';
 
 const POLL_MS = 200;
 const ALL = { limit: 1_000_000 };
@@ -73,7 +73,7 @@ export async function readFinal({ url, prefix, patienceMs }: ReadFinal): Promise
   try {
     const left = await awaitQuiet(data, prefix, patienceMs);
     const sessions = (await data.sessions.for(TENANT).find({}, ALL)).items.filter(({ channelId }) => channelId.startsWith(prefix));
-    const turns = (await data.turns.for(TENANT).find({}, ALL)).items.filter(({ sessionKey }) => channelOf(sessionKey).startsWith(prefix));
+    const turns = (await data.turns.for(TENANT).find({}, ALL)).items.filter(({ sessionKey }) => getChannel(sessionKey).startsWith(prefix));
     const executions = (await data.executions.for(TENANT).find({}, ALL)).items.map(({ name, key }) => ({ name, key }));
     return { left, sessions: sessions.map(toSession), turns: await withTexts(data.bodies, turns), executions };
   } finally {
@@ -95,7 +95,7 @@ async function awaitQuiet({ sessions, turns }: Data, prefix: string, patienceMs:
       mine.find({ depth: { gt: 0 } }, ALL),
       mine.find({ leaseUntil: { gt: 0 } }, ALL),
     ]);
-    const mineAlone = ({ sessionKey }: TurnDocument): boolean => channelOf(sessionKey).startsWith(prefix);
+    const mineAlone = ({ sessionKey }: TurnDocument): boolean => getChannel(sessionKey).startsWith(prefix);
     const here = ({ channelId }: SessionDocument): boolean => channelId.startsWith(prefix);
     const left = [
       ...open.items
@@ -122,7 +122,7 @@ async function withTexts(bodies: Collection<BodyDocument>, turns: readonly TurnD
       { turnId, said: message },
       { turnId, said: answer },
     ]);
-    const said = await texts(bodies.for(TENANT), quoted);
+    const said = await loadTexts(bodies.for(TENANT), quoted);
     all.push(...some.map((turn, nth) => toTurn(turn, said[nth * 2] ?? '', said[nth * 2 + 1] ?? '')));
   }
   return all;
@@ -135,7 +135,7 @@ function toTurn(
 ): FinalTurn {
   return {
     turnId,
-    session: channelOf(sessionKey),
+    session: getChannel(sessionKey),
     message,
     state,
     fence,

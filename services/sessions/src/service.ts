@@ -6,10 +6,10 @@ import { countReplicas, createSecretReader, defineService, followSecrets, system
 import type { Store } from '@switchyard/store';
 import { openAgentDirectory } from './agents/agent-directory.ts';
 import { createBudgets } from './budgets/budgets.ts';
-import { goneCollection, sessionCollection } from './model/session-document.ts';
-import { cachedCollection } from './model/cache-stats-document.ts';
+import { endedEpochCollection, sessionCollection } from './model/session-document.ts';
+import { cacheStatsCollection } from './model/cache-stats-document.ts';
 import { budgetCollection } from './model/budget-document.ts';
-import { keptCollection } from './model/keyed-turn-document.ts';
+import { keyedTurnCollection } from './model/keyed-turn-document.ts';
 import { summaryCollection } from './model/summary-document.ts';
 import { turnCollection } from './model/turn-document.ts';
 import { bodyCollection } from './model/text-document.ts';
@@ -45,33 +45,33 @@ import { createDistilling } from './context/compaction/summary-distillation.ts';
 import { createDocumentation } from './context/documentation.ts';
 import { createSaidIndexes } from './search/tenant-message-indexes.ts';
 import { createScreening } from './screening/screening.ts';
-import { createEmptying } from './sessions/session-reset.ts';
+import { createSessionReset } from './sessions/session-reset.ts';
 import { startExpirySweep } from './sessions/expiry-sweep.ts';
 import { openFailover } from './agents/model-access.ts';
-import { createLogShares } from './frames/frame-log-quota.ts';
-import { createHolds, LEASE_TIMING, type LeaseTiming } from './queue/session-lease.ts';
+import { createFrameLogQuota } from './frames/frame-log-quota.ts';
+import { createSessionLeases, LEASE_TIMING, type LeaseTiming } from './queue/session-lease.ts';
 import type { LauncherDeps } from './turns/turn-launcher.ts';
-import { createOnce } from './stateless/idempotent-turns.ts';
-import type { ToolsOf } from './agent-loop/turn-planner.ts';
-import { createMemories } from './memory/memory-recall.ts';
+import { createIdempotentTurns } from './stateless/idempotent-turns.ts';
+import type { CreateToolBox } from './agent-loop/turn-planner.ts';
+import { createMemoryRecall } from './memory/memory-recall.ts';
 import { createReranking } from './memory/memory-reranking.ts';
-import { createRemembering } from './memory/memory-capture.ts';
-import { createRunner, type Runner } from './turns/turn-runner.ts';
-import { createRuns } from './turns/ending/running-turns.ts';
+import { createMemoryCapture } from './memory/memory-capture.ts';
+import { createRunner, type TurnRunner } from './turns/turn-runner.ts';
+import { createRunningTurns } from './turns/ending/running-turns.ts';
 import { startSweeper, type SweeperDeps } from './turns/turn-sweeper.ts';
-import { toolBox } from './agent-loop/toolbox.ts';
-import { createWaiting } from './turns/ending/turn-waiters.ts';
+import { createToolBox } from './agent-loop/toolbox.ts';
+import { createTurnWaiters } from './turns/ending/turn-waiters.ts';
 
-const SWEEP_MS = 5_000;
-const LOOK_MS = 1_000;
-const ORPHAN_MS = 30_000;
+const SWEEP_INTERVAL_MS = 5_000;
+const POLL_INTERVAL_MS = 1_000;
+const ORPHAN_AGE_MS = 30_000;
 
 export interface SessionsTiming extends Partial<LeaseTiming> {
   /** Maximum duration of one turn. */
   turnDeadlineMs?: number;
-  /** Interval at which expired leases and waiting turns are polled. */
-  lookMs?: number;
-  /** Interval of the sweeps for unfinished work. */
+  /** How often is looked for leases that ran out, and for turns that wait. */
+  pollMs?: number;
+  /** How often what nobody heard is looked for. */
   sweepMs?: number;
   /** Minimum age of a turn that is in no queue before the sweeper enqueues it. */
   orphanMs?: number;
@@ -109,9 +109,9 @@ export function defineSessions(timing: SessionsTiming = {}) {
       );
       const budgets = own.use(createBudgets({ budgets: budgetDocuments, store, clock: systemClock, models }));
       const counts = countsTools(env);
-      const tools: ToolsOf = (principal, config, { counted = false, ...turn }) =>
-        toolBox(bus, principal, config, { ...turn, counted: counts && counted });
-      const memories = createMemories({
+      const tools: CreateToolBox = (principal, config, { countsExecutions = false, ...turn }) =>
+        createToolBox(bus, principal, config, { ...turn, countsExecutions: counts && countsExecutions });
+      const memories = createMemoryRecall({
         bus,
         clock: systemClock,
         log,
@@ -134,23 +134,23 @@ export function defineSessions(timing: SessionsTiming = {}) {
         memories,
         screening,
         documentation: createDocumentation(settings),
-        remembering: createRemembering({ ...data, agents, store, bus, log }),
+        memoryCapture: createMemoryCapture({ ...data, agents, store, bus, log }),
         distilling: createDistilling({ ...data, agents, store, bus, log }),
       };
       const compaction = own.use(createCompaction(common));
-      const shares = createLogShares({
+      const shares = createFrameLogQuota({
         clock: systemClock,
         room: () => frames.maxBytes / replicas.count(),
         messageBytes: frames.messageBytes,
       });
       const runner = openRunner({ ...common, own, timing, shares, compaction });
       const { leaseMs, renewMs } = { ...LEASE_TIMING, ...timing };
-      const { turnDeadlineMs = TURN_DEADLINE_MS, lookMs = LOOK_MS } = timing;
-      const runs = own.use(createRuns({ bus })); // stateless turns
-      const once = own.use(createOnce({ ...common, shares, runs, leaseMs, renewMs, lookMs, turnDeadlineMs }));
+      const { turnDeadlineMs = TURN_DEADLINE_MS, pollMs = POLL_INTERVAL_MS } = timing;
+      const runs = own.use(createRunningTurns({ bus })); // of those that no session has
+      const once = own.use(createIdempotentTurns({ ...common, shares, runs, leaseMs, renewMs, pollMs, turnDeadlineMs }));
       const reading = { ...data, clock: systemClock };
-      const emptying = createEmptying({ ...reading, store });
-      own.use(startExpirySweep({ ...reading, store, agents, log, lookMs }));
+      const emptying = createSessionReset({ ...reading, store });
+      own.use(startExpirySweep({ ...reading, store, agents, log, pollMs }));
       const dir = join(directory, 'index', contract.service);
       const indexes = own.use(createSaidIndexes({ ...reading, store, dir, log }));
       const responses = { ...common, shares, runs };
@@ -201,30 +201,36 @@ async function openData(store: Store) {
     turns: turnCollection,
     bodies: bodyCollection,
     summaries: summaryCollection,
-    gone: goneCollection,
-    kept: keptCollection,
+    gone: endedEpochCollection,
+    kept: keyedTurnCollection,
     budgets: budgetCollection,
-    cached: cachedCollection,
+    cached: cacheStatsCollection,
   });
 }
 
-interface RunnerGiven
-  extends Omit<LauncherDeps, 'holds' | 'waiting' | 'runs' | 'followUps' | 'turnDeadlineMs' | 'bus'>, Pick<SweeperDeps, 'gone'> {
+interface RunnerOptions
+  extends Omit<LauncherDeps, 'holds' | 'waiting' | 'runs' | 'autoContinue' | 'turnDeadlineMs' | 'bus'>, Pick<SweeperDeps, 'gone'> {
   bus: Bus;
   own: AsyncDisposableStack;
   owner: string;
   timing: SessionsTiming;
 }
 
-/** Builds everything that runs durable turns and recovers unfinished ones. Takes any clock. */
-export function openRunner({ own, owner, timing, ...deps }: RunnerGiven): Runner {
-  const { turnDeadlineMs = TURN_DEADLINE_MS, lookMs = LOOK_MS, sweepMs = SWEEP_MS, orphanMs = ORPHAN_MS, ...lease } = timing;
-  const holds = own.use(createHolds({ ...deps, owner, timing: { ...LEASE_TIMING, ...lease } }));
-  const waiting = own.use(createWaiting(deps));
-  const runs = own.use(createRuns(deps));
+/** Everything that runs durable turns and finishes what others left, on any clock. */
+export function openRunner({ own, owner, timing, ...deps }: RunnerOptions): TurnRunner {
+  const {
+    turnDeadlineMs = TURN_DEADLINE_MS,
+    pollMs = POLL_INTERVAL_MS,
+    sweepMs = SWEEP_INTERVAL_MS,
+    orphanMs = ORPHAN_AGE_MS,
+    ...lease
+  } = timing;
+  const holds = own.use(createSessionLeases({ ...deps, owner, timing: { ...LEASE_TIMING, ...lease } }));
+  const waiting = own.use(createTurnWaiters(deps));
+  const runs = own.use(createRunningTurns(deps));
   const runner = own.use(createRunner({ ...deps, holds, waiting, runs, turnDeadlineMs }));
-  own.use(startSweeper({ ...deps, holds, runner, lookMs, sweepMs, orphanMs }));
-  const wakes = deps.bus.onWake('sessions', () => void runner.look());
+  own.use(startSweeper({ ...deps, holds, runner, pollMs, sweepMs, orphanMs }));
+  const wakes = deps.bus.onWake('sessions', () => void runner.pollWaiting());
   own.defer(() => wakes.unsubscribe());
   return runner;
 }

@@ -9,9 +9,9 @@ import { openStore } from '@switchyard/store';
 import { principal, type TestService } from '@switchyard/testkit';
 import { sessionCollection } from './model/session-document.ts';
 import { turnCollection } from './model/turn-document.ts';
-import { texts } from './model/stored-text.ts';
+import { loadTexts } from './model/stored-text.ts';
 import { bodyCollection } from './model/text-document.ts';
-import { messagesOf } from './model/turn-messages.ts';
+import { countMessages } from './model/turn-messages.ts';
 import { defineSessions, type SessionsTiming } from './service.ts';
 import { testSessions } from './sessions.fixture.ts';
 
@@ -100,8 +100,8 @@ export async function readData(data: string) {
   const all = { limit: 100_000 };
   const [sessions, turns] = await Promise.all([opened.sessions.for(mine).find({}, all), opened.turns.for(mine).find({}, all)]);
   const named = turns.items.flatMap(({ turnId, message, answer }) => [message, answer].flatMap((said) => (said ? [{ turnId, said }] : [])));
-  // Fails if a text is missing.
-  await texts(opened.bodies.for(mine), named);
+  // Each text is there.
+  await loadTexts(opened.bodies.for(mine), named);
   await store.close();
   return { sessions: sessions.items, turns: turns.items };
 }
@@ -156,7 +156,7 @@ export function checkData({ sessions, turns }: Data, ledger: Ledger): void {
     const { key, queue, depth, leaseUntil, waitsFor, messageCount, epoch, lastSeq } = session;
     assert.deepEqual({ queue, depth, leaseUntil, waitsFor }, { queue: [], depth: 0, leaseUntil: 0, waitsFor: undefined }, key);
     const counts = turns.filter((turn) => turn.sessionKey === key && turn.seq !== undefined && turn.epoch === epoch);
-    const messages = counts.reduce((sum, turn) => sum + messagesOf(turn), 0);
+    const messages = counts.reduce((sum, turn) => sum + countMessages(turn), 0);
     assert.equal(messageCount, messages, `the messages of ${key}`);
     assert.ok(
       counts.every(({ seq = Infinity }) => seq <= lastSeq),

@@ -21,8 +21,8 @@ import {
 
 /** Longer than any step here, shorter than the sweep that would hide a forgotten turn. */
 const PATIENCE_MS = 40_000;
-const UNSWEPT = { sweepMs: 60_000, lookMs: 60_000 };
-const SWEPT = { sweepMs: 50, lookMs: 50, orphanMs: 1_000, leaseMs: 900, renewMs: 300, heldMs: 750 };
+const UNSWEPT = { sweepMs: 60_000, pollMs: 60_000 };
+const SWEPT = { sweepMs: 50, pollMs: 50, orphanMs: 1_000, leaseMs: 900, renewMs: 300, giveUpMs: 750 };
 const LIVES = 7;
 const STEPS = 60;
 const CHANNELS = ['one', 'two:with:colons'];

@@ -15,14 +15,14 @@ export const SABOTAGE: Readonly<Record<Sabotage | 'none', Way>> = {
   none: { patches: [] },
   // A resumed runner notices the lost lease by its clock before a write could fail.
   fencing: {
-    patches: [{ file: 'sessions/src/queue/session-lease.ts', from: 'clock.now() - state.renewedAt >= timing.heldMs', to: 'false' }],
+    patches: [{ file: 'sessions/src/queue/session-lease.ts', from: 'clock.now() - state.renewedAt >= timing.giveUpMs', to: 'false' }],
   },
   dedupe: { patches: [] },
   sweeper: { patches: [] },
   order: { patches: [] },
-  // Interrupted tool calls are always repeated.
-  tools: { patches: [{ file: 'sessions/src/agent-loop/tool-calls.ts', from: ' && !tools.repeatable(first.name)', to: ' && false' }] },
-  // A reconnecting listener gets only some of the missed events.
+  // Whatever was under way is made again.
+  tools: { patches: [{ file: 'sessions/src/agent-loop/tool-calls.ts', from: ' && !tools.isIdempotent(first.name)', to: ' && false' }] },
+  // Who comes back for events gets some of what was missed.
   places: { patches: [{ file: 'gateway/src/events/event-reader.ts', from: 'next = after.seq + 1;', to: 'next = after.seq + 3;' }] },
 };
 

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AgentConfig, ServiceError } from '@switchyard/contracts';
 import type { ModelAnswer, ModelEnd, ModelRequest } from '@switchyard/models';
-import type { Asking } from '../agents/model-access.ts';
-import { standingOf, type Mark } from '../model/checkpoint-log.ts';
-import { runTurn } from './agent-loop.ts';
+import type { ModelAccess } from '../agents/model-access.ts';
+import { buildResumeState, type CheckpointEntry } from '../model/checkpoint-log.ts';
+import { runAgentLoop } from './agent-loop.ts';
 import type { ToolBox, ToolUse } from './toolbox.ts';
 import type { TurnPlan } from './turn-plan.ts';
 import type { FrameBody } from '../frames/frame-splitting.ts';
@@ -14,7 +14,7 @@ const MODEL = { provider: 'first', modelId: 'm1' };
 type Saying = { text?: string; calls?: readonly string[]; reason?: ModelAnswer['reason']; fails?: ServiceError };
 
 /** A model that says one thing after the other, then no more; and what it was asked. */
-function saying(...answers: Saying[]): Asking & { asked: ModelRequest[] } {
+function saying(...answers: Saying[]): ModelAccess & { asked: ModelRequest[] } {
   const asked: ModelRequest[] = [];
   return {
     asked,
@@ -34,8 +34,8 @@ function saying(...answers: Saying[]): Asking & { asked: ModelRequest[] } {
 function toolsThat(use: (name: string, using: ToolUse) => Promise<unknown> = (name) => Promise.resolve(`${name} answered`)): ToolBox {
   return {
     specs: [],
-    reads: (name) => name.startsWith('look'),
-    repeatable: (name) => name.startsWith('look'),
+    isReadOnly: (name) => name.startsWith('look'),
+    isIdempotent: (name) => name.startsWith('look'),
     use: async ({ name }, using) => ({ result: await use(name, using), failed: false }),
   };
 }
@@ -51,9 +51,9 @@ const plan = (rest: Partial<TurnPlan> = {}): TurnPlan => ({
   ...rest,
 });
 
-async function play(models: Asking, given: TurnPlan) {
+async function play(models: ModelAccess, given: TurnPlan) {
   const frames: FrameBody[] = [];
-  const running = runTurn(models, { ...given, tell: (text) => void frames.push({ type: 'delta', text }) });
+  const running = runAgentLoop(models, { ...given, onText: (text) => void frames.push({ type: 'delta', text }) });
   for (;;) {
     const step = await running.next();
     if (step.done) return { ...step.value, frames };
@@ -82,9 +82,9 @@ test('runs consecutive read-only calls in parallel and others sequentially; resu
     order.push(`${name} ends`);
     return at;
   });
-  const marks: Mark[] = [];
+  const marks: CheckpointEntry[] = [];
   const models = saying({ calls: ['act', 'look1', 'look2', 'act2'] }, { text: 'done' });
-  const { frames } = await play(models, plan({ tools, note: async (mark) => void marks.push(mark) }));
+  const { frames } = await play(models, plan({ tools, onCheckpoint: async (mark) => void marks.push(mark) }));
   assert.deepEqual(order, [
     'act begins',
     'act ends',
@@ -107,11 +107,11 @@ test('runs consecutive read-only calls in parallel and others sequentially; resu
   assert.deepEqual(told.slice(2, 6), ['look1 called', 'look2 called', 'look1 succeeded', 'look2 succeeded']);
 });
 
-test('after a crash during read-only calls repeats only those without a result', async () => {
-  const marks: Mark[] = [];
+test('whoever dies beside calls that only read repeats those without an answer, and nothing else', async () => {
+  const marks: CheckpointEntry[] = [];
   const died = new Error('died');
   const dying = plan({
-    note: async (mark) => {
+    onCheckpoint: async (mark) => {
       marks.push(mark);
       if (mark.mark === 'result' && mark.callId === '1-1') throw died;
     },
@@ -119,7 +119,7 @@ test('after a crash during read-only calls repeats only those without a result',
   await assert.rejects(play(saying({ calls: ['act', 'look1', 'look2', 'act2'] }), dying), died);
   const used: string[] = [];
   const tools = toolsThat(async (name, { step, at }) => void used.push(`${name} ${step}/${at}`));
-  await play(saying({ text: 'done' }), plan({ tools, from: standingOf(marks) }));
+  await play(saying({ text: 'done' }), plan({ tools, resumeFrom: buildResumeState(marks) }));
   assert.deepEqual(used, ['look2 1/2', 'act2 1/3']);
 });
 
@@ -159,30 +159,30 @@ test('fails if a continuation breaks off after text was published', async () => 
 
 test('retries an empty reply after tool results, then requests an answer without tools; calls keep their keys', async () => {
   const keys: number[] = [];
-  const marks: Mark[] = [];
+  const marks: CheckpointEntry[] = [];
   const tools = toolsThat(async (_name, { step }) => void keys.push(step));
   const models = saying({ calls: ['act'] }, {}, { calls: ['act'] }, {}, { text: 'so it is' });
-  const given = plan({ tools, followUps: 2, note: async (mark) => void marks.push(mark) });
+  const given = plan({ tools, silenceRetries: 2, onCheckpoint: async (mark) => void marks.push(mark) });
   const { result, steps } = await play(models, given);
   assert.deepEqual([result.finishReason, result.response, steps, keys], ['stop', 'so it is', 5, [1, 3]]);
-  assert.equal(standingOf(marks).steps, 3, 'whoever takes over counts on from there');
+  assert.equal(buildResumeState(marks).steps, 3, 'whoever takes over counts on from there');
   assert.deepEqual(
-    standingOf(marks).spent,
+    buildResumeState(marks).spent,
     { input: 9, output: 6, cacheRead: 0, cacheWrite: 0, costUsd: 1.5 },
     'with what the silence cost',
   );
   assert.equal(models.asked[3]?.toolChoice, undefined);
   const last = saying({ calls: ['act'] }, {}, {}, {}, {}, { text: 'never asked' });
-  assert.equal((await play(last, plan({ followUps: 2 }))).result.response, '');
+  assert.equal((await play(last, plan({ silenceRetries: 2 }))).result.response, '');
   const choices = last.asked.map(({ toolChoice }) => toolChoice);
   assert.deepEqual([choices.slice(0, 4), choices.slice(4)], [Array<undefined>(4).fill(undefined), ['none']]);
 });
 
 test('does not retry without tool use or if the agent disabled it; a failed retry keeps the empty reply', async () => {
   const cases: [Saying[], Partial<TurnPlan>, number][] = [
-    [[{}], { followUps: 2 }, 1],
+    [[{}], { silenceRetries: 2 }, 1],
     [[{ calls: ['act'] }, {}], {}, 2],
-    [[{ calls: ['act'] }, {}, { fails: new ServiceError('UNAVAILABLE', 'away') }], { followUps: 2 }, 3],
+    [[{ calls: ['act'] }, {}, { fails: new ServiceError('UNAVAILABLE', 'away') }], { silenceRetries: 2 }, 3],
   ];
   for (const [answers, rest, asked] of cases) {
     const models = saying(...answers);
@@ -205,7 +205,7 @@ test('warns once when the window fills up, then ends the turn before the model c
   const guard = { window: 1_000, warnPercent: 80, blockPercent: 95 };
   const tools = toolsThat(async () => 'x'.repeat(1_700));
   const models = saying({ calls: ['a'] }, { calls: ['b'] }, { calls: ['c'] });
-  const given = plan({ guard, tools, warn: (warning) => void warnings.push(warning) });
+  const given = plan({ guard, tools, onWarning: (warning) => void warnings.push(warning) });
   const { result } = await play(models, given);
   assert.deepEqual([result.finishReason, models.asked.length], ['context_exhausted', 3]);
   assert.deepEqual(warnings, ['The window of the model is 85 % full.']);
@@ -216,11 +216,11 @@ test('warns once when the window fills up, then ends the turn before the model c
 
 test('shortens old tool results in the prompt and keeps them complete in checkpoints', async () => {
   const long = 'x'.repeat(9_000);
-  const marks: Mark[] = [];
+  const marks: CheckpointEntry[] = [];
   const models = saying({ calls: ['look'] }, { calls: ['look'] }, { text: 'done' });
   const pruning = { config: AgentConfig.parse({ preserveRecent: 0, session: { pruning: { preserveRecentCount: 2 } } }), window: undefined };
-  const noting = async (mark: Mark): Promise<void> => void marks.push(mark);
-  await play(models, plan({ tools: toolsThat(() => Promise.resolve(long)), pruning, note: noting }));
+  const noting = async (mark: CheckpointEntry): Promise<void> => void marks.push(mark);
+  await play(models, plan({ tools: toolsThat(() => Promise.resolve(long)), pruning, onCheckpoint: noting }));
   const told = models.asked.map(({ messages }) => messages.flatMap((one) => (one.role === 'tool' ? String(one.result).length : [])));
   assert.deepEqual(told, [[], [9_000], [1_039, 9_000]]);
   assert.deepEqual(

@@ -2,111 +2,120 @@ import type { StatelessResult } from '@switchyard/contracts';
 import type { ModelMessage } from '@switchyard/models';
 import { createGauge } from '../context-window/window-guard.ts';
 import { createPruning } from './tool-result-pruning.ts';
-import { createSpokenOutput } from './output-filter.ts';
-import { reserve } from './budget-reservation.ts';
-import type { Asking } from '../agents/model-access.ts';
-import { createFollowUps, wholeAnswer } from './answer-continuation.ts';
-import { addSpent, nothingSpent, standingOf, type Mark, type Spent } from '../model/checkpoint-log.ts';
-import { LEFT_ALONE, modelStep, type Said } from './model-call.ts';
-import { createCircles } from './loop-detection.ts';
+import { createOutputFilter } from './output-filter.ts';
+import { reserveBudget } from './budget-reservation.ts';
+import type { ModelAccess } from '../agents/model-access.ts';
+import { createSilenceRetries, continueTruncated } from './answer-continuation.ts';
+import { addUsage, zeroUsage, buildResumeState, type CheckpointEntry, type TurnUsage } from '../model/checkpoint-log.ts';
+import { CIRCUIT_IS_OPEN, callModel, type ModelReply } from './model-call.ts';
+import { createLoopDetector } from './loop-detection.ts';
 import type { TurnOutcome, TurnPlan } from './turn-plan.ts';
 import type { FrameBody } from '../frames/frame-splitting.ts';
-import { useTools } from './tool-calls.ts';
+import { runToolCalls } from './tool-calls.ts';
 
 /**
  * Calls the model and its tools until the model calls no more tools or a limit is reached. Returns a finish reason or throws a
  * ServiceError; a partial answer is never reported as complete. Resumes after an earlier run.
  */
-export async function* runTurn(models: Asking, plan: TurnPlan): AsyncGenerator<FrameBody, TurnOutcome, void> {
-  const state = beginning(plan);
+export async function* runAgentLoop(models: ModelAccess, plan: TurnPlan): AsyncGenerator<FrameBody, TurnOutcome, void> {
+  const state = createState(plan);
   const { tools } = plan;
-  const { messages, from, followUps } = state;
-  const end = (ending: Ending): TurnOutcome => outcomeOf(state, ending);
+  const { messages, resumeFrom, silenceRetries } = state;
+  const end = (ending: Ending): TurnOutcome => buildOutcome(state, ending);
 
-  if (tools.use !== undefined && from.open.length > 0) {
-    const { open: calls, asked: of, begun } = from;
-    yield* useTools({ plan, tools, messages }, { number: state.steps, calls, of, begun, interrupted: true });
+  if (tools.use !== undefined && resumeFrom.pendingCalls.length > 0) {
+    const { pendingCalls: calls, callCount, startedCallId } = resumeFrom;
+    yield* runToolCalls({ plan, tools, messages }, { number: state.steps, calls, total: callCount, startedCallId, interrupted: true });
   }
   for (;;) {
     if (state.steps >= plan.maxSteps) return end({ finishReason: 'max_steps' });
-    if (isSpent(plan, state.spent)) return end({ finishReason: 'budget_exceeded' });
-    for (const text of (await plan.hear?.(state.steps)) ?? []) messages.push({ role: 'user', text });
+    if (isBudgetSpent(plan, state.spent)) return end({ finishReason: 'budget_exceeded' });
+    for (const text of (await plan.takeMerged?.(state.steps)) ?? []) messages.push({ role: 'user', text });
     if (state.used) plan.trim?.(messages);
-    const told = state.pruning?.told(messages) ?? messages;
+    const told = state.pruning?.apply(messages) ?? messages;
     if (!state.gauge.fits(told)) return end({ finishReason: 'context_exhausted' });
-    const reserved = await reserve(plan, told, state.steps > 0);
+    const reserved = await reserveBudget(plan, told, state.steps > 0);
     if (reserved === 'exceeded') return end({ finishReason: 'budget_exceeded' });
     state.steps += 1;
     yield { type: 'step', step: state.steps };
 
-    const left = plan.maxTokens - state.spent.input - state.spent.output;
-    const asking = { messages: told, left, begun: state.steps > 1, followsUp: followUps.asked, silent: state.silent };
-    const spoken = createSpokenOutput(plan);
-    const first = await modelStep(models, plan, { ...asking, reserved, say: spoken.push });
-    if (first === LEFT_ALONE) return end({ finishReason: 'circuit_open' });
-    const isCut = first.reason === 'length' && !first.beyond;
-    const whole = isCut ? await wholeAnswer(models, plan, { said: first, asked: { ...asking, say: spoken.push } }) : first;
+    const remainingTokens = plan.maxTokens - state.spent.input - state.spent.output;
+    const asking = {
+      messages: told,
+      remainingTokens,
+      started: state.steps > 1,
+      isRetry: silenceRetries.isPending,
+      toolsDisabled: state.toolsDisabled,
+    };
+    const spoken = createOutputFilter(plan);
+    const first = await callModel(models, plan, { ...asking, reserved, filterText: spoken.push });
+    if (first === CIRCUIT_IS_OPEN) return end({ finishReason: 'circuit_open' });
+    const isCut = first.reason === 'length' && !first.overBudget;
+    const whole = isCut ? await continueTruncated(models, plan, { said: first, request: { ...asking, filterText: spoken.push } }) : first;
     const { said, rest } = spoken.end(whole);
-    if (rest !== '') plan.tell?.(rest);
-    count(state, said);
-    if (said.beyond) return end({ finishReason: 'budget_exceeded' });
+    if (rest !== '') plan.onText?.(rest);
+    addReply(state, said);
+    if (said.overBudget) return end({ finishReason: 'budget_exceeded' });
     const [call] = said.calls;
     if (tools.use === undefined || call === undefined) {
-      const next = followUps.after(said, state.used);
-      if (!next) return end(endingOf(said, tools));
+      const next = silenceRetries.next(said, state.used);
+      if (!next) return end(getEnding(said, tools));
       messages.push(next.message);
-      state.silent = next.silent;
+      state.toolsDisabled = next.toolsDisabled;
       continue;
     }
-    await plan.note?.(markOf(state, said, call.callId));
+    await plan.onCheckpoint?.(stepEntry(state, said, call.callId));
     const { text, calls } = said;
     const at = messages.push({ role: 'assistant', text, toolCalls: calls }) - 1;
-    yield* useTools({ plan, tools, messages }, { number: state.steps, calls, of: calls.length, begun: call.callId, interrupted: false });
+    yield* runToolCalls(
+      { plan, tools, messages },
+      { number: state.steps, calls, total: calls.length, startedCallId: call.callId, interrupted: false },
+    );
     state.used = true;
-    if (state.circles.step(messages, at)) return end({ finishReason: 'context_loop' });
+    if (state.loopDetector.addStep(messages, at)) return end({ finishReason: 'context_loop' });
   }
 }
 
-type State = ReturnType<typeof beginning>;
+type LoopState = ReturnType<typeof createState>;
 
-function beginning(plan: TurnPlan) {
-  const { from = standingOf([]), model, guard, system, warn, maxRepeats } = plan;
-  const messages: ModelMessage[] = [...plan.messages, ...from.messages];
+function createState(plan: TurnPlan) {
+  const { resumeFrom = buildResumeState([]), model, guard, system, onWarning, maxRepeats } = plan;
+  const messages: ModelMessage[] = [...plan.messages, ...resumeFrom.messages];
   return {
     started: performance.now(),
-    from,
+    resumeFrom,
     messages,
-    spent: from.spent,
-    steps: from.steps,
-    response: from.response,
+    spent: resumeFrom.spent,
+    steps: resumeFrom.steps,
+    response: resumeFrom.response,
     model,
-    gauge: createGauge(guard, system, warn),
+    gauge: createGauge(guard, system, onWarning),
     pruning: plan.pruning && createPruning(plan.pruning, plan.messages.length),
-    circles: createCircles(maxRepeats),
-    followUps: createFollowUps(plan),
-    /** Tools have returned results. */
-    used: from.steps > 0,
-    /** The model must answer without calling tools. */
-    silent: false,
-    /** Usage since the last checkpoint. */
-    unnoted: nothingSpent(),
+    loopDetector: createLoopDetector(maxRepeats),
+    silenceRetries: createSilenceRetries(plan),
+    /** Tools have answered. */
+    used: resumeFrom.steps > 0,
+    /** It is asked to answer, and to call nothing. */
+    toolsDisabled: false,
+    /** What it cost since the last mark. */
+    uncheckpointed: zeroUsage(),
   };
 }
 
-function count(state: State, { text, usage, costUsd, model = state.model }: Said): void {
+function addReply(state: LoopState, { text, usage, costUsd, model = state.model }: ModelReply): void {
   state.model = model;
   state.response = text === '' ? state.response : text;
-  for (const sum of [state.spent, state.unnoted]) addSpent(sum, { ...usage, costUsd });
+  for (const sum of [state.spent, state.uncheckpointed]) addUsage(sum, { ...usage, costUsd });
 }
 
-/** Checkpoint of a step with tool calls, including the usage of preceding steps without calls. */
-function markOf(state: State, { text, calls }: Said, begins: string): Mark {
-  const { steps: step, unnoted } = state;
-  state.unnoted = nothingSpent();
-  return { mark: 'said', step, text, calls, ...unnoted, begins };
+/** A step that calls tools, with what steps without any cost before it. */
+function stepEntry(state: LoopState, { text, calls }: ModelReply, begins: string): CheckpointEntry {
+  const { steps: step, uncheckpointed } = state;
+  state.uncheckpointed = zeroUsage();
+  return { mark: 'said', step, text, calls, ...uncheckpointed, begins };
 }
 
-function outcomeOf({ response, spent, model, steps, started }: State, ending: Ending): TurnOutcome {
+function buildOutcome({ response, spent, model, steps, started }: LoopState, ending: Ending): TurnOutcome {
   return {
     result: { response, tokensUsed: { input: spent.input, output: spent.output, total: spent.input + spent.output }, ...ending },
     model,
@@ -116,15 +125,15 @@ function outcomeOf({ response, spent, model, steps, started }: State, ending: En
   };
 }
 
-function isSpent({ maxTokens, maxCostUsd = Infinity }: TurnPlan, { input, output, costUsd }: Spent): boolean {
+function isBudgetSpent({ maxTokens, maxCostUsd = Infinity }: TurnPlan, { input, output, costUsd }: TurnUsage): boolean {
   return input + output >= maxTokens || costUsd >= maxCostUsd;
 }
 
 type Ending = Pick<StatelessResult, 'finishReason' | 'toolCalls'>;
 
-/** Finish reason of a turn whose last reply calls no tool of the server. */
-function endingOf({ calls, reason }: Said, tools: TurnPlan['tools']): Ending {
-  // The last call of a truncated reply may be incomplete.
+/** How a turn ends that has no tool of its own to call. */
+function getEnding({ calls, reason }: ModelReply, tools: TurnPlan['tools']): Ending {
+  // The last call of an answer that was cut short may lack its end, and half a call is none.
   if (reason === 'length') return { finishReason: 'output_starved' };
   if (calls.length === 0) return { finishReason: 'stop' };
   const handedOver = tools.use === undefined && !tools.parallel ? calls.slice(0, 1) : calls;

@@ -1,21 +1,21 @@
 import type { ModelMessage } from '@switchyard/models';
 
-/** Detects a model that repeats itself: consecutive steps with the same text, calls and results. */
-export interface Circles {
-  /** Adds a step that starts at this message. Returns true if it was repeated too often. */
-  step: (messages: readonly ModelMessage[], from: number) => boolean;
+/** Notices a model that goes in circles: what it says, what it calls and what it is answered are the same, step after step. */
+export interface LoopDetector {
+  /** A step was made, which began at this place of the conversation. True where it was one too many of the same. */
+  addStep: (messages: readonly ModelMessage[], from: number) => boolean;
 }
 
-export function createCircles(most: number | undefined): Circles {
+export function createLoopDetector(maxRepeats: number | undefined): LoopDetector {
   let last = '';
   let count = 0;
   return {
-    step(messages, from) {
-      if (most === undefined) return false;
+    addStep(messages, from) {
+      if (maxRepeats === undefined) return false;
       const now = JSON.stringify(messages.slice(from).map(withoutIds));
       count = now === last ? count + 1 : 1;
       last = now;
-      return count >= most;
+      return count >= maxRepeats;
     },
   };
 }

@@ -1,101 +1,108 @@
 import { ServiceError } from '@switchyard/contracts';
 import { CIRCUIT_OPEN, type ModelAnswer, type ModelMessage, type ModelRequest, type ToolCall } from '@switchyard/models';
 import type { Reserved, Used } from '../budgets/budgets.ts';
-import { tokensOf } from '../context-window/context-window.ts';
-import type { Asking } from '../agents/model-access.ts';
+import { toTokens } from '../context-window/context-window.ts';
+import type { ModelAccess } from '../agents/model-access.ts';
 import type { TurnPlan } from './turn-plan.ts';
 
-/** Model output of one step. */
-export type Said = Omit<ModelAnswer, 'reasoning' | 'calls'> & {
+/** What a model said in one step. */
+export type ModelReply = Omit<ModelAnswer, 'reasoning' | 'calls'> & {
   calls: ToolCall[];
-  /** Streaming was stopped because the output exceeded the token budget of the turn. */
-  beyond?: true;
+  /** It was left in the middle, because it said more than the turn's budget has tokens for. */
+  overBudget?: true;
 };
 
-/** Upper bound of characters per token. Longer output certainly exceeds the token budget. */
-const MOST_CHARS_A_TOKEN = 8;
+/** Of a long text no model makes fewer tokens than one of so many characters: what is longer is surely beyond the budget. */
+const MAX_CHARS_PER_TOKEN = 8;
 
-export interface AskedFor {
+export interface ModelCallOptions {
   messages: readonly ModelMessage[];
-  /** Remaining tokens of the turn. */
-  left: number;
-  /** Budget reserved for this call. */
+  /** Tokens that the turn may still use. */
+  remainingTokens: number;
+  /** What was set aside for this call. */
   reserved: Reserved | undefined;
-  /** The turn has made steps or streamed text. */
-  begun: boolean;
-  /** Output limit, if it differs from the plan. */
+  /** The turn has done something already. */
+  started: boolean;
+  /** Tokens that the answer may have, where that is not what the plan says. */
   maxOutputTokens?: number;
-  /** The model must answer without calling tools. */
-  silent?: boolean;
-  /** Returns the part of a text piece that may be published. Empty while a filtered sequence may be starting. */
-  say: (piece: string) => string;
-  /** The call retries an empty reply. If it fails, the empty reply stands. */
-  followsUp?: boolean;
+  /** It is to answer, and to call nothing. */
+  toolsDisabled?: boolean;
+  /** What of a piece of its text may be told. Nothing where it is the beginning of what may not. */
+  filterText: (piece: string) => string;
+  /** It is asked only because it said nothing: where that fails, it says nothing again. */
+  isRetry?: boolean;
 }
 
-/** Returned by a started turn when the circuit breakers of all allowed models are open. */
-export const LEFT_ALONE = 'left alone';
+/** Instead of an answer, of a turn that has begun: every model that it may ask kept failing. */
+export const CIRCUIT_IS_OPEN = 'left alone';
 
-/** Reply of a failed retry. */
-export const NO_ANSWER: Said = { text: '', calls: [], reason: 'other', usage: { input: 0, output: 0 }, costUsd: 0 };
+/** Of a model that could not be asked why it said nothing. */
+export const EMPTY_REPLY: ModelReply = { text: '', calls: [], reason: 'other', usage: { input: 0, output: 0 }, costUsd: 0 };
 
-/** Calls the model once and streams its text. */
-export async function modelStep(models: Asking, plan: TurnPlan, asking: AskedFor): Promise<Said | typeof LEFT_ALONE> {
-  const asked = requestOf(plan, asking);
-  const said: Said = { text: '', calls: [], reason: 'other', usage: { input: 0, output: 0 }, costUsd: 0 };
+/** One call of the model, whose text is told as it comes. */
+export async function callModel(
+  models: ModelAccess,
+  plan: TurnPlan,
+  asking: ModelCallOptions,
+): Promise<ModelReply | typeof CIRCUIT_IS_OPEN> {
+  const asked = buildRequest(plan, asking);
+  const said: ModelReply = { text: '', calls: [], reason: 'other', usage: { input: 0, output: 0 }, costUsd: 0 };
   let ended = false;
   try {
-    if (plan.tell === undefined) Object.assign(said, await models.complete(asked));
-    else await listen(models, asked, { said, asking, tell: plan.tell });
-    ended = said.beyond !== true;
+    if (plan.onText === undefined) Object.assign(said, await models.complete(asked));
+    else await streamReply(models, asked, { said, asking, onText: plan.onText });
+    ended = said.overBudget !== true;
     return said;
   } catch (error) {
-    if (asking.begun && error instanceof ServiceError && error.details.reason === CIRCUIT_OPEN) return LEFT_ALONE;
-    if (asking.followsUp && said.text === '' && !plan.signal.aborted && error instanceof ServiceError) return NO_ANSWER;
+    if (asking.started && error instanceof ServiceError && error.details.reason === CIRCUIT_OPEN) return CIRCUIT_IS_OPEN;
+    if (asking.isRetry && said.text === '' && !plan.signal.aborted && error instanceof ServiceError) return EMPTY_REPLY;
     throw error;
   } finally {
-    asking.reserved?.settle(ended ? usedBy(said) : leftAt(said, asking.reserved.expected));
+    asking.reserved?.settle(ended ? actualUsage(said) : estimateUsage(said, asking.reserved.expected));
   }
 }
 
-interface Listening {
-  said: Said;
-  asking: AskedFor;
-  tell: (text: string) => void;
+interface StreamOptions {
+  said: ModelReply;
+  asking: ModelCallOptions;
+  onText: (text: string) => void;
 }
 
-/** Publishes the filtered text and stops the stream when the output exceeds the budget. */
-async function listen(models: Asking, asked: ModelRequest, { said, asking, tell }: Listening): Promise<void> {
-  const most = asking.left * MOST_CHARS_A_TOKEN;
-  const end = await models.streamTo(asked, (piece, type) => {
+/** Tells what may be told of each piece, and leaves the model where it says more than it may. */
+async function streamReply(models: ModelAccess, asked: ModelRequest, { said, asking, onText }: StreamOptions): Promise<void> {
+  const most = asking.remainingTokens * MAX_CHARS_PER_TOKEN;
+  const end = await models.tell(asked, (piece, type) => {
     if (type !== 'text') return true;
     said.text += piece;
-    const text = asking.say(piece);
-    if (text !== '') tell(text);
+    const text = asking.filterText(piece);
+    if (text !== '') onText(text);
     return said.text.length <= most;
   });
-  if (end === undefined) cutOff(said);
+  if (end === undefined) truncateReply(said);
   else Object.assign(said, end);
 }
 
-/** The actual usage is in the end of the stream, which is not awaited. */
-function cutOff(said: Said): void {
-  said.usage = { input: 0, output: Math.ceil(said.text.length / MOST_CHARS_A_TOKEN) };
-  said.beyond = true;
+/** What it really used is said at an end that is not waited for. */
+function truncateReply(said: ModelReply): void {
+  said.usage = { input: 0, output: Math.ceil(said.text.length / MAX_CHARS_PER_TOKEN) };
+  said.overBudget = true;
 }
 
-function usedBy({ usage, costUsd }: Said): Used {
+function actualUsage({ usage, costUsd }: ModelReply): Used {
   return { tokens: usage.input + usage.output, costUsd };
 }
 
-/** Usage after a stream without an end: nothing without output, otherwise the expected usage. */
-function leftAt({ text }: Said, expected: Used): Used {
+/** What counts as used where the end never came, which would have said it: nothing where nothing was said, else what was expected. */
+function estimateUsage({ text }: ModelReply, expected: Used): Used {
   if (text === '') return { tokens: 0, costUsd: 0 };
-  return { tokens: Math.max(expected.tokens, tokensOf(text.length)), costUsd: expected.costUsd };
+  return { tokens: Math.max(expected.tokens, toTokens(text.length)), costUsd: expected.costUsd };
 }
 
-function requestOf(plan: TurnPlan, { messages, maxOutputTokens = plan.maxOutputTokens, silent = false }: AskedFor): ModelRequest {
-  const choice = silent ? 'none' : plan.tools.use === undefined ? plan.tools.choice : undefined;
+function buildRequest(
+  plan: TurnPlan,
+  { messages, maxOutputTokens = plan.maxOutputTokens, toolsDisabled = false }: ModelCallOptions,
+): ModelRequest {
+  const choice = toolsDisabled ? 'none' : plan.tools.use === undefined ? plan.tools.choice : undefined;
   return {
     model: plan.model,
     ...(plan.conversation === undefined ? {} : { conversation: plan.conversation }),

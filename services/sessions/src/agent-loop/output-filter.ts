@@ -1,32 +1,32 @@
 import { toolCall, type ToolCall } from '@switchyard/models';
 import { CANARY, createOutputGuard, createReasoningFilter, outputWarnings, redactCanaries } from '@switchyard/security';
 import type { OutputFinding } from '../screening/output-finding.ts';
-import type { Said } from './model-call.ts';
+import type { ModelReply } from './model-call.ts';
 
-export interface OutputGiven {
-  /** Only text inside `<final>` is the answer. */
+export interface OutputFilterOptions {
+  /** Only what stands in `<final>` is the answer. */
   finalOnly?: boolean | undefined;
-  found?: ((finding: OutputFinding) => void) | undefined;
+  onFinding?: ((finding: OutputFinding) => void) | undefined;
 }
 
 /**
  * Removes reasoning, secrets and canaries from an answer, also when they span several pieces, and canaries from tool calls. Holds back
  * only text that may be the start of such a sequence. No generator, because each generator step costs as much as reading a piece.
  */
-export interface SpokenOutput {
-  /** Returns the text that may be published after this piece. */
+export interface OutputFilter {
+  /** What may be told now that this piece came. */
   push: (piece: string) => string;
-  /** Returns the stored answer, and the part of it that was not published yet. */
-  end: (said: Said) => { said: Said; rest: string };
+  /** The answer as it is kept, and what of it was not told yet. */
+  end: (reply: ModelReply) => { said: ModelReply; rest: string };
 }
 
-export function createSpokenOutput({ finalOnly = false, found }: OutputGiven): SpokenOutput {
+export function createOutputFilter({ finalOnly = false, onFinding }: OutputFilterOptions): OutputFilter {
   const reasoning = createReasoningFilter(finalOnly);
   const guard = createOutputGuard();
   let text = '';
   let streamed = false;
 
-  function say(piece: string): string {
+  function append(piece: string): string {
     text += piece;
     return piece;
   }
@@ -34,29 +34,29 @@ export function createSpokenOutput({ finalOnly = false, found }: OutputGiven): S
   return {
     push(piece) {
       streamed = true;
-      return say(guard.push(reasoning.push(piece)));
+      return append(guard.push(reasoning.push(piece)));
     },
     end(said) {
-      if (!streamed) say(guard.push(reasoning.push(said.text)));
-      const rest = say(guard.push(reasoning.end()) + guard.end());
-      const calls = said.calls.length === 0 ? said.calls : unmarked(said.calls);
+      if (!streamed) append(guard.push(reasoning.push(said.text)));
+      const rest = append(guard.push(reasoning.end()) + guard.end());
+      const calls = said.calls.length === 0 ? said.calls : cleanCalls(said.calls);
       const redacted = calls === said.calls ? guard.found : [...new Set([...guard.found, CANARY])];
       const finding = { redacted, warned: outputWarnings(text) };
-      if (finding.redacted.length + finding.warned.length > 0) found?.(finding);
-      // An unchanged reply stays the same object, because `NO_ANSWER` is compared by identity.
+      if (finding.redacted.length + finding.warned.length > 0) onFinding?.(finding);
+      // What was said as it is stays the value that it is: some are known by themselves.
       return { said: said.text === text && said.calls === calls ? said : { ...said, text, calls }, rest: streamed ? rest : '' };
     },
   };
 }
 
-/** Returns the same array if no call contains a canary. */
-function unmarked(calls: ToolCall[]): ToolCall[] {
-  const clean = calls.map((call) => withoutMarks(call));
+/** The same list where no call has a mark. */
+function cleanCalls(calls: ToolCall[]): ToolCall[] {
+  const clean = calls.map((call) => cleanCall(call));
   return clean.every((call, at) => call === calls[at]) ? calls : clean;
 }
 
-function withoutMarks(call: ToolCall): ToolCall {
-  // Escaped characters are decoded before the search, because the reader of the call decodes them too.
+function cleanCall(call: ToolCall): ToolCall {
+  // A letter that is written as an escape is the letter to whoever reads the call.
   const written = typeof call.input === 'string' || !call.text.includes('\\u') ? call.text : JSON.stringify(call.input);
   const [name, text] = [redactCanaries(call.name), redactCanaries(written)];
   return name === call.name && text === written ? call : toolCall(call.callId, name, text);

@@ -4,7 +4,7 @@ import { AgentConfig, TurnEvidence } from '@switchyard/contracts';
 import { principal, startUpstream } from '@switchyard/testkit';
 import { turnCollection } from '../model/turn-document.ts';
 import { testSessions } from '../sessions.fixture.ts';
-import { createPlanTracker, stepsIn } from './step-plan.ts';
+import { createPlanTracker, extractSteps } from './step-plan.ts';
 
 const admin = principal({ scopes: ['*'] });
 const sep = AgentConfig.parse({}).sep;
@@ -22,24 +22,24 @@ test('extracts a numbered or bulleted list of minSteps to maxSteps items and ign
     '1) a\n   - why\n2) b\n   - why\n3) c',
     '- a\n- b',
     `${'x'.repeat(20_000)}\n${numbered(3)}`,
-  ].map((text) => stepsIn(text, sep)?.length);
+  ].map((text) => extractSteps(text, sep)?.length);
   assert.deepEqual(counts, [undefined, 3, 15, undefined, undefined, 3, 3, 3, undefined, undefined]);
-  assert.equal(stepsIn(numbered(5), { ...sep, enabled: false }), undefined);
-  assert.equal(stepsIn(numbered(2), { ...sep, minSteps: 2 })?.length, 2);
-  assert.equal(stepsIn(numbered(5), { ...sep, maxSteps: 4 }), undefined);
+  assert.equal(extractSteps(numbered(5), { ...sep, enabled: false }), undefined);
+  assert.equal(extractSteps(numbered(2), { ...sep, minSteps: 2 })?.length, 2);
+  assert.equal(extractSteps(numbered(5), { ...sep, maxSteps: 4 }), undefined);
 });
 
 test('searches a long text without a plan quickly', () => {
   const began = performance.now();
-  for (const text of [' '.repeat(20_000), '1'.repeat(20_000), '- '.repeat(10_000), '1. '.repeat(6_000)]) stepsIn(text, sep);
+  for (const text of [' '.repeat(20_000), '1'.repeat(20_000), '- '.repeat(10_000), '1. '.repeat(6_000)]) extractSteps(text, sep);
   assert.ok(performance.now() - began < 200);
 });
 
 test('only text before the first tool call is a plan; a resumed turn has had it', () => {
   const [late, taken] = [createPlanTracker(sep, 0), createPlanTracker(sep, 2)];
-  late.said(1, 'I look.');
-  late.said(2, numbered(3));
-  taken.said(3, numbered(3));
+  late.addText(1, 'I look.');
+  late.addText(2, numbered(3));
+  taken.addText(3, numbered(3));
   assert.deepEqual([late.plan(3, true), taken.plan(4, true)], [undefined, undefined]);
 });
 
@@ -55,10 +55,10 @@ test('the trace contains digests of the plan, and with verificationNudge whether
     await app.bus.call('agent.execute', { message: 'go' });
     const store = await app.host.store('sessions');
     const { turns } = await store.open({ turns: turnCollection });
-    const [{ evidence = '{}' } = {}] = (await turns.for(admin).find({}, { limit: 1 })).items;
+    const [{ trace = '{}' } = {}] = (await turns.for(admin).find({}, { limit: 1 })).items;
     await store.close();
-    assert.ok(!evidence.includes('do thing'));
-    plans.push(TurnEvidence.parse(JSON.parse(evidence)).plan);
+    assert.ok(!trace.includes('do thing'));
+    plans.push(TurnEvidence.parse(JSON.parse(trace)).plan);
   }
   const [first, quiet, ...none] = plans;
   assert.deepEqual([first?.steps, first?.after, first?.early], [3, 1, true]);

@@ -6,26 +6,26 @@ export type StepPlan = NonNullable<TurnEvidence['plan']>;
 
 type Sep = AgentConfig['sep'];
 
-/** Maximum characters searched for a plan, which stands at the beginning of the text. */
-const MOST_CHARS = 20_000;
+/** A plan stands at the beginning of what is said; what is longer than this is none. */
+const MAX_CHARS = 20_000;
 const NUMBERED = /^ {0,8}\d{1,3}[.)] +(\S.*)$/;
 const BULLETED = /^( {0,8})[-*+•] +(\S.*)$/;
 const DIGEST_CHARS = 12;
 
-/** Extracts the steps of a numbered or bulleted list with an allowed number of items. */
-export function stepsIn(
+/** The steps of a text that is a plan: a list with numbers, or one with bullets, that is neither too short nor too long. */
+export function extractSteps(
   text: string,
   { enabled, minSteps, maxSteps }: Pick<Sep, 'enabled' | 'minSteps' | 'maxSteps'>,
 ): string[] | undefined {
   if (!enabled) return undefined;
-  const lines = text.slice(0, MOST_CHARS).split('\n');
+  const lines = text.slice(0, MAX_CHARS).split('\n');
   const numbered = lines.flatMap((line) => NUMBERED.exec(line)?.[1] ?? []);
-  const steps = numbered.length >= minSteps ? numbered : outermost(lines);
+  const steps = numbered.length >= minSteps ? numbered : topLevelBullets(lines);
   return steps.length >= minSteps && steps.length <= maxSteps ? steps : undefined;
 }
 
-/** Nested items explain a step and are not counted. */
-function outermost(lines: readonly string[]): string[] {
+/** What is further in explains a step, and is none. */
+function topLevelBullets(lines: readonly string[]): string[] {
   const bullets = lines.flatMap((line) => {
     const [, indent = '', step] = BULLETED.exec(line) ?? [];
     return step === undefined ? [] : [{ indent: indent.length, step }];
@@ -36,9 +36,9 @@ function outermost(lines: readonly string[]): string[] {
 
 /** Records the plan announced before the first tool calls. Stores only counts and digests. */
 export interface PlanTracker {
-  /** Adds the text of a step that calls tools. */
-  said: (step: number, text: string) => void;
-  /** Returns the plan as of this step. `ended` is set when the turn has an answer. */
+  /** What a step said that calls tools. */
+  addText: (step: number, text: string) => void;
+  /** The plan, once the turn came to this step; ended, where it has an answer. */
   plan: (step: number, ended: boolean) => StepPlan | undefined;
 }
 
@@ -47,8 +47,8 @@ export function createPlanTracker(sep: Sep, before: number): PlanTracker {
   let first = before === 0;
   let found: { steps: readonly string[]; at: number } | undefined;
   return {
-    said(step, text) {
-      const steps = first ? stepsIn(text, sep) : undefined;
+    addText(step, text) {
+      const steps = first ? extractSteps(text, sep) : undefined;
       first = false;
       if (steps) found = { steps, at: step };
     },

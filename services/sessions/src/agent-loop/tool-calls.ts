@@ -4,50 +4,55 @@ import { OUTCOME_UNKNOWN, type ToolBox, type ToolUse } from './toolbox.ts';
 import type { TurnPlan } from './turn-plan.ts';
 import type { FrameBody } from '../frames/frame-splitting.ts';
 
-export interface Using {
+export interface ToolCallContext {
   plan: TurnPlan;
   tools: ToolBox;
   messages: ModelMessage[];
 }
 
-export interface Calls {
+export interface StepCalls {
   number: number;
   calls: readonly ToolCall[];
-  /** Number of calls of the step, including those answered before. */
-  of: number;
-  /** The call that is checkpointed as started. */
-  begun: string | undefined;
-  /** The call was started by an earlier run and its outcome is unknown. */
+  /** How many calls the step has, those that were answered before with them. */
+  total: number;
+  /** The call that is noted as begun. */
+  startedCallId: string | undefined;
+  /** It was begun by an earlier run, and nobody knows whether it did anything. */
   interrupted: boolean;
 }
 
-/** Maximum number of parallel calls. */
-const MOST_SIDE_BY_SIDE = 8;
+/** So many calls are made side by side. */
+const MAX_PARALLEL_CALLS = 8;
 
 /**
  * Runs the calls of one step. Consecutive read-only calls run in parallel, all others sequentially. Results are checkpointed and published
  * in call order. Of parallel calls at most one is recorded as started, because all of them may be repeated.
  */
-export async function* useTools(
-  { plan, tools, messages }: Using,
-  { number, calls, of, begun, interrupted }: Calls,
+export async function* runToolCalls(
+  { plan, tools, messages }: ToolCallContext,
+  { number, calls, total, startedCallId, interrupted }: StepCalls,
 ): AsyncGenerator<FrameBody, void, void> {
   for (let at = 0; at < calls.length;) {
-    const group = neighbours(tools, calls, at);
+    const group = selectGroup(tools, calls, at);
     const [first] = group;
-    const unknown = interrupted && at === 0 && first !== undefined && begun === first.callId && !tools.repeatable(first.name);
+    const unknown = interrupted && at === 0 && first !== undefined && startedCallId === first.callId && !tools.isIdempotent(first.name);
     for (const { callId, name } of group) yield { type: 'tool', step: number, callId, name, state: unknown ? 'interrupted' : 'called' };
     const results = group.map((call, n) => {
-      const place = of > 1 ? of - calls.length + at + n : undefined;
-      return unknown ? INTERRUPTED : useTool(tools, call, { signal: plan.signal, step: number, at: place });
+      const place = total > 1 ? total - calls.length + at + n : undefined;
+      return unknown ? INTERRUPTED : runToolCall(tools, call, { signal: plan.signal, step: number, at: place });
     });
     // The first call that throws ends the turn; errors of the others are ignored.
     for (const one of results.slice(1)) void Promise.resolve(one).catch(() => undefined);
     for (const [n, { callId, name }] of group.entries()) {
-      const { result, failed, whole } = (await results[n]) as ToolResult;
+      const { result, failed, storedId } = (await results[n]) as ToolResult;
       const next = calls[at + n + 1]?.callId;
-      const noted = { result, failed, ...(whole === undefined ? {} : { whole }), ...(next === undefined ? {} : { begins: next }) };
-      await plan.note?.({ mark: 'result', callId, ...noted });
+      const noted = {
+        result,
+        failed,
+        ...(storedId === undefined ? {} : { whole: storedId }),
+        ...(next === undefined ? {} : { begins: next }),
+      };
+      await plan.onCheckpoint?.({ mark: 'result', callId, ...noted });
       messages.push({ role: 'tool', callId, name, result, failed });
       if (!unknown) yield { type: 'tool', step: number, callId, name, state: failed ? 'failed' : 'succeeded' };
     }
@@ -55,10 +60,10 @@ export async function* useTools(
   }
 }
 
-/** Returns the call at this position and the calls that run in parallel with it. */
-function neighbours(tools: ToolBox, calls: readonly ToolCall[], at: number): readonly ToolCall[] {
-  const most = calls.slice(at, at + MOST_SIDE_BY_SIDE);
-  const other = most.findIndex(({ name }) => !tools.reads(name));
+/** The call at a place, and those behind it that run beside it. */
+function selectGroup(tools: ToolBox, calls: readonly ToolCall[], at: number): readonly ToolCall[] {
+  const most = calls.slice(at, at + MAX_PARALLEL_CALLS);
+  const other = most.findIndex(({ name }) => !tools.isReadOnly(name));
   return most.slice(0, other === -1 ? most.length : Math.max(1, other));
 }
 
@@ -68,7 +73,7 @@ const INTERRUPTED: ToolResult = {
   failed: true,
 };
 
-async function useTool(tools: ToolBox, call: ToolCall, using: ToolUse): Promise<ToolResult> {
+async function runToolCall(tools: ToolBox, call: ToolCall, using: ToolUse): Promise<ToolResult> {
   const { signal } = using;
   signal.throwIfAborted();
   const outcome = await tools.use(call, using);

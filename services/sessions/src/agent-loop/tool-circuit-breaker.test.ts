@@ -9,8 +9,8 @@ function failing(limits: object = {}): { use: (error?: string, name?: string) =>
   let calls = 0;
   const tools: ToolBox = {
     specs: [],
-    reads: () => true,
-    repeatable: () => true,
+    isReadOnly: () => true,
+    isIdempotent: () => true,
     use: ({ input }) => {
       calls += 1;
       const { error } = input as { error?: string };

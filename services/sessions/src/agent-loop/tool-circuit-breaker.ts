@@ -4,9 +4,9 @@ import type { ToolBox } from './toolbox.ts';
 
 type Limits = AgentConfig['toolRetryBreaker'];
 
-/** Failure counters of a tool in one turn. */
-interface Failing {
-  /** Consecutive failures with the same arguments. */
+/** What became of a tool in one turn. */
+interface FailureCounts {
+  /** Failures in a row of the same call, by what it was given. */
   same: { args: string; count: number };
   /** Consecutive failures with the same error, whatever the arguments. */
   pattern: { error: string; count: number };
@@ -19,7 +19,7 @@ interface Failing {
  */
 export function withBreaker(tools: ToolBox, limits: Limits): ToolBox {
   if (!limits.enabled) return tools;
-  const failing = new Map<string, Failing>();
+  const failing = new Map<string, FailureCounts>();
   return {
     ...tools,
     get specs() {
@@ -27,19 +27,19 @@ export function withBreaker(tools: ToolBox, limits: Limits): ToolBox {
     },
     async use(call, using) {
       const args = JSON.stringify(call.input) ?? '';
-      const blocked = whyBlocked(failing.get(call.name), args, limits);
+      const blocked = getBlockReason(failing.get(call.name), args, limits);
       if (blocked) return refusal(call.name, blocked, limits);
       const outcome = await tools.use(call, using);
       const before = failing.get(call.name);
-      if (outcome.failed) failing.set(call.name, failedAgain(before, args, outcome));
+      if (outcome.failed) failing.set(call.name, addFailure(before, args, outcome));
       else if (before) failing.set(call.name, { ...before, same: { args: '', count: 0 }, pattern: { error: '', count: 0 } });
       return outcome;
     },
   };
 }
 
-function failedAgain(before: Failing | undefined, args: string, { result }: ToolResult): Failing {
-  const error = patternOf(result);
+function addFailure(before: FailureCounts | undefined, args: string, { result }: ToolResult): FailureCounts {
+  const error = errorPattern(result);
   return {
     same: { args, count: before?.same.args === args ? before.same.count + 1 : 1 },
     pattern: { error, count: before?.pattern.error === error ? before.pattern.count + 1 : 1 },
@@ -47,12 +47,12 @@ function failedAgain(before: Failing | undefined, args: string, { result }: Tool
   };
 }
 
-/** Normalizes an error: numbers and quoted names are replaced. */
-function patternOf(result: unknown): string {
+/** What a complaint says, whatever its numbers and names in quotes are. */
+function errorPattern(result: unknown): string {
   return (JSON.stringify(result) ?? '').replaceAll(/\d+/g, '0').replaceAll(/\\"[^"\\]*\\"/g, '…');
 }
 
-function whyBlocked(there: Failing | undefined, args: string, limits: Limits): string | undefined {
+function getBlockReason(there: FailureCounts | undefined, args: string, limits: Limits): string | undefined {
   if (!there) return undefined;
   if (there.failures >= limits.maxToolFailures) return `it has failed ${there.failures} times`;
   const { same, pattern } = there;

@@ -2,15 +2,15 @@ import type { AgentConfig } from '@switchyard/contracts';
 import type { ToolSpec } from '@switchyard/models';
 import type { ToolBox } from './toolbox.ts';
 import { isWeak } from '../context-window/model-capability.ts';
-import { CHARS_A_TOKEN, type ModelWindow } from '../context-window/context-window.ts';
+import { CHARS_PER_TOKEN, type ModelWindow } from '../context-window/context-window.ts';
 
-/** Compacted tool lists by length. Turns of one agent use the same list again and again. */
-const made = new WeakMap<readonly ToolSpec[], Map<number, readonly ToolSpec[]>>();
+/** What a list of tools was made into, for each length: turns of one agent are offered the same list again and again. */
+const cache = new WeakMap<readonly ToolSpec[], Map<number, readonly ToolSpec[]>>();
 
-/** Minimum length of a tool description. */
-const LEAST_CHARS = 20;
-const SAYS_WHY = new Set(['description', 'title', 'examples', 'default', '$comment']);
-const NAMED = new Set(['properties', '$defs', 'definitions', 'patternProperties']);
+/** The least that is said of a tool where there is hardly any room. */
+const MIN_DESCRIPTION_CHARS = 20;
+const DESCRIPTIVE_KEYS = new Set(['description', 'title', 'examples', 'default', '$comment']);
+const NAMED_SCHEMA_KEYS = new Set(['properties', '$defs', 'definitions', 'patternProperties']);
 
 /** Shortens the tool descriptions for small models, if their agent is configured so. */
 export function compactTools(tools: ToolBox, window: ModelWindow | undefined, engine: AgentConfig['contextEngine']): ToolBox {
@@ -19,55 +19,55 @@ export function compactTools(tools: ToolBox, window: ModelWindow | undefined, en
   return {
     ...tools,
     get specs() {
-      return inFewWords(tools.specs, targetTokens * CHARS_A_TOKEN);
+      return compactSpecs(tools.specs, targetTokens * CHARS_PER_TOKEN);
     },
   };
 }
 
-/** Keeps every tool and parameter. Removes descriptions, the least necessary first, until the list fits. */
-export function inFewWords(specs: readonly ToolSpec[], chars: number): readonly ToolSpec[] {
-  let bySize = made.get(specs);
-  if (!bySize) made.set(specs, (bySize = new Map()));
+/** Every tool and every parameter stays; what goes is what explains them, from the least needed on, until all fit or nothing is left. */
+export function compactSpecs(specs: readonly ToolSpec[], chars: number): readonly ToolSpec[] {
+  let bySize = cache.get(specs);
+  if (!bySize) cache.set(specs, (bySize = new Map()));
   let short = bySize.get(chars);
-  if (!short) bySize.set(chars, (short = shortened(specs, chars)));
+  if (!short) bySize.set(chars, (short = shrinkSpecs(specs, chars)));
   return short;
 }
 
-function shortened(specs: readonly ToolSpec[], chars: number): readonly ToolSpec[] {
-  if (sizeOf(specs) <= chars) return specs;
-  const bare = specs.map((spec) => ({ ...spec, parameters: unexplained(spec.parameters) }));
-  if (sizeOf(bare) <= chars) return bare;
-  const around = sizeOf(bare.map((spec) => ({ ...spec, description: '' })));
-  const each = Math.max(LEAST_CHARS, Math.floor((chars - around) / Math.max(1, bare.length)));
-  return bare.map((spec) => ({ ...spec, description: beginningOf(spec.description, each) }));
+function shrinkSpecs(specs: readonly ToolSpec[], chars: number): readonly ToolSpec[] {
+  if (jsonLength(specs) <= chars) return specs;
+  const bare = specs.map((spec) => ({ ...spec, parameters: stripDescriptions(spec.parameters) }));
+  if (jsonLength(bare) <= chars) return bare;
+  const around = jsonLength(bare.map((spec) => ({ ...spec, description: '' })));
+  const each = Math.max(MIN_DESCRIPTION_CHARS, Math.floor((chars - around) / Math.max(1, bare.length)));
+  return bare.map((spec) => ({ ...spec, description: truncate(spec.description, each) }));
 }
 
-function sizeOf(specs: readonly ToolSpec[]): number {
+function jsonLength(specs: readonly ToolSpec[]): number {
   return JSON.stringify(specs).length;
 }
 
-/** Removes explanatory keywords from a schema. Property names are not keywords. */
-function unexplained(schema: Record<string, unknown>): Record<string, unknown> {
+/** A schema without what only explains it. A property may be called like a word that explains. */
+function stripDescriptions(schema: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(schema)
-      .filter(([key]) => !SAYS_WHY.has(key))
-      .map(([key, value]) => [key, NAMED.has(key) && isObject(value) ? eachOf(value) : below(value)]),
+      .filter(([key]) => !DESCRIPTIVE_KEYS.has(key))
+      .map(([key, value]) => [key, NAMED_SCHEMA_KEYS.has(key) && isObject(value) ? stripEach(value) : stripNested(value)]),
   );
 }
 
-function eachOf(named: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(named).map(([name, value]) => [name, below(value)]));
+function stripEach(named: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(named).map(([name, value]) => [name, stripNested(value)]));
 }
 
-function below(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(below);
-  return isObject(value) ? unexplained(value) : value;
+function stripNested(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(stripNested);
+  return isObject(value) ? stripDescriptions(value) : value;
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function beginningOf(text: string, most: number): string {
+function truncate(text: string, most: number): string {
   return text.length <= most ? text : `${text.slice(0, most - 1).toWellFormed()}…`;
 }

@@ -9,7 +9,7 @@ const filler = (count: number): ModelMessage[] => Array.from({ length: count }, 
 const step: ModelMessage = { role: 'assistant', text: '', toolCalls: [] };
 
 function toldWith(config: object, messages: readonly ModelMessage[], { window, from = 0 }: { window?: number; from?: number } = {}) {
-  return createPruning({ config: AgentConfig.parse(config), window }, from).told(messages);
+  return createPruning({ config: AgentConfig.parse(config), window }, from).apply(messages);
 }
 
 /** What the first message is told as, in characters. */

@@ -1,26 +1,26 @@
 import { toolName, type AgentConfig } from '@switchyard/contracts';
 import type { ModelMessage } from '@switchyard/models';
-import { charsOf } from '../context-window/window-guard.ts';
-import { tokensOf } from '../context-window/context-window.ts';
+import { countMessageChars } from '../context-window/window-guard.ts';
+import { toTokens } from '../context-window/context-window.ts';
 
 type ToolMessage = Extract<ModelMessage, { role: 'tool' }>;
 type Cut = 'trimmed' | 'cleared';
 
 /** Shortens old tool results in the prompt of a turn. */
 export interface Pruning {
-  /** Returns a copy of the messages with long results shortened. The stored turn is unchanged. */
-  told: (messages: readonly ModelMessage[]) => readonly ModelMessage[];
+  /** The conversation as it is told now: copies, in which long results are short. What the turn keeps stays whole. */
+  apply: (messages: readonly ModelMessage[]) => readonly ModelMessage[];
 }
 
-export interface PruningGiven {
+export interface PruningOptions {
   config: Pick<AgentConfig, 'contextPruning' | 'preserveRecent'> & { session: Pick<AgentConfig['session'], 'pruning'> };
   /** Context window of the model in tokens; undefined if unknown. */
   window: number | undefined;
 }
 
-/** Characters kept at each end of a result that is trimmed because the window fills up. */
-const KEPT_CHARS = 500;
-/** Reference to the stored rest of a truncated result (`agent-loop/tool-result-truncation.ts`). */
+/** As many characters of each end stay of a result that is trimmed because the window fills up. */
+const KEPT_END_CHARS = 500;
+/** The word on where the rest of a long answer is kept (`agent-loop/tool-result-truncation.ts`). */
 const POINTER = /\[cut: [^\]]{1,500}\]$/;
 const POINTER_CHARS = 600;
 
@@ -28,60 +28,60 @@ const POINTER_CHARS = 600;
  * Trims or clears long results of the turn's own tools: by `session.pruning` always, by `contextPruning` when the window fills up. The
  * latest messages and everything before `from` stay complete.
  */
-export function createPruning({ config, window }: PruningGiven, from: number): Pruning {
+export function createPruning({ config, window }: PruningOptions, from: number): Pruning {
   const { session, contextPruning, preserveRecent } = config;
   const bySize = session.pruning.enabled ? session.pruning : undefined;
   const byFill = contextPruning.enabled && window !== undefined ? contextPruning : undefined;
-  const pruneable = namesOf(bySize?.pruneableTools);
-  const guarded = { bySize: namesOf(bySize?.protectedTools), byFill: namesOf(byFill?.protectedTools) };
+  const pruneable = toToolNames(bySize?.pruneableTools);
+  const guarded = { bySize: toToolNames(bySize?.protectedTools), byFill: toToolNames(byFill?.protectedTools) };
   const copies = new Map<Cut, WeakMap<ToolMessage, ModelMessage>>([
     ['trimmed', new WeakMap()],
     ['cleared', new WeakMap()],
   ]);
 
-  function cutOfSize(message: ToolMessage, chars: number): Cut | undefined {
+  function cutBySize(message: ToolMessage, chars: number): Cut | undefined {
     if (!bySize || guarded.bySize.has(message.name) || (pruneable.size > 0 && !pruneable.has(message.name))) return undefined;
     if (bySize.protectImageBlocks && hasImage(message)) return undefined;
     if (chars > bySize.hardClearThresholdChars) return 'cleared';
     return chars > bySize.softTrimThresholdChars ? 'trimmed' : undefined;
   }
 
-  function cutOfFill(message: ToolMessage, chars: number, filled: number): Cut | undefined {
+  function cutByFill(message: ToolMessage, chars: number, filled: number): Cut | undefined {
     if (!byFill || guarded.byFill.has(message.name) || chars < byFill.minPrunableToolChars) return undefined;
     if (filled > byFill.hardClearRatio) return 'cleared';
     return filled > byFill.softTrimRatio ? 'trimmed' : undefined;
   }
 
-  function copyOf(message: ToolMessage, cut: Cut): ModelMessage {
+  function prunedCopy(message: ToolMessage, cut: Cut): ModelMessage {
     const known = copies.get(cut);
-    const copy = known?.get(message) ?? { ...message, result: shortened(message, cut, bySize) };
+    const copy = known?.get(message) ?? { ...message, result: pruneText(message, cut, bySize) };
     known?.set(message, copy);
     return copy;
   }
 
   return {
-    told(messages) {
-      const filled = byFill ? tokensOf(messages.reduce((sum, one) => sum + charsOf(one), 0)) / (window ?? Infinity) : 0;
+    apply(messages) {
+      const filled = byFill ? toTokens(messages.reduce((sum, one) => sum + countMessageChars(one), 0)) / (window ?? Infinity) : 0;
       const sizeUntil = messages.length - Math.max(bySize?.preserveRecentCount ?? 0, preserveRecent);
       const fillUntil = Math.min(messages.length - preserveRecent, lastAssistants(messages, byFill?.keepLastAssistants ?? 0));
       let told: ModelMessage[] | undefined;
       for (let at = from; at < Math.max(sizeUntil, fillUntil); at += 1) {
         const message = messages[at];
         if (message?.role !== 'tool') continue;
-        const chars = charsOf(message);
-        const cuts = [at < sizeUntil && cutOfSize(message, chars), at < fillUntil && cutOfFill(message, chars, filled)];
+        const chars = countMessageChars(message);
+        const cuts = [at < sizeUntil && cutBySize(message, chars), at < fillUntil && cutByFill(message, chars, filled)];
         const cut = cuts.includes('cleared') ? 'cleared' : cuts.includes('trimmed') ? 'trimmed' : undefined;
         if (cut === undefined) continue;
         told ??= [...messages];
-        told[at] = copyOf(message, cut);
+        told[at] = prunedCopy(message, cut);
       }
       return told ?? messages;
     },
   };
 }
 
-/** Settings may use method names or tool names. */
-function namesOf(names: readonly string[] = []): ReadonlySet<string> {
+/** Tools are named as methods are, or as models call them. */
+function toToolNames(names: readonly string[] = []): ReadonlySet<string> {
   return new Set(names.map(toolName));
 }
 
@@ -94,13 +94,16 @@ function lastAssistants(messages: readonly ModelMessage[], count: number): numbe
   return left > 0 ? 0 : messages.length;
 }
 
-function shortened(message: ToolMessage, cut: Cut, ends: AgentConfig['session']['pruning'] | undefined): string {
+function pruneText(message: ToolMessage, cut: Cut, ends: AgentConfig['session']['pruning'] | undefined): string {
   const text = textOf(message);
   if (cut === 'cleared') {
     const where = POINTER.exec(text.slice(-POINTER_CHARS))?.[0];
     return `[cleared: ${text.length} characters that ${message.name} answered]${where === undefined ? '' : ` ${where}`}`;
   }
-  const { preserveHeadChars: head, preserveTailChars: tail } = ends ?? { preserveHeadChars: KEPT_CHARS, preserveTailChars: KEPT_CHARS };
+  const { preserveHeadChars: head, preserveTailChars: tail } = ends ?? {
+    preserveHeadChars: KEPT_END_CHARS,
+    preserveTailChars: KEPT_END_CHARS,
+  };
   if (text.length <= head + tail) return text;
   const left = text.length - head - tail;
   return `${text.slice(0, head)}… [trimmed: ${left} characters left out] …${text.slice(text.length - tail)}`.toWellFormed();

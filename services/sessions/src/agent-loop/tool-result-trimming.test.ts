@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { AgentConfig } from '@switchyard/contracts';
 import type { ModelMessage } from '@switchyard/models';
 import fc from 'fast-check';
-import { charsOf } from '../context-window/window-guard.ts';
-import { trimmingOf } from './tool-result-trimming.ts';
+import { countMessageChars } from '../context-window/window-guard.ts';
+import { createTrim } from './tool-result-trimming.ts';
 
 const LONG = 10_000;
 const engineOf = (given: object) => AgentConfig.parse({ contextEngine: given }).contextEngine;
@@ -38,7 +38,7 @@ function leftOut(messages: readonly ModelMessage[]): number[] {
 }
 
 function trimmed(engine: object, messages: ModelMessage[]): number[] {
-  trimmingOf(engineOf(engine))?.(messages);
+  createTrim(engineOf(engine))?.(messages);
   return leftOut(messages);
 }
 
@@ -52,8 +52,8 @@ test('above observationTriggerChars removes the oldest results until less than o
   );
 });
 
-test('the prompt stays the same between steps until the limit is exceeded again', () => {
-  const trim = trimmingOf(engineOf({ observationKeepWindow: 1 }));
+test('what was told stays the same from step to step until there is too much again', () => {
+  const trim = createTrim(engineOf({ observationKeepWindow: 1 }));
   const messages = turnOf(steps(13));
   assert.equal(trim?.(messages), true);
   const told = structuredClone(messages);
@@ -91,10 +91,10 @@ test('removes repeated and failed results after evictionMinAge steps', () => {
   assert.deepEqual(trimmed({}, failedAgain), [], 'a call that failed the second time took no place');
 });
 
-test('does nothing with the engine off, and skips a layer after three failures', () => {
-  assert.equal(trimmingOf(engineOf({ enabled: false })), undefined);
+test('with the engine off nothing is done, and a layer that fails three times is passed over', () => {
+  assert.equal(createTrim(engineOf({ enabled: false })), undefined);
   let asked = 0;
-  const trim = trimmingOf(engineOf({}), [
+  const trim = createTrim(engineOf({}), [
     () => {
       asked += 1;
       throw new Error('broken');
@@ -126,12 +126,12 @@ test('every call keeps a result, other messages stay, and the latest results sta
     fc.property(fc.array(step, { maxLength: 60 }), engine, (said, given) => {
       const before = turnOf(said);
       const messages = turnOf(said);
-      trimmingOf(engineOf(given))?.(messages);
+      createTrim(engineOf(given))?.(messages);
       assert.equal(messages.length, before.length);
       const shape = (all: ModelMessage[]) => all.map((one) => (one.role === 'tool' ? [one.callId, one.name, one.failed] : one));
       assert.deepEqual(shape(messages), shape(before));
       assert.deepEqual(messages.at(-1), before.at(-1));
-      for (const [at, was] of before.entries()) assert.ok(charsOf(messages[at] ?? was) <= charsOf(was));
+      for (const [at, was] of before.entries()) assert.ok(countMessageChars(messages[at] ?? was) <= countMessageChars(was));
     }),
     { numRuns: 200 },
   );

@@ -1,9 +1,9 @@
 import type { AgentConfig } from '@switchyard/contracts';
 import type { ModelMessage } from '@switchyard/models';
-import { charsOf } from '../context-window/window-guard.ts';
+import { countMessageChars } from '../context-window/window-guard.ts';
 
 type Engine = AgentConfig['contextEngine'];
-type Answer = Extract<ModelMessage, { role: 'tool' }>;
+type ToolMessage = Extract<ModelMessage, { role: 'tool' }>;
 
 /** Frees prompt space in place. Returns whether it changed anything. */
 export type Trim = (messages: ModelMessage[]) => boolean;
@@ -11,23 +11,23 @@ export type Trim = (messages: ModelMessage[]) => boolean;
 /** A trimming strategy. Returns the positions of the results to remove. */
 type Layer = (messages: readonly ModelMessage[], engine: Engine) => readonly number[];
 
-/** A layer that failed this often in a turn is skipped. A failure does not end the turn. */
-const MOST_FAILURES = 3;
-/** Shorter results are kept. */
-const LEAST_CHARS = 200;
-/** Results of web tools change and can be requested again. */
+/** A layer that failed so often in a turn is passed over: a turn does not end because no room was made. */
+const MAX_LAYER_FAILURES = 3;
+/** What is shorter is not worth being left out. */
+const MIN_TRIMMED_CHARS = 200;
+/** What the web says changes, and can be looked up again. */
 const EPHEMERAL = /^(?:web|browser|link)[._]/;
 
-/** Creates the trimming of an agent; undefined when its context engine is off. */
-export function trimmingOf(engine: Engine, layers: readonly Layer[] = [deadAnswers, oldAnswers]): Trim | undefined {
+/** What the settings of an agent say of the answers of tools in one turn; nothing where its context engine is off. */
+export function createTrim(engine: Engine, layers: readonly Layer[] = [staleResults, oldestResults]): Trim | undefined {
   if (!engine.enabled) return undefined;
   const failures = new Map<Layer, number>();
   return (messages) => {
     let changed = false;
     for (const layer of layers) {
-      if ((failures.get(layer) ?? 0) >= MOST_FAILURES) continue;
+      if ((failures.get(layer) ?? 0) >= MAX_LAYER_FAILURES) continue;
       try {
-        for (const at of layer(messages, engine)) changed = leaveOut(messages, at) || changed;
+        for (const at of layer(messages, engine)) changed = replaceResult(messages, at) || changed;
       } catch {
         failures.set(layer, (failures.get(layer) ?? 0) + 1);
       }
@@ -36,9 +36,9 @@ export function trimmingOf(engine: Engine, layers: readonly Layer[] = [deadAnswe
   };
 }
 
-/** Results that are obsolete after `evictionMinAge` steps: a later call repeated them, or they were errors. */
-function deadAnswers(messages: readonly ModelMessage[], { evictionMinAge }: Engine): number[] {
-  const calls = callsIn(messages);
+/** Answers that say nothing any more, once `evictionMinAge` steps came after them: a later one is of the same call, or it was an error. */
+function staleResults(messages: readonly ModelMessage[], { evictionMinAge }: Engine): number[] {
+  const calls = listCallKeys(messages);
   const later = new Set<string>();
   const dead: number[] = [];
   let age = 0;
@@ -52,8 +52,8 @@ function deadAnswers(messages: readonly ModelMessage[], { evictionMinAge }: Engi
   return dead;
 }
 
-/** Maps call ids to name and arguments, which identify repeated calls. */
-function callsIn(messages: readonly ModelMessage[]): Map<string, string> {
+/** What was called by the id of a call: the same call has the same name and arguments. */
+function listCallKeys(messages: readonly ModelMessage[]): Map<string, string> {
   const calls = messages.flatMap((message) => (message.role === 'assistant' ? (message.toolCalls ?? []) : []));
   return new Map(calls.map(({ callId, name, text }) => [callId, `${name} ${text}`]));
 }
@@ -62,9 +62,9 @@ function callsIn(messages: readonly ModelMessage[]): Map<string, string> {
  * Removes the oldest results when all together are too long, until they are well below the limit. The prompt then stays the same for
  * several steps and is cached. The latest results stay, fewer of them for web tools.
  */
-function oldAnswers(messages: readonly ModelMessage[], engine: Engine): number[] {
-  const { trigger, enough, keep } = limitsOf(engine);
-  const answers = answersIn(messages);
+function oldestResults(messages: readonly ModelMessage[], engine: Engine): number[] {
+  const { trigger, enough, keep } = getLimits(engine);
+  const answers = listResults(messages);
   let chars = answers.reduce((sum, one) => sum + one.chars, 0);
   if (chars <= trigger) return [];
   const ephemeral = answers.filter(({ name }) => EPHEMERAL.test(name));
@@ -75,33 +75,35 @@ function oldAnswers(messages: readonly ModelMessage[], engine: Engine): number[]
   const old: number[] = [];
   for (const one of answers) {
     if (chars < enough) break;
-    if (kept.has(one) || one.chars < LEAST_CHARS) continue;
+    if (kept.has(one) || one.chars < MIN_TRIMMED_CHARS) continue;
     old.push(one.at);
     chars -= one.chars;
   }
   return old;
 }
 
-function limitsOf(engine: Engine): { trigger: number; enough: number; keep: number } {
+function getLimits(engine: Engine): { trigger: number; enough: number; keep: number } {
   const { version, observationTriggerChars, observationDeactivationChars, observationKeepWindow } = engine;
   if (version === 'dag') return { trigger: engine.annotationTriggerChars, enough: 0, keep: engine.annotationKeepWindow };
   return { trigger: observationTriggerChars, enough: observationDeactivationChars, keep: observationKeepWindow };
 }
 
-function answersIn(messages: readonly ModelMessage[]): { at: number; name: string; chars: number }[] {
-  return messages.flatMap((message, at) => (message.role === 'tool' ? [{ at, name: message.name, chars: charsOf(message) }] : []));
+function listResults(messages: readonly ModelMessage[]): { at: number; name: string; chars: number }[] {
+  return messages.flatMap((message, at) =>
+    message.role === 'tool' ? [{ at, name: message.name, chars: countMessageChars(message) }] : [],
+  );
 }
 
-/** Returns false if there was nothing to remove. */
-function leaveOut(messages: ModelMessage[], at: number): boolean {
+/** False where there was nothing to leave out. */
+function replaceResult(messages: ModelMessage[], at: number): boolean {
   const message = messages[at];
   if (message?.role !== 'tool') return false;
-  const chars = charsOf(message);
-  if (chars < LEAST_CHARS) return false;
-  messages[at] = { ...message, result: textFor(message, chars) };
+  const chars = countMessageChars(message);
+  if (chars < MIN_TRIMMED_CHARS) return false;
+  messages[at] = { ...message, result: placeholderFor(message, chars) };
   return true;
 }
 
-function textFor({ name, failed }: Answer, chars: number): string {
+function placeholderFor({ name, failed }: ToolMessage, chars: number): string {
   return `[${failed ? 'An error' : 'An answer'} of ${name}, ${chars} characters, was left out to make room. Call it again if it is needed.]`;
 }

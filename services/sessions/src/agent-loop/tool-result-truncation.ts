@@ -3,62 +3,65 @@ import { toolName } from '@switchyard/contracts';
 export interface ToolResult {
   result: unknown;
   failed: boolean;
-  /** Id of the complete text, if the model sees only its beginning. */
-  whole?: string;
+  /** Under which all of it is kept, where the model is shown the beginning. */
+  storedId?: string;
 }
 
-/** Storage of long tool results. */
-export interface Keeping {
-  /** Stores a result and returns its id. Without it the rest of a long result is lost. */
-  keep?: ((text: string) => Promise<string>) | undefined;
-  /** An earlier run of the turn has stored results. */
-  kept?: boolean;
+/** Where long answers of the tools of a turn are kept. */
+export interface ResultStorage {
+  /** Keeps one, and gives the id by which it is read. Without it the rest of such an answer is lost. */
+  store?: ((text: string) => Promise<string>) | undefined;
+  /** An earlier run of the turn has kept some. */
+  hasStored?: boolean;
 }
 
-/** Method that reads a stored result. */
-export const READ_ON = 'ctx.result';
+/** Reads on in an answer that was kept. */
+export const READ_RESULT_TOOL = 'ctx.result';
 
-/** Maximum characters of a stored result. */
-const MOST_KEPT_CHARS = 2_000_000;
+/** More of one answer is not kept. */
+const MAX_STORED_CHARS = 2_000_000;
 
-/** Truncates long tool results for the model, with a reference to the rest. */
-export interface Shortening {
-  shown(result: unknown): Promise<ToolResult>;
-  /** Whether any result is stored. */
-  readonly kept: boolean;
+/** What a model is shown of long answers of tools: the beginning, and where the rest is. */
+export interface ResultTruncation {
+  truncate(result: unknown): Promise<ToolResult>;
+  /** Whether there is something to be read on in. */
+  readonly hasStored: boolean;
 }
 
-export interface ShorteningGiven {
+export interface TruncationOptions {
   maxChars: number;
   /** Returns whether the model may read stored results. Called only for long results. */
   readable: () => boolean;
 }
 
-export function createShortening({ keep, kept = false }: Keeping, { maxChars, readable }: ShorteningGiven): Shortening {
-  let some = kept && readable();
+export function createResultTruncation(
+  { store, hasStored = false }: ResultStorage,
+  { maxChars, readable }: TruncationOptions,
+): ResultTruncation {
+  let some = hasStored && readable();
   return {
-    get kept() {
+    get hasStored() {
       return some;
     },
-    async shown(result) {
+    async truncate(result) {
       const text = textOf(result);
       if (text.length <= maxChars) return { result, failed: false };
-      if (!keep || !readable()) return { result: cut(result, maxChars), failed: false };
-      const whole = await keep(text.slice(0, MOST_KEPT_CHARS).toWellFormed());
+      if (!store || !readable()) return { result: truncateResult(result, maxChars), failed: false };
+      const whole = await store(text.slice(0, MAX_STORED_CHARS).toWellFormed());
       some = true;
-      return { result: pointer(text, maxChars, whole), failed: false, whole };
+      return { result: pointer(text, maxChars, whole), failed: false, storedId: whole };
     },
   };
 }
 
 function pointer(text: string, maxChars: number, id: string): string {
-  const gone = text.length > MOST_KEPT_CHARS ? ` Of it the first ${MOST_KEPT_CHARS} are kept.` : '';
-  const rest = `${toolName(READ_ON)} ${JSON.stringify({ id, offset: maxChars })} reads on.`;
+  const gone = text.length > MAX_STORED_CHARS ? ` Of it the first ${MAX_STORED_CHARS} are kept.` : '';
+  const rest = `${toolName(READ_RESULT_TOOL)} ${JSON.stringify({ id, offset: maxChars })} reads on.`;
   return `${text.slice(0, maxChars).toWellFormed()}… [cut: ${text.length - maxChars} of ${text.length} characters follow.${gone} ${rest}]`;
 }
 
-/** Returns the result, or its beginning with a note about the missing rest. */
-export function cut(result: unknown, maxChars: number): unknown {
+/** What a model is shown of a result: all of it, or its beginning and a word on how much is missing. */
+export function truncateResult(result: unknown, maxChars: number): unknown {
   const text = textOf(result);
   if (text.length <= maxChars) return result;
   return `${text.slice(0, maxChars).toWellFormed()}… [cut: ${text.length - maxChars} of ${text.length} characters left out]`;

@@ -4,7 +4,7 @@ import { AgentConfig, sessions as contract } from '@switchyard/contracts';
 import { connectMemory, createBus, createMemoryHub, type Ctx, type Handlers } from '@switchyard/bus';
 import { silentLogger } from '@switchyard/telemetry';
 import { principal } from '@switchyard/testkit';
-import { toolBox } from './toolbox.ts';
+import { createToolBox } from './toolbox.ts';
 
 const call = { callId: 'call_1', name: 'session_status', input: {} };
 
@@ -13,7 +13,7 @@ async function toolsWith(handlers: Handlers<typeof contract>, config: object = {
   const bus = createBus(connectMemory(createMemoryHub()), { log: silentLogger(), service: 'sessions' });
   await bus.serve(contract, handlers, { version: '0.0.0' });
   return {
-    tools: toolBox(bus, principal(), AgentConfig.parse(config), { turnId: 'turn_a', left: () => left }),
+    tools: createToolBox(bus, principal(), AgentConfig.parse(config), { turnId: 'turn_a', remainingMs: () => left }),
     [Symbol.asyncDispose]: () => bus.drain(),
   };
 }

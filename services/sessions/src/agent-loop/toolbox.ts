@@ -15,7 +15,7 @@ import {
 } from '@switchyard/contracts';
 import type { Bus } from '@switchyard/bus';
 import type { ToolCall, ToolChoice, ToolSpec } from '@switchyard/models';
-import { createShortening, cut, READ_ON, type Keeping, type ToolResult } from './tool-result-truncation.ts';
+import { createResultTruncation, truncateResult, READ_RESULT_TOOL, type ResultStorage, type ToolResult } from './tool-result-truncation.ts';
 import { allows, type ToolPolicy } from '../agents/tool-policy.ts';
 
 /** Tools of one turn: their specifications and their execution. */
@@ -23,10 +23,10 @@ export interface ToolBox {
   specs: readonly ToolSpec[];
   /** Never throws for a tool error; the model reads it as a failed result. */
   use(call: Pick<ToolCall, 'name' | 'input'>, using: ToolUse): Promise<ToolResult>;
-  /** Returns whether a call changes nothing, so that it may run in parallel. */
-  reads(name: string): boolean;
-  /** Returns whether a call may be repeated after an unknown outcome, according to its contract. */
-  repeatable(name: string): boolean;
+  /** Whether a call changes nothing at all: it may be made beside others. */
+  isReadOnly(name: string): boolean;
+  /** Whether a call may be made again when nobody knows whether it was made: its contract says that twice is as once. */
+  isIdempotent(name: string): boolean;
 }
 
 /** Position of a call within its turn. */
@@ -37,8 +37,8 @@ export interface ToolUse {
   at?: number | undefined;
 }
 
-/** Tools that the caller of the turn executes. A call of one ends the turn. */
-export interface CallersToolBox {
+/** Tools that whoever asked for the turn runs itself: a call of one ends it. */
+export interface CallerToolBox {
   specs: readonly ToolSpec[];
   choice?: ToolChoice;
   /** Whether several calls may be returned at once. */
@@ -56,42 +56,45 @@ interface Offer {
   methods: ReadonlyMap<string, Callable>;
 }
 
-/** The turn that the tools belong to. */
-export interface ToolTurn extends Keeping {
+/** The turn that tools are for. */
+export interface ToolTurn extends ResultStorage {
   turnId: string;
   /** Ids for logs and traces of the calls. */
   requestId?: string | undefined;
   traceparent?: string | undefined;
-  /** Remaining time of the turn in milliseconds, which limits each call. */
-  left: () => number;
-  /** Adds development tools whose executions are counted. */
-  counted?: boolean;
-  /** Adds tools for history lookup, because the prompt does not contain the whole conversation. */
-  earlier?: boolean;
+  /** Milliseconds that are left of it: no call of it is given more. */
+  remainingMs: () => number;
+  /** It has the tools whose executions can be counted. */
+  countsExecutions?: boolean;
+  /** More was said in its conversation than its model is told: it has the tools that look it up. */
+  hasHistoryTools?: boolean;
 }
 
 /**
  * Offers every method that the agent may call within its principal's scopes. Calls go over the bus like those of a client. A repeated call
  * uses the same idempotency key: turn, step, and position if the step has several calls.
  */
-export function toolBox(
+export function createToolBox(
   bus: Bus,
   principal: Principal,
   config: Pick<AgentConfig, 'skills' | 'maxToolResultChars'>,
   turn: ToolTurn,
 ): ToolBox {
-  const { requestId, traceparent, left, counted = false, earlier = false } = turn;
+  const { requestId, traceparent, remainingMs, countsExecutions = false, hasHistoryTools = false } = turn;
   const ids = { ...(requestId === undefined ? {} : { requestId }), ...(traceparent === undefined ? {} : { traceparent }) };
   const { scopes } = principal;
   const { toolPolicy } = config.skills;
-  const shortening = createShortening(turn, { maxChars: config.maxToolResultChars, readable: () => mayReadOn(toolPolicy, scopes) });
-  let offered = offerTo(scopes, toolPolicy, { counted, earlier, kept: shortening.kept });
-  let withKept = shortening.kept;
+  const shortening = createResultTruncation(turn, {
+    maxChars: config.maxToolResultChars,
+    readable: () => mayReadResults(toolPolicy, scopes),
+  });
+  let offered = getOffer(scopes, toolPolicy, { counted: countsExecutions, earlier: hasHistoryTools, kept: shortening.hasStored });
+  let withKept = shortening.hasStored;
   const offer = (): Offer => {
-    // The tool for stored results is offered only once there are some.
-    if (shortening.kept && !withKept) {
+    // There is nothing to be read on until something was kept.
+    if (shortening.hasStored && !withKept) {
       withKept = true;
-      offered = offerTo(scopes, toolPolicy, { counted, earlier, kept: true });
+      offered = getOffer(scopes, toolPolicy, { counted: countsExecutions, earlier: hasHistoryTools, kept: true });
     }
     return offered;
   };
@@ -100,28 +103,28 @@ export function toolBox(
     get specs() {
       return offer().specs;
     },
-    reads: (name) => offer().methods.get(name)?.reads ?? false,
-    // A call of an unknown tool has no effect and can be repeated.
-    repeatable: (name) => offer().methods.get(name)?.idempotent ?? true,
+    isReadOnly: (name) => offer().methods.get(name)?.reads ?? false,
+    // A name that is no tool does nothing, however often.
+    isIdempotent: (name) => offer().methods.get(name)?.idempotent ?? true,
     async use({ name, input }, { signal, step, at }) {
       const method = offer().methods.get(name);
       if (!method) return { result: { error: `There is no tool ${name}.` }, failed: true };
       caller ??= bus.as(principal);
       const key = at === undefined ? `${turn.turnId}/${step}` : `${turn.turnId}/${step}/${at}`;
-      const options = { ...ids, signal, key, timeoutMs: left() };
+      const options = { ...ids, signal, key, timeoutMs: remainingMs() };
       try {
         const result: unknown = await caller.call(method.name as 'system.ping', input as Record<string, never>, options);
-        return method.name === READ_ON ? { result, failed: false } : await shortening.shown(result);
+        return method.name === READ_RESULT_TOOL ? { result, failed: false } : await shortening.truncate(result);
       } catch (error) {
         if (!(error instanceof ServiceError)) throw error;
-        return { result: { error: cut(toldOf(error, method), config.maxToolResultChars) }, failed: true };
+        return { result: { error: truncateResult(renderError(error, method), config.maxToolResultChars) }, failed: true };
       }
     },
   };
 }
 
-/** Renders the error of a failed call for the model. Says that the outcome is unknown if that matters. */
-function toldOf({ code, message, details }: ServiceError, { idempotent }: Callable): string {
+/** What the model reads of a call that failed: also that nobody knows whether it acted, where that is so and matters. */
+function renderError({ code, message, details }: ServiceError, { idempotent }: Callable): string {
   const told = `${code}: ${message}`;
   return details['mayHaveRun'] === true && !idempotent ? `${OUTCOME_UNKNOWN} It was not repeated. ${told}` : told;
 }
@@ -129,54 +132,54 @@ function toldOf({ code, message, details }: ServiceError, { idempotent }: Callab
 /** Prefix for a call that must not be repeated and may have been executed. */
 export const OUTCOME_UNKNOWN = 'STEP_OUTCOME_UNKNOWN: whether the call did anything is unknown.';
 
-/** An agent may read results of its own tools with any profile, unless that is denied. */
-function mayReadOn({ allow, deny }: ToolPolicy, scopes: readonly TokenScope[]): boolean {
-  return allows({ profile: 'full', allow, deny }, READ_ON) && isScopeSubset(['rpc'], scopes);
+/** Of its own tools’ answers an agent may read all, whatever its profile has, unless it is denied. */
+function mayReadResults({ allow, deny }: ToolPolicy, scopes: readonly TokenScope[]): boolean {
+  return allows({ profile: 'full', allow, deny }, READ_RESULT_TOOL) && isScopeSubset(['rpc'], scopes);
 }
 
 /** Offers by tool policy and scopes. They change only with the agent's configuration. */
 const offers = new WeakMap<ToolPolicy, Map<string, Offer>>();
 
-interface Offering {
+interface OfferOptions {
   counted: boolean;
   earlier: boolean;
   kept: boolean;
 }
 
-function offerTo(scopes: readonly TokenScope[], policy: ToolPolicy, { counted, earlier, kept }: Offering): Offer {
+function getOffer(scopes: readonly TokenScope[], policy: ToolPolicy, { counted, earlier, kept }: OfferOptions): Offer {
   let byScopes = offers.get(policy);
   if (!byScopes) offers.set(policy, (byScopes = new Map()));
-  const key = `${counted ? '1' : '0'}${earlier ? '1' : '0'}${kept ? '1' : '0'} ${nameOf(scopes)}`;
+  const key = `${counted ? '1' : '0'}${earlier ? '1' : '0'}${kept ? '1' : '0'} ${getScopeKey(scopes)}`;
   let offer = byScopes.get(key);
   if (!offer) {
     const may = ({ method: { name, scope = 'rpc' } }: Tool): boolean => allows(policy, name) && isScopeSubset([scope], scopes);
-    const lookedUp = ownTools('ctx.').filter(({ method }) => method.name !== READ_ON);
+    const lookedUp = ownTools('ctx.').filter(({ method }) => method.name !== READ_RESULT_TOOL);
     const own = [...(earlier ? lookedUp : []), ...(counted ? ownTools('dev.') : [])];
-    const tools = [...[...served(), ...own].filter(may), ...(kept ? ownTools(READ_ON) : [])];
+    const tools = [...[...listServed(), ...own].filter(may), ...(kept ? ownTools(READ_RESULT_TOOL) : [])];
     offer = { specs: tools.map(({ spec }) => spec), methods: new Map(tools.map(({ spec, method }) => [spec.name, method])) };
     byScopes.set(key, offer);
   }
   return offer;
 }
 
-/** Scope keys by scope list, because a client sends the same list with every turn. */
-const namesOf = new WeakMap<readonly TokenScope[], string>();
+/** One client comes with one list again and again. */
+const scopeKeys = new WeakMap<readonly TokenScope[], string>();
 
-function nameOf(scopes: readonly TokenScope[]): string {
-  let name = namesOf.get(scopes);
-  if (name === undefined) namesOf.set(scopes, (name = [...new Set<string>(scopes)].sort().join(' ')));
+function getScopeKey(scopes: readonly TokenScope[]): string {
+  let name = scopeKeys.get(scopes);
+  if (name === undefined) scopeKeys.set(scopes, (name = [...new Set<string>(scopes)].sort().join(' ')));
   return name;
 }
 
-let known: readonly Tool[] | undefined;
+let servedCache: readonly Tool[] | undefined;
 
-function served(): readonly Tool[] {
-  known ??= [...publicMethods.values()].filter((method) => method.tool && !unserved.has(method.name as MethodName)).map(toTool);
-  return known;
+function listServed(): readonly Tool[] {
+  servedCache ??= [...publicMethods.values()].filter((method) => method.tool && !unserved.has(method.name as MethodName)).map(toTool);
+  return servedCache;
 }
 
-/** Operations that only turns may call: development tools and history lookup. */
-function ownTools(namespace: 'ctx.' | 'dev.' | typeof READ_ON): readonly Tool[] {
+/** Operations of this service that only turns reach: those of `SWITCHYARD_DEV_TOOLS`, and those that look up what was said. */
+function ownTools(namespace: 'ctx.' | 'dev.' | typeof READ_RESULT_TOOL): readonly Tool[] {
   return Object.keys(sessions.operations)
     .filter((name) => name.startsWith(namespace))
     .flatMap((name) => callables.get(name) ?? [])

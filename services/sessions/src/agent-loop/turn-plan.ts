@@ -2,11 +2,11 @@ import type { StatelessResult } from '@switchyard/contracts';
 import type { JsonFormat, ModelMessage, ModelRef } from '@switchyard/models';
 import type { Call, Reserved } from '../budgets/budgets.ts';
 import type { WindowGuard } from '../context-window/window-guard.ts';
-import type { PruningGiven } from './tool-result-pruning.ts';
+import type { PruningOptions } from './tool-result-pruning.ts';
 import type { Trim } from './tool-result-trimming.ts';
 import type { OutputFinding } from '../screening/output-finding.ts';
-import type { Mark, Spent, Standing } from '../model/checkpoint-log.ts';
-import type { CallersToolBox, ToolBox } from './toolbox.ts';
+import type { CheckpointEntry, TurnUsage, ResumeState } from '../model/checkpoint-log.ts';
+import type { CallerToolBox, ToolBox } from './toolbox.ts';
 
 /** Everything that the agent loop needs to run a turn. Independent of sessions and transports. */
 export interface TurnPlan {
@@ -16,7 +16,7 @@ export interface TurnPlan {
   system?: string;
   /** History, with the question last. */
   messages: readonly ModelMessage[];
-  tools: ToolBox | CallersToolBox;
+  tools: ToolBox | CallerToolBox;
   stop?: readonly string[];
   format?: JsonFormat;
   maxSteps: number;
@@ -29,42 +29,42 @@ export interface TurnPlan {
   maxOutputTokens?: number;
   temperature?: number;
   promptTimeoutMs: number;
-  /** Receives text as it is generated. Without it the model is called without streaming. */
-  tell?: ((text: string) => void) | undefined;
+  /** Told of the text as it comes, which no frame says. Without it nobody reads along, and the model may be asked for all of it at once. */
+  onText?: ((text: string) => void) | undefined;
   signal: AbortSignal;
   /** Trace context of the turn span, parent of the model calls. */
   traceparent?: string | undefined;
   /** Returns the output limit for continuing a truncated answer. Without it answers are not continued. */
   escalateTo?: (() => Promise<number>) | undefined;
-  /** Number of retries when the model returns nothing after tool results. Without it there are none. */
-  followUps?: number | undefined;
-  /** Number of identical consecutive steps that end the turn with `context_loop`. */
+  /** How often a model that used tools and then says nothing is asked to go on, before it is asked to answer. Without it never. */
+  silenceRetries?: number | undefined;
+  /** So many steps in a row that are the same, to what their tools answer, end it with `context_loop`. */
   maxRepeats?: number | undefined;
   /** Context window limits. Without it they are not checked. */
   guard?: WindowGuard | undefined;
   /** Removes old tool results before each model call. */
   trim?: Trim | undefined;
-  /** Shortens old tool results. Without it they stay complete. */
-  pruning?: PruningGiven | undefined;
-  /** Only text inside `<final>` is the answer. */
+  /** What becomes of old results of its tools. Without it they are told whole. */
+  pruning?: PruningOptions | undefined;
+  /** Only what stands in `<final>` is its answer. */
   finalOnly?: boolean | undefined;
-  /** Called for sensitive text that was removed from an answer. */
-  found?: ((finding: OutputFinding) => void) | undefined;
-  /** Called for warnings that need no action. */
-  warn?: ((warning: string) => void) | undefined;
-  /** Called for every step with tool calls and for every result, before the loop continues. */
-  note?: (mark: Mark) => Promise<void>;
-  /** Returns messages merged since the last step. Called before each model call with the number of steps. */
-  hear?: (step: number) => Promise<readonly string[]>;
-  /** State after an earlier run. */
-  from?: Standing;
+  /** Told of what was found in an answer, and taken out of it. */
+  onFinding?: ((finding: OutputFinding) => void) | undefined;
+  /** Told of what its owner should know and nobody needs to act on. */
+  onWarning?: ((warning: string) => void) | undefined;
+  /** Told of every step that calls tools and of every result, before anything follows from it. */
+  onCheckpoint?: (mark: CheckpointEntry) => Promise<void>;
+  /** What others have said meanwhile: asked before each call of the model, with the number of those that were made. */
+  takeMerged?: (step: number) => Promise<readonly string[]>;
+  /** Where an earlier run of the turn came to. */
+  resumeFrom?: ResumeState;
 }
 
 export interface TurnOutcome {
   result: StatelessResult;
   model: ModelRef;
   steps: number;
-  /** Usage of all runs of the turn. */
-  spent: Spent;
+  /** By all runs of it. */
+  spent: TurnUsage;
   latencyMs: number;
 }

@@ -4,7 +4,7 @@ import { principal, type TestService } from '@switchyard/testkit';
 import { AgentConfig, TurnEvidence } from '@switchyard/contracts';
 import { turnCollection } from '../model/turn-document.ts';
 import { testSessions } from '../sessions.fixture.ts';
-import { createWitness } from './turn-trace.ts';
+import { createTurnTracer } from './turn-trace.ts';
 
 const admin = principal({ scopes: ['*'] });
 const SECRET = 'otters7green';
@@ -14,8 +14,8 @@ async function evidenceOf({ host }: TestService): Promise<TurnEvidence | undefin
   const { turns } = await store.open({ turns: turnCollection });
   const { items } = await turns.for(admin).find({}, { sort: [['createdAt', 'desc']], limit: 1 });
   await store.close();
-  const [{ evidence } = {}] = items;
-  return evidence === undefined ? undefined : TurnEvidence.parse(JSON.parse(evidence));
+  const [{ trace } = {}] = items;
+  return trace === undefined ? undefined : TurnEvidence.parse(JSON.parse(trace));
 }
 
 test('records counts, times and digests of each step and no text', async () => {
@@ -51,16 +51,16 @@ test('records the progress of a failed turn', async () => {
   );
 });
 
-test('limits the size of the trace for any number of steps', () => {
-  const witness = createWitness({ now: () => 0, before: 3, sep: AgentConfig.parse({}).sep });
+test('however many steps a turn has, what is kept of them has a bound', () => {
+  const witness = createTurnTracer({ now: () => 0, earlierSteps: 3, sep: AgentConfig.parse({}).sep });
   const call = { callId: 'c', name: 'look', input: {}, text: '{}' };
   const calls = Array.from({ length: 40 }, () => call);
   for (let step = 1; step <= 150; step += 1) {
-    witness.seen({ type: 'step', step });
-    witness.noted({ mark: 'said', text: '', calls, input: 1, output: 1, costUsd: 0, begins: 'c' });
-    for (const { callId } of calls) witness.noted({ mark: 'result', callId, result: 'x', failed: false });
+    witness.recordFrame({ type: 'step', step });
+    witness.recordCheckpoint({ mark: 'said', text: '', calls, input: 1, output: 1, costUsd: 0, begins: 'c' });
+    for (const { callId } of calls) witness.recordCheckpoint({ mark: 'result', callId, result: 'x', failed: false });
   }
-  const evidence = witness.evidence(undefined);
+  const evidence = witness.build(undefined);
   assert.deepEqual([evidence.steps.length, evidence.dropped, evidence.before], [60, 90, 3]);
   assert.deepEqual([evidence.steps[19]?.step, evidence.steps[20]?.step, evidence.steps.at(-1)?.moreTools], [20, 111, 24]);
   assert.ok(JSON.stringify(evidence).length < 131_072);

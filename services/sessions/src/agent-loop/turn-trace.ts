@@ -2,43 +2,43 @@ import { createHash } from 'node:crypto';
 import type { AgentConfig, Screened, StepEvidence, ToolEvidence, TurnEvidence } from '@switchyard/contracts';
 import type { ModelRef } from '@switchyard/models';
 import type { OutputFinding } from '../screening/output-finding.ts';
-import type { Mark } from '../model/checkpoint-log.ts';
+import type { CheckpointEntry } from '../model/checkpoint-log.ts';
 import { createPlanTracker } from './step-plan.ts';
 import type { TurnOutcome } from './turn-plan.ts';
 import type { FrameBody } from '../frames/frame-splitting.ts';
 
-/** Counts of what the prompt contained besides the question. */
-export type ToldEvidence = TurnEvidence['told'];
+/** What a turn's model was told besides the question, in numbers. */
+export type PromptTrace = TurnEvidence['told'];
 
-/** Records the course of a turn step by step: counts, times and digests, but no text. Written with the end of the turn. */
-export interface Witness {
-  /** Records the prompt. */
-  told: (told: ToldEvidence) => void;
-  /** Records the number and length of memories. */
-  recalled: (found: NonNullable<TurnEvidence['recalled']>) => void;
-  /** Records a suspicious message. */
-  screened: (screened: Screened) => void;
-  /** Records sensitive text in the output. */
+/** Writes down how a turn went, step by step: numbers, times and digests, and nothing of what was said. It rides the write that ends the turn. */
+export interface TurnTracer {
+  /** What the model was told at first. */
+  recordPrompt: (told: PromptTrace) => void;
+  /** What memory found: how many, and how long they are. */
+  recordRecall: (recordFinding: NonNullable<TurnEvidence['recalled']>) => void;
+  /** Something odd that it was told. */
+  recordScreening: (screened: Screened) => void;
+  /** What was found in what it said. */
   found: (finding: OutputFinding) => void;
-  seen: (frame: FrameBody) => void;
-  /** Records a piece of output. */
-  spoke: (text: string) => void;
-  noted: (mark: Mark) => void;
-  /** Returns the trace within its size limit. */
-  evidence: (model: ModelRef | undefined, outcome?: Pick<TurnOutcome, 'result'>) => TurnEvidence;
+  recordFrame: (frame: FrameBody) => void;
+  /** It said a piece of its answer. */
+  recordText: (text: string) => void;
+  recordCheckpoint: (mark: CheckpointEntry) => void;
+  /** All of it, in as little room as it may take. */
+  build: (model: ModelRef | undefined, outcome?: Pick<TurnOutcome, 'result'>) => TurnEvidence;
 }
 
 /** Limits: the first and last steps are kept, and the first tools of a step. */
 const FIRST_STEPS = 20;
 const LAST_STEPS = 40;
-const MOST_TOOLS = 16;
+const MAX_TOOLS = 16;
 const DIGEST_CHARS = 12;
 
-export interface WitnessGiven {
+export interface TurnTracerOptions {
   now: () => number;
-  /** Steps of earlier runs. */
-  before: number;
-  /** Plan settings of the agent. */
+  /** Steps that an earlier run of the turn made. */
+  earlierSteps: number;
+  /** Which plans of its model are noted. */
   sep: AgentConfig['sep'];
 }
 
@@ -49,10 +49,10 @@ interface Open {
   calling: number;
 }
 
-export function createWitness({ now, before, sep }: WitnessGiven): Witness {
-  const planned = createPlanTracker(sep, before);
+export function createTurnTracer({ now, earlierSteps, sep }: TurnTracerOptions): TurnTracer {
+  const planned = createPlanTracker(sep, earlierSteps);
   const steps: StepEvidence[] = [];
-  let told: ToldEvidence;
+  let told: PromptTrace;
   let recalled: TurnEvidence['recalled'];
   let screened: Screened | undefined;
   let output: TurnEvidence['output'];
@@ -71,33 +71,33 @@ export function createWitness({ now, before, sep }: WitnessGiven): Witness {
   }
 
   return {
-    told: (what) => void (told = what),
-    recalled: (found) => void (recalled = found),
-    screened: (what) => void (screened = screened && screened.score >= what.score ? screened : what),
+    recordPrompt: (what) => void (told = what),
+    recordRecall: (found) => void (recalled = found),
+    recordScreening: (what) => void (screened = screened && screened.score >= what.score ? screened : what),
     found({ redacted, warned }) {
-      output = { redacted: both(output?.redacted, redacted), warned: both(output?.warned, warned) };
+      output = { redacted: union(output?.redacted, redacted), warned: union(output?.warned, warned) };
     },
-    seen(frame) {
+    recordFrame(frame) {
       if (frame.type === 'step') return begin(frame.step);
       if (open && frame.type === 'tool' && frame.state === 'called') open.calling = now();
     },
-    spoke(text) {
+    recordText(text) {
       if (!open) return;
       open.step.firstMs ??= now() - open.began;
       open.step.chars += text.length;
     },
-    noted(mark) {
+    recordCheckpoint(mark) {
       if (!open) return;
       if (mark.mark === 'heard') open.step.heard = (open.step.heard ?? 0) + mark.count;
       else if (mark.mark === 'said') {
-        planned.said(open.step.step, mark.text);
+        planned.addText(open.step.step, mark.text);
         noted = { input: noted.input + mark.input, output: noted.output + mark.output };
         Object.assign(open.step, { ms: now() - open.began, input: mark.input, output: mark.output });
-        open.step.tools = mark.calls.slice(0, MOST_TOOLS).map(({ name, input }) => ({ name, args: digestOf(input) }));
-        if (mark.calls.length > MOST_TOOLS) open.step.moreTools = mark.calls.length - MOST_TOOLS;
-      } else answered(open.step.tools, mark, now() - open.calling);
+        open.step.tools = mark.calls.slice(0, MAX_TOOLS).map(({ name, input }) => ({ name, args: digestOf(input) }));
+        if (mark.calls.length > MAX_TOOLS) open.step.moreTools = mark.calls.length - MAX_TOOLS;
+      } else recordResult(open.step.tools, mark, now() - open.calling);
     },
-    evidence(model, outcome) {
+    build(model, outcome) {
       const last = outcome && open;
       if (last && last.step.input === undefined) {
         const { input, output } = outcome.result.tokensUsed;
@@ -111,7 +111,7 @@ export function createWitness({ now, before, sep }: WitnessGiven): Witness {
         ...(screened ? { screened } : {}),
         ...(output ? { output } : {}),
         ...(plan ? { plan } : {}),
-        ...(before > 0 ? { before } : {}),
+        ...(earlierSteps > 0 ? { before: earlierSteps } : {}),
         steps,
         ...(dropped > 0 ? { dropped } : {}),
       };
@@ -119,12 +119,16 @@ export function createWitness({ now, before, sep }: WitnessGiven): Witness {
   };
 }
 
-function both(known: readonly string[] = [], names: readonly string[]): string[] {
+function union(known: readonly string[] = [], names: readonly string[]): string[] {
   return [...new Set([...known, ...names])];
 }
 
-/** Results arrive in call order. */
-function answered(tools: ToolEvidence[] | undefined, { result, failed }: Extract<Mark, { mark: 'result' }>, ms: number): void {
+/** Results come in the order of the calls. */
+function recordResult(
+  tools: ToolEvidence[] | undefined,
+  { result, failed }: Extract<CheckpointEntry, { mark: 'result' }>,
+  ms: number,
+): void {
   const open = tools?.find((tool) => tool.failed === undefined);
   if (!open) return;
   const text = textOf(result);

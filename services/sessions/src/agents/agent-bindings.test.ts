@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { principal } from '@switchyard/testkit';
 import { testSessions } from '../sessions.fixture.ts';
-import { bindingsOf } from './agent-bindings.ts';
+import { getBindings } from './agent-bindings.ts';
 
 const alice = { tenant: 'default', userId: 'alice', channelId: 'telegram:42' };
 
-test('the most specific binding wins; among equals the first', () => {
-  const bindings = bindingsOf({
+test('who says most of who speaks where is bound; of several that say as much the first', () => {
+  const bindings = getBindings({
     defaultAgentId: 'default',
     bindings: [
       { agentId: 'anybody' },
@@ -18,7 +18,7 @@ test('the most specific binding wins; among equals the first', () => {
       { peerId: 'bob', agentId: 'peer' },
     ],
   });
-  const of = (more: object): string | undefined => bindings?.of({ ...alice, ...more });
+  const of = (more: object): string | undefined => bindings?.findAgentId({ ...alice, ...more });
   assert.deepEqual(
     [
       of({ peerId: 'bob', guildId: 'them' }),

@@ -6,33 +6,33 @@ type Binding = Routing['bindings'][number];
 
 /** Maps channels to agents for messages that name no agent. */
 export interface Bindings {
-  /** Returns the agent of the most specific matching binding; among equals the first. */
-  of(identity: SessionIdentity): string | undefined;
+  /** The agent of the binding that says most of who speaks where; of several that say as much the first. */
+  findAgentId(identity: SessionIdentity): string | undefined;
 }
 
-const known = new WeakMap<Routing, Bindings>();
+const cache = new WeakMap<Routing, Bindings>();
 
-/** Undefined without bindings. Computed once per configuration. */
-export function bindingsOf(routing: Routing): Bindings | undefined {
+/** Undefined where there are none. Worked out once for a configuration. */
+export function getBindings(routing: Routing): Bindings | undefined {
   if (routing.bindings.length === 0) return undefined;
-  let bindings = known.get(routing);
-  if (!bindings) known.set(routing, (bindings = workOut(routing)));
+  let bindings = cache.get(routing);
+  if (!bindings) cache.set(routing, (bindings = buildBindings(routing)));
   return bindings;
 }
 
-function workOut({ bindings }: Routing): Bindings {
-  // A binding without conditions is ignored; `routing.defaultAgentId` covers that case.
-  const weighed = bindings.map((binding) => ({ binding, weight: weightOf(binding) })).filter(({ weight }) => weight > 0);
+function buildBindings({ bindings }: Routing): Bindings {
+  // One that names nobody is bound to nobody: for all the rest there is `routing.defaultAgentId`.
+  const weighed = bindings.map((binding) => ({ binding, weight: getWeight(binding) })).filter(({ weight }) => weight > 0);
   const ordered = weighed.toSorted((one, other) => other.weight - one.weight).map(({ binding }) => binding);
-  return { of: (identity) => ordered.find((binding) => isMeant(binding, identity))?.agentId };
+  return { findAgentId: (identity) => ordered.find((binding) => matches(binding, identity))?.agentId };
 }
 
-/** Each part outweighs all following parts together. */
-function weightOf({ peerId, channelId, guildId, channelType }: Binding): number {
+/** Each part counts for more than all after it. */
+function getWeight({ peerId, channelId, guildId, channelType }: Binding): number {
   return [peerId, channelId, guildId, channelType].reduce((sum, part) => sum * 2 + (part === undefined ? 0 : 1), 0);
 }
 
-function isMeant({ peerId, channelId, guildId, channelType }: Binding, who: SessionIdentity): boolean {
+function matches({ peerId, channelId, guildId, channelType }: Binding, who: SessionIdentity): boolean {
   return (
     (peerId === undefined || peerId === who.peerId) &&
     (channelId === undefined || channelId === who.channelId) &&

@@ -6,12 +6,12 @@ import type { z } from 'zod';
 
 /** An agent with its complete configuration, with variables in place of `${NAME}`. The same object until the agent changes. */
 function agentSchema(env: Variables) {
-  // The name is visible to clients, so no variables are resolved in it.
-  const meant = (written: Record<string, unknown>): Record<string, unknown> => ({
+  // The name is for everybody to see, who need not know what the environment holds.
+  const resolveConfig = (written: Record<string, unknown>): Record<string, unknown> => ({
     ...resolveReferences(written, env),
     name: written['name'],
   });
-  const config = AgentProjection.shape.config.transform(meant).pipe(AgentConfig);
+  const config = AgentProjection.shape.config.transform(resolveConfig).pipe(AgentConfig);
   return AgentProjection.extend({ config });
 }
 export type Agent = z.output<ReturnType<typeof agentSchema>>;
@@ -21,9 +21,9 @@ export interface AgentDirectory extends AsyncDisposable {
   find(tenant: string, agentId: string): Agent | undefined;
   /** Returns the default agent. Throws UNAVAILABLE until the registry has published agents. */
   default(tenant: string): Agent;
-  /** Agents of all tenants. */
-  everybody(): Iterable<Agent>;
-  /** With `held`, only the agents listed there. The same array until an agent changes. */
+  /** Those of all tenants, for what is done for nobody in particular. */
+  listAllTenants(): Iterable<Agent>;
+  /** With `held`, those of them that are named there. The same list until something changes. */
   all(tenant: string, held?: readonly string[]): readonly Agent[];
 }
 
@@ -50,7 +50,7 @@ export async function openAgentDirectory(bus: Bus, env: Variables, log: Logger):
       return agent;
     },
     all,
-    everybody: () => projections.entries.values(),
+    listAllTenants: () => projections.entries.values(),
     [Symbol.asyncDispose]: () => projections[Symbol.asyncDispose](),
   };
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { sections } from '@switchyard/contracts';
 import { createModels, type ModelRequest } from '@switchyard/models';
 import { startUpstream } from '@switchyard/testkit';
-import { asAgent } from './model-access.ts';
+import { accessModels } from './model-access.ts';
 
 test('passes the agent’s model settings to the upstream, streaming or not', async () => {
   await using upstream = await startUpstream({ kind: 'text', text: 'yes', usage: { prompt: 1, completion: 1 } });
@@ -16,7 +16,7 @@ test('passes the agent’s model settings to the upstream, streaming or not', as
   const models = createModels({ settings: () => settings, secret: async () => null, env: {} });
   const { thinker } = sections.agents.parse({ thinker: { thinkingLevel: 'xhigh', fastMode: true, storeCompletions: true } });
   const config = thinker ?? assert.fail();
-  const asking = asAgent({ models }, 'house', { agentId: 'thinker', tenant: 'house', suspended: false, isDefault: true, config });
+  const asking = accessModels({ models }, 'house', { agentId: 'thinker', tenant: 'house', suspended: false, isDefault: true, config });
   const request: ModelRequest = {
     model: { provider: 'local', modelId: 'm' },
     messages: [{ role: 'user', text: 'hi' }],

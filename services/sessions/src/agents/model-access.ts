@@ -5,17 +5,17 @@ import type { Clock } from '@switchyard/service-kit';
 import type { Logger } from '@switchyard/telemetry';
 import type { Agent } from './agent-directory.ts';
 
-export interface AskingDeps {
+export interface ModelAccessDeps {
   models: Models;
   /** Without it only the requested model is called. */
   failover?: Failover;
 }
 
-/** Model calls with the settings of an agent. */
-export type Asking = Pick<Models, 'streamTo' | 'complete'>;
+/** The models as an agent asks them, with what it wishes of each. */
+export type ModelAccess = Pick<Models, 'tell' | 'complete'>;
 
-export function asAgent({ models, failover }: AskingDeps, tenant: string, { agentId, config }: Agent): Asking {
-  const asked = failover?.forAgent({ tenant, agentId, config }) ?? models;
+export function accessModels({ models, failover }: ModelAccessDeps, tenant: string, { agentId, config }: Agent): ModelAccess {
+  const asked = failover?.for({ tenant, agentId, config }) ?? models;
   return {
     streamTo: (request, say) => asked.streamTo({ ...request, preferences: config }, say),
     complete: (request) => asked.complete({ ...request, preferences: config }),

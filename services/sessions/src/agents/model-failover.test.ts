@@ -4,7 +4,7 @@ import { ServiceError } from '@switchyard/contracts';
 import { CIRCUIT_OPEN, type ModelEnd, type ModelRequest, type OnDelta } from '@switchyard/models';
 import { startUpstream, type Upstream } from '@switchyard/testkit';
 import { testSessions, turnIdOf } from '../sessions.fixture.ts';
-import { runTurn } from '../agent-loop/agent-loop.ts';
+import { runAgentLoop } from '../agent-loop/agent-loop.ts';
 
 const MODEL = { provider: 'first', model: 'm1', sdkRetry: { enabled: false } };
 const entry = ({ url }: Upstream) => ({ type: 'openai-compatible', baseUrl: url });
@@ -52,12 +52,12 @@ test('a started turn ends with circuit_open when the breakers of all models are 
     },
     complete: () => assert.fail('it is read as it comes'),
   };
-  const tools = { specs: [], reads: () => true, repeatable: () => true, use: async () => ({ result: 'seen', failed: false }) };
+  const tools = { specs: [], isReadOnly: () => true, isIdempotent: () => true, use: async () => ({ result: 'seen', failed: false }) };
   const { signal } = new AbortController();
   const limits = { maxSteps: 5, maxTokens: 1_000, promptTimeoutMs: 1_000 };
   const tell = () => undefined;
-  const plan = { ...limits, model: { provider: 'first', modelId: 'm1' }, messages: [], tools, signal, tell };
-  const running = runTurn(models, plan);
+  const plan = { ...limits, model: { provider: 'first', modelId: 'm1' }, messages: [], tools, signal, onText: tell };
+  const running = runAgentLoop(models, plan);
   let step = await running.next();
   while (!step.done) step = await running.next();
   const { finishReason, response, tokensUsed } = step.value.result;

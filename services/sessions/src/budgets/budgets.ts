@@ -3,8 +3,8 @@ import type { ModelMessage, ModelRef, Models } from '@switchyard/models';
 import type { Clock } from '@switchyard/service-kit';
 import type { Collection, Store } from '@switchyard/store';
 import type { Agent } from '../agents/agent-directory.ts';
-import { charsOf } from '../context-window/window-guard.ts';
-import { tokensOf } from '../context-window/context-window.ts';
+import { countMessageChars } from '../context-window/window-guard.ts';
+import { toTokens } from '../context-window/context-window.ts';
 import type { BudgetDocument } from '../model/budget-document.ts';
 import { createAllotments, type Share } from './budget-allocations.ts';
 import { createLedger } from './budget-store.ts';
@@ -88,7 +88,7 @@ export function createBudgets({ budgets, store, clock, models }: BudgetsDeps): B
 
   /** Estimates the use of a call and selects its meters. */
   function need(spender: Spender, agent: Agent, call: Call): Need {
-    const input = call.inputTokens ?? tokensOf(charsIn(call));
+    const input = call.inputTokens ?? toTokens(charsIn(call));
     const output = Math.min(call.maxOutputTokens ?? Infinity, answers.get(agent) ?? USUAL_ANSWER_TOKENS);
     const meters = metersFor(spender, agent);
     // A call without output is no sample of the response length.
@@ -185,7 +185,7 @@ function amountOf({ unit }: NamedMeter, { tokens, costUsd }: Used): number {
 }
 
 function charsIn({ system = '', messages }: Call): number {
-  return messages.reduce((sum, message) => sum + charsOf(message), system.length);
+  return messages.reduce((sum, message) => sum + countMessageChars(message), system.length);
 }
 
 function exceeded({ who, limit, unit, path, endsAt }: NamedMeter, now: number): ServiceError {

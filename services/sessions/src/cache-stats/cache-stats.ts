@@ -1,7 +1,7 @@
 import type { Answered, Asker, ModelRef } from '@switchyard/models';
 import { inserted, type Collection, type Store } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
-import type { CachedDocument } from '../model/cache-stats-document.ts';
+import type { CacheStatsDocument } from '../model/cache-stats-document.ts';
 import { DAY_MS } from '../model/retention.ts';
 import { savedUsd, type Priced } from './cache-savings.ts';
 
@@ -10,8 +10,8 @@ const WRITE_EVERY_MS = 2_000;
 /** Number of days reported. */
 export const COUNTED_DAYS = 30;
 
-type Counts = Pick<CachedDocument, 'calls' | 'hits' | 'cachedTokens' | 'costUsd' | 'savedUsd'>;
-type Counted = Omit<CachedDocument, keyof Counts>;
+type Counts = Pick<CacheStatsDocument, 'calls' | 'hits' | 'cachedTokens' | 'costUsd' | 'savedUsd'>;
+type Counted = Omit<CacheStatsDocument, keyof Counts>;
 
 /** Sum of the unwritten replies of one model to one agent. */
 interface Waiting {
@@ -29,7 +29,7 @@ export interface CacheTally extends AsyncDisposable {
 }
 
 interface Given {
-  cached: Collection<CachedDocument>;
+  cached: Collection<CacheStatsDocument>;
   store: Pick<Store, 'now'>;
   models: Priced;
   log: Pick<Logger, 'warn'>;
@@ -89,8 +89,8 @@ function nothing(): Waiting['sum'] {
   return { calls: 0, hits: 0, cachedTokens: 0, costUsd: 0, cacheRead: 0, cacheWrite: 0 };
 }
 
-/** The first replica inserts the document; the others add to it. */
-async function add(cached: Collection<CachedDocument>, tenant: string, { counted, counts }: { counted: Counted; counts: Counts }) {
+/** The first of all replicas makes the document, and whoever loses that race adds to it. */
+async function add(cached: Collection<CacheStatsDocument>, tenant: string, { counted, counts }: { counted: Counted; counts: Counts }) {
   const mine = cached.for({ tenant });
   if (await mine.update({ id: counted.id }, { inc: counts })) return;
   if (await inserted(() => mine.insert({ ...counted, ...counts }))) return;

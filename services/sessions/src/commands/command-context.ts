@@ -45,5 +45,5 @@ export interface Answer {
 
 /** Merges `change` into the session's preferences and sets their timestamp. */
 export function preferring({ deps, given }: Asked, change: Partial<Preferences>): Preferences {
-  return { ...given.hold.session.prefers, ...change, at: deps.store.now() };
+  return { ...given.hold.session.preferences, ...change, at: deps.store.now() };
 }

@@ -1,6 +1,6 @@
 import type { ModelRef } from '@switchyard/models';
 import type { Effect } from '../model/session-document.ts';
-import { nothingSpent } from '../model/checkpoint-log.ts';
+import { zeroUsage } from '../model/checkpoint-log.ts';
 import type { TurnOutcome } from '../agent-loop/turn-plan.ts';
 import type { CommandDeps, CommandTurn } from './command-context.ts';
 import { answers } from './command-handlers.ts';
@@ -20,5 +20,5 @@ export async function carryOut(
   given.frames.push({ type: 'delta', text });
   const tokensUsed = { input: 0, output: 0, total: 0 };
   const result = { response: text, tokensUsed, finishReason: effect.resets ? ('session_reset' as const) : ('command' as const) };
-  return { result, model, steps: 0, spent: nothingSpent(), latencyMs: 0, effect };
+  return { result, model, steps: 0, spent: zeroUsage(), latencyMs: 0, effect };
 }

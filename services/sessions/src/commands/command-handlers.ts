@@ -2,7 +2,7 @@ import { SessionLabel } from '@switchyard/contracts';
 import { lengthOf } from '../context/conversation-size.ts';
 import { summariesOf } from '../context/compaction/summary-builder.ts';
 import { coveredTo } from '../context/compaction/summary-tree.ts';
-import { history } from '../sessions/session-directory.ts';
+import { loadHistory } from '../sessions/session-directory.ts';
 import { preferring, type Answer, type Asked } from './command-context.ts';
 import { chooseModel } from './model-command.ts';
 import { notInForce, readBudget, type CommandName } from './command-parser.ts';
@@ -112,11 +112,11 @@ function label({ deps, given: { hold }, args }: Asked): Answer {
 function budget(asked: Asked): Answer {
   const tokens = readBudget(asked.args);
   if (tokens === undefined) return { text: '/budget takes a number of tokens from 10k to 10m, such as /budget 500k.' };
-  return { text: `The next turn may use ${tokens} tokens.`, effect: { prefers: preferring(asked, { budget: tokens }) } };
+  return { text: `The next turn may use ${tokens} tokens.`, effect: { preferences: preferring(asked, { budget: tokens }) } };
 }
 
 async function transcript({ deps, given: { hold }, args }: Asked): Promise<Answer> {
-  const said = await history(deps, hold, hold.session);
+  const said = await loadHistory(deps, hold, hold.session);
   const lines = said.map(({ role, content, timestamp }) => `**${role}** (${new Date(timestamp).toISOString()})\n\n${content}`);
   const where = args === '' ? [] : [`There is no workspace yet to write ${args} to; this is what it would hold.`];
   return { text: [...where, ...(lines.length === 0 ? ['Nothing was said yet.'] : lines)].join('\n\n') };

@@ -23,7 +23,7 @@ async function list({ deps, model }: Asked): Promise<Answer> {
 async function change(asked: Asked, name: string): Promise<Answer> {
   const found = await asked.deps.models.find(name);
   if (!found) return { text: `There is no model ${name} here. ${USAGE}` };
-  return { text: `${nameOf(found)} answers here from now on.`, effect: { prefers: preferring(asked, { model: nameOf(found) }) } };
+  return { text: `${nameOf(found)} answers here from now on.`, effect: { preferences: preferring(asked, { model: nameOf(found) }) } };
 }
 
 async function cycle(asked: Asked): Promise<Answer> {

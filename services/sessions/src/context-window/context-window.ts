@@ -1,11 +1,11 @@
 import type { CapabilityClass } from '@switchyard/contracts';
 import type { ModelRef, Models } from '@switchyard/models';
 import type { Agent } from '../agents/agent-directory.ts';
-import { classOf } from './model-capability.ts';
+import { getCapability } from './model-capability.ts';
 
-/** Estimated characters per token. */
-export const CHARS_A_TOKEN = 4;
-/** Share of the window left free, because the estimate is rough and models read a full window badly. */
+/** As many characters make a token, as a rule. */
+export const CHARS_PER_TOKEN = 4;
+/** Of a window so much is left for what the rule does not see, and because models read a full one badly. */
 const SPARE_SHARE = 0.3;
 /** Maximum share of the window for the answer. */
 const ANSWER_SHARE = 0.25;
@@ -20,13 +20,13 @@ export interface ModelWindow {
 /** Windows by model name, for one revision of the catalogue. */
 const windows = new WeakMap<object, Promise<ReadonlyMap<string, ModelWindow>>>();
 
-/** Returns how many characters of conversation fit the prompt: the agent's limit, and no more than the window allows. */
-export async function roomOf(models: Models, agent: Agent, model: ModelRef): Promise<number> {
-  return roomIn(usable(await windowOf(models, model), agent), agent);
+/** How many characters of a conversation a turn of an agent may tell its model: what the agent says, and no more than the window takes. */
+export async function getHistoryChars(models: Models, agent: Agent, model: ModelRef): Promise<number> {
+  return computeHistoryChars(applyCap(await getModelWindow(models, model), agent), agent);
 }
 
-/** Limits the window for small models as configured by the agent, because they read long texts badly. */
-export function usable(window: ModelWindow | undefined, { config }: Agent): ModelWindow | undefined {
+/** As much of a window as its agent lets a model of its class have: one that is not very capable reads a long text badly. */
+export function applyCap(window: ModelWindow | undefined, { config }: Agent): ModelWindow | undefined {
   const { enabled, budget } = config.contextEngine;
   if (!enabled || window === undefined) return window;
   const caps: Partial<Record<CapabilityClass, number>> = { small: budget.effectiveContextCapSmall, nano: budget.effectiveContextCapNano };
@@ -34,22 +34,22 @@ export function usable(window: ModelWindow | undefined, { config }: Agent): Mode
   return cap === 0 || cap >= window.contextWindow ? window : { ...window, contextWindow: cap };
 }
 
-export function roomIn(window: ModelWindow | undefined, { config }: Agent): number {
+export function computeHistoryChars(window: ModelWindow | undefined, { config }: Agent): number {
   if (window === undefined) return config.maxContextChars;
   const { contextWindow } = window;
   const { minVisibleOutputTokens } = config.contextEngine.budget;
   const usual = Math.min(config.maxTokens ?? config.session.compaction.reserveTokens, contextWindow * ANSWER_SHARE);
-  const answer = Math.max(usual, leastAnswer(contextWindow, minVisibleOutputTokens));
-  return Math.min(config.maxContextChars, Math.max(0, Math.floor((contextWindow * (1 - SPARE_SHARE) - answer) * CHARS_A_TOKEN)));
+  const answer = Math.max(usual, getMinAnswerTokens(contextWindow, minVisibleOutputTokens));
+  return Math.min(config.maxContextChars, Math.max(0, Math.floor((contextWindow * (1 - SPARE_SHARE) - answer) * CHARS_PER_TOKEN)));
 }
 
-/** Minimum tokens for the answer; in a very small window no more than its maximum share. */
-export function leastAnswer(contextWindow: number, minVisibleOutputTokens: number): number {
+/** Tokens that an answer is to have at least; of a very small window no more than it is given at most. */
+export function getMinAnswerTokens(contextWindow: number, minVisibleOutputTokens: number): number {
   return Math.min(minVisibleOutputTokens, contextWindow * ANSWER_SHARE);
 }
 
-/** Undefined for a model that is not in the catalogue. */
-export async function windowOf(models: Models, { provider, modelId }: ModelRef): Promise<ModelWindow | undefined> {
+/** Undefined for a model that nobody has described. */
+export async function getModelWindow(models: Models, { provider, modelId }: ModelRef): Promise<ModelWindow | undefined> {
   const revision = await models.revision();
   const known = windows.get(revision) ?? readWindows(models);
   windows.set(revision, known);
@@ -58,14 +58,14 @@ export async function windowOf(models: Models, { provider, modelId }: ModelRef):
 
 async function readWindows(models: Models): Promise<ReadonlyMap<string, ModelWindow>> {
   const catalogue = await models.catalogue();
-  return new Map(catalogue.map((entry) => [`${entry.provider}/${entry.modelId}`, { ...entry, capability: classOf(entry) }]));
+  return new Map(catalogue.map((entry) => [`${entry.provider}/${entry.modelId}`, { ...entry, capability: getCapability(entry) }]));
 }
 
-/** Maximum characters of history returned by one lookup. */
-export function mostChars({ config }: Agent): number {
-  return config.contextEngine.maxExpandTokens * CHARS_A_TOKEN;
+/** So many characters of what was said an agent is shown at once when it looks it up. */
+export function getMaxLookupChars({ config }: Agent): number {
+  return config.contextEngine.maxExpandTokens * CHARS_PER_TOKEN;
 }
 
-export function tokensOf(chars: number): number {
-  return Math.ceil(chars / CHARS_A_TOKEN);
+export function toTokens(chars: number): number {
+  return Math.ceil(chars / CHARS_PER_TOKEN);
 }

@@ -1,5 +1,5 @@
 import type { ModelMessage } from '@switchyard/models';
-import { tokensOf } from './context-window.ts';
+import { toTokens } from './context-window.ts';
 
 /** Limits for filling a model's context window. */
 export interface WindowGuard {
@@ -23,8 +23,8 @@ export function createGauge(guard: WindowGuard | undefined, system = '', warn?: 
   return {
     fits(messages) {
       if (!guard) return true;
-      const chars = messages.reduce((sum, message) => sum + charsOf(message), system.length);
-      const tokens = tokensOf(chars);
+      const chars = messages.reduce((sum, message) => sum + countMessageChars(message), system.length);
+      const tokens = toTokens(chars);
       const percent = (tokens / guard.window) * 100;
       if (percent >= guard.warnPercent && !warned) {
         warned = true;
@@ -38,8 +38,8 @@ export function createGauge(guard: WindowGuard | undefined, system = '', warn?: 
 /** Sizes of non-text results, measured once. */
 const measured = new WeakMap<ModelMessage, number>();
 
-/** Returns the size of a message as the model reads it. */
-export function charsOf(message: ModelMessage): number {
+/** How long a message is, as a model reads it. */
+export function countMessageChars(message: ModelMessage): number {
   if (message.role !== 'tool') return message.text.length;
   if (typeof message.result === 'string') return message.result.length;
   const chars = measured.get(message) ?? JSON.stringify(message.result ?? null).length;

@@ -3,10 +3,10 @@ import type { Collection } from '@switchyard/store';
 import type { SessionDocument } from '../model/session-document.ts';
 import type { SummaryDocument } from '../model/summary-document.ts';
 import type { TurnDocument } from '../model/turn-document.ts';
-import { texts } from '../model/stored-text.ts';
+import { loadTexts } from '../model/stored-text.ts';
 import type { BodyDocument } from '../model/text-document.ts';
-import { callersSession, timesOf } from '../sessions/session-directory.ts';
-import { spoken } from '../model/turn-messages.ts';
+import { findCallerSession, messageTimes } from '../sessions/session-directory.ts';
+import { listMessages } from '../model/turn-messages.ts';
 
 /** Lookups of a turn in its own conversation. */
 export interface Earlier {
@@ -31,7 +31,7 @@ const PAGE = 100;
 
 /** Returns the conversation of the calling turn. Throws NOT_FOUND for a caller outside of a turn. */
 export async function conversationOf({ sessions }: Earlier, principal: Principal): Promise<SessionDocument> {
-  const session = principal.session === undefined ? undefined : await callersSession(sessions, principal);
+  const session = principal.session === undefined ? undefined : await findCallerSession(sessions, principal);
   if (!session) throw new ServiceError('NOT_FOUND', 'There is no conversation to look into.');
   return session;
 }
@@ -84,13 +84,13 @@ export async function* messagesBetween(
 }
 
 async function messagesOf({ bodies }: Earlier, tenant: string, turns: readonly TurnDocument[]): Promise<EarlierMessage[]> {
-  const all = turns.flatMap((turn) => spoken(turn).map((one, n) => ({ ...one, n, turn })));
-  const said = await texts(bodies.for({ tenant }), all);
+  const all = turns.flatMap((turn) => listMessages(turn).map((one, n) => ({ ...one, n, turn })));
+  const said = await loadTexts(bodies.for({ tenant }), all);
   return all.map(({ role, n, turn }, at) => ({
     id: `${turn.turnId}/${n}`,
     turn: turn.seq ?? 0,
     role,
-    at: timesOf(turn)[n] ?? turn.createdAt,
+    at: messageTimes(turn)[n] ?? turn.createdAt,
     content: said[at] ?? '',
     // Tool results are untrusted.
     ...(role === 'assistant' && turn.steps.length > 0 ? { untrusted: true as const } : {}),

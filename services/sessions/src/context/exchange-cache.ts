@@ -3,8 +3,8 @@ import type { Clock } from '@switchyard/service-kit';
 import type { Documents } from '@switchyard/store';
 import type { SessionDocument } from '../model/session-document.ts';
 import type { TurnDocument } from '../model/turn-document.ts';
-import { lastTurns } from '../sessions/session-directory.ts';
-import { spoken, type Spoken } from '../model/turn-messages.ts';
+import { loadLastTurns } from '../sessions/session-directory.ts';
+import { listMessages, type TurnMessageRef } from '../model/turn-messages.ts';
 
 export interface TextCacheOptions {
   maxChars: number;
@@ -20,7 +20,7 @@ export function createTextCache<V extends object>({ maxChars, clock }: TextCache
 
 /** Question and answer of a turn. It is derived from the turn's document once, and used in the prompts of many later turns. */
 export interface Exchange {
-  spoken: readonly Spoken[];
+  spoken: readonly TurnMessageRef[];
   /** How long it is. */
   chars: number;
   /** How much of it is held here. */
@@ -71,7 +71,7 @@ export function createRecall(options: TextCacheOptions): Recall {
       const { epoch, lastSeq } = session;
       const known = sessions.get(name);
       if (known?.epoch === epoch && known.lastSeq === lastSeq && known.limit >= limit) return known.exchanges.slice(0, limit);
-      const found = await lastTurns(turns, session, limit);
+      const found = await loadLastTurns(turns, session, limit);
       const exchanges = found.map(exchangeOf);
       remember(name, { epoch, lastSeq, limit, exchanges, chars: heldOf(exchanges) });
       return exchanges;
@@ -94,9 +94,9 @@ export function createRecall(options: TextCacheOptions): Recall {
   };
 }
 
-/** Renders a finished turn for the prompts of later turns. */
-export function exchangeOf(turn: Parameters<typeof spoken>[0]): Exchange {
-  const all = spoken(turn);
+/** What one turn that is done says in later ones. */
+export function exchangeOf(turn: Parameters<typeof listMessages>[0]): Exchange {
+  const all = listMessages(turn);
   let [chars, held] = [0, 0];
   for (const { said } of all) {
     chars += said.chars;

@@ -13,7 +13,7 @@ import { testSessions } from '../sessions.fixture.ts';
 import { planTurn } from '../agent-loop/turn-planner.ts';
 import { createRecall } from './exchange-cache.ts';
 import { createBeginnings } from './history-prefix-cache.ts';
-import { toolBox } from '../agent-loop/toolbox.ts';
+import { createToolBox } from '../agent-loop/toolbox.ts';
 
 /** `TURNS=2000` tests the length of a long real conversation. */
 const TURNS = Number(process.env['TURNS'] ?? 40);
@@ -99,15 +99,16 @@ async function buildingMs(app: TestService, entries: object): Promise<number> {
   };
   const models = createModels({ settings: () => settings, secret: async () => null, env: {}, log: silentLogger() });
   const agent = { agentId: 'default', tenant: 'default', suspended: false, isDefault: true, config: AgentConfig.parse(config) };
-  const tools = (who: typeof admin, of: typeof agent.config, given: Parameters<typeof toolBox>[3]) => toolBox(app.bus, who, of, given);
+  const tools = (who: typeof admin, of: typeof agent.config, given: Parameters<typeof createToolBox>[3]) =>
+    createToolBox(app.bus, who, of, given);
   const deps = { tools, turns: turns.for(admin), bodies: bodies.for(admin), summaries, models };
   const about = {
     turn,
-    hold: { tenant: 'default', session } as never,
+    lease: { tenant: 'default', session } as never,
     agent,
     principal: admin,
     traceparent: undefined,
-    left: () => 60_000,
+    remainingMs: () => 60_000,
   };
   const remembering = { maxChars: 8_388_608, ttlMs: () => 60_000, clock: systemClock };
   let best = Infinity;

@@ -1,8 +1,8 @@
 import { toolName, type AgentConfig } from '@switchyard/contracts';
 import type { Exchange } from './exchange-cache.ts';
-import type { Spoken } from '../model/turn-messages.ts';
+import type { TurnMessageRef } from '../model/turn-messages.ts';
 import { allows } from '../agents/tool-policy.ts';
-import { CHARS_A_TOKEN } from '../context-window/context-window.ts';
+import { CHARS_PER_TOKEN } from '../context-window/context-window.ts';
 
 /** Characters of an oversized message that are included in the prompt as a preview. */
 const SHOWN_CHARS = 1_000;
@@ -12,7 +12,7 @@ const READS_ON = 'ctx.inspect';
 export interface SettingAside {
   /** Size of an exchange in the prompt. */
   charsOf: (exchange: Exchange) => number;
-  toldOf: (message: Pick<Spoken, 'turnId' | 'said'> & { n: number }, text: string) => string;
+  toldOf: (message: Pick<TurnMessageRef, 'turnId' | 'said'> & { n: number }, text: string) => string;
   /** Something was set aside. */
   readonly some: boolean;
 }
@@ -20,7 +20,7 @@ export interface SettingAside {
 /** Truncates messages that the agent can look up, and never the current message. The full text stays in its turn. */
 export function createSettingAside({ contextEngine, skills }: Pick<AgentConfig, 'contextEngine' | 'skills'>): SettingAside {
   const { enabled, largeFileTokenThreshold } = contextEngine;
-  const most = enabled ? largeFileTokenThreshold * CHARS_A_TOKEN : Infinity;
+  const most = enabled ? largeFileTokenThreshold * CHARS_PER_TOKEN : Infinity;
   let may: boolean | undefined;
   let some = false;
   const isAside = (chars: number): boolean => chars > most && (may ??= allows(skills.toolPolicy, READS_ON));

@@ -5,13 +5,13 @@ import type { Agent } from '../agents/agent-directory.ts';
 import type { SummaryDocument } from '../model/summary-document.ts';
 import type { TurnDocument } from '../model/turn-document.ts';
 import { marked, MARK_CHARS } from '../screening/prompt-canary.ts';
-import { texts, type Bodies } from '../model/stored-text.ts';
+import { loadTexts, type Bodies } from '../model/stored-text.ts';
 import type { Exchange, Recall, Where } from './exchange-cache.ts';
 import { createSettingAside } from './oversized-message.ts';
 import type { Beginnings } from './history-prefix-cache.ts';
 import { countWithin, recentChars } from './compaction/compaction-limits.ts';
 import { mostExchanges } from './compaction/history-limits.ts';
-import { roomIn, usable, windowOf, type ModelWindow } from '../context-window/context-window.ts';
+import { computeHistoryChars, applyCap, getModelWindow, type ModelWindow } from '../context-window/context-window.ts';
 import { HEAD_CHARS, toldAs } from './compaction/summary-prompt.ts';
 import { coveredTo, fit } from './compaction/summary-tree.ts';
 
@@ -51,15 +51,15 @@ export async function recent(deps: RecentDeps, { turn, hold, agent, model, text 
   const { freshTailTurns } = agent.config.contextEngine;
   const [last, described, first] = await Promise.all([
     recall.last(turns, hold, mostExchanges(agent, hold.session)),
-    windowOf(deps.models, model),
+    getModelWindow(deps.models, model),
     beginnings.anchors(turns, hold),
   ]);
-  const window = usable(described, agent);
+  const window = applyCap(described, agent);
   const aside = createSettingAside(agent.config);
   const exchanges = roots.length === 0 ? last : last.slice(0, lastSeq - coveredTo(roots));
   const head = roots.length === 0 ? 0 : HEAD_CHARS + MARK_CHARS;
   const anchorChars = first.reduce((sum, exchange) => sum + aside.charsOf(exchange), 0);
-  const room = roomIn(window, agent);
+  const room = computeHistoryChars(window, agent);
   const left = room - Math.max(text.length, turn.message.chars) - head;
   const { charsOf } = aside;
   const freshTurns =
@@ -69,7 +69,7 @@ export async function recent(deps: RecentDeps, { turn, hold, agent, model, text 
   const kept = spokenIn(exchanges.slice(0, fitting.exchanges).toReversed());
   const summaries = await beginnings.summaries(deps.summaries, hold.tenant, roots.slice(roots.length - fitting.summaries));
   const all = [...anchors, ...kept];
-  const said = await texts(bodies, all);
+  const said = await loadTexts(bodies, all);
   const words = all.map(({ role, ...one }, at): ModelMessage => ({ role, text: aside.toldOf(one, said[at] ?? '') }));
   const earlier: ModelMessage[] = summaries.length === 0 ? [] : [{ role: 'user', text: toldAs(summaries, marked(hold.session)) }];
   const folded = summaries.reduce((sum, one) => sum + one.messages, 0);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { TURNS_LOG } from '@switchyard/contracts';
 import { systemClock } from '@switchyard/service-kit';
-import { createLogShares } from './frame-log-quota.ts';
+import { createFrameLogQuota } from './frame-log-quota.ts';
 
 const ROOM = 1_000_000;
 const OVERHEAD = 200;
@@ -12,14 +12,14 @@ const FRAME = SAID + OVERHEAD;
 
 function shares(room = (): number => ROOM) {
   let now = 12_345_678;
-  const { keeps } = createLogShares({ clock: { ...systemClock, now: () => now }, room, messageBytes: OVERHEAD });
+  const { admit } = createFrameLogQuota({ clock: { ...systemClock, now: () => now }, room, messageBytes: OVERHEAD });
   return {
-    keeps,
+    keeps: admit,
     later: (ms: number): void => void (now += ms),
     /** Publishes more than the whole quota and returns the stored bytes. */
     flood(tenant: string): number {
       let kept = 0;
-      for (let said = 0; said < ROOM; said += FRAME) if (keeps(tenant, SAID)) kept += FRAME;
+      for (let said = 0; said < ROOM; said += FRAME) if (admit(tenant, SAID)) kept += FRAME;
       return kept;
     },
   };

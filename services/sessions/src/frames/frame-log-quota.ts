@@ -4,17 +4,17 @@ import type { Clock } from '@switchyard/service-kit';
 /** Published bytes are counted in time slots and expire with them. */
 const SLOTS = 10;
 const SLOT_MS = TURNS_LOG.maxAgeMs / SLOTS;
-/** The fair level is recomputed after this time, or after this share of the log was filled. */
-const LEVEL_MS = 1_000;
+/** The level is found anew after a while, and whenever so much of the room was filled. */
+const LEVEL_INTERVAL_MS = 1_000;
 const LEVEL_STEP = 1 / 64;
 
-/** Limits the share of the frame log that each tenant may fill, so that no tenant evicts the frames of others. */
-export interface LogShares {
-  /** Returns whether the log may store one more message of a tenant, and counts it if so. */
-  keeps(tenant: string, bytes: number): boolean;
+/** How much of the log of frames each tenant may fill, so that none pushes out what others said. */
+export interface FrameLogQuota {
+  /** Whether the log is to keep one more message of a tenant, with so many bytes. What it is to keep is counted. */
+  admit(tenant: string, bytes: number): boolean;
 }
 
-export interface LogSharesDeps {
+export interface FrameLogQuotaDeps {
   clock: Clock;
   /** Bytes of the log available to this replica. */
   room: () => number;
@@ -22,7 +22,7 @@ export interface LogSharesDeps {
   messageBytes: number;
 }
 
-interface Kept {
+interface TenantUsage {
   total: number;
   /** Bytes by slot: the current one first, then the slots still in the log. */
   slots: number[];
@@ -32,16 +32,16 @@ interface Kept {
  * One tenant fills at most half of this replica's share. If several tenants fill it together, those above a common level are cut, so that
  * light tenants keep everything.
  */
-export function createLogShares({ clock, room, messageBytes }: LogSharesDeps): LogShares {
-  const tenants = new Map<string, Kept>();
+export function createFrameLogQuota({ clock, room, messageBytes }: FrameLogQuotaDeps): FrameLogQuota {
+  const tenants = new Map<string, TenantUsage>();
   let slot = 0;
   let total = 0;
   let level = 0;
   let levelAt = -Infinity;
   let nextTotal = 0;
 
-  /** Drops counts of expired slots. */
-  function forget(now: number): void {
+  /** What the log has let go of is counted no more. */
+  function expireSlots(now: number): void {
     const current = Math.floor(now / SLOT_MS);
     const gone = Math.min(current - slot, SLOTS + 1);
     slot = current;
@@ -57,24 +57,24 @@ export function createLogShares({ clock, room, messageBytes }: LogSharesDeps): L
   }
 
   function findLevel(now: number): void {
-    forget(now);
+    expireSlots(now);
     const all = room();
-    level = heightOf([...tenants.values()], total, all / 2);
+    level = findFairLevel([...tenants.values()], total, all / 2);
     levelAt = now;
     nextTotal = total + all * LEVEL_STEP;
   }
 
-  function keptOf(tenant: string): Kept {
+  function getUsage(tenant: string): TenantUsage {
     let kept = tenants.get(tenant);
     if (kept === undefined) tenants.set(tenant, (kept = { total: 0, slots: Array.from({ length: SLOTS + 1 }, () => 0) }));
     return kept;
   }
 
   return {
-    keeps(tenant, said) {
+    admit(tenant, said) {
       const [now, bytes] = [clock.now(), said + messageBytes];
-      if (now - levelAt >= LEVEL_MS || total >= nextTotal) findLevel(now);
-      const kept = keptOf(tenant);
+      if (now - levelAt >= LEVEL_INTERVAL_MS || total >= nextTotal) findLevel(now);
+      const kept = getUsage(tenant);
       if (kept.total + bytes > level) return false;
       kept.total += bytes;
       kept.slots[0] = (kept.slots[0] ?? 0) + bytes;
@@ -84,8 +84,8 @@ export function createLogShares({ clock, room, messageBytes }: LogSharesDeps): L
   };
 }
 
-/** Returns the level at which all tenants together fit the limit. */
-function heightOf(tenants: readonly Kept[], total: number, room: number): number {
+/** At which height all must be cut so that together they fill no more than this. */
+function findFairLevel(tenants: readonly TenantUsage[], total: number, room: number): number {
   if (total <= room) return room;
   let left = room;
   let others = tenants.length;

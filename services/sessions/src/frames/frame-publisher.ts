@@ -3,16 +3,16 @@ import type { Bus } from '@switchyard/bus';
 import type { Clock } from '@switchyard/service-kit';
 import type { ModelRef } from '@switchyard/models';
 import type { TurnDocument } from '../model/turn-document.ts';
-import { fitting, type FrameBody } from './frame-splitting.ts';
-import type { LogShares } from './frame-log-quota.ts';
+import { splitFrame, type FrameBody } from './frame-splitting.ts';
+import type { FrameLogQuota } from './frame-log-quota.ts';
 
-/** Interval of alive frames during silence. Readers give up after thirty seconds without a frame. */
-const ALIVE_MS = 10_000;
+/** How long a turn may say nothing before a reader hears that it is alive; readers give up after thirty silent seconds. */
+const ALIVE_INTERVAL_MS = 10_000;
 
-/** Frame numbers of each further run start at this distance, because it is unknown how far the previous run came. */
-export const FRAMES_A_RUN = 10_000_000;
-/** Frame number for an end written by another process than the runner, above the frames of all runs. */
-export const FRAME_AFTER_ALL = 99 * FRAMES_A_RUN;
+/** Frames of each further run of a turn begin so much later: nobody knows how far the one before came. */
+export const FRAMES_PER_RUN = 10_000_000;
+/** Of who ends a turn without knowing what its runner has said: beyond the frames of all runs that a turn may have. */
+export const FINAL_FRAME = 99 * FRAMES_PER_RUN;
 
 /**
  * Numbers the frames of one turn and publishes them in order. Text of one event loop tick is combined into one frame; without readers, all
@@ -33,42 +33,42 @@ export interface FrameWriter {
 export interface FrameWriterDeps {
   bus: Pick<Bus, 'publish'>;
   clock: Clock;
-  shares: LogShares;
+  shares: FrameLogQuota;
 }
 
-/** Turn of the frames, and first number. */
-export interface Voice {
+/** Whose frames they are, and where they begin. */
+export interface FrameWriterOptions {
   tenant: string;
   turnId: string;
   /** First frame number. */
   from: number;
   /** Lease fence. Readers drop frames with a lower fence. */
   fence?: number;
-  /** Returns whether the lease is still held. Checked before each frame. */
-  held?: () => boolean;
-  /** Called for each published text piece. */
+  /** Whether that lease still holds; asked before each. */
+  isLeaseHeld?: () => boolean;
+  /** Told of each piece of text that is said. */
   onPiece?: (text: string) => void;
-  /** Returns whether no reader follows the turn. Checked for each text piece. */
-  quiet?: () => boolean;
+  /** Whether nobody follows now; asked at each delta. */
+  isUnfollowed?: () => boolean;
 }
 
-export function createFrameWriter({ bus, clock, shares }: FrameWriterDeps, voice: Voice): FrameWriter {
+export function createFrameWriter({ bus, clock, shares }: FrameWriterDeps, voice: FrameWriterOptions): FrameWriter {
   const subject = subjects.turn(voice.turnId);
-  const said = voice.fence === undefined ? {} : { fence: voice.fence };
+  const fenceField = voice.fence === undefined ? {} : { fence: voice.fence };
   let n = voice.from;
   let pending = '';
   let scheduled = false;
   let lastAt = clock.now();
 
-  const write = (body: FrameBody, anyway = false): void => {
+  const write = (body: FrameBody, force = false): void => {
     lastAt = clock.now();
-    for (const part of fitting(body)) {
-      const frame = { n: n++, ...said, ...part } satisfies TurnFrame;
+    for (const part of splitFrame(body)) {
+      const frame = { n: n++, ...fenceField, ...part } satisfies TurnFrame;
       if (part.type === 'delta') voice.onPiece?.(part.text);
-      if (!anyway && voice.held?.() === false) continue;
+      if (!force && voice.isLeaseHeld?.() === false) continue;
       const data = Buffer.from(JSON.stringify(frame));
-      // Subscribers receive every frame. Frames beyond the quota are not stored; returning readers get the rest from the turn document.
-      bus.publish(subject, data, { ephemeral: !shares.keeps(voice.tenant, subject.length + data.length) });
+      // Whoever listens hears all of it; whoever comes back gets from the turn's document what the log has no room for.
+      bus.publish(subject, data, { ephemeral: !shares.admit(voice.tenant, subject.length + data.length) });
     }
   };
   const flush = (): void => {
@@ -78,8 +78,8 @@ export function createFrameWriter({ bus, clock, shares }: FrameWriterDeps, voice
     pending = '';
     write({ type: 'delta', text });
   };
-  const stopAlive = clock.every(ALIVE_MS / 2, () => {
-    if (clock.now() - lastAt >= ALIVE_MS) write({ type: 'alive' });
+  const stopAlive = clock.every(ALIVE_INTERVAL_MS / 2, () => {
+    if (clock.now() - lastAt >= ALIVE_INTERVAL_MS) write({ type: 'alive' });
   });
 
   return {
@@ -90,7 +90,7 @@ export function createFrameWriter({ bus, clock, shares }: FrameWriterDeps, voice
         return;
       }
       pending += body.text;
-      if (scheduled || voice.quiet?.() === true) return;
+      if (scheduled || voice.isUnfollowed?.() === true) return;
       clock.soon(flush);
       scheduled = true;
     },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { INLINE_BYTES, type TurnFrame } from '@switchyard/contracts';
-import { excerptOf, fitting, partsOf, type FrameBody } from './frame-splitting.ts';
+import { truncateText, splitFrame, splitText, type FrameBody } from './frame-splitting.ts';
 
 const tokensUsed = { input: 1, output: 1, total: 2 };
 /** Characters with the longest JSON encoding, and surrogate pairs. */
@@ -12,7 +12,7 @@ const bytesOf = (body: FrameBody): number =>
 
 test('splits a text into parts that fit a message, without splitting surrogate pairs', () => {
   for (const text of ['', 'short', ...WORST]) {
-    const parts = partsOf(text);
+    const parts = splitText(text);
     assert.equal(parts.join(''), text);
     for (const part of parts) {
       assert.ok(Buffer.byteLength(JSON.stringify(part)) < INLINE_BYTES - 1_024);
@@ -34,7 +34,7 @@ test('every frame of a turn fits a message', () => {
       { type: 'error', error: { code: 'INTERNAL', message: text, details: { text } } },
     ];
     for (const body of bodies) {
-      const parts = fitting(body);
+      const parts = splitFrame(body);
       assert.equal(parts[0]?.type, body.type);
       for (const part of parts) assert.ok(bytesOf(part) <= INLINE_BYTES, `${part.type}: ${bytesOf(part)}`);
       const said = parts.map((part) => (part as Partial<TurnFrame & { text: string }>).text ?? '').join('');
@@ -45,13 +45,13 @@ test('every frame of a turn fits a message', () => {
 
 test('keeps frames that fit; an oversized end is marked as incomplete', () => {
   const done: FrameBody = { type: 'done', result: { response: 'é'.repeat(30_000), tokensUsed, finishReason: 'stop' } };
-  assert.deepEqual(fitting(done), [done]);
+  assert.deepEqual(splitFrame(done), [done]);
   const long: FrameBody = { type: 'done', result: { response: 'é'.repeat(33_000), tokensUsed, finishReason: 'stop' } };
-  assert.deepEqual(fitting(long), [{ type: 'done', whole: false, result: { response: '', tokensUsed, finishReason: 'stop' } }]);
+  assert.deepEqual(splitFrame(long), [{ type: 'done', whole: false, result: { response: '', tokensUsed, finishReason: 'stop' } }]);
 });
 
-test('truncates a long text for an event', () => {
-  assert.equal(excerptOf('short'), 'short');
-  assert.equal(excerptOf('é'.repeat(10_000)), 'é'.repeat(10_000));
-  assert.equal(excerptOf('é'.repeat(10_001)), `${'é'.repeat(10_000)}…`);
+test('of a long text an event tells the beginning', () => {
+  assert.equal(truncateText('short'), 'short');
+  assert.equal(truncateText('é'.repeat(10_000)), 'é'.repeat(10_000));
+  assert.equal(truncateText('é'.repeat(10_001)), `${'é'.repeat(10_000)}…`);
 });

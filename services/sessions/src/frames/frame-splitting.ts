@@ -1,16 +1,16 @@
 import { INLINE_BYTES, type TurnFrame } from '@switchyard/contracts';
 
-/** Maximum characters of text per message. A character takes at most six bytes as JSON, so a message with this much text always fits. */
-const MOST_CHARS = 10_000;
-/** Bytes reserved for the rest of a frame. */
-const AROUND_BYTES = 1_024;
+/** Of a text in one message. No character takes more than six bytes as JSON, so that with what stands around it, it always fits. */
+const MAX_CHARS = 10_000;
+/** What a frame needs besides what is measured. */
+const FRAME_OVERHEAD_BYTES = 1_024;
 const LOW_SURROGATE = /^[\uDC00-\uDFFF]/;
 
-/** Splits a text into parts that fit a message, without splitting surrogate pairs. */
-export function partsOf(text: string): string[] {
+/** A text in parts that each fit a message; no character is taken apart. */
+export function splitText(text: string): string[] {
   const parts: string[] = [];
   for (let at = 0; at < text.length;) {
-    let end = at + MOST_CHARS;
+    let end = at + MAX_CHARS;
     if (LOW_SURROGATE.test(text.slice(end, end + 1))) end -= 1;
     parts.push(text.slice(at, end));
     at = end;
@@ -18,16 +18,16 @@ export function partsOf(text: string): string[] {
   return parts;
 }
 
-/** Returns the text, or its beginning if it is too long for an event. */
-export function excerptOf(text: string): string {
-  return text.length <= MOST_CHARS ? text : `${partsOf(text)[0]}…`;
+/** What an event tells of a text: all of it, or its beginning, where the turn itself has the rest. */
+export function truncateText(text: string): string {
+  return text.length <= MAX_CHARS ? text : `${splitText(text)[0]}…`;
 }
 
-/** Splits a frame that is too large: text into parts, an end into one without the result, which `turns.resume` returns. */
-export function fitting(body: FrameBody): FrameBody[] {
-  if (body.type === 'delta' && body.text.length > MOST_CHARS) return partsOf(body.text).map((text) => ({ type: 'delta', text }));
-  if (body.type === 'resumed' && body.text.length > MOST_CHARS) {
-    const [text = '', ...rest] = partsOf(body.text);
+/** What has to be said instead of a frame, so that each fits a message: a text in parts, an end without what `turns.resume` tells. */
+export function splitFrame(body: FrameBody): FrameBody[] {
+  if (body.type === 'delta' && body.text.length > MAX_CHARS) return splitText(body.text).map((text) => ({ type: 'delta', text }));
+  if (body.type === 'resumed' && body.text.length > MAX_CHARS) {
+    const [text = '', ...rest] = splitText(body.text);
     return [{ type: 'resumed', text }, ...rest.map((part): FrameBody => ({ type: 'delta', text: part }))];
   }
   if (body.type === 'done' && isTooLong(body.result)) {
@@ -36,13 +36,13 @@ export function fitting(body: FrameBody): FrameBody[] {
   }
   if (body.type === 'error' && isTooLong(body.error)) {
     const { code, message } = body.error;
-    return [{ type: 'error', error: { code, message: excerptOf(message) } }];
+    return [{ type: 'error', error: { code, message: truncateText(message) } }];
   }
   return [body];
 }
 
 function isTooLong(value: object): boolean {
-  return Buffer.byteLength(JSON.stringify(value)) > INLINE_BYTES - AROUND_BYTES;
+  return Buffer.byteLength(JSON.stringify(value)) > INLINE_BYTES - FRAME_OVERHEAD_BYTES;
 }
 
 type WithoutNumber<F> = F extends { n: number } ? Omit<F, 'n'> : never;

@@ -1,7 +1,7 @@
 import type { Handler } from '@switchyard/bus';
 import type { AgentDirectory } from '../agents/agent-directory.ts';
 import { BUDGET_EXCEEDED, type Budgets } from '../budgets/budgets.ts';
-import { standardAgent } from '../agents/agent-resolution.ts';
+import { resolveDefaultAgent } from '../agents/agent-resolution.ts';
 import { ServiceError } from '@switchyard/contracts';
 
 /**
@@ -12,7 +12,7 @@ export function budgetsSpend({ agents, budgets }: { agents: AgentDirectory; budg
   return async ({ agentId, provider, modelId, tokens, costUsd, late = false }, { principal }) => {
     const { tenant } = principal;
     const named = agentId === undefined ? undefined : agents.find(tenant, agentId);
-    const agent = named ?? agents.find(tenant, standardAgent(agents, principal)) ?? agents.default(tenant);
+    const agent = named ?? agents.find(tenant, resolveDefaultAgent(agents, principal)) ?? agents.default(tenant);
     const call = { model: { provider, modelId }, messages: [], inputTokens: late ? 1 : tokens, maxOutputTokens: 0 };
     try {
       const reserved = await budgets.of(principal, agent).reserve(call);

@@ -2,18 +2,18 @@ import type { Handler } from '@switchyard/bus';
 import type { Collection } from '@switchyard/store';
 import type { SessionDocument } from '../model/session-document.ts';
 import { type TurnDocument, hasEnded } from '../model/turn-document.ts';
-import { texts, type Bodies } from '../model/stored-text.ts';
+import { loadTexts, type Bodies } from '../model/stored-text.ts';
 import type { BodyDocument } from '../model/text-document.ts';
-import { follows, noSuchTurn } from '../model/session-ownership.ts';
-import { readMarks, standingOf } from '../model/checkpoint-log.ts';
-import type { Once } from '../stateless/idempotent-turns.ts';
-import type { Runner } from '../turns/turn-runner.ts';
-import { stateOf } from '../turns/store/turn-state.ts';
+import { canFollow, turnNotFound } from '../model/session-ownership.ts';
+import { loadCheckpoints, buildResumeState } from '../model/checkpoint-log.ts';
+import type { IdempotentTurns } from '../stateless/idempotent-turns.ts';
+import type { TurnRunner } from '../turns/turn-runner.ts';
+import { getTurnState } from '../turns/store/turn-state.ts';
 import { completeStateless, runStateless, type StatelessDeps } from '../stateless/stateless-turn.ts';
-import { endOf } from '../turns/ending/turn-waiters.ts';
+import { loadTurnEnd } from '../turns/ending/turn-waiters.ts';
 
-/** Accepts a durable turn for a route that subscribes to its frames. */
-export function turnsStart(runner: Runner): Handler<'turns.start'> {
+/** Accepts a durable turn for a route that listens to its frames. */
+export function turnsStart(runner: TurnRunner): Handler<'turns.start'> {
   return async (request, ctx) => {
     const { turnId, sessionKey, state } = await runner.start(
       { ...request, method: 'turns.start', origin: { requestId: ctx.requestId, traceparent: ctx.traceparent } },
@@ -33,8 +33,8 @@ export function turnsComplete(deps: StatelessDeps): Handler<'turns.complete'> {
   return (turn, ctx) => completeStateless(deps, turn, ctx);
 }
 
-/** Runs a stateless turn once per idempotency key. It continues if the caller disconnects. */
-export function turnsOnce(once: Once): Handler<'turns.once'> {
+/** The same turn once for its key: it goes on without whoever asked for it. */
+export function turnsOnce(once: IdempotentTurns): Handler<'turns.once'> {
   return (asked, { principal, requestId, traceparent }) => once.start(asked, { principal, requestId, traceparent });
 }
 
@@ -42,8 +42,8 @@ export interface TurnsResumeDeps {
   sessions: Collection<SessionDocument>;
   turns: Collection<TurnDocument>;
   bodies: Collection<BodyDocument>;
-  runner: Pick<Runner, 'follow'>;
-  once: Pick<Once, 'status'>;
+  runner: Pick<TurnRunner, 'follow'>;
+  once: Pick<IdempotentTurns, 'status'>;
 }
 
 /** Returns the state of a turn to the client that started it. Returns NOT_FOUND for a turn of another client. */
@@ -52,10 +52,10 @@ export function turnsResume({ sessions, turns, bodies, runner, once }: TurnsResu
     const turn = await turns.for(principal).get(turnId);
     const keyed = turn ? undefined : await once.status(principal, turnId);
     if (keyed) return keyed;
-    if (!turn || !(await follows(sessions, principal, turn))) throw noSuchTurn();
+    if (!turn || !(await canFollow(sessions, principal, turn))) throw turnNotFound();
     const { sessionKey, lastFrame } = turn;
     if (!hasEnded(turn)) runner.follow(turnId);
-    const stands = await stateOf({ sessions, turns }, principal, turn);
+    const stands = await getTurnState({ sessions, turns }, principal, turn);
     const how = hasEnded(turn) ? await allOf(bodies.for(principal), turn) : await soFar(bodies.for(principal), turn);
     return { turnId, sessionKey, ...stands, ...(lastFrame === undefined ? {} : { lastFrame }), ...how };
   };
@@ -63,10 +63,10 @@ export function turnsResume({ sessions, turns, bodies, runner, once }: TurnsResu
 
 /** Returns the outcome of a turn and its complete text. */
 async function allOf(bodies: Bodies, turn: TurnDocument) {
-  const end = await endOf(bodies, turn);
+  const end = await loadTurnEnd(bodies, turn);
   const { turnId, steps, lastFrame: frame, fence } = turn;
   if (end.failure || frame === undefined) return end;
-  const { text, response } = standingOf(await readMarks(bodies, turnId, steps));
+  const { text, response } = buildResumeState(await loadCheckpoints(bodies, turnId, steps));
   const last = end.result.response;
   // If the last step had no text, the response is the text of an earlier step and is not appended again.
   return { ...end, soFar: { text: steps.length > 0 && last === response ? text : text + last, frame, fence } };
@@ -75,8 +75,8 @@ async function allOf(bodies: Bodies, turn: TurnDocument) {
 /** Returns the text of a running turn at its last checkpoint, and the number of the next frame. */
 async function soFar(bodies: Bodies, { turnId, steps, tail, frame, fence }: TurnDocument) {
   if (frame === undefined) return {};
-  const { text } = standingOf(await readMarks(bodies, turnId, steps));
-  const pieces = await texts(
+  const { text } = buildResumeState(await loadCheckpoints(bodies, turnId, steps));
+  const pieces = await loadTexts(
     bodies,
     tail.map((said) => ({ turnId, said })),
   );

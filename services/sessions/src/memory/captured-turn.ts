@@ -2,11 +2,11 @@ import type { Params } from '@switchyard/contracts';
 import type { Agent } from '../agents/agent-directory.ts';
 import { isForeign } from '../screening/untrusted-message.ts';
 
-/** A captured message as the memory service receives it. */
-export type Captured = Params<'memory.capture'>['captured'][number];
+/** What is told of a turn, to be remembered. */
+export type CapturedTurn = Params<'memory.capture'>['captured'][number];
 
-/** A turn with an answer. */
-export interface Capturing {
+/** A turn that has an answer. */
+export interface CaptureInput {
   agent: Agent;
   turnId: string;
   sessionKey: string;
@@ -16,18 +16,18 @@ export interface Capturing {
   steps: number;
 }
 
-/** Maximum characters of question and answer. Longer memories are never recalled. */
-const KEPT_CHARS = 1_900;
+/** Of a question and of an answer: what is longer than both together is never recalled. */
+const MAX_CAPTURED_CHARS = 1_900;
 
 const ASKS_TO_REMEMBER = /^\W*(?:please\s+|kindly\s+)?(?:remember|memori[sz]e|keep\s+in\s+mind|don['’]?t\s+forget|make\s+a\s+note|note)\b/i;
 
-/** Captures a turn and the messages that it has merged, each separately. */
-export function allCapturedOf(turn: Capturing, heard: readonly Pick<Capturing, 'turnId' | 'question'>[]): Captured[] {
-  return [turn, ...heard.map((other) => ({ ...turn, ...other }))].flatMap((one) => capturedOf(one) ?? []);
+/** The same of a turn and of those whose messages it has heard: each of them is remembered for itself. */
+export function captureAll(turn: CaptureInput, heard: readonly Pick<CaptureInput, 'turnId' | 'question'>[]): CapturedTurn[] {
+  return [turn, ...heard.map((other) => ({ ...turn, ...other }))].flatMap((one) => captureTurn(one) ?? []);
 }
 
-/** Returns what the agent is configured to capture; undefined if nothing. */
-function capturedOf({ agent, turnId, sessionKey, question, answer, steps }: Capturing): Captured | undefined {
+/** What its agent is set to keep of a turn; undefined where that is nothing. */
+function captureTurn({ agent, turnId, sessionKey, question, answer, steps }: CaptureInput): CapturedTurn | undefined {
   const { capture } = agent.config.rag;
   const foreign = isForeign(sessionKey);
   const about = { turnId, agentId: agent.agentId, sessionKey, ...(foreign && { sourceType: 'web' as const }) };
@@ -48,5 +48,5 @@ function capturedOf({ agent, turnId, sessionKey, question, answer, steps }: Capt
 }
 
 function cut(text: string): string {
-  return text.length <= KEPT_CHARS ? text : `${text.slice(0, KEPT_CHARS).toWellFormed()}…`;
+  return text.length <= MAX_CAPTURED_CHARS ? text : `${text.slice(0, MAX_CAPTURED_CHARS).toWellFormed()}…`;
 }

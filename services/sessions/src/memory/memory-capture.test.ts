@@ -43,7 +43,7 @@ async function start(agents: Record<string, object> = {}): Promise<House> {
 async function noted({ app }: House): Promise<TurnDocument[]> {
   const store = await app.host.store('sessions');
   const { turns } = await store.open({ turns: turnCollection });
-  const { items } = await turns.for(principal()).find({ unremembered: { gt: 0 } });
+  const { items } = await turns.for(principal()).find({ memoryPendingSince: { gt: 0 } });
   await store.close();
   return items;
 }

@@ -5,27 +5,27 @@ import type { Logger } from '@switchyard/telemetry';
 import type { AgentDirectory } from '../agents/agent-directory.ts';
 import { parseMessage } from '../commands/command-parser.ts';
 import type { TurnDocument } from '../model/turn-document.ts';
-import { textOf } from '../model/stored-text.ts';
+import { loadText } from '../model/stored-text.ts';
 import type { BodyDocument } from '../model/text-document.ts';
 import { DAY_MS } from '../model/retention.ts';
-import { allCapturedOf, type Captured } from './captured-turn.ts';
-import { heardIn } from '../model/merged-messages.ts';
-import { principalOf } from '../model/turn-principal.ts';
+import { captureAll, type CapturedTurn } from './captured-turn.ts';
+import { loadMergedMessages } from '../model/merged-messages.ts';
+import { restorePrincipal } from '../model/turn-principal.ts';
 
 /*
  * The write that ends a turn sets `unremembered` if the memory service has to be notified; the field is removed afterwards. After a crash
  * a sweep sends the pending captures. Duplicates are stored once.
  */
 
-/** Sends captures of finished turns to the memory service. Turns never wait for it. */
-export interface Remembering {
-  /** Sends the captures of a turn that has just ended. Returns immediately; failures are left to a sweep. */
-  tell(principal: Principal, turnId: string, captured: readonly Captured[]): void;
-  /** Sends all pending captures. */
+/** Tells what is to be remembered of turns that are over. No turn waits for it. */
+export interface MemoryCapture {
+  /** Of a turn that has ended just now, with its note. Returns at once; what fails here is told by a sweep. */
+  publish(principal: Principal, turnId: string, captured: readonly CapturedTurn[]): void;
+  /** Tells what was noted and nobody has told. */
   sweep(): Promise<void>;
 }
 
-export interface RememberingDeps {
+export interface MemoryCaptureDeps {
   turns: Collection<TurnDocument>;
   bodies: Collection<BodyDocument>;
   agents: AgentDirectory;
@@ -34,86 +34,92 @@ export interface RememberingDeps {
   log: Logger;
 }
 
-/** Age after which a pending turn is swept. Its process died or could not send it. */
-const LATE_MS = 1_000;
-/** Maximum concurrent sends. The others are left to a sweep. */
-const MOST_AT_ONCE = 100;
+/** A note that is older was left by a process that died, or could not be told then. */
+const SWEEP_DELAY_MS = 1_000;
+/** On their way at once; what is beyond waits for a sweep. */
+const MAX_IN_FLIGHT = 100;
 const BATCH = 100;
-/** Maximum batches per sweep. */
-const MOST_BATCHES = 50;
+/** So many are told at one sweep. */
+const MAX_BATCHES = 50;
 
-export function createRemembering(deps: RememberingDeps): Remembering {
+export function createMemoryCapture(deps: MemoryCaptureDeps): MemoryCapture {
   const { turns, store, bus, log } = deps;
-  let underWay = 0;
+  let inFlight = 0;
 
-  async function tell(principal: Principal, turnId: string, captured: readonly Captured[]): Promise<void> {
+  async function tell(principal: Principal, turnId: string, captured: readonly CapturedTurn[]): Promise<void> {
     await bus.as(principal).call('memory.capture', { captured: [...captured] });
-    await forgetNote(turns.for(principal), turnId);
+    await clearPending(turns.for(principal), turnId);
   }
 
-  /** Returns false if the memory service is unavailable, which ends the sweep. */
-  async function tellNoted(tenant: string, turn: TurnDocument): Promise<boolean> {
+  /** False when the memory service is away: the others are not told either. */
+  async function publishPending(tenant: string, turn: TurnDocument): Promise<boolean> {
     try {
-      const captured = await capturedAgain(deps, tenant, turn);
+      const captured = await rebuildCaptured(deps, tenant, turn);
       if (captured === 'unknown yet') return true;
-      if (captured.length > 0) await tell(principalOf(turn, tenant), turn.turnId, captured);
-      else await forgetNote(turns.for({ tenant }), turn.turnId);
+      if (captured.length > 0) await tell(restorePrincipal(turn, tenant), turn.turnId, captured);
+      else await clearPending(turns.for({ tenant }), turn.turnId);
       return true;
     } catch (err) {
       if (!(err instanceof ServiceError)) throw err;
-      if (err.retryable && (turn.unremembered ?? 0) > store.now() - DAY_MS) return false;
+      if (err.retryable && (turn.memoryPendingSince ?? 0) > store.now() - DAY_MS) return false;
       log.warn({ turnId: turn.turnId, err, errorKind: 'dependency', hint: 'the turn itself is whole' }, 'a turn is not remembered');
-      await forgetNote(turns.for({ tenant }), turn.turnId);
+      await clearPending(turns.for({ tenant }), turn.turnId);
       return true;
     }
   }
 
   return {
-    tell(principal, turnId, captured) {
-      if (underWay >= MOST_AT_ONCE) return;
-      underWay += 1;
+    publish(principal, turnId, captured) {
+      if (inFlight >= MAX_IN_FLIGHT) return;
+      inFlight += 1;
       void tell(principal, turnId, captured)
         .catch((err: unknown) => {
           log.info({ turnId, err, errorKind: 'dependency', hint: 'a sweep tells it again' }, 'a turn is not remembered yet');
         })
-        .finally(() => (underWay -= 1));
+        .finally(() => (inFlight -= 1));
     },
 
     async sweep() {
-      const before = store.now() - LATE_MS;
-      for (let n = 0, told = true; n < MOST_BATCHES && told; n += 1) {
-        const noted = turns.system().find({ unremembered: { gt: 0, lte: before } }, { sort: [['unremembered', 'asc']], limit: BATCH });
+      const before = store.now() - SWEEP_DELAY_MS;
+      for (let n = 0, told = true; n < MAX_BATCHES && told; n += 1) {
+        const noted = turns
+          .system()
+          .find({ memoryPendingSince: { gt: 0, lte: before } }, { sort: [['memoryPendingSince', 'asc']], limit: BATCH });
         const { items } = await noted;
-        const each = await Promise.all(items.map(({ tenant, ...turn }) => tellNoted(tenant, turn)));
+        const each = await Promise.all(items.map(({ tenant, ...turn }) => publishPending(tenant, turn)));
         told = items.length === BATCH && each.every(Boolean);
       }
     },
   };
 }
 
-/** Rebuilds the captures from the stored turn. Empty if the agent is deleted or no longer captures them. */
-async function capturedAgain({ agents, bodies }: RememberingDeps, tenant: string, turn: TurnDocument): Promise<Captured[] | 'unknown yet'> {
-  const { turnId, sessionKey, agentId, message, joined = [], answer, stepCount = 0 } = turn;
+/** What was to be remembered, made of what is kept of the turn. Nothing where its agent is gone, or remembers such things no more. */
+async function rebuildCaptured(
+  { agents, bodies }: MemoryCaptureDeps,
+  tenant: string,
+  turn: TurnDocument,
+): Promise<CapturedTurn[] | 'unknown yet'> {
+  const { turnId, sessionKey, agentId, message, merged = [], answer, stepCount = 0 } = turn;
   const agent = agents.find(tenant, agentId);
   // No agents are known until the registry has published them.
   if (!agent) return agents.all(tenant).length === 0 ? 'unknown yet' : [];
   if (!answer) return [];
   const mine = bodies.for({ tenant });
-  const [said, answered] = await Promise.all([textOf(mine, turnId, message), textOf(mine, turnId, answer)]);
-  const own = { agent, turnId, sessionKey, question: questionOf(said), answer: answered, steps: stepCount };
-  return allCapturedOf(own, await heardIn(mine, turnId, joined));
+  const [said, answered] = await Promise.all([loadText(mine, turnId, message), loadText(mine, turnId, answer)]);
+  const own = { agent, turnId, sessionKey, question: getModelQuestion(said), answer: answered, steps: stepCount };
+  return captureAll(own, await loadMergedMessages(mine, turnId, merged));
 }
 
-/** Returns the part of a message that is sent to the model. */
-export function questionOf(said: string): string {
+/** What of a message is for the model. */
+export function getModelQuestion(said: string): string {
   return parseMessage(said)?.directed?.text ?? said;
 }
 
-async function forgetNote(turns: Documents<TurnDocument>, turnId: string): Promise<void> {
-  await turns.update({ turnId, unremembered: { gt: 0 } }, { unset: ['unremembered'] });
+async function clearPending(turns: Documents<TurnDocument>, turnId: string): Promise<void> {
+  await turns.update({ turnId, memoryPendingSince: { gt: 0 } }, { unset: ['memoryPendingSince'] });
 }
 
-/** Drops all pending captures of an epoch. */
-export async function forgetNotes(turns: Documents<TurnDocument>, epoch: string): Promise<void> {
-  while (await turns.update({ epoch, seq: { gt: 0 }, unremembered: { gt: 0 } }, { unset: ['unremembered'] }));
+/** Nothing of a conversation is remembered any more that nobody has told until now. */
+export async function clearPendingOfEpoch(turns: Documents<TurnDocument>, epoch: string): Promise<void> {
+  while (await turns.update({ epoch, seq: { gt: 0 }, memoryPendingSince: { gt: 0 } }, { unset: ['memoryPendingSince'] }));
 }

@@ -9,16 +9,16 @@ import type { SessionDocument } from '../model/session-document.ts';
 import { marked } from '../screening/prompt-canary.ts';
 import { CANDIDATES, type Reranking } from './memory-reranking.ts';
 
-/** Recalls memories before a turn. Delays a turn only briefly and never fails it. */
-export interface Memories {
-  /** Returns memories as a message to place before the question, and a warning if they could not be loaded. */
-  recall(turn: Recalling): Promise<{ message?: ModelMessage; warning?: string; found?: RecalledEvidence }>;
+/** What agents remember, asked before a turn. No turn waits for it longer than a moment, or fails because of it. */
+export interface MemoryRecall {
+  /** What may help with a question, as a message to stand before it; and what was missed, if it could not be asked. */
+  recall(turn: RecallOptions): Promise<{ message?: ModelMessage; warning?: string; found?: RecallTrace }>;
 }
 
-export type RecalledEvidence = NonNullable<TurnEvidence['recalled']>;
+export type RecallTrace = NonNullable<TurnEvidence['recalled']>;
 
-export interface Recalling {
-  /** Principal of the turn. */
+export interface RecallOptions {
+  /** Whom the turn acts for. */
   principal: Principal;
   agent: Agent;
   session: SessionDocument;
@@ -30,22 +30,22 @@ export interface Recalling {
 
 type Entries = readonly Result<'memory.recall'>['entries'][number][];
 
-/** Maximum delay of a turn. */
-const RECALL_MS = 150;
-/** Pause after an empty result, and after a timeout. */
+/** A turn waits so long. */
+const RECALL_TIMEOUT_MS = 150;
+/** Whoever answered that there is nothing, or did not answer in time, is not asked again for so long. */
 const REST_MS = 1_000;
 const MAX_RESTING = 10_000;
-/** Maximum characters of the query. */
-const QUERY_CHARS = 2_000;
-const MOST_RESULTS = 100;
-export interface MemoriesDeps {
+/** So much of a question is looked for. */
+const MAX_QUERY_CHARS = 2_000;
+const MAX_RESULTS = 100;
+export interface MemoryRecallDeps {
   bus: Bus;
   clock: Clock;
   log: Logger;
   reranking: Reranking;
 }
 
-export function createMemories({ bus, clock, log, reranking }: MemoriesDeps): Memories {
+export function createMemoryRecall({ bus, clock, log, reranking }: MemoryRecallDeps): MemoryRecall {
   const resting = new LRUCache<string, true>({ max: MAX_RESTING, ttl: REST_MS, ttlResolution: 0, perf: clock });
   let slowUntil = 0;
 
@@ -53,14 +53,14 @@ export function createMemories({ bus, clock, log, reranking }: MemoriesDeps): Me
     resting.set(name, true);
   }
 
-  async function ask(turn: Recalling): Promise<Result<'memory.recall'>> {
+  async function ask(turn: RecallOptions): Promise<Result<'memory.recall'>> {
     const { principal, agent, turnId, question, signal, traceparent } = turn;
-    const options = { timeoutMs: RECALL_MS, signal, key: turnId, ...(traceparent === undefined ? {} : { traceparent }) };
-    return bus.as(principal).call('memory.recall', askedOf(agent, question), options);
+    const options = { timeoutMs: RECALL_TIMEOUT_MS, signal, key: turnId, ...(traceparent === undefined ? {} : { traceparent }) };
+    return bus.as(principal).call('memory.recall', buildQuery(agent, question), options);
   }
 
-  /** Returns the best entries that fit together. */
-  async function inOrder(turn: Recalling, found: Entries): Promise<Awaited<ReturnType<Reranking['rerank']>>> {
+  /** The best that fit together. */
+  async function inOrder(turn: RecallOptions, found: Entries): Promise<Awaited<ReturnType<Reranking['rerank']>>> {
     const { maxResults, maxContextChars } = turn.agent.config.rag;
     const { entries, ...rest } = await reranking.rerank(turn, found);
     let room = maxContextChars;
@@ -87,7 +87,7 @@ export function createMemories({ bus, clock, log, reranking }: MemoriesDeps): Me
         return { warning: MISSED };
       }
       const { entries, evidence: reranked } = rerank.enabled ? await inOrder(turn, found) : { entries: found };
-      const text = entries.length === 0 ? '' : textOf(entries, marked(turn.session));
+      const text = entries.length === 0 ? '' : renderMemories(entries, marked(turn.session));
       const counted = { count: entries.length, chars: text.length, ...(reranked ? { reranked } : {}) };
       return { found: counted, ...(text === '' ? {} : { message: { role: 'user', text } }) };
     },
@@ -96,12 +96,12 @@ export function createMemories({ bus, clock, log, reranking }: MemoriesDeps): Me
 
 const MISSED = 'Nothing was recalled: the memory service did not answer in time.';
 
-function askedOf({ agentId, config: { rag } }: Agent, question: string): Input<'memory.recall'> {
+function buildQuery({ agentId, config: { rag } }: Agent, question: string): Input<'memory.recall'> {
   const wider = rag.rerank.enabled ? CANDIDATES : 1;
   return {
     agentId,
-    query: question.slice(0, QUERY_CHARS).toWellFormed(),
-    maxResults: Math.min(rag.maxResults * wider, MOST_RESULTS),
+    query: question.slice(0, MAX_QUERY_CHARS).toWellFormed(),
+    maxResults: Math.min(rag.maxResults * wider, MAX_RESULTS),
     maxChars: rag.maxContextChars * wider,
     minScore: rag.minScore,
     trustLevels: [...new Set(rag.includeTrustLevels)],
@@ -109,8 +109,8 @@ function askedOf({ agentId, config: { rag } }: Agent, question: string): Input<'
   };
 }
 
-/** Renders each memory as a line of JSON, so that its text cannot imitate the end of the block or another entry. */
-function textOf(entries: Entries, mark: string): string {
+/** Told as what it is. Each is a line of JSON, so that nothing one says can look like the end of it, or like anybody else's words. */
+function renderMemories(entries: Entries, mark: string): string {
   const lines = entries.map(({ content, trustLevel, createdAt }) =>
     JSON.stringify({
       remembered: content,

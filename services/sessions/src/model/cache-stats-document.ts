@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { collection } from '@switchyard/store';
 import { count, instant } from './schema-fields.ts';
 
-/** Prompt cache statistics of one agent and model for one UTC day (`cache-stats/cache-stats.ts`). */
-export const CachedDocument = z.object({
+/** What the calls of one agent to one model found in the caches of its provider, in one day of UTC (`cache-stats/cache-stats.ts`). */
+export const CacheStatsDocument = z.object({
   id: z.string(),
   agentId: z.string(),
   provider: z.string(),
@@ -18,11 +18,11 @@ export const CachedDocument = z.object({
   forgetAt: instant,
 });
 
-export type CachedDocument = z.infer<typeof CachedDocument>;
+export type CacheStatsDocument = z.infer<typeof CacheStatsDocument>;
 
-export const cachedCollection = collection({
+export const cacheStatsCollection = collection({
   name: 'cached',
-  schema: CachedDocument,
+  schema: CacheStatsDocument,
   key: 'id',
   indexes: [{ fields: ['day'] }, { fields: ['agentId', 'day'] }],
   expires: { field: 'forgetAt', afterMs: 0 },

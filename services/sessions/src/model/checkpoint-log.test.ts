@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { standingOf, type Mark } from './checkpoint-log.ts';
+import { buildResumeState, type CheckpointEntry } from './checkpoint-log.ts';
 
 const call = (callId: string, name: string) => ({ callId, name, input: {}, text: '{}' });
-const said: Mark = {
+const said: CheckpointEntry = {
   mark: 'said',
   text: 'Let me see. ',
   calls: [call('1', 'a'), call('2', 'b')],
@@ -12,7 +12,7 @@ const said: Mark = {
   costUsd: 1,
   begins: '1',
 };
-const result = (callId: string, begins?: string): Mark => ({
+const result = (callId: string, begins?: string): CheckpointEntry => ({
   mark: 'result',
   callId,
   result: `of ${callId}`,
@@ -20,23 +20,23 @@ const result = (callId: string, begins?: string): Mark => ({
   ...(begins === undefined ? {} : { begins }),
 });
 
-test('restores messages, usage and the started call from checkpoints', () => {
-  const standing = standingOf([said, result('1', '2')]);
+test('the marks of a turn say what its model has read, what it has spent, and which call was under way', () => {
+  const standing = buildResumeState([said, result('1', '2')]);
   assert.deepEqual(
     standing.messages.map(({ role }) => role),
     ['assistant', 'tool'],
   );
   assert.deepEqual([standing.steps, standing.text, standing.response], [1, 'Let me see. ', 'Let me see. ']);
   assert.deepEqual(standing.spent, { input: 3, output: 2, cacheRead: 0, cacheWrite: 0, costUsd: 1 });
-  assert.deepEqual([standing.open.map(({ callId }) => callId), standing.begun], [['2'], '2']);
-  assert.equal(standing.asked, 2, 'so that the call that is left has the place that it had');
+  assert.deepEqual([standing.pendingCalls.map(({ callId }) => callId), standing.startedCallId], [['2'], '2']);
+  assert.equal(standing.callCount, 2, 'so that the call that is left has the place that it had');
 });
 
-test('a step whose calls all have results leaves no pending call', () => {
-  const { open, begun } = standingOf([said, result('1', '2'), result('2')]);
-  assert.deepEqual([open, begun], [[], undefined]);
+test('a step whose calls all have a result leaves nothing open', () => {
+  const { pendingCalls, startedCallId } = buildResumeState([said, result('1', '2'), result('2')]);
+  assert.deepEqual([pendingCalls, startedCallId], [[], undefined]);
 });
 
-test('a duplicated checkpoint would close a call that was never made', () => {
-  assert.deepEqual(standingOf([said, result('1', '2'), result('1', '2')]).open, []);
+test('a mark that stood there twice would close a call that was never made', () => {
+  assert.deepEqual(buildResumeState([said, result('1', '2'), result('1', '2')]).pendingCalls, []);
 });

@@ -1,9 +1,9 @@
 import type { ModelMessage, ModelUsage, ToolCall } from '@switchyard/models';
-import { keep, textOf, type Bodies } from './stored-text.ts';
+import { storeText, loadText, type Bodies } from './stored-text.ts';
 
-/** One checkpoint of a turn. All checkpoints together are enough to resume it. */
-export type Mark =
-  /** A model step that calls tools, with the id of the call that is started first. */
+/** What was done in a turn, as its document keeps it: enough to go on from there. */
+export type CheckpointEntry =
+  /** A step of the model that calls tools, its number, which older ones do not say, and which of the calls is begun. */
   | {
       mark: 'said';
       step?: number;
@@ -22,29 +22,29 @@ export type Mark =
   /** The number of further messages that the turn has merged (`TurnDocument.joined`). */
   | { mark: 'heard'; count: number };
 
-/** Maximum characters of a checkpoint stored inline. Longer ones get a document of their own. */
-const INLINE_CHARS = 512;
+/** Characters of a mark that stand in the turn's document; what is longer has a document of its own. */
+const MAX_INLINE_CHARS = 512;
 
-/** Stores a checkpoint: itself, or the digest of its text. */
-export async function keepMark(bodies: Bodies, turnId: string, mark: Mark): Promise<unknown> {
+/** A mark as the document keeps it: itself, or the digest of what it says. */
+export async function storeCheckpoint(bodies: Bodies, turnId: string, mark: CheckpointEntry): Promise<unknown> {
   const text = JSON.stringify(mark);
-  if (text.length <= INLINE_CHARS) return mark;
-  const { body } = await keep(bodies, turnId, text, INLINE_CHARS);
+  if (text.length <= MAX_INLINE_CHARS) return mark;
+  const { body } = await storeText(bodies, turnId, text, MAX_INLINE_CHARS);
   return { body };
 }
 
-export async function readMarks(bodies: Bodies, turnId: string, kept: readonly unknown[]): Promise<Mark[]> {
+export async function loadCheckpoints(bodies: Bodies, turnId: string, kept: readonly unknown[]): Promise<CheckpointEntry[]> {
   return Promise.all(
     kept.map(async (one) => {
       const body = (one as { body?: unknown }).body;
-      if (typeof body !== 'string') return one as Mark;
-      return JSON.parse(await textOf(bodies, turnId, { chars: 0, body })) as Mark;
+      if (typeof body !== 'string') return one as CheckpointEntry;
+      return JSON.parse(await loadText(bodies, turnId, { chars: 0, body })) as CheckpointEntry;
     }),
   );
 }
 
-/** Token usage of model steps. Input tokens include cached tokens. */
-export interface Spent {
+/** What steps of a model used. Cached tokens are among the input. */
+export interface TurnUsage {
   input: number;
   output: number;
   cacheRead: number;
@@ -52,11 +52,14 @@ export interface Spent {
   costUsd: number;
 }
 
-export function nothingSpent(): Spent {
+export function zeroUsage(): TurnUsage {
   return { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, costUsd: 0 };
 }
 
-export function addSpent(sum: Spent, { input, output, cacheRead = 0, cacheWrite = 0, costUsd }: ModelUsage & { costUsd: number }): void {
+export function addUsage(
+  sum: TurnUsage,
+  { input, output, cacheRead = 0, cacheWrite = 0, costUsd }: ModelUsage & { costUsd: number },
+): void {
   sum.input += input;
   sum.output += output;
   sum.cacheRead += cacheRead;
@@ -64,63 +67,63 @@ export function addSpent(sum: Spent, { input, output, cacheRead = 0, cacheWrite 
   sum.costUsd += costUsd;
 }
 
-/** State of a turn after its checkpoints. */
-export interface Standing {
+/** Where a turn stands after its marks. */
+export interface ResumeState {
   steps: number;
   messages: ModelMessage[];
   /** Output of all steps, and of the last step with output. */
   text: string;
   response: string;
-  spent: Spent;
-  /** Number of calls of the last step. */
-  asked: number;
-  /** A tool result was stored of which the model has read only the beginning. */
-  kept: boolean;
-  /** Calls without a result, in order, and the id of the call that was started. */
-  open: ToolCall[];
-  begun: string | undefined;
+  spent: TurnUsage;
+  /** How many calls the last step has. */
+  callCount: number;
+  /** Some result is kept that the model has read the beginning of. */
+  hasStoredResults: boolean;
+  /** Its calls that have no result, in order, and the one of them that was begun. */
+  pendingCalls: ToolCall[];
+  startedCallId: string | undefined;
 }
 
-/** Builds the resume state. `heard` holds the texts of the merged messages. */
-export function standingOf(marks: readonly Mark[], heard: readonly string[] = []): Standing {
+/** Of a turn that heard others, `heard` has what their messages say. */
+export function buildResumeState(marks: readonly CheckpointEntry[], mergedTexts: readonly string[] = []): ResumeState {
   let next = 0;
-  const standing: Standing = {
+  const standing: ResumeState = {
     steps: 0,
     messages: [],
     text: '',
     response: '',
-    spent: nothingSpent(),
-    asked: 0,
-    kept: false,
-    open: [],
-    begun: undefined,
+    spent: zeroUsage(),
+    callCount: 0,
+    hasStoredResults: false,
+    pendingCalls: [],
+    startedCallId: undefined,
   };
   for (const mark of marks) {
     if (mark.mark === 'heard') {
-      for (const text of heard.slice(next, (next += mark.count))) standing.messages.push({ role: 'user', text });
+      for (const text of mergedTexts.slice(next, (next += mark.count))) standing.messages.push({ role: 'user', text });
       continue;
     }
-    standing.begun = mark.begins;
+    standing.startedCallId = mark.begins;
     if (mark.mark === 'said') addStep(standing, mark);
     else addResult(standing, mark);
   }
   return standing;
 }
 
-function addStep(standing: Standing, mark: Extract<Mark, { mark: 'said' }>): void {
+function addStep(standing: ResumeState, mark: Extract<CheckpointEntry, { mark: 'said' }>): void {
   const { step = standing.steps + 1, text, calls } = mark;
   standing.steps = step;
   standing.text += text;
   standing.response = text === '' ? standing.response : text;
-  addSpent(standing.spent, mark);
-  standing.asked = calls.length;
-  standing.open = [...calls];
+  addUsage(standing.spent, mark);
+  standing.callCount = calls.length;
+  standing.pendingCalls = [...calls];
   standing.messages.push({ role: 'assistant', text, toolCalls: calls });
 }
 
-function addResult(standing: Standing, { callId, result, failed, whole }: Extract<Mark, { mark: 'result' }>): void {
-  standing.kept ||= whole !== undefined;
-  // Results are matched by position, because a model may repeat call ids.
-  const call = standing.open.shift();
+function addResult(standing: ResumeState, { callId, result, failed, whole }: Extract<CheckpointEntry, { mark: 'result' }>): void {
+  standing.hasStoredResults ||= whole !== undefined;
+  // Results come in the order of the calls, whose ids a model may repeat.
+  const call = standing.pendingCalls.shift();
   standing.messages.push({ role: 'tool', callId, name: call?.name ?? '', result, failed });
 }

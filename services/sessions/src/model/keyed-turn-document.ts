@@ -3,10 +3,10 @@ import { z } from 'zod';
 import { AnswerHead, TurnFailure } from '@switchyard/contracts';
 import { collection, json } from '@switchyard/store';
 import { count, instant } from './schema-fields.ts';
-import { Said } from './text-document.ts';
+import { StoredText } from './text-document.ts';
 
-/** A stateless turn with an idempotency key. Kept for a day. */
-export const KeptDocument = z.object({
+/** A stateless turn that was asked for with a key: all that is kept of it, for a day. */
+export const KeyedTurnDocument = z.object({
   ...leaseFields,
   /** Idempotency key, prefixed with the client. */
   key: z.string(),
@@ -14,30 +14,30 @@ export const KeptDocument = z.object({
   client: z.string(),
   fingerprint: z.string(),
   head: AnswerHead,
-  /** A tool was called, so the turn must not run again. */
-  acted: z.boolean(),
-  /** The answer as JSON. */
-  answer: Said.optional(),
-  /** All output before the answer, if there was any. */
-  text: Said.optional(),
+  /** A tool was called: it must not be again. */
+  toolsCalled: z.boolean(),
+  /** The answer, as JSON. */
+  answer: StoredText.optional(),
+  /** All that was said on the way to it, where that is more. */
+  text: StoredText.optional(),
   failure: json(TurnFailure).optional(),
   /** Number of the last frame, once the turn has ended. */
   lastFrame: count.optional(),
   endedAt: instant.optional(),
-  /** Request of a response (`stateless/stored-request.ts`). Every replica that claims the turn can run it. */
-  asked: Said.optional(),
-  /** Set together with `asked`, as a field that can be indexed. */
+  /** Of a response: what was asked (`stateless/stored-request.ts`). Whoever claims it can run it. */
+  request: StoredText.optional(),
+  /** The same, so that it can be looked for. */
   rerun: z.literal(true).optional(),
-  /** Length of each piece in which the text of a response was streamed. */
-  pieces: Said.optional(),
+  /** How many characters each piece had in which a response was told. */
+  pieces: StoredText.optional(),
   forgetAt: instant,
 });
 
-export type KeptDocument = z.infer<typeof KeptDocument>;
+export type KeyedTurnDocument = z.infer<typeof KeyedTurnDocument>;
 
-export const keptCollection = collection({
+export const keyedTurnCollection = collection({
   name: 'kept',
-  schema: KeptDocument,
+  schema: KeyedTurnDocument,
   key: 'key',
   indexes: [
     { fields: ['turnId'] },

@@ -1,19 +1,23 @@
-import type { Heard, TurnDocument } from './turn-document.ts';
-import { texts, type Bodies } from './stored-text.ts';
+import type { MergedMessage, TurnDocument } from './turn-document.ts';
+import { loadTexts, type Bodies } from './stored-text.ts';
 
-/** Loads the texts of the messages that a turn has merged. */
-export function heardBy(bodies: Bodies, { turnId, joined = [] }: TurnDocument): Promise<string[]> {
-  return texts(
+/** What the messages say that a turn has heard before. */
+export function loadMergedTexts(bodies: Bodies, { turnId, merged = [] }: TurnDocument): Promise<string[]> {
+  return loadTexts(
     bodies,
-    joined.map(({ said }) => ({ turnId, said })),
+    merged.map(({ content }) => ({ turnId, said: content })),
   );
 }
 
-/** Loads the merged messages with the ids of their turns. */
-export async function heardIn(bodies: Bodies, turnId: string, heard: readonly Heard[]): Promise<{ turnId: string; question: string }[]> {
-  const said = await texts(
+/** The same, and whose they are. */
+export async function loadMergedMessages(
+  bodies: Bodies,
+  turnId: string,
+  merged: readonly MergedMessage[],
+): Promise<{ turnId: string; question: string }[]> {
+  const said = await loadTexts(
     bodies,
-    heard.map((one) => ({ turnId, said: one.said })),
+    merged.map((one) => ({ turnId, said: one.content })),
   );
-  return heard.map((one, at) => ({ turnId: one.turnId, question: said[at] ?? '' }));
+  return merged.map((one, at) => ({ turnId: one.turnId, question: said[at] ?? '' }));
 }

@@ -1,56 +1,56 @@
 import { bucketKey } from '@switchyard/contracts';
 import type { TurnDocument } from './turn-document.ts';
 
-/** An entry of a session queue: a turn, its agent and its times. */
-export interface Entry {
+/** One thing to be done in a session: a turn, whose it is and since when it waits. */
+export interface QueueEntry {
   turnId: string;
   agentId: string;
-  /** Time of acceptance. */
-  at: number;
-  /** Earliest start. Later than the acceptance only when the turn is debounced. */
-  from: number;
-  /** Lane of the turn, if lanes are configured. */
+  /** When it was accepted. */
+  acceptedAt: number;
+  /** When it may begin: later than that only where more is gathered first. */
+  notBefore: number;
+  /** The lane in which it waits, where there are any. */
   lane?: string | undefined;
 }
 
-type Entering = Pick<TurnDocument, 'turnId' | 'agentId' | 'createdAt' | 'gathersUntil' | 'lane'>;
+type QueuedTurn = Pick<TurnDocument, 'turnId' | 'agentId' | 'createdAt' | 'debounceUntil' | 'lane'>;
 
-/** Formats an entry as text, so that a write guard can match it and a write can remove it. The same turn always gives the same text. */
-export function toEntry({ turnId, agentId, createdAt, gathersUntil, lane }: Entering): string {
+/** An entry as a queue holds it: text, so that a write can ask for it and take it out. The same turn always gives the same text. */
+export function formatEntry({ turnId, agentId, createdAt, debounceUntil, lane }: QueuedTurn): string {
   const plain = `${turnId} ${createdAt} ${agentId}`;
-  if (lane !== undefined) return `${plain} ${gathersUntil ?? createdAt} ${encodeLane(lane)}`;
-  return gathersUntil === undefined ? plain : `${plain} ${gathersUntil}`;
+  if (lane !== undefined) return `${plain} ${debounceUntil ?? createdAt} ${encodeLane(lane)}`;
+  return debounceUntil === undefined ? plain : `${plain} ${debounceUntil}`;
 }
 
-export function readEntry(text: string): Entry {
-  const [turnId = '', at = '0', agentId = '', from = at, lane] = text.split(' ');
-  const entry = { turnId, agentId, at: Number(at), from: Number(from) };
+export function parseEntry(text: string): QueueEntry {
+  const [turnId = '', acceptedAt = '0', agentId = '', notBefore = acceptedAt, lane] = text.split(' ');
+  const entry = { turnId, agentId, acceptedAt: Number(acceptedAt), notBefore: Number(notBefore) };
   return lane === undefined ? entry : { ...entry, lane: decodeURIComponent(lane) };
 }
 
-/** Session fields that are set while the queue head waits and no replica holds the lease. */
-export function waiting(tenant: string, entry: Entry): { waitsFor: string; runnableAt: number } {
-  return { waitsFor: waitsForOf(tenant, entry), runnableAt: entry.from };
+/** What a session says while the first of its queue waits with nobody at work. */
+export function waitingFields(tenant: string, entry: QueueEntry): { waitsFor: string; runnableAt: number } {
+  return { waitsFor: formatWaitsFor(tenant, entry), runnableAt: entry.notBefore };
 }
 
-/** Formats the key under which a turn waits: its agent, and its lane if lanes are configured. */
-export function waitsForOf(tenant: string, { agentId, lane }: Pick<Entry, 'agentId' | 'lane'>): string {
-  return inLane(bucketKey(tenant, agentId), lane);
+/** What a turn waits for: room for its agent, in its lane where there are any. */
+export function formatWaitsFor(tenant: string, { agentId, lane }: Pick<QueueEntry, 'agentId' | 'lane'>): string {
+  return formatLaneKey(bucketKey(tenant, agentId), lane);
 }
 
-/** Formats the key of a lane of an agent (`bucketKey`). */
-export function inLane(agent: string, lane: string | undefined): string {
+/** The same of an agent (`bucketKey`). */
+export function formatLaneKey(agent: string, lane: string | undefined): string {
   return lane === undefined ? agent : `${agent} ${encodeLane(lane)}`;
 }
 
-/** Returns the agent key (`bucketKey`) of a wait key. Agent keys contain no space. */
-export function agentKeyOf(waitsFor: string): string {
+/** The agent (`bucketKey`) of what is waited for. It has no space in it. */
+export function parseAgentKey(waitsFor: string): string {
   const end = waitsFor.indexOf(' ');
   return end === -1 ? waitsFor : waitsFor.slice(0, end);
 }
 
-/** Returns the lane of a wait key. */
-export function laneOfWaiting(waitsFor: string): string | undefined {
+/** The lane of what is waited for. */
+export function parseLane(waitsFor: string): string | undefined {
   const end = waitsFor.indexOf(' ');
   return end === -1 ? undefined : decodeURIComponent(waitsFor.slice(end + 1));
 }

@@ -1,5 +1,5 @@
 import type { Principal } from '@switchyard/contracts';
-import { noSuchSession } from './session-ownership.ts';
+import { sessionNotFound } from './session-ownership.ts';
 import type { SessionDocument } from './session-document.ts';
 
 /** Complete identity of a session. The tenant is always the caller's and never taken from a request. */
@@ -69,10 +69,10 @@ function decode(value: string): string {
   return value.replace(/%(3A|25)/g, (_, code: string) => (code === '3A' ? ':' : '%'));
 }
 
-/** Ways to address a session: its key, a plain channel id, or its parts. */
-export type SessionAddress = string | SessionPartsGiven | undefined;
+/** How a caller may name a session: its key, a plain channel id, or its parts. */
+export type SessionAddress = string | SessionParts | undefined;
 
-type SessionPartsGiven = { [P in Exclude<keyof SessionIdentity, 'tenant'> | 'tenantId']?: string | undefined };
+type SessionParts = { [P in Exclude<keyof SessionIdentity, 'tenant'> | 'tenantId']?: string | undefined };
 
 /**
  * Resolves the session that a caller addresses. Missing parts default to the caller: the user is its client id, the channel `gateway`.
@@ -81,7 +81,7 @@ type SessionPartsGiven = { [P in Exclude<keyof SessionIdentity, 'tenant'> | 'ten
 export function resolveSession(address: SessionAddress, principal: Principal, agentId: string | undefined): SessionIdentity {
   const named = typeof address === 'string' ? (parseSessionKey(address) ?? { channelId: address }) : fromParts(address ?? {});
   const tenant = 'tenant' in named ? named.tenant : undefined;
-  if (tenant !== undefined && tenant !== principal.tenant) throw noSuchSession();
+  if (tenant !== undefined && tenant !== principal.tenant) throw sessionNotFound();
   const agent = named.agentId ?? agentId;
   return {
     ...named,
@@ -92,20 +92,20 @@ export function resolveSession(address: SessionAddress, principal: Principal, ag
   };
 }
 
-/** Returns the key of the session that a caller addresses. */
-export function meantKey(address: string, principal: Principal): string {
+/** The key of the session that a caller means. */
+export function resolveSessionKey(address: string, principal: Principal): string {
   return formatSessionKey(resolveSession(address, principal, undefined));
 }
 
-type Named = Partial<SessionIdentity>;
+type PartialIdentity = Partial<SessionIdentity>;
 
-function fromParts({ tenantId, ...parts }: SessionPartsGiven): Named {
+function fromParts({ tenantId, ...parts }: SessionParts): PartialIdentity {
   const given = Object.entries({ ...parts, tenant: tenantId }).filter(([, value]) => value !== undefined);
   return Object.fromEntries(given);
 }
 
-/** Returns the channel of a session key. */
-export function channelOf(sessionKey: string): string {
+/** The channel of a session's key. */
+export function getChannel(sessionKey: string): string {
   return parseSessionKey(sessionKey)?.channelId ?? sessionKey;
 }
 
@@ -117,7 +117,7 @@ export function channelKind(channelId: string): string {
 /** Kind of conversation as settings name it: direct, group, or a thread of either. */
 export type ChatKind = 'dm' | 'group' | 'thread';
 
-export function chatKind({ key, kind }: Pick<SessionDocument, 'key' | 'kind'>): ChatKind {
+export function getChatKind({ key, kind }: Pick<SessionDocument, 'key' | 'kind'>): ChatKind {
   if (parseSessionKey(key)?.threadId !== undefined) return 'thread';
   return kind === 'group' ? 'group' : 'dm';
 }

@@ -10,32 +10,35 @@ export interface Viewer {
   agents?: Principal['agents'];
 }
 
-/** Filter for the sessions that the viewer may see. In a write guard it is checked at the time of the write. */
-export function seenBy({ client, sessions, agents }: Viewer): Pick<Filter<SessionDocument>, 'createdBy' | 'agentId'> {
+/** Added to a filter, it leaves the sessions that the viewer may know of. In a write it holds at the instant of the write. */
+export function visibilityFilter({ client, sessions, agents }: Viewer): Pick<Filter<SessionDocument>, 'createdBy' | 'agentId'> {
   return { ...(sessions === 'own' ? { createdBy: client } : {}), ...(agents && { agentId: { in: [...agents] } }) };
 }
 
-/** Returns whether the viewer may see a session. A session without `createdBy` belongs to no client. */
-export function sees({ client, sessions, agents }: Viewer, { createdBy, agentId }: SessionDocument): boolean {
+/** Whether the viewer may know of a session. One that was written before its maker was remembered is nobody's own. */
+export function canSee({ client, sessions, agents }: Viewer, { createdBy, agentId }: SessionDocument): boolean {
   return (sessions !== 'own' || createdBy === client) && canUseAgent({ agents }, agentId);
 }
 
-/** Returns whether the session is named after the client but was created by another client, who could read what the client writes there. */
-export function takenBefore({ client }: Viewer, { userId, createdBy }: SessionDocument): boolean {
+/**
+ * Whether the session has the client's own name on it and somebody else made it first: its maker could read what the client says
+ * there, who takes it for its own.
+ */
+export function isTakenByOther({ client }: Viewer, { userId, createdBy }: SessionDocument): boolean {
   return userId === client && createdBy !== undefined && createdBy !== client;
 }
 
-/** Returns whether the viewer may follow a turn: it started the turn, in a session that it may see. */
-export async function follows(sessions: Collection<SessionDocument>, principal: Principal, turn: TurnDocument): Promise<boolean> {
+/** Whether a turn is the viewer's to follow: it started the turn, and in a session that it may know of. */
+export async function canFollow(sessions: Collection<SessionDocument>, principal: Principal, turn: TurnDocument): Promise<boolean> {
   if (turn.client !== principal.client) return false;
   // A turn that was accepted with the own-sessions restriction stays visible to its client even if the session is recreated.
   if (principal.sessions !== 'own' || turn.sessions === 'own') return true;
   const session = await sessions.for(principal).get(turn.sessionKey);
-  return session !== null && sees(principal, session);
+  return session !== null && canSee(principal, session);
 }
 
-/** Returned both for a missing session and for a session of another client, so that neither can be told apart. */
-export function noSuchSession(): ServiceError {
+/** The same words for a session of somebody else and for one that never was. */
+export function sessionNotFound(): ServiceError {
   return new ServiceError('NOT_FOUND', 'There is no such session.');
 }
 
@@ -45,7 +48,7 @@ export function sessionTaken(key: string): ServiceError {
   return new ServiceError('FAILED_PRECONDITION', message, { details: { reason: 'SESSION_TAKEN' } });
 }
 
-/** Returned both for a missing turn and for a turn of another client. */
-export function noSuchTurn(): ServiceError {
+/** The same for a turn. */
+export function turnNotFound(): ServiceError {
   return new ServiceError('NOT_FOUND', 'There is no such turn.');
 }

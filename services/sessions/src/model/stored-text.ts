@@ -2,29 +2,29 @@ import { createHash } from 'node:crypto';
 import { ServiceError } from '@switchyard/contracts';
 import type { Collection, Documents } from '@switchyard/store';
 import type { TurnDocument } from './turn-document.ts';
-import type { BodyDocument, Said } from './text-document.ts';
+import type { BodyDocument, StoredText } from './text-document.ts';
 
-/** Maximum characters stored inline in the turn document. Longer texts get a document of their own. */
-const INLINE_CHARS = 8_192;
-const AT_ONCE = 500;
+/** Characters of a text that stand in the document of its turn; what is longer has a document of its own. */
+const MAX_INLINE_CHARS = 8_192;
+const READ_BATCH_SIZE = 500;
 
 /** Collection of long texts. The id of a text is its turn and its digest. */
 export type Bodies = Documents<BodyDocument>;
 
-/** Stores a text: inline, or in a document that is written before the document that refers to it. */
-export async function keep(bodies: Bodies, turnId: string, text: string, inline = INLINE_CHARS): Promise<Said> {
-  return keepAs(bodies, { turnId, text }, inline);
+/** What is to be written of a text: nothing, or a body before the document that names it. */
+export async function storeText(bodies: Bodies, turnId: string, text: string, inline = MAX_INLINE_CHARS): Promise<StoredText> {
+  return storeExpiringText(bodies, { turnId, text }, inline);
 }
 
-/** Stores a text that expires at `forgetAt`. */
-export async function keepAs(bodies: Bodies, given: Omit<BodyDocument, 'id'>, inline = INLINE_CHARS): Promise<Said> {
+/** The same, of a text that goes by itself at `forgetAt`. */
+export async function storeExpiringText(bodies: Bodies, given: Omit<BodyDocument, 'id'>, inline = MAX_INLINE_CHARS): Promise<StoredText> {
   const { turnId } = given;
   const said = given.text.toWellFormed();
   const chars = said.length;
   if (chars <= inline) return { chars, text: said };
   const body = createHash('sha256').update(said).digest('base64url');
   try {
-    await bodies.insert({ ...given, id: idOf(turnId, body), text: said });
+    await bodies.insert({ ...given, id: bodyId(turnId, body), text: said });
   } catch (error) {
     // The same text was already stored for this turn.
     if (!(error instanceof ServiceError && error.code === 'ALREADY_EXISTS')) throw error;
@@ -32,39 +32,39 @@ export async function keepAs(bodies: Bodies, given: Omit<BodyDocument, 'id'>, in
   return { chars, body };
 }
 
-/** Stores a text in a document of its own, whatever its length, and returns the id. */
-export async function keepApart(bodies: Bodies, turnId: string, text: string): Promise<string> {
-  const { body = '' } = await keep(bodies, turnId, text, -1);
-  return idOf(turnId, body);
+/** A text under a document of its own, however short, and the id of that. */
+export async function storeSeparately(bodies: Bodies, turnId: string, text: string): Promise<string> {
+  const { body = '' } = await storeText(bodies, turnId, text, -1);
+  return bodyId(turnId, body);
 }
 
-function idOf(turnId: string, body: string): string {
+function bodyId(turnId: string, body: string): string {
   return `${turnId}/${body}`;
 }
 
-/** Reference to a text of a turn. */
-export interface Quoted {
+/** Something a turn said, wherever it stands. */
+export interface TextReference {
   turnId: string;
-  said: Said;
+  said: StoredText;
 }
 
-/** Loads texts in the order of the references. */
-export async function texts(bodies: Bodies, quoted: readonly Quoted[]): Promise<string[]> {
-  const ids = quoted.flatMap(({ turnId, said }) => (said.body === undefined ? [] : [idOf(turnId, said.body)]));
+/** The texts themselves, in the order that they were asked for. */
+export async function loadTexts(bodies: Bodies, quoted: readonly TextReference[]): Promise<string[]> {
+  const ids = quoted.flatMap(({ turnId, said }) => (said.body === undefined ? [] : [bodyId(turnId, said.body)]));
   const found = new Map<string, string>();
-  for (let at = 0; at < ids.length; at += AT_ONCE) {
-    const { items } = await bodies.find({ id: { in: ids.slice(at, at + AT_ONCE) } }, { limit: AT_ONCE });
+  for (let at = 0; at < ids.length; at += READ_BATCH_SIZE) {
+    const { items } = await bodies.find({ id: { in: ids.slice(at, at + READ_BATCH_SIZE) } }, { limit: READ_BATCH_SIZE });
     for (const { id, text } of items) found.set(id, text);
   }
-  return quoted.map(({ turnId, said }) => said.text ?? found.get(idOf(turnId, said.body ?? '')) ?? lost(turnId));
+  return quoted.map(({ turnId, said }) => said.text ?? found.get(bodyId(turnId, said.body ?? '')) ?? textMissing(turnId));
 }
 
-/** Loads one text. */
-export async function textOf(bodies: Bodies, turnId: string, said: Said): Promise<string> {
-  return (await texts(bodies, [{ turnId, said }]))[0] ?? '';
+/** One text. */
+export async function loadText(bodies: Bodies, turnId: string, said: StoredText): Promise<string> {
+  return (await loadTexts(bodies, [{ turnId, said }]))[0] ?? '';
 }
 
-function lost(turnId: string): never {
+function textMissing(turnId: string): never {
   throw new ServiceError('DATA_LOSS', `A text of the turn ${turnId} is gone.`);
 }
 
@@ -73,8 +73,8 @@ export function hasBodies({ message, answer, steps }: TurnDocument): boolean {
   return message.body !== undefined || answer?.body !== undefined || steps.length > 0;
 }
 
-/** Marks the texts of a turn for expiry. */
-export async function forget(bodies: Collection<BodyDocument>, tenant: string, turnId: string, at: number): Promise<void> {
+/** The bodies of a turn that nobody needs any more go with it. */
+export async function expireTexts(bodies: Collection<BodyDocument>, tenant: string, turnId: string, at: number): Promise<void> {
   const mine = bodies.for({ tenant });
   while (await mine.update({ turnId, forgetAt: null }, { set: { forgetAt: at } }));
 }

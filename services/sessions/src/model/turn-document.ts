@@ -3,20 +3,20 @@ import { FinishReason, AllowedAgents, SpendLimits, TokensUsed, TurnFailure, type
 import { WorkState } from '@switchyard/service-kit';
 import { collection, json } from '@switchyard/store';
 import { count, instant } from './schema-fields.ts';
-import { Said } from './text-document.ts';
+import { StoredText } from './text-document.ts';
 import { Effect } from './session-document.ts';
 
-/** A message that a running turn has merged: the turn it came with, its time and its text. */
-export const Heard = z.object({ turnId: z.string(), at: instant, said: Said });
+/** A message that a turn has heard besides its own: the turn that it came with, when, and what it says. */
+export const MergedMessage = z.object({ turnId: z.string(), at: instant, content: StoredText });
 
-export type Heard = z.infer<typeof Heard>;
+export type MergedMessage = z.infer<typeof MergedMessage>;
 
 /** One document per turn: request, progress and result. It is kept as long as its session. */
 export const TurnDocument = z.object({
   turnId: z.string(),
   sessionKey: z.string(),
   agentId: z.string(),
-  message: Said,
+  message: StoredText,
   client: z.string(),
   scopes: z.array(z.string()),
   /** The client is restricted to sessions that it created. The runner applies the same restriction. */
@@ -36,9 +36,9 @@ export const TurnDocument = z.object({
   model: z.string().optional(),
   /** Time limit from the first start, if it is shorter than the general limit. */
   timeoutMs: count.optional(),
-  /** The turn starts at this time and merges the messages that arrived until then (`queue/debounce.ts`). */
-  gathersUntil: instant.optional(),
-  /** Lane in which the turn waits for its agent, if lanes are configured (`queue/lanes.ts`). */
+  /** Until when it waits for more to be said, which it then hears (`queue/debounce.ts`). */
+  debounceUntil: instant.optional(),
+  /** The lane in which it waits for its agent, where there were any when it came (`queue/lanes.ts`). */
   lane: z.string().optional(),
   /** The caller waits for the whole answer. Text is published in few frames until a reader follows the turn. */
   quiet: z.literal(true).optional(),
@@ -50,17 +50,17 @@ export const TurnDocument = z.object({
   steps: z.array(json()),
   /** Number of checkpoints written. A retried write with the same number is applied once. */
   checkpoints: count,
-  /** Model output since the last checkpoint, in pieces. */
-  tail: z.array(Said),
-  /** Turns that were dropped for this one, with the beginning of their messages (`queue/dropped-messages.ts`). */
-  leftOut: z.array(z.object({ lines: z.array(z.object({ turnId: z.string(), text: z.string() })) })).optional(),
-  /** Messages of queued turns that this turn has merged. Those turns end as this one does, unless it is cancelled. */
-  joined: z.array(Heard).optional(),
-  /** The turn that merged this one and whose answer it shares. */
-  answeredBy: z.string().optional(),
-  /** Number of the next frame, as of the last checkpoint. */
+  /** What the model has said since the last mark, in pieces. */
+  tail: z.array(StoredText),
+  /** Turns that were left out for it, and how their messages begin (`queue/dropped-messages.ts`). */
+  dropped: z.array(z.object({ lines: z.array(z.object({ turnId: z.string(), text: z.string() })) })).optional(),
+  /** Turns that waited behind it and whose messages it has heard: they end as it does, unless it is cancelled. */
+  merged: z.array(MergedMessage).optional(),
+  /** The turn that heard its message, and whose answer is its own. */
+  mergedInto: z.string().optional(),
+  /** The number of the next frame, as of the last checkpoint. */
   frame: count.optional(),
-  answer: Said.optional(),
+  answer: StoredText.optional(),
   tokensUsed: TokensUsed.optional(),
   finishReason: FinishReason.optional(),
   stepCount: count.optional(),
@@ -68,20 +68,17 @@ export const TurnDocument = z.object({
   costUsd: z.number().nonnegative().optional(),
   /** Set on commands, which are answered without a model. */
   effect: Effect.optional(),
-  /** Turn trace without any text: a `TurnEvidence` as JSON. */
-  evidence: z.string().optional(),
-  /** Warnings for the owner, for example about missing memory. */
+  /** How it went, without anything that was said: a `TurnEvidence`, as JSON. */
+  trace: z.string().optional(),
+  /** What it had to go without. */
   warnings: z.array(z.string()).optional(),
-  /** Time since which the memory service has to be notified; absent when there is nothing to send (`memory/memory-capture.ts`). */
-  unremembered: instant.optional(),
-  /**
-   * Time since which the turn may be auto-continued; 0 when a client forbade it, absent when there is nothing to do
-   * (`turns/execution/auto-continue.ts`).
-   */
-  unfollowed: instant.optional(),
-  /** Set on auto-continued turns: the turn being continued, its epoch and number, and the length of the continuation chain. */
-  follows: z.object({ turnId: z.string(), run: count, epoch: z.string(), seq: count }).optional(),
-  /** Number of the last frame, once the turn has ended. */
+  /** Since when it is to be remembered; absent where it is not to be, or the memory service has it (`memory/memory-capture.ts`). */
+  memoryPendingSince: instant.optional(),
+  /** Since when it may be gone on from by itself; 0 where somebody does not want that, absent where there is nothing to be done (`turns/execution/auto-continue.ts`). */
+  continuePendingSince: instant.optional(),
+  /** Nobody sent it: the turn that it goes on from, in which conversation, and how many in a row have done so. */
+  continuationOf: z.object({ turnId: z.string(), run: count, epoch: z.string(), seq: count }).optional(),
+  /** The number of the last frame, once the turn has ended. */
   lastFrame: count.optional(),
   /** Position in the history of the session, and the epoch. Set when the turn is done. */
   seq: count.optional(),
@@ -107,8 +104,8 @@ export const turnCollection = collection({
     { fields: ['epoch', 'seq'], sparse: true },
     { fields: ['state', 'createdAt'], across: true },
     { fields: ['keyUntil'], across: true, sparse: true },
-    { fields: ['unremembered'], across: true, sparse: true },
-    { fields: ['unfollowed'], across: true, sparse: true },
+    { fields: ['memoryPendingSince'], across: true, sparse: true },
+    { fields: ['continuePendingSince'], across: true, sparse: true },
   ],
   unique: [['idempotencyKey']],
   expires: { field: 'forgetAt', afterMs: 0 },
@@ -120,9 +117,9 @@ export function hasEnded({ state }: Pick<TurnDocument, 'state'>): boolean {
 
 export type TurnEnd = { result: TurnResult; failure?: undefined } | { failure: TurnFailure; result?: undefined };
 
-type Unbegun = Pick<TurnDocument, 'state' | 'fence' | 'attempts' | 'steps' | 'checkpoints' | 'tail' | 'createdAt'>;
+type NewTurnFields = Pick<TurnDocument, 'state' | 'fence' | 'attempts' | 'steps' | 'checkpoints' | 'tail' | 'createdAt'>;
 
-/** Initial fields of every new turn. */
-export function unbegun(createdAt: number): Unbegun {
+/** What stands in every turn that is written, before anybody has begun on it. */
+export function newTurnFields(createdAt: number): NewTurnFields {
   return { state: 'queued', fence: 0, attempts: 0, steps: [], checkpoints: 0, tail: [], createdAt };
 }

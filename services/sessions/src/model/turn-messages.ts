@@ -1,33 +1,33 @@
 import type { TurnDocument } from './turn-document.ts';
-import type { Quoted } from './stored-text.ts';
-import type { Said } from './text-document.ts';
+import type { TextReference } from './stored-text.ts';
+import type { StoredText } from './text-document.ts';
 
-/** Reference to a message of a turn, with its role. */
-export interface Spoken extends Quoted {
+/** Something that was said in a turn, and by whom. */
+export interface TurnMessageRef extends TextReference {
   role: 'user' | 'assistant';
 }
 
-const NOTHING: Said = { chars: 0, text: '' };
+const EMPTY_TEXT: StoredText = { chars: 0, text: '' };
 
-/** Lists the messages of a finished turn in order: its own message, merged messages, the answer. */
-export function spoken({
+/** What was said in a turn that is done, in order: its message, those that it heard besides, the answer. */
+export function listMessages({
   turnId,
   message,
-  joined = [],
-  answer = NOTHING,
-}: Pick<TurnDocument, 'turnId' | 'message' | 'joined' | 'answer'>): Spoken[] {
+  merged = [],
+  answer = EMPTY_TEXT,
+}: Pick<TurnDocument, 'turnId' | 'message' | 'merged' | 'answer'>): TurnMessageRef[] {
   return [
-    ...[message, ...joined.map(({ said }) => said)].map((said) => ({ role: 'user' as const, turnId, said })),
+    ...[message, ...merged.map(({ content }) => content)].map((said) => ({ role: 'user' as const, turnId, said })),
     { role: 'assistant', turnId, said: answer },
   ];
 }
 
-/** Number of messages that a finished turn adds to its session. */
-export function messagesOf({ joined = [] }: Pick<TurnDocument, 'joined'>): number {
-  return joined.length + 2;
+/** How many messages a turn that is done adds to its session. */
+export function countMessages({ merged = [] }: Pick<TurnDocument, 'merged'>): number {
+  return merged.length + 2;
 }
 
-/** Total characters of these messages. */
-export function charsOf(exchange: Parameters<typeof spoken>[0]): number {
-  return spoken(exchange).reduce((sum, { said }) => sum + said.chars, 0);
+/** How long they are. */
+export function countChars(exchange: Parameters<typeof listMessages>[0]): number {
+  return listMessages(exchange).reduce((sum, { said }) => sum + said.chars, 0);
 }

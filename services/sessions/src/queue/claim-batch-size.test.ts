@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createClaims } from './claim-batch-size.ts';
+import { createClaimBatchSizes } from './claim-batch-size.ts';
 
 /** Begins as many as may be. */
-function fill(claims: ReturnType<typeof createClaims>, agent: string): number {
+function fill(claims: ReturnType<typeof createClaimBatchSizes>, agent: string): number {
   let begun = 0;
-  for (; claims.may(agent); begun += 1) claims.begin(agent);
+  for (; claims.canClaim(agent); begun += 1) claims.begin(agent);
   return begun;
 }
 
-test('doubles concurrent claims up to a limit after each success and returns to one after a miss', () => {
-  const claims = createClaims(4);
+test('who finds something looks for more at once, up to a bound, and begins with one again after nothing was found', () => {
+  const claims = createClaimBatchSizes(4);
   assert.equal(fill(claims, 'a'), 1);
   claims.end('a', true);
   assert.equal(fill(claims, 'a'), 2);
@@ -25,8 +25,8 @@ test('doubles concurrent claims up to a limit after each success and returns to 
   assert.equal(fill(claims, 'a'), 1);
 });
 
-test('counts each agent separately', () => {
-  const claims = createClaims(4);
+test('each agent has its own', () => {
+  const claims = createClaimBatchSizes(4);
   assert.equal(fill(claims, 'a'), 1);
   assert.equal(fill(claims, 'b'), 1);
 });

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { onceAtATime } from './coalesce.ts';
+import { coalesce } from './coalesce.ts';
 
 test('calls during a run share one further run, which starts after them', async () => {
   const gates: PromiseWithResolvers<void>[] = [];
-  const work = onceAtATime(() => {
+  const work = coalesce(() => {
     const gate = Promise.withResolvers<void>();
     gates.push(gate);
     return gate.promise;
@@ -23,7 +23,7 @@ test('calls during a run share one further run, which starts after them', async 
 
 test('a call during the further run gets a run of its own', async () => {
   let runs = 0;
-  const work = onceAtATime(async () => void runs++);
+  const work = coalesce(async () => void runs++);
   const first = work();
   const second = work();
   await first;
@@ -36,7 +36,7 @@ test('a call during the further run gets a run of its own', async () => {
 
 test('a failed run rejects only its own callers', async () => {
   let runs = 0;
-  const work = onceAtATime(() => (runs++ === 0 ? Promise.reject(new Error('once')) : Promise.resolve()));
+  const work = coalesce(() => (runs++ === 0 ? Promise.reject(new Error('once')) : Promise.resolve()));
   const [first, second] = await Promise.allSettled([work(), work()]);
   assert.deepEqual([first.status, second.status, runs], ['rejected', 'fulfilled', 2]);
 });

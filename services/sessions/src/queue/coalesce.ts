@@ -1,19 +1,19 @@
-/** Coalesces calls made during a run into a single follow-up run. */
-export function onceAtATime(work: () => Promise<void>): () => Promise<void> {
-  let now: Promise<void> | undefined;
-  let after: Promise<void> | undefined;
+/** Of calls that come while the work runs, one more run serves all. */
+export function coalesce(work: () => Promise<void>): () => Promise<void> {
+  let current: Promise<void> | undefined;
+  let next: Promise<void> | undefined;
   const start = (): Promise<void> => {
-    now = work().finally(() => (now = undefined));
-    return now;
+    current = work().finally(() => (current = undefined));
+    return current;
   };
   return () => {
-    if (!now) return start();
-    after ??= now
+    if (!current) return start();
+    next ??= current
       .catch(() => undefined)
       .then(() => {
-        after = undefined;
+        next = undefined;
         return start();
       });
-    return after;
+    return next;
   };
 }

@@ -11,7 +11,7 @@ test('grants no more slots than the total and per-agent limits', () => {
   assert.equal(slots.take('a', limits), undefined);
   assert.ok(slots.take('b', limits));
   assert.equal(slots.take('b', limits), undefined);
-  first.give();
+  first.release();
   assert.ok(slots.take('a', limits));
   assert.equal(slots.hasRoom('a', { ...limits, total: 9 }), false, 'the other one of the two still runs');
 });

@@ -7,14 +7,14 @@ export interface Slots {
 
 /** Permission to run one turn. Must be released exactly once. */
 export interface Slot {
-  give(): void;
+  release(): void;
 }
 
 export interface SlotLimits {
   total: number;
   perAgent: number;
-  /** Lane of the turn, if lanes are configured. */
-  lane?: { name: string; most: number } | undefined;
+  /** The lane of the turn, where there are any. */
+  lane?: { name: string; max: number } | undefined;
 }
 
 export function createSlots(): Slots {
@@ -22,7 +22,7 @@ export function createSlots(): Slots {
   let taken = 0;
 
   const hasRoom = (agent: string, { total, perAgent, lane }: SlotLimits): boolean =>
-    taken < total && (byAgent.get(agent) ?? 0) < perAgent && (lane === undefined || (byLane.get(lane.name) ?? 0) < lane.most);
+    taken < total && (byAgent.get(agent) ?? 0) < perAgent && (lane === undefined || (byLane.get(lane.name) ?? 0) < lane.max);
 
   return {
     hasRoom,
@@ -32,7 +32,7 @@ export function createSlots(): Slots {
       if (limits.lane) add(byLane, limits.lane.name, 1);
       taken += 1;
       return {
-        give() {
+        release() {
           add(byAgent, agent, -1);
           if (limits.lane) add(byLane, limits.lane.name, -1);
           taken -= 1;

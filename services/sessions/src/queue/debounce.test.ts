@@ -38,7 +38,7 @@ test('answers the first message at once and merges the following ones at the end
   for (const name of ['b', 'c']) await told(world, ask(first, name));
   await settled(world);
   const { turnId, finishedAt = 0 } = turnOf(world, 'b');
-  assert.equal(turnOf(world, 'c').answeredBy, turnId);
+  assert.equal(turnOf(world, 'c').mergedInto, turnId);
   assert.ok(finishedAt - askedAt >= 1_900 && finishedAt - askedAt < 3_500, `after ${finishedAt - askedAt} ms`);
 });
 
@@ -61,7 +61,7 @@ test('merges at most maxBufferedMessages; the rest follows in later turns', PATI
   await settled(world);
   const { turnId } = turnOf(world, 'b');
   assert.deepEqual(
-    ['b', 'c', 'd', 'e'].map((name) => [turnOf(world, name).state, turnOf(world, name).answeredBy]),
+    ['b', 'c', 'd', 'e'].map((name) => [turnOf(world, name).state, turnOf(world, name).mergedInto]),
     [
       ['done', undefined],
       ['done', turnId],
@@ -119,6 +119,6 @@ test('another process answers the debounced messages of a dead process together'
   first.process.kill();
   await settled(world);
   const [b, c] = ['b', 'c'].map((name) => turnOf(world, name));
-  assert.deepEqual([b?.state, c?.state, c?.answeredBy], ['done', 'done', b?.turnId]);
+  assert.deepEqual([b?.state, c?.state, c?.mergedInto], ['done', 'done', b?.turnId]);
   assert.ok((b?.finishedAt ?? 0) - askedAt >= 1_900, 'not before it is time');
 });

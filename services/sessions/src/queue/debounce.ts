@@ -1,6 +1,6 @@
 import type { Collection, Store } from '@switchyard/store';
 import type { SessionDocument } from '../model/session-document.ts';
-import { hurry } from './session-queue.ts';
+import { endDebounce } from './session-queue.ts';
 import type { Debounce } from './queue-policy.ts';
 
 /*
@@ -9,46 +9,55 @@ import type { Debounce } from './queue-policy.ts';
  * queue entry, so that any replica can start the turn.
  */
 
-export interface GatheringDeps {
+export interface DebounceDeps {
   sessions: Collection<SessionDocument>;
   store: Pick<Store, 'now'>;
-  /** Returns the debounce settings of a session; undefined when it is not debounced. */
-  debounceOf: (sessionKey: string) => Debounce | undefined;
+  /** How what is said in a session is gathered; undefined where it is not. */
+  getDebounce: (sessionKey: string) => Debounce | undefined;
 }
 
-/** Debounce window of an arriving turn. */
-export interface Gathering {
-  askedAt: number;
-  /** End of the window; undefined when the turn may start immediately. */
+/** A turn that comes where what is said in quick succession is gathered. */
+export interface DebounceWindow {
+  receivedAt: number;
+  /** Until when it waits for more; undefined where it begins as soon as it may. */
   until: number | undefined;
-  mostMessages: number;
+  maxMessages: number;
 }
 
-interface Coming {
+interface DebounceRequest {
   tenant: string;
   sessionKey: string;
   /** Commands are not delayed. */
   isCommand: () => boolean;
 }
 
-/** Returns undefined synchronously when the session is not debounced, which saves the wait. Commands are never debounced. */
-export function gatheringOf(deps: GatheringDeps, coming: Coming): Promise<Gathering> | undefined {
-  const debounce = deps.debounceOf(coming.sessionKey);
-  return debounce && !coming.isCommand() ? gather(deps, coming, debounce) : undefined;
+/** Undefined at once where nothing is gathered, which nobody waits for. A command is carried out as soon as it may. */
+export function startDebounce(deps: DebounceDeps, coming: DebounceRequest): Promise<DebounceWindow> | undefined {
+  const debounce = deps.getDebounce(coming.sessionKey);
+  return debounce && !coming.isCommand() ? openWindow(deps, coming, debounce) : undefined;
 }
 
-async function gather({ sessions, store }: GatheringDeps, { tenant, sessionKey }: Coming, debounce: Debounce): Promise<Gathering> {
+async function openWindow(
+  { sessions, store }: DebounceDeps,
+  { tenant, sessionKey }: DebounceRequest,
+  debounce: Debounce,
+): Promise<DebounceWindow> {
   const { windowMs, maxBufferedMessages: mostMessages, firstMessageImmediate } = debounce;
   const askedAt = store.now();
-  const before = (await sessions.for({ tenant }).get(sessionKey))?.askedAt;
+  const before = (await sessions.for({ tenant }).get(sessionKey))?.lastMessageAt;
   const first = before === undefined || askedAt - before >= windowMs;
-  return { askedAt, until: first && firstMessageImmediate ? undefined : askedAt + windowMs, mostMessages };
+  return { receivedAt: askedAt, until: first && firstMessageImmediate ? undefined : askedAt + windowMs, maxMessages: mostMessages };
 }
 
-/** Returns the remaining window of an enqueued turn in milliseconds. */
-export async function stillGathers(deps: GatheringDeps, tenant: string, session: SessionDocument, gathering: Gathering): Promise<number> {
+/** For how long a turn that has entered its queue still waits for more, in milliseconds. */
+export async function remainingWindowMs(
+  deps: DebounceDeps,
+  tenant: string,
+  session: SessionDocument,
+  gathering: DebounceWindow,
+): Promise<number> {
   const now = deps.store.now();
-  if (session.depth < gathering.mostMessages) return Math.max(0, (gathering.until ?? now) - now);
-  await hurry(deps.sessions.for({ tenant }), session.key, now);
+  if (session.depth < gathering.maxMessages) return Math.max(0, (gathering.until ?? now) - now);
+  await endDebounce(deps.sessions.for({ tenant }), session.key, now);
   return 0;
 }

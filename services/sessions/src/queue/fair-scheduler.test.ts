@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createRota } from './fair-scheduler.ts';
+import { createFairScheduler } from './fair-scheduler.ts';
 
 const always = (): boolean => true;
 
-test('alternates between tenants, and between the agents of a tenant', () => {
-  const rota = createRota();
+test('tenants take turns, and in each tenant its agents do', () => {
+  const rota = createFairScheduler();
   for (const agent of ['big.a', 'big.b', 'big.c', 'small.a']) rota.add(agent);
   const order = Array.from({ length: 8 }, () => rota.next(always));
   assert.deepEqual(order, ['big.a', 'small.a', 'big.b', 'small.a', 'big.c', 'small.a', 'big.a', 'small.a']);
 });
 
-test('skips a key without free capacity and keeps its position', () => {
-  const rota = createRota();
+test('who has no room is passed over, and keeps its place', () => {
+  const rota = createFairScheduler();
   for (const agent of ['t.a', 't.b']) rota.add(agent);
   assert.equal(
     rota.next((agent) => agent !== 't.a'),
@@ -25,8 +25,8 @@ test('skips a key without free capacity and keeps its position', () => {
   );
 });
 
-test('keeps a key that was added during a poll', () => {
-  const rota = createRota();
+test('what came while it was looked for stays', () => {
+  const rota = createFairScheduler();
   rota.add('t.a');
   const lookedAt = rota.time;
   rota.add('t.a');
@@ -37,7 +37,7 @@ test('keeps a key that was added during a poll', () => {
 });
 
 /** Its turn, and then a look that finds nothing more. */
-function serveAll(rota: ReturnType<typeof createRota>, agent: string): void {
+function serveAll(rota: ReturnType<typeof createFairScheduler>, agent: string): void {
   for (const _ of ['served', 'nothing left'])
     assert.equal(
       rota.next((one) => one === agent),
@@ -46,8 +46,8 @@ function serveAll(rota: ReturnType<typeof createRota>, agent: string): void {
   rota.remove(agent, rota.time);
 }
 
-test('restores the position of a key that waits again', () => {
-  const rota = createRota();
+test('who begins to wait again has its place by its last turn, not behind those who never stopped', () => {
+  const rota = createFairScheduler();
   for (const agent of ['big.a', 'small.a']) rota.add(agent);
   assert.equal(rota.next(always), 'big.a');
   serveAll(rota, 'small.a');
@@ -57,8 +57,8 @@ test('restores the position of a key that waits again', () => {
   assert.deepEqual([rota.next(always), rota.next(always), rota.next(always)], ['new.a', 'small.a', 'big.a']);
 });
 
-test('a poll that finds nothing uses no turn', () => {
-  const rota = createRota();
+test('a look that finds nothing is no turn', () => {
+  const rota = createFairScheduler();
   for (const agent of ['one.a', 'two.a', 'two.b']) rota.add(agent);
   for (const expected of ['one.a', 'two.a', 'one.a']) assert.equal(rota.next(always), expected);
   const lookedAt = rota.time;
@@ -68,8 +68,8 @@ test('a poll that finds nothing uses no turn', () => {
   assert.equal(rota.next(always), 'two.b', 'before the one that had a turn since');
 });
 
-test('limits the number of cached names', () => {
-  const rota = createRota();
+test('a crowd is not remembered for ever', () => {
+  const rota = createFairScheduler();
   for (let n = 0; n <= 10_000; n++) {
     rota.add(`t${n}.a`);
     serveAll(rota, `t${n}.a`);

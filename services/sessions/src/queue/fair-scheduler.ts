@@ -1,13 +1,13 @@
 import { LRUCache } from 'lru-cache';
 import { bucketKeyParts } from '@switchyard/contracts';
-import { agentKeyOf } from '../model/queue-entry.ts';
+import { parseAgentKey } from '../model/queue-entry.ts';
 
 /** Maximum number of tenants, and of agents, whose last turn is cached; the least recently served is evicted first. */
 const MAX_CACHED_NAMES = 10_000;
 
-/** Agents and lanes with waiting turns, as far as this replica knows. Keys are wait keys (`waitsForOf`). */
-export interface Rota {
-  /** Records that turns of this agent and lane may be waiting. */
+/** For which agents turns wait, and in which lanes (`waitsForOf`), as far as this replica knows. */
+export interface FairScheduler {
+  /** Turns of this agent may be waiting, in this lane. */
   add(waitsFor: string): void;
   has(waitsFor: string): boolean;
   /**
@@ -22,59 +22,59 @@ export interface Rota {
   readonly size: number;
 }
 
-/** Scheduling state of an agent with waiting turns. */
-interface Waiting {
+/** What is known of an agent that turns wait for. */
+interface WaitingAgent {
   addedAt: number;
-  /** Last turns of tenant and agent before the current one, to restore them when nothing was found. */
-  before: readonly [tenant: number, agent: number];
+  /** When its tenant and itself had had their turn, before it was given the one that is under way. */
+  previousTurns: readonly [tenant: number, agent: number];
 }
 
-/** `ahead` compares two lanes of the same agent. */
-export function createRota(ahead: (one: string, other: string) => boolean = () => false): Rota {
-  const tenants = new Map<string, Map<string, Waiting>>();
-  const [tenantTurns, agentTurns] = [createTurns(), createTurns()];
+/** `ahead`: whether one lane of an agent comes before another. */
+export function createFairScheduler(isAhead: (one: string, other: string) => boolean = () => false): FairScheduler {
+  const tenants = new Map<string, Map<string, WaitingAgent>>();
+  const [tenantTurns, agentTurns] = [createLastTurns(), createLastTurns()];
   let time = 0;
   let turns = 0;
   let size = 0;
 
   return {
     add(waitsFor) {
-      const tenant = tenantOf(waitsFor);
+      const tenant = getTenant(waitsFor);
       let agents = tenants.get(tenant);
       if (!agents) tenants.set(tenant, (agents = new Map()));
       const there = agents.get(waitsFor);
       time += 1;
       if (there) there.addedAt = time;
       else {
-        agents.set(waitsFor, { addedAt: time, before: [tenantTurns.of(tenant), agentTurns.of(agentKeyOf(waitsFor))] });
+        agents.set(waitsFor, { addedAt: time, previousTurns: [tenantTurns.get(tenant), agentTurns.get(parseAgentKey(waitsFor))] });
         size += 1;
       }
     },
-    has: (waitsFor) => tenants.get(tenantOf(waitsFor))?.has(waitsFor) ?? false,
+    has: (waitsFor) => tenants.get(getTenant(waitsFor))?.has(waitsFor) ?? false,
     next(hasRoom) {
       let first: { tenant: string; waitsFor: string; at: number } | undefined;
       for (const [tenant, agents] of tenants) {
-        const at = tenantTurns.of(tenant);
+        const at = tenantTurns.get(tenant);
         if (first && at >= first.at) continue;
-        const waitsFor = longestAgo(agents.keys(), { turns: agentTurns, may: hasRoom, ahead });
+        const waitsFor = leastRecentlyServed(agents.keys(), { turns: agentTurns, hasRoom: hasRoom, ahead: isAhead });
         if (waitsFor !== undefined) first = { tenant, waitsFor, at };
       }
       if (!first) return undefined;
       const { tenant, waitsFor, at } = first;
       const waiting = tenants.get(tenant)?.get(waitsFor);
-      if (waiting) waiting.before = [at, agentTurns.of(agentKeyOf(waitsFor))];
+      if (waiting) waiting.previousTurns = [at, agentTurns.get(parseAgentKey(waitsFor))];
       turns += 1;
       tenantTurns.set(tenant, turns);
-      agentTurns.set(agentKeyOf(waitsFor), turns);
+      agentTurns.set(parseAgentKey(waitsFor), turns);
       return waitsFor;
     },
     remove(waitsFor, lookedAt) {
-      const tenant = tenantOf(waitsFor);
+      const tenant = getTenant(waitsFor);
       const agents = tenants.get(tenant);
       const waiting = agents?.get(waitsFor);
       if (!agents || !waiting) return;
-      tenantTurns.set(tenant, waiting.before[0]);
-      agentTurns.set(agentKeyOf(waitsFor), waiting.before[1]);
+      tenantTurns.set(tenant, waiting.previousTurns[0]);
+      agentTurns.set(parseAgentKey(waitsFor), waiting.previousTurns[1]);
       if (waiting.addedAt > lookedAt) return;
       agents.delete(waitsFor);
       size -= 1;
@@ -89,17 +89,17 @@ export function createRota(ahead: (one: string, other: string) => boolean = () =
   };
 }
 
-/** Time of the last turn by name, as a counter; 0 if never served. */
-interface Turns {
-  of(name: string): number;
+/** When each had its turn last, as a number that grows; 0 for never. */
+interface LastTurns {
+  get(name: string): number;
   set(name: string, turn: number): void;
 }
 
-function createTurns(): Turns {
+function createLastTurns(): LastTurns {
   const last = new LRUCache<string, number>({ maxSize: MAX_CACHED_NAMES, sizeCalculation: () => 1 });
   return {
-    // A read does not make an entry more recent.
-    of: (name) => last.peek(name) ?? 0,
+    // Reading is no turn, so it does not make an entry more recent.
+    get: (name) => last.peek(name) ?? 0,
     set(name, turn) {
       if (turn > 0) last.set(name, turn);
       else last.delete(name);
@@ -107,23 +107,23 @@ function createTurns(): Turns {
   };
 }
 
-interface Choosing {
-  turns: Turns;
-  may: (name: string) => boolean;
+interface SelectOptions {
+  turns: LastTurns;
+  hasRoom: (name: string) => boolean;
   ahead: (one: string, other: string) => boolean;
 }
 
-function longestAgo(names: Iterable<string>, { turns, may, ahead }: Choosing): string | undefined {
+function leastRecentlyServed(names: Iterable<string>, { turns, hasRoom, ahead }: SelectOptions): string | undefined {
   let first: { name: string; agent: string; at: number } | undefined;
   for (const name of names) {
-    const agent = agentKeyOf(name);
-    const at = turns.of(agent);
+    const agent = parseAgentKey(name);
+    const at = turns.get(agent);
     if (first && (agent === first.agent ? !ahead(name, first.name) : at >= first.at)) continue;
-    if (may(name)) first = { name, agent, at };
+    if (hasRoom(name)) first = { name, agent, at };
   }
   return first?.name;
 }
 
-function tenantOf(waitsFor: string): string {
-  return bucketKeyParts(agentKeyOf(waitsFor))?.tenant ?? '';
+function getTenant(waitsFor: string): string {
+  return bucketKeyParts(parseAgentKey(waitsFor))?.tenant ?? '';
 }

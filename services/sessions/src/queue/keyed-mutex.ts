@@ -1,13 +1,13 @@
-/** Runs tasks with the same key sequentially. A failed task does not block the next one. */
-export function oneAfterAnother(): <T>(key: string, work: () => Promise<T>) => Promise<T> {
-  const last = new Map<string, Promise<unknown>>();
+/** Work on one key begins when what was asked for before on the same key is over, however that ended. */
+export function createKeyedMutex(): <T>(key: string, work: () => Promise<T>) => Promise<T> {
+  const tails = new Map<string, Promise<unknown>>();
   return (key, work) => {
-    const now = last.get(key)?.then(work, work) ?? work();
-    last.set(key, now);
+    const current = tails.get(key)?.then(work, work) ?? work();
+    tails.set(key, current);
     const forget = (): void => {
-      if (last.get(key) === now) last.delete(key);
+      if (tails.get(key) === current) tails.delete(key);
     };
-    now.then(forget, forget);
-    return now;
+    current.then(forget, forget);
+    return current;
   };
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { createWorld, startReplica, type Replica, type World } from '../simulation/scenario.fixture.ts';
 import { ask, isRunning, settled, told, turnOf, until } from '../simulation/event-delivery.fixture.ts';
 import { ended, testSessions, turnIdOf } from '../sessions.fixture.ts';
-import { WHOEVER_WAITED_LONGEST } from './lane-scheduler.ts';
+import { OLDEST_FIRST_INTERVAL } from './lane-scheduler.ts';
 
 const NEVER = 0;
 const LONG = { pieces: 1, pace: 5_000 };
@@ -62,10 +62,10 @@ test('lanes without promotion get every eighth turn', async () => {
   const { world, replica } = replicaWith(NEVER);
   await run(world, replica, 'first');
   await wait(world, replica, among('a'), 'a');
-  const names = Array.from({ length: 2 * WHOEVER_WAITED_LONGEST }, (_, at) => `d${at}`);
+  const names = Array.from({ length: 2 * OLDEST_FIRST_INTERVAL }, (_, at) => `d${at}`);
   for (const name of names) await wait(world, replica, direct(name), name);
   await settled(world);
-  assert.equal(order(world, ['a', ...names]).indexOf('a'), WHOEVER_WAITED_LONGEST - 1);
+  assert.equal(order(world, ['a', ...names]).indexOf('a'), OLDEST_FIRST_INTERVAL - 1);
 });
 
 test('a full lane blocks no other lane, not even arriving turns', async () => {

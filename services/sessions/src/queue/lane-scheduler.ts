@@ -1,8 +1,8 @@
-import { agentKeyOf, laneOfWaiting } from '../model/queue-entry.ts';
-import type { Lanes } from './lanes.ts';
+import { parseAgentKey, parseLane } from '../model/queue-entry.ts';
+import type { Lane, Lanes } from './lanes.ts';
 
-/** One in this many turns of an agent goes to the longest-waiting turn of any lane. */
-export const WHOEVER_WAITED_LONGEST = 8;
+/** One turn in so many of an agent goes to whoever has waited longest, in whichever lane. */
+export const OLDEST_FIRST_INTERVAL = 8;
 
 /**
  * Orders the lanes of an agent. A turn that has waited for the promotion time of its lane ranks like a new turn of the lane above, so it
@@ -12,68 +12,68 @@ export const WHOEVER_WAITED_LONGEST = 8;
  * A replica's view of the first turn of a lane is never later than the truth, because a claim returns the first turn and later turns only
  * arrive later. A lane is therefore served at most once too early.
  */
-export interface LaneOrder {
-  /** Records a turn that may start at `from`; earlier turns may exist. */
-  came(waitsFor: string, from: number): void;
-  /** Sets the start time of the first turn of the lane. */
-  first(waitsFor: string, from: number): void;
-  /** The first turn of the lane was served. */
-  given(waitsFor: string, from: number): void;
-  /** The lane is empty. */
-  forget(waitsFor: string): void;
-  /** Returns whether the first lane precedes the second. Both belong to the same agent. */
-  ahead(one: string, other: string): boolean;
+export interface LaneScheduler {
+  /** Somebody waits there who may begin then; others may have come before. */
+  added(waitsFor: string, from: number): void;
+  /** Whoever is first there may begin then. */
+  setFirst(waitsFor: string, from: number): void;
+  /** The first of it was given a turn. */
+  served(waitsFor: string, from: number): void;
+  /** Nobody waits there any more. */
+  remove(waitsFor: string): void;
+  /** Whether the one comes before the other, of the same agent. */
+  isAhead(one: string, other: string): boolean;
 }
 
-interface OfAgent {
+interface AgentLanes {
   turns: number;
   /** Earliest start of the first turn, by lane. */
   firsts: Map<string, number>;
 }
 
-export function createLaneOrder(lanes: () => Lanes | undefined): LaneOrder {
-  const agents = new Map<string, OfAgent>();
+export function createLaneScheduler(lanes: () => Lanes | undefined): LaneScheduler {
+  const agents = new Map<string, AgentLanes>();
 
-  function note(waitsFor: string, from: number): void {
-    const agent = agentKeyOf(waitsFor);
-    // Without lanes there is nothing to order.
+  function recordFirst(waitsFor: string, from: number): void {
+    const agent = parseAgentKey(waitsFor);
+    // Without lanes nobody of an agent comes before others of it.
     if (agent === waitsFor) return;
     const known = agents.get(agent);
     if (known) known.firsts.set(waitsFor, from);
     else agents.set(agent, { turns: 0, firsts: new Map([[waitsFor, from]]) });
   }
 
-  // A turn without a lane was queued before lanes were configured.
-  const firstOf = (waitsFor: string): number => agents.get(agentKeyOf(waitsFor))?.firsts.get(waitsFor) ?? 0;
+  // Who waits without a lane did so before there were any.
+  const firstStartOf = (waitsFor: string): number => agents.get(parseAgentKey(waitsFor))?.firsts.get(waitsFor) ?? 0;
 
   return {
-    came(waitsFor, from) {
-      const there = agents.get(agentKeyOf(waitsFor))?.firsts.get(waitsFor);
-      if (there === undefined || from < there) note(waitsFor, from);
+    added(waitsFor, from) {
+      const there = agents.get(parseAgentKey(waitsFor))?.firsts.get(waitsFor);
+      if (there === undefined || from < there) recordFirst(waitsFor, from);
     },
-    first: note,
-    given(waitsFor, from) {
-      note(waitsFor, from);
-      const known = agents.get(agentKeyOf(waitsFor));
+    setFirst: recordFirst,
+    served(waitsFor, from) {
+      recordFirst(waitsFor, from);
+      const known = agents.get(parseAgentKey(waitsFor));
       if (known) known.turns += 1;
     },
-    forget(waitsFor) {
-      const agent = agentKeyOf(waitsFor);
+    remove(waitsFor) {
+      const agent = parseAgentKey(waitsFor);
       const known = agents.get(agent);
       if (known?.firsts.delete(waitsFor) && known.firsts.size === 0) agents.delete(agent);
     },
-    ahead(one, other) {
-      const [mine, theirs] = [firstOf(one), firstOf(other)];
+    isAhead(one, other) {
+      const [mine, theirs] = [firstStartOf(one), firstStartOf(other)];
       const now = lanes();
-      const turns = agents.get(agentKeyOf(one))?.turns ?? 0;
-      if (!now || turns % WHOEVER_WAITED_LONGEST === WHOEVER_WAITED_LONGEST - 1) return mine < theirs;
-      const [here, there] = [standing(now, one), standing(now, other)];
-      return here.behind === there.behind ? mine + here.climbMs < theirs + there.climbMs : here.behind < there.behind;
+      const turns = agents.get(parseAgentKey(one))?.turns ?? 0;
+      if (!now || turns % OLDEST_FIRST_INTERVAL === OLDEST_FIRST_INTERVAL - 1) return mine < theirs;
+      const [here, there] = [getRank(now, one), getRank(now, other)];
+      return here.barriers === there.barriers ? mine + here.promotionMs < theirs + there.promotionMs : here.barriers < there.barriers;
     },
   };
 }
 
-function standing(lanes: Lanes, waitsFor: string): { behind: number; climbMs: number } {
-  const lane = laneOfWaiting(waitsFor);
-  return lane === undefined ? { behind: 0, climbMs: 0 } : lanes.get(lane);
+function getRank(lanes: Lanes, waitsFor: string): Pick<Lane, 'barriers' | 'promotionMs'> {
+  const lane = parseLane(waitsFor);
+  return lane === undefined ? { barriers: 0, promotionMs: 0 } : lanes.get(lane);
 }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Settings } from '@switchyard/service-kit';
-import { readEntry, toEntry, waitsForOf } from '../model/queue-entry.ts';
-import { lanesOf } from './lanes.ts';
+import { parseEntry, formatEntry, formatWaitsFor } from '../model/queue-entry.ts';
+import { getLanes } from './lanes.ts';
 
 type Queue = Settings<'queue'>['current']['queue'];
 
@@ -20,34 +20,34 @@ function queueWith(
 const USUAL = [lane('high', 2), lane('normal', 1, 60_000), lane('low', 0, 0)];
 const alice = { tenant: 'default', userId: 'alice', channelId: 'telegram' };
 
-test('assigns lanes by session; webhooks and agents get the default lane', () => {
-  const lanes = lanesOf(queueWith(USUAL, { defaultLane: 'low' }));
+test('who speaks where has a lane; a system and another agent that of the rest', () => {
+  const lanes = getLanes(queueWith(USUAL, { defaultLane: 'low' }));
   assert.ok(lanes);
   assert.deepEqual(
     [
-      lanes.of(alice, {}),
-      lanes.of({ ...alice, guildId: 'them' }, {}),
-      lanes.of({ ...alice, channelId: 'webhook' }, {}),
-      lanes.of(alice, { agent: 'helper' }),
+      lanes.laneFor(alice, {}),
+      lanes.laneFor({ ...alice, guildId: 'them' }, {}),
+      lanes.laneFor({ ...alice, channelId: 'webhook' }, {}),
+      lanes.laneFor(alice, { agent: 'helper' }),
     ],
     ['high', 'normal', 'low', 'low'],
   );
 });
 
-test('an unknown lane falls back to the default lane, otherwise to the lowest', () => {
-  const known = lanesOf(queueWith(USUAL, { dmLane: 'none' }));
-  assert.equal(known?.of(alice, {}), 'normal');
-  const lowest = lanesOf(queueWith(USUAL, { dmLane: 'none', defaultLane: 'neither' }));
-  assert.equal(lowest?.of(alice, {}), 'low');
+test('a lane that nobody declared is the default one, and where that is not declared the lowest', () => {
+  const known = getLanes(queueWith(USUAL, { dmLane: 'none' }));
+  assert.equal(known?.laneFor(alice, {}), 'normal');
+  const lowest = getLanes(queueWith(USUAL, { dmLane: 'none', defaultLane: 'neither' }));
+  assert.equal(lowest?.laneFor(alice, {}), 'low');
   assert.deepEqual(lowest?.get('gone'), lowest?.get('low'));
 });
 
-test('each promotion step takes its time; a barrier also stops promotion from below', () => {
-  const lanes = lanesOf(queueWith([lane('lowest', -1, 5_000), ...USUAL]));
+test('each step up takes its time, and one that is never climbed is never climbed from below', () => {
+  const lanes = getLanes(queueWith([lane('lowest', -1, 5_000), ...USUAL]));
   assert.deepEqual(
     ['high', 'normal', 'low', 'lowest'].map((name) => {
-      const { behind, climbMs } = lanes?.get(name) ?? {};
-      return [behind, climbMs];
+      const { barriers, promotionMs } = lanes?.get(name) ?? {};
+      return [barriers, promotionMs];
     }),
     [
       [0, 0],
@@ -58,27 +58,27 @@ test('each promotion step takes its time; a barrier also stops promotion from be
   );
 });
 
-test('promotion times of several steps add up', () => {
-  const lanes = lanesOf(queueWith([lane('high', 2), lane('normal', 1, 60_000), lane('low', 0, 5_000)]));
-  assert.equal(lanes?.get('low').climbMs, 65_000);
+test('who climbs several steps waits for each of them', () => {
+  const lanes = getLanes(queueWith([lane('high', 2), lane('normal', 1, 60_000), lane('low', 0, 5_000)]));
+  assert.equal(lanes?.get('low').promotionMs, 65_000);
 });
 
-test('returns undefined when disabled, and computes lanes once per configuration', () => {
-  assert.equal(lanesOf(queueWith(USUAL, {}, false)), undefined);
-  assert.equal(lanesOf(queueWith([])), undefined);
+test('there are none unless they are wanted, and they are worked out once for a configuration', () => {
+  assert.equal(getLanes(queueWith(USUAL, {}, false)), undefined);
+  assert.equal(getLanes(queueWith([])), undefined);
   const queue = queueWith(USUAL);
-  assert.equal(lanesOf(queue), lanesOf(queue));
+  assert.equal(getLanes(queue), getLanes(queue));
 });
 
 test('formats an entry with any lane name to the same text each time', () => {
   const turn = { turnId: 'turn_1', agentId: 'one', createdAt: 5 };
   for (const name of ['high', 'a b', '50%', 'ü/ö', '\ud800']) {
-    const text = toEntry({ ...turn, lane: name });
+    const text = formatEntry({ ...turn, lane: name });
     assert.equal(text.split(' ').length, 5);
-    assert.deepEqual(readEntry(text), { turnId: 'turn_1', agentId: 'one', at: 5, from: 5, lane: name.toWellFormed() });
-    assert.equal(text, toEntry({ ...turn, lane: name }));
+    assert.deepEqual(parseEntry(text), { turnId: 'turn_1', agentId: 'one', at: 5, from: 5, lane: name.toWellFormed() });
+    assert.equal(text, formatEntry({ ...turn, lane: name }));
   }
-  assert.equal(toEntry(turn), 'turn_1 5 one');
-  assert.deepEqual(readEntry(toEntry({ ...turn, gathersUntil: 9, lane: 'high' })).from, 9);
-  assert.notEqual(waitsForOf('t', { agentId: 'a', lane: 'b' }), waitsForOf('t', { agentId: 'a' }));
+  assert.equal(formatEntry(turn), 'turn_1 5 one');
+  assert.deepEqual(parseEntry(formatEntry({ ...turn, debounceUntil: 9, lane: 'high' })).notBefore, 9);
+  assert.notEqual(formatWaitsFor('t', { agentId: 'a', lane: 'b' }), formatWaitsFor('t', { agentId: 'a' }));
 });

@@ -8,34 +8,34 @@ type Queue = Settings<'queue'>['current']['queue'];
 export interface Lane {
   /** Maximum concurrent turns of the lane on a replica. */
   concurrency: number;
-  /** Number of lanes above without promotion from below. A lane with fewer barriers always goes first. */
-  behind: number;
-  /** Waiting time after which a turn ranks like a new turn of the highest lane that can be reached by promotion. */
-  climbMs: number;
+  /** So many of the steps above it are never climbed: who waits in it comes after all who have fewer of them. */
+  barriers: number;
+  /** For so long somebody must have waited in it to be as one who has just come to the highest lane, or to the one above which nobody climbs. */
+  promotionMs: number;
 }
 
 /** Lanes of a configuration. Computed once per configuration. */
 export interface Lanes {
-  /** Returns the lane in which a turn of this session waits. */
-  of(identity: SessionIdentity, principal: Pick<Principal, 'agent'>): string;
-  /** Returns the default lane for a name that is no longer configured. */
+  /** The lane in which a turn of this session waits. */
+  laneFor(identity: SessionIdentity, principal: Pick<Principal, 'agent'>): string;
+  /** A lane that is gone meanwhile is as the default one. */
   get(lane: string): Lane;
   names: readonly string[];
-  /** Lane of auto-continued turns. */
-  followUp: string;
+  /** The lane of turns that nobody sent. */
+  autoContinue: string;
 }
 
-const known = new WeakMap<Queue, Lanes>();
+const cache = new WeakMap<Queue, Lanes>();
 
-/** Undefined when lanes are not configured. */
-export function lanesOf(queue: Queue): Lanes | undefined {
+/** Undefined where turns have no lanes. */
+export function getLanes(queue: Queue): Lanes | undefined {
   if (!queue.priorityEnabled || queue.priorityLanes.length === 0) return undefined;
-  let lanes = known.get(queue);
-  if (!lanes) known.set(queue, (lanes = workOut(queue)));
+  let lanes = cache.get(queue);
+  if (!lanes) cache.set(queue, (lanes = buildLanes(queue)));
   return lanes;
 }
 
-function workOut({ priorityLanes, laneAssignment }: Queue): Lanes {
+function buildLanes({ priorityLanes, laneAssignment }: Queue): Lanes {
   const lanes = new Map<string, Lane>();
   let above: Lane | undefined;
   let level: { priority: number; lanes: Lane[] } | undefined;
@@ -43,7 +43,7 @@ function workOut({ priorityLanes, laneAssignment }: Queue): Lanes {
   for (const { name, concurrency, priority, agingPromotionMs } of ordered) {
     if (level && level.priority !== priority) above = level.lanes.reduce((best, lane) => (isAhead(lane, best) ? lane : best));
     if (level?.priority !== priority) level = { priority, lanes: [] };
-    const lane = { concurrency, ...climbing(above, agingPromotionMs) };
+    const lane = { concurrency, ...rankBelow(above, agingPromotionMs) };
     level.lanes.push(lane);
     if (!lanes.has(name)) lanes.set(name, lane);
   }
@@ -51,27 +51,27 @@ function workOut({ priorityLanes, laneAssignment }: Queue): Lanes {
   const standard = lanes.has(defaultLane) ? defaultLane : (ordered.at(-1)?.name ?? '');
   const named = (name: string): string => (lanes.has(name) ? name : standard);
   const [direct, among] = [named(dmLane), named(mentionLane)];
-  const fallback = lanes.get(standard) ?? { concurrency: Infinity, behind: 0, climbMs: 0 };
+  const fallback = lanes.get(standard) ?? { concurrency: Infinity, barriers: 0, promotionMs: 0 };
   return {
-    of(identity, { agent }) {
-      // Turns for another agent or a webhook do not delay people.
+    laneFor(identity, { agent }) {
+      // Who answers another agent, or a system, keeps no person waiting.
       if (agent !== undefined || identity.channelId === WEBHOOK_CHANNEL) return standard;
       return identity.guildId === undefined ? direct : among;
     },
     get: (name) => lanes.get(name) ?? fallback,
     names: [...lanes.keys()],
-    followUp: named(followupLane),
+    autoContinue: named(followupLane),
   };
 }
 
-/** 0 disables promotion. */
-function climbing(above: Lane | undefined, agingPromotionMs: number): Pick<Lane, 'behind' | 'climbMs'> {
-  if (!above) return { behind: 0, climbMs: 0 };
+/** 0 is never. */
+function rankBelow(above: Lane | undefined, agingPromotionMs: number): Pick<Lane, 'barriers' | 'promotionMs'> {
+  if (!above) return { barriers: 0, promotionMs: 0 };
   return agingPromotionMs === 0
-    ? { behind: above.behind + 1, climbMs: 0 }
-    : { behind: above.behind, climbMs: above.climbMs + agingPromotionMs };
+    ? { barriers: above.barriers + 1, promotionMs: 0 }
+    : { barriers: above.barriers, promotionMs: above.promotionMs + agingPromotionMs };
 }
 
 function isAhead(one: Lane, other: Lane): boolean {
-  return one.behind === other.behind ? one.climbMs < other.climbMs : one.behind < other.behind;
+  return one.barriers === other.barriers ? one.promotionMs < other.promotionMs : one.barriers < other.barriers;
 }

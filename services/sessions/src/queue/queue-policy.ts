@@ -1,6 +1,6 @@
 import type { Settings } from '@switchyard/service-kit';
 import type { TurnDocument } from '../model/turn-document.ts';
-import { channelKind, channelOf } from '../model/session-key.ts';
+import { channelKind, getChannel } from '../model/session-key.ts';
 
 type Queue = Settings<'queue'>['current']['queue'];
 
@@ -10,41 +10,38 @@ export type QueueMode = Queue['defaultMode'];
 /** Maximum number of waiting turns, and the handling of one more. */
 export type Overflow = Queue['defaultOverflow'];
 
-export function queueMode(queue: Queue, sessionKey: string): QueueMode {
-  return ofChannel(queue.perChannel, sessionKey)?.mode ?? queue.defaultMode;
+export function getQueueMode(queue: Queue, sessionKey: string): QueueMode {
+  return channelSetting(queue.perChannel, sessionKey)?.mode ?? queue.defaultMode;
 }
 
-/** Session queue and the agent that works on it. */
-export type Queued = Pick<TurnDocument, 'sessionKey' | 'agentId'>;
+/** Names a queue and the agent that works on it. */
+export type QueuedTurnRef = Pick<TurnDocument, 'sessionKey' | 'agentId'>;
 
-/**
- * `mostOfAgent` limits the waiting turns of the agent in one session. With the queue disabled, a turn that arrives while another one runs
- * is rejected.
- */
-export function overflowOf(queue: Queue, sessionKey: string, mostOfAgent = Infinity): Overflow {
+/** `mostOfAgent` is what may wait of the agent in one session. Where nothing queues, who comes to a turn that runs is refused. */
+export function getOverflow(queue: Queue, sessionKey: string, maxPerAgent = Infinity): Overflow {
   if (!queue.enabled) return { maxDepth: 0, policy: 'drop-new' };
-  const { maxDepth, policy } = ofChannel(queue.perChannel, sessionKey)?.overflow ?? queue.defaultOverflow;
-  return { maxDepth: Math.min(maxDepth, mostOfAgent), policy };
+  const { maxDepth, policy } = channelSetting(queue.perChannel, sessionKey)?.overflow ?? queue.defaultOverflow;
+  return { maxDepth: Math.min(maxDepth, maxPerAgent), policy };
 }
 
 /** Debounce settings of a session. */
 export type Debounce = Queue['debounce'];
 
-/** Undefined when messages are not debounced. `perChannelDebounce` takes precedence over `debounceMs` of `perChannel`. */
-export function debounceOf(
+/** Undefined where every message has its turn as soon as it comes. What is said of a channel at length wins over its `debounceMs`. */
+export function getDebounce(
   { debounce, defaultDebounceMs, perChannel, perChannelDebounce }: Queue,
   sessionKey: string,
 ): Debounce | undefined {
-  const own = ofChannel(perChannelDebounce, sessionKey);
+  const own = channelSetting(perChannelDebounce, sessionKey);
   const { maxBufferedMessages, firstMessageImmediate } = own ?? debounce;
-  const windowMs = own?.windowMs ?? (ofChannel(perChannel, sessionKey)?.debounceMs || debounce.windowMs || defaultDebounceMs);
+  const windowMs = own?.windowMs ?? (channelSetting(perChannel, sessionKey)?.debounceMs || debounce.windowMs || defaultDebounceMs);
   return windowMs === 0 ? undefined : { windowMs, maxBufferedMessages, firstMessageImmediate };
 }
 
-/** Returns the setting of the session's channel (`telegram:42`), otherwise of its type (`telegram`). */
-function ofChannel<T>(perChannel: Readonly<Record<string, T>>, sessionKey: string): T | undefined {
+/** What is said of the session's channel (`telegram:42`), else of its kind (`telegram`). */
+function channelSetting<T>(perChannel: Readonly<Record<string, T>>, sessionKey: string): T | undefined {
   if (isEmpty(perChannel)) return undefined;
-  const channel = channelOf(sessionKey);
+  const channel = getChannel(sessionKey);
   const kind = channelKind(channel);
   // Channel names may equal names of object properties such as `constructor`.
   const named = [channel, kind].find((name) => Object.hasOwn(perChannel, name));

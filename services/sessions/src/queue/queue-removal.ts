@@ -1,14 +1,14 @@
 import type { Documents } from '@switchyard/store';
 import type { SessionDocument } from '../model/session-document.ts';
-import { readEntry, waiting } from '../model/queue-entry.ts';
-import { sameOrder, type Holder } from './session-queue.ts';
+import { parseEntry, waitingFields } from '../model/queue-entry.ts';
+import { sameOrderGuard, type LeaseHolder } from './session-queue.ts';
 
 /**
  * Removes a finished turn from the queue before a lease holder reaches it, so that it delays no other turn. The head of a queue under
  * lease is left to the lease holder. Without this write the entry is removed when its turn comes. Returns the session if another turn is
  * now the waiting head, otherwise null.
  */
-export async function withdraw(
+export async function removeEnded(
   sessions: Documents<SessionDocument>,
   tenant: string,
   { key, entry }: { key: string; entry: string },
@@ -26,16 +26,20 @@ export async function withdraw(
  * Removes a merged turn behind the queue head. Called by the lease holder. Without this write the entry is removed when its turn comes.
  * Returns null if the queue does not contain the entry or the lease was lost.
  */
-export function leave(sessions: Documents<SessionDocument>, { key, fence }: Holder, entry: string): Promise<SessionDocument | null> {
-  return sessions.update({ key, fence, queue: { has: entry } }, { pull: { queue: entry }, inc: { depth: -1, withdrawn: 1 } });
+export function removeMerged(
+  sessions: Documents<SessionDocument>,
+  { key, fence }: LeaseHolder,
+  entry: string,
+): Promise<SessionDocument | null> {
+  return sessions.update({ key, fence, queue: { has: entry } }, { pull: { queue: entry }, inc: { depth: -1, removedCount: 1 } });
 }
 
 /** Removes an entry behind others. If those have ended meanwhile, the lease holder finds the entry gone. */
 function pull(sessions: Documents<SessionDocument>, session: SessionDocument, entry: string): Promise<SessionDocument | null> {
   const { key, fence, leaseUntil } = session;
   return sessions.update(
-    { key, fence, leaseUntil: leaseUntil === 0 ? 0 : { gt: 0 }, queue: { has: entry }, ...sameOrder(session) },
-    { pull: { queue: entry }, inc: { depth: -1, withdrawn: 1 } },
+    { key, fence, leaseUntil: leaseUntil === 0 ? 0 : { gt: 0 }, queue: { has: entry }, ...sameOrderGuard(session) },
+    { pull: { queue: entry }, inc: { depth: -1, removedCount: 1 } },
   );
 }
 
@@ -44,11 +48,11 @@ function pullFirst(sessions: Documents<SessionDocument>, tenant: string, session
   const { key, fence, queue } = session;
   const [first = '', next] = queue;
   return sessions.update(
-    { key, fence, leaseUntil: 0, depth: queue.length, ...sameOrder(session) },
+    { key, fence, leaseUntil: 0, depth: queue.length, ...sameOrderGuard(session) },
     {
       pull: { queue: first },
-      inc: { depth: -1, withdrawn: 1 },
-      ...(next === undefined ? {} : { set: waiting(tenant, readEntry(next)) }),
+      inc: { depth: -1, removedCount: 1 },
+      ...(next === undefined ? {} : { set: waitingFields(tenant, parseEntry(next)) }),
       unset: next === undefined ? ['waitsFor', 'runnableAt', 'lapsed'] : ['lapsed'],
     },
   );

@@ -3,19 +3,19 @@ import { pause, type Clock } from '@switchyard/service-kit';
 import type { Collection } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
 import type { SessionDocument } from '../model/session-document.ts';
-import { renew, type Taker } from './session-queue.ts';
+import { renewLease, type LeaseRequest } from './session-queue.ts';
 
 /** Lease TTL, renewal interval, and the time after which the holder gives up by its own monotonic clock. */
 export interface LeaseTiming {
   leaseMs: number;
   renewMs: number;
-  heldMs: number;
+  giveUpMs: number;
 }
 
-export const LEASE_TIMING: LeaseTiming = { leaseMs: 6_000, renewMs: 2_000, heldMs: 5_000 };
+export const LEASE_TIMING: LeaseTiming = { leaseMs: 6_000, renewMs: 2_000, giveUpMs: 5_000 };
 
-/** Lease on a session, as its holder sees it. */
-export interface Hold {
+/** The right to work on a session. */
+export interface SessionLease {
   readonly tenant: string;
   readonly key: string;
   readonly fence: number;
@@ -23,28 +23,28 @@ export interface Hold {
   session: SessionDocument;
   /** The previous lease expired without being released, so its holder may have started the queue head. */
   readonly lapsed: boolean;
-  /** Returns whether this process still holds the lease by its own clock. Checked before anything is published or executed. */
-  held(): boolean;
-  /** Aborted when the lease is lost. */
+  /** Whether the lease is still this process's, by its own clock: asked before anything is published or done. */
+  isHeld(): boolean;
+  /** Aborts when the lease is over. */
   readonly signal: AbortSignal;
-  /** Another replica has the lease. */
-  lose(): void;
-  /** Retries a write while the database is unavailable. The guard of the write decides whether it still applies. */
-  persist<T>(write: () => Promise<T>, onTrouble?: () => void): Promise<T>;
-  /** Stops renewing. */
-  end(): void;
+  /** Somebody else has the lease. */
+  markLost(): void;
+  /** Tries a write again while the database cannot be reached; its own guard says whether it still counts. */
+  retryWrite<T>(write: () => Promise<T>, onTrouble?: () => void): Promise<T>;
+  /** Renews no more. */
+  stopRenewing(): void;
 }
 
-export interface Holds extends Disposable {
-  /** Fields of a claim made now. */
-  taker(): Taker;
-  /** Registers a new lease. `since` is the clock time of the claim request. */
-  add(claimed: { tenant: string; session: SessionDocument; lapsed: boolean }, since: number): Hold;
-  /** Returns whether this process works on a session, whatever the database clock says. A machine that slept has not lost its leases. */
+export interface SessionLeases extends Disposable {
+  /** What a claim that is made now is to say. */
+  newRequest(): LeaseRequest;
+  /** A lease that was just taken; `since` is when it was asked for, by the clock. */
+  add(claimed: { tenant: string; session: SessionDocument; lapsed: boolean }, since: number): SessionLease;
+  /** Whether this process works on a session, whatever the database's clock says: a machine that slept has lost nothing. */
   has(tenant: string, key: string): boolean;
 }
 
-export interface HoldsDeps {
+export interface SessionLeasesDeps {
   sessions: Collection<SessionDocument>;
   owner: string;
   store: { now(): number };
@@ -53,44 +53,44 @@ export interface HoldsDeps {
   log: Logger;
 }
 
-interface State extends Hold {
+interface LeaseState extends SessionLease {
   renewedAt: number;
-  askedAt: number;
+  renewRequestedAt: number;
   ended: boolean;
   stop: AbortController;
 }
 
-/** Maximum time to retry a write. The lease may have expired by then. */
-const PERSIST_MS = 30_000;
-const FIRST_PAUSE_MS = 25;
-const LONGEST_PAUSE_MS = 1_000;
+/** How long a write is tried again, although the lease may be over by then. */
+const RETRY_TIMEOUT_MS = 30_000;
+const MIN_RETRY_DELAY_MS = 25;
+const MAX_RETRY_DELAY_MS = 1_000;
 
-/** Renews all leases of this process with one timer. */
-export function createHolds(deps: HoldsDeps): Holds {
+/** Renews the leases that this process has, all by one clock. */
+export function createSessionLeases(deps: SessionLeasesDeps): SessionLeases {
   const { clock, timing, owner, store } = deps;
-  const holds = new Map<string, State>();
-  const taker = (): Taker => ({ owner, now: store.now(), leaseMs: timing.leaseMs });
+  const holds = new Map<string, LeaseState>();
+  const taker = (): LeaseRequest => ({ owner, now: store.now(), leaseMs: timing.leaseMs });
   const stop = clock.every(timing.renewMs / 4, () => {
-    for (const hold of holds.values()) keep(deps, hold, taker());
+    for (const hold of holds.values()) renewIfDue(deps, hold, taker());
   });
   return {
-    taker,
+    newRequest: taker,
     add({ tenant, session, lapsed }, since) {
-      const name = nameOf(tenant, session.key);
+      const name = leaseName(tenant, session.key);
       const hold = createState(deps, { tenant, session, lapsed, since, end: () => holds.get(name) === hold && holds.delete(name) });
       holds.set(name, hold);
       return hold;
     },
-    has: (tenant, key) => holds.has(nameOf(tenant, key)),
+    has: (tenant, key) => holds.has(leaseName(tenant, key)),
     [Symbol.dispose]: stop,
   };
 }
 
-function nameOf(tenant: string, key: string): string {
+function leaseName(tenant: string, key: string): string {
   return `${tenant} ${key}`;
 }
 
-interface Beginning {
+interface LeaseStateOptions {
   tenant: string;
   session: SessionDocument;
   lapsed: boolean;
@@ -98,29 +98,29 @@ interface Beginning {
   end: () => void;
 }
 
-function createState({ clock, timing }: HoldsDeps, { tenant, session, lapsed, since, end }: Beginning): State {
+function createState({ clock, timing }: SessionLeasesDeps, { tenant, session, lapsed, since, end }: LeaseStateOptions): LeaseState {
   const stop = new AbortController();
-  const state: State = {
+  const state: LeaseState = {
     tenant,
     key: session.key,
     fence: session.fence,
     session,
     lapsed,
     renewedAt: since,
-    askedAt: since,
+    renewRequestedAt: since,
     ended: false,
     stop,
     signal: stop.signal,
-    held() {
-      if (!stop.signal.aborted && clock.now() - state.renewedAt >= timing.heldMs) state.lose();
+    isHeld() {
+      if (!stop.signal.aborted && clock.now() - state.renewedAt >= timing.giveUpMs) state.markLost();
       return !stop.signal.aborted;
     },
-    lose() {
-      if (!stop.signal.aborted) stop.abort(leaseLost());
-      state.end();
+    markLost() {
+      if (!stop.signal.aborted) stop.abort(leaseLostError());
+      state.stopRenewing();
     },
-    persist: (write, onTrouble) => persist(clock, write, onTrouble),
-    end() {
+    retryWrite: (write, onTrouble) => persist(clock, write, onTrouble),
+    stopRenewing() {
       state.ended = true;
       end();
     },
@@ -128,16 +128,16 @@ function createState({ clock, timing }: HoldsDeps, { tenant, session, lapsed, si
   return state;
 }
 
-/** Renews a lease that is due, and gives up a lease that could not be renewed in time. */
-function keep({ clock, timing, sessions, log }: HoldsDeps, hold: State, taker: Taker): void {
-  if (!hold.held()) return;
+/** Renews a lease that is due, and gives up one that could not be renewed for too long. */
+function renewIfDue({ clock, timing, sessions, log }: SessionLeasesDeps, hold: LeaseState, taker: LeaseRequest): void {
+  if (!hold.isHeld()) return;
   const now = clock.now();
-  if (now - hold.askedAt < timing.renewMs) return;
-  hold.askedAt = now;
-  renew(sessions.for(hold), hold, taker).then(
+  if (now - hold.renewRequestedAt < timing.renewMs) return;
+  hold.renewRequestedAt = now;
+  renewLease(sessions.for(hold), hold, taker).then(
     (session) => {
       if (hold.ended) return;
-      if (!session) return hold.lose();
+      if (!session) return hold.markLost();
       hold.renewedAt = now;
     },
     (err: unknown) =>
@@ -147,8 +147,8 @@ function keep({ clock, timing, sessions, log }: HoldsDeps, hold: State, taker: T
 
 /** Retries a write while the database is unavailable. */
 export async function persist<T>(clock: Clock, write: () => Promise<T>, onTrouble?: () => void): Promise<T> {
-  const until = clock.now() + PERSIST_MS;
-  for (let wait = FIRST_PAUSE_MS; ; wait = Math.min(wait * 2, LONGEST_PAUSE_MS)) {
+  const until = clock.now() + RETRY_TIMEOUT_MS;
+  for (let wait = MIN_RETRY_DELAY_MS; ; wait = Math.min(wait * 2, MAX_RETRY_DELAY_MS)) {
     try {
       return await write();
     } catch (error) {
@@ -159,18 +159,18 @@ export async function persist<T>(clock: Clock, write: () => Promise<T>, onTroubl
   }
 }
 
-/** Reloads the session. Returns false if another replica has the lease. */
-export async function lookAgain(sessions: Collection<SessionDocument>, hold: Hold): Promise<boolean> {
-  const session = await hold.persist(() => sessions.for(hold).get(hold.key));
+/** Reads the session as it is now. False when somebody else has the lease. */
+export async function reloadSession(sessions: Collection<SessionDocument>, hold: SessionLease): Promise<boolean> {
+  const session = await hold.retryWrite(() => sessions.for(hold).get(hold.key));
   if (session?.fence !== hold.fence) {
-    hold.lose();
+    hold.markLost();
     return false;
   }
   hold.session = session;
   return true;
 }
 
-/** Does not end the turn: another replica continues it. */
-export function leaseLost(): ServiceError {
+/** Not an end of the turn: somebody else goes on with it. */
+export function leaseLostError(): ServiceError {
   return new ServiceError('ABORTED', 'the lease on this session is over', { details: { reason: 'FENCED', retryable: false } });
 }

@@ -9,7 +9,7 @@ import { openStore } from '@switchyard/store';
 import { principal, tempDir } from '@switchyard/testkit';
 import { sessionCollection } from '../model/session-document.ts';
 import { turnCollection } from '../model/turn-document.ts';
-import { toEntry } from '../model/queue-entry.ts';
+import { formatEntry } from '../model/queue-entry.ts';
 import { sessions } from '../service.ts';
 import { listen, putAgent, removeAgent, testSessions, turnIdOf } from '../sessions.fixture.ts';
 
@@ -175,7 +175,7 @@ test('a turn that was done when its process died is counted once by the next lea
     await using beside = await besides(data.path);
     const turn = await beside.turns.get(turnId);
     assert.ok(turn);
-    const mailbox = { queue: [toEntry(turn)], depth: 1, leaseUntil: 1 };
+    const mailbox = { queue: [formatEntry(turn)], depth: 1, leaseUntil: 1 };
     await beside.sessions.update({ key: 'default:test:gateway' }, { set: mailbox });
   };
   await leave();

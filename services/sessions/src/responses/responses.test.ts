@@ -134,7 +134,7 @@ test('another replica runs a response again after its process was stopped', asyn
   await using upstream = await startUpstream({ kind: 'stall', text: 'one', afterTokens: 1 });
   await using data = await tempDir();
   const turn = request({ system: 'be brief' });
-  const timing = { lookMs: 20 };
+  const timing = { pollMs: 20 };
   {
     await using first = await withUpstream(upstream, { data: data.path, timing });
     await first.bus.call('turns.once', turn);

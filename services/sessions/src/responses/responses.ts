@@ -2,24 +2,24 @@ import { ServiceError, subjects, type Principal, type Result, type ResponseState
 import type { Bus } from '@switchyard/bus';
 import type { Clock } from '@switchyard/service-kit';
 import type { Collection, Store } from '@switchyard/store';
-import type { KeptDocument } from '../model/keyed-turn-document.ts';
-import { textOf } from '../model/stored-text.ts';
-import type { BodyDocument, Said } from '../model/text-document.ts';
+import type { KeyedTurnDocument } from '../model/keyed-turn-document.ts';
+import { loadText } from '../model/stored-text.ts';
+import type { BodyDocument, StoredText } from '../model/text-document.ts';
 import { turnCancelled } from '../turns/store/turn-errors.ts';
-import { createFrameWriter, FRAME_AFTER_ALL } from '../frames/frame-publisher.ts';
-import { requestOf, type KeptRequest } from '../stateless/stored-request.ts';
-import type { LogShares } from '../frames/frame-log-quota.ts';
-import type { Runs } from '../turns/ending/running-turns.ts';
+import { createFrameWriter, FINAL_FRAME } from '../frames/frame-publisher.ts';
+import { loadRequest, type StoredRequest } from '../stateless/stored-request.ts';
+import type { FrameLogQuota } from '../frames/frame-log-quota.ts';
+import type { RunningTurns } from '../turns/ending/running-turns.ts';
 import { hasEnded } from '../model/turn-document.ts';
 
 export interface ResponsesDeps {
-  kept: Collection<KeptDocument>;
+  kept: Collection<KeyedTurnDocument>;
   bodies: Collection<BodyDocument>;
   store: Pick<Store, 'now'>;
   bus: Bus;
   clock: Clock;
-  shares: LogShares;
-  runs: Runs;
+  shares: FrameLogQuota;
+  runs: RunningTurns;
 }
 
 const LOOKS = 3;
@@ -50,14 +50,14 @@ export async function deleteResponse(deps: ResponsesDeps, principal: Principal, 
   return { deleted: gone > 0 };
 }
 
-async function find({ kept, store }: ResponsesDeps, principal: Principal, turnId: string): Promise<KeptDocument> {
+async function find({ kept, store }: ResponsesDeps, principal: Principal, turnId: string): Promise<KeyedTurnDocument> {
   const [there] = (await kept.for(principal).find({ turnId }, { limit: 1 })).items;
-  if (there?.client !== principal.client || there.asked === undefined || there.forgetAt <= store.now()) throw noSuchResponse();
+  if (there?.client !== principal.client || there.request === undefined || there.forgetAt <= store.now()) throw noSuchResponse();
   return there;
 }
 
-/** Ends the response if it is running and returns its final document. */
-async function end(deps: ResponsesDeps, principal: Principal, found: KeptDocument): Promise<KeptDocument> {
+/** The response as it has ended, by this or before. */
+async function end(deps: ResponsesDeps, principal: Principal, found: KeyedTurnDocument): Promise<KeyedTurnDocument> {
   const { kept, store } = deps;
   let there = found;
   for (let look = 0; look < LOOKS && !hasEnded(there); look += 1) {
@@ -68,7 +68,7 @@ async function end(deps: ResponsesDeps, principal: Principal, found: KeptDocumen
       .for(principal)
       .update(
         { key, turnId, fence, state: { in: ['queued', 'running'] } },
-        { set: { state: 'cancelled', leaseUntil: 0, failure, lastFrame: FRAME_AFTER_ALL, endedAt: store.now() }, inc: { fence: 1 } },
+        { set: { state: 'cancelled', leaseUntil: 0, failure, lastFrame: FINAL_FRAME, endedAt: store.now() }, inc: { fence: 1 } },
       );
     if (ended) return tell(deps, principal, ended);
     there = await find(deps, principal, turnId);
@@ -77,11 +77,11 @@ async function end(deps: ResponsesDeps, principal: Principal, found: KeptDocumen
   return there;
 }
 
-function tell(deps: ResponsesDeps, { tenant }: Principal, ended: KeptDocument): KeptDocument {
+function tell(deps: ResponsesDeps, { tenant }: Principal, ended: KeyedTurnDocument): KeyedTurnDocument {
   const { turnId, fence, failure } = ended;
   deps.runs.stop(turnId);
   deps.bus.publish(subjects.turnEnded, Buffer.from(JSON.stringify(turnId)));
-  const frames = createFrameWriter(deps, { tenant, turnId, from: FRAME_AFTER_ALL, fence });
+  const frames = createFrameWriter(deps, { tenant, turnId, from: FINAL_FRAME, fence });
   if (failure) frames.end({ type: 'error', error: failure });
   frames.close();
   return ended;
@@ -90,12 +90,12 @@ function tell(deps: ResponsesDeps, { tenant }: Principal, ended: KeptDocument): 
 async function stateOf(
   deps: ResponsesDeps,
   principal: Principal,
-  turn: KeptDocument,
-): Promise<{ state: ResponseState; request: KeptRequest }> {
+  turn: KeyedTurnDocument,
+): Promise<{ state: ResponseState; request: StoredRequest }> {
   const bodies = deps.bodies.for(principal);
-  const request = await requestOf(bodies, turn);
+  const request = await loadRequest(bodies, turn);
   if (request === undefined) throw noSuchResponse();
-  const read = async (said: Said | undefined): Promise<string | undefined> => said && textOf(bodies, turn.turnId, said);
+  const read = async (said: StoredText | undefined): Promise<string | undefined> => said && loadText(bodies, turn.turnId, said);
   const [answer, text, pieces] = await Promise.all([turn.answer, turn.text, turn.pieces].map(read));
   const result = answer === undefined ? undefined : (JSON.parse(answer) as StatelessResult);
   const said = text ?? result?.response;

@@ -18,10 +18,10 @@ async function turnsOf({ host }: TestService) {
   const { turns } = await store.open({ turns: turnCollection });
   const { items } = await turns.for(admin).find({}, { sort: [['createdAt', 'desc']], limit: 10 });
   await store.close();
-  return items.map(({ evidence, warnings = [], ...turn }) => ({
+  return items.map(({ trace, warnings = [], ...turn }) => ({
     ...turn,
     warnings,
-    evidence: evidence === undefined ? undefined : TurnEvidence.parse(JSON.parse(evidence)),
+    evidence: trace === undefined ? undefined : TurnEvidence.parse(JSON.parse(trace)),
   }));
 }
 
@@ -197,5 +197,5 @@ test('screens a message that is merged into a running turn', async () => {
   assert.deepEqual((await detected).patterns, ['role_assumption']);
   const last = await app.bus.call('agent.execute', { message: '/usage' });
   assert.equal(last.finishReason, 'command');
-  assert.ok((await turnsOf(app)).some(({ joined, evidence }) => joined?.length === 1 && evidence?.screened?.risk === 'medium'));
+  assert.ok((await turnsOf(app)).some(({ merged, evidence }) => merged?.length === 1 && evidence?.screened?.risk === 'medium'));
 });

@@ -1,6 +1,6 @@
 import { WEBHOOK_CHANNEL } from '@switchyard/contracts';
 import type { SessionDocument } from '../model/session-document.ts';
-import { channelOf } from '../model/session-key.ts';
+import { getChannel } from '../model/session-key.ts';
 
 /** Inserted before the question in the prompt only. The stored conversation does not contain it. */
 const NOTE =
@@ -13,5 +13,5 @@ export function foreignNote({ channelId }: Pick<SessionDocument, 'channelId'>): 
 
 /** Returns true if the messages of a session come from a webhook and are untrusted. */
 export function isForeign(sessionKey: string): boolean {
-  return channelOf(sessionKey) === WEBHOOK_CHANNEL;
+  return getChannel(sessionKey) === WEBHOOK_CHANNEL;
 }

@@ -1,9 +1,9 @@
 import type { SearchEntry, SearchIndex, Store } from '@switchyard/store';
-import { timesOf, type Reading } from '../sessions/session-directory.ts';
+import { messageTimes, type HistoryDeps } from '../sessions/session-directory.ts';
 import type { SessionDocument } from '../model/session-document.ts';
 import type { TurnDocument } from '../model/turn-document.ts';
-import { texts } from '../model/stored-text.ts';
-import { spoken } from '../model/turn-messages.ts';
+import { loadTexts } from '../model/stored-text.ts';
+import { listMessages } from '../model/turn-messages.ts';
 import { nameOf, readName, type Place } from './message-location.ts';
 
 /** Full-text index of the messages of one tenant. */
@@ -22,7 +22,7 @@ export interface SaidIndex {
   sweep(): Promise<number>;
 }
 
-export interface SaidIndexDeps extends Pick<Reading, 'sessions' | 'turns' | 'bodies'> {
+export interface SaidIndexDeps extends Pick<HistoryDeps, 'sessions' | 'turns' | 'bodies'> {
   store: Pick<Store, 'now'>;
   tenant: string;
   index: SearchIndex;
@@ -207,10 +207,10 @@ async function entriesOf(
   turns: readonly TurnDocument[],
 ): Promise<SearchEntry[]> {
   const all = turns.flatMap((turn) => {
-    const times = timesOf(turn);
-    return spoken(turn).map((one, at) => ({ ...one, at, seq: turn.seq ?? 0, createdAt: times[at] ?? turn.createdAt }));
+    const times = messageTimes(turn);
+    return listMessages(turn).map((one, at) => ({ ...one, at, seq: turn.seq ?? 0, createdAt: times[at] ?? turn.createdAt }));
   });
-  const said = await texts(bodies.for({ tenant }), all);
+  const said = await loadTexts(bodies.for({ tenant }), all);
   return all.map(({ turnId, at, seq, role, createdAt }, n) => ({
     tenant,
     id: nameOf({ turnId, at, seq, epoch, sessionKey: key }),

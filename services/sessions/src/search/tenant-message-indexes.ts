@@ -4,8 +4,8 @@ import { createServiceError, ServiceError } from '@switchyard/contracts';
 import type { Clock } from '@switchyard/service-kit';
 import { openSearchIndex, type SearchIndex, type Store } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
-import type { Reading } from '../sessions/session-directory.ts';
-import { onceAtATime } from '../queue/coalesce.ts';
+import type { HistoryDeps } from '../sessions/session-directory.ts';
+import { coalesce } from '../queue/coalesce.ts';
 import { createSaidIndex, type SaidIndex } from './message-index.ts';
 
 /** One index per tenant, with its own files and thread, so that a search never reads or counts the messages of another tenant. */
@@ -17,7 +17,7 @@ export interface SaidIndexes extends AsyncDisposable {
   use<T>(tenant: string, work: (index: SaidIndex) => Promise<T>): Promise<T>;
 }
 
-export interface SaidIndexesDeps extends Reading {
+export interface SaidIndexesDeps extends HistoryDeps {
   store: Pick<Store, 'now' | 'identity'>;
   /** Directory of the indexes on this machine. */
   dir: string;
@@ -119,7 +119,7 @@ function openOne(deps: SaidIndexesDeps, tenant: string): Open {
   const index = openSearchIndex(join(dir, place), { identity: `${store.identity} ${tenant}` });
   const said = createSaidIndex({ ...deps, tenant, index, goesOn: () => !closed });
   let following: Promise<void> = Promise.resolve();
-  const follow = onceAtATime(() => (following = said.follow()));
+  const follow = coalesce(() => (following = said.follow()));
   return {
     index,
     said,

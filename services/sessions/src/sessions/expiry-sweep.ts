@@ -3,28 +3,28 @@ import type { Logger } from '@switchyard/telemetry';
 import type { Agent, AgentDirectory } from '../agents/agent-directory.ts';
 import type { SessionDocument } from '../model/session-document.ts';
 import { DAY_MS } from '../model/retention.ts';
-import { clearGone, emptied, idleAs, type EmptyingDeps } from './session-reset.ts';
+import { clearEndedEpoch, newEpochChange, idleGuard, type SessionResetDeps } from './session-reset.ts';
 import { sessionKeyObject } from './new-session.ts';
-import { canExpire, expiryOf, type Expiry } from './reset-policy.ts';
+import { canExpire, getExpiry, type Expiry } from './reset-policy.ts';
 import { parseSessionKey } from '../model/session-key.ts';
 
 const PAGE = 200;
-/** Maximum delay between the timestamp of a write and its visibility. */
-const LATE_MS = 60_000;
+/** A write may be there so much later than the time that it bears. */
+const MAX_WRITE_DELAY_MS = 60_000;
 
-export interface ExpirySweepDeps extends EmptyingDeps {
-  agents: Pick<AgentDirectory, 'everybody'>;
+export interface ExpirySweepDeps extends SessionResetDeps {
+  agents: Pick<AgentDirectory, 'listAllTenants'>;
   log: Logger;
   clock: Clock;
-  /** Interval at which due sweeps are checked. */
-  lookMs: number;
+  /** How often is looked whether a sweep is due. */
+  pollMs: number;
 }
 
 type Policy = NonNullable<Agent['config']['session']['resetPolicy']>;
 type Policies = ReadonlyMap<string, Policy>;
 
-interface Swept {
-  /** Clock time at which the last sweep began. */
+interface TenantSweep {
+  /** By the clock, when a sweep began last. */
   at: number;
   /** Policies of the last sweep. After a change all sessions are checked again. */
   by: string;
@@ -38,11 +38,11 @@ interface Swept {
  * so it happens once and never to a session with a turn.
  */
 export function startExpirySweep(deps: ExpirySweepDeps): AsyncDisposable {
-  const { agents, clock, log, lookMs } = deps;
-  const swept = new Map<string, Swept>();
+  const { agents, clock, log, pollMs } = deps;
+  const swept = new Map<string, TenantSweep>();
 
   async function sweep(closed: () => boolean): Promise<void> {
-    for (const [tenant, policies] of policiesOf(agents)) {
+    for (const [tenant, policies] of collectPolicies(agents)) {
       const by = JSON.stringify([...policies]);
       const before = swept.get(tenant);
       const everyMs = Math.min(...[...policies.values()].map(({ sweepIntervalMs }) => sweepIntervalMs));
@@ -55,27 +55,27 @@ export function startExpirySweep(deps: ExpirySweepDeps): AsyncDisposable {
 
   const failed = (err: unknown): void =>
     log.warn({ err, errorKind: 'dependency', hint: 'it is tried again' }, 'conversations that are over were not emptied');
-  return atIntervals({ clock, ms: lookMs, failed }, sweep);
+  return atIntervals({ clock, ms: pollMs, failed }, sweep);
 }
 
-/** Collects the reset policies of all agents by tenant. */
-function policiesOf(agents: ExpirySweepDeps['agents']): Map<string, Map<string, Policy>> {
+/** Those of the agents of each tenant that have one. */
+function collectPolicies(agents: ExpirySweepDeps['agents']): Map<string, Map<string, Policy>> {
   const byTenant = new Map<string, Map<string, Policy>>();
-  for (const { tenant, agentId, config } of agents.everybody()) {
+  for (const { tenant, agentId, config } of agents.listAllTenants()) {
     const policy = config.session.resetPolicy;
     if (policy) byTenant.set(tenant, (byTenant.get(tenant) ?? new Map<string, Policy>()).set(agentId, policy));
   }
   return byTenant;
 }
 
-interface Sweeping {
+interface SweepOptions {
   policies: Policies;
   from: number;
   closed: () => boolean;
 }
 
-/** Returns the start time of the next sweep: the last change of the oldest session that may still expire. */
-async function sweepTenant(deps: ExpirySweepDeps, tenant: string, { policies, from, closed }: Sweeping): Promise<number> {
+/** Gives where the next sweep is to begin: what changed last before anything that may still be over one day. */
+async function sweepTenant(deps: ExpirySweepDeps, tenant: string, { policies, from, closed }: SweepOptions): Promise<number> {
   const mine = deps.sessions.for({ tenant });
   const now = deps.store.now();
   let next: number | undefined;
@@ -89,12 +89,12 @@ async function sweepTenant(deps: ExpirySweepDeps, tenant: string, { policies, fr
       if (closed()) return from;
       const policy = policies.get(session.agentId);
       if (!policy || !canExpire(policy, session)) continue;
-      const reason = expiryOf(policy, session, now);
+      const reason = getExpiry(policy, session, now);
       if (reason === undefined || !(await expire(deps, tenant, { session, reason }))) next ??= session.updatedAt;
     }
     cursor = page.cursor;
   } while (cursor !== undefined);
-  return Math.min(next ?? now, now - LATE_MS);
+  return Math.min(next ?? now, now - MAX_WRITE_DELAY_MS);
 }
 
 /** Returns false if a turn arrived meanwhile, which resets the session itself. */
@@ -111,7 +111,7 @@ async function expire(
   await gone.for({ tenant }).replace(note);
   const identity = parseSessionKey(key) ?? { tenant, userId, channelId };
   const expired = { name: 'session:expired', payload: { sessionKey: sessionKeyObject(identity), reason } };
-  const done = await sessions.for({ tenant }).update(idleAs(session, store.now()), emptied(store.now(), [expired]));
-  await clearGone({ ...deps, forgetAt: store.now() + DAY_MS }, tenant, note);
+  const done = await sessions.for({ tenant }).update(idleGuard(session, store.now()), newEpochChange(store.now(), [expired]));
+  await clearEndedEpoch({ ...deps, forgetAt: store.now() + DAY_MS }, tenant, note);
   return done !== null;
 }

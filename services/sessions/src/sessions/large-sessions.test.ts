@@ -5,7 +5,7 @@ import { openStore } from '@switchyard/store';
 import { tempDir } from '@switchyard/testkit';
 import { sessionCollection, type SessionDocument } from '../model/session-document.ts';
 import { turnCollection, type TurnDocument } from '../model/turn-document.ts';
-import { keep } from '../model/stored-text.ts';
+import { storeText } from '../model/stored-text.ts';
 import { bodyCollection } from '../model/text-document.ts';
 import { testSessions, turnIdOf } from '../sessions.fixture.ts';
 
@@ -50,7 +50,7 @@ async function fill(data: string, sessions: readonly SessionDocument[], exchange
     ...sessions.map((one) => opened.sessions.for(mine).insert(one)),
     ...exchanges.map(async ([question, answer], at) => {
       const turnId = turnIdOf(`t${at}x`);
-      const said = { message: await keep(bodies, turnId, question), answer: await keep(bodies, turnId, answer) };
+      const said = { message: await storeText(bodies, turnId, question), answer: await storeText(bodies, turnId, answer) };
       await opened.turns.for(mine).insert({ ...done(turnId, at), ...said });
     }),
   ]);

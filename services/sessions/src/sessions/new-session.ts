@@ -1,11 +1,11 @@
 import { mintId } from '@switchyard/security';
 import type { Filter, OutboxEvent } from '@switchyard/store';
 import type { SessionDocument } from '../model/session-document.ts';
-import { seenBy, type Viewer } from '../model/session-ownership.ts';
+import { visibilityFilter, type Viewer } from '../model/session-ownership.ts';
 import type { SessionIdentity } from '../model/session-key.ts';
 
-/** A turn that arrives at a session. */
-export interface Arrival extends Viewer {
+/** A turn that comes to a session. */
+export interface TurnArrival extends Viewer {
   tenant: string;
   key: string;
   identity: SessionIdentity;
@@ -14,12 +14,12 @@ export interface Arrival extends Viewer {
   entry: string;
   /** Maximum number of turns behind the running one. */
   maxDepth: number;
-  /** Time of arrival, kept where messages are debounced. */
-  askedAt?: number | undefined;
+  /** When it is asked, where that is to be remembered. */
+  receivedAt?: number | undefined;
   now: number;
 }
 
-export function newSession({ key, identity, agentId, entry, client, askedAt, now }: Arrival): {
+export function buildSession({ key, identity, agentId, entry, client, receivedAt, now }: TurnArrival): {
   session: SessionDocument;
   created: OutboxEvent;
 } {
@@ -43,7 +43,7 @@ export function newSession({ key, identity, agentId, entry, client, askedAt, now
     costUsd: 0,
     lastSteps: 0,
     createdBy: client,
-    ...(askedAt === undefined ? {} : { askedAt }),
+    ...(receivedAt === undefined ? {} : { lastMessageAt: receivedAt }),
     metadata: {},
     createdAt: now,
     updatedAt: now,
@@ -51,18 +51,18 @@ export function newSession({ key, identity, agentId, entry, client, askedAt, now
   return { session, created: { name: 'session:created', payload: { sessionKey: sessionKeyObject(identity), timestamp: now } } };
 }
 
-interface Entrance {
-  /** Guard that is checked at the time of the write. */
+interface EntryGuard {
+  /** Which session may be entered, at the instant of the write. */
   guard: Pick<Filter<SessionDocument>, 'createdBy' | 'agentId'> & { key: string };
   /** Fields set by the write: `createdBy` if the session has none and is named after the client, and the time of the last message. */
   adopted: Partial<SessionDocument>;
 }
 
-export function mayEnter(arrival: Arrival): Entrance {
-  const { key, identity, client, sessions, askedAt } = arrival;
-  const asked = askedAt === undefined ? {} : { askedAt };
-  if (sessions === 'own' || identity.userId !== client) return { guard: { key, ...seenBy(arrival) }, adopted: asked };
-  return { guard: { ...seenBy(arrival), key, createdBy: { in: [client, null] } }, adopted: { createdBy: client, ...asked } };
+export function getEntryGuard(arrival: TurnArrival): EntryGuard {
+  const { key, identity, client, sessions, receivedAt } = arrival;
+  const received = receivedAt === undefined ? {} : { lastMessageAt: receivedAt };
+  if (sessions === 'own' || identity.userId !== client) return { guard: { key, ...visibilityFilter(arrival) }, adopted: received };
+  return { guard: { ...visibilityFilter(arrival), key, createdBy: { in: [client, null] } }, adopted: { createdBy: client, ...received } };
 }
 
 /** Session key as events contain it. */

@@ -1,6 +1,6 @@
 import type { AgentConfig } from '@switchyard/contracts';
 import type { SessionDocument } from '../model/session-document.ts';
-import { chatKind } from '../model/session-key.ts';
+import { getChatKind } from '../model/session-key.ts';
 
 type ResetPolicy = NonNullable<AgentConfig['session']['resetPolicy']>;
 type Policy = Pick<ResetPolicy, 'mode' | 'dailyResetHour' | 'dailyResetTimezone' | 'idleTimeoutMs'>;
@@ -15,12 +15,12 @@ export type Expiry = 'auto-reset:daily' | 'auto-reset:idle' | 'auto-reset:daily+
  * Returns whether a conversation had expired when a turn was accepted: the reset hour has passed since the last turn ended, or the session
  * was idle for too long. Empty sessions do not expire.
  */
-export function expiryOf(policy: ResetPolicy | undefined, session: SessionDocument, acceptedAt: number): Expiry | undefined {
+export function getExpiry(policy: ResetPolicy | undefined, session: SessionDocument, acceptedAt: number): Expiry | undefined {
   if (!policy || !canExpire(policy, session)) return undefined;
   const { mode, dailyResetHour, dailyResetTimezone, idleTimeoutMs } = policyFor(policy, session);
   const daily = mode === 'daily' || mode === 'hybrid';
   const idle = mode === 'idle' || mode === 'hybrid';
-  const dayOf = (at: number): number => dayFrom(at, dailyResetHour, dailyResetTimezone);
+  const dayOf = (at: number): number => dayNumber(at, dailyResetHour, dailyResetTimezone);
   const isDue = {
     daily: daily && dayOf(acceptedAt) > dayOf(session.updatedAt),
     idle: idle && acceptedAt - session.updatedAt >= idleTimeoutMs,
@@ -37,7 +37,7 @@ export function canExpire(policy: ResetPolicy, session: SessionDocument): boolea
 
 /** Returns the policy for this kind of session. */
 function policyFor({ perType: { dm, group, thread }, ...general }: ResetPolicy, session: SessionDocument): Policy {
-  const own = { dm, group, thread }[chatKind(session)];
+  const own = { dm, group, thread }[getChatKind(session)];
   return {
     mode: own?.mode ?? general.mode,
     dailyResetHour: own?.dailyResetHour ?? general.dailyResetHour,
@@ -46,8 +46,8 @@ function policyFor({ perType: { dm, group, thread }, ...general }: ResetPolicy, 
   };
 }
 
-/** Number of the day that contains a time, with days starting at an hour of a time zone. */
-function dayFrom(at: number, hour: number, zone: string): number {
+/** Which day it is, where days begin at an hour of a time zone. */
+function dayNumber(at: number, hour: number, zone: string): number {
   return Math.floor((wallClock(at, zone) - hour * HOUR_MS) / DAY_MS);
 }
 

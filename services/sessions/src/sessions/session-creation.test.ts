@@ -5,16 +5,16 @@ import type { Principal } from '@switchyard/contracts';
 import { startService, systemClock } from '@switchyard/service-kit';
 import { openStore, type Documents } from '@switchyard/store';
 import { principal, tempDir } from '@switchyard/testkit';
-import { goneCollection, sessionCollection, type SessionDocument } from '../model/session-document.ts';
+import { endedEpochCollection, sessionCollection, type SessionDocument } from '../model/session-document.ts';
 import { summaryCollection } from '../model/summary-document.ts';
 import { turnCollection } from '../model/turn-document.ts';
 import { bodyCollection } from '../model/text-document.ts';
 import { sessions as service } from '../service.ts';
 import { listen, testSessions, turnIdOf } from '../sessions.fixture.ts';
-import { readMarks } from '../model/checkpoint-log.ts';
-import { read, requireSession } from './session-directory.ts';
-import { createEmptying, emptied } from './session-reset.ts';
-import { enter } from '../queue/session-queue.ts';
+import { loadCheckpoints } from '../model/checkpoint-log.ts';
+import { readHistory, requireSession } from './session-directory.ts';
+import { createSessionReset, newEpochChange } from './session-reset.ts';
+import { enqueue } from '../queue/session-queue.ts';
 
 const mary = principal({ client: 'mary', scopes: ['*'], sessions: 'own' });
 const carl = principal({ client: 'carl', scopes: ['*'], sessions: 'own' });
@@ -32,7 +32,7 @@ async function besides(data: string) {
     turns: turnCollection,
     bodies: bodyCollection,
     summaries: summaryCollection,
-    gone: goneCollection,
+    gone: endedEpochCollection,
   });
   return { ...opened, mine: opened.sessions.for(admin), store, clock: systemClock, [Symbol.asyncDispose]: () => store.close() };
 }
@@ -201,7 +201,7 @@ test('a turn that starts later keeps the restrictions of its client on every pro
   if ((await app.bus.as(mary).call('turns.resume', { turnId })).state !== 'done') await heard.until('done');
   await using beside = await besides(data.path);
   const { steps = [] } = (await beside.turns.for(mary).get(turnId)) ?? {};
-  const marks = await readMarks(beside.bodies.for(mary), turnId, steps);
+  const marks = await loadCheckpoints(beside.bodies.for(mary), turnId, steps);
   assert.deepEqual(marks.at(-1), {
     mark: 'result',
     callId: 'call_1',
@@ -226,11 +226,11 @@ test('an enqueue without a preceding read yields to an existing session', async 
   });
   const unread = { ...mine, get: () => assert.fail('it was looked at') } as Documents<SessionDocument>;
   await mine.replace(made('mary'));
-  const first = await enter(unread, arrival('t1 2 default'), { free: true });
+  const first = await enqueue(unread, arrival('t1 2 default'), { free: true });
   assert.deepEqual([first.place, first.session?.waitsFor], ['waits', 'default.default']);
-  const second = await enter(mine, arrival('t2 3 default'), { free: true });
+  const second = await enqueue(mine, arrival('t2 3 default'), { free: true });
   assert.deepEqual([second.place, second.session?.queue], ['queued', ['t1 2 default', 't2 3 default']]);
-  assert.equal((await enter(mine, arrival('t2 3 default'), { free: true })).place, 'there');
+  assert.equal((await enqueue(mine, arrival('t2 3 default'), { free: true })).place, 'there');
 });
 
 test('a check that precedes a recreation allows no enqueue, reset or read afterwards', async () => {
@@ -246,20 +246,23 @@ test('a check that precedes a recreation allows no enqueue, reset or read afterw
     await mine.replace({ ...made('mary'), depth: 5 });
     const turn = { tenant: 'default', key: KEY, identity, agentId: 'default', entry: 't 2 default', maxDepth: 1, now: 2 };
     await mine.replace(made('carl'));
-    await assert.rejects(enter(mine, { ...turn, client: 'mary', sessions: 'own' }, expected), unknown);
+    await assert.rejects(enqueue(mine, { ...turn, client: 'mary', sessions: 'own' }, expected), unknown);
     assert.deepEqual(await mine.get(KEY), made('carl'));
   }
 
   await mine.replace(made('mary'));
   const lookedUp = { ...sessions, for: () => looked };
-  const emptying = createEmptying({ ...beside, sessions: lookedUp, store });
-  const empty = emptying(mary, KEY, async (_, idle) => ({ done: (await mine.update(idle, emptied(3, []))) !== null, result: 'emptied' }));
+  const emptying = createSessionReset({ ...beside, sessions: lookedUp, store });
+  const empty = emptying(mary, KEY, async (_, idle) => ({
+    done: (await mine.update(idle, newEpochChange(3, []))) !== null,
+    result: 'emptied',
+  }));
   await assert.rejects(empty, { code: 'ABORTED' });
   assert.deepEqual(await mine.get(KEY), made('carl'));
 
   await mine.replace(made('mary'));
   const session = await requireSession(lookedUp, mary, KEY);
-  await assert.rejects(read(beside, mary, session), unknown);
+  await assert.rejects(readHistory(beside, mary, session), unknown);
 });
 
 test('rejects a client from a session named after it that another client created', async () => {

@@ -2,14 +2,14 @@ import { pause, type Clock } from '@switchyard/service-kit';
 import type { Collection } from '@switchyard/store';
 import type { SessionDocument } from '../model/session-document.ts';
 import { type TurnDocument, hasEnded } from '../model/turn-document.ts';
-import { readEntry } from '../model/queue-entry.ts';
+import { parseEntry } from '../model/queue-entry.ts';
 
-/** Counting takes milliseconds, unless the runner died; another replica then does it within ten seconds. */
-const PATIENCE_MS = 2_000;
-/** Polled, because a message per counted turn would cost more than the few callers that wait. */
-const LOOK_MS = 10;
+/** Milliseconds, unless who ran the turn died just then; whoever takes over does it within ten seconds. */
+const SETTLE_TIMEOUT_MS = 2_000;
+/** Nobody is told when a session has counted a turn: that would be a message for each, and hardly anybody waits for it. */
+const POLL_INTERVAL_MS = 10;
 
-export interface Settling {
+export interface SettlingDeps {
   sessions: Collection<SessionDocument>;
   turns: Collection<TurnDocument>;
   clock: Clock;
@@ -20,15 +20,15 @@ export interface Settling {
  * session free. A turn ends with one write and is counted with another. Returns the session as it is after two seconds, and null if it was
  * removed.
  */
-export async function settled(
-  { sessions, turns, clock }: Settling,
+export async function waitUntilSettled(
+  { sessions, turns, clock }: SettlingDeps,
   tenant: string,
   seen: SessionDocument,
 ): Promise<SessionDocument | null> {
-  const until = clock.now() + PATIENCE_MS;
+  const until = clock.now() + SETTLE_TIMEOUT_MS;
   let session: SessionDocument | null = seen;
   while (session !== null && (await isUnsettled(turns, tenant, [session])) && clock.now() < until) {
-    await pause(clock, LOOK_MS);
+    await pause(clock, POLL_INTERVAL_MS);
     session = await sessions.for({ tenant }).get(seen.key);
   }
   return session;
@@ -38,22 +38,22 @@ export async function settled(
  * Repeats a query until no returned session has an uncounted finished turn, for at most two seconds. Checks all sessions together, and
  * reads nothing for sessions without waiting turns.
  */
-export async function allSettled<T extends { items: readonly SessionDocument[] }>(
-  { turns, clock }: Omit<Settling, 'sessions'>,
+export async function waitUntilAllSettled<T extends { items: readonly SessionDocument[] }>(
+  { turns, clock }: Omit<SettlingDeps, 'sessions'>,
   tenant: string,
   query: () => Promise<T>,
 ): Promise<T> {
-  const until = clock.now() + PATIENCE_MS;
+  const until = clock.now() + SETTLE_TIMEOUT_MS;
   let found = await query();
   while ((await isUnsettled(turns, tenant, found.items)) && clock.now() < until) {
-    await pause(clock, LOOK_MS);
+    await pause(clock, POLL_INTERVAL_MS);
     found = await query();
   }
   return found;
 }
 
 async function isUnsettled(turns: Collection<TurnDocument>, tenant: string, sessions: readonly SessionDocument[]): Promise<boolean> {
-  const firsts = sessions.flatMap(({ queue: [first] }) => (first === undefined ? [] : readEntry(first).turnId));
+  const firsts = sessions.flatMap(({ queue: [first] }) => (first === undefined ? [] : parseEntry(first).turnId));
   if (firsts.length === 0) return false;
   const { items } = await turns.for({ tenant }).find({ turnId: { in: firsts } }, { limit: firsts.length });
   return items.some(hasEnded);

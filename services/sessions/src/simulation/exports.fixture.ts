@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { read } from '../sessions/session-directory.ts';
-import { spoken } from '../model/turn-messages.ts';
+import { readHistory } from '../sessions/session-directory.ts';
+import { listMessages } from '../model/turn-messages.ts';
 import { principal, type Replica, type World } from './scenario.fixture.ts';
 
 /**
@@ -10,13 +10,13 @@ import { principal, type Replica, type World } from './scenario.fixture.ts';
 export async function exportOf({ reading }: Replica, world: World, key: string): Promise<boolean> {
   const before = await reading.sessions.for(principal).get(key);
   if (!before) return false;
-  const said = await read(reading, principal, before);
+  const said = await readHistory(reading, principal, before);
   const now = world.sessions.documents.get(`default ${key}`);
   if (now?.epoch !== before.epoch) return false;
   const turns = [...world.turns.documents.values()]
     .filter(({ epoch, seq }) => epoch === before.epoch && seq !== undefined)
     .toSorted((one, other) => (one.seq ?? 0) - (other.seq ?? 0));
-  const counted = (to: number) => turns.filter(({ seq = 0 }) => seq <= to).flatMap(spoken);
+  const counted = (to: number) => turns.filter(({ seq = 0 }) => seq <= to).flatMap(listMessages);
   const [least, most] = [counted(before.lastSeq), counted(now.lastSeq)];
   assert.ok(said.length >= least.length, `an export of ${key} has ${said.length} messages of ${least.length}`);
   assert.deepEqual(

@@ -14,9 +14,10 @@ const writes = {
     change.set?.['leaseUntil'] !== 0,
   renew: ({ collection, change }: Write) =>
     collection === 'sessions' && Object.keys(change).join() === 'set' && Number(change.set?.['leaseUntil']) > 0,
-  settle: (write: Write) => write.collection === 'sessions' && write.change.pull !== undefined && !has(write, 'inc', 'withdrawn'),
-  withdraw: (write: Write) => write.collection === 'sessions' && has(write, 'inc', 'withdrawn') && write.filter['leaseUntil'] !== undefined,
-  leave: (write: Write) => write.collection === 'sessions' && has(write, 'inc', 'withdrawn') && write.filter['leaseUntil'] === undefined,
+  settle: (write: Write) => write.collection === 'sessions' && write.change.pull !== undefined && !has(write, 'inc', 'removedCount'),
+  withdraw: (write: Write) =>
+    write.collection === 'sessions' && has(write, 'inc', 'removedCount') && write.filter['leaseUntil'] !== undefined,
+  leave: (write: Write) => write.collection === 'sessions' && has(write, 'inc', 'removedCount') && write.filter['leaseUntil'] === undefined,
   giveBack: ({ collection, change }: Write) => collection === 'sessions' && change.set?.['leaseUntil'] === 0 && !change.inc && !change.pull,
   release: (write: Write) => write.collection === 'sessions' && write.change.set?.['leaseUntil'] === 0 && has(write, 'inc', 'fence'),
   empty: ({ collection, filter, change }: Write) =>
@@ -27,12 +28,12 @@ const writes = {
   commit: ({ collection, filter, change }: Write) =>
     collection === 'turns' &&
     change.set?.['finishedAt'] !== undefined &&
-    change.set['answeredBy'] === undefined &&
+    change.set['mergedInto'] === undefined &&
     filter['fence'] !== undefined &&
     filter['fence'] !== 0,
   leaveOut: ({ collection, filter, change }: Write) =>
     collection === 'turns' && change.set?.['finishedAt'] !== undefined && filter['fence'] === 0,
-  share: ({ collection, change }: Write) => collection === 'turns' && change.set?.['answeredBy'] !== undefined,
+  share: ({ collection, change }: Write) => collection === 'turns' && change.set?.['mergedInto'] !== undefined,
   claimCompaction: (write: Write) => write.collection === 'sessions' && has(write, 'inc', 'compactFence'),
   publish: ({ collection, change }: Write) =>
     collection === 'sessions' && change.set?.['roots'] !== undefined && change.set['epoch'] === undefined,
@@ -96,7 +97,7 @@ export const guards: readonly Guard[] = [
   },
   {
     write: 'settle',
-    without: ['withdrawn'],
+    without: ['removedCount'],
     says: 'who is next in the queue is as it was read',
     covered: 'Whoever claims a session that waits for the wrong agent gives it to the right one.',
   },
@@ -128,7 +129,7 @@ export const guards: readonly Guard[] = [
   },
   {
     write: 'withdraw',
-    without: ['fence', 'leaseUntil', 'depth', 'withdrawn'],
+    without: ['fence', 'leaseUntil', 'depth', 'removedCount'],
     says: 'nobody has begun on it, and what the session waits for is as it was read',
     covered: 'Seldom in a story: `cancel.test.ts` here has one that fails without it.',
   },

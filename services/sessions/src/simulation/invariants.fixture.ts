@@ -4,8 +4,8 @@ import type { Process, SimulatedBus, Watching } from '@switchyard/testkit';
 import type { SessionDocument } from '../model/session-document.ts';
 import type { SummaryDocument } from '../model/summary-document.ts';
 import { type TurnDocument, hasEnded } from '../model/turn-document.ts';
-import { readEntry } from '../model/queue-entry.ts';
-import { messagesOf } from '../model/turn-messages.ts';
+import { parseEntry } from '../model/queue-entry.ts';
+import { countMessages } from '../model/turn-messages.ts';
 import { createJoins } from './merges.fixture.ts';
 import { createTrees } from './trees.fixture.ts';
 
@@ -73,7 +73,7 @@ export function createJudge(now: () => number, idleMs = Infinity): Judge {
 
   /** A delayed write may enqueue a finished turn again; the next lease holder removes it. */
   function isBack(key: string, entry: string): boolean {
-    const { turnId } = readEntry(entry);
+    const { turnId } = parseEntry(entry);
     return ended.has(turnId) && left.get(key)?.includes(turnId) === true;
   }
 
@@ -82,9 +82,9 @@ export function createJudge(now: () => number, idleMs = Infinity): Judge {
     const was = before?.queue ?? [];
     const came = after.queue.filter((entry, at) => !was.includes(entry) || after.queue.indexOf(entry) !== at);
     const went = was.filter((entry) => !after.queue.includes(entry));
-    for (const entry of came) if (!isBack(key, entry)) note(entered, key, readEntry(entry).turnId);
+    for (const entry of came) if (!isBack(key, entry)) note(entered, key, parseEntry(entry).turnId);
     for (const entry of went) {
-      const { turnId } = readEntry(entry);
+      const { turnId } = parseEntry(entry);
       const early = cancelled.has(turnId) || joins.ended(turnId) || isBack(key, entry);
       if (!isBack(key, entry)) note(left, key, turnId);
       claim(entry === was[0] || early, `${entry} left ${key} before ${was[0]}`);
@@ -95,7 +95,7 @@ export function createJudge(now: () => number, idleMs = Infinity): Judge {
     joins.seen(after);
     if (before && after.epoch === before.epoch) countedOnce(before, after, went);
     if (before && before.epoch !== after.epoch) {
-      const by = went[0] === undefined ? undefined : readEntry(went[0]).turnId;
+      const by = went[0] === undefined ? undefined : parseEntry(went[0]).turnId;
       const expires = before.queue[0] !== undefined && went.length === 0 && isOver(before, before.queue[0]);
       if (expires) expired += 1;
       claim(before.queue.length === 0 || expires || (by !== undefined && resets.has(by)), `${key} was emptied with turns in it`);
@@ -108,14 +108,14 @@ export function createJudge(now: () => number, idleMs = Infinity): Judge {
 
   /** The session had expired when this turn was accepted. */
   function isOver({ messageCount, updatedAt }: SessionDocument, entry: string): boolean {
-    return messageCount > 0 && readEntry(entry).at - updatedAt >= idleMs;
+    return messageCount > 0 && parseEntry(entry).acceptedAt - updatedAt >= idleMs;
   }
 
   function countedOnce(before: SessionDocument, after: SessionDocument, went: readonly string[]): void {
     const more = after.messageCount - before.messageCount;
     if (more === 0) return;
     if (went[0] !== undefined) claim(!isOver(before, went[0]), `${went[0]} was counted in a conversation that was over`);
-    const turnId = went[0] === undefined ? '' : readEntry(went[0]).turnId;
+    const turnId = went[0] === undefined ? '' : parseEntry(went[0]).turnId;
     const heard = joins.heardBy(turnId);
     claim(more === 2 + heard.length && went.length === 1, `${after.key} counted ${more} messages for ${went.length} turns`);
     claim(after.lastSeq === before.lastSeq + 1, `${after.key} counted ${after.lastSeq} after ${before.lastSeq}`);
@@ -242,7 +242,9 @@ function note(lists: Map<string, string[]>, key: string, turnId: string): void {
 
 /** Checks that every continuation directly followed its turn, before any message, and within the allowed number. */
 function checkFollowing(turns: readonly TurnDocument[]): number {
-  const following = turns.flatMap(({ follows, ...turn }) => (follows && turn.state === 'done' ? [{ ...turn, follows }] : []));
+  const following = turns.flatMap(({ continuationOf, ...turn }) =>
+    continuationOf && turn.state === 'done' ? [{ ...turn, follows: continuationOf }] : [],
+  );
   for (const { turnId, epoch, seq, follows } of following) {
     assert.deepEqual([epoch, seq], [follows.epoch, follows.seq + 1], `${turnId} follows ${follows.turnId}`);
     assert.ok(follows.run <= 3, `${turnId} is number ${follows.run}`);
@@ -259,7 +261,7 @@ function checkSession(
 ): void {
   assert.deepEqual({ queue, leaseUntil, waitsFor }, { queue: [], leaseUntil: 0, waitsFor: undefined }, key);
   const history = turns.filter((turn) => turn.sessionKey === key && turn.seq !== undefined && turn.epoch === epoch);
-  const messages = history.reduce((sum, turn) => sum + messagesOf(turn), 0);
+  const messages = history.reduce((sum, turn) => sum + countMessages(turn), 0);
   assert.equal(messageCount, messages, `what ${key} counts is its history`);
   assert.ok(history.every(({ seq = Infinity }) => seq <= lastSeq));
   assert.equal(new Set(history.map(({ seq }) => seq)).size, history.length, `numbers of ${key}`);

@@ -9,10 +9,11 @@ import type { Waits, World } from './scenario.fixture.ts';
  */
 
 const writes: Record<string, (write: Write) => boolean> = {
-  'they were heard': ({ change }) => change.set?.['joined'] !== undefined,
+  'they were heard': ({ change }) => change.set?.['merged'] !== undefined,
   'the answer was written': ({ change }) => change.set?.['seq'] !== undefined,
-  'one of them has ended': ({ change }) => change.set?.['answeredBy'] !== undefined,
-  'one of them has left the queue': ({ change, filter }) => change.inc?.['withdrawn'] !== undefined && filter['leaseUntil'] === undefined,
+  'one of them has ended': ({ change }) => change.set?.['mergedInto'] !== undefined,
+  'one of them has left the queue': ({ change, filter }) =>
+    change.inc?.['removedCount'] !== undefined && filter['leaseUntil'] === undefined,
   'all is counted': ({ change }) => change.set?.['lastSeq'] !== undefined,
 };
 
@@ -52,8 +53,8 @@ function assertAnsweredBy(world: World, lead: string, names: readonly string[]):
   const { turnId, state, answer: given } = turnOf(world, lead);
   assert.equal(state, 'done');
   for (const name of names) {
-    const { state: one, answeredBy, answer } = turnOf(world, name);
-    assert.deepEqual([one, answeredBy, answer], ['done', turnId, given]);
+    const { state: one, mergedInto, answer } = turnOf(world, name);
+    assert.deepEqual([one, mergedInto, answer], ['done', turnId, given]);
   }
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { SessionDocument } from '../model/session-document.ts';
 import { type TurnDocument, hasEnded } from '../model/turn-document.ts';
-import { readEntry } from '../model/queue-entry.ts';
+import { parseEntry } from '../model/queue-entry.ts';
 
 type Claim = (holds: boolean, what: string) => void;
 
@@ -18,7 +18,7 @@ export function createJoins(claim: Claim) {
 
   function hears({ turnId, sessionKey }: TurnDocument, others: readonly string[]): void {
     heard.set(turnId, others);
-    const queue = (queues.get(sessionKey) ?? []).map((entry) => readEntry(entry).turnId);
+    const queue = (queues.get(sessionKey) ?? []).map((entry) => parseEntry(entry).turnId);
     const last = Math.max(...others.map((other) => queue.indexOf(other)));
     const passed = queue.slice(0, last + 1).filter((one) => one !== turnId && !others.includes(one) && !over.has(one));
     claim(passed.length === 0, `${turnId} heard others past ${passed.join()}`);
@@ -27,22 +27,22 @@ export function createJoins(claim: Claim) {
   return {
     seen: ({ key, queue }: SessionDocument) => void queues.set(key, queue),
     turnChanged(before: TurnDocument | undefined, after: TurnDocument): void {
-      const { turnId, state, joined = [] } = after;
-      if (joined.length > (before?.joined ?? []).length)
+      const { turnId, state, merged = [] } = after;
+      if (merged.length > (before?.merged ?? []).length)
         hears(
           after,
-          joined.map((other) => other.turnId),
+          merged.map((other) => other.turnId),
         );
       if (!hasEnded(after)) return;
       over.add(turnId);
       if (state === 'cancelled') {
         stopped.add(turnId);
-        freed.push(...joined.map((other) => other.turnId));
+        freed.push(...merged.map((other) => other.turnId));
       }
       const lead = [...heard].find(([id, others]) => over.has(id) && !stopped.has(id) && others.includes(turnId))?.[0];
       if (lead !== undefined && state !== 'cancelled') shared.add(turnId);
-      if (after.answeredBy !== undefined)
-        claim(after.answeredBy === lead, `${turnId} was answered by ${after.answeredBy}, and not by ${lead}`);
+      if (after.mergedInto !== undefined)
+        claim(after.mergedInto === lead, `${turnId} was answered by ${after.mergedInto}, and not by ${lead}`);
     },
     heardBy: (turnId: string): readonly string[] => heard.get(turnId) ?? [],
     ended: (turnId: string): boolean => shared.has(turnId),
@@ -53,12 +53,12 @@ export function createJoins(claim: Claim) {
         const reason = failure?.details?.['reason'];
         if (reason !== 'TURN_DROPPED' && reason !== 'TURN_SUMMARIZED') continue;
         assert.equal(startedAt, undefined, `${turnId} had begun, and was left out`);
-        const toldOf = turns.some(({ leftOut = [] }) => leftOut.some(({ lines }) => lines.some((line) => line.turnId === turnId)));
+        const toldOf = turns.some(({ dropped = [] }) => dropped.some(({ lines }) => lines.some((line) => line.turnId === turnId)));
         assert.equal(toldOf, reason === 'TURN_SUMMARIZED', `who is told of ${turnId}`);
       }
-      for (const { turnId, state, joined = [] } of turns) {
+      for (const { turnId, state, merged = [] } of turns) {
         if (state === 'cancelled') continue;
-        for (const other of turns.filter((one) => joined.some((named) => named.turnId === one.turnId))) {
+        for (const other of turns.filter((one) => merged.some((named) => named.turnId === one.turnId))) {
           assert.ok(other.state === state || other.state === 'cancelled', `${other.turnId} is ${other.state}, and ${turnId} is ${state}`);
           assert.equal(other.seq, undefined, `${other.turnId} has a number besides ${turnId}`);
         }

@@ -15,19 +15,19 @@ import {
   type Watching,
 } from '@switchyard/testkit';
 import type { Agent, AgentDirectory } from '../agents/agent-directory.ts';
-import type { Reading } from '../sessions/session-directory.ts';
+import type { HistoryDeps } from '../sessions/session-directory.ts';
 import { createCompaction, type Compaction } from '../context/compaction/compaction.ts';
-import type { GoneDocument, SessionDocument } from '../model/session-document.ts';
+import type { EndedEpochDocument, SessionDocument } from '../model/session-document.ts';
 import type { SummaryDocument } from '../model/summary-document.ts';
 import type { TurnDocument } from '../model/turn-document.ts';
 import type { BodyDocument } from '../model/text-document.ts';
 import { openRunner } from '../service.ts';
 import type { QueueMode } from '../queue/queue-policy.ts';
-import { createLogShares } from '../frames/frame-log-quota.ts';
-import { createEmptying, emptied, type Emptying } from '../sessions/session-reset.ts';
-import { GO_ON } from '../turns/execution/auto-continue.ts';
-import { createRemembering } from '../memory/memory-capture.ts';
-import type { Runner } from '../turns/turn-runner.ts';
+import { createFrameLogQuota } from '../frames/frame-log-quota.ts';
+import { createSessionReset, newEpochChange, type ResetSession } from '../sessions/session-reset.ts';
+import { CONTINUE_PROMPT } from '../turns/execution/auto-continue.ts';
+import { createMemoryCapture } from '../memory/memory-capture.ts';
+import type { TurnRunner } from '../turns/turn-runner.ts';
 import type { ToolBox } from '../agent-loop/toolbox.ts';
 import { createJudge, type Judge } from './invariants.fixture.ts';
 
@@ -51,7 +51,7 @@ export interface World {
   turns: SimulatedData<TurnDocument>;
   bodies: SimulatedData<BodyDocument>;
   summaries: SimulatedData<SummaryDocument>;
-  gone: SimulatedData<GoneDocument>;
+  gone: SimulatedData<EndedEpochDocument>;
   replicas: Replica[];
   started: number;
   /** Model calls by the turn name in the script, one per step. */
@@ -64,11 +64,11 @@ export interface World {
 
 export interface Replica {
   process: Process;
-  runner: Runner;
+  runner: TurnRunner;
   own: AsyncDisposableStack;
-  emptying: Emptying;
+  emptying: ResetSession;
   compaction: Compaction;
-  reading: Reading;
+  reading: HistoryDeps;
   sessions: ReturnType<SimulatedData<SessionDocument>['from']>;
 }
 
@@ -195,7 +195,7 @@ function directoryOf(all: readonly Agent[]): AgentDirectory {
   return {
     find: (tenant, agentId) => (tenant === 'default' ? all.find((agent) => agent.agentId === agentId) : undefined),
     default: () => all[0]!,
-    everybody: () => [],
+    listAllTenants: () => [],
     all: (tenant) => (tenant === 'default' ? all : []),
     [Symbol.asyncDispose]: async () => undefined,
   };
@@ -225,14 +225,14 @@ export function startReplica(world: World): Replica {
     own,
     owner: process.name,
     timing: {},
-    shares: createLogShares({ clock: process.clock, room: () => Infinity, messageBytes: 0 }),
+    shares: createFrameLogQuota({ clock: process.clock, room: () => Infinity, messageBytes: 0 }),
   };
   const compaction = own.use(createCompaction(given));
   const connection = bus.from(process);
-  const remembering = createRemembering({ ...given, bus: connection });
+  const remembering = createMemoryCapture({ ...given, bus: connection });
   const runner = openRunner({
     ...given,
-    ...(world.waits.remembers ? { remembering } : {}),
+    ...(world.waits.remembers ? { memoryCapture: remembering } : {}),
     compaction,
     bus: connection,
     tools: () => toolsOf(process, judge),
@@ -243,7 +243,7 @@ export function startReplica(world: World): Replica {
     own,
     compaction,
     reading: { ...data, clock: process.clock },
-    emptying: createEmptying({ ...data, store, clock: process.clock }),
+    emptying: createSessionReset({ ...data, store, clock: process.clock }),
     sessions: data.sessions,
   };
   world.replicas.push(replica);
@@ -254,7 +254,7 @@ function scriptOf(messages: readonly ModelMessage[]): { script: Script; results:
   const at = messages.findLastIndex(({ role }) => role === 'user');
   const asked = messages[at];
   const text = asked?.role === 'user' ? asked.text : '';
-  const script = text === GO_ON ? GOES_ON : (JSON.parse(text) as Script);
+  const script = text === CONTINUE_PROMPT ? GOES_ON : (JSON.parse(text) as Script);
   return { script, results: messages.slice(at + 1).filter(({ role }) => role === 'tool').length };
 }
 
@@ -308,8 +308,8 @@ function left(signal: AbortSignal): Promise<never> {
 function toolsOf(process: Process, judge: Judge): ToolBox {
   return {
     specs: [],
-    reads: (name) => name === 'look',
-    repeatable: (name) => name === 'look',
+    isReadOnly: (name) => name === 'look',
+    isIdempotent: (name) => name === 'look',
     async use({ name, input }) {
       const { turn, call } = input as { turn: string; call: number };
       const asked = judge.acts(turn, `${call}`, process);
@@ -330,7 +330,7 @@ function toolsOf(process: Process, judge: Judge): ToolBox {
 /** Resets a session as `session.reset` does. */
 export async function reset({ emptying, sessions }: Replica, world: World, key: string): Promise<void> {
   await emptying(principal, key, async (session, idle) => {
-    const done = (await sessions.for(principal).update(idle, emptied(world.simulation.now(), []))) !== null;
+    const done = (await sessions.for(principal).update(idle, newEpochChange(world.simulation.now(), []))) !== null;
     if (done) world.judge.emptied(session);
     return { done, result: undefined };
   });
@@ -350,8 +350,8 @@ export function isQuiet({ sessions, turns }: World): boolean {
   for (const { depth, leaseUntil, waitsFor } of sessions.documents.values()) {
     if (depth > 0 || leaseUntil > 0 || waitsFor !== undefined) return false;
   }
-  for (const { state, unremembered, unfollowed = 0 } of turns.documents.values()) {
-    if (state === 'queued' || state === 'running' || unremembered !== undefined || unfollowed > 0) return false;
+  for (const { state, memoryPendingSince, continuePendingSince = 0 } of turns.documents.values()) {
+    if (state === 'queued' || state === 'running' || memoryPendingSince !== undefined || continuePendingSince > 0) return false;
   }
   return true;
 }

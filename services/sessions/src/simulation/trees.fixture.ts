@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Root, SessionDocument } from '../model/session-document.ts';
 import type { SummaryDocument } from '../model/summary-document.ts';
 import type { TurnDocument } from '../model/turn-document.ts';
-import { messagesOf } from '../model/turn-messages.ts';
+import { countMessages } from '../model/turn-messages.ts';
 
 /** Observes the summary trees of conversations. */
 export interface Trees {
@@ -52,7 +52,7 @@ export function createTrees(claim: (holds: boolean, what: string) => void): Tree
       assert.deepEqual([...anchors, ...covered, ...loose], seqs, `what ${key} says in summaries and turns`);
       for (const root of roots) {
         const under = history.filter(({ seq = 0 }) => seq >= root.from && seq <= root.to);
-        const messages = under.reduce((sum, turn) => sum + messagesOf(turn), 0);
+        const messages = under.reduce((sum, turn) => sum + countMessages(turn), 0);
         assert.equal(root.messages, messages, `what ${root.id} of ${key} stands for`);
       }
     },

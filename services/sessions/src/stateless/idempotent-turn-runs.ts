@@ -10,40 +10,40 @@ import type { Bus, Ctx } from '@switchyard/bus';
 import type { Clock, Lease } from '@switchyard/service-kit';
 import type { Collection, Store } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
-import type { KeptDocument } from '../model/keyed-turn-document.ts';
-import { keepAs } from '../model/stored-text.ts';
+import type { KeyedTurnDocument } from '../model/keyed-turn-document.ts';
+import { storeExpiringText } from '../model/stored-text.ts';
 import type { BodyDocument } from '../model/text-document.ts';
-import { timedOut, turnCancelled } from '../turns/store/turn-errors.ts';
+import { turnTimedOut, turnCancelled } from '../turns/store/turn-errors.ts';
 import { createFrameWriter, type FrameWriter } from '../frames/frame-publisher.ts';
 import { persist } from '../queue/session-lease.ts';
-import type { LogShares } from '../frames/frame-log-quota.ts';
-import type { Runs } from '../turns/ending/running-turns.ts';
+import type { FrameLogQuota } from '../frames/frame-log-quota.ts';
+import type { RunningTurns } from '../turns/ending/running-turns.ts';
 import { runStateless, type StatelessDeps } from './stateless-turn.ts';
 import { hasEnded } from '../model/turn-document.ts';
 
-export type OnceCaller = Pick<Ctx, 'principal' | 'requestId' | 'traceparent'>;
+export type TurnCaller = Pick<Ctx, 'principal' | 'requestId' | 'traceparent'>;
 
-/** The request without its storage identity. */
-export type OnceAsked = Omit<StatelessTurn, 'turnId'> & Pick<KeyedTurn, 'whole'>;
+/** What is asked, whatever it is kept under. */
+export type IdempotentRequest = Omit<StatelessTurn, 'turnId'> & Pick<KeyedTurn, 'whole'>;
 
-export interface OnceRunsDeps extends StatelessDeps {
-  kept: Collection<KeptDocument>;
+export interface IdempotentTurnRunsDeps extends StatelessDeps {
+  kept: Collection<KeyedTurnDocument>;
   bodies: Collection<BodyDocument>;
   store: Pick<Store, 'now'>;
   clock: Clock;
   bus: Bus;
-  shares: LogShares;
-  runs: Runs;
+  shares: FrameLogQuota;
+  runs: RunningTurns;
   log: Logger;
   turnDeadlineMs: number;
 }
 
-/** Runs claimed turns. */
-export interface OnceRuns extends AsyncDisposable {
-  /** Resolves once the turn has started. Rejects if it is refused; its key is then free. */
-  begin(lease: Lease<KeptDocument>, asked: OnceAsked, caller: OnceCaller): Promise<void>;
-  /** Ends a turn that is not run any more and notifies its readers. */
-  fail(lease: Lease<KeptDocument>, error: ServiceError): Promise<void>;
+/** Runs the turns that were claimed here. */
+export interface IdempotentTurnRuns extends AsyncDisposable {
+  /** Resolves once the turn has begun; fails when it is refused, and its key is free then. */
+  begin(lease: Lease<KeyedTurnDocument>, asked: IdempotentRequest, caller: TurnCaller): Promise<void>;
+  /** Ends a turn that is not run any more, and tells whoever reads along. */
+  fail(lease: Lease<KeyedTurnDocument>, error: ServiceError): Promise<void>;
 }
 
 /** Distance between the frame numbers of two runs. */
@@ -54,7 +54,7 @@ const SHUTTING_DOWN = 'SHUTTING_DOWN';
 
 /** A turn running here. */
 interface Run {
-  lease: Lease<KeptDocument>;
+  lease: Lease<KeyedTurnDocument>;
   frames: FrameWriter;
   /** No reader consumes text pieces. */
   whole: boolean;
@@ -64,7 +64,7 @@ interface Run {
   pieces: number[];
 }
 
-export function createOnceRuns(deps: OnceRunsDeps): OnceRuns {
+export function createIdempotentTurnRuns(deps: IdempotentTurnRunsDeps): IdempotentTurnRuns {
   const running = new Map<Run, Promise<void>>();
   return {
     async begin(lease, asked, caller) {
@@ -83,11 +83,11 @@ export function createOnceRuns(deps: OnceRunsDeps): OnceRuns {
         const accepted = await turn.next();
         if (!accepted.done) await say(run, accepted.value);
       } catch (error) {
-        await end(deps, run, { error: knownOf(error), free: lease.document.attempts === 1 || !isResponse(run) });
+        await end(deps, run, { error: toServiceError(error), free: lease.document.attempts === 1 || !isResponse(run) });
         throw error;
       }
       const forgetRun = deps.runs.add(lease.document.turnId, () => run.stop.abort(turnCancelled()));
-      const late = deps.clock.after(deps.turnDeadlineMs, () => run.stop.abort(timedOut(deps.turnDeadlineMs)));
+      const late = deps.clock.after(deps.turnDeadlineMs, () => run.stop.abort(turnTimedOut(deps.turnDeadlineMs)));
       const over = play(deps, run, turn).finally(() => {
         late();
         forgetRun();
@@ -98,7 +98,7 @@ export function createOnceRuns(deps: OnceRunsDeps): OnceRuns {
     fail: (lease, error) => end(deps, createRun(deps, lease, true), { error, free: false }),
     async [Symbol.asyncDispose]() {
       const grace = deps.clock.after(FINISH_MS, () => {
-        for (const run of running.keys()) run.stop.abort(stopping());
+        for (const run of running.keys()) run.stop.abort(shuttingDown());
       });
       await Promise.all(running.values());
       grace();
@@ -106,29 +106,29 @@ export function createOnceRuns(deps: OnceRunsDeps): OnceRuns {
   };
 }
 
-function createRun(deps: OnceRunsDeps, lease: Lease<KeptDocument>, whole: boolean): Run {
+function createRun(deps: IdempotentTurnRunsDeps, lease: Lease<KeyedTurnDocument>, whole: boolean): Run {
   const { turnId, attempts } = lease.document;
   const stop = new AbortController();
   lease.signal.addEventListener('abort', () => stop.abort(lease.signal.reason), { once: true });
   const from = (attempts - 1) * FRAMES_OF_A_RUN;
   const pieces: number[] = [];
   const onPiece = (text: string): void => void pieces.push(text.length);
-  const voice = { tenant: lease.tenant, turnId, from, fence: lease.fence, held: () => !lease.signal.aborted, onPiece };
+  const voice = { tenant: lease.tenant, turnId, from, fence: lease.fence, isLeaseHeld: () => !lease.signal.aborted, onPiece };
   const frames = createFrameWriter(deps, voice);
   // Readers discard the text of the previous run and continue here.
   if (attempts > 1) frames.push({ type: 'resumed', text: '' });
   return { lease, frames, whole, stop, text: '', pieces };
 }
 
-async function play(deps: OnceRunsDeps, run: Run, turn: ReturnType<typeof runStateless>): Promise<void> {
+async function play(deps: IdempotentTurnRunsDeps, run: Run, turn: ReturnType<typeof runStateless>): Promise<void> {
   try {
     const result = await follow(run, turn);
     await finish(deps, run, result);
   } catch (error) {
     const { signal } = run.stop;
     const cause: unknown = signal.aborted ? signal.reason : error;
-    if (isResponse(run) && !run.lease.document.acted && isStopping(cause)) return await run.lease.release();
-    await end(deps, run, { error: knownOf(cause), free: false });
+    if (isResponse(run) && !run.lease.document.toolsCalled && isStopping(cause)) return await run.lease.release();
+    await end(deps, run, { error: toServiceError(cause), free: false });
   } finally {
     run.frames.close();
   }
@@ -150,21 +150,21 @@ function hear(run: Run, { n: _n, ...frame }: TurnFrame): void {
 
 /** Stores that a tool was called before the call is published. */
 async function say({ lease, frames, ...run }: Run, { n: _n, ...frame }: TurnFrame): Promise<void> {
-  if (frame.type === 'tool' && frame.state === 'called' && !lease.document.acted) await lease.write({ set: { acted: true } });
+  if (frame.type === 'tool' && frame.state === 'called' && !lease.document.toolsCalled) await lease.write({ set: { toolsCalled: true } });
   if (!run.whole || frame.type === 'accepted' || frame.type === 'tool') frames.push(frame);
 }
 
-/** Stores the answer before its end is published. Retried, so that a short database outage does not lose it. */
-async function finish(deps: OnceRunsDeps, run: Run, result: StatelessResult): Promise<void> {
+/** The answer is kept before anybody hears that it is whole, and not thrown away for a database that is away for a moment. */
+async function finish(deps: IdempotentTurnRunsDeps, run: Run, result: StatelessResult): Promise<void> {
   const { kept, bodies, clock } = deps;
   const { lease, frames, text } = run;
   const { key, turnId, forgetAt } = lease.document;
   const lastFrame = frames.last();
   const mine = bodies.for(lease);
   await persist(clock, async () => {
-    const answer = await keepAs(mine, { turnId, text: JSON.stringify(result), forgetAt });
-    const more = text === result.response ? {} : { text: await keepAs(mine, { turnId, text, forgetAt }) };
-    const told = await toldOf(deps, run);
+    const answer = await storeExpiringText(mine, { turnId, text: JSON.stringify(result), forgetAt });
+    const more = text === result.response ? {} : { text: await storeExpiringText(mine, { turnId, text, forgetAt }) };
+    const told = await responseFields(deps, run);
     try {
       await lease.finish('done', { answer, ...more, ...told, lastFrame });
     } catch (error) {
@@ -176,33 +176,33 @@ async function finish(deps: OnceRunsDeps, run: Run, result: StatelessResult): Pr
   frames.end({ type: 'done', result });
 }
 
-/** Fields for replaying a response, with its text if it failed. */
-async function toldOf({ bodies, store }: OnceRunsDeps, run: Run, failed = false): Promise<Partial<KeptDocument>> {
+/** What a response is told by again, and what it said where it did not come to its end. */
+async function responseFields({ bodies, store }: IdempotentTurnRunsDeps, run: Run, failed = false): Promise<Partial<KeyedTurnDocument>> {
   if (!isResponse(run)) return {};
   const { lease, text, pieces } = run;
   const { turnId, forgetAt } = lease.document;
   const mine = bodies.for(lease);
   return {
     endedAt: store.now(),
-    pieces: await keepAs(mine, { turnId, text: JSON.stringify(pieces), forgetAt }),
-    ...(failed && text !== '' ? { text: await keepAs(mine, { turnId, text, forgetAt }) } : {}),
+    pieces: await storeExpiringText(mine, { turnId, text: JSON.stringify(pieces), forgetAt }),
+    ...(failed && text !== '' ? { text: await storeExpiringText(mine, { turnId, text, forgetAt }) } : {}),
   };
 }
 
-/** Ends a turn without an answer. A retryable turn releases its key. */
-async function end(deps: OnceRunsDeps, run: Run, { error, free }: { error: ServiceError; free: boolean }): Promise<void> {
+/** A turn ends without an answer. One that may simply be made again gives its key back. */
+async function end(deps: IdempotentTurnRunsDeps, run: Run, { error, free }: { error: ServiceError; free: boolean }): Promise<void> {
   const { kept, clock, log } = deps;
   const { lease, frames } = run;
-  const { key, turnId, acted } = lease.document;
+  const { key, turnId, toolsCalled } = lease.document;
   const lastFrame = frames.last();
   // Another lease holder or a cancellation decides how the turn ends.
   if (run.stop.signal.aborted && isCancelled(run.stop.signal.reason)) return;
   if (lease.signal.aborted)
     return log.warn({ turnId, err: error, errorKind: 'internal', hint: 'somebody else has the turn' }, 'turn fenced');
-  const retryable = error.retryable && !acted;
+  const retryable = error.retryable && !toolsCalled;
   const failure: TurnFailure = { code: error.code, message: error.message, details: { ...error.details, turnId, retryable } };
   try {
-    await persist(clock, async () => lease.finish('failed', { failure, ...(await toldOf(deps, run, true)), lastFrame }));
+    await persist(clock, async () => lease.finish('failed', { failure, ...(await responseFields(deps, run, true)), lastFrame }));
     if (free || (retryable && !isResponse(run))) await kept.for(lease).remove({ key, turnId, fence: lease.fence });
   } catch (err) {
     log.warn({ turnId, err, errorKind: 'dependency', hint: 'its lease runs out, and it is ended then' }, 'turn not ended');
@@ -212,11 +212,11 @@ async function end(deps: OnceRunsDeps, run: Run, { error, free }: { error: Servi
 
 /** A response keeps its failure. Other retryable turns leave nothing behind. */
 function isResponse({ lease }: Run): boolean {
-  return lease.document.asked !== undefined;
+  return lease.document.request !== undefined;
 }
 
-/** Returns whether a key can be reused: it expired, or its turn failed without calling tools. */
-export function isFree(turn: KeptDocument, now: number): boolean {
+/** Whether a key may be used anew: it was kept long enough, or what it stood for has not acted and may be made again. */
+export function isKeyFree(turn: KeyedTurnDocument, now: number): boolean {
   if (!hasEnded(turn)) return turn.forgetAt <= now && turn.leaseUntil <= now;
   return turn.forgetAt <= now || turn.failure?.details?.['retryable'] === true;
 }
@@ -230,20 +230,20 @@ function isStopping(cause: unknown): boolean {
   return cause instanceof ServiceError && cause.details.reason === SHUTTING_DOWN;
 }
 
-/** The runner died. Its tool calls have an unknown outcome and are not repeated. */
-export function interrupted({ acted, turnId }: Pick<KeptDocument, 'acted' | 'turnId'>): ServiceError {
-  const message = acted
+/** Whoever ran it is gone. What its tools did is unknown, and nothing is done twice. */
+export function turnInterrupted({ toolsCalled, turnId }: Pick<KeyedTurnDocument, 'toolsCalled' | 'turnId'>): ServiceError {
+  const message = toolsCalled
     ? 'The turn was interrupted after a tool was called; whether the tool did anything is unknown.'
     : 'The turn was interrupted; ask again.';
-  return new ServiceError('UNAVAILABLE', message, { details: { reason: 'INTERRUPTED', turnId, retryable: !acted } });
+  return new ServiceError('UNAVAILABLE', message, { details: { reason: 'INTERRUPTED', turnId, retryable: !toolsCalled } });
 }
 
-function stopping(): ServiceError {
+function shuttingDown(): ServiceError {
   return new ServiceError('UNAVAILABLE', 'The process that ran the turn was told to end; ask again.', {
     details: { reason: SHUTTING_DOWN },
   });
 }
 
-function knownOf(error: unknown): ServiceError {
+function toServiceError(error: unknown): ServiceError {
   return error instanceof ServiceError ? error : new ServiceError('INTERNAL', 'Internal error', { cause: error });
 }

@@ -4,7 +4,7 @@ import type { Params, Result, TurnFrame } from '@switchyard/contracts';
 import type { Bus } from '@switchyard/bus';
 import { principal, startUpstream, type Upstream } from '@switchyard/testkit';
 import { newWork } from '@switchyard/service-kit';
-import { isFree } from './idempotent-turn-runs.ts';
+import { isKeyFree } from './idempotent-turn-runs.ts';
 import { ended, listen, testSessions, turnIdOf } from '../sessions.fixture.ts';
 
 type Asked = Params<'turns.once'>;
@@ -126,7 +126,7 @@ test('a key is free after a day and not before, and never while its turn runs', 
     client: 'a',
     fingerprint: 'f',
     head: { id: 'h', created: 1 },
-    acted: false,
+    toolsCalled: false,
   };
   const kept = (more: object) => ({ ...turn, forgetAt: DAY, ...more });
   const failed = (retryable: boolean) => ({ failure: { code: 'UNAVAILABLE', message: 'away', details: { retryable } } as const });
@@ -139,5 +139,5 @@ test('a key is free after a day and not before, and never while its turn runs', 
     [{ state: 'running', leaseUntil: 5 }, 10, false],
     [{ state: 'queued' }, DAY, true],
   ];
-  for (const [more, now, free] of cases) assert.equal(isFree(kept(more), now), free, JSON.stringify(more));
+  for (const [more, now, free] of cases) assert.equal(isKeyFree(kept(more), now), free, JSON.stringify(more));
 });

@@ -1,74 +1,80 @@
 import { ServiceError, type KeyedTurn, type Principal, type Result } from '@switchyard/contracts';
 import { createLeases, newWork, type Lease } from '@switchyard/service-kit';
 import type { Collection, Documents } from '@switchyard/store';
-import type { KeptDocument } from '../model/keyed-turn-document.ts';
-import { textOf } from '../model/stored-text.ts';
+import type { KeyedTurnDocument } from '../model/keyed-turn-document.ts';
+import { loadText } from '../model/stored-text.ts';
 import type { BodyDocument } from '../model/text-document.ts';
-import { DAY_MS, RESPONSE_MS } from '../model/retention.ts';
+import { DAY_MS, RESPONSE_TTL_MS } from '../model/retention.ts';
 import { formatSessionKey } from '../model/session-key.ts';
-import { poisoned } from '../turns/store/turn-errors.ts';
-import { createOnceRuns, interrupted, isFree, type OnceCaller, type OnceRunsDeps } from './idempotent-turn-runs.ts';
-import { callerOf, keepRequest, requestOf } from './stored-request.ts';
+import { turnPoisoned } from '../turns/store/turn-errors.ts';
+import {
+  createIdempotentTurnRuns,
+  turnInterrupted,
+  isKeyFree,
+  type TurnCaller,
+  type IdempotentTurnRunsDeps,
+} from './idempotent-turn-runs.ts';
+import { buildCaller, storeRequest, loadRequest } from './stored-request.ts';
 import { hasEnded } from '../model/turn-document.ts';
 
-/** Stateless turns that run once per idempotency key. The answer is kept for a day; for responses the request is kept too. */
-export interface Once extends AsyncDisposable {
-  /** Starts the turn unless its key is in use. Throws the error of a turn that could not start; its key is then free. */
-  start(asked: KeyedTurn, caller: OnceCaller): Promise<Result<'turns.once'>>;
-  /** Returns the status of a turn to its client. */
+/** Stateless turns that are made once for their key. What is kept of one is its answer, for a day; of a response also what was asked. */
+export interface IdempotentTurns extends AsyncDisposable {
+  /** Begins the turn, unless its key has one. Fails as the turn would before it began, and the key is free again then. */
+  start(asked: KeyedTurn, caller: TurnCaller): Promise<Result<'turns.once'>>;
+  /** How far one is, for the client that asked for it. */
   status(principal: Principal, turnId: string): Promise<Result<'turns.resume'> | undefined>;
 }
 
-export interface OnceDeps extends OnceRunsDeps {
-  kept: Collection<KeptDocument>;
+export interface IdempotentTurnsDeps extends IdempotentTurnRunsDeps {
+  kept: Collection<KeyedTurnDocument>;
   owner: string;
   leaseMs: number;
   renewMs: number;
-  /** Poll interval for turns whose runner has died. */
-  lookMs: number;
+  /** How often is looked for turns whose runner is gone. */
+  pollMs: number;
 }
 
-/** Attempts when other callers release or take the key concurrently. */
-const MOST_LOOKS = 5;
-const MOST_ATTEMPTS = 5;
-const SWEPT_AT_ONCE = 100;
+/** How often a key is looked at anew that somebody else gave up or took meanwhile. */
+const MAX_KEY_ATTEMPTS = 5;
+const MAX_ATTEMPTS = 5;
+const SWEEP_BATCH_SIZE = 100;
 
-export function createOnce(deps: OnceDeps): Once {
+export function createIdempotentTurns(deps: IdempotentTurnsDeps): IdempotentTurns {
   const { kept, store, owner, leaseMs, renewMs, log } = deps;
   const leases = createLeases({ documents: kept, owner, now: store.now, leaseMs, renewMs, log });
-  const runs = createOnceRuns(deps);
+  const runs = createIdempotentTurnRuns(deps);
 
-  /** Runs the turn if this caller acquires the lease. Otherwise the caller reads the frames of the lease holder. */
-  async function runIfMine(there: KeptDocument, asked: KeyedTurn, caller: OnceCaller): Promise<void> {
+  /** Of two who claim a turn one runs it; the other one reads along. */
+  async function runIfMine(there: KeyedTurnDocument, asked: KeyedTurn, caller: TurnCaller): Promise<void> {
     if (hasEnded(there)) return;
     const lease = await leases.claim(caller.principal.tenant, { key: there.key, turnId: there.turnId });
     if (!lease) return;
-    const over = endOfInterrupted(lease);
+    const over = getInterruption(lease);
     if (over) await runs.fail(lease, over);
     else await runs.begin(lease, asked, caller);
   }
 
   /** Restarts abandoned responses. Ends other abandoned turns, so that their clients can retry. */
   async function sweep(): Promise<void> {
-    for (let swept = 0; swept < SWEPT_AT_ONCE; swept += 1) {
+    for (let swept = 0; swept < SWEEP_BATCH_SIZE; swept += 1) {
       const lease = (await leases.claim(null, { state: 'running' })) ?? (await leases.claim(null, { rerun: true, state: 'queued' }));
       if (!lease) return;
-      await pickUp(lease);
+      await resumeTurn(lease);
     }
   }
 
-  async function pickUp(lease: Lease<KeptDocument>): Promise<void> {
+  async function resumeTurn(lease: Lease<KeyedTurnDocument>): Promise<void> {
     const { document, tenant } = lease;
-    const request = await requestOf(deps.bodies.for(lease), document);
-    const over = endOfInterrupted(lease);
-    if (over || !request) return runs.fail(lease, over ?? interrupted(document));
-    const caller = { principal: callerOf(tenant, document, request), requestId: request.requestId, traceparent: undefined };
+    const request = await loadRequest(deps.bodies.for(lease), document);
+    const over = getInterruption(lease);
+    if (over || !request) return runs.fail(lease, over ?? turnInterrupted(document));
+    const caller = { principal: buildCaller(tenant, document, request), requestId: request.requestId, traceparent: undefined };
     await runs.begin(lease, request.turn, caller).catch((err: unknown) => {
       log.info({ err, turnId: document.turnId, errorKind: 'internal', hint: 'the response failed, and says so' }, 'response not run again');
     });
   }
 
-  const stop = deps.clock.every(deps.lookMs, () => {
+  const stop = deps.clock.every(deps.pollMs, () => {
     sweep().catch((err: unknown) => log.warn({ err, errorKind: 'dependency', hint: 'it is tried again in a moment' }, 'sweep failed'));
   });
 
@@ -76,14 +82,14 @@ export function createOnce(deps: OnceDeps): Once {
     async start(asked, caller) {
       const mine = kept.for(caller.principal);
       const key = `${caller.principal.client} ${asked.idempotencyKey}`;
-      for (let look = 0; look < MOST_LOOKS; look += 1) {
+      for (let look = 0; look < MAX_KEY_ATTEMPTS; look += 1) {
         const there = (await mine.get(key)) ?? (await insert(mine, await newTurn(deps.bodies, asked, { key, caller, now: store.now() })));
         if (!there) continue;
-        if (isFree(there, store.now())) {
+        if (isKeyFree(there, store.now())) {
           await mine.remove({ key, turnId: there.turnId, fence: there.fence });
           continue;
         }
-        if (there.fingerprint !== asked.fingerprint) throw mismatch(there.turnId);
+        if (there.fingerprint !== asked.fingerprint) throw keyMismatch(there.turnId);
         await runIfMine(there, asked, caller);
         return { turnId: there.turnId, head: there.head };
       }
@@ -93,7 +99,7 @@ export function createOnce(deps: OnceDeps): Once {
     async status(principal, turnId) {
       const [there] = (await kept.for(principal).find({ turnId }, { limit: 1 })).items;
       if (there?.client !== principal.client || there.forgetAt <= store.now()) return undefined;
-      return statusOf(deps.bodies.for(principal), principal.tenant, there);
+      return buildStatus(deps.bodies.for(principal), principal.tenant, there);
     },
 
     async [Symbol.asyncDispose]() {
@@ -103,29 +109,33 @@ export function createOnce(deps: OnceDeps): Once {
   };
 }
 
-/** Returns the error of a turn that must not be run again; undefined if it may. */
-function endOfInterrupted({ document }: Lease<KeptDocument>): ServiceError | undefined {
-  if (document.acted) return interrupted(document);
-  return document.attempts > MOST_ATTEMPTS ? poisoned(MOST_ATTEMPTS) : undefined;
+/** Why a turn must not be run again that somebody ran before; undefined when it may. */
+function getInterruption({ document }: Lease<KeyedTurnDocument>): ServiceError | undefined {
+  if (document.toolsCalled) return turnInterrupted(document);
+  return document.attempts > MAX_ATTEMPTS ? turnPoisoned(MAX_ATTEMPTS) : undefined;
 }
 
-interface Asking {
+interface NewTurnOptions {
   key: string;
-  caller: OnceCaller;
+  caller: TurnCaller;
   now: number;
 }
 
-async function newTurn(bodies: Collection<BodyDocument>, given: KeyedTurn, { key, caller, now }: Asking): Promise<KeptDocument> {
+async function newTurn(
+  bodies: Collection<BodyDocument>,
+  given: KeyedTurn,
+  { key, caller, now }: NewTurnOptions,
+): Promise<KeyedTurnDocument> {
   const { turnId, fingerprint, head, response } = given;
   const { principal, requestId } = caller;
-  const forgetAt = now + (response === undefined ? DAY_MS : RESPONSE_MS);
-  const asked = await keepRequest(bodies.for(principal), given, { principal, requestId, forgetAt });
-  const kept = { ...newWork(), key, turnId, client: principal.client, fingerprint, head, acted: false, forgetAt };
-  return asked === undefined ? kept : { ...kept, asked, rerun: true };
+  const forgetAt = now + (response === undefined ? DAY_MS : RESPONSE_TTL_MS);
+  const asked = await storeRequest(bodies.for(principal), given, { principal, requestId, forgetAt });
+  const kept = { ...newWork(), key, turnId, client: principal.client, fingerprint, head, toolsCalled: false, forgetAt };
+  return asked === undefined ? kept : { ...kept, request: asked, rerun: true };
 }
 
-/** Returns undefined if another caller was first. */
-async function insert(mine: Documents<KeptDocument>, turn: KeptDocument): Promise<KeptDocument | undefined> {
+/** Undefined when somebody else was first. */
+async function insert(mine: Documents<KeyedTurnDocument>, turn: KeyedTurnDocument): Promise<KeyedTurnDocument | undefined> {
   try {
     return await mine.insert(turn);
   } catch (error) {
@@ -134,17 +144,17 @@ async function insert(mine: Documents<KeptDocument>, turn: KeptDocument): Promis
   }
 }
 
-function mismatch(turnId: string): ServiceError {
+function keyMismatch(turnId: string): ServiceError {
   return new ServiceError('INVALID_ARGUMENT', 'This idempotency key was used for another request.', {
     details: { reason: 'IDEMPOTENCY_MISMATCH', turnId },
   });
 }
 
-async function statusOf(bodies: Documents<BodyDocument>, tenant: string, turn: KeptDocument): Promise<Result<'turns.resume'>> {
+async function buildStatus(bodies: Documents<BodyDocument>, tenant: string, turn: KeyedTurnDocument): Promise<Result<'turns.resume'>> {
   const { turnId, state, fence, lastFrame, answer, text, failure, head } = turn;
   const sessionKey = formatSessionKey({ tenant, userId: 'openai-api', channelId: 'openai', peerId: head.id });
   const status = { turnId, sessionKey, state, ...(lastFrame === undefined ? {} : { lastFrame }), ...(failure ? { failure } : {}) };
   if (!answer || lastFrame === undefined) return status;
-  const result = JSON.parse(await textOf(bodies, turnId, answer)) as NonNullable<Result<'turns.resume'>['result']>;
-  return { ...status, result, soFar: { text: text ? await textOf(bodies, turnId, text) : result.response, frame: lastFrame, fence } };
+  const result = JSON.parse(await loadText(bodies, turnId, answer)) as NonNullable<Result<'turns.resume'>['result']>;
+  return { ...status, result, soFar: { text: text ? await loadText(bodies, turnId, text) : result.response, frame: lastFrame, fence } };
 }

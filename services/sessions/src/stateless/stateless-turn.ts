@@ -3,18 +3,18 @@ import type { Ctx } from '@switchyard/bus';
 import { findVisible, type Failover, type ModelRef, type Models } from '@switchyard/models';
 import type { Agent, AgentDirectory } from '../agents/agent-directory.ts';
 import type { Budgets } from '../budgets/budgets.ts';
-import { asAgent } from '../agents/model-access.ts';
+import { accessModels } from '../agents/model-access.ts';
 import { REINFORCEMENT, type Screening, type Speaker } from '../screening/screening.ts';
-import { callersTools, conversationName, conversationOf } from './stateless-conversation.ts';
+import { createCallerToolBox, conversationName, buildConversation } from './stateless-conversation.ts';
 import { agentSuspended } from '../turns/store/turn-errors.ts';
-import { fitting } from '../frames/frame-splitting.ts';
-import { runTurn } from '../agent-loop/agent-loop.ts';
-import { escalationOf, limitsOf, type ToolsOf } from '../agent-loop/turn-planner.ts';
+import { splitFrame } from '../frames/frame-splitting.ts';
+import { runAgentLoop } from '../agent-loop/agent-loop.ts';
+import { getEscalation, getAgentLimits, type CreateToolBox } from '../agent-loop/turn-planner.ts';
 import { measureStateless } from '../turns/store/turn-metrics.ts';
 import type { TurnPlan } from '../agent-loop/turn-plan.ts';
 
 export interface StatelessDeps {
-  tools: ToolsOf;
+  tools: CreateToolBox;
   models: Models;
   failover?: Failover;
   agents: AgentDirectory;
@@ -22,11 +22,11 @@ export interface StatelessDeps {
   screening: Pick<Screening, 'look' | 'tellInput' | 'tellOutput'>;
 }
 
-type Asking = Pick<Ctx, 'principal' | 'signal' | 'deadline' | 'requestId' | 'traceparent'>;
+type StatelessCaller = Pick<Ctx, 'principal' | 'signal' | 'deadline' | 'requestId' | 'traceparent'>;
 
-/** Caller that streams the turn. */
-export interface Reading extends Asking {
-  /** Sends a text frame, before the frames that are yielded later. */
+/** Whoever reads along. */
+export interface StreamingCaller extends StatelessCaller {
+  /** Sends a frame with a piece of the text, before those that are yielded after it. */
   readonly send: (frame: TurnFrame) => void;
 }
 
@@ -34,29 +34,29 @@ export interface Reading extends Asking {
 export async function* runStateless(
   deps: StatelessDeps,
   turn: StatelessTurn,
-  caller: Reading,
+  caller: StreamingCaller,
 ): AsyncGenerator<TurnFrame, StatelessResult, void> {
-  const { agent, model } = await whoAnswers(deps, turn, caller);
+  const { agent, model } = await resolveResponder(deps, turn, caller);
   const { send } = caller;
   let n = 0;
   const tell = (text: string): void => {
-    for (const part of fitting({ type: 'delta', text })) send({ n: n++, ...part });
+    for (const part of splitFrame({ type: 'delta', text })) send({ n: n++, ...part });
   };
   using measured = measureStateless({ agentId: agent.agentId, turnId: turn.turnId }, caller.traceparent);
   yield { n: n++, type: 'accepted', turnId: turn.turnId, agentId: agent.agentId, model: `${model.provider}/${model.modelId}` };
-  const running = runTurn(asAgent(deps, caller.principal.tenant, agent), {
+  const running = runAgentLoop(accessModels(deps, caller.principal.tenant, agent), {
     ...planOf(deps, { turn, agent, model, caller, traceparent: measured.traceparent }),
-    tell,
+    onText: tell,
   });
   try {
     for (;;) {
       const frame = await running.next();
       if (frame.done) {
         measured.end(frame.value.result);
-        for (const part of fitting({ type: 'done', result: frame.value.result })) yield { n: n++, ...part };
+        for (const part of splitFrame({ type: 'done', result: frame.value.result })) yield { n: n++, ...part };
         return frame.value.result;
       }
-      for (const part of fitting(frame.value)) yield { n: n++, ...part };
+      for (const part of splitFrame(frame.value)) yield { n: n++, ...part };
     }
   } catch (error) {
     measured.fail(error);
@@ -66,12 +66,12 @@ export async function* runStateless(
   }
 }
 
-/** Runs the turn without streaming. A failure after a tool call is marked as not retryable. */
-export async function completeStateless(deps: StatelessDeps, turn: StatelessTurn, caller: Asking): Promise<StatelessResult> {
-  const { agent, model } = await whoAnswers(deps, turn, caller);
+/** The same for a caller that waits for the result. A failure after a tool ran says that the turn is not to be run again. */
+export async function completeStateless(deps: StatelessDeps, turn: StatelessTurn, caller: StatelessCaller): Promise<StatelessResult> {
+  const { agent, model } = await resolveResponder(deps, turn, caller);
   using measured = measureStateless({ agentId: agent.agentId, turnId: turn.turnId }, caller.traceparent);
   const plan = planOf(deps, { turn, agent, model, caller, traceparent: measured.traceparent });
-  const running = runTurn(asAgent(deps, caller.principal.tenant, agent), plan);
+  const running = runAgentLoop(accessModels(deps, caller.principal.tenant, agent), plan);
   let toolRan = false;
   try {
     for (;;) {
@@ -92,7 +92,7 @@ function notAgain({ code, message, details, cause }: ServiceError): ServiceError
   return new ServiceError(code, message, { details: { ...details, retryable: false }, cause });
 }
 
-async function whoAnswers({ models, agents }: StatelessDeps, { model }: StatelessTurn, { principal }: Asking) {
+async function resolveResponder({ models, agents }: StatelessDeps, { model }: StatelessTurn, { principal }: StatelessCaller) {
   const { tenant } = principal;
   const named = await findVisible(models, agents.all(tenant, principal.agents), model);
   const agent = named && agents.find(tenant, named.agentId);
@@ -105,33 +105,33 @@ interface PlanGiven {
   turn: StatelessTurn;
   agent: Agent;
   model: ModelRef;
-  caller: Asking;
-  /** Trace context of the turn span. */
+  caller: StatelessCaller;
+  /** The span of the turn. */
   traceparent: string | undefined;
 }
 
 function planOf(deps: StatelessDeps, { turn, agent, model, caller, traceparent }: PlanGiven): TurnPlan {
   const { tools, models, budgets, screening } = deps;
   const { principal, signal, requestId } = caller;
-  const left = (): number => caller.deadline - Date.now();
-  const toolTurn = { turnId: turn.turnId, requestId, traceparent, left, counted: model.provider === 'dev' };
+  const remainingMs = (): number => caller.deadline - Date.now();
+  const toolTurn = { turnId: turn.turnId, requestId, traceparent, remainingMs, countsExecutions: model.provider === 'dev' };
   const budget = budgets.of(principal, agent);
   return {
     model,
     conversation: turn.tools ? conversationName(turn, principal) : `${principal.tenant} ${turn.turnId}`,
-    messages: conversationOf(turn, reinforcing(deps, { turn, agent, caller })),
-    found: (finding) => screening.tellOutput(speakerOf(caller, agent), finding),
-    tools: turn.tools ? callersTools(turn.tools) : tools({ ...principal, agent: agent.agentId }, agent.config, toolTurn),
+    messages: buildConversation(turn, reinforcing(deps, { turn, agent, caller })),
+    onFinding: (finding) => screening.tellOutput(speakerOf(caller, agent), finding),
+    tools: turn.tools ? createCallerToolBox(turn.tools) : tools({ ...principal, agent: agent.agentId }, agent.config, toolTurn),
     traceparent,
-    ...limitsOf(agent),
-    // Most reservations succeed synchronously.
+    ...getAgentLimits(agent),
+    // Most calls are given what they need without a wait.
     budget: { reserve: (call) => budget.reserveNow(call) ?? budget.reserve(call) },
     signal,
     ...(turn.stop === undefined ? {} : { stop: turn.stop }),
     ...(turn.format === undefined ? {} : { format: turn.format }),
     ...(turn.system === undefined ? {} : { system: turn.system }),
-    // A caller that limits the answer does not want it continued.
-    ...(turn.maxTokens === undefined ? { escalateTo: escalationOf(agent, models, model) } : { maxOutputTokens: turn.maxTokens }),
+    // Whoever says how long an answer may be wants none longer.
+    ...(turn.maxTokens === undefined ? { escalateTo: getEscalation(agent, models, model) } : { maxOutputTokens: turn.maxTokens }),
     ...(turn.temperature === undefined ? {} : { temperature: turn.temperature }),
   };
 }
@@ -144,6 +144,6 @@ function reinforcing({ screening }: StatelessDeps, { turn, agent, caller }: Pick
   return screened.risk === 'low' ? undefined : REINFORCEMENT;
 }
 
-function speakerOf({ principal: { tenant, client }, requestId }: Asking, { agentId }: Agent): Speaker {
+function speakerOf({ principal: { tenant, client }, requestId }: StatelessCaller, { agentId }: Agent): Speaker {
   return { tenant, client, agentId, traceId: requestId };
 }

@@ -1,13 +1,13 @@
 import { AllowedAgents, KeptResponse, KeyedTurn, SpendLimits, type Principal } from '@switchyard/contracts';
 import { z } from 'zod';
-import type { KeptDocument } from '../model/keyed-turn-document.ts';
-import { keepAs, textOf, type Bodies } from '../model/stored-text.ts';
-import type { Said } from '../model/text-document.ts';
+import type { KeyedTurnDocument } from '../model/keyed-turn-document.ts';
+import { storeExpiringText, loadText, type Bodies } from '../model/stored-text.ts';
+import type { StoredText } from '../model/text-document.ts';
 
 const StatelessRequest = KeyedTurn.omit({ turnId: true, idempotencyKey: true, fingerprint: true, head: true, whole: true, response: true });
 
-/** Stored request of a response: enough to run it again and to continue from it. */
-const KeptRequest = z.object({
+/** What is kept of the request of a response: enough to run it again, and to go on from it. */
+export const StoredRequest = z.object({
   turn: StatelessRequest,
   response: KeptResponse,
   scopes: z.array(z.string()),
@@ -17,7 +17,7 @@ const KeptRequest = z.object({
   budgets: SpendLimits.optional(),
   agents: AllowedAgents.optional(),
 });
-export type KeptRequest = z.infer<typeof KeptRequest>;
+export type StoredRequest = z.infer<typeof StoredRequest>;
 
 interface Keeping {
   principal: Principal;
@@ -25,23 +25,31 @@ interface Keeping {
   forgetAt: number;
 }
 
-/** Stores the request before the document that refers to it. Returns undefined for turns that are no responses. */
-export function keepRequest(bodies: Bodies, asked: KeyedTurn, { principal, requestId, forgetAt }: Keeping): Promise<Said> | undefined {
+/** Written before the document that names it; undefined for a turn that is no response. */
+export function storeRequest(
+  bodies: Bodies,
+  asked: KeyedTurn,
+  { principal, requestId, forgetAt }: Keeping,
+): Promise<StoredText> | undefined {
   const { turnId, idempotencyKey: _key, fingerprint: _print, head: _head, whole: _whole, response, ...turn } = asked;
   if (response === undefined) return undefined;
   const { scopes, sessions, budgets, agents } = principal;
   const held = { ...(sessions && { sessions }), ...(budgets && { budgets }), ...(agents && { agents: [...agents] }) };
-  const kept: KeptRequest = { turn, response, requestId, scopes: [...scopes], ...held };
-  return keepAs(bodies, { turnId, text: JSON.stringify(kept), forgetAt });
+  const kept: StoredRequest = { turn, response, requestId, scopes: [...scopes], ...held };
+  return storeExpiringText(bodies, { turnId, text: JSON.stringify(kept), forgetAt });
 }
 
-/** Returns undefined for turns that are no responses. */
-export async function requestOf(bodies: Bodies, { turnId, asked }: KeptDocument): Promise<KeptRequest | undefined> {
-  return asked && KeptRequest.parse(JSON.parse(await textOf(bodies, turnId, asked)));
+/** Undefined for a turn that is no response. */
+export async function loadRequest(bodies: Bodies, { turnId, request }: KeyedTurnDocument): Promise<StoredRequest | undefined> {
+  return request && StoredRequest.parse(JSON.parse(await loadText(bodies, turnId, request)));
 }
 
-/** Restores the principal that a response runs for. */
-export function callerOf(tenant: string, { client }: KeptDocument, { scopes, sessions, budgets, agents }: KeptRequest): Principal {
+/** Whom a response is run for. */
+export function buildCaller(
+  tenant: string,
+  { client }: KeyedTurnDocument,
+  { scopes, sessions, budgets, agents }: StoredRequest,
+): Principal {
   const held = { ...(sessions && { sessions }), ...(budgets && { budgets }), ...(agents && { agents }) };
   return { tenant, client, scopes: scopes as Principal['scopes'], ...held };
 }

@@ -2,16 +2,16 @@ import { ServiceError, type Input, type Principal, type Result } from '@switchya
 import type { Collection, Store } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
 import { type TurnDocument, hasEnded } from '../model/turn-document.ts';
-import { readEntry } from '../model/queue-entry.ts';
-import { follows, noSuchTurn, sees } from '../model/session-ownership.ts';
-import { meantSession, type MeaningDeps } from './acceptance/session-target.ts';
+import { parseEntry } from '../model/queue-entry.ts';
+import { canFollow, turnNotFound, canSee } from '../model/session-ownership.ts';
+import { resolveSessionTarget, type SessionTargetDeps } from './acceptance/session-target.ts';
 import { turnCancelled } from './store/turn-errors.ts';
 import { toFailure } from './store/turn-failure.ts';
-import { forbidAfter, forbidFollowUp } from './execution/auto-continue.ts';
-import { FRAME_AFTER_ALL } from '../frames/frame-publisher.ts';
+import { forbidContinuationOfLast, forbidContinuation } from './execution/auto-continue.ts';
+import { FINAL_FRAME } from '../frames/frame-publisher.ts';
 import { logFailedTurn } from './store/turn-failure-log.ts';
-import { makeKnown, type MakingKnown } from './ending/end-notification.ts';
-import { noteEnd } from './store/turn-metrics.ts';
+import { notifyEnd, type EndNotificationDeps } from './ending/end-notification.ts';
+import { recordEnd } from './store/turn-metrics.ts';
 import { commitCancel } from './store/turn-store.ts';
 
 /*
@@ -32,17 +32,17 @@ import { commitCancel } from './store/turn-store.ts';
  * | the cancelling replica dies | an end without notification, or a queue entry  | the runner or the next claim notifies and dequeues        |
  */
 
-export interface CancelDeps extends MakingKnown, MeaningDeps {
+export interface CancelDeps extends EndNotificationDeps, SessionTargetDeps {
   turns: Collection<TurnDocument>;
   store: Pick<Store, 'now'>;
   log: Logger;
 }
 
-/** Cancels turns of the caller. Throws NOT_FOUND for a missing turn and for a turn of another client. */
-export async function cancel(deps: CancelDeps, meant: Input<'agent.cancel'>, principal: Principal): Promise<Result<'agent.cancel'>> {
-  return meant.turnId === undefined
-    ? cancelSession(deps, meant, principal)
-    : cancelOne(deps, { ...meant, turnId: meant.turnId }, principal);
+/** Ends what a caller means of its own turns. Fails NOT_FOUND for a turn that is not its to follow, as for one that never was. */
+export async function cancelTurns(deps: CancelDeps, request: Input<'agent.cancel'>, principal: Principal): Promise<Result<'agent.cancel'>> {
+  return request.turnId === undefined
+    ? cancelSession(deps, request, principal)
+    : cancelOne(deps, { ...request, turnId: request.turnId }, principal);
 }
 
 async function cancelOne(
@@ -51,10 +51,11 @@ async function cancelOne(
   principal: Principal,
 ): Promise<Result<'agent.cancel'>> {
   const turn = await deps.turns.for(principal).get(turnId);
-  if (!turn || !(await follows(deps.sessions, principal, turn))) throw noSuchTurn();
-  const elsewhere = sessionKey !== undefined && meantSession(deps, { agentId, session: sessionKey }, principal).key !== turn.sessionKey;
-  if (elsewhere || (agentId !== undefined && agentId !== turn.agentId)) throw noSuchTurn();
-  return answer(turn.sessionKey, [await end(deps, principal.tenant, turn)]);
+  if (!turn || !(await canFollow(deps.sessions, principal, turn))) throw turnNotFound();
+  const elsewhere =
+    sessionKey !== undefined && resolveSessionTarget(deps, { agentId, session: sessionKey }, principal).key !== turn.sessionKey;
+  if (elsewhere || (agentId !== undefined && agentId !== turn.agentId)) throw turnNotFound();
+  return buildResult(turn.sessionKey, [await endCancelled(deps, principal.tenant, turn)]);
 }
 
 /** Cancels the last turn first, so that the end of one turn does not start the next one. */
@@ -63,38 +64,38 @@ async function cancelSession(
   { agentId, sessionKey }: Input<'agent.cancel'>,
   principal: Principal,
 ): Promise<Result<'agent.cancel'>> {
-  const { key } = meantSession(deps, { agentId, session: sessionKey }, principal);
+  const { key } = resolveSessionTarget(deps, { agentId, session: sessionKey }, principal);
   const sessions = deps.sessions.for(principal);
   const seen = await sessions.get(key);
-  // Continuations enqueued later detect this; those enqueued before are read next.
-  if (seen && sees(principal, seen)) await forbidAfter(deps.turns.for(principal), seen, principal.client);
+  // What is entered after this finds out, and what was entered before is read next.
+  if (seen && canSee(principal, seen)) await forbidContinuationOfLast(deps.turns.for(principal), seen, principal.client);
   const session = seen && (await sessions.get(key));
   const ended: TurnDocument[] = [];
-  for (const entry of session && sees(principal, session) ? session.queue.toReversed() : []) {
-    const turn = await deps.turns.for(principal).get(readEntry(entry).turnId);
-    if (turn?.client === principal.client) ended.unshift(await end(deps, principal.tenant, turn));
+  for (const entry of session && canSee(principal, session) ? session.queue.toReversed() : []) {
+    const turn = await deps.turns.for(principal).get(parseEntry(entry).turnId);
+    if (turn?.client === principal.client) ended.unshift(await endCancelled(deps, principal.tenant, turn));
   }
-  return answer(key, ended);
+  return buildResult(key, ended);
 }
 
-function answer(sessionKey: string, ended: readonly TurnDocument[]): Result<'agent.cancel'> {
+function buildResult(sessionKey: string, ended: readonly TurnDocument[]): Result<'agent.cancel'> {
   const turns = ended.map(({ turnId, state }) => ({ turnId, state }));
   return { cancelled: turns.some(({ state }) => state === 'cancelled'), sessionKey, turns };
 }
 
-/** Returns the turn as it has ended, by this or an earlier write. */
-async function end(deps: CancelDeps, tenant: string, turn: TurnDocument): Promise<TurnDocument> {
+/** The turn as it has ended, by this or before. */
+async function endCancelled(deps: CancelDeps, tenant: string, turn: TurnDocument): Promise<TurnDocument> {
   const turns = deps.turns.for({ tenant });
   const { turnId } = turn;
   const failure = toFailure(turnCancelled(), turn);
-  const ended = await commitCancel(turns, { turn, failure, lastFrame: FRAME_AFTER_ALL, now: deps.store.now() });
+  const ended = await commitCancel(turns, { turn, failure, lastFrame: FINAL_FRAME, now: deps.store.now() });
   if (ended) {
-    noteEnd('durable', failure, deps.store.now() - turn.createdAt);
+    recordEnd('durable', failure, deps.store.now() - turn.createdAt);
     logFailedTurn(deps.log, tenant, { turn: ended, error: turnCancelled() });
   }
   const there = ended ?? (await turns.get(turnId)) ?? turn;
   if (!hasEnded(there)) throw new ServiceError('UNAVAILABLE', 'The turn could not be cancelled just now; try again.');
-  if (there.state === 'cancelled') await makeKnown(deps, tenant, there);
-  else if (there.unfollowed) await forbidFollowUp(turns, turnId);
+  if (there.state === 'cancelled') await notifyEnd(deps, tenant, there);
+  else if (there.continuePendingSince) await forbidContinuation(turns, turnId);
   return there;
 }

@@ -6,46 +6,54 @@ import type { Agent } from '../agents/agent-directory.ts';
 import { createBeginnings } from '../context/history-prefix-cache.ts';
 import type { SessionDocument } from '../model/session-document.ts';
 import type { TurnDocument } from '../model/turn-document.ts';
-import { agentKeyOf, inLane, laneOfWaiting, readEntry, waitsForOf } from '../model/queue-entry.ts';
-import { lanesOf } from '../queue/lanes.ts';
-import { claim } from '../queue/session-queue.ts';
-import { debounceOf, queueMode } from '../queue/queue-policy.ts';
-import { createClaims, type Claims } from '../queue/claim-batch-size.ts';
+import { parseAgentKey, formatLaneKey, parseLane, parseEntry, formatWaitsFor } from '../model/queue-entry.ts';
+import { getLanes } from '../queue/lanes.ts';
+import { claimSession } from '../queue/session-queue.ts';
+import { getDebounce, getQueueMode } from '../queue/queue-policy.ts';
+import { createClaimBatchSizes, type ClaimBatchSizes } from '../queue/claim-batch-size.ts';
 import { acceptedFrame, createFrameWriter } from '../frames/frame-publisher.ts';
-import { leaseLost, type Hold } from '../queue/session-lease.ts';
-import { createLaneOrder, type LaneOrder } from '../queue/lane-scheduler.ts';
-import { onceAtATime } from '../queue/coalesce.ts';
+import { leaseLostError, type SessionLease } from '../queue/session-lease.ts';
+import { createLaneScheduler, type LaneScheduler } from '../queue/lane-scheduler.ts';
+import { coalesce } from '../queue/coalesce.ts';
 import { createRecall } from '../context/exchange-cache.ts';
-import { createRota, type Rota } from '../queue/fair-scheduler.ts';
+import { createFairScheduler, type FairScheduler } from '../queue/fair-scheduler.ts';
 import { observeTurns } from './store/turn-metrics.ts';
 import { createSlots, type Slot, type SlotLimits, type Slots } from '../queue/concurrency-slots.ts';
-import { work, type First, type WorkDeps } from './execution/session-worker.ts';
+import { workOnSession, type StartedTurn, type SessionWorkerDeps } from './execution/session-worker.ts';
 
 /** Maximum number of cached ids of announced turns, and of followed turns. */
 const MAX_CACHED_TURNS = 10_000;
 /** Share of the shutdown time for turns without waiting callers. Awaited turns were drained before. */
 const DRAIN_SHARE = 1 / 4;
-/** Maximum characters of cached conversation text. */
-const RECALLED_CHARS = 8_388_608;
-/** Minimum interval between wake messages to other replicas. */
-const RING_MS = 100;
-/** Maximum number of agents per poll. */
-const MOST_AGENTS = 1_000;
-/** Maximum concurrent claims per agent. */
-const MOST_CLAIMS = 32;
-/** Maximum number of overdue turns ended per agent and poll. */
-const MOST_OVERDUE = 1_000;
+/** Of the texts of conversations that go on here, so many characters are remembered. */
+const MAX_CACHED_CHARS = 8_388_608;
+/** Other replicas are told that turns wait no more often than this. */
+const WAKE_INTERVAL_MS = 100;
+/** Agents that are found waiting at one look. */
+const MAX_AGENTS_PER_POLL = 1_000;
+/** Turns of one agent that are claimed at once. */
+const MAX_CLAIM_BATCH_SIZE = 32;
+/** Turns of one agent that are ended at one look because they waited for too long. */
+const MAX_OVERDUE_TURNS = 1_000;
 
 export interface LauncherDeps extends Omit<
-  WorkDeps,
-  'wasAnnounced' | 'isFollowed' | 'recall' | 'beginnings' | 'modeOf' | 'mostGathered' | 'stopping' | 'mayGoOn' | 'waitTimeoutMs'
+  SessionWorkerDeps,
+  | 'wasAnnounced'
+  | 'isFollowed'
+  | 'recall'
+  | 'beginnings'
+  | 'getQueueMode'
+  | 'getMaxDebounced'
+  | 'stopping'
+  | 'mayContinue'
+  | 'waitTimeoutMs'
 > {
   settings: Settings<'queue' | 'daemon' | 'routing'>;
 }
 
-/** Runs accepted turns: one at a time per session, and as many in parallel as there are slots. */
-export interface Launcher extends AsyncDisposable {
-  /** Reserves a slot for an arriving turn if one is free and no waiting turn is entitled to it. */
+/** Runs turns that are written already: one at a time in each session, as many at once as there are slots. */
+export interface TurnLauncher extends AsyncDisposable {
+  /** The room for a turn of an agent that has just come, if there is any here and nobody waits for it who could have it. */
   reserve(tenant: string, agent: Agent, lane: string | undefined): Slot | undefined;
   /** Returns whether such a slot is free. */
   hasRoom(tenant: string, agent: Agent, lane: string | undefined): boolean;
@@ -55,15 +63,15 @@ export interface Launcher extends AsyncDisposable {
   announce(tenant: string, turn: TurnDocument, model: ModelRef): void;
   /** A reader follows the turn from now on. */
   follow(turnId: string): void;
-  /** Works on a session whose lease was taken with this turn, in the reserved slot. Returns immediately. */
-  begin(given: Begun): void;
-  /** Registers a queue head that waits without a lease holder. */
-  waits(tenant: string, entry: string): void;
-  /** Polls for waiting turns of all replicas and runs as many as there are slots. Never rejects. */
-  look(): Promise<void>;
+  /** Works on a session whose lease was taken for this turn, in the room that was reserved for it. Nobody waits for it. */
+  startAccepted(given: StartedSession): void;
+  /** The turn of an entry waits for its agent, with nobody at work in its session. */
+  addRunnable(tenant: string, entry: string): void;
+  /** Finds out for which agents turns wait, whoever accepted them, and runs what there is room for. Never fails. */
+  pollWaiting(): Promise<void>;
 }
 
-export interface Begun extends First {
+export interface StartedSession extends StartedTurn {
   tenant: string;
   session: SessionDocument;
   slot: Slot;
@@ -71,52 +79,52 @@ export interface Begun extends First {
   since: number;
 }
 
-interface State extends LauncherDeps {
-  work: WorkDeps;
+interface LauncherState extends LauncherDeps {
+  work: SessionWorkerDeps;
   slots: Slots;
-  rota: Rota;
-  order: LaneOrder;
-  claims: Claims;
+  scheduler: FairScheduler;
+  laneScheduler: LaneScheduler;
+  claims: ClaimBatchSizes;
   running: Set<Promise<void>>;
   announced: LRUCache<string, true>;
   followed: LRUCache<string, true>;
   /** Aborts running turns at the end of the drain; other replicas continue them. */
   stopping: AbortController;
   draining: boolean;
-  rangAt: number;
+  wokenAt: number;
 }
 
-export function createLauncher(deps: LauncherDeps): Launcher {
+export function createLauncher(deps: LauncherDeps): TurnLauncher {
   const state = createState(deps);
   const unobserve = observeTurns(state.running, state.turns);
   return {
     reserve(tenant, agent, lane) {
-      const waitsFor = waitsForOf(tenant, { agentId: agent.agentId, lane });
-      return mayPass(state, waitsFor) ? takeSlot(state, waitsFor, agent) : undefined;
+      const waitsFor = formatWaitsFor(tenant, { agentId: agent.agentId, lane });
+      return isNext(state, waitsFor) ? takeSlot(state, waitsFor, agent) : undefined;
     },
     hasRoom(tenant, agent, lane) {
-      const waitsFor = waitsForOf(tenant, { agentId: agent.agentId, lane });
-      return mayPass(state, waitsFor) && state.slots.hasRoom(agentKeyOf(waitsFor), limitsOf(state, agent, waitsFor));
+      const waitsFor = formatWaitsFor(tenant, { agentId: agent.agentId, lane });
+      return isNext(state, waitsFor) && state.slots.hasRoom(parseAgentKey(waitsFor), getSlotLimits(state, agent, waitsFor));
     },
     unreserve(slot) {
-      slot.give();
-      pump(state);
+      slot.release();
+      dispatch(state);
     },
     announce: (tenant, turn, model) => announce(state, { tenant, turn, model }),
     follow: (turnId) => void state.followed.set(turnId, true),
-    begin({ tenant, session, slot, since, ...first }) {
+    startAccepted({ tenant, session, slot, since, ...first }) {
       const hold = deps.holds.add({ tenant, session, lapsed: false }, since);
-      run(state, hold, { waitsFor: waitsForOf(tenant, first.turn), slot, first });
+      runSession(state, hold, { waitsFor: formatWaitsFor(tenant, first.turn), slot, first });
     },
-    waits(tenant, entry) {
-      const coming = readEntry(entry);
-      const waitsFor = waitsForOf(tenant, coming);
-      state.rota.add(waitsFor);
-      state.order.came(waitsFor, coming.from);
-      pump(state);
-      if (!hasRoom(state, waitsFor)) ring(state);
+    addRunnable(tenant, entry) {
+      const coming = parseEntry(entry);
+      const waitsFor = formatWaitsFor(tenant, coming);
+      state.scheduler.add(waitsFor);
+      state.laneScheduler.added(waitsFor, coming.notBefore);
+      dispatch(state);
+      if (!hasRoom(state, waitsFor)) wakePeers(state);
     },
-    look: onceAtATime(() =>
+    pollWaiting: coalesce(() =>
       look(state).catch((err: unknown) => {
         deps.log.warn({ err, errorKind: 'dependency', hint: 'it is tried again within seconds' }, 'waiting turns were not looked for');
       }),
@@ -128,128 +136,128 @@ export function createLauncher(deps: LauncherDeps): Launcher {
   };
 }
 
-function createState(deps: LauncherDeps): State {
-  const order = createLaneOrder(() => lanesOf(deps.settings.current.queue));
-  const rota = createRota((one, other) => order.ahead(one, other));
-  const [announced, followed] = [newestTurns(), newestTurns()];
+function createState(deps: LauncherDeps): LauncherState {
+  const order = createLaneScheduler(() => getLanes(deps.settings.current.queue));
+  const rota = createFairScheduler((one, other) => order.isAhead(one, other));
+  const [announced, followed] = [createTurnIdCache(), createTurnIdCache()];
   const stopping = new AbortController();
   const common = {
     ...deps,
     slots: createSlots(),
-    rota,
-    order,
-    claims: createClaims(MOST_CLAIMS),
+    scheduler: rota,
+    laneScheduler: order,
+    claims: createClaimBatchSizes(MAX_CLAIM_BATCH_SIZE),
     running: new Set<Promise<void>>(),
     announced,
     followed,
     stopping,
     draining: false,
-    rangAt: -RING_MS,
+    wokenAt: -WAKE_INTERVAL_MS,
   };
-  const remembering = { maxChars: RECALLED_CHARS, ttlMs: () => deps.settings.current.queue.cleanupIdleMs, clock: deps.clock };
-  const state: State = {
+  const cacheOptions = { maxChars: MAX_CACHED_CHARS, ttlMs: () => deps.settings.current.queue.cleanupIdleMs, clock: deps.clock };
+  const state: LauncherState = {
     ...common,
     work: {
       ...deps,
       waitTimeoutMs: () => deps.settings.current.queue.waitTimeoutMs,
       wasAnnounced: (turnId) => announced.delete(turnId),
-      recall: createRecall(remembering),
-      beginnings: createBeginnings(remembering),
-      modeOf: (sessionKey) => queueMode(deps.settings.current.queue, sessionKey),
-      mostGathered: (sessionKey) => debounceOf(deps.settings.current.queue, sessionKey)?.maxBufferedMessages,
+      recall: createRecall(cacheOptions),
+      beginnings: createBeginnings(cacheOptions),
+      getQueueMode: (sessionKey) => getQueueMode(deps.settings.current.queue, sessionKey),
+      getMaxDebounced: (sessionKey) => getDebounce(deps.settings.current.queue, sessionKey)?.maxBufferedMessages,
       isFollowed: (turnId) => followed.has(turnId),
       stopping: stopping.signal,
-      mayGoOn: () => rota.size === 0 && !state.draining,
+      mayContinue: () => rota.size === 0 && !state.draining,
     },
   };
   return state;
 }
 
-function limitsOf({ settings }: State, agent: Agent, waitsFor: string): SlotLimits {
+function getSlotLimits({ settings }: LauncherState, agent: Agent, waitsFor: string): SlotLimits {
   const { queue } = settings.current;
   const limits = { total: queue.maxConcurrentSessions, perAgent: agent.config.concurrency.maxConcurrentRuns };
-  const name = laneOfWaiting(waitsFor);
-  const lanes = name === undefined ? undefined : lanesOf(queue);
-  return name === undefined || !lanes ? limits : { ...limits, lane: { name, most: lanes.get(name).concurrency } };
+  const name = parseLane(waitsFor);
+  const lanes = name === undefined ? undefined : getLanes(queue);
+  return name === undefined || !lanes ? limits : { ...limits, lane: { name, max: lanes.get(name).concurrency } };
 }
 
-function takeSlot(state: State, waitsFor: string, agent: Agent): Slot | undefined {
-  return state.slots.take(agentKeyOf(waitsFor), limitsOf(state, agent, waitsFor));
+function takeSlot(state: LauncherState, waitsFor: string, agent: Agent): Slot | undefined {
+  return state.slots.take(parseAgentKey(waitsFor), getSlotLimits(state, agent, waitsFor));
 }
 
-/** An arriving turn does not overtake waiting turns of its agent, except those whose lane is full. */
-function mayPass(state: State, waitsFor: string): boolean {
-  const { draining, rota, settings } = state;
-  if (draining || rota.has(waitsFor)) return false;
-  const agent = agentKeyOf(waitsFor);
+/** Whoever comes passes nobody by who waits for the same agent, unless there is no room in the lane of these. */
+function isNext(state: LauncherState, waitsFor: string): boolean {
+  const { draining, scheduler, settings } = state;
+  if (draining || scheduler.has(waitsFor)) return false;
+  const agent = parseAgentKey(waitsFor);
   if (agent === waitsFor) return true;
-  const lanes = lanesOf(settings.current.queue)?.names ?? [];
-  const others = [agent, ...lanes.map((lane) => inLane(agent, lane))];
-  return !others.some((other) => other !== waitsFor && rota.has(other) && hasRoom(state, other));
+  const lanes = getLanes(settings.current.queue)?.names ?? [];
+  const others = [agent, ...lanes.map((lane) => formatLaneKey(agent, lane))];
+  return !others.some((other) => other !== waitsFor && scheduler.has(other) && hasRoom(state, other));
 }
 
-/** Resolves the agent of a wait key. `known` is false until the registry has published agents. */
-function agentOf({ agents }: State, waitsFor: string): { agent: Agent | undefined; known: boolean } {
-  const { tenant = '', id = '' } = bucketKeyParts(agentKeyOf(waitsFor)) ?? {};
+/** The agent of what is waited for. */
+function findAgent({ agents }: LauncherState, waitsFor: string): { agent: Agent | undefined; known: boolean } {
+  const { tenant = '', id = '' } = bucketKeyParts(parseAgentKey(waitsFor)) ?? {};
   const agent = agents.find(tenant, id);
   return { agent, known: agent !== undefined || agents.all(tenant).length > 0 };
 }
 
-/** A turn whose agent was deleted needs no slot, because it only ends. */
-function hasRoom(state: State, waitsFor: string): boolean {
-  const { agent, known } = agentOf(state, waitsFor);
-  return agent ? state.slots.hasRoom(agentKeyOf(waitsFor), limitsOf(state, agent, waitsFor)) : known;
+/** A turn whose agent is gone needs no room: nobody will ever answer it. Until the registry has spoken, nobody knows. */
+function hasRoom(state: LauncherState, waitsFor: string): boolean {
+  const { agent, known } = findAgent(state, waitsFor);
+  return agent ? state.slots.hasRoom(parseAgentKey(waitsFor), getSlotLimits(state, agent, waitsFor)) : known;
 }
 
-/** Claims sessions while slots are free, in scheduler order. */
-function pump(state: State): void {
+/** Claims for each agent that has room and that turns wait for: who waited longest is next. */
+function dispatch(state: LauncherState): void {
   while (!state.draining) {
-    const waitsFor = state.rota.next((one) => state.claims.may(one) && hasRoom(state, one));
+    const waitsFor = state.scheduler.next((one) => state.claims.canClaim(one) && hasRoom(state, one));
     if (waitsFor === undefined) return;
     void claimFor(state, waitsFor);
   }
 }
 
-async function claimFor(state: State, waitsFor: string): Promise<void> {
-  const { rota, order, claims, sessions, holds, clock, log } = state;
-  const { agent } = agentOf(state, waitsFor);
+async function claimFor(state: LauncherState, waitsFor: string): Promise<void> {
+  const { scheduler, laneScheduler, claims, sessions, holds, clock, log } = state;
+  const { agent } = findAgent(state, waitsFor);
   const slot = agent && takeSlot(state, waitsFor, agent);
-  const [lookedAt, since] = [rota.time, clock.now()];
+  const [lookedAt, since] = [scheduler.time, clock.now()];
   claims.begin(waitsFor);
   try {
-    const claimed = await claim(sessions, waitsFor, holds.taker());
+    const claimed = await claimSession(sessions, waitsFor, holds.newRequest());
     claims.end(waitsFor, claimed !== null);
     if (claimed) {
-      order.given(waitsFor, readEntry(claimed.session.queue[0] ?? '').from);
-      run(state, holds.add(claimed, since), { waitsFor, slot });
+      laneScheduler.served(waitsFor, parseEntry(claimed.session.queue[0] ?? '').notBefore);
+      runSession(state, holds.add(claimed, since), { waitsFor, slot });
     } else {
-      forget(state, waitsFor, lookedAt);
-      slot?.give();
+      removeWaiting(state, waitsFor, lookedAt);
+      slot?.release();
     }
-    pump(state);
+    dispatch(state);
   } catch (err) {
     // Not retried here, because the database failed. The next poll finds the session.
     claims.end(waitsFor, false);
-    forget(state, waitsFor, lookedAt);
-    slot?.give();
+    removeWaiting(state, waitsFor, lookedAt);
+    slot?.release();
     log.warn({ err, errorKind: 'dependency', hint: 'it is tried again within seconds' }, 'waiting turns were not started');
   }
 }
 
-function forget({ rota, order }: State, waitsFor: string, lookedAt: number): void {
-  rota.remove(waitsFor, lookedAt);
-  if (!rota.has(waitsFor)) order.forget(waitsFor);
+function removeWaiting({ scheduler, laneScheduler }: LauncherState, waitsFor: string, lookedAt: number): void {
+  scheduler.remove(waitsFor, lookedAt);
+  if (!scheduler.has(waitsFor)) laneScheduler.remove(waitsFor);
 }
 
-interface Run {
+interface RunOptions {
   waitsFor: string;
   slot: Slot | undefined;
-  first?: First;
+  first?: StartedTurn;
 }
 
-function run(state: State, hold: Hold, { waitsFor, slot, first }: Run): void {
-  const { running, log, rota, order } = state;
-  const done = work(state.work, hold, { waitsFor, ...(first ? { first } : {}) })
+function runSession(state: LauncherState, hold: SessionLease, { waitsFor, slot, first }: RunOptions): void {
+  const { running, log, scheduler, laneScheduler } = state;
+  const done = workOnSession(state.work, hold, { waitsFor, ...(first ? { first } : {}) })
     .catch((err: unknown) => {
       log.error(
         { session: hold.key, err, errorKind: 'dependency', hint: 'another runner goes on when the lease has run out' },
@@ -257,43 +265,43 @@ function run(state: State, hold: Hold, { waitsFor, slot, first }: Run): void {
       );
     })
     .then(() => {
-      hold.end();
-      slot?.give();
+      hold.stopRenewing();
+      slot?.release();
       running.delete(done);
       // The rest of the queue waits for a replica.
       const { waitsFor: next, runnableAt = 0 } = hold.session;
       if (next !== undefined) {
-        rota.add(next);
-        order.came(next, runnableAt);
+        scheduler.add(next);
+        laneScheduler.added(next, runnableAt);
       }
-      pump(state);
+      dispatch(state);
     });
   running.add(done);
 }
 
-function announce(state: State, { tenant, turn, model }: { tenant: string; turn: TurnDocument; model: ModelRef }): void {
+function announce(state: LauncherState, { tenant, turn, model }: { tenant: string; turn: TurnDocument; model: ModelRef }): void {
   const frames = createFrameWriter(state, { tenant, turnId: turn.turnId, from: 0 });
   frames.push(acceptedFrame(turn, model));
   frames.close();
   state.announced.set(turn.turnId, true);
 }
 
-/** A set that evicts the oldest ids. Ids of turns that other replicas run are never read. */
-function newestTurns(): LRUCache<string, true> {
+/** A set of turn ids that evicts the oldest: entries of turns that other replicas run are never read. */
+function createTurnIdCache(): LRUCache<string, true> {
   return new LRUCache({ maxSize: MAX_CACHED_TURNS, sizeCalculation: () => 1 });
 }
 
-function ring(state: State): void {
+function wakePeers(state: LauncherState): void {
   const now = state.clock.now();
-  if (now - state.rangAt < RING_MS) return;
-  state.rangAt = now;
+  if (now - state.wokenAt < WAKE_INTERVAL_MS) return;
+  state.wokenAt = now;
   state.bus.wake('sessions');
 }
 
-/** Advances from agent to agent, however many turns wait for each. */
-async function look(state: State): Promise<void> {
+/** From agent to agent, however many turns wait for each. */
+async function look(state: LauncherState): Promise<void> {
   let last = '';
-  for (let n = 0; n < MOST_AGENTS && !state.draining; n += 1) {
+  for (let n = 0; n < MAX_AGENTS_PER_POLL && !state.draining; n += 1) {
     const { items } = await state.sessions.system().find(
       { waitsFor: { gt: last } },
       {
@@ -306,33 +314,33 @@ async function look(state: State): Promise<void> {
     );
     const { waitsFor: found, runnableAt = 0 } = items[0] ?? {};
     if (found === undefined) break;
-    state.rota.add(found);
-    state.order.first(found, runnableAt);
+    state.scheduler.add(found);
+    state.laneScheduler.setFirst(found, runnableAt);
     if (!hasRoom(state, found)) await endOverdue(state, found);
     last = found;
   }
-  pump(state);
+  dispatch(state);
 }
 
-/** Ends turns that have waited too long, whether slots are free or not. */
-async function endOverdue(state: State, waitsFor: string): Promise<void> {
+/** Turns that have waited for too long end, whether there is room or not. */
+async function endOverdue(state: LauncherState, waitsFor: string): Promise<void> {
   const { sessions, holds, clock, store, settings } = state;
-  for (let n = 0; n < MOST_OVERDUE; n += 1) {
+  for (let n = 0; n < MAX_OVERDUE_TURNS; n += 1) {
     const since = clock.now();
-    const claimed = await claim(sessions, waitsFor, holds.taker(), store.now() - settings.current.queue.waitTimeoutMs);
+    const claimed = await claimSession(sessions, waitsFor, holds.newRequest(), store.now() - settings.current.queue.waitTimeoutMs);
     if (!claimed) return;
     const hold = holds.add(claimed, since);
     const [first] = hold.session.queue;
-    await work(state.work, hold, { waitsFor, overdue: true }).finally(() => hold.end());
+    await workOnSession(state.work, hold, { waitsFor, overdue: true }).finally(() => hold.stopRenewing());
     if (hold.session.queue[0] === first) return;
   }
 }
 
-/** Starts no more turns, waits for running ones, and hands the rest over when its share of the shutdown time has passed. */
-async function drain(state: State): Promise<void> {
+/** Launches nothing more, lets what runs end, and hands the rest over at once when its share of the time for shutting down is over. */
+async function drain(state: LauncherState): Promise<void> {
   state.draining = true;
   const { clock, settings, running, stopping } = state;
-  const stop = clock.after(settings.current.daemon.shutdownTimeoutMs * DRAIN_SHARE, () => stopping.abort(leaseLost()));
+  const stop = clock.after(settings.current.daemon.shutdownTimeoutMs * DRAIN_SHARE, () => stopping.abort(leaseLostError()));
   while (running.size > 0) await Promise.allSettled(running);
   stop();
   state.bus.wake('sessions');

@@ -5,7 +5,7 @@ import { openStore, type Store } from '@switchyard/store';
 import { principal, tempDir } from '@switchyard/testkit';
 import { sessionCollection, type SessionDocument } from '../model/session-document.ts';
 import { turnCollection, type TurnDocument } from '../model/turn-document.ts';
-import { toEntry } from '../model/queue-entry.ts';
+import { formatEntry } from '../model/queue-entry.ts';
 import { ended, listen, testSessions, turnIdOf } from '../sessions.fixture.ts';
 
 const tenant = { tenant: 'default' };
@@ -24,7 +24,7 @@ function turn(turnId: string, fields: Partial<TurnDocument> = {}): TurnDocument 
 
 function session(turns: readonly TurnDocument[], fields: Partial<SessionDocument> = {}): SessionDocument {
   const counts = { messageCount: 0, inputTokens: 0, outputTokens: 0, costUsd: 0, lastSteps: 0, lastSeq: 0 };
-  const mailbox = { epoch: 'e', queue: turns.map(toEntry), depth: turns.length, owner: 'gone', leaseUntil: then, fence: then };
+  const mailbox = { epoch: 'e', queue: turns.map(formatEntry), depth: turns.length, owner: 'gone', leaseUntil: then, fence: then };
   const place = {
     key: KEY,
     agentId: 'default',
@@ -89,7 +89,7 @@ test('ends a turn with POISON after five attempts, and its session continues', a
 
 test('ends a turn that has waited too long with WAIT_TIMEOUT', async () => {
   const agents = { scripted: { model: 'dev/scripted', concurrency: { maxConcurrentRuns: 1 } } };
-  const timing = { lookMs: 20 };
+  const timing = { pollMs: 20 };
   await using app = await testSessions({ as, agents, timing, settings: { queue: { waitTimeoutMs: 100 } } });
   const start = (name: string, channelId: string, wait: number) =>
     app.bus.call('turns.start', {

@@ -3,40 +3,40 @@ import type { Clock } from '@switchyard/service-kit';
 import type { Collection, Store } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
 import type { Distilling } from '../context/compaction/summary-distillation.ts';
-import type { GoneDocument, SessionDocument } from '../model/session-document.ts';
+import type { EndedEpochDocument, SessionDocument } from '../model/session-document.ts';
 import type { SummaryDocument } from '../model/summary-document.ts';
 import type { TurnDocument } from '../model/turn-document.ts';
 import type { BodyDocument } from '../model/text-document.ts';
 import { DAY_MS } from '../model/retention.ts';
-import { clearGone } from '../sessions/session-reset.ts';
-import { release } from '../queue/session-queue.ts';
+import { clearEndedEpoch } from '../sessions/session-reset.ts';
+import { expireLease } from '../queue/session-queue.ts';
 import { toFailure } from './store/turn-failure.ts';
-import type { Holds } from '../queue/session-lease.ts';
-import { forgetKey } from './store/idempotency-key.ts';
-import type { Remembering } from '../memory/memory-capture.ts';
-import type { Runner } from './turn-runner.ts';
+import type { SessionLeases } from '../queue/session-lease.ts';
+import { releaseKey } from './store/idempotency-key.ts';
+import type { MemoryCapture } from '../memory/memory-capture.ts';
+import type { TurnRunner } from './turn-runner.ts';
 import { commitFailure } from './store/turn-store.ts';
 
 const BATCH = 100;
-/** Interval at which all queued turns are scanned, and not only those that reached the minimum age since the last scan. */
-const ALL_MS = 600_000;
+/** So often every turn that waits is looked at, and not only those that became old enough. */
+const FULL_SCAN_INTERVAL_MS = 600_000;
 
 export interface SweeperDeps {
   sessions: Collection<SessionDocument>;
   turns: Collection<TurnDocument>;
   bodies: Collection<BodyDocument>;
   summaries: Collection<SummaryDocument>;
-  gone: Collection<GoneDocument>;
+  gone: Collection<EndedEpochDocument>;
   store: Pick<Store, 'now'>;
   clock: Clock;
-  holds: Holds;
-  runner: Runner;
-  remembering?: Remembering;
+  holds: SessionLeases;
+  runner: TurnRunner;
+  memoryCapture?: MemoryCapture;
   distilling?: Distilling;
   log: Logger;
-  /** Poll interval for expired leases and waiting turns. */
-  lookMs: number;
-  /** Interval of all other sweeps. */
+  /** How often is looked for leases that ran out, and for turns that wait. */
+  pollMs: number;
+  /** How often for the rest. */
   sweepMs: number;
   /** Age at which a queued turn in no queue is considered abandoned. A live process enqueues it within milliseconds. */
   orphanMs: number;
@@ -73,14 +73,14 @@ export function startSweeper(deps: SweeperDeps): AsyncDisposable {
   }
 
   const stops = [
-    repeat(deps.lookMs, [() => releaseLapsed(deps, attempt), () => deps.runner.look()]),
+    repeat(deps.pollMs, [() => releaseLapsed(deps, attempt), () => deps.runner.pollWaiting()]),
     repeat(deps.sweepMs, [
       () => orphans.enter(attempt),
       () => forgetKeys(deps),
       () => clearAll(deps, attempt),
-      async () => deps.remembering?.sweep(),
+      async () => deps.memoryCapture?.sweep(),
       async () => deps.distilling?.sweep(),
-      () => deps.runner.sweepFollowUps(),
+      () => deps.runner.sweepContinuations(),
     ]),
   ];
   return {
@@ -99,7 +99,7 @@ async function releaseLapsed(deps: SweeperDeps, attempt: Attempt): Promise<void>
   const { sessions, store, holds } = deps;
   const lapsed = await sessions.system().find({ leaseUntil: { gt: 0, lte: store.now() } }, { sort: [['leaseUntil', 'asc']], limit: BATCH });
   for (const { tenant, ...session } of lapsed.items) {
-    if (!holds.has(tenant, session.key)) await attempt(async () => void (await release(sessions.for({ tenant }), { tenant, session })));
+    if (!holds.has(tenant, session.key)) await attempt(async () => void (await expireLease(sessions.for({ tenant }), { tenant, session })));
   }
 }
 
@@ -113,7 +113,7 @@ function createOrphans(deps: SweeperDeps) {
   let allAt = clock.now();
   return {
     async enter(attempt: Attempt): Promise<void> {
-      if (clock.now() - allAt >= ALL_MS) [from, allAt] = [0, clock.now()];
+      if (clock.now() - allAt >= FULL_SCAN_INTERVAL_MS) [from, allAt] = [0, clock.now()];
       const before = store.now() - orphanMs;
       let cursor: string | undefined;
       let whole = true;
@@ -142,18 +142,18 @@ function createOrphans(deps: SweeperDeps) {
 /** A turn that cannot be enqueued any more was never reported as accepted. */
 async function enterOrEnd({ runner, turns, store }: SweeperDeps, tenant: string, turn: TurnDocument): Promise<void> {
   try {
-    await runner.enter(tenant, turn);
+    await runner.enqueue(tenant, turn);
   } catch (error) {
     if (!(error instanceof ServiceError) || error.code === 'UNAVAILABLE') throw error;
     const ending = { turn, fence: 0, lastFrame: 1, now: store.now() };
-    runner.tellFailed(tenant, await commitFailure(turns.for({ tenant }), ending, toFailure(error, turn)));
+    runner.notifyFailed(tenant, await commitFailure(turns.for({ tenant }), ending, toFailure(error, turn)));
   }
 }
 
 /** Releases expired idempotency keys. */
 async function forgetKeys({ turns, store }: SweeperDeps): Promise<void> {
   const { items } = await turns.system().find({ keyUntil: { gt: 0, lte: store.now() } }, { sort: [['keyUntil', 'asc']], limit: BATCH });
-  for (const { tenant, ...turn } of items) await forgetKey(turns.for({ tenant }), turn);
+  for (const { tenant, ...turn } of items) await releaseKey(turns.for({ tenant }), turn);
 }
 
 /** Clears turns of ended epochs. */
@@ -161,5 +161,6 @@ async function clearAll(deps: SweeperDeps, attempt: Attempt): Promise<void> {
   const { items } = await deps.gone
     .system()
     .find({ at: { lte: deps.store.now() - deps.orphanMs } }, { sort: [['at', 'asc']], limit: BATCH });
-  for (const { tenant, ...gone } of items) await attempt(() => clearGone({ ...deps, forgetAt: deps.store.now() + DAY_MS }, tenant, gone));
+  for (const { tenant, ...gone } of items)
+    await attempt(() => clearEndedEpoch({ ...deps, forgetAt: deps.store.now() + DAY_MS }, tenant, gone));
 }

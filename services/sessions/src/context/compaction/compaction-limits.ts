@@ -1,6 +1,6 @@
 import { USUAL_CONTEXT_THRESHOLD } from '@switchyard/contracts';
 import type { Agent } from '../../agents/agent-directory.ts';
-import { CHARS_A_TOKEN } from '../../context-window/context-window.ts';
+import { CHARS_PER_TOKEN } from '../../context-window/context-window.ts';
 
 /** How long a conversation may be, in characters, before it is made shorter. */
 export interface CompactionLimits {
@@ -27,7 +27,7 @@ export function limitsIn(room: number, { config }: Agent): CompactionLimits {
 /** Characters of the newest messages that stay verbatim, over any number of turns. */
 export function recentChars(room: number, agent: Agent): number {
   const { keepRecentTokens } = agent.config.session.compaction;
-  return Math.min(keepRecentTokens * CHARS_A_TOKEN, Math.floor(limitsIn(room, agent).soft * RECENT_SHARE));
+  return Math.min(keepRecentTokens * CHARS_PER_TOKEN, Math.floor(limitsIn(room, agent).soft * RECENT_SHARE));
 }
 
 /** How many of the newest are within so many characters, given how long each is, the newest first. */

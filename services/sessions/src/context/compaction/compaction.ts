@@ -5,11 +5,11 @@ import type { Clock } from '@switchyard/service-kit';
 import type { Logger } from '@switchyard/telemetry';
 import type { Agent, AgentDirectory } from '../../agents/agent-directory.ts';
 import type { SessionDocument } from '../../model/session-document.ts';
-import { modelOf } from '../../agents/agent-model.ts';
+import { getAgentModel } from '../../agents/agent-model.ts';
 import { limitsIn, type CompactionLimits } from './compaction-limits.ts';
 import { compactionModel } from './compaction-model.ts';
 import { makeOne, type MakingDeps } from './summary-builder.ts';
-import { roomOf } from '../../context-window/context-window.ts';
+import { getHistoryChars } from '../../context-window/context-window.ts';
 import { createSpending } from './summary-spending.ts';
 import { createSummarisers } from './summarizer-selection.ts';
 import { sizeOf } from './summary-tree.ts';
@@ -97,8 +97,8 @@ export function createCompaction(deps: CompactionDeps): Compaction {
 
   /** Returns the room of the summarizer, limited to the room of the agent's own model. */
   async function roomFor(agent: Agent, model: ModelRef): Promise<number> {
-    const own = await modelOf(agent, models).catch(() => model);
-    return Math.min(await roomOf(models, agent, model), await roomOf(models, agent, own));
+    const own = await getAgentModel(agent, models).catch(() => model);
+    return Math.min(await getHistoryChars(models, agent, model), await getHistoryChars(models, agent, own));
   }
 
   /** Waits for a compaction that is already running here, and then reads the conversation again. */

@@ -1,6 +1,6 @@
 import type { AgentConfig } from '@switchyard/contracts';
 import { chunksOf, type Line } from './summary-chunks.ts';
-import { CHARS_A_TOKEN } from '../../context-window/context-window.ts';
+import { CHARS_PER_TOKEN } from '../../context-window/context-window.ts';
 import { cut, type Source, type Summary } from './summarizer.ts';
 
 export interface InChunks {
@@ -21,7 +21,7 @@ export async function inChunks({ config, ask }: InChunks, source: Source): Promi
   const parts: Summary[] = [];
   for (const lines of chunks) parts.push(await ask({ ...source, lines, targetTokens: targetOf(most, lines) }));
   const texts = parts.map(({ text }) => ({ role: 'summary', text }));
-  const text = cut(parts.map((part) => part.text).join('\n'), source.targetTokens * CHARS_A_TOKEN);
+  const text = cut(parts.map((part) => part.text).join('\n'), source.targetTokens * CHARS_PER_TOKEN);
   const last = chunkMergeSummaries ? await ask({ ...source, lines: texts }) : { text, input: 0, output: 0, costUsd: 0 };
   return [...parts, last].reduce((sum, part) => ({
     text: part.text,
@@ -34,5 +34,5 @@ export async function inChunks({ config, ask }: InChunks, source: Source): Promi
 /** The target length of a summary, which is always shorter than its input. */
 export function targetOf(most: number, lines: readonly Line[]): number {
   const chars = lines.reduce((sum, { text }) => sum + text.length, 0);
-  return Math.max(1, Math.min(most, Math.floor(chars / CHARS_A_TOKEN / 2)));
+  return Math.max(1, Math.min(most, Math.floor(chars / CHARS_PER_TOKEN / 2)));
 }

@@ -1,6 +1,6 @@
 import type { ModelRef, Models } from '@switchyard/models';
 import { AROUND_CHARS, sizeOf, type Line } from './summary-chunks.ts';
-import { CHARS_A_TOKEN } from '../../context-window/context-window.ts';
+import { CHARS_PER_TOKEN } from '../../context-window/context-window.ts';
 
 /** Input of a summary, and its maximum length. */
 export interface Source {
@@ -38,7 +38,7 @@ export interface Asking {
  * one; where it still is, cut. Fails as the model does.
  */
 export async function summarise(asking: Asking, source: Source): Promise<Summary> {
-  const most = source.targetTokens * CHARS_A_TOKEN;
+  const most = source.targetTokens * CHARS_PER_TOKEN;
   const first = await ask(asking, source, source.targetTokens);
   if (first.text !== '' && first.text.length <= most * SLACK) return first;
   const second = await ask({ ...asking, model: asking.stronger ?? asking.model }, source, Math.ceil(source.targetTokens / 2));
@@ -49,7 +49,7 @@ export async function summarise(asking: Asking, source: Source): Promise<Summary
 
 /** Builds an excerpt from the beginning of each message, for when no model may be called. */
 export function excerpt({ lines, targetTokens }: Source): string {
-  const most = targetTokens * CHARS_A_TOKEN;
+  const most = targetTokens * CHARS_PER_TOKEN;
   const each = Math.max(20, Math.floor(most / Math.max(1, lines.length)) - AROUND_CHARS / 2);
   return cut(lines.map(({ role, text }) => `${role}: ${cut(text.replaceAll(/\s+/g, ' ').trim(), each)}`).join('\n'), most);
 }

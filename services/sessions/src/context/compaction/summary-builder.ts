@@ -9,15 +9,15 @@ import { BUDGET_EXCEEDED, type Budgets } from '../../budgets/budgets.ts';
 import type { Root, SessionDocument } from '../../model/session-document.ts';
 import type { SummaryDocument } from '../../model/summary-document.ts';
 import type { TurnDocument } from '../../model/turn-document.ts';
-import { texts } from '../../model/stored-text.ts';
+import { loadTexts } from '../../model/stored-text.ts';
 import type { BodyDocument } from '../../model/text-document.ts';
-import { asAgent } from '../../agents/model-access.ts';
-import { charsOf, messagesOf, spoken } from '../../model/turn-messages.ts';
+import { accessModels } from '../../agents/model-access.ts';
+import { countChars, countMessages, listMessages } from '../../model/turn-messages.ts';
 import { claimCompaction, publishRoots, releaseCompaction, type Claim } from './compaction-store.ts';
 import { CLAIM_MS, keepClaim } from './compaction-lease.ts';
 import { isWeak } from '../../context-window/model-capability.ts';
 import { recentChars } from './compaction-limits.ts';
-import { CHARS_A_TOKEN, windowOf } from '../../context-window/context-window.ts';
+import { CHARS_PER_TOKEN, getModelWindow } from '../../context-window/context-window.ts';
 import { isDistilled, type Distilling } from './summary-distillation.ts';
 import type { Spending } from './summary-spending.ts';
 import { inChunks, targetOf } from './summarize-in-chunks.ts';
@@ -114,7 +114,7 @@ async function foldOf(deps: MakingDeps, session: SessionDocument, making: Making
   const limits = {
     freshTurns: 0,
     leastMessages: forced ? 1 : leafMinFanout,
-    chunkChars: Math.min(leafChunkTokens * CHARS_A_TOKEN, Math.floor(room / 2)),
+    chunkChars: Math.min(leafChunkTokens * CHARS_PER_TOKEN, Math.floor(room / 2)),
     fanout: forced ? Math.min(condensedMinFanout, condensedMinFanoutHard) : condensedMinFanout,
     depth: forced || incrementalMaxDepth < 0 ? Infinity : incrementalMaxDepth,
   };
@@ -122,8 +122,8 @@ async function foldOf(deps: MakingDeps, session: SessionDocument, making: Making
   if (summaries) return { fold: summaries, turns: [] };
   const seq = { gt: coveredTo(roots), lte: lastSeq - freshTailTurns };
   const { items } = await deps.turns.for({ tenant }).find({ epoch, seq }, { sort: [['seq', 'asc']], limit: PAGE });
-  const loose = items.map((turn) => ({ seq: turn.seq ?? 0, messages: messagesOf(turn), chars: charsOf(turn) }));
-  // A forced compaction keeps no anchor turns, so that the result is as short as possible.
+  const loose = items.map((turn) => ({ seq: turn.seq ?? 0, messages: countMessages(turn), chars: countChars(turn) }));
+  // Who asks for it wants it as short as it becomes.
   const anchors = roots.length === 0 && !forced ? anchorsOf(loose, anchoring(agent, room)) : 0;
   const recent = forced ? undefined : await recentOf(deps, session, { ...making, anchored: loose.slice(0, anchors) });
   const fold = nextFold(roots, loose.slice(anchors), { ...limits, recent });
@@ -139,7 +139,7 @@ async function recentOf(
   const { epoch, lastSeq, roots: [root] = [] } = session;
   const before = root
     ? (await turns.for({ tenant }).find({ epoch, seq: { lt: root.from } }, { sort: [['seq', 'asc']], limit: MOST_ANCHORS })).items.map(
-        charsOf,
+        countChars,
       )
     : anchored.map(({ chars }) => chars);
   const loose = before.reduce((left, chars) => left - chars, looseChars(session));
@@ -163,8 +163,8 @@ async function sourceOf(deps: MakingDeps, { fold, turns }: Found, making: Making
     const targetTokens = targetOf(condensedTargetTokens, lines);
     return { source: { lines, targetTokens, instructions, room }, taint: parts.some(({ taint }) => taint) };
   }
-  const all = turns.flatMap(spoken);
-  const said = await texts(deps.bodies.for(making), all);
+  const all = turns.flatMap(listMessages);
+  const said = await loadTexts(deps.bodies.for(making), all);
   const lines = all.map(({ role }, at) => ({ role, text: said[at] ?? '' }));
   // Tool results are untrusted.
   const targetTokens = targetOf(leafTargetTokens, lines);
@@ -207,8 +207,8 @@ async function write(deps: MakingDeps, source: Source, making: Making): Promise<
   const excerpted = { text: excerpt(source), input: 0, output: 0, costUsd: 0 };
   if (!spending.may(tenant, { perHour, perDay })) return excerpted;
   const stronger = compaction.strongerSummarizerModel === '' ? undefined : await models.find(compaction.strongerSummarizerModel);
-  const weak = compaction.preferEvictionByCapability && isWeak((await windowOf(models, making.model))?.capability);
-  // Omissions of a weak model are worse than a truncated excerpt.
+  const weak = compaction.preferEvictionByCapability && isWeak((await getModelWindow(models, making.model))?.capability);
+  // What a model leaves out that is not capable of it is worse to miss than what is cut off.
   if (weak && !stronger) return excerpted;
   try {
     const summary = await summarisers.ask(weak && stronger ? { ...making, model: stronger } : making, (model) =>
@@ -229,7 +229,7 @@ function askOne(deps: MakingDeps, source: Source, making: Making & { stronger: M
   const messages = source.lines.map(({ text }) => ({ role: 'user' as const, text }));
   const call = { model, messages, maxOutputTokens: source.targetTokens };
   const bounds = { budget: budgets?.of({ tenant }, agent), call, clock, ms: 2 * timeoutMs, late: tookTooLong(), signal };
-  const models = asAgent(deps, tenant, agent);
+  const models = accessModels(deps, tenant, agent);
   return askWithin(bounds, (within) => summarise({ models, model, stronger, timeoutMs, signal: within }, source));
 }
 

@@ -3,7 +3,7 @@ import { ServiceError } from '@switchyard/contracts';
 import type { Collection, Store } from '@switchyard/store';
 import type { AgentDirectory } from '../../agents/agent-directory.ts';
 import type { CacheTally } from '../../cache-stats/cache-stats.ts';
-import type { CachedDocument } from '../../model/cache-stats-document.ts';
+import type { CacheStatsDocument } from '../../model/cache-stats-document.ts';
 import { DAY_MS } from '../../model/retention.ts';
 
 const PAGE = 1_000;
@@ -12,7 +12,7 @@ const MOST_MODELS = 1_000;
 
 interface Deps {
   agents: AgentDirectory;
-  cached: Collection<CachedDocument>;
+  cached: Collection<CacheStatsDocument>;
   store: Pick<Store, 'now'>;
   tally: Pick<CacheTally, 'flush'>;
 }
@@ -51,13 +51,13 @@ export function agentCacheStats({ agents, cached, store, tally }: Deps): Handler
   };
 }
 
-type Sum = Pick<CachedDocument, 'provider' | 'model' | 'calls' | 'hits' | 'cachedTokens' | 'costUsd' | 'savedUsd'>;
+type Sum = Pick<CacheStatsDocument, 'provider' | 'model' | 'calls' | 'hits' | 'cachedTokens' | 'costUsd' | 'savedUsd'>;
 
 function newSum(provider: string, model: string): Sum {
   return { provider, model, calls: 0, hits: 0, cachedTokens: 0, costUsd: 0, savedUsd: 0 };
 }
 
-function addTo(sum: Sum, { calls, hits, cachedTokens, costUsd, savedUsd }: CachedDocument): void {
+function addTo(sum: Sum, { calls, hits, cachedTokens, costUsd, savedUsd }: CacheStatsDocument): void {
   sum.calls += calls;
   sum.hits += hits;
   sum.cachedTokens += cachedTokens;
@@ -75,7 +75,10 @@ function share(part: number, whole: number): number {
   return whole === 0 ? 0 : part / whole;
 }
 
-async function* pages(mine: ReturnType<Deps['cached']['for']>, filter: Parameters<typeof mine.find>[0]): AsyncGenerator<CachedDocument> {
+async function* pages(
+  mine: ReturnType<Deps['cached']['for']>,
+  filter: Parameters<typeof mine.find>[0],
+): AsyncGenerator<CacheStatsDocument> {
   let cursor: string | undefined;
   do {
     const page = await mine.find(filter, { limit: PAGE, ...(cursor === undefined ? {} : { cursor }) });

@@ -1,7 +1,7 @@
 import type { Handler } from '@switchyard/bus';
-import type { Runner } from '../../turns/turn-runner.ts';
+import type { TurnRunner } from '../../turns/turn-runner.ts';
 
-/** Cancels running and queued turns of the caller. */
-export function agentCancel(runner: Runner): Handler<'agent.cancel'> {
+/** Ends turns of the caller that run or wait. */
+export function agentCancel(runner: TurnRunner): Handler<'agent.cancel'> {
   return (params, { principal }) => runner.cancel(params, principal);
 }

@@ -2,15 +2,15 @@ import type { Ctx, Handler } from '@switchyard/bus';
 import type { Input, Result } from '@switchyard/contracts';
 import { mintId } from '@switchyard/security';
 import type { TurnRequest } from '../../turns/acceptance/turn-acceptance.ts';
-import type { Runner } from '../../turns/turn-runner.ts';
+import type { TurnRunner } from '../../turns/turn-runner.ts';
 
-/** Runs a durable turn and returns its result. The turn continues if the caller disconnects. */
-export function agentExecute(runner: Runner): Handler<'agent.execute'> {
+/** Runs a durable turn and answers when it is done; leaving does not end it. */
+export function agentExecute(runner: TurnRunner): Handler<'agent.execute'> {
   return (params, ctx) => execute(runner, params, ctx);
 }
 
-/** Same as `agent.execute` on the bus. Only the SSE route streams the response. */
-export function agentStream(runner: Runner): Handler<'agent.stream'> {
+/** As agent.execute: pieces of the answer come over SSE only. */
+export function agentStream(runner: TurnRunner): Handler<'agent.stream'> {
   return (params, ctx) => {
     ctx.log.warn(
       { errorKind: 'validation', hint: 'read GET /api/chat/stream for pieces of the answer' },
@@ -20,23 +20,23 @@ export function agentStream(runner: Runner): Handler<'agent.stream'> {
   };
 }
 
-/** Same as `agent.execute`, but returns once the turn is accepted. */
-export function agentStart(runner: Runner): Handler<'agent.start'> {
+/** As agent.execute, and answers once the turn is accepted. */
+export function agentStart(runner: TurnRunner): Handler<'agent.start'> {
   return async (params, ctx) => {
     const { turnId, sessionKey, state } = await runner.start(requestOf(params, ctx), ctx.principal);
     return { turnId, sessionKey, state };
   };
 }
 
-/** Returns the result of an earlier turn when it ends. Frames are delivered only over WebSockets, which the gateway serves. */
-export function agentAttach(runner: Runner): Handler<'agent.attach'> {
+/** Answers when a turn ends that began before. Its frames come to WebSockets alone, which the edge serves. */
+export function agentAttach(runner: TurnRunner): Handler<'agent.attach'> {
   return async ({ turnId }, ctx) => {
     const { turn, result } = await runner.attach(turnId, ctx.principal, ctx.signal);
     return { ...result, sessionKey: turn.sessionKey, turnId };
   };
 }
 
-async function execute(runner: Runner, params: Input<'agent.execute'>, ctx: Ctx): Promise<Result<'agent.execute'>> {
+async function execute(runner: TurnRunner, params: Input<'agent.execute'>, ctx: Ctx): Promise<Result<'agent.execute'>> {
   const { turn, result } = await runner.execute(requestOf(params, ctx), ctx.principal, ctx.signal);
   return { ...result, sessionKey: turn.sessionKey };
 }

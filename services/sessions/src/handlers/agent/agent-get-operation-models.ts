@@ -3,14 +3,14 @@ import { ServiceError } from '@switchyard/contracts';
 import { AGENT_OPERATIONS, operationModel, type AgentOperation, type Models, type ModelRef } from '@switchyard/models';
 import type { Agent, AgentDirectory } from '../../agents/agent-directory.ts';
 import { compactionModel } from '../../context/compaction/compaction-model.ts';
-import { modelOf } from '../../agents/agent-model.ts';
+import { getAgentModel } from '../../agents/agent-model.ts';
 
 /** Returns the model of each operation of an agent. */
 export function agentGetOperationModels(agents: AgentDirectory, models: Models): Handler<'agent.getOperationModels'> {
   return async ({ agentId }, { principal }) => {
     const agent = agents.find(principal.tenant, agentId);
     if (!agent) throw new ServiceError('NOT_FOUND', `There is no agent ${agentId}.`, { details: { agentId } });
-    const primary = await modelOf(agent, models);
+    const primary = await getAgentModel(agent, models);
     const answering = await models.providers();
     const operations = await Promise.all(AGENT_OPERATIONS.map((operation) => rowOf({ agent, models, primary, answering }, operation)));
     const tieringActive = operations.some((one) => one.tieringActive);

@@ -2,14 +2,14 @@ import type { Handler } from '@switchyard/bus';
 import { ServiceError, TurnEvidence, type Principal, type Result } from '@switchyard/contracts';
 import type { Collection } from '@switchyard/store';
 import type { AgentDirectory } from '../../agents/agent-directory.ts';
-import { agentOf } from '../../agents/agent-resolution.ts';
+import { resolveAgentId } from '../../agents/agent-resolution.ts';
 import { wholeTree } from '../../context/compaction/summary-builder.ts';
-import { tokensOf } from '../../context-window/context-window.ts';
+import { toTokens } from '../../context-window/context-window.ts';
 import type { SessionDocument } from '../../model/session-document.ts';
 import type { SummaryDocument } from '../../model/summary-document.ts';
-import { sees } from '../../model/session-ownership.ts';
-import { meantKey } from '../../model/session-key.ts';
-import { settled, type Settling } from '../../sessions/session-settling.ts';
+import { canSee } from '../../model/session-ownership.ts';
+import { resolveSessionKey } from '../../model/session-key.ts';
+import { waitUntilSettled, type SettlingDeps } from '../../sessions/session-settling.ts';
 
 type Node = Result<'context.tree'>['nodes'][number];
 type EvidentTurn = NonNullable<Result<'context.tree'>['turns']>[number];
@@ -17,7 +17,7 @@ type EvidentTurn = NonNullable<Result<'context.tree'>['turns']>[number];
 const EPOCH = 'epoch_';
 const PREVIEW_CHARS = 500;
 
-export interface ContextTreeDeps extends Settling {
+export interface ContextTreeDeps extends SettlingDeps {
   agents: AgentDirectory;
   summaries: Collection<SummaryDocument>;
 }
@@ -47,18 +47,18 @@ async function evidentTurns(
   { session: { epoch, lastSeq }, limit }: { session: SessionDocument; limit: number },
 ): Promise<EvidentTurn[]> {
   const { items } = await turns.for(principal).find({ epoch, seq: { gt: 0, lte: lastSeq } }, { sort: [['seq', 'desc']], limit });
-  return items.map(({ turnId, seq = 0, createdAt, evidence }) => {
-    return { turnId, turn: seq, at: createdAt, ...(evidence === undefined ? {} : { evidence: TurnEvidence.parse(JSON.parse(evidence)) }) };
+  return items.map(({ turnId, seq = 0, createdAt, trace }) => {
+    return { turnId, turn: seq, at: createdAt, ...(trace === undefined ? {} : { evidence: TurnEvidence.parse(JSON.parse(trace)) }) };
   });
 }
 
 /** Finds a conversation by its epoch or by the session key. */
 async function conversation(deps: ContextTreeDeps, principal: Principal, named: string): Promise<SessionDocument> {
-  const key = named.startsWith(EPOCH) ? await keyOf(deps, principal, named) : meantKey(named, principal);
+  const key = named.startsWith(EPOCH) ? await keyOf(deps, principal, named) : resolveSessionKey(named, principal);
   const seen = key === undefined ? null : await deps.sessions.for(principal).get(key);
-  const session = seen && (await settled(deps, principal.tenant, seen));
+  const session = seen && (await waitUntilSettled(deps, principal.tenant, seen));
   const isIt = !named.startsWith(EPOCH) || session?.epoch === named;
-  const theirs = session && isIt && sees(principal, session) && session.agentId === agentOf(deps.agents, principal);
+  const theirs = session && isIt && canSee(principal, session) && session.agentId === resolveAgentId(deps.agents, principal);
   if (!theirs) throw new ServiceError('NOT_FOUND', 'There is no such conversation.');
   return session;
 }
@@ -81,7 +81,7 @@ function toNode({ id, depth, text, children, taint, createdAt }: SummaryDocument
     summaryId: id,
     kind: depth === 0 ? 'leaf' : 'condensed',
     depth,
-    tokenCount: tokensOf(text.length),
+    tokenCount: toTokens(text.length),
     contentPreview: text.slice(0, PREVIEW_CHARS).toWellFormed(),
     childIds: children,
     parentIds: parent === undefined ? [] : [parent],

@@ -1,6 +1,6 @@
 import type { Handler } from '@switchyard/bus';
 import { conversationOf, messageOf, messagesBetween, summaryOf, type EarlierMessage } from '../../context/conversation-lookup.ts';
-import { mostChars } from '../../context-window/context-window.ts';
+import { getMaxLookupChars } from '../../context-window/context-window.ts';
 import { agentOf, type CtxDeps } from './ctx-inspect.ts';
 
 const MOST_MESSAGES = 1_000;
@@ -16,7 +16,7 @@ export function ctxExpand(deps: CtxDeps): Handler<'ctx.expand'> {
     const summary = await summaryOf(deps, tenant, { session, id: summaryId });
     const first = from === undefined ? undefined : await messageOf(deps, tenant, { session, id: from });
     const messages: EarlierMessage[] = [];
-    let room = mostChars(agentOf(deps, tenant, session));
+    let room = getMaxLookupChars(agentOf(deps, tenant, session));
     let begun = first === undefined;
     for await (const message of messagesBetween(deps, tenant, { session, from: first?.turn ?? summary.from, to: summary.to })) {
       begun ||= message.id === from;

@@ -2,7 +2,7 @@ import type { Handler } from '@switchyard/bus';
 import type { Result } from '@switchyard/contracts';
 import type { AgentDirectory } from '../../agents/agent-directory.ts';
 import { conversationOf, messageOf, summaryOf, type Earlier } from '../../context/conversation-lookup.ts';
-import { mostChars } from '../../context-window/context-window.ts';
+import { getMaxLookupChars } from '../../context-window/context-window.ts';
 import type { SessionDocument } from '../../model/session-document.ts';
 
 export interface CtxDeps extends Earlier {
@@ -17,7 +17,7 @@ export function ctxInspect(deps: CtxDeps): Handler<'ctx.inspect'> {
     const { tenant } = principal;
     const session = await conversationOf(deps, principal);
     const shown = await (id.startsWith('sum_') ? shownSummary : shownMessage)(deps, tenant, { session, id });
-    const end = offset + mostChars(agentOf(deps, tenant, session));
+    const end = offset + getMaxLookupChars(agentOf(deps, tenant, session));
     const { length: chars } = shown.content;
     return { ...shown, content: shown.content.slice(offset, end).toWellFormed(), chars, ...(end < chars ? { next: end } : {}) };
   };

@@ -8,14 +8,14 @@ import { compactionModel } from '../../context/compaction/compaction-model.ts';
 import { conversationOf, messagesBetween, summaryOf, type EarlierMessage } from '../../context/conversation-lookup.ts';
 import { ranked, wordFit } from '../../context/text-matching.ts';
 import { addCost, countRecall, dayOf } from '../../context/recall-quota.ts';
-import { mostChars } from '../../context-window/context-window.ts';
+import { getMaxLookupChars } from '../../context-window/context-window.ts';
 import type { Agent } from '../../agents/agent-directory.ts';
-import { asAgent, type AskingDeps } from '../../agents/model-access.ts';
+import { accessModels, type ModelAccessDeps } from '../../agents/model-access.ts';
 import type { SessionDocument } from '../../model/session-document.ts';
 import { DAY_MS } from '../../model/retention.ts';
 import { agentOf, type CtxDeps } from './ctx-inspect.ts';
 
-export interface CtxRecallDeps extends CtxDeps, AskingDeps {
+export interface CtxRecallDeps extends CtxDeps, ModelAccessDeps {
   budgets?: Budgets;
   store: Pick<Store, 'now'>;
   clock: Clock;
@@ -40,7 +40,7 @@ export function ctxRecall(deps: CtxRecallDeps): Handler<'ctx.recall'> {
     const session = await conversationOf(deps, principal);
     const agent = agentOf(deps, tenant, session);
     const { maxRecallsPerDay } = agent.config.contextEngine;
-    const { messages, whole } = await toRead(deps, tenant, { session, asked, room: mostChars(agent) });
+    const { messages, whole } = await toRead(deps, tenant, { session, asked, room: getMaxLookupChars(agent) });
     if (messages.length === 0) return { ...NOTHING, whole, recallsLeft: leftToday(session, maxRecallsPerDay, deps.store.now()) };
     const counted = await countRecall(deps.sessions.for({ tenant }), session, { now: deps.store.now(), most: maxRecallsPerDay });
     if (!counted) throw usedUp(maxRecallsPerDay, deps.store.now());
@@ -74,7 +74,7 @@ async function read(
   const maxTokens = asked.max_tokens;
   const call = { model, system: SYSTEM, messages, maxOutputTokens: maxTokens };
   const budget = deps.budgets?.of(principal, agent);
-  const models = asAgent(deps, principal.tenant, agent);
+  const models = accessModels(deps, principal.tenant, agent);
   return askWithin({ budget, call, clock: deps.clock, ms: promptTimeoutMs, late: tookTooLong(), signal }, async (within) => {
     const { text, usage, costUsd } = await models.complete({ model, system: SYSTEM, messages, maxTokens, signal: within, promptTimeoutMs });
     return { text, input: usage.input, output: usage.output, costUsd };

@@ -1,7 +1,7 @@
 import type { Handler } from '@switchyard/bus';
 import { ServiceError } from '@switchyard/contracts';
 import { conversationOf } from '../../context/conversation-lookup.ts';
-import { mostChars } from '../../context-window/context-window.ts';
+import { getMaxLookupChars } from '../../context-window/context-window.ts';
 import type { SessionDocument } from '../../model/session-document.ts';
 import { type TurnDocument, hasEnded } from '../../model/turn-document.ts';
 import { agentOf, type CtxDeps } from './ctx-inspect.ts';
@@ -14,7 +14,7 @@ export function ctxResult(deps: CtxDeps): Handler<'ctx.result'> {
     const turn = await deps.turns.for(principal).get(turnId);
     const kept = turn && isPartOf(turn, session) ? await deps.bodies.for(principal).get(id) : null;
     if (!kept) throw new ServiceError('NOT_FOUND', 'There is no such answer of a tool in this conversation.');
-    const end = offset + mostChars(agentOf(deps, principal.tenant, session));
+    const end = offset + getMaxLookupChars(agentOf(deps, principal.tenant, session));
     const { length: chars } = kept.text;
     return { id, content: kept.text.slice(offset, end).toWellFormed(), chars, ...(end < chars ? { next: end } : {}) };
   };

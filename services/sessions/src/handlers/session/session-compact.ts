@@ -3,17 +3,17 @@ import { ServiceError } from '@switchyard/contracts';
 import type { Compaction } from '../../context/compaction/compaction.ts';
 import { lengthOf } from '../../context/conversation-size.ts';
 import { requireSession } from '../../sessions/session-directory.ts';
-import { settled, type Settling } from '../../sessions/session-settling.ts';
+import { waitUntilSettled, type SettlingDeps } from '../../sessions/session-settling.ts';
 
 /** Summarizes all but the last turns. Turns continue meanwhile. Rejects the request while another replica compacts the session. */
 export function sessionCompact({
   compaction,
   store,
   ...settling
-}: Settling & { compaction: Compaction; store: { now(): number } }): Handler<'session.compact'> {
+}: SettlingDeps & { compaction: Compaction; store: { now(): number } }): Handler<'session.compact'> {
   return async ({ key }, { principal, signal }) => {
     const seen = await requireSession(settling.sessions, principal, key);
-    const session = (await settled(settling, principal.tenant, seen)) ?? seen;
+    const session = (await waitUntilSettled(settling, principal.tenant, seen)) ?? seen;
     if ((session.compactUntil ?? 0) > store.now()) throw atIt();
     const before = lengthOf(session);
     const { session: after, made } = await compaction.compact(principal.tenant, session, { signal });

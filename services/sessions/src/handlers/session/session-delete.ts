@@ -1,14 +1,14 @@
 import type { Bus, Handler } from '@switchyard/bus';
 import { ServiceError } from '@switchyard/contracts';
-import { history, type Reading } from '../../sessions/session-directory.ts';
-import type { Emptying } from '../../sessions/session-reset.ts';
+import { loadHistory, type HistoryDeps } from '../../sessions/session-directory.ts';
+import type { ResetSession } from '../../sessions/session-reset.ts';
 
 /** Bytes of the reply besides the transcript. */
 const ENVELOPE_BYTES = 16_384;
 
-export interface SessionDeleteDeps extends Reading {
+export interface SessionDeleteDeps extends HistoryDeps {
   bus: Pick<Bus, 'maxPayload'>;
-  emptying: Emptying;
+  emptying: ResetSession;
 }
 
 /** Deletes a session and its messages. The reply contains the only remaining copy of the transcript. */
@@ -16,7 +16,7 @@ export function sessionDelete({ bus, emptying, ...reading }: SessionDeleteDeps):
   return ({ session_key }, { principal }) =>
     emptying(principal, session_key, async (session, idle) => {
       const { key, metadata } = session;
-      const said = await history(reading, principal, session);
+      const said = await loadHistory(reading, principal, session);
       const transcript = { messages: said, metadata, messageCount: said.length };
       if (Buffer.byteLength(JSON.stringify(transcript)) > bus.maxPayload - ENVELOPE_BYTES) {
         throw new ServiceError(

@@ -1,13 +1,13 @@
 import type { Handler } from '@switchyard/bus';
-import { read, requireSession, type Reading } from '../../sessions/session-directory.ts';
-import { labelOf } from '../../model/session-document.ts';
+import { readHistory, requireSession, type HistoryDeps } from '../../sessions/session-directory.ts';
+import { labelField } from '../../model/session-document.ts';
 
-/** Returns a session with all its messages. */
-export function sessionExport(reading: Reading): Handler<'session.export'> {
+/** One session with all its messages. */
+export function sessionExport(reading: HistoryDeps): Handler<'session.export'> {
   return async ({ session_key }, { principal }) => {
     const session = await requireSession(reading.sessions, principal, session_key);
-    const said = await read(reading, principal, session);
+    const said = await readHistory(reading, principal, session);
     const { key, metadata, createdAt, updatedAt } = session;
-    return { sessionKey: key, ...labelOf(session), messages: said, metadata, messageCount: said.length, createdAt, updatedAt };
+    return { sessionKey: key, ...labelField(session), messages: said, metadata, messageCount: said.length, createdAt, updatedAt };
   };
 }

@@ -1,25 +1,25 @@
 import type { Handler } from '@switchyard/bus';
 import type { Store } from '@switchyard/store';
-import { type SessionDocument, labelOf } from '../../model/session-document.ts';
-import { seenBy } from '../../model/session-ownership.ts';
-import { allSettled, type Settling } from '../../sessions/session-settling.ts';
+import { type SessionDocument, labelField } from '../../model/session-document.ts';
+import { visibilityFilter } from '../../model/session-ownership.ts';
+import { waitUntilAllSettled, type SettlingDeps } from '../../sessions/session-settling.ts';
 
 const MOST = 1_000;
 const MINUTE_MS = 60_000;
 
-/** Returns the sessions visible to the caller, newest first and at most 1,000. `total` is the full count. */
-export function sessionList({ store, ...settling }: Settling & { store: Pick<Store, 'now'> }): Handler<'session.list'> {
+/** The sessions that the caller may know of, newest first; at most a thousand, `total` says how many there are. */
+export function sessionList({ store, ...settling }: SettlingDeps & { store: Pick<Store, 'now'> }): Handler<'session.list'> {
   return async ({ kind, since_minutes, label }, ctx) => {
     const { tenant } = ctx.principal;
     const mine = settling.sessions.for(ctx.principal);
     const filter = {
-      ...seenBy(ctx.principal),
+      ...visibilityFilter(ctx.principal),
       ...(kind === 'all' ? {} : { kind }),
       ...(label === undefined ? {} : { label }),
       ...(since_minutes === undefined ? {} : { updatedAt: { gte: store.now() - since_minutes * MINUTE_MS } }),
     };
     const newest = () => mine.find(filter, { sort: [['updatedAt', 'desc']], limit: MOST });
-    const [{ items }, total] = await Promise.all([allSettled(settling, tenant, newest), mine.count(filter)]);
+    const [{ items }, total] = await Promise.all([waitUntilAllSettled(settling, tenant, newest), mine.count(filter)]);
     return { sessions: items.map(summary), total };
   };
 }
@@ -28,7 +28,7 @@ function summary(session: SessionDocument) {
   return {
     sessionKey: session.key,
     agentId: session.agentId,
-    ...labelOf(session),
+    ...labelField(session),
     messageCount: session.messageCount,
     updatedAt: session.updatedAt,
     metadata: session.metadata,

@@ -3,14 +3,14 @@ import { ServiceError, type Params, type Principal } from '@switchyard/contracts
 import { pause } from '@switchyard/service-kit';
 import type { Collection } from '@switchyard/store';
 import type { SummaryDocument } from '../../model/summary-document.ts';
-import { requireSession, type Reading } from '../../sessions/session-directory.ts';
-import { isBusy, type Emptying } from '../../sessions/session-reset.ts';
-import { meantKey } from '../../model/session-key.ts';
-import { forgetNotes } from '../../memory/memory-capture.ts';
+import { requireSession, type HistoryDeps } from '../../sessions/session-directory.ts';
+import { isSessionBusy, type ResetSession } from '../../sessions/session-reset.ts';
+import { resolveSessionKey } from '../../model/session-key.ts';
+import { clearPendingOfEpoch } from '../../memory/memory-capture.ts';
 import { resetting, type ResettingDeps } from './session-reset.ts';
 
-export interface ResetConversationDeps extends ResettingDeps, Pick<Reading, 'turns' | 'clock'> {
-  emptying: Emptying;
+export interface ResetConversationDeps extends ResettingDeps, Pick<HistoryDeps, 'turns' | 'clock'> {
+  emptying: ResetSession;
   summaries: Collection<SummaryDocument>;
 }
 
@@ -25,9 +25,9 @@ const LOOK_MS = 50;
 export function sessionResetConversation(deps: ResetConversationDeps): Handler<'session.reset_conversation'> {
   return async ({ session_key, memory, purge_derived: purgeDerived }, ctx) => {
     const { principal } = ctx;
-    const sessionKey = meantKey(session_key, principal);
+    const sessionKey = resolveSessionKey(session_key, principal);
     const cleared = await clear(deps, principal, sessionKey);
-    if (memory && cleared) await forgetNotes(deps.turns.for(principal), cleared.epoch);
+    if (memory && cleared) await clearPendingOfEpoch(deps.turns.for(principal), cleared.epoch);
     const counts = cleared?.counts ?? { lcdRowsDeleted: 0, sessionMessagesCleared: 0 };
     const memories = memory && (cleared || principal.sessions !== 'own') ? await forgetMemories(ctx, { sessionKey, purgeDerived }) : 0;
     return {
@@ -51,7 +51,7 @@ async function clear(deps: ResetConversationDeps, principal: Principal, sessionK
       return { epoch, counts: { lcdRowsDeleted: rows, sessionMessagesCleared: previousMessageCount } };
     } catch (error) {
       if (error instanceof ServiceError && error.code === 'NOT_FOUND') return undefined;
-      if (!isBusy(error) || clock.now() >= until) throw error;
+      if (!isSessionBusy(error) || clock.now() >= until) throw error;
     }
     await pause(clock, LOOK_MS);
   }

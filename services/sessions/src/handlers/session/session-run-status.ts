@@ -3,9 +3,9 @@ import { MAX, ServiceError, type Result } from '@switchyard/contracts';
 import type { Collection, Store } from '@switchyard/store';
 import type { SessionDocument } from '../../model/session-document.ts';
 import { type TurnDocument, hasEnded } from '../../model/turn-document.ts';
-import { textOf } from '../../model/stored-text.ts';
+import { loadText } from '../../model/stored-text.ts';
 import type { BodyDocument } from '../../model/text-document.ts';
-import { follows } from '../../model/session-ownership.ts';
+import { canFollow } from '../../model/session-ownership.ts';
 
 export interface SessionRunStatusDeps {
   sessions: Collection<SessionDocument>;
@@ -22,7 +22,7 @@ const STATUS = { queued: 'queued', running: 'running', done: 'completed', failed
 export function sessionRunStatus({ sessions, turns, bodies, store }: SessionRunStatusDeps): Handler<'session.run_status'> {
   return async ({ run_id }, { principal }) => {
     const turn = await turns.for(principal).get(run_id);
-    if (!turn || !(await follows(sessions, principal, turn))) throw new ServiceError('NOT_FOUND', 'There is no such run.');
+    if (!turn || !(await canFollow(sessions, principal, turn))) throw new ServiceError('NOT_FOUND', 'There is no such run.');
     const { turnId, agentId, sessionKey, state, createdAt, startedAt, message, answer } = turn;
     const mine = bodies.for(principal);
     const begun = startedAt ?? createdAt;
@@ -30,13 +30,13 @@ export function sessionRunStatus({ sessions, turns, bodies, store }: SessionRunS
       runId: turnId,
       status: STATUS[state],
       agentId,
-      task: await textOf(mine, turnId, message),
+      task: await loadText(mine, turnId, message),
       sessionKey,
       startedAt: begun,
       queuedAt: createdAt,
       runtimeMs: Math.max(0, (turn.finishedAt ?? store.now()) - begun),
       ...(hasEnded(turn) ? endOf(turn) : {}),
-      ...(answer === undefined ? {} : { response: await textOf(mine, turnId, answer) }),
+      ...(answer === undefined ? {} : { response: await loadText(mine, turnId, answer) }),
     };
   };
 }

@@ -1,17 +1,17 @@
 import type { Handler } from '@switchyard/bus';
 import type { Principal, Result } from '@switchyard/contracts';
-import { type SessionDocument, labelOf } from '../../model/session-document.ts';
+import { type SessionDocument, labelField } from '../../model/session-document.ts';
 import type { TurnDocument } from '../../model/turn-document.ts';
 import type { Place } from '../../search/message-location.ts';
 import type { SaidIndex } from '../../search/message-index.ts';
 import type { SaidIndexes } from '../../search/tenant-message-indexes.ts';
 import { snippetOf } from '../../search/snippet.ts';
-import { callersSession, timesOf, type Reading } from '../../sessions/session-directory.ts';
-import { sees } from '../../model/session-ownership.ts';
+import { findCallerSession, messageTimes, type HistoryDeps } from '../../sessions/session-directory.ts';
+import { canSee } from '../../model/session-ownership.ts';
 import { channelKind } from '../../model/session-key.ts';
-import { settled } from '../../sessions/session-settling.ts';
-import { texts } from '../../model/stored-text.ts';
-import { spoken } from '../../model/turn-messages.ts';
+import { waitUntilSettled } from '../../sessions/session-settling.ts';
+import { loadTexts } from '../../model/stored-text.ts';
+import { listMessages } from '../../model/turn-messages.ts';
 
 type Match = Result<'session.search'>[number];
 
@@ -21,7 +21,7 @@ type Match = Result<'session.search'>[number];
  */
 const WIDTHS = [5, 25, 125];
 
-export interface SessionSearchDeps extends Reading {
+export interface SessionSearchDeps extends HistoryDeps {
   indexes: SaidIndexes;
 }
 
@@ -30,14 +30,14 @@ export interface SessionSearchDeps extends Reading {
  */
 export function sessionSearch({ indexes, ...reading }: SessionSearchDeps): Handler<'session.search'> {
   return async ({ query, limit }, { principal }) => {
-    const own = await callersSession(reading.sessions, principal);
-    // Ensures that a turn whose response the caller already has is searchable.
-    if (own) await settled(reading, principal.tenant, own);
+    const own = await findCallerSession(reading.sessions, principal);
+    // Whoever was told an answer finds it.
+    if (own) await waitUntilSettled(reading, principal.tenant, own);
     return indexes.use(principal.tenant, (index) => search({ ...reading, index }, principal, { query, limit }));
   };
 }
 
-interface Searching extends Reading {
+interface Searching extends HistoryDeps {
   index: SaidIndex;
 }
 
@@ -75,10 +75,10 @@ async function shown(deps: Searching, principal: Principal, { query, found }: Fo
   });
   const stale = places.filter((place) => !there.some((hit) => hit.place === place));
   if (stale.length > 0) await index.forget(stale);
-  const visible = there.filter(({ session }) => sees(principal, session));
-  const said = await texts(
+  const visible = there.filter(({ session }) => canSee(principal, session));
+  const said = await loadTexts(
     bodies.for(principal),
-    visible.flatMap(({ turn, place }) => spoken(turn)[place.at] ?? []),
+    visible.flatMap(({ turn, place }) => listMessages(turn)[place.at] ?? []),
   );
   return visible.map((hit, at) => toMatch(hit, snippetOf(said[at] ?? '', query)));
 }
@@ -97,5 +97,13 @@ interface Hit {
 function toMatch({ place, score, session, turn }: Hit, snippet: string): Match {
   const { key: sessionKey, agentId, channelId } = session;
   const channelType = channelKind(channelId);
-  return { sessionKey, agentId, ...labelOf(session), channelType, snippet, score, timestamp: timesOf(turn)[place.at] ?? turn.createdAt };
+  return {
+    sessionKey,
+    agentId,
+    ...labelField(session),
+    channelType,
+    snippet,
+    score,
+    timestamp: messageTimes(turn)[place.at] ?? turn.createdAt,
+  };
 }

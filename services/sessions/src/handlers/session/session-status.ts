@@ -2,23 +2,20 @@ import type { Principal } from '@switchyard/contracts';
 import type { Handler } from '@switchyard/bus';
 import type { Models } from '@switchyard/models';
 import type { Agent, AgentDirectory } from '../../agents/agent-directory.ts';
-import { standardAgent } from '../../agents/agent-resolution.ts';
-import { callersSession } from '../../sessions/session-directory.ts';
-import { settled, type Settling } from '../../sessions/session-settling.ts';
-import { modelOf } from '../../agents/agent-model.ts';
+import { resolveDefaultAgent } from '../../agents/agent-resolution.ts';
+import { findCallerSession } from '../../sessions/session-directory.ts';
+import { waitUntilSettled, type SettlingDeps } from '../../sessions/session-settling.ts';
+import { getAgentModel } from '../../agents/agent-model.ts';
 
-/**
- * Returns the model of the calling agent and the usage of its session. A client gets its own newest session, or the default agent if it
- * has none.
- */
-export function sessionStatus(settling: Settling, agents: AgentDirectory, models: Models): Handler<'session.status'> {
+/** What the calling agent runs on and its session has used; for a client its own newest session, and who has none is shown the default agent. */
+export function sessionStatus(settling: SettlingDeps, agents: AgentDirectory, models: Models): Handler<'session.status'> {
   return async (_, { principal }) => {
-    const seen = await callersSession(settling.sessions, principal);
-    const session = seen && (await settled(settling, principal.tenant, seen));
+    const seen = await findCallerSession(settling.sessions, principal);
+    const session = seen && (await waitUntilSettled(settling, principal.tenant, seen));
     const inTurn = principal.session !== undefined;
     const agentId = (inTurn ? principal.agent : undefined) ?? session?.agentId ?? principal.agent;
     const agent = (agentId === undefined ? undefined : agents.find(principal.tenant, agentId)) ?? standing(agents, principal);
-    const model = await modelOf(agent, models);
+    const model = await getAgentModel(agent, models);
     return {
       model: `${model.provider}/${model.modelId}`,
       agentName: agent.config.name,
@@ -31,5 +28,5 @@ export function sessionStatus(settling: Settling, agents: AgentDirectory, models
 
 /** The agent that is shown without a session. */
 function standing(agents: AgentDirectory, principal: Principal): Agent {
-  return agents.find(principal.tenant, standardAgent(agents, principal)) ?? agents.default(principal.tenant);
+  return agents.find(principal.tenant, resolveDefaultAgent(agents, principal)) ?? agents.default(principal.tenant);
 }

@@ -2,10 +2,10 @@ import type { OutboxEvent } from '@switchyard/store';
 import type { TurnDocument } from '../../model/turn-document.ts';
 import { sessionKeyObject } from '../../sessions/new-session.ts';
 import type { SessionIdentity } from '../../model/session-key.ts';
-import { excerptOf } from '../../frames/frame-splitting.ts';
+import { truncateText } from '../../frames/frame-splitting.ts';
 
-/** Builds the event that is emitted with the acceptance of a turn. */
-export function received(turn: TurnDocument, text: string, identity: SessionIdentity): OutboxEvent {
+/** What is told of a turn with the write that it is accepted by. */
+export function receivedEvent(turn: TurnDocument, text: string, identity: SessionIdentity): OutboxEvent {
   return {
     name: 'message:received',
     payload: {
@@ -14,7 +14,7 @@ export function received(turn: TurnDocument, text: string, identity: SessionIden
         channelId: identity.channelId,
         channelType: identity.channelId,
         senderId: turn.client,
-        text: excerptOf(text),
+        text: truncateText(text),
         timestamp: turn.createdAt,
         attachments: [],
         metadata: {},

@@ -1,26 +1,26 @@
 import { canUseAgent, type Principal } from '@switchyard/contracts';
 import type { AgentDirectory } from '../../agents/agent-directory.ts';
-import { standardAgent } from '../../agents/agent-resolution.ts';
+import { resolveDefaultAgent } from '../../agents/agent-resolution.ts';
 import type { Bindings } from '../../agents/agent-bindings.ts';
 import { formatSessionKey, parseSessionKey, resolveSession, type SessionAddress } from '../../model/session-key.ts';
 
-export interface MeaningDeps {
+export interface SessionTargetDeps {
   agents: AgentDirectory;
   /** Agent bindings for messages that name no agent; undefined when none are configured. */
   bindings: () => Bindings | undefined;
 }
 
-interface Meant {
+interface SessionTargetRequest {
   agentId?: string | undefined;
   session?: SessionAddress | undefined;
 }
 
-/** Resolves the session and the agent that a request addresses. */
-export function meantSession({ agents, bindings }: MeaningDeps, request: Meant, principal: Principal) {
+/** The session that a caller means, and the agent. */
+export function resolveSessionTarget({ agents, bindings }: SessionTargetDeps, request: SessionTargetRequest, principal: Principal) {
   const standard = agents.default(principal.tenant).agentId;
-  const meant = request.agentId ?? principal.agent ?? boundAgent(agents, bindings(), { request, principal });
-  const own = standardAgent(agents, principal);
-  const named = meant ?? (own === standard ? undefined : own);
+  const requested = request.agentId ?? principal.agent ?? boundAgent(agents, bindings(), { request, principal });
+  const own = resolveDefaultAgent(agents, principal);
+  const named = requested ?? (own === standard ? undefined : own);
   const identity = resolveSession(request.session, principal, named === standard ? undefined : named);
   return { named, standard, identity, key: formatSessionKey(identity) };
 }
@@ -29,10 +29,10 @@ export function meantSession({ agents, bindings }: MeaningDeps, request: Meant, 
 function boundAgent(
   agents: AgentDirectory,
   bindings: Bindings | undefined,
-  { request: { session }, principal }: { request: Meant; principal: Principal },
+  { request: { session }, principal }: { request: SessionTargetRequest; principal: Principal },
 ): string | undefined {
   if (!bindings || (typeof session === 'string' && parseSessionKey(session) !== undefined)) return undefined;
   const identity = resolveSession(session, principal, undefined);
-  const agentId = identity.agentId === undefined ? bindings.of(identity) : undefined;
+  const agentId = identity.agentId === undefined ? bindings.findAgentId(identity) : undefined;
   return agentId !== undefined && canUseAgent(principal, agentId) && agents.find(principal.tenant, agentId) ? agentId : undefined;
 }

@@ -6,7 +6,7 @@ import type { Collection } from '@switchyard/store';
 import { principal } from '@switchyard/testkit';
 import type { TurnDocument } from '../../model/turn-document.ts';
 import { testSessions, turnIdOf } from '../../sessions.fixture.ts';
-import { createTenantBound } from './tenant-turn-limit.ts';
+import { createTenantTurnLimit } from './tenant-turn-limit.ts';
 
 const ONE_SLOT = { agents: { default: { model: 'dev/scripted', concurrency: { maxConcurrentRuns: 1 } } } };
 const wait = JSON.stringify([{ wait: 60_000 }, { text: 'late' }]);
@@ -97,7 +97,7 @@ test('a failed count is returned to all waiting callers and repeated', async () 
 
 function boundOf20(count: () => Promise<number>, now = systemClock.now) {
   const turns = { system: () => ({ count }) } as unknown as Collection<TurnDocument>;
-  return createTenantBound({ turns, clock: { ...systemClock, now }, most: () => 20 });
+  return createTenantTurnLimit({ turns, clock: { ...systemClock, now }, maxWaiting: () => 20 });
 }
 
 test('the cached limit does not reject callers of an agent with free slots, or requests with an idempotency key', async () => {

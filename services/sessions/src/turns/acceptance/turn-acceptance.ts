@@ -15,24 +15,24 @@ import type { Collection, Documents } from '@switchyard/store';
 import type { z } from 'zod';
 import type { Agent, AgentDirectory } from '../../agents/agent-directory.ts';
 import type { SessionDocument } from '../../model/session-document.ts';
-import { type TurnDocument, unbegun } from '../../model/turn-document.ts';
-import { keep } from '../../model/stored-text.ts';
+import { type TurnDocument, newTurnFields } from '../../model/turn-document.ts';
+import { storeText } from '../../model/stored-text.ts';
 import type { BodyDocument } from '../../model/text-document.ts';
 import { DAY_MS } from '../../model/retention.ts';
-import { toEntry } from '../../model/queue-entry.ts';
-import { enter, isQueueFull, queueFull, type Entered, type Taker } from '../../queue/session-queue.ts';
-import type { Arrival } from '../../sessions/new-session.ts';
-import { follows, noSuchSession, sees } from '../../model/session-ownership.ts';
-import type { Overflow, Queued } from '../../queue/queue-policy.ts';
+import { formatEntry } from '../../model/queue-entry.ts';
+import { enqueue, isQueueFull, queueFullError, type EnqueueResult, type LeaseRequest } from '../../queue/session-queue.ts';
+import type { TurnArrival } from '../../sessions/new-session.ts';
+import { canFollow, sessionNotFound, canSee } from '../../model/session-ownership.ts';
+import type { Overflow, QueuedTurnRef } from '../../queue/queue-policy.ts';
 import { resolveSession, type SessionAddress, type SessionIdentity } from '../../model/session-key.ts';
-import { agentGone, agentSuspended } from '../store/turn-errors.ts';
+import { agentDeleted, agentSuspended } from '../store/turn-errors.ts';
 import { toFailure } from '../store/turn-failure.ts';
 import { parseMessage } from '../../commands/command-parser.ts';
-import { gatheringOf, stillGathers, type Gathering, type GatheringDeps } from '../../queue/debounce.ts';
-import { asItIs, earlierTurn } from '../store/idempotency-key.ts';
-import { meantSession, type MeaningDeps } from './session-target.ts';
-import { modelFor } from '../../agents/agent-model.ts';
-import { received } from './received-event.ts';
+import { startDebounce, remainingWindowMs, type DebounceWindow, type DebounceDeps } from '../../queue/debounce.ts';
+import { reloadTurn, findTurnByKey } from '../store/idempotency-key.ts';
+import { resolveSessionTarget, type SessionTargetDeps } from './session-target.ts';
+import { getTurnModel } from '../../agents/agent-model.ts';
+import { receivedEvent } from './received-event.ts';
 import type { Slot } from '../../queue/concurrency-slots.ts';
 
 export interface TurnRequest {
@@ -51,14 +51,14 @@ export interface TurnRequest {
   origin?: { requestId: string; traceparent: string | undefined };
 }
 
-/** Insert attempts when the conflicting idempotency key disappears before it can be read. */
-const MOST_INSERTS = 5;
+/** How often a turn is written whose key somebody had who had it no more when it was looked for. */
+const MAX_INSERT_ATTEMPTS = 5;
 
-/** Retention of a rejected turn that a client may still ask for. Equal to the retention of its frames. */
-const REFUSED_MS = 600_000;
+/** How long it is known that a turn was refused which somebody may ask for: as long as its frames would be. */
+const REJECTED_TTL_MS = 600_000;
 
-/** A new turn, or the existing turn of the idempotency key. */
-export type Accepted =
+/** A turn that is written now, or one that was there already under the request's idempotency key. */
+export type AcceptedTurn =
   | { turn: TurnDocument; replayed: true; waits: boolean }
   | {
       turn: TurnDocument;
@@ -66,20 +66,20 @@ export type Accepted =
       agent: Agent;
       model: ModelRef;
       waits: boolean;
-      /** Remaining debounce window in milliseconds. */
-      gathersMs?: number;
-      begun?: { session: SessionDocument; slot: Slot; since: number };
+      /** For so many milliseconds it waits for more to be said. */
+      debounceMs?: number;
+      started?: { session: SessionDocument; slot: Slot; since: number };
     };
 
-export interface AcceptDeps extends GatheringDeps, MeaningDeps {
+export interface AcceptTurnDeps extends DebounceDeps, SessionTargetDeps {
   turns: Collection<TurnDocument>;
   bodies: Collection<BodyDocument>;
   models: Models;
   clock: Clock;
-  taker: () => Taker;
-  /** Returns the queue limit of a session and the overflow policy. */
-  overflowOf: (turn: Queued) => Overflow;
-  /** Frees a place in a full queue; undefined when the new turn is rejected instead. */
+  newLeaseRequest: () => LeaseRequest;
+  /** Turns that may wait in one session, and what becomes of one more. */
+  getOverflow: (turn: QueuedTurnRef) => Overflow;
+  /** Makes room for a turn in a queue that is full; undefined where it is refused instead. */
   makeRoom: (turn: TurnDocument) => Promise<TurnDocument | undefined>;
   /** Reserves a slot if this replica can run the turn now and no other turn waits for the agent. */
   reserve: (agent: Agent, lane: string | undefined) => Slot | undefined;
@@ -88,44 +88,44 @@ export interface AcceptDeps extends GatheringDeps, MeaningDeps {
   unreserve: (slot: Slot) => void;
   /** Throws when the tenant has reached its limit of waiting turns. */
   admitWaiting: () => Promise<Disposable>;
-  /** Throws when the limit is already known to be reached and no slot is free. */
-  refuseWaiting: (agent: Agent, lane: string | undefined) => void;
-  /** Returns whether turns probably wait in the session. The queue is then checked before anything is written. */
+  /** Throws when that is known already, and there is no room to run the turn at once. */
+  rejectIfTenantFull: (agent: Agent, lane: string | undefined) => void;
+  /** Whether turns are likely to wait in a session: then it is looked at before anything is written. */
   isBusy: (sessionKey: string) => boolean;
-  /** Runs acceptances of one session sequentially, in order of arrival. */
-  inTurn: <T>(sessionKey: string, work: () => Promise<T>) => Promise<T>;
+  /** Of acceptances in one session one begins when the one before is over, so that they are in the order in which they came. */
+  runExclusive: <T>(sessionKey: string, work: () => Promise<T>) => Promise<T>;
 }
 
 /**
  * Writes the turn and its queue entry before the caller is told that it was accepted (docs/decisions/0009). A known idempotency key
  * returns the existing turn: its state while it runs, its result when it is done, an error when the request differs.
  */
-export async function accept(deps: AcceptDeps, request: TurnRequest, principal: Principal): Promise<Accepted> {
-  const asked = ask(deps, request, principal);
-  shed(deps, asked);
-  return deps.inTurn(asked.sessionKey, async () => {
-    const earlier = await earlierTurn(deps, asked);
+export async function acceptTurn(deps: AcceptTurnDeps, request: TurnRequest, principal: Principal): Promise<AcceptedTurn> {
+  const asked = resolveRequest(deps, request, principal);
+  rejectIfOverloaded(deps, asked);
+  return deps.runExclusive(asked.sessionKey, async () => {
+    const earlier = await findTurnByKey(deps, asked);
     if (earlier) {
-      if (!(await follows(deps.sessions, principal, earlier))) throw noSuchSession();
+      if (!(await canFollow(deps.sessions, principal, earlier))) throw sessionNotFound();
       return replay(deps, asked, earlier);
     }
-    const agent = agentOf(deps.agents, asked);
-    const model = await modelFor(agent, deps.models, request.model);
-    return write(deps, asked, { agent, model });
+    const agent = resolveAgent(deps.agents, asked);
+    const model = await getTurnModel(agent, deps.models, request.model);
+    return writeTurn(deps, asked, { agent, model });
   });
 }
 
-/**
- * Rejects the request before any database access when the tenant's limit is reached. Skipped for requests with an idempotency key, which
- * may replay an existing turn.
- */
-function shed({ agents, refuseWaiting }: AcceptDeps, { principal, agentId, lane, idempotencyKey }: Asked): void {
+/** Of what is too much nothing is read and nothing is written: refusing must cost less than doing. What has a key may be there already. */
+function rejectIfOverloaded(
+  { agents, rejectIfTenantFull }: AcceptTurnDeps,
+  { principal, agentId, lane, idempotencyKey }: ResolvedRequest,
+): void {
   const agent = idempotencyKey === undefined ? agents.find(principal.tenant, agentId) : undefined;
-  if (agent && !agent.suspended) refuseWaiting(agent, lane);
+  if (agent && !agent.suspended) rejectIfTenantFull(agent, lane);
 }
 
-/** Request with its session, agent and lane resolved. */
-interface Asked {
+/** A request, once it is known who asks and what is meant. */
+interface ResolvedRequest {
   request: TurnRequest;
   principal: Principal;
   identity: SessionIdentity;
@@ -139,8 +139,8 @@ interface Asked {
   idempotencyKey: string | undefined;
 }
 
-function ask(deps: AcceptDeps, request: TurnRequest, principal: Principal): Asked {
-  const { named, standard, identity, key: sessionKey } = meantSession(deps, request, principal);
+function resolveRequest(deps: AcceptTurnDeps, request: TurnRequest, principal: Principal): ResolvedRequest {
+  const { named, standard, identity, key: sessionKey } = resolveSessionTarget(deps, request, principal);
   if (!SessionKey.safeParse(sessionKey).success) throw new ServiceError('INVALID_ARGUMENT', 'The key of this session would be too long.');
   requireIds(identity, principal);
   const { message, agentId, scopes, method, model, timeoutMs, idempotencyKey: key } = request;
@@ -172,34 +172,34 @@ function digest(said: unknown): string {
   return createHash('sha256').update(JSON.stringify(said)).digest('base64url');
 }
 
-function agentOf(agents: AgentDirectory, { principal, named, agentId }: Asked): Agent {
+function resolveAgent(agents: AgentDirectory, { principal, named, agentId }: ResolvedRequest): Agent {
   const agent = canUseAgent(principal, agentId) ? agents.find(principal.tenant, agentId) : undefined;
   if (!agent && named !== undefined) {
     throw new ServiceError('INVALID_ARGUMENT', `Unknown agent: ${agentId}`, { details: { reason: 'UNKNOWN_AGENT' } });
   }
-  if (!agent) throw agentGone(agentId);
+  if (!agent) throw agentDeleted(agentId);
   if (agent.suspended) throw agentSuspended(agentId);
   return agent;
 }
 
-/** Replays an existing turn. Enqueues it again if the replica that accepted it died before enqueueing it. */
-async function replay(deps: AcceptDeps, asked: Asked, turn: TurnDocument): Promise<Accepted> {
+/** Whoever accepted it may have died before it was in a queue; it is put there again, unless it is. */
+async function replay(deps: AcceptTurnDeps, asked: ResolvedRequest, turn: TurnDocument): Promise<AcceptedTurn> {
   if (turn.fingerprint !== asked.fingerprint()) {
     throw new ServiceError('INVALID_ARGUMENT', 'This idempotency key was used for another request.', {
       details: { reason: 'IDEMPOTENCY_MISMATCH', turnId: turn.turnId },
     });
   }
   if (turn.state !== 'queued') return { turn, replayed: true, waits: false };
-  const { place } = await makingRoom(deps, turn, (there) => enterLater(deps, asked.principal.tenant, there));
+  const { place } = await enqueueWithOverflow(deps, turn, (there) => enqueueStored(deps, asked.principal.tenant, there));
   return { turn, replayed: true, waits: place === 'waits' };
 }
 
-/** Enqueues a stored turn, unless it is in the queue already. */
-export async function enterLater(
-  deps: Pick<AcceptDeps, 'sessions' | 'store' | 'overflowOf'>,
+/** Puts a turn that is written into its session's queue, unless it is there. */
+export async function enqueueStored(
+  deps: Pick<AcceptTurnDeps, 'sessions' | 'store' | 'getOverflow'>,
   tenant: string,
   turn: TurnDocument,
-): Promise<Entered> {
+): Promise<EnqueueResult> {
   const { sessionKey: key, agentId, client, sessions } = turn;
   const identity = resolveSession(key, { tenant, client, scopes: [] }, undefined);
   const arrival = {
@@ -209,38 +209,42 @@ export async function enterLater(
     agentId,
     client,
     sessions,
-    entry: toEntry(turn),
-    maxDepth: deps.overflowOf(turn).maxDepth,
+    entry: formatEntry(turn),
+    maxDepth: deps.getOverflow(turn).maxDepth,
     now: deps.store.now(),
   };
-  return enter(deps.sessions.for({ tenant }), arrival);
+  return enqueue(deps.sessions.for({ tenant }), arrival);
 }
 
-interface Who {
+interface Responder {
   agent: Agent;
   model: ModelRef;
 }
 
-async function write(deps: AcceptDeps, asked: Asked, who: Who): Promise<Accepted> {
-  await refuseBefore(deps, asked);
+async function writeTurn(deps: AcceptTurnDeps, asked: ResolvedRequest, who: Responder): Promise<AcceptedTurn> {
+  await rejectEarly(deps, asked);
   const { tenant } = asked.principal;
   const isCommand = (): boolean => parseMessage(asked.request.message)?.command !== undefined;
-  const looking = gatheringOf(deps, { tenant, sessionKey: asked.sessionKey, isCommand });
+  const looking = startDebounce(deps, { tenant, sessionKey: asked.sessionKey, isCommand });
   const gathering = looking && (await looking);
   const slot = gathering?.until === undefined ? deps.reserve(who.agent, asked.lane) : undefined;
   let used = false;
   try {
     using _admitted = slot ? undefined : await admitWaiting(deps, who.agent, asked.lane);
-    const written = { ...(await toTurn(deps, asked)), ...(gathering?.until === undefined ? {} : { gathersUntil: gathering.until }) };
+    const written = { ...(await toTurn(deps, asked)), ...(gathering?.until === undefined ? {} : { debounceUntil: gathering.until }) };
     const there = await insert(deps, asked, written);
     if (there) return await replay(deps, asked, there);
     const since = deps.clock.now();
-    const { place, session, turn: entered } = await enterNew(deps, asked, { turn: written, taker: slot && deps.taker(), gathering });
+    const {
+      place,
+      session,
+      turn: entered,
+    } = await enqueueNew(deps, asked, { turn: written, taker: slot && deps.newLeaseRequest(), gathering });
     used = slot !== undefined && place === 'taken';
-    const turn = used ? await asItIs(deps, asked, entered) : entered;
-    const begun = slot && used && session ? { begun: { session, slot, since } } : {};
-    const gathers = gathering?.until && session ? { gathersMs: await stillGathers(deps, tenant, session, gathering) } : {};
-    return { turn, replayed: false, ...who, waits: place === 'waits', ...gathers, ...begun };
+    const turn = used ? await reloadTurn(deps, asked, entered) : entered;
+    const started = slot && used && session ? { started: { session, slot, since } } : {};
+    const gathers = gathering?.until && session ? { debounceMs: await remainingWindowMs(deps, tenant, session, gathering) } : {};
+    return { turn, replayed: false, ...who, waits: place === 'waits', ...gathers, ...started };
   } finally {
     if (slot && !used) deps.unreserve(slot);
   }
@@ -248,14 +252,14 @@ async function write(deps: AcceptDeps, asked: Asked, who: Who): Promise<Accepted
 
 /** Rejects a caller at the limit with the time until the next count, as `refuseWaiting` does for later callers. */
 async function admitWaiting(
-  { admitWaiting: admit, refuseWaiting }: AcceptDeps,
+  { admitWaiting: admit, rejectIfTenantFull }: AcceptTurnDeps,
   agent: Agent,
   lane: string | undefined,
 ): Promise<Disposable> {
   try {
     return await admit();
   } catch (error) {
-    if (error instanceof ServiceError && error.code === 'RESOURCE_EXHAUSTED') refuseWaiting(agent, lane);
+    if (error instanceof ServiceError && error.code === 'RESOURCE_EXHAUSTED') rejectIfTenantFull(agent, lane);
     throw error;
   }
 }
@@ -264,23 +268,26 @@ async function admitWaiting(
  * Rejects the turn before anything is written if the session is probably full, so that a rejection costs one read. The guard of `enter`
  * decides.
  */
-async function refuseBefore({ sessions, isBusy, overflowOf }: AcceptDeps, { principal, sessionKey, agentId }: Asked): Promise<void> {
+async function rejectEarly(
+  { sessions, isBusy, getOverflow }: AcceptTurnDeps,
+  { principal, sessionKey, agentId }: ResolvedRequest,
+): Promise<void> {
   if (principal.sessions !== 'own' && principal.agents === undefined && !isBusy(sessionKey)) return;
   const session = await sessions.for(principal).get(sessionKey);
   if (!session) return;
-  if (!sees(principal, session)) throw noSuchSession();
-  const { maxDepth, policy } = overflowOf({ sessionKey, agentId });
-  if (policy === 'drop-new' && session.depth > maxDepth) throw queueFull(maxDepth);
+  if (!canSee(principal, session)) throw sessionNotFound();
+  const { maxDepth, policy } = getOverflow({ sessionKey, agentId });
+  if (policy === 'drop-new' && session.depth > maxDepth) throw queueFullError(maxDepth);
 }
 
-/** Enqueues a new turn. A rejected turn is removed again. */
-async function enterNew(
-  deps: AcceptDeps,
-  { principal, identity, sessionKey: key, agentId }: Asked,
-  { turn, taker, gathering }: { turn: TurnDocument; taker: Taker | undefined; gathering: Gathering | undefined },
-): Promise<Entered & { turn: TurnDocument }> {
+/** A turn that may not enter is as if it had never come. */
+async function enqueueNew(
+  deps: AcceptTurnDeps,
+  { principal, identity, sessionKey: key, agentId }: ResolvedRequest,
+  { turn, taker, gathering }: { turn: TurnDocument; taker: LeaseRequest | undefined; gathering: DebounceWindow | undefined },
+): Promise<EnqueueResult & { turn: TurnDocument }> {
   const { tenant, client, sessions, agents } = principal;
-  const arrival: Arrival = {
+  const arrival: TurnArrival = {
     ...(agents && { agents }),
     tenant,
     key,
@@ -288,25 +295,22 @@ async function enterNew(
     agentId,
     client,
     sessions,
-    entry: toEntry(turn),
-    maxDepth: deps.overflowOf(turn).maxDepth,
-    askedAt: gathering?.askedAt,
+    entry: formatEntry(turn),
+    maxDepth: deps.getOverflow(turn).maxDepth,
+    receivedAt: gathering?.receivedAt,
     now: turn.createdAt,
   };
   try {
-    return await makingRoom(deps, turn, () => enter(deps.sessions.for(principal), arrival, { taker, free: !deps.isBusy(key) }));
+    return await enqueueWithOverflow(deps, turn, () => enqueue(deps.sessions.for(principal), arrival, { taker, free: !deps.isBusy(key) }));
   } catch (error) {
     const refused = error instanceof ServiceError && error.code !== 'UNAVAILABLE';
-    if (refused) await forgetRefused(deps.turns.for(principal), turn, { error, now: deps.store.now() });
+    if (refused) await discardRejected(deps.turns.for(principal), turn, { error, now: deps.store.now() });
     throw error;
   }
 }
 
-/**
- * Removes a rejected turn. A turn with a key may have been found by a retry and reported as accepted; it is ended instead, and its key is
- * released.
- */
-async function forgetRefused(
+/** One with a key may have been found by it elsewhere, and told to be accepted: then it has ended, and its key is free again. */
+async function discardRejected(
   turns: Documents<TurnDocument>,
   { turnId, idempotencyKey, ...turn }: TurnDocument,
   { error, now }: { error: unknown; now: number },
@@ -314,19 +318,19 @@ async function forgetRefused(
   const waits = { turnId, state: 'queued', fence: 0 } as const;
   if (idempotencyKey === undefined) return void (await turns.remove(waits));
   const failure = toFailure(error, { ...turn, turnId });
-  const ended = { state: 'failed', failure, lastFrame: 1, finishedAt: now, forgetAt: now + REFUSED_MS } as const;
+  const ended = { state: 'failed', failure, lastFrame: 1, finishedAt: now, forgetAt: now + REJECTED_TTL_MS } as const;
   await turns.update(waits, { set: ended, unset: ['idempotencyKey', 'keyUntil'] });
 }
 
-/** Retries as long as a place can be freed. */
-async function makingRoom(
-  { makeRoom }: Pick<AcceptDeps, 'makeRoom'>,
+/** Tries again for as long as there is room to be made. */
+async function enqueueWithOverflow(
+  { makeRoom }: Pick<AcceptTurnDeps, 'makeRoom'>,
   turn: TurnDocument,
-  tryIt: (turn: TurnDocument) => Promise<Entered>,
-): Promise<Entered & { turn: TurnDocument }> {
+  attempt: (turn: TurnDocument) => Promise<EnqueueResult>,
+): Promise<EnqueueResult & { turn: TurnDocument }> {
   for (let newcomer = turn; ;) {
     try {
-      return { ...(await tryIt(newcomer)), turn: newcomer };
+      return { ...(await attempt(newcomer)), turn: newcomer };
     } catch (error) {
       const next = isQueueFull(error) ? await makeRoom(newcomer) : undefined;
       if (!next) throw error;
@@ -335,19 +339,19 @@ async function makingRoom(
   }
 }
 
-async function toTurn({ bodies, store }: AcceptDeps, asked: Asked): Promise<TurnDocument> {
+async function toTurn({ bodies, store }: AcceptTurnDeps, asked: ResolvedRequest): Promise<TurnDocument> {
   const { request, principal, sessionKey, agentId, lane, idempotencyKey, fingerprint } = asked;
   const now = store.now();
   return {
     turnId: request.turnId,
     sessionKey,
     agentId,
-    message: await keep(bodies.for(principal), request.turnId, request.message),
+    message: await storeText(bodies.for(principal), request.turnId, request.message),
     client: principal.client,
     sessions: principal.sessions,
     ...(principal.budgets && { budgets: principal.budgets }),
     ...(principal.agents && { agents: [...principal.agents] }),
-    scopes: narrowed(principal.scopes, request.scopes),
+    scopes: narrowScopes(principal.scopes, request.scopes),
     ...(idempotencyKey === undefined ? {} : { idempotencyKey, keyUntil: now + DAY_MS }),
     fingerprint: fingerprint(),
     ...(request.origin === undefined ? {} : { requestId: request.origin.requestId }),
@@ -356,7 +360,7 @@ async function toTurn({ bodies, store }: AcceptDeps, asked: Asked): Promise<Turn
     ...(request.timeoutMs === undefined ? {} : { timeoutMs: request.timeoutMs }),
     ...(lane === undefined ? {} : { lane }),
     ...(request.method === 'turns.start' ? {} : { quiet: true as const }),
-    ...unbegun(now),
+    ...newTurnFields(now),
   };
 }
 
@@ -364,26 +368,26 @@ async function toTurn({ bodies, store }: AcceptDeps, asked: Asked): Promise<Turn
  * Inserts the turn; without it the request would be lost if this process died. It is enqueued next, and the caller is told after that.
  * Returns the existing turn if another replica was first with the same idempotency key or turn id.
  */
-async function insert(deps: AcceptDeps, asked: Asked, turn: TurnDocument): Promise<TurnDocument | undefined> {
+async function insert(deps: AcceptTurnDeps, asked: ResolvedRequest, turn: TurnDocument): Promise<TurnDocument | undefined> {
   const { principal, identity, request } = asked;
   const turns = deps.turns.for(principal);
   for (let attempt = 1; ; attempt += 1) {
     try {
-      await turns.insert(turn, { emit: [received(turn, request.message, identity)], deferSync: true });
+      await turns.insert(turn, { emit: [receivedEvent(turn, request.message, identity)], followed: true });
       return undefined;
     } catch (error) {
       if (!(error instanceof ServiceError && error.code === 'ALREADY_EXISTS')) throw error;
       const same = await turns.get(turn.turnId);
-      const other = (await earlierTurn(deps, asked)) ?? (same?.client === principal.client ? same : undefined);
+      const other = (await findTurnByKey(deps, asked)) ?? (same?.client === principal.client ? same : undefined);
       if (other) return other;
-      // The turn of the key was rejected meanwhile, or its key expired. The key is free again.
-      if (same || attempt === MOST_INSERTS) throw error;
+      // The turn that had the key was refused meanwhile, or its key was kept long enough: it is free again.
+      if (same || attempt === MAX_INSERT_ATTEMPTS) throw error;
     }
   }
 }
 
-/** Requested scopes can only narrow the scopes of the token. */
-function narrowed(held: readonly TokenScope[], asked: readonly TokenScope[] | undefined): TokenScope[] {
+/** What a caller asks for can only narrow what its token holds. */
+function narrowScopes(held: readonly TokenScope[], asked: readonly TokenScope[] | undefined): TokenScope[] {
   if (!asked || asked.includes('*')) return [...held];
   return held.includes('*') ? [...asked] : asked.filter((scope) => held.includes(scope));
 }

@@ -1,19 +1,19 @@
 import { subjects } from '@switchyard/contracts';
 import type { Bus } from '@switchyard/bus';
 
-/** Turns that run in this process. A turn that is ended elsewhere is stopped at once. */
-export interface Runs extends Disposable {
-  /** Calls `stop` when the turn is ended elsewhere. Returns a function that unregisters it. */
+/** The turns that run in this process, so that one that somebody else has ended stops at once. */
+export interface RunningTurns extends Disposable {
+  /** From now on `stop` is called when it has ended elsewhere; returns what takes that back. */
   add(turnId: string, stop: () => void): () => void;
   /** Does nothing if the turn does not run here. */
   stop(turnId: string): void;
 }
 
-/** Also subscribes to ends published by other replicas. A lost message only costs seconds, because a runner also polls its turn. */
-export function createRuns({ bus }: { bus: Pick<Bus, 'subscribe'> }): Runs {
+/** Also listens to what other replicas say. A word that is lost costs seconds: a runner looks at its turn now and then. */
+export function createRunningTurns({ bus }: { bus: Pick<Bus, 'subscribe'> }): RunningTurns {
   const stops = new Map<string, () => void>();
   const stop = (turnId: string): void => stops.get(turnId)?.();
-  const heard = bus.subscribe(subjects.turnEnded, ({ data }) => stop(String(JSON.parse(Buffer.from(data).toString()))));
+  const subscription = bus.subscribe(subjects.turnEnded, ({ data }) => stop(String(JSON.parse(Buffer.from(data).toString()))));
   return {
     add(turnId, stopIt) {
       stops.set(turnId, stopIt);
@@ -22,6 +22,6 @@ export function createRuns({ bus }: { bus: Pick<Bus, 'subscribe'> }): Runs {
       };
     },
     stop,
-    [Symbol.dispose]: () => heard.unsubscribe(),
+    [Symbol.dispose]: () => subscription.unsubscribe(),
   };
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Bus, Message } from '@switchyard/bus';
 import { systemClock } from '@switchyard/service-kit';
-import { createWaiting, type WaitingDeps } from './turn-waiters.ts';
+import { createTurnWaiters, type TurnWaitersDeps } from './turn-waiters.ts';
 
 const RESULT = { response: 'hi', tokensUsed: { input: 1, output: 1, total: 2 }, finishReason: 'stop' as const };
 const DONE: Message = {
@@ -23,7 +23,7 @@ function setUp() {
   };
   const nothing = { for: () => ({ find: async () => ({ items: [] }) }) };
   const clock = { ...systemClock, every: (_ms: number, work: () => void) => (ticks.push(work), () => undefined) };
-  const waiting = createWaiting({ bus: { subscribe }, clock, turns: nothing, bodies: nothing } as unknown as WaitingDeps);
+  const waiting = createTurnWaiters({ bus: { subscribe }, clock, turns: nothing, bodies: nothing } as unknown as TurnWaitersDeps);
   const { signal } = new AbortController();
   return { waiting, signal, listeners, tick: () => ticks.forEach((work) => work()) };
 }
@@ -39,12 +39,12 @@ test('subscribes at once for a turn that runs elsewhere', async () => {
 
 test('relies on the local runner for a turn that runs here, and subscribes after a while in case it was taken over', async () => {
   const { waiting, signal, listeners, tick } = setUp();
-  const first = waiting.end('default', 'turn_1', { signal, here: true });
+  const first = waiting.end('default', 'turn_1', { signal, runsHere: true });
   assert.equal(listeners.size, 0);
-  waiting.tell('default', 'turn_1', { result: RESULT });
+  waiting.notify('default', 'turn_1', { result: RESULT });
   assert.deepEqual(await first, { result: RESULT });
 
-  const second = waiting.end('default', 'turn_2', { signal, here: true });
+  const second = waiting.end('default', 'turn_2', { signal, runsHere: true });
   tick();
   tick();
   assert.equal(listeners.size, 1);
@@ -55,9 +55,9 @@ test('relies on the local runner for a turn that runs here, and subscribes after
 
 test('subscribes for a second waiter that does not rely on the local runner', async () => {
   const { waiting, signal, listeners } = setUp();
-  const ends = [waiting.end('default', 'turn_1', { signal, here: true }), waiting.end('default', 'turn_1', { signal })];
+  const ends = [waiting.end('default', 'turn_1', { signal, runsHere: true }), waiting.end('default', 'turn_1', { signal })];
   assert.equal(listeners.size, 1);
-  waiting.tell('default', 'turn_1', { result: RESULT });
+  waiting.notify('default', 'turn_1', { result: RESULT });
   assert.deepEqual(await Promise.all(ends), [{ result: RESULT }, { result: RESULT }]);
   assert.equal(listeners.size, 0);
 });

@@ -3,28 +3,28 @@ import type { Bus, Subscription } from '@switchyard/bus';
 import type { Clock } from '@switchyard/service-kit';
 import type { Collection } from '@switchyard/store';
 import { type TurnDocument, hasEnded, type TurnEnd } from '../../model/turn-document.ts';
-import { textOf } from '../../model/stored-text.ts';
+import { loadText } from '../../model/stored-text.ts';
 import type { BodyDocument } from '../../model/text-document.ts';
 
-/** Interval at which the documents of awaited turns are polled, and the batch size. */
-const LOOK_MS = 1_000;
-const LOOKED_AT = 100;
+/** How often those are looked for that nobody told of their end, and how many at once. */
+const POLL_INTERVAL_MS = 1_000;
+const POLL_BATCH_SIZE = 100;
 
-/** Callers that wait for the end of turns on any replica. */
-export interface Waiting extends Disposable {
-  /** Resolves with the end of a turn. Rejects with CANCELLED only when the signal is aborted. */
-  end(tenant: string, turnId: string, waits: Waits): Promise<TurnEnd>;
-  /** Notifies the waiters of a turn that ended here. */
-  tell(tenant: string, turnId: string, end: TurnEnd): void;
+/** Callers that wait for the end of turns, wherever these run. */
+export interface TurnWaiters extends Disposable {
+  /** Resolves with the end of a turn. Rejects CANCELLED when the signal says to stop waiting, and for nothing else. */
+  end(tenant: string, turnId: string, waits: WaitOptions): Promise<TurnEnd>;
+  /** A turn has ended here. */
+  notify(tenant: string, turnId: string, end: TurnEnd): void;
 }
 
-export interface Waits {
+export interface WaitOptions {
   signal: AbortSignal;
-  /** The turn runs here and its runner notifies waiters. Frames are subscribed only if that takes long. */
-  here?: boolean;
+  /** It runs here, and who runs it tells of its end: it is listened for only once that has not come for long. */
+  runsHere?: boolean;
 }
 
-export interface WaitingDeps {
+export interface TurnWaitersDeps {
   bus: Pick<Bus, 'subscribe'>;
   turns: Collection<TurnDocument>;
   bodies: Collection<BodyDocument>;
@@ -42,24 +42,24 @@ interface Waiter {
  * A waiter is notified by the runner, by a frame, or by polling the turn document, because frames can be lost and reads can fail. All
  * turns of a tenant are polled together.
  */
-export function createWaiting(deps: WaitingDeps): Waiting {
+export function createTurnWaiters(deps: TurnWaitersDeps): TurnWaiters {
   const waiters = new Map<string, Waiter>();
   let stop: (() => void) | undefined;
-  let looking = false;
+  let polling = false;
 
   function tell(tenant: string, turnId: string, end: TurnEnd): void {
     const waiter = waiters.get(`${tenant} ${turnId}`);
     for (const settle of waiter?.settle ?? []) settle(end);
   }
 
-  function look(): void {
-    if (looking) return;
-    looking = true;
+  function poll(): void {
+    if (polling) return;
+    polling = true;
     for (const waiter of waiters.values()) listen(waiter);
-    // A failed poll is repeated at the next interval.
-    void lookAt(deps, waiters, tell)
+    // What fails is looked at again.
+    void pollTurns(deps, waiters, tell)
       .catch(() => undefined)
-      .finally(() => (looking = false));
+      .finally(() => (polling = false));
   }
 
   function listen(waiter: Waiter): void {
@@ -74,16 +74,16 @@ export function createWaiting(deps: WaitingDeps): Waiting {
     });
   }
 
-  function join(tenant: string, turnId: string, here: boolean): Waiter {
+  function addWaiter(tenant: string, turnId: string, here: boolean): Waiter {
     const name = `${tenant} ${turnId}`;
     const waiter = waiters.get(name) ?? { tenant, turnId, settle: new Set<(end: TurnEnd) => void>(), listening: undefined };
     waiters.set(name, waiter);
     if (!here) listen(waiter);
-    stop ??= deps.clock.every(LOOK_MS, look);
+    stop ??= deps.clock.every(POLL_INTERVAL_MS, poll);
     return waiter;
   }
 
-  function leave(waiter: Waiter, settle: (end: TurnEnd) => void): void {
+  function removeWaiter(waiter: Waiter, settle: (end: TurnEnd) => void): void {
     waiter.settle.delete(settle);
     if (waiter.settle.size > 0) return;
     waiters.delete(`${waiter.tenant} ${waiter.turnId}`);
@@ -94,42 +94,43 @@ export function createWaiting(deps: WaitingDeps): Waiting {
   }
 
   return {
-    async end(tenant, turnId, { signal, here = false }) {
+    async end(tenant, turnId, { signal, runsHere = false }) {
       const { promise, resolve, reject } = Promise.withResolvers<TurnEnd>();
-      const waiter = join(tenant, turnId, here);
+      const waiter = addWaiter(tenant, turnId, runsHere);
       waiter.settle.add(resolve);
-      const gone = (): void => reject(new ServiceError('CANCELLED', 'The caller left; the turn goes on.'));
-      if (signal.aborted) gone();
-      signal.addEventListener('abort', gone, { once: true });
+      const onAbort = (): void => reject(new ServiceError('CANCELLED', 'The caller left; the turn goes on.'));
+      if (signal.aborted) onAbort();
+      signal.addEventListener('abort', onAbort, { once: true });
       try {
         return await promise;
       } finally {
-        signal.removeEventListener('abort', gone);
-        leave(waiter, resolve);
+        signal.removeEventListener('abort', onAbort);
+        removeWaiter(waiter, resolve);
       }
     },
-    tell,
+    notify: tell,
     [Symbol.dispose]: () => stop?.(),
   };
 }
 
-/** Polls the oldest waiters first; polled waiters move to the end. */
-async function lookAt({ turns, bodies }: WaitingDeps, waiters: Map<string, Waiter>, tell: Waiting['tell']): Promise<void> {
+/** The oldest waiters first; those that were looked at wait longest for the next look. */
+async function pollTurns({ turns, bodies }: TurnWaitersDeps, waiters: Map<string, Waiter>, tell: TurnWaiters['notify']): Promise<void> {
   const byTenant = new Map<string, string[]>();
-  for (const [name, waiter] of [...waiters].slice(0, LOOKED_AT)) {
+  for (const [name, waiter] of [...waiters].slice(0, POLL_BATCH_SIZE)) {
     byTenant.set(waiter.tenant, [...(byTenant.get(waiter.tenant) ?? []), waiter.turnId]);
     waiters.delete(name);
     waiters.set(name, waiter);
   }
   for (const [tenant, ids] of byTenant) {
-    const { items } = await turns.for({ tenant }).find({ turnId: { in: ids } }, { limit: LOOKED_AT });
-    for (const turn of items) if (hasEnded(turn)) tell(tenant, turn.turnId, await endOf(bodies.for({ tenant }), turn));
+    const { items } = await turns.for({ tenant }).find({ turnId: { in: ids } }, { limit: POLL_BATCH_SIZE });
+    for (const turn of items) if (hasEnded(turn)) tell(tenant, turn.turnId, await loadTurnEnd(bodies.for({ tenant }), turn));
   }
 }
 
-/** Loads the end of a finished turn from its document. */
-export async function endOf(bodies: ReturnType<Collection<BodyDocument>['for']>, turn: TurnDocument): Promise<TurnEnd> {
+/** What a turn that has ended came to, as its document says. */
+export async function loadTurnEnd(bodies: ReturnType<Collection<BodyDocument>['for']>, turn: TurnDocument): Promise<TurnEnd> {
   const { turnId, answer, tokensUsed, finishReason, failure } = turn;
-  if (answer && tokensUsed && finishReason) return { result: { response: await textOf(bodies, turnId, answer), tokensUsed, finishReason } };
+  if (answer && tokensUsed && finishReason)
+    return { result: { response: await loadText(bodies, turnId, answer), tokensUsed, finishReason } };
   return { failure: failure ?? { code: 'UNKNOWN', message: 'The turn ended, and nothing says how.', details: { turnId } } };
 }

@@ -6,7 +6,7 @@ import { principal, startUpstream, type TestService, type Upstream } from '@swit
 import type { SessionDocument } from '../../model/session-document.ts';
 import { turnCollection, type TurnDocument } from '../../model/turn-document.ts';
 import { testSessions } from '../../sessions.fixture.ts';
-import { createFollowUps, followUpId, GO_ON, requireFollowing } from './auto-continue.ts';
+import { createAutoContinue, continuationId, CONTINUE_PROMPT, requireContinuable } from './auto-continue.ts';
 
 const admin = principal({ scopes: ['*'] });
 const KEY = 'default:test:gateway';
@@ -51,7 +51,7 @@ async function exhaust(house: House): Promise<void> {
 async function documents({ app }: House, change?: { turnId: string; unfollowed: number }): Promise<TurnDocument[]> {
   const store = await app.host.store('sessions');
   const { turns } = await store.open({ turns: turnCollection });
-  if (change) await turns.for(admin).update({ turnId: change.turnId }, { set: { unfollowed: change.unfollowed } });
+  if (change) await turns.for(admin).update({ turnId: change.turnId }, { set: { continuePendingSince: change.unfollowed } });
   const { items } = await turns.for(admin).find({}, { sort: [['createdAt', 'asc']] });
   await store.close();
   return items;
@@ -62,7 +62,7 @@ async function until(holds: () => Promise<boolean>): Promise<void> {
 }
 
 const settled = (house: House) =>
-  until(async () => (await documents(house)).every(({ unfollowed = 0, seq }) => unfollowed === 0 && seq !== undefined));
+  until(async () => (await documents(house)).every(({ continuePendingSince = 0, seq }) => continuePendingSince === 0 && seq !== undefined));
 
 test('continues a conversation once after its window was full and it was compacted, in the configured lane', async () => {
   await using house = await start({ queue: { priorityEnabled: true, laneAssignment: { followupLane: 'low' } } });
@@ -74,12 +74,15 @@ test('continues a conversation once after its window was full and it was compact
   assert.deepEqual(said, [
     ['user', TOO_MUCH.slice(0, 40), undefined],
     ['assistant', '', undefined],
-    ['user', GO_ON.slice(0, 40), origin.turnId],
+    ['user', CONTINUE_PROMPT.slice(0, 40), origin.turnId],
     ['assistant', SUMMARY, undefined],
   ]);
   await settled(house);
   const [next, ...others] = (await documents(house)).slice(3);
-  assert.deepEqual([next?.turnId, next?.lane, next?.client, next?.scopes, others], [followUpId(origin.turnId), 'low', 'test', ['*'], []]);
+  assert.deepEqual(
+    [next?.turnId, next?.lane, next?.client, next?.scopes, others],
+    [continuationId(origin.turnId), 'low', 'test', ['*'], []],
+  );
   // Whoever died before it could take the note away.
   await documents(house, { turnId: origin.turnId, unfollowed: 1 });
   await settled(house);
@@ -95,7 +98,7 @@ test('continues at most maxFollowupRuns times in a row, and never with followupO
     assert.equal((await say(house, TOO_MUCH)).finishReason, 'context_exhausted');
     if (followup.maxFollowupRuns) await until(async () => (await documents(house)).length === 5);
     await settled(house);
-    runs.push((await documents(house)).slice(3).map(({ follows, finishReason }) => [follows?.run, finishReason]));
+    runs.push((await documents(house)).slice(3).map(({ continuationOf, finishReason }) => [continuationOf?.run, finishReason]));
   }
   const each = [1, 2].map((run) => [run, 'context_exhausted']);
   assert.deepEqual(runs, [each, [], []]);
@@ -109,7 +112,7 @@ test('a sweep continues after a model outage; a conversation that cannot be comp
   house.writer.respond({ kind: 'status', status: 503 }, { kind: 'text', text: SUMMARY });
   await exhaust(house);
   await until(async () => (await history(house)).length === 10);
-  assert.equal((await history(house)).at(-2)?.content, GO_ON);
+  assert.equal((await history(house)).at(-2)?.content, CONTINUE_PROMPT);
 });
 
 test('does not continue after a cancellation, /stop, a reset or a new message', async () => {
@@ -127,20 +130,20 @@ test('does not continue after a cancellation, /stop, a reset or a new message', 
     await until(async () => house.writer.requests.length > 0);
     await end(house);
     house.writer.respond({ kind: 'text', text: SUMMARY });
-    await until(async () => (await documents(house)).every(({ unfollowed = 0 }) => unfollowed === 0));
-    others.push((await documents(house)).filter(({ follows }) => follows !== undefined));
+    await until(async () => (await documents(house)).every(({ continuePendingSince = 0 }) => continuePendingSince === 0));
+    others.push((await documents(house)).filter(({ continuationOf }) => continuationOf !== undefined));
   }
   assert.deepEqual(others, [[], [], [], []]);
 });
 
 test('a queued continuation does not start after a reset, a new message, a suspension or a cancellation', async () => {
   const follows = { turnId: 'turn_before', run: 1, epoch: 'epoch_1', seq: 7 };
-  const turn = { turnId: 'turn_next', agentId: 'default', follows } as TurnDocument;
+  const turn = { turnId: 'turn_next', agentId: 'default', continuationOf: follows } as TurnDocument;
   const session = { epoch: 'epoch_1', lastSeq: 7 } as SessionDocument;
   const begins = async (given: { session?: object; suspended?: boolean; unfollowed?: number }): Promise<unknown> => {
-    const turns = { get: async () => ({ unfollowed: given.unfollowed }) } as never;
+    const turns = { get: async () => ({ continuePendingSince: given.unfollowed }) } as never;
     const { suspended = false } = given;
-    return requireFollowing(turns, { turn, session: { ...session, ...given.session }, suspended }).then(
+    return requireContinuable(turns, { turn, session: { ...session, ...given.session }, suspended }).then(
       () => 'begins',
       (error: ServiceError) => error.details.reason,
     );
@@ -167,8 +170,8 @@ test('retries unexpected errors for ten minutes at most', async () => {
       store: { now: () => 1_000 + later },
       log: { warn: () => undefined },
     };
-    const followUps = createFollowUps(deps as never);
-    followUps.consider('default', { turnId: 'turn_before', sessionKey: KEY, unfollowed: 1_000 } as TurnDocument);
+    const followUps = createAutoContinue(deps as never);
+    followUps.consider('default', { turnId: 'turn_before', sessionKey: KEY, continuePendingSince: 1_000 } as TurnDocument);
     await followUps[Symbol.asyncDispose]();
     given.push(gone);
   }

@@ -6,10 +6,10 @@ import type { Logger } from '@switchyard/telemetry';
 import type { AgentDirectory } from '../../agents/agent-directory.ts';
 import type { Compaction } from '../../context/compaction/compaction.ts';
 import type { SessionDocument } from '../../model/session-document.ts';
-import { type TurnDocument, hasEnded, unbegun } from '../../model/turn-document.ts';
+import { type TurnDocument, hasEnded, newTurnFields } from '../../model/turn-document.ts';
 import { isQueueFull } from '../../queue/session-queue.ts';
-import { lanesOf } from '../../queue/lanes.ts';
-import { agentSuspended, overtaken, turnCancelled } from '../store/turn-errors.ts';
+import { getLanes } from '../../queue/lanes.ts';
+import { agentSuspended, turnOvertaken, turnCancelled } from '../store/turn-errors.ts';
 import { toFailure } from '../store/turn-failure.ts';
 import { commitFailure } from '../store/turn-store.ts';
 
@@ -19,20 +19,20 @@ import { commitFailure } from '../store/turn-store.ts';
  * crash a sweep handles the pending field. The id of the continuation is derived from the id of the turn, so that there is only one.
  */
 
-/** Prompt of an auto-continued turn. No client sent it. */
-export const GO_ON =
+/** What the model of such a turn is told: nobody said it. */
+export const CONTINUE_PROMPT =
   'Your last turn ended because there was no room left for it. What was said before is told in short by now. Go on where you were, and do what is left to be done.';
 
-/** Continues conversations automatically. Turns never wait for it. */
-export interface FollowUps extends AsyncDisposable {
-  /** Returns whether a turn that filled its context window may be continued. */
-  wanted(turn: Pick<TurnDocument, 'follows'>): boolean;
-  /** Considers a turn that was just counted. Returns immediately; failures are retried by a sweep. */
+/** Lets conversations go on by themselves. No turn waits for it. */
+export interface AutoContinue extends AsyncDisposable {
+  /** Whether a turn that ended because its window is full may be gone on from. */
+  canContinue(turn: Pick<TurnDocument, 'continuationOf'>): boolean;
+  /** Of a turn that was counted just now, with its note. Returns at once; what fails here is tried again by a sweep. */
   consider(tenant: string, turn: TurnDocument): void;
   sweep(): Promise<void>;
 }
 
-export interface FollowUpDeps {
+export interface AutoContinueDeps {
   sessions: Collection<SessionDocument>;
   turns: Collection<TurnDocument>;
   agents: AgentDirectory;
@@ -40,27 +40,27 @@ export interface FollowUpDeps {
   settings: Settings<'queue'>;
   store: Pick<Store, 'now'>;
   log: Logger;
-  /** Enqueues a stored turn, unless it is in the queue already. */
-  enter: (tenant: string, turn: TurnDocument) => Promise<void>;
+  /** Puts a turn that is written into its session's queue, unless it is there. */
+  enqueue: (tenant: string, turn: TurnDocument) => Promise<void>;
 }
 
-/** Age after which a pending turn is swept. Its process died or could not continue it. */
-const LATE_MS = 1_000;
-/** Age after which a pending turn is given up. */
-const GIVEN_UP_MS = 600_000;
+/** A note that is older was left by a process that died, or could not be acted on then. */
+const SWEEP_DELAY_MS = 1_000;
+/** What could not be done for so long is not done any more: whoever waited has gone on by now. */
+const GIVE_UP_TIMEOUT_MS = 600_000;
 const BATCH = 100;
-/** Maximum number of concurrent continuations. The others are left to a sweep. */
-const MOST_AT_ONCE = 4;
+/** So many conversations are gone on with at once; the others a sweep finds. */
+const MAX_CONCURRENT = 4;
 
-export function createFollowUps(deps: FollowUpDeps): FollowUps {
+export function createAutoContinue(deps: AutoContinueDeps): AutoContinue {
   const { turns, store, log } = deps;
   const running = new Map<string, Promise<void>>();
   const stopping = new AbortController();
 
   function begin(tenant: string, turn: TurnDocument): void {
     const { turnId } = turn;
-    if (stopping.signal.aborted || running.has(turnId) || running.size >= MOST_AT_ONCE) return;
-    const done = goOn(deps, tenant, { turn, signal: stopping.signal })
+    if (stopping.signal.aborted || running.has(turnId) || running.size >= MAX_CONCURRENT) return;
+    const done = continueConversation(deps, tenant, { turn, signal: stopping.signal })
       .catch((err: unknown) => {
         if (!stopping.signal.aborted)
           log.warn({ turnId, err, errorKind: 'dependency', hint: 'a sweep tries it again' }, 'a turn was not gone on from');
@@ -70,11 +70,11 @@ export function createFollowUps(deps: FollowUpDeps): FollowUps {
   }
 
   return {
-    wanted: (turn) => mayFollow(deps, turn),
+    canContinue: (turn) => isContinueAllowed(deps, turn),
     consider: begin,
     async sweep() {
-      const unfollowed = { gt: 0, lte: store.now() - LATE_MS };
-      const { items } = await turns.system().find({ unfollowed }, { sort: [['unfollowed', 'asc']], limit: BATCH });
+      const continuePendingSince = { gt: 0, lte: store.now() - SWEEP_DELAY_MS };
+      const { items } = await turns.system().find({ continuePendingSince }, { sort: [['continuePendingSince', 'asc']], limit: BATCH });
       for (const { tenant, ...turn } of items) begin(tenant, turn);
     },
     async [Symbol.asyncDispose]() {
@@ -84,35 +84,40 @@ export function createFollowUps(deps: FollowUpDeps): FollowUps {
   };
 }
 
-function mayFollow({ settings }: Pick<FollowUpDeps, 'settings'>, { follows }: Pick<TurnDocument, 'follows'>): boolean {
+function isContinueAllowed(
+  { settings }: Pick<AutoContinueDeps, 'settings'>,
+  { continuationOf }: Pick<TurnDocument, 'continuationOf'>,
+): boolean {
   const { followupOnCompaction, maxFollowupRuns } = settings.current.queue.followup;
-  return followupOnCompaction && (follows?.run ?? 0) < maxFollowupRuns;
+  return followupOnCompaction && (continuationOf?.run ?? 0) < maxFollowupRuns;
 }
 
-interface GoingOn {
+interface ContinueOptions {
   turn: TurnDocument;
   signal: AbortSignal;
 }
 
-async function goOn(deps: FollowUpDeps, tenant: string, { turn, signal }: GoingOn): Promise<void> {
-  const found = mayFollow(deps, turn) ? await roomFor(deps, tenant, { turn, signal }).catch(unlessGivenUp(deps, turn)) : 'none';
+async function continueConversation(deps: AutoContinueDeps, tenant: string, { turn, signal }: ContinueOptions): Promise<void> {
+  const found = isContinueAllowed(deps, turn)
+    ? await checkRoom(deps, tenant, { turn, signal }).catch(giveUpAfterTimeout(deps, turn))
+    : 'none';
   if (found === 'later') return;
-  if (found === 'room') await follow(deps, tenant, turn);
-  await deps.turns.for({ tenant }).update({ turnId: turn.turnId, unfollowed: { gt: 0 } }, { unset: ['unfollowed'] });
+  if (found === 'room') await enqueueContinuation(deps, tenant, turn);
+  await deps.turns.for({ tenant }).update({ turnId: turn.turnId, continuePendingSince: { gt: 0 } }, { unset: ['continuePendingSince'] });
 }
 
-/** Retries failures until the turn is given up. */
-function unlessGivenUp({ store }: FollowUpDeps, { unfollowed = 0 }: TurnDocument): (error: unknown) => 'none' {
+/** What fails is tried again, and not for ever. */
+function giveUpAfterTimeout({ store }: AutoContinueDeps, { continuePendingSince = 0 }: TurnDocument): (error: unknown) => 'none' {
   return (error) => {
-    if (store.now() - unfollowed < GIVEN_UP_MS) throw error;
+    if (store.now() - continuePendingSince < GIVE_UP_TIMEOUT_MS) throw error;
     return 'none';
   };
 }
 
-/** Checks whether the conversation can be continued: it was compacted since, and received no message. */
-async function roomFor(deps: FollowUpDeps, tenant: string, { turn, signal }: GoingOn): Promise<'room' | 'none' | 'later'> {
+/** Whether there is room for a turn to go on: only where its conversation was made shorter since, and nothing was said in it. */
+async function checkRoom(deps: AutoContinueDeps, tenant: string, { turn, signal }: ContinueOptions): Promise<'room' | 'none' | 'later'> {
   const { sessions, agents, compaction, store } = deps;
-  const { sessionKey, unfollowed = 0 } = turn;
+  const { sessionKey, continuePendingSince = 0 } = turn;
   const there = await sessions.for({ tenant }).get(sessionKey);
   const agent = agents.find(tenant, turn.agentId);
   // No agents are known until the registry has published them.
@@ -121,18 +126,18 @@ async function roomFor(deps: FollowUpDeps, tenant: string, { turn, signal }: Goi
   // The turn has not been counted yet.
   if (there.epoch === turn.epoch && there.lastSeq < (turn.seq ?? 0)) return 'later';
   if (there.depth > 0 || !agent || agent.suspended || !isLast(there, turn)) return 'none';
-  if (isShorter(there, turn)) return 'room';
-  const given = store.now() - unfollowed < GIVEN_UP_MS ? 'later' : 'none';
+  if (isCompacted(there, turn)) return 'room';
+  const laterOrNone = store.now() - continuePendingSince < GIVE_UP_TIMEOUT_MS ? 'later' : 'none';
   try {
     const { session } = await compaction.compact(tenant, there, { signal });
-    if (isShorter(session, turn)) return isLast(session, turn) ? 'room' : 'none';
+    if (isCompacted(session, turn)) return isLast(session, turn) ? 'room' : 'none';
   } catch (error) {
     if (signal.aborted || !(error instanceof ServiceError)) throw error;
-    return error.retryable ? given : 'none';
+    return error.retryable ? laterOrNone : 'none';
   }
   const now = await sessions.for({ tenant }).get(sessionKey);
-  const somebodyIsAtIt = (now?.compactUntil ?? 0) > store.now() || (now !== null && isShorter(now, turn));
-  return somebodyIsAtIt ? given : 'none';
+  const somebodyIsAtIt = (now?.compactUntil ?? 0) > store.now() || (now !== null && isCompacted(now, turn));
+  return somebodyIsAtIt ? laterOrNone : 'none';
 }
 
 /** Returns whether the turn is still the last one of the same conversation. */
@@ -140,25 +145,25 @@ function isLast({ epoch, lastSeq }: Pick<SessionDocument, 'epoch' | 'lastSeq'>, 
   return epoch === turn.epoch && lastSeq === turn.seq;
 }
 
-function isShorter({ compactSeq = 0 }: SessionDocument, { seq = Infinity }: TurnDocument): boolean {
+function isCompacted({ compactSeq = 0 }: SessionDocument, { seq = Infinity }: TurnDocument): boolean {
   return compactSeq >= seq;
 }
 
-/** Inserts and enqueues the continuation. Repeating either step has no effect. */
-async function follow(deps: FollowUpDeps, tenant: string, before: TurnDocument): Promise<void> {
+/** Written, then put into its queue; a second time nothing comes of either. */
+async function enqueueContinuation(deps: AutoContinueDeps, tenant: string, before: TurnDocument): Promise<void> {
   const turns = deps.turns.for({ tenant });
-  const turn = await written(turns, followUpOf(deps, before));
+  const turn = await insertOnce(turns, buildContinuation(deps, before));
   if (hasEnded(turn)) return;
   try {
-    await deps.enter(tenant, turn);
+    await deps.enqueue(tenant, turn);
   } catch (error) {
     if (!isQueueFull(error)) throw error;
     const ending = { turn, fence: 0, lastFrame: 1, now: deps.store.now() };
-    await commitFailure(turns, ending, toFailure(overtaken(), turn));
+    await commitFailure(turns, ending, toFailure(turnOvertaken(), turn));
   }
 }
 
-async function written(turns: Documents<TurnDocument>, turn: TurnDocument): Promise<TurnDocument> {
+async function insertOnce(turns: Documents<TurnDocument>, turn: TurnDocument): Promise<TurnDocument> {
   try {
     await turns.insert(turn);
     return turn;
@@ -169,16 +174,16 @@ async function written(turns: Documents<TurnDocument>, turn: TurnDocument): Prom
   }
 }
 
-/** Copies client, agent, scopes and limits of the previous turn. */
-function followUpOf({ store, settings }: FollowUpDeps, before: TurnDocument): TurnDocument {
+/** For whom and as what the turn before it ran, so that it may do and use no more. */
+function buildContinuation({ store, settings }: AutoContinueDeps, before: TurnDocument): TurnDocument {
   const { turnId, sessionKey, agentId, client, scopes, sessions, budgets, agents, model, timeoutMs, epoch = '', seq = 0 } = before;
-  const lane = lanesOf(settings.current.queue)?.followUp;
-  const id = followUpId(turnId);
+  const lane = getLanes(settings.current.queue)?.autoContinue;
+  const id = continuationId(turnId);
   return {
     turnId: id,
     sessionKey,
     agentId,
-    message: { chars: GO_ON.length, text: GO_ON },
+    message: { chars: CONTINUE_PROMPT.length, text: CONTINUE_PROMPT },
     client,
     scopes,
     sessions,
@@ -187,14 +192,14 @@ function followUpOf({ store, settings }: FollowUpDeps, before: TurnDocument): Tu
     ...(model !== undefined && { model }),
     ...(timeoutMs !== undefined && { timeoutMs }),
     fingerprint: id,
-    follows: { turnId, run: (before.follows?.run ?? 0) + 1, epoch, seq },
+    continuationOf: { turnId, run: (before.continuationOf?.run ?? 0) + 1, epoch, seq },
     ...(lane !== undefined && { lane }),
-    ...unbegun(store.now()),
+    ...newTurnFields(store.now()),
   };
 }
 
-/** Returns the id of the turn that continues this one. */
-export function followUpId(turnId: string): string {
+/** The turn with which a conversation goes on after this one. */
+export function continuationId(turnId: string): string {
   return deriveId('turn', turnId, 'follow-up');
 }
 
@@ -202,23 +207,28 @@ export function followUpId(turnId: string): string {
  * Checks, under the session lease, that a continuation may still start: no reset, no newer message, no cancellation, and the agent is not
  * suspended. Throws the error that then ends the turn.
  */
-export async function requireFollowing(
+export async function requireContinuable(
   turns: Documents<TurnDocument>,
   { turn, session, suspended }: { turn: TurnDocument; session: SessionDocument; suspended: boolean },
 ): Promise<void> {
-  const { follows } = turn;
-  if (!follows) return;
-  if (!isLast(session, follows)) throw overtaken();
+  const { continuationOf } = turn;
+  if (!continuationOf) return;
+  if (!isLast(session, continuationOf)) throw turnOvertaken();
   if (suspended) throw agentSuspended(turn.agentId);
-  if ((await turns.get(follows.turnId))?.unfollowed === 0) throw turnCancelled();
+  if ((await turns.get(continuationOf.turnId))?.continuePendingSince === 0) throw turnCancelled();
 }
 
-/** Forbids the continuation of the last turn of a conversation if it belongs to this client. */
-export async function forbidAfter(turns: Documents<TurnDocument>, { epoch, lastSeq }: SessionDocument, client: string): Promise<void> {
-  if (lastSeq > 0) await turns.update({ epoch, seq: lastSeq, client, unfollowed: { gt: 0 } }, { set: { unfollowed: 0 } });
+/** The same of whichever turn was the last of a conversation, where it is this client's. */
+export async function forbidContinuationOfLast(
+  turns: Documents<TurnDocument>,
+  { epoch, lastSeq }: SessionDocument,
+  client: string,
+): Promise<void> {
+  if (lastSeq > 0)
+    await turns.update({ epoch, seq: lastSeq, client, continuePendingSince: { gt: 0 } }, { set: { continuePendingSince: 0 } });
 }
 
-/** Forbids the continuation of a turn. A continuation that is enqueued later detects this when it starts. */
-export async function forbidFollowUp(turns: Documents<TurnDocument>, turnId: string): Promise<void> {
-  await turns.update({ turnId, state: 'done', unfollowed: { gt: 0 } }, { set: { unfollowed: 0 } });
+/** Nobody wants a conversation to go on by itself after this turn. Whoever enters one for it after this finds that out. */
+export async function forbidContinuation(turns: Documents<TurnDocument>, turnId: string): Promise<void> {
+  await turns.update({ turnId, state: 'done', continuePendingSince: { gt: 0 } }, { set: { continuePendingSince: 0 } });
 }

@@ -42,9 +42,9 @@ test('a sweep resets an expired session without a message; other sessions stay',
   await using app = await testSessions({
     as: admin,
     agents: { default: { session: { resetPolicy: brief } }, keeper: {} },
-    timing: { lookMs: 10 },
+    timing: { pollMs: 10 },
   });
-  await using _other = await startService(defineSessions({ lookMs: 10 }), app.host);
+  await using _other = await startService(defineSessions({ pollMs: 10 }), app.host);
   await app.bus.call('agent.execute', { agentId: 'keeper', message: 'kept', sessionKey: { channelId: 'kept' } });
   await app.bus.call('agent.execute', { message: 'one' });
   assert.equal((await app.nextEvent('session:expired')).reason, 'auto-reset:idle');
@@ -61,7 +61,7 @@ test('a sweep resets an expired session without a message; other sessions stay',
 test('a session with a turn in progress does not expire', async () => {
   const resetPolicy = { mode: 'idle', idleTimeoutMs: 400, sweepIntervalMs: 10 };
   const agents = { default: { model: 'dev/scripted', session: { resetPolicy } } };
-  await using app = await testSessions({ as: admin, agents, timing: { lookMs: 10 } });
+  await using app = await testSessions({ as: admin, agents, timing: { pollMs: 10 } });
   await app.bus.call('agent.execute', { message: '[{"text":"one"}]' });
   const startedAt = performance.now();
   const overAt = app.nextEvent('session:expired').then(() => performance.now());

@@ -1,64 +1,66 @@
 import type { ModelMessage } from '@switchyard/models';
-import type { Heard } from '../../model/turn-document.ts';
+import type { MergedMessage } from '../../model/turn-document.ts';
 import type { Bodies } from '../../model/stored-text.ts';
-import { allCapturedOf, type Captured } from '../../memory/captured-turn.ts';
-import type { Witness } from '../../agent-loop/turn-trace.ts';
+import { captureAll, type CapturedTurn } from '../../memory/captured-turn.ts';
+import type { TurnTracer } from '../../agent-loop/turn-trace.ts';
 import { foreignNote } from '../../screening/untrusted-message.ts';
 import type { TurnOutcome } from '../../agent-loop/turn-plan.ts';
-import type { Memories } from '../../memory/memory-recall.ts';
-import { heardIn } from '../../model/merged-messages.ts';
-import type { RunGiven } from './turn-run.ts';
+import type { MemoryRecall } from '../../memory/memory-recall.ts';
+import { loadMergedMessages } from '../../model/merged-messages.ts';
+import type { TurnRun } from './turn-run.ts';
 import { verbosityNote } from '../../agent-loop/verbosity.ts';
 
-/** Loads memories into the prompt of a turn, and collects what the memory service should store of it. */
-export interface Reminding {
-  remind: (question: string) => Promise<ModelMessage | undefined>;
-  /** Warnings for the owner, for example about missing memory. */
+/** What one turn is reminded of, and what is to be remembered of it. */
+export interface MemoryInjection {
+  loadMemory: (question: string) => Promise<ModelMessage | undefined>;
+  /** What it had to go without. */
   readonly warnings: readonly string[];
   warn: (warning: string) => void;
-  /** Adds the messages that the turn has merged. */
-  joined: (others: readonly Heard[]) => void;
-  /** Returns what the agent is configured to store of the turn and of the merged messages. */
-  captured: (outcome: Pick<TurnOutcome, 'result' | 'steps'>, bodies: Bodies) => Promise<Captured[]> | Captured[];
+  /** It has heard these besides its own message. */
+  addMerged: (others: readonly MergedMessage[]) => void;
+  /** What its agent is set to keep of it and of those, once it has an answer. */
+  collectCaptured: (outcome: Pick<TurnOutcome, 'result' | 'steps'>, bodies: Bodies) => Promise<CapturedTurn[]> | CapturedTurn[];
 }
 
-interface Looking {
-  witness?: Pick<Witness, 'recalled'>;
-  /** Returns a security reminder for a suspicious message. */
+interface MemoryInjectionOptions {
+  witness?: Pick<TurnTracer, 'recordRecall'>;
+  /** What is said before a question because of how it looks. */
   reinforce?: (question: string) => string | undefined;
 }
 
-export function createReminding(
-  memories: Memories | undefined,
-  { turn, hold, agent, principal, signal, traceparent }: RunGiven,
-  { witness, reinforce }: Looking = {},
-): Reminding {
+export function createMemoryInjection(
+  memories: MemoryRecall | undefined,
+  { turn, lease, agent, principal, signal, traceparent }: TurnRun,
+  { witness, reinforce }: MemoryInjectionOptions = {},
+): MemoryInjection {
   const warnings: string[] = [];
   const about = { principal, agent, turnId: turn.turnId };
-  const heard: Heard[] = [...(turn.joined ?? [])];
+  const merged: MergedMessage[] = [...(turn.merged ?? [])];
   let asked = '';
   return {
     warnings,
     warn: (warning) => void warnings.push(warning),
-    async remind(question) {
+    async loadMemory(question) {
       asked = question;
       const { message, warning, found } =
-        (await memories?.recall({ ...about, session: hold.session, question, signal, traceparent })) ?? {};
+        (await memories?.recall({ ...about, session: lease.session, question, signal, traceparent })) ?? {};
       if (warning !== undefined) warnings.push(warning);
-      if (found) witness?.recalled(found);
-      return noted([foreignNote(hold.session), verbosityNote(agent.config, hold.session), reinforce?.(question)], message);
+      if (found) witness?.recordRecall(found);
+      return joinNotes([foreignNote(lease.session), verbosityNote(agent.config, lease.session), reinforce?.(question)], message);
     },
-    joined: (others) => void heard.push(...others),
-    captured({ result, steps }, bodies) {
+    addMerged: (others) => void merged.push(...others),
+    collectCaptured({ result, steps }, bodies) {
       const { turnId, sessionKey } = turn;
       const own = { agent, turnId, sessionKey, question: asked, answer: result.response, steps };
-      return heard.length === 0 ? allCapturedOf(own, []) : heardIn(bodies, turnId, heard).then((others) => allCapturedOf(own, others));
+      return merged.length === 0
+        ? captureAll(own, [])
+        : loadMergedMessages(bodies, turnId, merged).then((others) => captureAll(own, others));
     },
   };
 }
 
-/** Notes are placed directly before the message. */
-function noted(notes: readonly (string | undefined)[], message: ModelMessage | undefined): ModelMessage | undefined {
+/** Notes stand next to the question. */
+function joinNotes(notes: readonly (string | undefined)[], message: ModelMessage | undefined): ModelMessage | undefined {
   const lines = [message?.role === 'user' ? message.text : undefined, ...notes].filter((line) => line !== undefined);
   return lines.length === 0 ? undefined : { role: 'user', text: lines.join('\n') };
 }

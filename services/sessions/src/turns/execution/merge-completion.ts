@@ -1,22 +1,22 @@
 import { type TurnFailure } from '@switchyard/contracts';
 import { type TurnDocument, hasEnded, type TurnEnd } from '../../model/turn-document.ts';
-import { toEntry } from '../../model/queue-entry.ts';
-import { leave } from '../../queue/queue-removal.ts';
-import { forget, hasBodies, keep } from '../../model/stored-text.ts';
+import { formatEntry } from '../../model/queue-entry.ts';
+import { removeMerged } from '../../queue/queue-removal.ts';
+import { expireTexts, hasBodies, storeText } from '../../model/stored-text.ts';
 import { toError, toFailure } from '../store/turn-failure.ts';
 import { createFrameWriter } from '../../frames/frame-publisher.ts';
-import { lookAgain, type Hold } from '../../queue/session-lease.ts';
+import { reloadSession, type SessionLease } from '../../queue/session-lease.ts';
 import { logFailedTurn } from '../store/turn-failure-log.ts';
-import type { RunDeps } from './turn-run.ts';
-import { noteEnd } from '../store/turn-metrics.ts';
-import { commitFailure, commitShared } from '../store/turn-store.ts';
-import type { Waiting } from '../ending/turn-waiters.ts';
+import type { TurnRunDeps } from './turn-run.ts';
+import { recordEnd } from '../store/turn-metrics.ts';
+import { commitFailure, commitMerged } from '../store/turn-store.ts';
+import type { TurnWaiters } from '../ending/turn-waiters.ts';
 
-/** Answers up to this length are published in one frame. */
-const ONE_FRAME_CHARS = 10_000;
+/** An answer up to this long is told in one frame. */
+const MAX_SINGLE_FRAME_CHARS = 10_000;
 
-/** A finished turn that has merged other turns. */
-export interface Lead {
+/** A turn that has ended, which heard others. */
+export interface EndedLead {
   turn: TurnDocument;
   end: TurnEnd;
 }
@@ -26,79 +26,88 @@ export interface Lead {
  * dequeued, so that the next lease holder finds them. A cancelled head shares nothing; the merged turns then run on their own. Returns a
  * function that notifies their readers.
  */
-export async function endJoined(deps: RunDeps & { waiting: Waiting }, hold: Hold, lead: Lead): Promise<() => void> {
-  const { joined = [], state } = lead.turn;
+export async function completeMerged(
+  deps: TurnRunDeps & { waiting: TurnWaiters },
+  hold: SessionLease,
+  lead: EndedLead,
+): Promise<() => void> {
+  const { merged = [], state } = lead.turn;
   if (state === 'cancelled') return () => undefined;
   const now = deps.store.now();
-  const ended = await Promise.all(joined.map(({ turnId }) => hold.persist(() => endOne(deps, hold, { ...lead, now }, turnId))));
+  const ended = await Promise.all(merged.map(({ turnId }) => hold.retryWrite(() => completeOne(deps, hold, { ...lead, now }, turnId))));
   const others = ended.filter((other) => other !== undefined);
   for (const other of others) {
-    const left = await hold.persist(() => leave(deps.sessions.for(hold), hold, toEntry(other)));
+    const left = await hold.retryWrite(() => removeMerged(deps.sessions.for(hold), hold, formatEntry(other)));
     if (left) hold.session = left;
-    else if (!(await lookAgain(deps.sessions, hold))) break;
+    else if (!(await reloadSession(deps.sessions, hold))) break;
   }
   return () => {
-    for (const other of others) if (other.state !== 'cancelled') tell(deps, hold, other, lead.end);
+    for (const other of others) if (other.state !== 'cancelled') notifyReaders(deps, hold, other, lead.end);
   };
 }
 
-/** Returns the finished turn; undefined if it has not ended or does not exist. */
-async function endOne(deps: RunDeps, hold: Hold, lead: Lead & { now: number }, turnId: string): Promise<TurnDocument | undefined> {
+/** The turn as it has ended, by this or before; undefined when it has not, or is not there. */
+async function completeOne(
+  deps: TurnRunDeps,
+  hold: SessionLease,
+  lead: EndedLead & { now: number },
+  turnId: string,
+): Promise<TurnDocument | undefined> {
   const turns = deps.turns.for(hold);
   const there = await turns.get(turnId);
   if (!there || hasEnded(there)) return there ?? undefined;
-  const written = await write(deps, hold, lead, there);
+  const written = await commitOne(deps, hold, lead, there);
   if (!written) {
     const found = await turns.get(turnId);
     return found && hasEnded(found) ? found : undefined;
   }
   const { failure, forgetAt } = written;
-  noteEnd('durable', failure ?? lead.end.result ?? { code: 'UNKNOWN' }, lead.now - there.createdAt);
+  recordEnd('durable', failure ?? lead.end.result ?? { code: 'UNKNOWN' }, lead.now - there.createdAt);
   if (failure) logFailedTurn(deps.log, hold.tenant, { turn: written, error: toError(failure) });
-  if (forgetAt !== undefined && hasBodies(there)) await forget(deps.bodies, hold.tenant, turnId, forgetAt);
+  if (forgetAt !== undefined && hasBodies(there)) await expireTexts(deps.bodies, hold.tenant, turnId, forgetAt);
   return written;
 }
 
-async function write(
-  deps: RunDeps,
-  hold: Hold,
-  { turn: lead, end, now }: Lead & { now: number },
+async function commitOne(
+  deps: TurnRunDeps,
+  hold: SessionLease,
+  { turn: lead, end, now }: EndedLead & { now: number },
   turn: TurnDocument,
 ): Promise<TurnDocument | null> {
   const turns = deps.turns.for(hold);
-  const ending = { turn, fence: hold.fence, lastFrame: end.result ? LAST_OF_ANSWERED : LAST_OF_FAILED, now };
-  if (end.failure) return commitFailure(turns, ending, failureOf(turn, end.failure));
-  const answer = await keep(deps.bodies.for(hold), turn.turnId, end.result.response);
-  return commitShared(turns, ending, { lead, answer });
+  const ending = { turn, fence: hold.fence, lastFrame: end.result ? ANSWERED_LAST_FRAME : FAILED_LAST_FRAME, now };
+  if (end.failure) return commitFailure(turns, ending, failureFor(turn, end.failure));
+  const answer = await storeText(deps.bodies.for(hold), turn.turnId, end.result.response);
+  return commitMerged(turns, ending, { lead, answer });
 }
 
-/** Failure of the lead as the readers of a merged turn see it. */
-function failureOf(turn: TurnDocument, failure: TurnFailure): TurnFailure {
+/** The failure that the turns have in common, as one of them is told of it. */
+function failureFor(turn: TurnDocument, failure: TurnFailure): TurnFailure {
   return toFailure(toError(failure), turn);
 }
 
-/** Frame 0 announces acceptance. An answered turn then gets its text and its end. */
-const LAST_OF_FAILED = 1;
-const LAST_OF_ANSWERED = 2;
+/** Frame 0 says that a turn is accepted. Of one that was answered the whole text follows, then its end. */
+const FAILED_LAST_FRAME = 1;
+const ANSWERED_LAST_FRAME = 2;
 
-/** Readers that miss a frame read the turn instead. The same applies to texts that are too long for one frame. */
-function tell(deps: RunDeps & { waiting: Waiting }, hold: Hold, turn: TurnDocument, end: TurnEnd): void {
+/** A reader that misses a frame asks for the turn, and is told all of it: so is one of a text that is too long for a frame. */
+function notifyReaders(deps: TurnRunDeps & { waiting: TurnWaiters }, hold: SessionLease, turn: TurnDocument, end: TurnEnd): void {
   const { tenant, fence } = hold;
   const { turnId, failure } = turn;
   const text = end.result?.response ?? '';
-  const inOne = text !== '' && text.length <= ONE_FRAME_CHARS;
+  const fitsOneFrame = text !== '' && text.length <= MAX_SINGLE_FRAME_CHARS;
   const frames = createFrameWriter(deps, {
     tenant,
     turnId,
     fence,
-    held: () => hold.held(),
-    from: end.result && !inOne ? LAST_OF_ANSWERED : 1,
+    isLeaseHeld: () => hold.isHeld(),
+    from: end.result && !fitsOneFrame ? ANSWERED_LAST_FRAME : 1,
   });
   const own: TurnEnd = end.result
     ? { result: { ...end.result, tokensUsed: turn.tokensUsed ?? end.result.tokensUsed } }
     : { failure: failure ?? end.failure };
-  if (inOne) frames.push({ type: 'delta', text });
+  if (fitsOneFrame) frames.push({ type: 'delta', text });
   frames.end(own.result ? { type: 'done', result: own.result } : { type: 'error', error: own.failure });
   frames.close();
-  deps.waiting.tell(tenant, turnId, own);
+  deps.waiting.notify(tenant, turnId, own);
 }

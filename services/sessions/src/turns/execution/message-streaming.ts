@@ -1,23 +1,23 @@
 import { servicePrincipal } from '@switchyard/contracts';
 import type { Bus } from '@switchyard/bus';
 import type { TurnDocument } from '../../model/turn-document.ts';
-import { channelOf } from '../../model/session-key.ts';
-import { excerptOf } from '../../frames/frame-splitting.ts';
+import { getChannel } from '../../model/session-key.ts';
+import { truncateText } from '../../frames/frame-splitting.ts';
 
 /**
  * Emits `message:streaming` whenever text is checkpointed, so short answers cause no event. Delivery is best effort; complete text is in
  * the frames.
  */
-export function tellPiece(
+export function emitStreamingEvent(
   bus: Bus,
   tenant: string,
   turn: TurnDocument,
   { delta, accumulated }: { delta: string; accumulated: string },
 ): void {
   bus.as(servicePrincipal('sessions', tenant)).emit('message:streaming', {
-    channelId: channelOf(turn.sessionKey),
+    channelId: getChannel(turn.sessionKey),
     messageId: `${turn.turnId}/1`,
-    delta: excerptOf(delta),
-    accumulated: excerptOf(accumulated),
+    delta: truncateText(delta),
+    accumulated: truncateText(accumulated),
   });
 }

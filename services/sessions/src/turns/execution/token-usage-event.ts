@@ -3,11 +3,11 @@ import type { Bus } from '@switchyard/bus';
 import { listPrice } from '../../budgets/model-prices.ts';
 import { savedBy, type Priced } from '../../cache-stats/cache-savings.ts';
 import type { TurnDocument } from '../../model/turn-document.ts';
-import { channelOf } from '../../model/session-key.ts';
-import type { Spent } from '../../model/checkpoint-log.ts';
+import { getChannel } from '../../model/session-key.ts';
+import type { TurnUsage } from '../../model/checkpoint-log.ts';
 import type { TurnOutcome } from '../../agent-loop/turn-plan.ts';
 
-interface Teller {
+interface UsageEventDeps {
   bus: Bus;
   models: Priced;
 }
@@ -16,7 +16,12 @@ interface Teller {
  * Emits the token usage of a turn. Delivery is best effort, because the session document has the totals. The total cost covers all models
  * that were called; its parts use the price list of the last model and are 0 without a price.
  */
-export async function tellUsage({ bus, models }: Teller, tenant: string, turn: TurnDocument, outcome: TurnOutcome): Promise<void> {
+export async function emitTokenUsage(
+  { bus, models }: UsageEventDeps,
+  tenant: string,
+  turn: TurnDocument,
+  outcome: TurnOutcome,
+): Promise<void> {
   const { model, result, latencyMs, spent } = outcome;
   const { input, output, total } = result.tokensUsed;
   const price = await listPrice(models, model);
@@ -24,12 +29,12 @@ export async function tellUsage({ bus, models }: Teller, tenant: string, turn: T
     timestamp: Date.now(),
     traceId: turn.turnId,
     agentId: turn.agentId,
-    channelId: channelOf(turn.sessionKey),
+    channelId: getChannel(turn.sessionKey),
     executionId: turn.turnId,
     provider: model.provider,
     model: model.modelId,
     tokens: { prompt: input, completion: output, total },
-    cost: { ...partsOf(spent, price), total: spent.costUsd },
+    cost: { ...splitCost(spent, price), total: spent.costUsd },
     latencyMs: Math.round(latencyMs),
     cacheReadTokens: spent.cacheRead,
     cacheWriteTokens: spent.cacheWrite,
@@ -41,7 +46,7 @@ export async function tellUsage({ bus, models }: Teller, tenant: string, turn: T
 
 const MILLION = 1_000_000;
 
-function partsOf({ input, output, cacheRead, cacheWrite }: Spent, price: Awaited<ReturnType<typeof listPrice>>) {
+function splitCost({ input, output, cacheRead, cacheWrite }: TurnUsage, price: Awaited<ReturnType<typeof listPrice>>) {
   if (price === undefined) return { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
   const fresh = Math.max(0, input - cacheRead - cacheWrite);
   return {

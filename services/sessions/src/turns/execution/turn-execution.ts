@@ -4,66 +4,68 @@ import type { Call } from '../../budgets/budgets.ts';
 import { notInForce, parseMessage } from '../../commands/command-parser.ts';
 import { carryOut } from '../../commands/command-execution.ts';
 import type { Effect, SessionDocument } from '../../model/session-document.ts';
-import { type Heard, type TurnDocument, hasEnded } from '../../model/turn-document.ts';
-import { lookAtTurn, type LookingAtTurn } from './turn-screening.ts';
-import { noSuchSession, sees } from '../../model/session-ownership.ts';
-import { asAgent } from '../../agents/model-access.ts';
-import { keep, textOf } from '../../model/stored-text.ts';
-import { createWitness, type Witness } from '../../agent-loop/turn-trace.ts';
-import { isTrigger, startAnew } from './auto-reset.ts';
+import { type MergedMessage, type TurnDocument, hasEnded } from '../../model/turn-document.ts';
+import { createTurnScreening, type TurnScreening } from './turn-screening.ts';
+import { sessionNotFound, canSee } from '../../model/session-ownership.ts';
+import { accessModels } from '../../agents/model-access.ts';
+import { storeText, loadText } from '../../model/stored-text.ts';
+import { createTurnTracer, type TurnTracer } from '../../agent-loop/turn-trace.ts';
+import { isResetTrigger, resetIfExpired } from './auto-reset.ts';
 import { toFailure } from '../store/turn-failure.ts';
-import { requireFollowing } from './auto-continue.ts';
+import { requireContinuable } from './auto-continue.ts';
 import { acceptedFrame } from '../../frames/frame-publisher.ts';
-import { hearing } from './turn-merging.ts';
-import type { Mark } from '../../model/checkpoint-log.ts';
+import { createMerger } from './turn-merging.ts';
+import type { CheckpointEntry } from '../../model/checkpoint-log.ts';
 import { logFailedTurn } from '../store/turn-failure-log.ts';
-import { runTurn } from '../../agent-loop/agent-loop.ts';
+import { runAgentLoop } from '../../agent-loop/agent-loop.ts';
 import { planTurn } from '../../agent-loop/turn-planner.ts';
-import { modelFor } from '../../agents/agent-model.ts';
-import { openRecord, type Record } from './turn-recorder.ts';
-import { createReminding, type Reminding } from './memory-injection.ts';
-import type { Ended, RunDeps, RunGiven } from './turn-run.ts';
+import { getTurnModel } from '../../agents/agent-model.ts';
+import { createTurnRecorder, type TurnRecorder } from './turn-recorder.ts';
+import { createMemoryInjection, type MemoryInjection } from './memory-injection.ts';
+import type { EndedTurn, TurnRunDeps, TurnRun } from './turn-run.ts';
 import type { TurnOutcome } from '../../agent-loop/turn-plan.ts';
-import { commitAnswer, commitFailure, endedMeanwhile, fenced, isFenced, wasEnded } from '../store/turn-store.ts';
+import { commitAnswer, commitFailure, turnEndedElsewhere, turnTakenOver, isFenced, isEndedElsewhere } from '../store/turn-store.ts';
 
 /**
  * Runs a turn to its end. Frames inform readers; the guarded writes decide. Returns undefined if another replica continues the turn or has
  * ended it.
  */
-export async function runDurable(deps: RunDeps, given: RunGiven): Promise<Ended | undefined> {
-  const record = openRecord(deps, given);
-  const witness = createWitness({ now: () => deps.clock.now(), before: given.from.steps, sep: given.agent.config.sep });
+export async function executeTurn(deps: TurnRunDeps, given: TurnRun): Promise<EndedTurn | undefined> {
+  const recorder = createTurnRecorder(deps, given);
+  const witness = createTurnTracer({ now: () => deps.clock.now(), earlierSteps: given.resumeFrom.steps, sep: given.agent.config.sep });
   try {
-    const looking = lookAtTurn(deps, given, { witness, warn: (warning) => reminding.warn(warning) });
-    const reminding = createReminding(deps.memories, given, { witness, reinforce: looking.before });
-    const outcome = await play(deps, given, { record, reminding, witness, looking }).finally(record.close);
-    const found = deps.remembering && !outcome.effect ? reminding.captured(outcome, deps.bodies.for(given.hold)) : [];
-    const captured = Array.isArray(found) ? found : await given.hold.persist(() => found);
-    const evidence = outcome.effect ? undefined : JSON.stringify(witness.evidence(outcome.model, outcome));
-    const ended = await commit(deps, given, { ...outcome, warnings: reminding.warnings, remember: captured.length > 0, evidence });
-    if (captured.length > 0) deps.remembering?.tell(given.principal, given.turn.turnId, captured);
+    const screening = createTurnScreening(deps, given, { witness, warn: (warning) => memory.warn(warning) });
+    const memory = createMemoryInjection(deps.memories, given, { witness, reinforce: screening.screenMessage });
+    const outcome = await execute(deps, given, { record: recorder, reminding: memory, witness, looking: screening }).finally(
+      recorder.close,
+    );
+    const found = deps.memoryCapture && !outcome.effect ? memory.collectCaptured(outcome, deps.bodies.for(given.lease)) : [];
+    const captured = Array.isArray(found) ? found : await given.lease.retryWrite(() => found);
+    const trace = outcome.effect ? undefined : JSON.stringify(witness.build(outcome.model, outcome));
+    const ended = await commitOutcome(deps, given, { ...outcome, warnings: memory.warnings, remember: captured.length > 0, trace });
+    if (captured.length > 0) deps.memoryCapture?.publish(given.principal, given.turn.turnId, captured);
     return ended;
   } catch (error) {
-    return await fail(deps, { ...given, evidence: JSON.stringify(witness.evidence(given.model)) }, error);
+    return await failTurn(deps, { ...given, trace: JSON.stringify(witness.build(given.model)) }, error);
   }
 }
 
-async function commit(
-  deps: RunDeps,
-  given: RunGiven,
-  outcome: Played & Pick<Reminding, 'warnings'> & { remember: boolean; evidence: string | undefined },
-): Promise<Ended> {
-  const { hold, turn, frames } = given;
-  const { result, spent, steps, warnings, remember, evidence, effect } = outcome;
+async function commitOutcome(
+  deps: TurnRunDeps,
+  given: TurnRun,
+  outcome: ExecutedTurn & Pick<MemoryInjection, 'warnings'> & { remember: boolean; trace: string | undefined },
+): Promise<EndedTurn> {
+  const { lease, turn, frames } = given;
+  const { result, spent, steps, warnings, remember, trace, effect } = outcome;
   const lastFrame = frames.last();
-  const { lastSeq, epoch } = hold.session;
-  const followed = result.finishReason === 'context_exhausted' && deps.followUps.wanted(turn);
-  // Retried, so that a short database outage does not lose the answer.
-  const done = await hold.persist(async () => {
-    const answer = await keep(deps.bodies.for(hold), turn.turnId, result.response);
-    const ending = { turn, fence: hold.fence, lastFrame, now: deps.store.now(), evidence };
+  const { lastSeq, epoch } = lease.session;
+  const followed = result.finishReason === 'context_exhausted' && deps.autoContinue.canContinue(turn);
+  // An answer is not thrown away for a database that is away for a moment.
+  const done = await lease.retryWrite(async () => {
+    const answer = await storeText(deps.bodies.for(lease), turn.turnId, result.response);
+    const ending = { turn, fence: lease.fence, lastFrame, now: deps.store.now(), trace };
     return (
-      (await commitAnswer(deps.turns.for(hold), ending, {
+      (await commitAnswer(deps.turns.for(lease), ending, {
         result,
         answer,
         costUsd: spent.costUsd,
@@ -71,31 +73,31 @@ async function commit(
         lastSeq,
         epoch,
         warnings,
-        remember,
-        followed,
+        captureMemory: remember,
+        autoContinue: followed,
         effect,
-      })) ?? endedHere(deps, given, 'done')
+      })) ?? loadOwnEnd(deps, given, 'done')
     );
   });
   const frame = { type: 'done', result } as const;
   return { turn: done, end: { result }, frame, ...(effect ? {} : { outcome }) };
 }
 
-/** Reads the end after a miss: the write was applied before and only its reply was lost. */
-async function endedHere(deps: RunDeps, { hold, turn }: RunGiven, state: 'done' | 'failed'): Promise<TurnDocument> {
-  const there = await deps.turns.for(hold).get(turn.turnId);
-  if (there?.state === 'cancelled') throw endedMeanwhile();
-  if (!there || !hasEnded(there) || there.fence !== hold.fence || (there.state === 'done') !== (state === 'done')) throw fenced();
+/** A write that missed because it was written before, and only its answer was lost. */
+async function loadOwnEnd(deps: TurnRunDeps, { lease, turn }: TurnRun, state: 'done' | 'failed'): Promise<TurnDocument> {
+  const there = await deps.turns.for(lease).get(turn.turnId);
+  if (there?.state === 'cancelled') throw turnEndedElsewhere();
+  if (!there || !hasEnded(there) || there.fence !== lease.fence || (there.state === 'done') !== (state === 'done')) throw turnTakenOver();
   return there;
 }
 
-interface Witnessed {
-  /** Trace up to the failure. */
-  evidence?: string;
+interface TraceField {
+  /** How the turn went until then. */
+  trace?: string;
 }
 
-/** An aborted turn fails with the reason of the abort, whatever error it caused. */
-async function fail(deps: RunDeps, given: RunGiven & Witnessed, error: unknown): Promise<Ended | undefined> {
+/** An aborted turn ends with the reason of the abort, whatever broke because of it. */
+async function failTurn(deps: TurnRunDeps, given: TurnRun & TraceField, error: unknown): Promise<EndedTurn | undefined> {
   const { turn, signal } = given;
   const cause: unknown = signal.aborted && signal.reason instanceof ServiceError ? signal.reason : error;
   try {
@@ -103,7 +105,7 @@ async function fail(deps: RunDeps, given: RunGiven & Witnessed, error: unknown):
     return await endFailed(deps, given, cause);
   } catch (refused) {
     if (!isFenced(refused)) throw refused;
-    if (wasEnded(refused)) return undefined;
+    if (isEndedElsewhere(refused)) return undefined;
     deps.log.warn({ turnId: turn.turnId, errorKind: 'internal', hint: 'somebody else goes on with the turn' }, 'turn fenced');
     return undefined;
   }
@@ -111,112 +113,112 @@ async function fail(deps: RunDeps, given: RunGiven & Witnessed, error: unknown):
 
 /** Ends a turn without an answer, whether it ran or not. */
 export async function endFailed(
-  deps: RunDeps,
-  given: Pick<RunGiven, 'hold' | 'turn' | 'frames'> & Partial<RunGiven> & Witnessed,
+  deps: TurnRunDeps,
+  given: Pick<TurnRun, 'lease' | 'turn' | 'frames'> & Partial<TurnRun> & TraceField,
   cause: unknown,
-): Promise<Ended> {
-  const { hold, turn, frames, evidence } = given;
+): Promise<EndedTurn> {
+  const { lease, turn, frames, trace } = given;
   const lastFrame = frames.last();
-  const failed = await hold.persist(async () => {
-    const there = await deps.turns.for(hold).get(turn.turnId);
+  const failed = await lease.retryWrite(async () => {
+    const there = await deps.turns.for(lease).get(turn.turnId);
     const failure = toFailure(cause, there ?? turn);
-    const ending = { turn, fence: hold.fence, lastFrame, now: deps.store.now(), evidence };
-    return (await commitFailure(deps.turns.for(hold), ending, failure)) ?? endedHere(deps, given as RunGiven, 'failed');
+    const ending = { turn, fence: lease.fence, lastFrame, now: deps.store.now(), trace };
+    return (await commitFailure(deps.turns.for(lease), ending, failure)) ?? loadOwnEnd(deps, given as TurnRun, 'failed');
   });
-  logFailedTurn(deps.log, hold.tenant, { turn: failed, error: cause });
+  logFailedTurn(deps.log, lease.tenant, { turn: failed, error: cause });
   const failure = failed.failure ?? toFailure(cause, failed);
   return { turn: failed, end: { failure }, frame: { type: 'error', error: failure } };
 }
 
-/** Retried while the model registry is unavailable: an accepted turn does not fail because of that. */
-function stillModelOf({ models }: RunDeps, { agent, turn, signal }: RunGiven): Promise<ModelRef> {
+/** Asked again while nobody answers: an accepted turn does not end because what names the models is away for a moment. */
+function resolveModel({ models }: TurnRunDeps, { agent, turn, signal }: TurnRun): Promise<ModelRef> {
   signal.throwIfAborted();
-  return modelFor(agent, models, turn.model);
+  return getTurnModel(agent, models, turn.model);
 }
 
-/** Outcome of the turn, and the effect of a command. */
-type Played = TurnOutcome & { effect?: Effect };
+/** How a turn went, and what it does to its session where it was a command. */
+type ExecutedTurn = TurnOutcome & { effect?: Effect };
 
-interface Playing {
-  record: Record;
-  reminding: Reminding;
-  witness: Witness;
-  looking: LookingAtTurn;
+interface ExecutionParts {
+  record: TurnRecorder;
+  reminding: MemoryInjection;
+  witness: TurnTracer;
+  looking: TurnScreening;
 }
 
-async function play(deps: RunDeps, given: RunGiven, { record, reminding, witness, looking }: Playing): Promise<Played> {
-  const { hold, turn, agent, principal, frames, signal, from, traceparent, left } = given;
-  // A client that is restricted to its own sessions may have lost this one since acceptance.
-  if (!sees(turn, hold.session)) throw noSuchSession();
-  await startAnew(deps, given);
-  if (turn.follows)
-    await hold.persist(() => requireFollowing(deps.turns.for(hold), { turn, session: hold.session, suspended: agent.suspended }));
-  const usual = given.model ?? (await hold.persist(() => stillModelOf(deps, given)));
-  const model = turn.model === undefined ? await preferred(deps, hold.session, usual) : usual;
-  // The acceptor may have died before announcing the turn.
+async function execute(deps: TurnRunDeps, given: TurnRun, { record, reminding, witness, looking }: ExecutionParts): Promise<ExecutedTurn> {
+  const { lease, turn, agent, principal, frames, signal, resumeFrom, traceparent, remainingMs } = given;
+  // A turn whose client is held to its own sessions runs only in one that this client made.
+  if (!canSee(turn, lease.session)) throw sessionNotFound();
+  await resetIfExpired(deps, given);
+  if (turn.continuationOf)
+    await lease.retryWrite(() => requireContinuable(deps.turns.for(lease), { turn, session: lease.session, suspended: agent.suspended }));
+  const usual = given.model ?? (await lease.retryWrite(() => resolveModel(deps, given)));
+  const model = turn.model === undefined ? await resolvePreferredModel(deps, lease.session, usual) : usual;
+  // Whoever accepted it may have died before it could say so.
   if (frames.next() === 0) frames.push(acceptedFrame(turn, model));
-  const bodies = deps.bodies.for(hold);
-  const said = await textOf(bodies, turn.turnId, turn.message);
-  const parsed = isTrigger(given, said) ? parseMessage('/reset') : parseMessage(said);
-  if (parsed?.command) return carryOut(deps, given, { model, command: parsed.command });
+  const bodies = deps.bodies.for(lease);
+  const said = await loadText(bodies, turn.turnId, turn.message);
+  const parsed = isResetTrigger(given, said) ? parseMessage('/reset') : parseMessage(said);
+  if (parsed?.command) return carryOut(deps, { agent, frames, signal, hold: lease }, { model, command: parsed.command });
   const directed = parsed?.directed;
   for (const name of directed?.without ?? []) reminding.warn(notInForce(name));
   const reading = {
     tools: deps.tools,
-    turns: deps.turns.for(hold),
+    turns: deps.turns.for(lease),
     bodies,
     summaries: deps.summaries,
     models: deps.models,
     recall: deps.recall,
     beginnings: deps.beginnings,
-    remind: reminding.remind,
-    witness,
+    loadMemory: reminding.loadMemory,
+    tracer: witness,
     documentation: deps.documentation,
   };
   const text = directed?.text ?? said;
-  const preparing = deps.compaction.prepare(hold.tenant, hold.session, { signal, left });
+  const preparing = deps.compaction.prepare(lease.tenant, lease.session, { signal, left: remainingMs });
   const prepared = preparing && (await preparing);
-  // A session written under another lease is not used.
-  if (prepared?.fence === hold.fence) hold.session = prepared;
-  const plan = await planTurn(reading, { turn, hold, agent, model, principal, traceparent, left, text, from });
+  // What somebody else's lease stands in is not this one's to go on from.
+  if (prepared?.fence === lease.fence) lease.session = prepared;
+  const plan = await planTurn(reading, { turn, lease, agent, model, principal, traceparent, remainingMs, text, resumeFrom });
   signal.throwIfAborted();
-  const cap = directed?.budget ?? hold.session.prefers?.budget ?? Infinity;
+  const cap = directed?.budget ?? lease.session.preferences?.budget ?? Infinity;
   const maxTokens = Math.min(plan.maxTokens, cap);
   const own = deps.budgets?.of(principal, agent);
-  // Retried, because an accepted turn does not fail during a short database outage.
-  const budget = own && { reserve: (call: Call) => own.reserveNow(call) ?? hold.persist(() => own.reserve(call)) };
-  const note = (mark: Mark): Promise<void> => {
-    witness.noted(mark);
-    return record.note(mark);
+  // An accepted turn does not end because the database is away for a moment.
+  const budget = own && { reserve: (call: Call) => own.reserveNow(call) ?? lease.retryWrite(() => own.reserve(call)) };
+  const note = (mark: CheckpointEntry): Promise<void> => {
+    witness.recordCheckpoint(mark);
+    return record.checkpoint(mark);
   };
-  const joining = async (others: readonly Heard[]): Promise<void> => {
-    await record.join(others);
-    reminding.joined(others);
+  const joining = async (others: readonly MergedMessage[]): Promise<void> => {
+    await record.recordMerged(others);
+    reminding.addMerged(others);
   };
-  const hear = hearing(deps, given, { join: joining });
-  const heard = async (step: number): Promise<readonly string[]> => looking.heard(await hear(step));
+  const hear = createMerger(deps, given, { recordMerged: joining });
+  const heard = async (step: number): Promise<readonly string[]> => looking.screenMerged(await hear(step));
   const tell = (text: string): void => {
-    witness.spoke(text);
-    record.heard(text);
+    witness.recordText(text);
+    record.appendText(text);
     frames.push({ type: 'delta', text });
   };
-  const told = { note, hear: heard, tell, warn: reminding.warn, found: looking.found };
-  const running = runTurn(asAgent(deps, hold.tenant, agent), { ...plan, ...told, maxTokens, budget, signal, from });
+  const callbacks = { onCheckpoint: note, takeMerged: heard, onText: tell, onWarning: reminding.warn, onFinding: looking.recordFinding };
+  const running = runAgentLoop(accessModels(deps, lease.tenant, agent), { ...plan, ...callbacks, maxTokens, budget, signal, resumeFrom });
   for (;;) {
     const frame = await running.next();
-    if (frame.done) return maxTokens === cap ? usedUp(frame.value) : frame.value;
-    witness.seen(frame.value);
+    if (frame.done) return maxTokens === cap ? markBudgetExhausted(frame.value) : frame.value;
+    witness.recordFrame(frame.value);
     frames.push(frame.value);
   }
 }
 
-/** Returns the model chosen for the session, if it still exists. */
-async function preferred({ models }: RunDeps, { prefers }: SessionDocument, usual: ModelRef): Promise<ModelRef> {
-  return (prefers?.model === undefined ? undefined : await models.find(prefers.model)) ?? usual;
+/** The model that was chosen for the session, while there is one of that name. */
+async function resolvePreferredModel({ models }: TurnRunDeps, { preferences }: SessionDocument, usual: ModelRef): Promise<ModelRef> {
+  return (preferences?.model === undefined ? undefined : await models.find(preferences.model)) ?? usual;
 }
 
-/** A budget that was set for this turn has a finish reason of its own. */
-function usedUp(outcome: TurnOutcome): TurnOutcome {
+/** A budget that somebody named for this turn is another one than its agent has. */
+function markBudgetExhausted(outcome: TurnOutcome): TurnOutcome {
   const { result } = outcome;
   return result.finishReason === 'budget_exceeded' ? { ...outcome, result: { ...result, finishReason: 'budget_exhausted' } } : outcome;
 }

@@ -1,12 +1,12 @@
 import { ServiceError } from '@switchyard/contracts';
-import { type Heard, type TurnDocument, hasEnded } from '../../model/turn-document.ts';
+import { type MergedMessage, type TurnDocument, hasEnded } from '../../model/turn-document.ts';
 import { parseMessage } from '../../commands/command-parser.ts';
-import { readEntry } from '../../model/queue-entry.ts';
+import { parseEntry } from '../../model/queue-entry.ts';
 import type { QueueMode } from '../../queue/queue-policy.ts';
-import { keep, textOf } from '../../model/stored-text.ts';
-import { leftOutText } from '../../queue/dropped-messages.ts';
-import type { Record } from './turn-recorder.ts';
-import type { RunDeps, RunGiven } from './turn-run.ts';
+import { storeText, loadText } from '../../model/stored-text.ts';
+import { renderDroppedMessages } from '../../queue/dropped-messages.ts';
+import type { TurnRecorder } from './turn-recorder.ts';
+import type { TurnRunDeps, TurnRun } from './turn-run.ts';
 
 /*
  * A running turn can merge the turns queued behind it and answer them together. Its document records the merge, and the merged turns end
@@ -14,110 +14,122 @@ import type { RunDeps, RunGiven } from './turn-run.ts';
  * cancellation each of them runs on its own.
  */
 
-/** Maximum number of merged messages, which are stored in the turn document. */
-const MOST_HEARD = 50;
-/** Maximum characters of a merged message stored inline. */
-const INLINE_CHARS = 256;
+/** More are never heard by one turn: what it has heard stands in its document. */
+const MAX_MERGED = 50;
+/** Characters of a message that stand there; of a longer one the digest does. */
+const MAX_INLINE_CHARS = 256;
 
-type Given = Pick<RunGiven, 'hold' | 'turn' | 'agent'>;
+type MergeOptions = Pick<TurnRun, 'lease' | 'turn' | 'agent'>;
 
 /**
  * Returns the messages to add before a model step. `followup`: none. `collect`: what waits when the turn starts. `steer`: what waits
  * before each step. `steer+followup`: only what arrived while the turn ran; earlier messages get turns of their own. A debounced turn
  * merges what arrived during its window, in every mode.
  */
-export function hearing(deps: RunDeps, given: Given, record: Pick<Record, 'join'>): (step: number) => Promise<readonly string[]> {
-  const { hold, turn } = given;
-  const heard = [...(turn.joined ?? [])];
-  const before = hold.session.queue;
+export function createMerger(
+  deps: TurnRunDeps,
+  given: MergeOptions,
+  record: Pick<TurnRecorder, 'recordMerged'>,
+): (step: number) => Promise<readonly string[]> {
+  const { lease, turn } = given;
+  const merged = [...(turn.merged ?? [])];
+  const before = lease.session.queue;
   return async (step) => {
-    const gathered = step === 0 && turn.gathersUntil !== undefined ? deps.mostGathered(hold.key) : undefined;
+    const gathered = step === 0 && turn.debounceUntil !== undefined ? deps.getMaxDebounced(lease.key) : undefined;
     const how =
-      gathered === undefined ? { mode: deps.modeOf(hold.key), most: MOST_HEARD } : ({ mode: 'collect', most: gathered - 1 } as const);
-    const came = await lookBehind(deps, given, { ...how, step, heard, before });
-    if (came.length === 0) return [];
-    await record.join(came.map((one) => one.heard));
-    heard.push(...came.map((one) => one.heard));
-    return came.map(({ text }) => text);
+      gathered === undefined ? { mode: deps.getQueueMode(lease.key), max: MAX_MERGED } : ({ mode: 'collect', max: gathered - 1 } as const);
+    const candidates = await findMergeable(deps, given, { ...how, step, merged, before });
+    if (candidates.length === 0) return [];
+    await record.recordMerged(candidates.map((one) => one.message));
+    merged.push(...candidates.map((one) => one.message));
+    return candidates.map(({ text }) => text);
   };
 }
 
-interface Came {
-  heard: Heard;
+interface MergeCandidate {
+  message: MergedMessage;
   text: string;
 }
 
-interface Looking {
+interface MergeScan {
   mode: QueueMode;
-  /** Maximum number of merged messages. */
-  most: number;
-  /** Number of steps made. */
+  /** So many others are heard at most. */
+  max: number;
+  /** How many steps there were. */
   step: number;
-  heard: readonly Heard[];
-  /** The queue when this run started. */
+  merged: readonly MergedMessage[];
+  /** The queue when the turn began here. */
   before: readonly string[];
 }
 
-/** A failed read merges nothing, because it must not end the turn. */
-async function lookBehind(deps: RunDeps, given: Given, looking: Looking): Promise<Came[]> {
+/** Who cannot be read now is not heard now: a turn does not end because others could not join it. */
+async function findMergeable(deps: TurnRunDeps, given: MergeOptions, looking: MergeScan): Promise<MergeCandidate[]> {
   try {
-    const entries = await waitingNow(deps, given, looking);
-    return entries.length === 0 ? [] : await whoMayJoin(deps, given, { entries, heard: looking.heard, most: looking.most });
+    const entries = await listWaiting(deps, given, looking);
+    return entries.length === 0 ? [] : await selectMergeable(deps, given, { entries, merged: looking.merged, max: looking.max });
   } catch (error) {
     if (error instanceof ServiceError) return [];
     throw error;
   }
 }
 
-/** Returns the entries behind the turn that the mode allows to merge and that are not merged yet. */
-async function waitingNow({ sessions }: RunDeps, { hold }: Given, { mode, step, heard, before }: Looking): Promise<string[]> {
+/** The entries behind the turn that its mode lets it hear, and that it has not heard yet. */
+async function listWaiting(
+  { sessions }: TurnRunDeps,
+  { lease }: MergeOptions,
+  { mode, step, merged, before }: MergeScan,
+): Promise<string[]> {
   if (mode === 'followup' || (step === 0 ? mode === 'steer+followup' : mode === 'collect')) return [];
-  // The queue at the start of the run is already loaded.
-  const session = step === 0 ? hold.session : await sessions.for(hold).get(hold.key);
-  if (session?.fence !== hold.fence) return [];
-  const known = new Set(heard.map(({ turnId }) => turnId));
-  const entries = session.queue.slice(1).filter((entry) => !known.has(readEntry(entry).turnId));
+  // What waited when it began is known.
+  const session = step === 0 ? lease.session : await sessions.for(lease).get(lease.key);
+  if (session?.fence !== lease.fence) return [];
+  const known = new Set(merged.map(({ turnId }) => turnId));
+  const entries = session.queue.slice(1).filter((entry) => !known.has(parseEntry(entry).turnId));
   const waited = mode === 'steer+followup' ? entries.findIndex((entry) => before.includes(entry)) : -1;
   return waited === -1 ? entries : entries.slice(0, waited);
 }
 
-interface Entries {
+interface MergeEntries {
   entries: readonly string[];
-  heard: readonly Heard[];
-  most: number;
+  merged: readonly MergedMessage[];
+  max: number;
 }
 
-/** Selects in queue order. Stops at the first turn that cannot be merged, so that no turn is overtaken. */
-async function whoMayJoin(deps: RunDeps, { hold, turn, agent }: Given, { entries, heard, most }: Entries): Promise<Came[]> {
-  const [turns, bodies] = [deps.turns.for(hold), deps.bodies.for(hold)];
-  const came: Came[] = [];
-  let room = agent.config.maxContextChars - turn.message.chars - heard.reduce((sum, { said }) => sum + said.chars, 0);
+/** In the order of the queue, and nobody is passed over: behind one that may not join the rest waits too. */
+async function selectMergeable(
+  deps: TurnRunDeps,
+  { lease, turn, agent }: MergeOptions,
+  { entries, merged, max }: MergeEntries,
+): Promise<MergeCandidate[]> {
+  const [turns, bodies] = [deps.turns.for(lease), deps.bodies.for(lease)];
+  const came: MergeCandidate[] = [];
+  let room = agent.config.maxContextChars - turn.message.chars - merged.reduce((sum, { content }) => sum + content.chars, 0);
   for (const entry of entries) {
-    const { turnId } = readEntry(entry);
-    if (heard.length + came.length >= Math.min(most, MOST_HEARD)) break;
+    const { turnId } = parseEntry(entry);
+    if (merged.length + came.length >= Math.min(max, MAX_MERGED)) break;
     const other = await turns.get(turnId);
     // A cancelled turn is about to be removed.
     if (!other || hasEnded(other)) continue;
     room -= other.message.chars;
-    if (!mayJoin(turn, other) || room < 0) break;
-    const own = await textOf(bodies, turnId, other.message);
-    // Commands are executed and not sent to a model.
+    if (!isMergeable(turn, other) || room < 0) break;
+    const own = await loadText(bodies, turnId, other.message);
+    // A command is carried out, and not read by a model.
     if (parseMessage(own)) break;
-    const said = [await leftOutText(turns, other), own];
+    const said = [await renderDroppedMessages(turns, other), own];
     const text = said.filter((part) => part !== undefined).join('\n\n');
-    came.push({ text, heard: { turnId, at: other.createdAt, said: await keep(bodies, turn.turnId, text, INLINE_CHARS) } });
+    came.push({ text, message: { turnId, at: other.createdAt, content: await storeText(bodies, turn.turnId, text, MAX_INLINE_CHARS) } });
   }
   return came;
 }
 
-/** Merges only turns with the same client, agent, model, limits and scopes, so that no message is processed with other permissions. */
-function mayJoin(turn: TurnDocument, other: TurnDocument): boolean {
+/** Only what may do and see the same, by the same model, is answered together: nobody's message is acted on with the rights of somebody else. */
+function isMergeable(turn: TurnDocument, other: TurnDocument): boolean {
   const fresh = other.fence === 0 && other.attempts === 0;
   const rights = ({ scopes }: TurnDocument): string => scopes.toSorted().join(' ');
   return (
     fresh &&
-    // Auto-continued turns are not merged.
-    other.follows === undefined &&
+    // What nobody said is answered to nobody.
+    other.continuationOf === undefined &&
     other.agentId === turn.agentId &&
     other.client === turn.client &&
     other.sessions === turn.sessions &&

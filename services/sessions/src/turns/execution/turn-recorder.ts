@@ -1,101 +1,101 @@
 import type { Documents } from '@switchyard/store';
-import { type Heard, type TurnDocument, hasEnded } from '../../model/turn-document.ts';
-import { keep } from '../../model/stored-text.ts';
-import { keepMark, type Mark } from '../../model/checkpoint-log.ts';
-import type { RunDeps, RunGiven } from './turn-run.ts';
-import { tellPiece } from './message-streaming.ts';
-import { checkpoint, endedMeanwhile, isFenced, wasEnded, type Checkpoint } from '../store/turn-store.ts';
+import { type MergedMessage, type TurnDocument, hasEnded } from '../../model/turn-document.ts';
+import { storeText } from '../../model/stored-text.ts';
+import { storeCheckpoint, type CheckpointEntry } from '../../model/checkpoint-log.ts';
+import type { TurnRunDeps, TurnRun } from './turn-run.ts';
+import { emitStreamingEvent } from './message-streaming.ts';
+import { writeCheckpoint, turnEndedElsewhere, isFenced, isEndedElsewhere, type CheckpointOptions } from '../store/turn-store.ts';
 
-/** Maximum age of text that is not checkpointed. Checkpoints serve readers whose frames are no longer in the log. */
-const TEXT_MS = 1_000;
+/** How old what a turn has said may be before it is kept, for readers whom the log of frames has lost. */
+const TEXT_INTERVAL_MS = 1_000;
 
-/** Writes checkpoints and text of a running turn to its document. */
-export interface Record {
-  /** Writes a checkpoint before the run continues. */
-  note: (mark: Mark) => Promise<void>;
-  /** Records merged messages before the model receives them. */
-  join: (others: readonly Heard[]) => Promise<void>;
-  /** Adds model output, to be checkpointed later. */
-  heard: (text: string) => void;
-  /** Stops writing and waits for pending writes. */
+/** What a turn does and says, kept in its document as it happens. */
+export interface TurnRecorder {
+  /** Keeps a mark before anything follows from it. */
+  checkpoint: (mark: CheckpointEntry) => Promise<void>;
+  /** Keeps that the turn has heard others, before its model is told what they say. */
+  recordMerged: (others: readonly MergedMessage[]) => Promise<void>;
+  /** The model said something. */
+  appendText: (text: string) => void;
+  /** Keeps nothing more, and waits for what is being kept. */
   close: () => Promise<void>;
 }
 
-/** A silent turn checks its document every third interval, because a message about its end may be lost. */
-const LOOKS = 3;
+/** As many looks at a turn that says nothing as one at its document: somebody may have ended it whose word was lost. */
+const CHECK_EVERY = 3;
 
-/** Maximum characters of a text piece stored inline. */
-const PIECE_CHARS = 512;
+/** Characters of a piece that stand in the turn's document. */
+const MAX_INLINE_CHARS = 512;
 
-export function openRecord(deps: RunDeps, given: Pick<RunGiven, 'hold' | 'turn' | 'frames' | 'stop'>): Record {
+export function createTurnRecorder(deps: TurnRunDeps, given: Pick<TurnRun, 'lease' | 'turn' | 'frames' | 'stop'>): TurnRecorder {
   const { clock, store, log } = deps;
-  const { hold, turn, frames } = given;
+  const { lease, turn, frames } = given;
   const { turnId } = turn;
-  const turns: Documents<TurnDocument> = deps.turns.for(hold);
-  const bodies = deps.bodies.for(hold);
-  let there = turn;
-  /** Output of the current step, and how much of it is checkpointed. */
+  const turns: Documents<TurnDocument> = deps.turns.for(lease);
+  const bodies = deps.bodies.for(lease);
+  let current = turn;
+  /** What the model has said in this step, and how much of it is kept. */
   let text = '';
-  let kept = 0;
+  let storedChars = 0;
   let last: Promise<unknown> = Promise.resolve();
   let closed = false;
-  let silent = 0;
+  let silentIntervals = 0;
 
-  /** Writes sequentially, because each checkpoint contains the number of checkpoints before it. */
-  function inOrder(work: () => Promise<void>): Promise<void> {
+  /** One after the other: each says how many there were before it. */
+  function enqueueWrite(work: () => Promise<void>): Promise<void> {
     const next = last.then(work);
     last = next.catch(() => undefined);
     return next;
   }
 
-  async function write(frame: number, what: Pick<Checkpoint, 'mark' | 'piece' | 'joined'>): Promise<void> {
-    const begun = there.attempts === 0 ? { begun: { at: store.now() } } : {};
-    const written = { turnId, fence: hold.fence, after: there.checkpoints, frame, ...what, ...begun };
-    there = await hold.persist(() => checkpoint(turns, written));
+  async function write(frame: number, what: Pick<CheckpointOptions, 'entry' | 'text' | 'joined'>): Promise<void> {
+    const started = current.attempts === 0 ? { started: { at: store.now() } } : {};
+    const written = { turnId, fence: lease.fence, after: current.checkpoints, frame, ...what, ...started };
+    current = await lease.retryWrite(() => writeCheckpoint(turns, written));
   }
 
-  async function keepText(): Promise<void> {
-    const [piece, frame] = [text.slice(kept), frames.next()];
-    if (piece === '') return there.state === 'running' ? undefined : write(frame, {});
-    const said = await hold.persist(() => keep(bodies, turnId, piece, PIECE_CHARS));
-    await write(frame, { piece: said });
-    kept += piece.length;
-    tellPiece(deps.bus, hold.tenant, turn, { delta: piece, accumulated: text.slice(0, kept) });
+  async function flushText(): Promise<void> {
+    const [piece, frame] = [text.slice(storedChars), frames.next()];
+    if (piece === '') return current.state === 'running' ? undefined : write(frame, {});
+    const said = await lease.retryWrite(() => storeText(bodies, turnId, piece, MAX_INLINE_CHARS));
+    await write(frame, { text: said });
+    storedChars += piece.length;
+    emitStreamingEvent(deps.bus, lease.tenant, turn, { delta: piece, accumulated: text.slice(0, storedChars) });
   }
 
-  async function lookAtIt(): Promise<void> {
+  async function checkEnded(): Promise<void> {
     const now = await turns.get(turnId);
-    if (now && hasEnded(now)) throw endedMeanwhile();
+    if (now && hasEnded(now)) throw turnEndedElsewhere();
   }
 
-  const stop = clock.every(TEXT_MS, () => {
+  const stop = clock.every(TEXT_INTERVAL_MS, () => {
     if (closed) return;
-    // Also written at the start, so that the document shows the turn as running.
-    const news = text.length > kept || there.state !== 'running';
-    silent = news ? 0 : silent + 1;
-    if (!news && silent % LOOKS !== 0) return;
-    inOrder(news ? keepText : lookAtIt).catch((err: unknown) => {
-      if (wasEnded(err)) given.stop();
-      else if (isFenced(err)) hold.lose();
+    // Also once at first, so that whoever asks is told that it runs.
+    const news = text.length > storedChars || current.state !== 'running';
+    silentIntervals = news ? 0 : silentIntervals + 1;
+    if (!news && silentIntervals % CHECK_EVERY !== 0) return;
+    enqueueWrite(news ? flushText : checkEnded).catch((err: unknown) => {
+      if (isEndedElsewhere(err)) given.stop();
+      else if (isFenced(err)) lease.markLost();
       else log.warn({ turnId, err, errorKind: 'dependency', hint: 'who comes back may have to wait for the end' }, 'text not kept');
     });
   });
 
   return {
-    note: (mark) =>
-      inOrder(async () => {
+    checkpoint: (mark) =>
+      enqueueWrite(async () => {
         const frame = frames.next();
-        await write(frame, { mark: await hold.persist(() => keepMark(bodies, turnId, mark)) });
-        [text, kept] = ['', 0];
+        await write(frame, { entry: await lease.retryWrite(() => storeCheckpoint(bodies, turnId, mark)) });
+        [text, storedChars] = ['', 0];
       }),
-    join: (others) =>
-      inOrder(() =>
+    recordMerged: (others) =>
+      enqueueWrite(() =>
         write(frames.next(), {
-          mark: { mark: 'heard', count: others.length } satisfies Mark,
-          joined: [...(there.joined ?? []), ...others],
+          entry: { mark: 'heard', count: others.length } satisfies CheckpointEntry,
+          joined: [...(current.merged ?? []), ...others],
         }),
       ),
-    heard: (piece) => void (text += piece),
+    appendText: (piece) => void (text += piece),
     async close() {
       closed = true;
       stop();

@@ -10,61 +10,61 @@ import type { Beginnings } from '../../context/history-prefix-cache.ts';
 import type { Compaction } from '../../context/compaction/compaction.ts';
 import type { Screening } from '../../screening/screening.ts';
 import type { QueueMode } from '../../queue/queue-policy.ts';
-import type { GoneDocument, SessionDocument } from '../../model/session-document.ts';
+import type { EndedEpochDocument, SessionDocument } from '../../model/session-document.ts';
 import type { SummaryDocument } from '../../model/summary-document.ts';
 import type { TurnDocument, TurnEnd } from '../../model/turn-document.ts';
 import type { BodyDocument } from '../../model/text-document.ts';
-import type { FollowUps } from './auto-continue.ts';
+import type { AutoContinue } from './auto-continue.ts';
 import type { FrameWriter } from '../../frames/frame-publisher.ts';
-import type { Hold } from '../../queue/session-lease.ts';
-import type { Standing } from '../../model/checkpoint-log.ts';
-import type { LogShares } from '../../frames/frame-log-quota.ts';
+import type { SessionLease } from '../../queue/session-lease.ts';
+import type { ResumeState } from '../../model/checkpoint-log.ts';
+import type { FrameLogQuota } from '../../frames/frame-log-quota.ts';
 import type { TurnOutcome } from '../../agent-loop/turn-plan.ts';
 import type { FrameBody } from '../../frames/frame-splitting.ts';
-import type { Memories } from '../../memory/memory-recall.ts';
-import type { ToolsOf } from '../../agent-loop/turn-planner.ts';
+import type { MemoryRecall } from '../../memory/memory-recall.ts';
+import type { CreateToolBox } from '../../agent-loop/turn-planner.ts';
 import type { Recall } from '../../context/exchange-cache.ts';
-import type { Remembering } from '../../memory/memory-capture.ts';
+import type { MemoryCapture } from '../../memory/memory-capture.ts';
 
-export interface RunDeps {
+export interface TurnRunDeps {
   sessions: Collection<SessionDocument>;
   turns: Collection<TurnDocument>;
   bodies: Collection<BodyDocument>;
   summaries: Collection<SummaryDocument>;
-  /** Epochs that have ended but are not cleared. */
-  gone: Collection<GoneDocument>;
+  /** Epochs that are over. */
+  gone: Collection<EndedEpochDocument>;
   compaction: Compaction;
   store: Pick<Store, 'now'>;
   clock: Clock;
-  shares: LogShares;
+  shares: FrameLogQuota;
   bus: Bus;
   models: Models;
   /** Without it only the requested model is called. */
   failover?: Failover;
   /** Without it usage is not limited. */
   budgets?: Budgets;
-  tools: ToolsOf;
+  tools: CreateToolBox;
   recall: Recall;
   beginnings: Beginnings;
-  /** Without it no memories are injected. */
-  memories?: Memories;
-  /** Without it messages are not screened. */
+  /** Without it agents remember nothing. */
+  memories?: MemoryRecall;
+  /** Without it nobody looks at what is said. */
   screening?: Screening;
-  /** Without it no memories are captured. */
-  remembering?: Remembering;
+  /** The same: nothing is told of them. */
+  memoryCapture?: MemoryCapture;
   /** Turns that nobody sends. */
-  followUps: Pick<FollowUps, 'wanted' | 'consider'>;
-  /** Returns a note about the product documentation, for agents configured to have it. */
+  autoContinue: Pick<AutoContinue, 'canContinue' | 'consider'>;
+  /** Where help is, for agents that are to know. */
   documentation?: () => string | undefined;
-  /** Returns the current queue mode of a session. */
-  modeOf: (sessionKey: string) => QueueMode;
-  /** Returns how many messages a debounced turn merges; undefined when debouncing is off. */
-  mostGathered: (sessionKey: string) => number | undefined;
+  /** What becomes of turns that wait in a session, as the configuration says now. */
+  getQueueMode: (sessionKey: string) => QueueMode;
+  /** How many messages become one turn that waits for more to be said; undefined where none does any more. */
+  getMaxDebounced: (sessionKey: string) => number | undefined;
   log: Logger;
 }
 
-export interface RunGiven {
-  hold: Hold;
+export interface TurnRun {
+  lease: SessionLease;
   turn: TurnDocument;
   agent: Agent;
   /** Resolved if undefined. */
@@ -73,18 +73,18 @@ export interface RunGiven {
   frames: FrameWriter;
   /** Trace context of the turn span. */
   traceparent: string | undefined;
-  /** Remaining time in milliseconds. */
-  left: () => number;
-  /** State after earlier runs. */
-  from: Standing;
-  /** Aborted with the error that ends the turn, or with one that says that another replica continues it. */
+  /** Milliseconds that are left of it. */
+  remainingMs: () => number;
+  /** Where earlier runs of the turn came to. */
+  resumeFrom: ResumeState;
+  /** Aborts with the ServiceError that then ends the turn, unless it says that somebody else goes on with it. */
   signal: AbortSignal;
   /** Stops the run because the turn was ended elsewhere. */
   stop: () => void;
 }
 
-/** A finished turn, and the frame for its readers. */
-export interface Ended {
+/** A turn that has ended, and how its readers are told, once its session is. */
+export interface EndedTurn {
   turn: TurnDocument;
   end: TurnEnd;
   frame: FrameBody;

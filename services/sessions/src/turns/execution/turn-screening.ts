@@ -1,44 +1,44 @@
-import type { RunDeps, RunGiven } from './turn-run.ts';
-import type { Witness } from '../../agent-loop/turn-trace.ts';
+import type { TurnRunDeps, TurnRun } from './turn-run.ts';
+import type { TurnTracer } from '../../agent-loop/turn-trace.ts';
 import type { OutputFinding } from '../../screening/output-finding.ts';
 import { REINFORCEMENT, type Speaker } from '../../screening/screening.ts';
 
-/** Screens the messages and the output of one turn. */
-export interface LookingAtTurn {
-  /** Screens a message and returns a security reminder for the model if it looks like an injection. */
-  before: (message: string) => string | undefined;
-  /** Screens merged messages. */
-  heard: (messages: readonly string[]) => readonly string[];
-  found: (finding: OutputFinding) => void;
+/** What is looked at of one turn. */
+export interface TurnScreening {
+  /** Looks at a message before its model reads it: what the model is told before it, where that looks like orders. */
+  screenMessage: (message: string) => string | undefined;
+  /** The same of messages that are heard besides. */
+  screenMerged: (messages: readonly string[]) => readonly string[];
+  recordFinding: (finding: OutputFinding) => void;
 }
 
-interface Telling {
-  witness: Pick<Witness, 'screened' | 'found'>;
+interface TurnScreeningOptions {
+  witness: Pick<TurnTracer, 'recordScreening' | 'found'>;
   warn: (warning: string) => void;
 }
 
-/** A resumed run emits no event again for the first message. */
-export function lookAtTurn(
-  { screening }: Pick<RunDeps, 'screening'>,
-  { turn, hold, from }: Pick<RunGiven, 'turn' | 'hold' | 'from'>,
-  { witness, warn }: Telling,
-): LookingAtTurn {
+/** A run that goes on with what an earlier one began says nothing twice. */
+export function createTurnScreening(
+  { screening }: Pick<TurnRunDeps, 'screening'>,
+  { turn, lease, resumeFrom }: Pick<TurnRun, 'turn' | 'lease' | 'resumeFrom'>,
+  { witness, warn }: TurnScreeningOptions,
+): TurnScreening {
   const { agentId, sessionKey, client, turnId } = turn;
-  const speaker: Speaker = { tenant: hold.tenant, client, agentId, sessionKey, traceId: turnId };
+  const speaker: Speaker = { tenant: lease.tenant, client, agentId, sessionKey, traceId: turnId };
 
   function before(message: string, again = false): string | undefined {
     const screened = screening?.look(message);
     if (!screened) return undefined;
-    witness.screened(screened);
+    witness.recordScreening(screened);
     if (!again) screening?.tellInput(speaker, screened);
     if (screened.risk === 'high') warn('A message of this turn looks like an attack on the agent.');
     return screened.risk === 'low' ? undefined : REINFORCEMENT;
   }
 
   return {
-    before: (message) => before(message, from.steps > 0),
-    heard: (messages) => messages.flatMap((message) => [before(message), message].filter((one) => one !== undefined)),
-    found(finding) {
+    screenMessage: (message) => before(message, resumeFrom.steps > 0),
+    screenMerged: (messages) => messages.flatMap((message) => [before(message), message].filter((one) => one !== undefined)),
+    recordFinding(finding) {
       witness.found(finding);
       screening?.tellOutput(speaker, finding);
       if (finding.redacted.length > 0) warn(`What looked like a secret was taken out of the answer: ${finding.redacted.join(', ')}.`);

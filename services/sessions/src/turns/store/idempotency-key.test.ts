@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Collection } from '@switchyard/store';
 import { principal } from '@switchyard/testkit';
 import type { TurnDocument } from '../../model/turn-document.ts';
-import { asItIs } from './idempotency-key.ts';
+import { reloadTurn } from './idempotency-key.ts';
 
 const accepted = { turnId: 'turn_a', state: 'queued' } as TurnDocument;
 const ended = { turnId: 'turn_a', state: 'done' } as TurnDocument;
@@ -11,7 +11,7 @@ const ended = { turnId: 'turn_a', state: 'done' } as TurnDocument;
 /** What a database gives, where it is asked. */
 async function asFound(get: () => Promise<TurnDocument | null>, idempotencyKey: string | undefined = 'k'): Promise<TurnDocument> {
   const turns = { for: () => ({ get }) } as unknown as Collection<TurnDocument>;
-  return asItIs({ turns, store: { now: () => 0 } }, { principal: principal(), idempotencyKey }, accepted);
+  return reloadTurn({ turns, store: { now: () => 0 } }, { principal: principal(), idempotencyKey }, accepted);
 }
 
 test('reloads a turn with a key; returns the given turn if the read fails or finds nothing', async () => {
@@ -22,5 +22,8 @@ test('reloads a turn with a key; returns the given turn if the read fails or fin
 
 test('does not read a turn without a key', async () => {
   const turns = { for: () => assert.fail('it was read') } as unknown as Collection<TurnDocument>;
-  assert.equal(await asItIs({ turns, store: { now: () => 0 } }, { principal: principal(), idempotencyKey: undefined }, accepted), accepted);
+  assert.equal(
+    await reloadTurn({ turns, store: { now: () => 0 } }, { principal: principal(), idempotencyKey: undefined }, accepted),
+    accepted,
+  );
 });

@@ -2,27 +2,30 @@ import type { Principal } from '@switchyard/contracts';
 import type { Collection, Documents, Store } from '@switchyard/store';
 import type { TurnDocument } from '../../model/turn-document.ts';
 
-export interface KeyedDeps {
+export interface IdempotencyDeps {
   turns: Collection<TurnDocument>;
   store: Pick<Store, 'now'>;
 }
 
-interface Keyed {
+interface KeyedRequest {
   principal: Principal;
   idempotencyKey: string | undefined;
 }
 
-/** Returns the turn of an idempotency key. A key is kept for a day and is released afterwards. */
-export async function earlierTurn({ turns, store }: KeyedDeps, { principal, idempotencyKey }: Keyed): Promise<TurnDocument | undefined> {
+/** The turn that the key named. A key is kept for a day; one that is older than that is free again. */
+export async function findTurnByKey(
+  { turns, store }: IdempotencyDeps,
+  { principal, idempotencyKey }: KeyedRequest,
+): Promise<TurnDocument | undefined> {
   if (idempotencyKey === undefined) return undefined;
   const mine = turns.for(principal);
   const turn = (await mine.find({ idempotencyKey }, { limit: 1 })).items[0];
   if (turn?.keyUntil === undefined || turn.keyUntil > store.now()) return turn;
-  await forgetKey(mine, turn);
+  await releaseKey(mine, turn);
   return undefined;
 }
 
-export async function forgetKey(turns: Documents<TurnDocument>, { turnId, keyUntil }: TurnDocument): Promise<void> {
+export async function releaseKey(turns: Documents<TurnDocument>, { turnId, keyUntil }: TurnDocument): Promise<void> {
   if (keyUntil !== undefined) await turns.update({ turnId, keyUntil }, { unset: ['idempotencyKey', 'keyUntil'] });
 }
 
@@ -31,7 +34,11 @@ export async function forgetKey(turns: Documents<TurnDocument>, { turnId, keyUnt
  * must not be called again. The caller holds the lease, so no other replica runs it now. Never throws: a turn that cannot be read is run,
  * and the first commit wins.
  */
-export async function asItIs({ turns }: KeyedDeps, { principal, idempotencyKey }: Keyed, turn: TurnDocument): Promise<TurnDocument> {
+export async function reloadTurn(
+  { turns }: IdempotencyDeps,
+  { principal, idempotencyKey }: KeyedRequest,
+  turn: TurnDocument,
+): Promise<TurnDocument> {
   if (idempotencyKey === undefined) return turn;
   const there = await turns
     .for(principal)

@@ -15,6 +15,6 @@ export function logFailedTurn(log: Logger, tenant: string, { turn, error }: { tu
   }
   const { code, message, cause } = error;
   const { reason, status } = error.details;
-  const told = { ...line, code, reason, status, error: message.slice(0, MAX_TEXT) };
-  log.info(cause === undefined ? told : { ...told, err: cause }, 'turn failed');
+  const fields = { ...line, code, reason, status, error: message.slice(0, MAX_TEXT) };
+  log.info(cause === undefined ? fields : { ...fields, err: cause }, 'turn failed');
 }

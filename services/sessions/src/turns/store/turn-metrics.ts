@@ -7,8 +7,8 @@ import { toError } from './turn-failure.ts';
 /** Durable turns have a document and a place in a queue; stateless turns only have frames. */
 export type TurnKind = 'durable' | 'stateless';
 
-/** Minimum interval between database counts of waiting turns, however often metrics are scraped. */
-const COUNT_MS = 5_000;
+/** Counting what waits asks the database: not more often than this, whoever asks for the metrics. */
+const COUNT_INTERVAL_MS = 5_000;
 
 /** Registers gauges for running and waiting turns. Returns a function that removes them. */
 export function observeTurns(running: { readonly size: number }, turns: Pick<Collection<TurnDocument>, 'system'>): () => void {
@@ -27,7 +27,7 @@ function countWaiting(turns: Pick<Collection<TurnDocument>, 'system'>): () => nu
   let waiting = Number.NaN;
   let countedAt = Number.NEGATIVE_INFINITY;
   return () => {
-    if (performance.now() - countedAt < COUNT_MS) return waiting;
+    if (performance.now() - countedAt < COUNT_INTERVAL_MS) return waiting;
     countedAt = performance.now();
     turns
       .system()
@@ -40,13 +40,13 @@ function countWaiting(turns: Pick<Collection<TurnDocument>, 'system'>): () => nu
   };
 }
 
-/** Records how long a durable turn waited before it started. */
-export function noteWait(ms: number): void {
+/** A durable turn begins here after it waited so long. */
+export function recordWait(ms: number): void {
   histogram('switchyard.turn.wait', {}).record(Math.max(0, ms) / 1_000);
 }
 
-/** Records the outcome of a turn and the time since its acceptance. */
-export function noteEnd(kind: TurnKind, end: Pick<StatelessResult, 'finishReason'> | Pick<TurnFailure, 'code'>, ms: number): void {
+/** How a turn ended, and how long after its acceptance. */
+export function recordEnd(kind: TurnKind, end: Pick<StatelessResult, 'finishReason'> | Pick<TurnFailure, 'code'>, ms: number): void {
   const outcome = 'code' in end ? end.code : end.finishReason;
   histogram('switchyard.turn.duration', { kind, outcome }).record(Math.max(0, ms) / 1_000);
 }
@@ -66,23 +66,23 @@ export function measureStateless(turn: { agentId: string; turnId: string }, trac
   let ended = false;
   stateless++;
 
-  function note(end: Parameters<typeof noteEnd>[1], error?: unknown): void {
+  function recordOnce(end: Parameters<typeof recordEnd>[1], error?: unknown): void {
     if (ended) return;
     ended = true;
     stateless--;
-    noteEnd('stateless', end, performance.now() - startedAt);
+    recordEnd('stateless', end, performance.now() - startedAt);
     span.end(error);
   }
 
   return {
     traceparent: span.traceparent,
-    end: (result) => note(result),
-    fail: (error) => note({ code: error instanceof ServiceError ? error.code : 'INTERNAL' }, error),
-    [Symbol.dispose]: () => note({ code: 'CANCELLED' }, LEFT),
+    end: (result) => recordOnce(result),
+    fail: (error) => recordOnce({ code: error instanceof ServiceError ? error.code : 'INTERNAL' }, error),
+    [Symbol.dispose]: () => recordOnce({ code: 'CANCELLED' }, CLIENT_LEFT),
   };
 }
 
-const LEFT = new ServiceError('CANCELLED', 'The client left.');
+const CLIENT_LEFT = new ServiceError('CANCELLED', 'The client left.');
 
 /** Starts the span of the turn in the trace of the request, on whichever replica and however late it runs. */
 export function startTurnSpan({ agentId, turnId }: { agentId: string; turnId: string }, traceparent: string | undefined): Span {

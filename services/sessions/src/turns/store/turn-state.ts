@@ -3,15 +3,15 @@ import type { Collection } from '@switchyard/store';
 import type { z } from 'zod';
 import type { SessionDocument } from '../../model/session-document.ts';
 import type { TurnDocument } from '../../model/turn-document.ts';
-import { readEntry } from '../../model/queue-entry.ts';
+import { parseEntry } from '../../model/queue-entry.ts';
 
-export interface TurnReading {
+export interface TurnStateDeps {
   sessions: Collection<SessionDocument>;
   turns: Collection<TurnDocument>;
 }
 
-/** State of a turn. With `heardBy`, another turn has merged it and publishes its end. */
-export interface Stands {
+/** Where a turn stands: with `heardBy`, it runs as a part of that one, and says nothing until its end. */
+export interface TurnStateInfo {
   state: TurnState;
   heardBy?: z.infer<typeof TurnId>;
 }
@@ -20,12 +20,12 @@ export interface Stands {
  * Returns the state of the document, except for a queued turn that the queue head has merged. That is recorded only in the document of the
  * head.
  */
-export async function stateOf({ sessions, turns }: TurnReading, principal: Principal, turn: TurnDocument): Promise<Stands> {
+export async function getTurnState({ sessions, turns }: TurnStateDeps, principal: Principal, turn: TurnDocument): Promise<TurnStateInfo> {
   const { turnId, sessionKey, state } = turn;
   if (state !== 'queued') return { state };
   const [first] = (await sessions.for(principal).get(sessionKey))?.queue ?? [];
-  if (first === undefined || readEntry(first).turnId === turnId) return { state };
-  const lead = await turns.for(principal).get(readEntry(first).turnId);
-  const isHeard = lead?.state !== 'cancelled' && lead?.joined?.some((heard) => heard.turnId === turnId) === true;
+  if (first === undefined || parseEntry(first).turnId === turnId) return { state };
+  const lead = await turns.for(principal).get(parseEntry(first).turnId);
+  const isHeard = lead?.state !== 'cancelled' && lead?.merged?.some((heard) => heard.turnId === turnId) === true;
   return isHeard ? { state: 'running', heardBy: lead.turnId } : { state };
 }

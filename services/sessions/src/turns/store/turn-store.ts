@@ -1,22 +1,22 @@
 import { ServiceError, type TurnFailure, type TurnResult } from '@switchyard/contracts';
 import type { Documents, OutboxEvent } from '@switchyard/store';
 import type { Effect } from '../../model/session-document.ts';
-import { type Heard, type TurnDocument, hasEnded } from '../../model/turn-document.ts';
-import type { Said } from '../../model/text-document.ts';
+import { type MergedMessage, type TurnDocument, hasEnded } from '../../model/turn-document.ts';
+import type { StoredText } from '../../model/text-document.ts';
 import { DAY_MS } from '../../model/retention.ts';
 import { saysNothing } from '../../screening/silent-response.ts';
-import { channelOf } from '../../model/session-key.ts';
-import { abortedBy, type Aborted } from './abort-event.ts';
-import { excerptOf } from '../../frames/frame-splitting.ts';
+import { getChannel } from '../../model/session-key.ts';
+import { abortEvents, type AbortedTurn } from './abort-event.ts';
+import { truncateText } from '../../frames/frame-splitting.ts';
 
 /*
  * Writes to a turn document during a run. Each is guarded by the fence of the runner and by the turn not having ended, so that only one of
  * several endings applies.
  */
 
-const UNENDED = { in: ['queued', 'running'] } as const;
+const UNFINISHED = { in: ['queued', 'running'] } as const;
 
-export interface Taking {
+export interface TakeTurnOptions {
   turnId: string;
   fence: number;
   /** Number of attempts to add. */
@@ -31,61 +31,61 @@ export interface Taking {
  * Takes a turn that another runner may have started, for the holder of the session lease. Without this write a paused runner could still
  * append to the turn or end it. Returns null if the turn has ended or a later lease has taken it.
  */
-export function take(
+export function takeTurn(
   turns: Documents<TurnDocument>,
-  { turnId, fence, attempts, uncounted, startedAt }: Taking,
+  { turnId, fence, attempts, uncounted, startedAt }: TakeTurnOptions,
 ): Promise<TurnDocument | null> {
   return turns.update(
-    { turnId, state: UNENDED, fence: { lt: fence }, ...(uncounted ? { attempts: 0 } : {}) },
+    { turnId, state: UNFINISHED, fence: { lt: fence }, ...(uncounted ? { attempts: 0 } : {}) },
     { set: { state: 'running', fence, startedAt, tail: [] }, inc: { attempts } },
   );
 }
 
-export interface Checkpoint {
+export interface CheckpointOptions {
   turnId: string;
   fence: number;
   /** Number of checkpoints written before. */
   after: number;
   /** Number of the next frame. */
   frame: number;
-  /** Checkpoint entry to append. Only the new entry is written. */
-  mark?: unknown;
-  /** Model output since the last checkpoint. */
-  piece?: Said;
-  /** All messages that the turn has merged. */
-  joined?: readonly Heard[];
-  /** Set when the turn was started with the lease of its acceptance, which its document does not show yet. */
-  begun?: { at: number };
+  /** What was done: appended, so that a checkpoint costs what is new. */
+  entry?: unknown;
+  /** What the model said since the checkpoint before. */
+  text?: StoredText;
+  /** All that it has heard besides its own message. */
+  joined?: readonly MergedMessage[];
+  /** The turn was begun with its session's lease, which nothing in its document says yet. */
+  started?: { at: number };
 }
 
-/** Stores the progress of a turn. Without it the next runner would start again and repeat tool calls. */
-export async function checkpoint(turns: Documents<TurnDocument>, given: Checkpoint): Promise<TurnDocument> {
-  const { turnId, fence, after, frame, mark, piece, joined, begun } = given;
-  const heard = joined === undefined ? {} : { joined: [...joined] };
+/** Keeps how far a turn is. Without it, whoever takes over would begin again, and repeat what its tools did. */
+export async function writeCheckpoint(turns: Documents<TurnDocument>, given: CheckpointOptions): Promise<TurnDocument> {
+  const { turnId, fence, after, frame, entry, text, joined, started } = given;
+  const heard = joined === undefined ? {} : { merged: [...joined] };
   const written = await turns.update(
-    { turnId, state: UNENDED, fence: { lte: fence }, checkpoints: after },
+    { turnId, state: UNFINISHED, fence: { lte: fence }, checkpoints: after },
     {
       set: {
         state: 'running',
         fence,
         frame,
         ...heard,
-        ...(mark === undefined ? {} : { tail: [] }),
-        ...(begun ? { startedAt: begun.at } : {}),
+        ...(entry === undefined ? {} : { tail: [] }),
+        ...(started ? { startedAt: started.at } : {}),
       },
-      push: { ...(mark === undefined ? {} : { steps: mark }), ...(piece === undefined ? {} : { tail: piece }) },
-      inc: { checkpoints: 1, ...(begun ? { attempts: 1 } : {}) },
+      push: { ...(entry === undefined ? {} : { steps: entry }), ...(text === undefined ? {} : { tail: text }) },
+      inc: { checkpoints: 1, ...(started ? { attempts: 1 } : {}) },
     },
   );
   if (written) return written;
   const there = await turns.get(turnId);
   // The write was applied before and only its reply was lost.
   if (there && !hasEnded(there) && there.fence === fence && there.checkpoints === after + 1) return there;
-  throw there?.state === 'cancelled' ? endedMeanwhile() : fenced();
+  throw there?.state === 'cancelled' ? turnEndedElsewhere() : turnTakenOver();
 }
 
-/** Turn to end, and the lease of its runner. */
-export interface Ending {
+/** How a turn ends: where its number and its epoch come from, and whose lease it is. */
+export interface TurnEnding {
   turn: TurnDocument;
   fence: number;
   lastFrame: number;
@@ -94,21 +94,21 @@ export interface Ending {
   evidence?: string | undefined;
 }
 
-export interface Answer {
+export interface AnswerCommit {
   result: TurnResult;
-  /** The stored response. */
-  answer: Said;
+  /** The response, kept. */
+  answer: StoredText;
   costUsd: number;
   steps: number;
   /** Last counted number and epoch of the session, as read by the lease holder. */
   lastSeq: number;
   epoch: string;
   warnings: readonly string[];
-  /** The memory service has to be notified. */
-  remember: boolean;
-  /** The turn may be auto-continued. */
-  followed: boolean;
-  /** Set on commands, which are not part of the history and have no number. */
+  /** Something of it is to be remembered. */
+  captureMemory: boolean;
+  /** Its conversation may go on from it by itself. */
+  autoContinue: boolean;
+  /** It was a command: it is nobody's history, and has no number. */
   effect?: Effect | undefined;
 }
 
@@ -118,12 +118,12 @@ export interface Answer {
  */
 export function commitAnswer(
   turns: Documents<TurnDocument>,
-  ending: Ending,
-  { result, answer, costUsd, steps, lastSeq, epoch, warnings, remember, followed, effect }: Answer,
+  ending: TurnEnding,
+  { result, answer, costUsd, steps, lastSeq, epoch, warnings, captureMemory, autoContinue, effect }: AnswerCommit,
 ): Promise<TurnDocument | null> {
   const { turn, fence, lastFrame, now, evidence } = ending;
   return turns.update(
-    { turnId: turn.turnId, state: UNENDED, fence: { lte: fence } },
+    { turnId: turn.turnId, state: UNFINISHED, fence: { lte: fence } },
     {
       set: {
         state: 'done',
@@ -139,57 +139,57 @@ export function commitAnswer(
         lastFrame,
         finishedAt: now,
         ...(warnings.length === 0 ? {} : { warnings: [...warnings] }),
-        ...(remember ? { unremembered: now } : {}),
-        ...(followed ? { unfollowed: now } : {}),
-        ...(evidence ? { evidence } : {}),
+        ...(captureMemory ? { memoryPendingSince: now } : {}),
+        ...(autoContinue ? { continuePendingSince: now } : {}),
+        ...(evidence ? { trace: evidence } : {}),
       },
-      emit: [saidBy(turn, result, now), ...abortedBy(turn, { finish: result.finishReason }, now)],
-      deferSync: true,
+      emit: [answerEvent(turn, result, now), ...abortEvents(turn, { finish: result.finishReason }, now)],
+      followed: true,
     },
   );
 }
 
-/** Event of an answer: sent to its channel, or filtered because there is nothing to deliver. */
-function saidBy({ turnId, sessionKey, agentId }: TurnDocument, { response }: TurnResult, timestamp: number): OutboxEvent {
-  const channelId = channelOf(sessionKey);
+/** What is told of an answer: that it left for its channel, or that there was nothing to be said. */
+function answerEvent({ turnId, sessionKey, agentId }: TurnDocument, { response }: TurnResult, timestamp: number): OutboxEvent {
+  const channelId = getChannel(sessionKey);
   const reason = saysNothing(response);
   if (reason) return { name: 'response:filtered', payload: { turnId, sessionKey, agentId, channelId, reason, timestamp } };
-  return { name: 'message:sent', payload: { channelId, messageId: `${turnId}/1`, content: excerptOf(response) } };
+  return { name: 'message:sent', payload: { channelId, messageId: `${turnId}/1`, content: truncateText(response) } };
 }
 
-/** Answer that a merged turn shares with the turn that merged it. */
-export interface SharedAnswer {
-  /** The turn that merged this one and is done. */
+/** The answer that a turn has in common with the one that heard its message. */
+export interface MergedAnswer {
+  /** The turn that was asked the model, and is done. */
   lead: TurnDocument;
-  /** The response, stored for the merged turn. */
-  answer: Said;
+  /** Its answer, kept for this turn too. */
+  answer: StoredText;
 }
 
 /**
  * Commits a merged turn with the answer of its lead. It gets no number, because the lead is counted for both with all costs. Without this
  * write its message would be answered again. Returns null as `commitAnswer` does.
  */
-export function commitShared(
+export function commitMerged(
   turns: Documents<TurnDocument>,
-  { turn, fence, lastFrame, now }: Ending,
-  { lead, answer }: SharedAnswer,
+  { turn, fence, lastFrame, now }: TurnEnding,
+  { lead, answer }: MergedAnswer,
 ): Promise<TurnDocument | null> {
   const { turnId: answeredBy, finishReason, epoch } = lead;
   const free = { tokensUsed: { input: 0, output: 0, total: 0 }, costUsd: 0, stepCount: 0 };
   return turns.update(
-    { turnId: turn.turnId, state: UNENDED, fence: { lte: fence } },
-    { set: { state: 'done', fence, answer, answeredBy, finishReason, epoch, ...free, lastFrame, finishedAt: now } },
+    { turnId: turn.turnId, state: UNFINISHED, fence: { lte: fence } },
+    { set: { state: 'done', fence, answer, mergedInto: answeredBy, finishReason, epoch, ...free, lastFrame, finishedAt: now } },
   );
 }
 
 /** Commits the failure of a turn. The turn is not part of the history and is kept for a day, so that its client can read the failure. */
 export function commitFailure(
   turns: Documents<TurnDocument>,
-  { turn, fence, lastFrame, now, evidence }: Ending,
+  { turn, fence, lastFrame, now, evidence }: TurnEnding,
   failure: TurnFailure,
 ): Promise<TurnDocument | null> {
   return turns.update(
-    { turnId: turn.turnId, state: UNENDED, fence: { lte: fence } },
+    { turnId: turn.turnId, state: UNFINISHED, fence: { lte: fence } },
     {
       set: {
         state: failure.code === 'CANCELLED' ? 'cancelled' : 'failed',
@@ -199,9 +199,9 @@ export function commitFailure(
         lastFrame,
         finishedAt: now,
         forgetAt: now + DAY_MS,
-        ...(evidence ? { evidence } : {}),
+        ...(evidence ? { trace: evidence } : {}),
       },
-      emit: abortedBy(turn, { failure }, now),
+      emit: abortEvents(turn, { failure }, now),
     },
   );
 }
@@ -209,21 +209,24 @@ export function commitFailure(
 /** Commits a cancellation, whichever replica runs the turn. All later writes of its runner miss. Returns null if the turn has ended. */
 export function commitCancel(
   turns: Documents<TurnDocument>,
-  { turn, failure, lastFrame, now }: Pick<Ending, 'lastFrame' | 'now'> & { turn: Aborted; failure: TurnFailure },
+  { turn, failure, lastFrame, now }: Pick<TurnEnding, 'lastFrame' | 'now'> & { turn: AbortedTurn; failure: TurnFailure },
 ): Promise<TurnDocument | null> {
   return turns.update(
-    { turnId: turn.turnId, state: UNENDED },
+    { turnId: turn.turnId, state: UNFINISHED },
     {
       set: { state: 'cancelled', failure, tail: [], lastFrame, finishedAt: now, forgetAt: now + DAY_MS },
-      emit: abortedBy(turn, { failure }, now),
+      emit: abortEvents(turn, { failure }, now),
     },
   );
 }
 
-/** Commits a turn that was dropped from a full queue. Applies only to a turn that no runner has started. Returns null otherwise. */
-export function commitLeftOut(
+/**
+ * The commit point of a turn that is left out because too many wait. Only of one that nobody has begun, as far as its document says.
+ * Null when that is no longer so.
+ */
+export function commitDropped(
   turns: Documents<TurnDocument>,
-  { turnId, failure, lastFrame, now }: Pick<Ending, 'lastFrame' | 'now'> & { turnId: string; failure: TurnFailure },
+  { turnId, failure, lastFrame, now }: Pick<TurnEnding, 'lastFrame' | 'now'> & { turnId: string; failure: TurnFailure },
 ): Promise<TurnDocument | null> {
   return turns.update(
     { turnId, state: 'queued', fence: 0, attempts: 0 },
@@ -231,17 +234,17 @@ export function commitLeftOut(
   );
 }
 
-/** Another replica has taken the turn over or has ended it. */
-export function fenced(): ServiceError {
+/** Somebody else has the turn now, or has ended it. */
+export function turnTakenOver(): ServiceError {
   return new ServiceError('ABORTED', 'somebody else took this turn over', { details: { reason: 'FENCED', retryable: false } });
 }
 
-/** The runner only has to dequeue the turn. */
-export function endedMeanwhile(): ServiceError {
+/** Its runner has nothing left to do but to settle it. */
+export function turnEndedElsewhere(): ServiceError {
   return new ServiceError('CANCELLED', 'somebody else ended this turn', { details: { reason: 'FENCED', retryable: false } });
 }
 
-export function wasEnded(error: unknown): boolean {
+export function isEndedElsewhere(error: unknown): boolean {
   return isFenced(error) && (error as ServiceError).code === 'CANCELLED';
 }
 
