@@ -69,9 +69,9 @@ const ORPHAN_AGE_MS = 30_000;
 export interface SessionsTiming extends Partial<LeaseTiming> {
   /** Maximum duration of one turn. */
   turnDeadlineMs?: number;
-  /** How often is looked for leases that ran out, and for turns that wait. */
+  /** Interval at which expired leases and waiting turns are polled. */
   pollMs?: number;
-  /** How often what nobody heard is looked for. */
+  /** Interval of the sweeps for unfinished work. */
   sweepMs?: number;
   /** Minimum age of a turn that is in no queue before the sweeper enqueues it. */
   orphanMs?: number;
@@ -146,7 +146,7 @@ export function defineSessions(timing: SessionsTiming = {}) {
       const runner = openRunner({ ...common, own, timing, shares, compaction });
       const { leaseMs, renewMs } = { ...LEASE_TIMING, ...timing };
       const { turnDeadlineMs = TURN_DEADLINE_MS, pollMs = POLL_INTERVAL_MS } = timing;
-      const runs = own.use(createRunningTurns({ bus })); // of those that no session has
+      const runs = own.use(createRunningTurns({ bus })); // stateless turns
       const once = own.use(createIdempotentTurns({ ...common, shares, runs, leaseMs, renewMs, pollMs, turnDeadlineMs }));
       const reading = { ...data, clock: systemClock };
       const emptying = createSessionReset({ ...reading, store });
@@ -216,7 +216,7 @@ interface RunnerOptions
   timing: SessionsTiming;
 }
 
-/** Everything that runs durable turns and finishes what others left, on any clock. */
+/** Builds everything that runs durable turns and recovers unfinished ones. Takes any clock. */
 export function openRunner({ own, owner, timing, ...deps }: RunnerOptions): TurnRunner {
   const {
     turnDeadlineMs = TURN_DEADLINE_MS,

@@ -93,11 +93,11 @@ function createState(plan: TurnPlan) {
     pruning: plan.pruning && createPruning(plan.pruning, plan.messages.length),
     loopDetector: createLoopDetector(maxRepeats),
     silenceRetries: createSilenceRetries(plan),
-    /** Tools have answered. */
+    /** Tools have returned results. */
     used: resumeFrom.steps > 0,
-    /** It is asked to answer, and to call nothing. */
+    /** The model must answer without calling tools. */
     toolsDisabled: false,
-    /** What it cost since the last mark. */
+    /** Usage since the last checkpoint. */
     uncheckpointed: zeroUsage(),
   };
 }
@@ -108,7 +108,7 @@ function addReply(state: LoopState, { text, usage, costUsd, model = state.model 
   for (const sum of [state.spent, state.uncheckpointed]) addUsage(sum, { ...usage, costUsd });
 }
 
-/** A step that calls tools, with what steps without any cost before it. */
+/** Checkpoint of a step with tool calls, including the usage of preceding steps without calls. */
 function stepEntry(state: LoopState, { text, calls }: ModelReply, begins: string): CheckpointEntry {
   const { steps: step, uncheckpointed } = state;
   state.uncheckpointed = zeroUsage();
@@ -131,9 +131,9 @@ function isBudgetSpent({ maxTokens, maxCostUsd = Infinity }: TurnPlan, { input, 
 
 type Ending = Pick<StatelessResult, 'finishReason' | 'toolCalls'>;
 
-/** How a turn ends that has no tool of its own to call. */
+/** Finish reason of a turn whose last reply calls no tool of the server. */
 function getEnding({ calls, reason }: ModelReply, tools: TurnPlan['tools']): Ending {
-  // The last call of an answer that was cut short may lack its end, and half a call is none.
+  // The last call of a truncated reply may be incomplete.
   if (reason === 'length') return { finishReason: 'output_starved' };
   if (calls.length === 0) return { finishReason: 'stop' };
   const handedOver = tools.use === undefined && !tools.parallel ? calls.slice(0, 1) : calls;

@@ -71,11 +71,11 @@ const DIRECTIVE = 'You used tools, and then said nothing. Do what is left to be 
 /** Sent as the last attempt. */
 const SYNTHESIS = 'Give your answer now, from what you have been told until here. You can call nothing any more.';
 
-/** What a model is asked that says nothing after its tools answered. */
+/** Retries of a model that returns nothing after tool results. */
 export interface SilenceRetries {
-  /** What it is asked next; undefined where its silence is its answer. */
+  /** Returns the next request; undefined if the empty reply is final. */
   next: (said: ModelReply, used: boolean) => { message: ModelMessage; toolsDisabled: boolean } | undefined;
-  /** It was asked, and has not answered yet. */
+  /** A retry was sent and not answered yet. */
   readonly isPending: boolean;
 }
 

@@ -3,7 +3,7 @@ import type { ModelMessage } from '@switchyard/models';
 import { BUDGET_EXCEEDED, type Reserved } from '../budgets/budgets.ts';
 import type { TurnPlan } from './turn-plan.ts';
 
-/** A turn that has begun ends by name where nothing is left for its next call; one that has not fails. */
+/** Reserves budget for a model call. A started turn gets `exceeded` and ends with a finish reason; a turn that has not started fails. */
 export async function reserveBudget(
   plan: TurnPlan,
   messages: readonly ModelMessage[],

@@ -1,8 +1,8 @@
 import type { ModelMessage } from '@switchyard/models';
 
-/** Notices a model that goes in circles: what it says, what it calls and what it is answered are the same, step after step. */
+/** Detects a model that repeats itself: consecutive steps with the same text, calls and results. */
 export interface LoopDetector {
-  /** A step was made, which began at this place of the conversation. True where it was one too many of the same. */
+  /** Adds a step that starts at this message. Returns true if it was repeated too often. */
   addStep: (messages: readonly ModelMessage[], from: number) => boolean;
 }
 

@@ -5,41 +5,41 @@ import { toTokens } from '../context-window/context-window.ts';
 import type { ModelAccess } from '../agents/model-access.ts';
 import type { TurnPlan } from './turn-plan.ts';
 
-/** What a model said in one step. */
+/** Model output of one step. */
 export type ModelReply = Omit<ModelAnswer, 'reasoning' | 'calls'> & {
   calls: ToolCall[];
-  /** It was left in the middle, because it said more than the turn's budget has tokens for. */
+  /** Streaming was stopped because the output exceeded the token budget of the turn. */
   overBudget?: true;
 };
 
-/** Of a long text no model makes fewer tokens than one of so many characters: what is longer is surely beyond the budget. */
+/** Upper bound of characters per token. Longer output certainly exceeds the token budget. */
 const MAX_CHARS_PER_TOKEN = 8;
 
 export interface ModelCallOptions {
   messages: readonly ModelMessage[];
-  /** Tokens that the turn may still use. */
+  /** Remaining tokens of the turn. */
   remainingTokens: number;
-  /** What was set aside for this call. */
+  /** Budget reserved for this call. */
   reserved: Reserved | undefined;
-  /** The turn has done something already. */
+  /** The turn has made steps or streamed text. */
   started: boolean;
-  /** Tokens that the answer may have, where that is not what the plan says. */
+  /** Output limit, if it differs from the plan. */
   maxOutputTokens?: number;
-  /** It is to answer, and to call nothing. */
+  /** The model must answer without calling tools. */
   toolsDisabled?: boolean;
-  /** What of a piece of its text may be told. Nothing where it is the beginning of what may not. */
+  /** Returns the part of a text piece that may be published. Empty while a filtered sequence may be starting. */
   filterText: (piece: string) => string;
-  /** It is asked only because it said nothing: where that fails, it says nothing again. */
+  /** The call retries an empty reply. If it fails, the empty reply stands. */
   isRetry?: boolean;
 }
 
-/** Instead of an answer, of a turn that has begun: every model that it may ask kept failing. */
+/** Returned by a started turn when the circuit breakers of all allowed models are open. */
 export const CIRCUIT_IS_OPEN = 'left alone';
 
-/** Of a model that could not be asked why it said nothing. */
+/** Reply of a failed retry. */
 export const EMPTY_REPLY: ModelReply = { text: '', calls: [], reason: 'other', usage: { input: 0, output: 0 }, costUsd: 0 };
 
-/** One call of the model, whose text is told as it comes. */
+/** Calls the model once and streams its text. */
 export async function callModel(
   models: ModelAccess,
   plan: TurnPlan,
@@ -68,7 +68,7 @@ interface StreamOptions {
   onText: (text: string) => void;
 }
 
-/** Tells what may be told of each piece, and leaves the model where it says more than it may. */
+/** Publishes the filtered text and stops the stream when the output exceeds the budget. */
 async function streamReply(models: ModelAccess, asked: ModelRequest, { said, asking, onText }: StreamOptions): Promise<void> {
   const most = asking.remainingTokens * MAX_CHARS_PER_TOKEN;
   const end = await models.tell(asked, (piece, type) => {
@@ -82,7 +82,7 @@ async function streamReply(models: ModelAccess, asked: ModelRequest, { said, ask
   else Object.assign(said, end);
 }
 
-/** What it really used is said at an end that is not waited for. */
+/** The actual usage is in the end of the stream, which is not awaited. */
 function truncateReply(said: ModelReply): void {
   said.usage = { input: 0, output: Math.ceil(said.text.length / MAX_CHARS_PER_TOKEN) };
   said.overBudget = true;
@@ -92,7 +92,7 @@ function actualUsage({ usage, costUsd }: ModelReply): Used {
   return { tokens: usage.input + usage.output, costUsd };
 }
 
-/** What counts as used where the end never came, which would have said it: nothing where nothing was said, else what was expected. */
+/** Usage after a stream without an end: nothing without output, otherwise the expected usage. */
 function estimateUsage({ text }: ModelReply, expected: Used): Used {
   if (text === '') return { tokens: 0, costUsd: 0 };
   return { tokens: Math.max(expected.tokens, toTokens(text.length)), costUsd: expected.costUsd };

@@ -4,7 +4,7 @@ import type { OutputFinding } from '../screening/output-finding.ts';
 import type { ModelReply } from './model-call.ts';
 
 export interface OutputFilterOptions {
-  /** Only what stands in `<final>` is the answer. */
+  /** Only text inside `<final>` is the answer. */
   finalOnly?: boolean | undefined;
   onFinding?: ((finding: OutputFinding) => void) | undefined;
 }
@@ -14,9 +14,9 @@ export interface OutputFilterOptions {
  * only text that may be the start of such a sequence. No generator, because each generator step costs as much as reading a piece.
  */
 export interface OutputFilter {
-  /** What may be told now that this piece came. */
+  /** Returns the text that may be published after this piece. */
   push: (piece: string) => string;
-  /** The answer as it is kept, and what of it was not told yet. */
+  /** Returns the stored answer, and the part of it that was not published yet. */
   end: (reply: ModelReply) => { said: ModelReply; rest: string };
 }
 
@@ -43,20 +43,20 @@ export function createOutputFilter({ finalOnly = false, onFinding }: OutputFilte
       const redacted = calls === said.calls ? guard.found : [...new Set([...guard.found, CANARY])];
       const finding = { redacted, warned: outputWarnings(text) };
       if (finding.redacted.length + finding.warned.length > 0) onFinding?.(finding);
-      // What was said as it is stays the value that it is: some are known by themselves.
+      // An unchanged reply stays the same object, because `EMPTY_REPLY` is compared by identity.
       return { said: said.text === text && said.calls === calls ? said : { ...said, text, calls }, rest: streamed ? rest : '' };
     },
   };
 }
 
-/** The same list where no call has a mark. */
+/** Returns the same array if no call contains a canary. */
 function cleanCalls(calls: ToolCall[]): ToolCall[] {
   const clean = calls.map((call) => cleanCall(call));
   return clean.every((call, at) => call === calls[at]) ? calls : clean;
 }
 
 function cleanCall(call: ToolCall): ToolCall {
-  // A letter that is written as an escape is the letter to whoever reads the call.
+  // Escaped characters are decoded before the search, because the reader of the call decodes them too.
   const written = typeof call.input === 'string' || !call.text.includes('\\u') ? call.text : JSON.stringify(call.input);
   const [name, text] = [redactCanaries(call.name), redactCanaries(written)];
   return name === call.name && text === written ? call : toolCall(call.callId, name, text);

@@ -6,13 +6,13 @@ export type StepPlan = NonNullable<TurnEvidence['plan']>;
 
 type Sep = AgentConfig['sep'];
 
-/** A plan stands at the beginning of what is said; what is longer than this is none. */
+/** Maximum characters searched for a plan, which stands at the beginning of the text. */
 const MAX_CHARS = 20_000;
 const NUMBERED = /^ {0,8}\d{1,3}[.)] +(\S.*)$/;
 const BULLETED = /^( {0,8})[-*+•] +(\S.*)$/;
 const DIGEST_CHARS = 12;
 
-/** The steps of a text that is a plan: a list with numbers, or one with bullets, that is neither too short nor too long. */
+/** Extracts the steps of a numbered or bulleted list with an allowed number of items. */
 export function extractSteps(
   text: string,
   { enabled, minSteps, maxSteps }: Pick<Sep, 'enabled' | 'minSteps' | 'maxSteps'>,
@@ -24,7 +24,7 @@ export function extractSteps(
   return steps.length >= minSteps && steps.length <= maxSteps ? steps : undefined;
 }
 
-/** What is further in explains a step, and is none. */
+/** Nested items explain a step and are not counted. */
 function topLevelBullets(lines: readonly string[]): string[] {
   const bullets = lines.flatMap((line) => {
     const [, indent = '', step] = BULLETED.exec(line) ?? [];
@@ -36,9 +36,9 @@ function topLevelBullets(lines: readonly string[]): string[] {
 
 /** Records the plan announced before the first tool calls. Stores only counts and digests. */
 export interface PlanTracker {
-  /** What a step said that calls tools. */
+  /** Adds the text of a step that calls tools. */
   addText: (step: number, text: string) => void;
-  /** The plan, once the turn came to this step; ended, where it has an answer. */
+  /** Returns the plan as of this step. `ended` is set when the turn has an answer. */
   plan: (step: number, ended: boolean) => StepPlan | undefined;
 }
 

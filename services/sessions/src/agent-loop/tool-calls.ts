@@ -13,15 +13,15 @@ export interface ToolCallContext {
 export interface StepCalls {
   number: number;
   calls: readonly ToolCall[];
-  /** How many calls the step has, those that were answered before with them. */
+  /** Number of calls of the step, including those answered before. */
   total: number;
-  /** The call that is noted as begun. */
+  /** The call that is checkpointed as started. */
   startedCallId: string | undefined;
-  /** It was begun by an earlier run, and nobody knows whether it did anything. */
+  /** The call was started by an earlier run and its outcome is unknown. */
   interrupted: boolean;
 }
 
-/** So many calls are made side by side. */
+/** Maximum number of parallel calls. */
 const MAX_PARALLEL_CALLS = 8;
 
 /**
@@ -60,7 +60,7 @@ export async function* runToolCalls(
   }
 }
 
-/** The call at a place, and those behind it that run beside it. */
+/** Returns the call at this position and the calls that run in parallel with it. */
 function selectGroup(tools: ToolBox, calls: readonly ToolCall[], at: number): readonly ToolCall[] {
   const most = calls.slice(at, at + MAX_PARALLEL_CALLS);
   const other = most.findIndex(({ name }) => !tools.isReadOnly(name));

@@ -4,9 +4,9 @@ import type { ToolBox } from './toolbox.ts';
 
 type Limits = AgentConfig['toolRetryBreaker'];
 
-/** What became of a tool in one turn. */
+/** Failure counters of a tool in one turn. */
 interface FailureCounts {
-  /** Failures in a row of the same call, by what it was given. */
+  /** Consecutive failures with the same arguments. */
   same: { args: string; count: number };
   /** Consecutive failures with the same error, whatever the arguments. */
   pattern: { error: string; count: number };
@@ -47,7 +47,7 @@ function addFailure(before: FailureCounts | undefined, args: string, { result }:
   };
 }
 
-/** What a complaint says, whatever its numbers and names in quotes are. */
+/** Normalizes an error: numbers and quoted names are replaced. */
 function errorPattern(result: unknown): string {
   return (JSON.stringify(result) ?? '').replaceAll(/\d+/g, '0').replaceAll(/\\"[^"\\]*\\"/g, '…');
 }

@@ -4,10 +4,10 @@ import type { ToolBox } from './toolbox.ts';
 import { isWeak } from '../context-window/model-capability.ts';
 import { CHARS_PER_TOKEN, type ModelWindow } from '../context-window/context-window.ts';
 
-/** What a list of tools was made into, for each length: turns of one agent are offered the same list again and again. */
+/** Compacted tool lists by length. Turns of one agent use the same list again and again. */
 const cache = new WeakMap<readonly ToolSpec[], Map<number, readonly ToolSpec[]>>();
 
-/** The least that is said of a tool where there is hardly any room. */
+/** Minimum length of a tool description. */
 const MIN_DESCRIPTION_CHARS = 20;
 const DESCRIPTIVE_KEYS = new Set(['description', 'title', 'examples', 'default', '$comment']);
 const NAMED_SCHEMA_KEYS = new Set(['properties', '$defs', 'definitions', 'patternProperties']);
@@ -24,7 +24,7 @@ export function compactTools(tools: ToolBox, window: ModelWindow | undefined, en
   };
 }
 
-/** Every tool and every parameter stays; what goes is what explains them, from the least needed on, until all fit or nothing is left. */
+/** Keeps every tool and parameter. Removes descriptions, the least necessary first, until the list fits. */
 export function compactSpecs(specs: readonly ToolSpec[], chars: number): readonly ToolSpec[] {
   let bySize = cache.get(specs);
   if (!bySize) cache.set(specs, (bySize = new Map()));
@@ -46,7 +46,7 @@ function jsonLength(specs: readonly ToolSpec[]): number {
   return JSON.stringify(specs).length;
 }
 
-/** A schema without what only explains it. A property may be called like a word that explains. */
+/** Removes explanatory keywords from a schema. Property names are not keywords. */
 function stripDescriptions(schema: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(schema)

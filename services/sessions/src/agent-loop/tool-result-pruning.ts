@@ -8,7 +8,7 @@ type Cut = 'trimmed' | 'cleared';
 
 /** Shortens old tool results in the prompt of a turn. */
 export interface Pruning {
-  /** The conversation as it is told now: copies, in which long results are short. What the turn keeps stays whole. */
+  /** Returns a copy of the messages with long results shortened. The stored turn is unchanged. */
   apply: (messages: readonly ModelMessage[]) => readonly ModelMessage[];
 }
 
@@ -18,9 +18,9 @@ export interface PruningOptions {
   window: number | undefined;
 }
 
-/** As many characters of each end stay of a result that is trimmed because the window fills up. */
+/** Characters kept at each end of a result that is trimmed because the window fills up. */
 const KEPT_END_CHARS = 500;
-/** The word on where the rest of a long answer is kept (`agent-loop/tool-result-truncation.ts`). */
+/** Reference to the stored rest of a truncated result (`agent-loop/tool-result-truncation.ts`). */
 const POINTER = /\[cut: [^\]]{1,500}\]$/;
 const POINTER_CHARS = 600;
 
@@ -80,7 +80,7 @@ export function createPruning({ config, window }: PruningOptions, from: number):
   };
 }
 
-/** Tools are named as methods are, or as models call them. */
+/** Settings may use method names or tool names. */
 function toToolNames(names: readonly string[] = []): ReadonlySet<string> {
   return new Set(names.map(toolName));
 }

@@ -11,14 +11,14 @@ export type Trim = (messages: ModelMessage[]) => boolean;
 /** A trimming strategy. Returns the positions of the results to remove. */
 type Layer = (messages: readonly ModelMessage[], engine: Engine) => readonly number[];
 
-/** A layer that failed so often in a turn is passed over: a turn does not end because no room was made. */
+/** A layer that failed this often in a turn is skipped. A failure does not end the turn. */
 const MAX_LAYER_FAILURES = 3;
-/** What is shorter is not worth being left out. */
+/** Shorter results are kept. */
 const MIN_TRIMMED_CHARS = 200;
-/** What the web says changes, and can be looked up again. */
+/** Results of web tools change and can be requested again. */
 const EPHEMERAL = /^(?:web|browser|link)[._]/;
 
-/** What the settings of an agent say of the answers of tools in one turn; nothing where its context engine is off. */
+/** Creates the trimming of an agent; undefined when its context engine is off. */
 export function createTrim(engine: Engine, layers: readonly Layer[] = [staleResults, oldestResults]): Trim | undefined {
   if (!engine.enabled) return undefined;
   const failures = new Map<Layer, number>();
@@ -36,7 +36,7 @@ export function createTrim(engine: Engine, layers: readonly Layer[] = [staleResu
   };
 }
 
-/** Answers that say nothing any more, once `evictionMinAge` steps came after them: a later one is of the same call, or it was an error. */
+/** Results that are obsolete after `evictionMinAge` steps: a later call repeated them, or they were errors. */
 function staleResults(messages: readonly ModelMessage[], { evictionMinAge }: Engine): number[] {
   const calls = listCallKeys(messages);
   const later = new Set<string>();
@@ -52,7 +52,7 @@ function staleResults(messages: readonly ModelMessage[], { evictionMinAge }: Eng
   return dead;
 }
 
-/** What was called by the id of a call: the same call has the same name and arguments. */
+/** Maps call ids to name and arguments, which identify repeated calls. */
 function listCallKeys(messages: readonly ModelMessage[]): Map<string, string> {
   const calls = messages.flatMap((message) => (message.role === 'assistant' ? (message.toolCalls ?? []) : []));
   return new Map(calls.map(({ callId, name, text }) => [callId, `${name} ${text}`]));
@@ -94,7 +94,7 @@ function listResults(messages: readonly ModelMessage[]): { at: number; name: str
   );
 }
 
-/** False where there was nothing to leave out. */
+/** Returns false if there was nothing to remove. */
 function replaceResult(messages: ModelMessage[], at: number): boolean {
   const message = messages[at];
   if (message?.role !== 'tool') return false;

@@ -3,28 +3,28 @@ import { toolName } from '@switchyard/contracts';
 export interface ToolResult {
   result: unknown;
   failed: boolean;
-  /** Under which all of it is kept, where the model is shown the beginning. */
+  /** Id of the complete text, if the model sees only its beginning. */
   storedId?: string;
 }
 
-/** Where long answers of the tools of a turn are kept. */
+/** Storage of long tool results. */
 export interface ResultStorage {
-  /** Keeps one, and gives the id by which it is read. Without it the rest of such an answer is lost. */
+  /** Stores a result and returns its id. Without it the rest of a long result is lost. */
   store?: ((text: string) => Promise<string>) | undefined;
-  /** An earlier run of the turn has kept some. */
+  /** An earlier run of the turn has stored results. */
   hasStored?: boolean;
 }
 
-/** Reads on in an answer that was kept. */
+/** Method that reads a stored result. */
 export const READ_RESULT_TOOL = 'ctx.result';
 
-/** More of one answer is not kept. */
+/** Maximum characters of a stored result. */
 const MAX_STORED_CHARS = 2_000_000;
 
-/** What a model is shown of long answers of tools: the beginning, and where the rest is. */
+/** Truncates long tool results for the model, with a reference to the rest. */
 export interface ResultTruncation {
   truncate(result: unknown): Promise<ToolResult>;
-  /** Whether there is something to be read on in. */
+  /** Whether any result is stored. */
   readonly hasStored: boolean;
 }
 
@@ -60,7 +60,7 @@ function pointer(text: string, maxChars: number, id: string): string {
   return `${text.slice(0, maxChars).toWellFormed()}… [cut: ${text.length - maxChars} of ${text.length} characters follow.${gone} ${rest}]`;
 }
 
-/** What a model is shown of a result: all of it, or its beginning and a word on how much is missing. */
+/** Returns the result, or its beginning with a note about the missing rest. */
 export function truncateResult(result: unknown, maxChars: number): unknown {
   const text = textOf(result);
   if (text.length <= maxChars) return result;

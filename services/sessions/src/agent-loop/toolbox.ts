@@ -23,9 +23,9 @@ export interface ToolBox {
   specs: readonly ToolSpec[];
   /** Never throws for a tool error; the model reads it as a failed result. */
   use(call: Pick<ToolCall, 'name' | 'input'>, using: ToolUse): Promise<ToolResult>;
-  /** Whether a call changes nothing at all: it may be made beside others. */
+  /** Returns whether a call changes nothing, so that it may run in parallel. */
   isReadOnly(name: string): boolean;
-  /** Whether a call may be made again when nobody knows whether it was made: its contract says that twice is as once. */
+  /** Returns whether a call may be repeated after an unknown outcome, according to its contract. */
   isIdempotent(name: string): boolean;
 }
 
@@ -37,7 +37,7 @@ export interface ToolUse {
   at?: number | undefined;
 }
 
-/** Tools that whoever asked for the turn runs itself: a call of one ends it. */
+/** Tools that the caller of the turn executes. A call of one ends the turn. */
 export interface CallerToolBox {
   specs: readonly ToolSpec[];
   choice?: ToolChoice;
@@ -56,17 +56,17 @@ interface Offer {
   methods: ReadonlyMap<string, Callable>;
 }
 
-/** The turn that tools are for. */
+/** The turn that the tools belong to. */
 export interface ToolTurn extends ResultStorage {
   turnId: string;
   /** Ids for logs and traces of the calls. */
   requestId?: string | undefined;
   traceparent?: string | undefined;
-  /** Milliseconds that are left of it: no call of it is given more. */
+  /** Remaining time of the turn in milliseconds, which limits each call. */
   remainingMs: () => number;
-  /** It has the tools whose executions can be counted. */
+  /** Adds development tools whose executions are counted. */
   countsExecutions?: boolean;
-  /** More was said in its conversation than its model is told: it has the tools that look it up. */
+  /** Adds tools for history lookup, because the prompt does not contain the whole conversation. */
   hasHistoryTools?: boolean;
 }
 
@@ -91,7 +91,7 @@ export function createToolBox(
   let offered = getOffer(scopes, toolPolicy, { counted: countsExecutions, earlier: hasHistoryTools, kept: shortening.hasStored });
   let withKept = shortening.hasStored;
   const offer = (): Offer => {
-    // There is nothing to be read on until something was kept.
+    // The tool for stored results is offered only once there are some.
     if (shortening.hasStored && !withKept) {
       withKept = true;
       offered = getOffer(scopes, toolPolicy, { counted: countsExecutions, earlier: hasHistoryTools, kept: true });
@@ -104,7 +104,7 @@ export function createToolBox(
       return offer().specs;
     },
     isReadOnly: (name) => offer().methods.get(name)?.reads ?? false,
-    // A name that is no tool does nothing, however often.
+    // A call of an unknown tool has no effect and can be repeated.
     isIdempotent: (name) => offer().methods.get(name)?.idempotent ?? true,
     async use({ name, input }, { signal, step, at }) {
       const method = offer().methods.get(name);
@@ -123,7 +123,7 @@ export function createToolBox(
   };
 }
 
-/** What the model reads of a call that failed: also that nobody knows whether it acted, where that is so and matters. */
+/** Renders the error of a failed call for the model. Says that the outcome is unknown if that matters. */
 function renderError({ code, message, details }: ServiceError, { idempotent }: Callable): string {
   const told = `${code}: ${message}`;
   return details['mayHaveRun'] === true && !idempotent ? `${OUTCOME_UNKNOWN} It was not repeated. ${told}` : told;
@@ -132,7 +132,7 @@ function renderError({ code, message, details }: ServiceError, { idempotent }: C
 /** Prefix for a call that must not be repeated and may have been executed. */
 export const OUTCOME_UNKNOWN = 'STEP_OUTCOME_UNKNOWN: whether the call did anything is unknown.';
 
-/** Of its own tools’ answers an agent may read all, whatever its profile has, unless it is denied. */
+/** An agent may read results of its own tools with any profile, unless that is denied. */
 function mayReadResults({ allow, deny }: ToolPolicy, scopes: readonly TokenScope[]): boolean {
   return allows({ profile: 'full', allow, deny }, READ_RESULT_TOOL) && isScopeSubset(['rpc'], scopes);
 }
@@ -162,7 +162,7 @@ function getOffer(scopes: readonly TokenScope[], policy: ToolPolicy, { counted, 
   return offer;
 }
 
-/** One client comes with one list again and again. */
+/** Scope keys by scope list, because a client sends the same list with every turn. */
 const scopeKeys = new WeakMap<readonly TokenScope[], string>();
 
 function getScopeKey(scopes: readonly TokenScope[]): string {
@@ -178,7 +178,7 @@ function listServed(): readonly Tool[] {
   return servedCache;
 }
 
-/** Operations of this service that only turns reach: those of `SWITCHYARD_DEV_TOOLS`, and those that look up what was said. */
+/** Operations that only turns may call: development tools and history lookup. */
 function ownTools(namespace: 'ctx.' | 'dev.' | typeof READ_RESULT_TOOL): readonly Tool[] {
   return Object.keys(sessions.operations)
     .filter((name) => name.startsWith(namespace))

@@ -29,34 +29,34 @@ export interface TurnPlan {
   maxOutputTokens?: number;
   temperature?: number;
   promptTimeoutMs: number;
-  /** Told of the text as it comes, which no frame says. Without it nobody reads along, and the model may be asked for all of it at once. */
+  /** Receives text as it is generated. Without it the model is called without streaming. */
   onText?: ((text: string) => void) | undefined;
   signal: AbortSignal;
   /** Trace context of the turn span, parent of the model calls. */
   traceparent?: string | undefined;
   /** Returns the output limit for continuing a truncated answer. Without it answers are not continued. */
   escalateTo?: (() => Promise<number>) | undefined;
-  /** How often a model that used tools and then says nothing is asked to go on, before it is asked to answer. Without it never. */
+  /** Number of retries when the model returns nothing after tool results. Without it there are none. */
   silenceRetries?: number | undefined;
-  /** So many steps in a row that are the same, to what their tools answer, end it with `context_loop`. */
+  /** Number of identical consecutive steps that end the turn with `context_loop`. */
   maxRepeats?: number | undefined;
   /** Context window limits. Without it they are not checked. */
   guard?: WindowGuard | undefined;
   /** Removes old tool results before each model call. */
   trim?: Trim | undefined;
-  /** What becomes of old results of its tools. Without it they are told whole. */
+  /** Shortens old tool results. Without it they stay complete. */
   pruning?: PruningOptions | undefined;
-  /** Only what stands in `<final>` is its answer. */
+  /** Only text inside `<final>` is the answer. */
   finalOnly?: boolean | undefined;
-  /** Told of what was found in an answer, and taken out of it. */
+  /** Called for sensitive text that was removed from an answer. */
   onFinding?: ((finding: OutputFinding) => void) | undefined;
-  /** Told of what its owner should know and nobody needs to act on. */
+  /** Called for warnings that need no action. */
   onWarning?: ((warning: string) => void) | undefined;
-  /** Told of every step that calls tools and of every result, before anything follows from it. */
+  /** Called for every step with tool calls and for every result, before the loop continues. */
   onCheckpoint?: (mark: CheckpointEntry) => Promise<void>;
-  /** What others have said meanwhile: asked before each call of the model, with the number of those that were made. */
+  /** Returns messages merged since the last step. Called before each model call with the number of steps. */
   takeMerged?: (step: number) => Promise<readonly string[]>;
-  /** Where an earlier run of the turn came to. */
+  /** State after an earlier run. */
   resumeFrom?: ResumeState;
 }
 
@@ -64,7 +64,7 @@ export interface TurnOutcome {
   result: StatelessResult;
   model: ModelRef;
   steps: number;
-  /** By all runs of it. */
+  /** Usage of all runs of the turn. */
   spent: TurnUsage;
   latencyMs: number;
 }

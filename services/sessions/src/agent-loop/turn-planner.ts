@@ -16,7 +16,7 @@ import type { TurnPlan } from './turn-plan.ts';
 import { withBreaker } from './tool-circuit-breaker.ts';
 import type { ToolBox, ToolTurn } from './toolbox.ts';
 
-/** What the configuration of an agent says about each of its turns. */
+/** Limits from the agent's configuration. */
 export function getAgentLimits({ config }: Agent) {
   const { postBatchContinuation } = config.contextEngine;
   return {
@@ -33,21 +33,21 @@ export function getAgentLimits({ config }: Agent) {
   } satisfies Partial<TurnPlan>;
 }
 
-/** How long an answer of a model may become that was cut off; nothing where its agent wants none longer. */
+/** Output limit for continuing truncated answers; undefined if the agent does not continue them. */
 export function getEscalation({ config }: Agent, models: Models, model: ModelRef): TurnPlan['escalateTo'] {
   const { enabled, escalatedMaxTokens } = config.contextEngine.outputEscalation;
   return enabled ? async () => Math.min(escalatedMaxTokens, (await getModelWindow(models, model))?.maxTokens ?? Infinity) : undefined;
 }
 
-/** The tools of an agent that acts for a principal. */
+/** Creates the tools of an agent that acts for a principal. */
 export type CreateToolBox = (principal: Principal, config: Agent['config'], turn: ToolTurn) => ToolBox;
 
 export interface PlanTurnDeps extends RecentDeps {
   tools: CreateToolBox;
-  /** What stands before the question, asked with its text. */
+  /** Returns memories and notes to place before the question. */
   loadMemory?: (question: string) => Promise<ModelMessage | undefined>;
   tracer?: Pick<TurnTracer, 'recordPrompt'>;
-  /** Where help is, for agents that are to know. */
+  /** Returns a note about the product documentation, for agents configured to have it. */
   documentation?: (() => string | undefined) | undefined;
 }
 
@@ -59,15 +59,15 @@ export interface PlanTurnOptions {
   principal: Principal;
   /** Trace context of the turn span. */
   traceparent: string | undefined;
-  /** Milliseconds that are left of the turn. */
+  /** Remaining time in milliseconds. */
   remainingMs: () => number;
-  /** What is asked. */
+  /** The question. */
   text: string;
-  /** Where earlier runs of the turn came to. */
+  /** State after earlier runs. */
   resumeFrom?: Pick<ResumeState, 'hasStoredResults'>;
 }
 
-/** What a durable turn sends to its model: the recent conversation and the question. */
+/** Builds the prompt and limits of a durable turn: recent conversation, notes and question. */
 export async function planTurn(deps: PlanTurnDeps, given: PlanTurnOptions): Promise<Omit<TurnPlan, 'signal'>> {
   const { turn, lease, agent, model, principal, traceparent, remainingMs, text } = given;
   const { turnId, requestId } = turn;
@@ -116,7 +116,7 @@ function toMessages(text: string | undefined): ModelMessage[] {
   return text === undefined ? [] : [{ role: 'user', text }];
 }
 
-/** A runner that was paused learns here that its lease is over, before a tool does anything for it. */
+/** Checks the lease before each tool call, so that a paused runner does not act after a takeover. */
 function whileLeaseHeld(tools: ToolBox, hold: SessionLease): ToolBox {
   return {
     ...tools,

@@ -7,24 +7,24 @@ import { createPlanTracker } from './step-plan.ts';
 import type { TurnOutcome } from './turn-plan.ts';
 import type { FrameBody } from '../frames/frame-splitting.ts';
 
-/** What a turn's model was told besides the question, in numbers. */
+/** Counts of what the prompt contained besides the question. */
 export type PromptTrace = TurnEvidence['told'];
 
-/** Writes down how a turn went, step by step: numbers, times and digests, and nothing of what was said. It rides the write that ends the turn. */
+/** Records the course of a turn step by step: counts, times and digests, but no text. Written with the end of the turn. */
 export interface TurnTracer {
-  /** What the model was told at first. */
+  /** Records the prompt. */
   recordPrompt: (told: PromptTrace) => void;
-  /** What memory found: how many, and how long they are. */
+  /** Records the number and length of memories. */
   recordRecall: (recordFinding: NonNullable<TurnEvidence['recalled']>) => void;
-  /** Something odd that it was told. */
+  /** Records a suspicious message. */
   recordScreening: (screened: Screened) => void;
-  /** What was found in what it said. */
+  /** Records sensitive text in the output. */
   found: (finding: OutputFinding) => void;
   recordFrame: (frame: FrameBody) => void;
-  /** It said a piece of its answer. */
+  /** Records a piece of output. */
   recordText: (text: string) => void;
   recordCheckpoint: (mark: CheckpointEntry) => void;
-  /** All of it, in as little room as it may take. */
+  /** Returns the trace within its size limit. */
   build: (model: ModelRef | undefined, outcome?: Pick<TurnOutcome, 'result'>) => TurnEvidence;
 }
 
@@ -36,9 +36,9 @@ const DIGEST_CHARS = 12;
 
 export interface TurnTracerOptions {
   now: () => number;
-  /** Steps that an earlier run of the turn made. */
+  /** Steps of earlier runs. */
   earlierSteps: number;
-  /** Which plans of its model are noted. */
+  /** Plan settings of the agent. */
   sep: AgentConfig['sep'];
 }
 
@@ -123,7 +123,7 @@ function union(known: readonly string[] = [], names: readonly string[]): string[
   return [...new Set([...known, ...names])];
 }
 
-/** Results come in the order of the calls. */
+/** Results arrive in call order. */
 function recordResult(
   tools: ToolEvidence[] | undefined,
   { result, failed }: Extract<CheckpointEntry, { mark: 'result' }>,

@@ -4,13 +4,13 @@ import type { Clock } from '@switchyard/service-kit';
 /** Published bytes are counted in time slots and expire with them. */
 const SLOTS = 10;
 const SLOT_MS = TURNS_LOG.maxAgeMs / SLOTS;
-/** The level is found anew after a while, and whenever so much of the room was filled. */
+/** The fair level is recomputed after this time, or after this share of the log was filled. */
 const LEVEL_INTERVAL_MS = 1_000;
 const LEVEL_STEP = 1 / 64;
 
-/** How much of the log of frames each tenant may fill, so that none pushes out what others said. */
+/** Limits the share of the frame log that each tenant may fill, so that no tenant evicts the frames of others. */
 export interface FrameLogQuota {
-  /** Whether the log is to keep one more message of a tenant, with so many bytes. What it is to keep is counted. */
+  /** Returns whether the log may store one more message of a tenant, and counts it if so. */
   admit(tenant: string, bytes: number): boolean;
 }
 
@@ -40,7 +40,7 @@ export function createFrameLogQuota({ clock, room, messageBytes }: FrameLogQuota
   let levelAt = -Infinity;
   let nextTotal = 0;
 
-  /** What the log has let go of is counted no more. */
+  /** Drops counts of expired slots. */
   function expireSlots(now: number): void {
     const current = Math.floor(now / SLOT_MS);
     const gone = Math.min(current - slot, SLOTS + 1);
@@ -84,7 +84,7 @@ export function createFrameLogQuota({ clock, room, messageBytes }: FrameLogQuota
   };
 }
 
-/** At which height all must be cut so that together they fill no more than this. */
+/** Returns the level at which all tenants together fit the limit. */
 function findFairLevel(tenants: readonly TenantUsage[], total: number, room: number): number {
   if (total <= room) return room;
   let left = room;

@@ -6,12 +6,12 @@ import type { TurnDocument } from '../model/turn-document.ts';
 import { splitFrame, type FrameBody } from './frame-splitting.ts';
 import type { FrameLogQuota } from './frame-log-quota.ts';
 
-/** How long a turn may say nothing before a reader hears that it is alive; readers give up after thirty silent seconds. */
+/** Interval of alive frames during silence. Readers give up after thirty seconds without a frame. */
 const ALIVE_INTERVAL_MS = 10_000;
 
-/** Frames of each further run of a turn begin so much later: nobody knows how far the one before came. */
+/** Frame numbers of each further run start at this distance, because it is unknown how far the previous run came. */
 export const FRAMES_PER_RUN = 10_000_000;
-/** Of who ends a turn without knowing what its runner has said: beyond the frames of all runs that a turn may have. */
+/** Frame number for an end written by another process than the runner, above the frames of all runs. */
 export const FINAL_FRAME = 99 * FRAMES_PER_RUN;
 
 /**
@@ -36,7 +36,7 @@ export interface FrameWriterDeps {
   shares: FrameLogQuota;
 }
 
-/** Whose frames they are, and where they begin. */
+/** Turn of the frames, and first number. */
 export interface FrameWriterOptions {
   tenant: string;
   turnId: string;
@@ -44,11 +44,11 @@ export interface FrameWriterOptions {
   from: number;
   /** Lease fence. Readers drop frames with a lower fence. */
   fence?: number;
-  /** Whether that lease still holds; asked before each. */
+  /** Returns whether the lease is still held. Checked before each frame. */
   isLeaseHeld?: () => boolean;
-  /** Told of each piece of text that is said. */
+  /** Called for each published text piece. */
   onPiece?: (text: string) => void;
-  /** Whether nobody follows now; asked at each delta. */
+  /** Returns whether no reader follows the turn. Checked for each text piece. */
   isUnfollowed?: () => boolean;
 }
 
@@ -67,7 +67,7 @@ export function createFrameWriter({ bus, clock, shares }: FrameWriterDeps, voice
       if (part.type === 'delta') voice.onPiece?.(part.text);
       if (!force && voice.isLeaseHeld?.() === false) continue;
       const data = Buffer.from(JSON.stringify(frame));
-      // Whoever listens hears all of it; whoever comes back gets from the turn's document what the log has no room for.
+      // Subscribers receive every frame. Frames beyond the quota are not stored; returning readers get the rest from the turn document.
       bus.publish(subject, data, { ephemeral: !shares.admit(voice.tenant, subject.length + data.length) });
     }
   };

@@ -1,12 +1,12 @@
 import { INLINE_BYTES, type TurnFrame } from '@switchyard/contracts';
 
-/** Of a text in one message. No character takes more than six bytes as JSON, so that with what stands around it, it always fits. */
+/** Maximum characters of text per message. A character takes at most six bytes as JSON, so a message with this much text always fits. */
 const MAX_CHARS = 10_000;
-/** What a frame needs besides what is measured. */
+/** Bytes reserved for the rest of a frame. */
 const FRAME_OVERHEAD_BYTES = 1_024;
 const LOW_SURROGATE = /^[\uDC00-\uDFFF]/;
 
-/** A text in parts that each fit a message; no character is taken apart. */
+/** Splits a text into parts that fit a message, without splitting surrogate pairs. */
 export function splitText(text: string): string[] {
   const parts: string[] = [];
   for (let at = 0; at < text.length;) {
@@ -18,12 +18,12 @@ export function splitText(text: string): string[] {
   return parts;
 }
 
-/** What an event tells of a text: all of it, or its beginning, where the turn itself has the rest. */
+/** Returns the text, or its beginning if it is too long for an event. */
 export function truncateText(text: string): string {
   return text.length <= MAX_CHARS ? text : `${splitText(text)[0]}…`;
 }
 
-/** What has to be said instead of a frame, so that each fits a message: a text in parts, an end without what `turns.resume` tells. */
+/** Splits a frame that is too large: text into parts, an end into one without the result, which `turns.resume` returns. */
 export function splitFrame(body: FrameBody): FrameBody[] {
   if (body.type === 'delta' && body.text.length > MAX_CHARS) return splitText(body.text).map((text) => ({ type: 'delta', text }));
   if (body.type === 'resumed' && body.text.length > MAX_CHARS) {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { collection } from '@switchyard/store';
 import { count, instant } from './schema-fields.ts';
 
-/** What the calls of one agent to one model found in the caches of its provider, in one day of UTC (`cache-stats/cache-stats.ts`). */
+/** Prompt cache statistics of one agent and model for one UTC day (`cache-stats/cache-stats.ts`). */
 export const CacheStatsDocument = z.object({
   id: z.string(),
   agentId: z.string(),

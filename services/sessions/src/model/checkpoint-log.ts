@@ -1,9 +1,9 @@
 import type { ModelMessage, ModelUsage, ToolCall } from '@switchyard/models';
 import { storeText, loadText, type Bodies } from './stored-text.ts';
 
-/** What was done in a turn, as its document keeps it: enough to go on from there. */
+/** One checkpoint of a turn. All checkpoints together are enough to resume it. */
 export type CheckpointEntry =
-  /** A step of the model that calls tools, its number, which older ones do not say, and which of the calls is begun. */
+  /** A model step that calls tools, with the id of the call that is started first. */
   | {
       mark: 'said';
       step?: number;
@@ -19,13 +19,13 @@ export type CheckpointEntry =
     }
   /** A tool result, the id of the full text if it was truncated for the model, and the id of the call that is started next. */
   | { mark: 'result'; callId: string; result: unknown; failed: boolean; whole?: string; begins?: string }
-  /** The number of further messages that the turn has merged (`TurnDocument.joined`). */
+  /** The number of further messages that the turn has merged (`TurnDocument.merged`). */
   | { mark: 'heard'; count: number };
 
-/** Characters of a mark that stand in the turn's document; what is longer has a document of its own. */
+/** Maximum characters of a checkpoint stored inline. Longer ones get a document of their own. */
 const MAX_INLINE_CHARS = 512;
 
-/** A mark as the document keeps it: itself, or the digest of what it says. */
+/** Stores a checkpoint: itself, or the digest of its text. */
 export async function storeCheckpoint(bodies: Bodies, turnId: string, mark: CheckpointEntry): Promise<unknown> {
   const text = JSON.stringify(mark);
   if (text.length <= MAX_INLINE_CHARS) return mark;
@@ -43,7 +43,7 @@ export async function loadCheckpoints(bodies: Bodies, turnId: string, kept: read
   );
 }
 
-/** What steps of a model used. Cached tokens are among the input. */
+/** Token usage of model steps. Input tokens include cached tokens. */
 export interface TurnUsage {
   input: number;
   output: number;
@@ -67,7 +67,7 @@ export function addUsage(
   sum.costUsd += costUsd;
 }
 
-/** Where a turn stands after its marks. */
+/** State of a turn after its checkpoints. */
 export interface ResumeState {
   steps: number;
   messages: ModelMessage[];
@@ -75,16 +75,16 @@ export interface ResumeState {
   text: string;
   response: string;
   spent: TurnUsage;
-  /** How many calls the last step has. */
+  /** Number of calls of the last step. */
   callCount: number;
-  /** Some result is kept that the model has read the beginning of. */
+  /** A tool result was stored of which the model has read only the beginning. */
   hasStoredResults: boolean;
-  /** Its calls that have no result, in order, and the one of them that was begun. */
+  /** Calls without a result, in order, and the id of the call that was started. */
   pendingCalls: ToolCall[];
   startedCallId: string | undefined;
 }
 
-/** Of a turn that heard others, `heard` has what their messages say. */
+/** Builds the resume state. `mergedTexts` holds the texts of the merged messages. */
 export function buildResumeState(marks: readonly CheckpointEntry[], mergedTexts: readonly string[] = []): ResumeState {
   let next = 0;
   const standing: ResumeState = {
@@ -123,7 +123,7 @@ function addStep(standing: ResumeState, mark: Extract<CheckpointEntry, { mark: '
 
 function addResult(standing: ResumeState, { callId, result, failed, whole }: Extract<CheckpointEntry, { mark: 'result' }>): void {
   standing.hasStoredResults ||= whole !== undefined;
-  // Results come in the order of the calls, whose ids a model may repeat.
+  // Results are matched by position, because a model may repeat call ids.
   const call = standing.pendingCalls.shift();
   standing.messages.push({ role: 'tool', callId, name: call?.name ?? '', result, failed });
 }

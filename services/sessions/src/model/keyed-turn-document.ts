@@ -5,7 +5,7 @@ import { collection, json } from '@switchyard/store';
 import { count, instant } from './schema-fields.ts';
 import { StoredText } from './text-document.ts';
 
-/** A stateless turn that was asked for with a key: all that is kept of it, for a day. */
+/** A stateless turn with an idempotency key. Kept for a day. */
 export const KeyedTurnDocument = z.object({
   ...leaseFields,
   /** Idempotency key, prefixed with the client. */
@@ -14,21 +14,21 @@ export const KeyedTurnDocument = z.object({
   client: z.string(),
   fingerprint: z.string(),
   head: AnswerHead,
-  /** A tool was called: it must not be again. */
+  /** A tool was called, so the turn must not run again. */
   toolsCalled: z.boolean(),
-  /** The answer, as JSON. */
+  /** The answer as JSON. */
   answer: StoredText.optional(),
-  /** All that was said on the way to it, where that is more. */
+  /** All output before the answer, if there was any. */
   text: StoredText.optional(),
   failure: json(TurnFailure).optional(),
   /** Number of the last frame, once the turn has ended. */
   lastFrame: count.optional(),
   endedAt: instant.optional(),
-  /** Of a response: what was asked (`stateless/stored-request.ts`). Whoever claims it can run it. */
+  /** Request of a response (`stateless/stored-request.ts`). Every replica that claims the turn can run it. */
   request: StoredText.optional(),
-  /** The same, so that it can be looked for. */
+  /** Set together with `request`, as a field that can be indexed. */
   rerun: z.literal(true).optional(),
-  /** How many characters each piece had in which a response was told. */
+  /** Length of each piece in which the text of a response was streamed. */
   pieces: StoredText.optional(),
   forgetAt: instant,
 });

@@ -1,7 +1,7 @@
 import type { MergedMessage, TurnDocument } from './turn-document.ts';
 import { loadTexts, type Bodies } from './stored-text.ts';
 
-/** What the messages say that a turn has heard before. */
+/** Loads the texts of the messages that a turn has merged. */
 export function loadMergedTexts(bodies: Bodies, { turnId, merged = [] }: TurnDocument): Promise<string[]> {
   return loadTexts(
     bodies,
@@ -9,7 +9,7 @@ export function loadMergedTexts(bodies: Bodies, { turnId, merged = [] }: TurnDoc
   );
 }
 
-/** The same, and whose they are. */
+/** Loads the merged messages with the ids of their turns. */
 export async function loadMergedMessages(
   bodies: Bodies,
   turnId: string,

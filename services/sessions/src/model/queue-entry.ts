@@ -1,21 +1,21 @@
 import { bucketKey } from '@switchyard/contracts';
 import type { TurnDocument } from './turn-document.ts';
 
-/** One thing to be done in a session: a turn, whose it is and since when it waits. */
+/** An entry of a session queue: a turn, its agent and its times. */
 export interface QueueEntry {
   turnId: string;
   agentId: string;
-  /** When it was accepted. */
+  /** Time of acceptance. */
   acceptedAt: number;
-  /** When it may begin: later than that only where more is gathered first. */
+  /** Earliest start. Later than the acceptance only when the turn is debounced. */
   notBefore: number;
-  /** The lane in which it waits, where there are any. */
+  /** Lane of the turn, if lanes are configured. */
   lane?: string | undefined;
 }
 
 type QueuedTurn = Pick<TurnDocument, 'turnId' | 'agentId' | 'createdAt' | 'debounceUntil' | 'lane'>;
 
-/** An entry as a queue holds it: text, so that a write can ask for it and take it out. The same turn always gives the same text. */
+/** Formats an entry as text, so that a write guard can match it and a write can remove it. The same turn always gives the same text. */
 export function formatEntry({ turnId, agentId, createdAt, debounceUntil, lane }: QueuedTurn): string {
   const plain = `${turnId} ${createdAt} ${agentId}`;
   if (lane !== undefined) return `${plain} ${debounceUntil ?? createdAt} ${encodeLane(lane)}`;
@@ -28,28 +28,28 @@ export function parseEntry(text: string): QueueEntry {
   return lane === undefined ? entry : { ...entry, lane: decodeURIComponent(lane) };
 }
 
-/** What a session says while the first of its queue waits with nobody at work. */
+/** Session fields that are set while the queue head waits and no replica holds the lease. */
 export function waitingFields(tenant: string, entry: QueueEntry): { waitsFor: string; runnableAt: number } {
   return { waitsFor: formatWaitsFor(tenant, entry), runnableAt: entry.notBefore };
 }
 
-/** What a turn waits for: room for its agent, in its lane where there are any. */
+/** Formats the key under which a turn waits: its agent, and its lane if lanes are configured. */
 export function formatWaitsFor(tenant: string, { agentId, lane }: Pick<QueueEntry, 'agentId' | 'lane'>): string {
   return formatLaneKey(bucketKey(tenant, agentId), lane);
 }
 
-/** The same of an agent (`bucketKey`). */
+/** Formats the key of a lane of an agent (`bucketKey`). */
 export function formatLaneKey(agent: string, lane: string | undefined): string {
   return lane === undefined ? agent : `${agent} ${encodeLane(lane)}`;
 }
 
-/** The agent (`bucketKey`) of what is waited for. It has no space in it. */
+/** Returns the agent key (`bucketKey`) of a wait key. Agent keys contain no space. */
 export function parseAgentKey(waitsFor: string): string {
   const end = waitsFor.indexOf(' ');
   return end === -1 ? waitsFor : waitsFor.slice(0, end);
 }
 
-/** The lane of what is waited for. */
+/** Returns the lane of a wait key. */
 export function parseLane(waitsFor: string): string | undefined {
   const end = waitsFor.indexOf(' ');
   return end === -1 ? undefined : decodeURIComponent(waitsFor.slice(end + 1));

@@ -19,7 +19,7 @@ export type Preferences = z.infer<typeof Preferences>;
 export const Effect = z.object({
   resets: z.literal(true).optional(),
   preferences: Preferences.optional(),
-  /** A title for the session, or none. */
+  /** New title; without `text` the title is removed. */
   label: z.object({ at: instant, text: z.string().optional() }).optional(),
 });
 export type Effect = z.infer<typeof Effect>;
@@ -55,9 +55,9 @@ export const SessionDocument = z.object({
   queue: z.array(z.string()),
   /** Length of the queue. Write guards can compare a number but not an array length. */
   depth: count,
-  /** How many turns were taken out of the queue because they were cancelled while they waited in it. */
+  /** Number of entries removed because their turn was cancelled while it waited. */
   removedCount: count.optional(),
-  /** Who is at work, or was last. */
+  /** Replica that holds the lease, or held it last. */
   owner: z.string().nullable(),
   /** Lease expiry by the database clock; 0 when the lease is free. */
   leaseUntil: instant,
@@ -67,9 +67,9 @@ export const SessionDocument = z.object({
   waitsFor: z.string().optional(),
   /** Time since which the queue head can run. Set only while no replica holds the lease. */
   runnableAt: instant.optional(),
-  /** When somebody asked something last, where what is said in quick succession is gathered. */
+  /** Time of the last message, kept where messages are debounced. */
   lastMessageAt: instant.optional(),
-  /** The last lease ran out: whoever held it may have begun. */
+  /** The last lease expired, so its holder may have started the queue head. */
   lapsed: z.boolean().optional(),
   /** Number of the last counted turn. All epochs of a session share one sequence. */
   lastSeq: count,
@@ -85,7 +85,7 @@ export const SessionDocument = z.object({
   label: z.string().optional(),
   labelledAt: instant.optional(),
   preferences: Preferences.optional(),
-  /** How long all is that was said in this epoch. */
+  /** Characters of all messages of this epoch. */
   chars: count.optional(),
   /** Summaries of the oldest turns, oldest first. Turns after the last root are included verbatim. */
   roots: z.array(Root).optional(),
@@ -97,14 +97,14 @@ export const SessionDocument = z.object({
   /** Number of history lookups, and the day they are counted for (days since 1970). */
   recalls: count.optional(),
   recallDay: count.optional(),
-  /** When this epoch began, where that is not when the session did. */
+  /** Start of this epoch, if it is later than the creation of the session. */
   epochStartedAt: instant.optional(),
   createdAt: instant,
   updatedAt: instant,
 });
 export type SessionDocument = z.infer<typeof SessionDocument>;
 
-/** An epoch that is, or was about to be, over: its turns are nobody's history any more. */
+/** An epoch that has ended or is about to end. Its turns are no longer part of the history. */
 export const EndedEpochDocument = z.object({ epoch: z.string(), sessionKey: z.string(), at: instant });
 export type EndedEpochDocument = z.infer<typeof EndedEpochDocument>;
 
@@ -130,7 +130,7 @@ export const endedEpochCollection = collection({
   indexes: [{ fields: ['at'], across: true }],
 });
 
-/** The title of a session as answers have it, where it has one. */
+/** Title field of a reply; empty when the session has no title. */
 export function labelField({ label }: Pick<SessionDocument, 'label'>): { label?: string } {
   return label === undefined ? {} : { label };
 }

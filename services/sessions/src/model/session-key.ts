@@ -69,7 +69,7 @@ function decode(value: string): string {
   return value.replace(/%(3A|25)/g, (_, code: string) => (code === '3A' ? ':' : '%'));
 }
 
-/** How a caller may name a session: its key, a plain channel id, or its parts. */
+/** Ways to address a session: its key, a plain channel id, or its parts. */
 export type SessionAddress = string | SessionParts | undefined;
 
 type SessionParts = { [P in Exclude<keyof SessionIdentity, 'tenant'> | 'tenantId']?: string | undefined };
@@ -92,7 +92,7 @@ export function resolveSession(address: SessionAddress, principal: Principal, ag
   };
 }
 
-/** The key of the session that a caller means. */
+/** Returns the key of the session that a caller addresses. */
 export function resolveSessionKey(address: string, principal: Principal): string {
   return formatSessionKey(resolveSession(address, principal, undefined));
 }
@@ -104,7 +104,7 @@ function fromParts({ tenantId, ...parts }: SessionParts): PartialIdentity {
   return Object.fromEntries(given);
 }
 
-/** The channel of a session's key. */
+/** Returns the channel of a session key. */
 export function getChannel(sessionKey: string): string {
   return parseSessionKey(sessionKey)?.channelId ?? sessionKey;
 }

@@ -10,25 +10,22 @@ export interface Viewer {
   agents?: Principal['agents'];
 }
 
-/** Added to a filter, it leaves the sessions that the viewer may know of. In a write it holds at the instant of the write. */
+/** Filter for the sessions that the viewer may see. In a write guard it is checked at the time of the write. */
 export function visibilityFilter({ client, sessions, agents }: Viewer): Pick<Filter<SessionDocument>, 'createdBy' | 'agentId'> {
   return { ...(sessions === 'own' ? { createdBy: client } : {}), ...(agents && { agentId: { in: [...agents] } }) };
 }
 
-/** Whether the viewer may know of a session. One that was written before its maker was remembered is nobody's own. */
+/** Returns whether the viewer may see a session. A session without `createdBy` belongs to no client. */
 export function canSee({ client, sessions, agents }: Viewer, { createdBy, agentId }: SessionDocument): boolean {
   return (sessions !== 'own' || createdBy === client) && canUseAgent({ agents }, agentId);
 }
 
-/**
- * Whether the session has the client's own name on it and somebody else made it first: its maker could read what the client says
- * there, who takes it for its own.
- */
+/** Returns whether the session is named after the client but was created by another client, who could read what the client writes there. */
 export function isTakenByOther({ client }: Viewer, { userId, createdBy }: SessionDocument): boolean {
   return userId === client && createdBy !== undefined && createdBy !== client;
 }
 
-/** Whether a turn is the viewer's to follow: it started the turn, and in a session that it may know of. */
+/** Returns whether the viewer may follow a turn: it started the turn, in a session that it may see. */
 export async function canFollow(sessions: Collection<SessionDocument>, principal: Principal, turn: TurnDocument): Promise<boolean> {
   if (turn.client !== principal.client) return false;
   // A turn that was accepted with the own-sessions restriction stays visible to its client even if the session is recreated.
@@ -37,7 +34,7 @@ export async function canFollow(sessions: Collection<SessionDocument>, principal
   return session !== null && canSee(principal, session);
 }
 
-/** The same words for a session of somebody else and for one that never was. */
+/** Returned both for a missing session and for a session of another client, so that neither can be told apart. */
 export function sessionNotFound(): ServiceError {
   return new ServiceError('NOT_FOUND', 'There is no such session.');
 }
@@ -48,7 +45,7 @@ export function sessionTaken(key: string): ServiceError {
   return new ServiceError('FAILED_PRECONDITION', message, { details: { reason: 'SESSION_TAKEN' } });
 }
 
-/** The same for a turn. */
+/** Returned both for a missing turn and for a turn of another client. */
 export function turnNotFound(): ServiceError {
   return new ServiceError('NOT_FOUND', 'There is no such turn.');
 }

@@ -4,19 +4,19 @@ import type { Collection, Documents } from '@switchyard/store';
 import type { TurnDocument } from './turn-document.ts';
 import type { BodyDocument, StoredText } from './text-document.ts';
 
-/** Characters of a text that stand in the document of its turn; what is longer has a document of its own. */
+/** Maximum characters stored inline in the turn document. Longer texts get a document of their own. */
 const MAX_INLINE_CHARS = 8_192;
 const READ_BATCH_SIZE = 500;
 
 /** Collection of long texts. The id of a text is its turn and its digest. */
 export type Bodies = Documents<BodyDocument>;
 
-/** What is to be written of a text: nothing, or a body before the document that names it. */
+/** Stores a text: inline, or in a document that is written before the document that refers to it. */
 export async function storeText(bodies: Bodies, turnId: string, text: string, inline = MAX_INLINE_CHARS): Promise<StoredText> {
   return storeExpiringText(bodies, { turnId, text }, inline);
 }
 
-/** The same, of a text that goes by itself at `forgetAt`. */
+/** Stores a text that expires at `forgetAt`. */
 export async function storeExpiringText(bodies: Bodies, given: Omit<BodyDocument, 'id'>, inline = MAX_INLINE_CHARS): Promise<StoredText> {
   const { turnId } = given;
   const said = given.text.toWellFormed();
@@ -32,7 +32,7 @@ export async function storeExpiringText(bodies: Bodies, given: Omit<BodyDocument
   return { chars, body };
 }
 
-/** A text under a document of its own, however short, and the id of that. */
+/** Stores a text in a document of its own, whatever its length, and returns the id. */
 export async function storeSeparately(bodies: Bodies, turnId: string, text: string): Promise<string> {
   const { body = '' } = await storeText(bodies, turnId, text, -1);
   return bodyId(turnId, body);
@@ -42,13 +42,13 @@ function bodyId(turnId: string, body: string): string {
   return `${turnId}/${body}`;
 }
 
-/** Something a turn said, wherever it stands. */
+/** Reference to a text of a turn. */
 export interface TextReference {
   turnId: string;
   said: StoredText;
 }
 
-/** The texts themselves, in the order that they were asked for. */
+/** Loads texts in the order of the references. */
 export async function loadTexts(bodies: Bodies, quoted: readonly TextReference[]): Promise<string[]> {
   const ids = quoted.flatMap(({ turnId, said }) => (said.body === undefined ? [] : [bodyId(turnId, said.body)]));
   const found = new Map<string, string>();
@@ -59,7 +59,7 @@ export async function loadTexts(bodies: Bodies, quoted: readonly TextReference[]
   return quoted.map(({ turnId, said }) => said.text ?? found.get(bodyId(turnId, said.body ?? '')) ?? textMissing(turnId));
 }
 
-/** One text. */
+/** Loads one text. */
 export async function loadText(bodies: Bodies, turnId: string, said: StoredText): Promise<string> {
   return (await loadTexts(bodies, [{ turnId, said }]))[0] ?? '';
 }
@@ -73,7 +73,7 @@ export function hasBodies({ message, answer, steps }: TurnDocument): boolean {
   return message.body !== undefined || answer?.body !== undefined || steps.length > 0;
 }
 
-/** The bodies of a turn that nobody needs any more go with it. */
+/** Marks the texts of a turn for expiry. */
 export async function expireTexts(bodies: Collection<BodyDocument>, tenant: string, turnId: string, at: number): Promise<void> {
   const mine = bodies.for({ tenant });
   while (await mine.update({ turnId, forgetAt: null }, { set: { forgetAt: at } }));

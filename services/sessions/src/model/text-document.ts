@@ -2,7 +2,7 @@ import { collection } from '@switchyard/store';
 import { z } from 'zod';
 import { count, instant } from './schema-fields.ts';
 
-/** What somebody said: the text itself, or the digest of a body when it is long. */
+/** Text stored inline, or by digest in a document of its own when it is long. */
 export const StoredText = z.object({ chars: count, text: z.string().optional(), body: z.string().optional() });
 
 export type StoredText = z.infer<typeof StoredText>;

@@ -6,7 +6,7 @@ import { count, instant } from './schema-fields.ts';
 import { StoredText } from './text-document.ts';
 import { Effect } from './session-document.ts';
 
-/** A message that a turn has heard besides its own: the turn that it came with, when, and what it says. */
+/** A message that a running turn has merged: the turn it came with, its time and its text. */
 export const MergedMessage = z.object({ turnId: z.string(), at: instant, content: StoredText });
 
 export type MergedMessage = z.infer<typeof MergedMessage>;
@@ -24,7 +24,7 @@ export const TurnDocument = z.object({
   /** Spend limits of the client's token. */
   budgets: SpendLimits.optional(),
   /** Agents that the client's token is restricted to. */
-  agents: AllowedAgents.optional(),
+  agents: HeldToAgents.optional(),
   /** Idempotency key, prefixed with client and method. Unique while it is kept. */
   idempotencyKey: z.string().optional(),
   keyUntil: instant.optional(),
@@ -36,9 +36,9 @@ export const TurnDocument = z.object({
   model: z.string().optional(),
   /** Time limit from the first start, if it is shorter than the general limit. */
   timeoutMs: count.optional(),
-  /** Until when it waits for more to be said, which it then hears (`queue/debounce.ts`). */
+  /** The turn starts at this time and merges the messages that arrived until then (`queue/debounce.ts`). */
   debounceUntil: instant.optional(),
-  /** The lane in which it waits for its agent, where there were any when it came (`queue/lanes.ts`). */
+  /** Lane in which the turn waits for its agent, if lanes are configured (`queue/lanes.ts`). */
   lane: z.string().optional(),
   /** The caller waits for the whole answer. Text is published in few frames until a reader follows the turn. */
   quiet: z.literal(true).optional(),
@@ -50,15 +50,15 @@ export const TurnDocument = z.object({
   steps: z.array(json()),
   /** Number of checkpoints written. A retried write with the same number is applied once. */
   checkpoints: count,
-  /** What the model has said since the last mark, in pieces. */
+  /** Model output since the last checkpoint, in pieces. */
   tail: z.array(StoredText),
-  /** Turns that were left out for it, and how their messages begin (`queue/dropped-messages.ts`). */
+  /** Turns that were dropped for this one, with the beginning of their messages (`queue/dropped-messages.ts`). */
   dropped: z.array(z.object({ lines: z.array(z.object({ turnId: z.string(), text: z.string() })) })).optional(),
-  /** Turns that waited behind it and whose messages it has heard: they end as it does, unless it is cancelled. */
+  /** Messages of queued turns that this turn has merged. Those turns end as this one does, unless it is cancelled. */
   merged: z.array(MergedMessage).optional(),
-  /** The turn that heard its message, and whose answer is its own. */
+  /** The turn that merged this one and whose answer it shares. */
   mergedInto: z.string().optional(),
-  /** The number of the next frame, as of the last checkpoint. */
+  /** Number of the next frame, as of the last checkpoint. */
   frame: count.optional(),
   answer: StoredText.optional(),
   tokensUsed: TokensUsed.optional(),
@@ -68,17 +68,20 @@ export const TurnDocument = z.object({
   costUsd: z.number().nonnegative().optional(),
   /** Set on commands, which are answered without a model. */
   effect: Effect.optional(),
-  /** How it went, without anything that was said: a `TurnEvidence`, as JSON. */
+  /** Turn trace without any text: a `TurnEvidence` as JSON. */
   trace: z.string().optional(),
-  /** What it had to go without. */
+  /** Warnings for the owner, for example about missing memory. */
   warnings: z.array(z.string()).optional(),
-  /** Since when it is to be remembered; absent where it is not to be, or the memory service has it (`memory/memory-capture.ts`). */
+  /** Time since which the memory service has to be notified; absent when there is nothing to send (`memory/memory-capture.ts`). */
   memoryPendingSince: instant.optional(),
-  /** Since when it may be gone on from by itself; 0 where somebody does not want that, absent where there is nothing to be done (`turns/execution/auto-continue.ts`). */
+  /**
+   * Time since which the turn may be auto-continued; 0 when a client forbade it, absent when there is nothing to do
+   * (`turns/execution/auto-continue.ts`).
+   */
   continuePendingSince: instant.optional(),
-  /** Nobody sent it: the turn that it goes on from, in which conversation, and how many in a row have done so. */
+  /** Set on auto-continued turns: the turn being continued, its epoch and number, and the length of the continuation chain. */
   continuationOf: z.object({ turnId: z.string(), run: count, epoch: z.string(), seq: count }).optional(),
-  /** The number of the last frame, once the turn has ended. */
+  /** Number of the last frame, once the turn has ended. */
   lastFrame: count.optional(),
   /** Position in the history of the session, and the epoch. Set when the turn is done. */
   seq: count.optional(),
@@ -119,7 +122,7 @@ export type TurnEnd = { result: TurnResult; failure?: undefined } | { failure: T
 
 type NewTurnFields = Pick<TurnDocument, 'state' | 'fence' | 'attempts' | 'steps' | 'checkpoints' | 'tail' | 'createdAt'>;
 
-/** What stands in every turn that is written, before anybody has begun on it. */
+/** Initial fields of every new turn. */
 export function newTurnFields(createdAt: number): NewTurnFields {
   return { state: 'queued', fence: 0, attempts: 0, steps: [], checkpoints: 0, tail: [], createdAt };
 }

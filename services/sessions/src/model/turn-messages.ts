@@ -2,14 +2,14 @@ import type { TurnDocument } from './turn-document.ts';
 import type { TextReference } from './stored-text.ts';
 import type { StoredText } from './text-document.ts';
 
-/** Something that was said in a turn, and by whom. */
+/** Reference to a message of a turn, with its role. */
 export interface TurnMessageRef extends TextReference {
   role: 'user' | 'assistant';
 }
 
 const EMPTY_TEXT: StoredText = { chars: 0, text: '' };
 
-/** What was said in a turn that is done, in order: its message, those that it heard besides, the answer. */
+/** Lists the messages of a finished turn in order: its own message, merged messages, the answer. */
 export function listMessages({
   turnId,
   message,
@@ -22,12 +22,12 @@ export function listMessages({
   ];
 }
 
-/** How many messages a turn that is done adds to its session. */
+/** Number of messages that a finished turn adds to its session. */
 export function countMessages({ merged = [] }: Pick<TurnDocument, 'merged'>): number {
   return merged.length + 2;
 }
 
-/** How long they are. */
+/** Total characters of these messages. */
 export function countChars(exchange: Parameters<typeof listMessages>[0]): number {
   return listMessages(exchange).reduce((sum, { said }) => sum + said.chars, 0);
 }

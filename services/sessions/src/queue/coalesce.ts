@@ -1,4 +1,4 @@
-/** Of calls that come while the work runs, one more run serves all. */
+/** Coalesces calls made during a run into a single follow-up run. */
 export function coalesce(work: () => Promise<void>): () => Promise<void> {
   let current: Promise<void> | undefined;
   let next: Promise<void> | undefined;

@@ -13,7 +13,7 @@ export interface Slot {
 export interface SlotLimits {
   total: number;
   perAgent: number;
-  /** The lane of the turn, where there are any. */
+  /** Lane of the turn, if lanes are configured. */
   lane?: { name: string; max: number } | undefined;
 }
 

@@ -12,14 +12,14 @@ import type { Debounce } from './queue-policy.ts';
 export interface DebounceDeps {
   sessions: Collection<SessionDocument>;
   store: Pick<Store, 'now'>;
-  /** How what is said in a session is gathered; undefined where it is not. */
+  /** Returns the debounce settings of a session; undefined when it is not debounced. */
   getDebounce: (sessionKey: string) => Debounce | undefined;
 }
 
-/** A turn that comes where what is said in quick succession is gathered. */
+/** Debounce window of an arriving turn. */
 export interface DebounceWindow {
   receivedAt: number;
-  /** Until when it waits for more; undefined where it begins as soon as it may. */
+  /** End of the window; undefined when the turn may start immediately. */
   until: number | undefined;
   maxMessages: number;
 }
@@ -31,7 +31,7 @@ interface DebounceRequest {
   isCommand: () => boolean;
 }
 
-/** Undefined at once where nothing is gathered, which nobody waits for. A command is carried out as soon as it may. */
+/** Returns undefined synchronously when the session is not debounced, which saves the wait. Commands are never debounced. */
 export function startDebounce(deps: DebounceDeps, coming: DebounceRequest): Promise<DebounceWindow> | undefined {
   const debounce = deps.getDebounce(coming.sessionKey);
   return debounce && !coming.isCommand() ? openWindow(deps, coming, debounce) : undefined;
@@ -49,7 +49,7 @@ async function openWindow(
   return { receivedAt: askedAt, until: first && firstMessageImmediate ? undefined : askedAt + windowMs, maxMessages: mostMessages };
 }
 
-/** For how long a turn that has entered its queue still waits for more, in milliseconds. */
+/** Returns the remaining window of an enqueued turn in milliseconds. */
 export async function remainingWindowMs(
   deps: DebounceDeps,
   tenant: string,

@@ -2,14 +2,14 @@ import type { Documents } from '@switchyard/store';
 import { type TurnDocument, hasEnded } from '../model/turn-document.ts';
 import { loadText, type Bodies } from '../model/stored-text.ts';
 
-/** Of those that were left out one after the other, so many are told of, the latest. */
+/** Maximum number of dropped messages that are included; the latest are kept. */
 const MAX_LINES = 20;
 const MAX_LINE_CHARS = 200;
 
-/** Turns that were left out for another one, and how their messages begin. */
+/** Dropped turns with the beginning of their messages. */
 type DroppedLines = NonNullable<TurnDocument['dropped']>[number];
 
-/** What is to be told of a turn that is left out: how it begins, and what it was to tell itself. */
+/** Collects the lines that a later turn includes about a dropped one: its own message and the lines it carried. */
 export async function collectDroppedLines(bodies: Bodies, turn: TurnDocument): Promise<DroppedLines> {
   const { turnId, message } = turn;
   const said = (await loadText(bodies, turnId, message)).replaceAll(/\s+/g, ' ').trim();
@@ -17,13 +17,13 @@ export async function collectDroppedLines(bodies: Bodies, turn: TurnDocument): P
   return { lines: [...previousLines(turn), { turnId, text }].slice(-MAX_LINES) };
 }
 
-/** Each once, whoever wrote it down how often. */
+/** Removes duplicates, which appear when a write was retried. */
 function previousLines({ dropped = [] }: TurnDocument): DroppedLines['lines'] {
   const lines = dropped.flatMap((one) => one.lines);
   return lines.filter(({ turnId }, at) => lines.findIndex((line) => line.turnId === turnId) === at).slice(-MAX_LINES);
 }
 
-/** What the model reads of those that were left out; nothing of one that was written down here and then had its own turn. */
+/** Renders the dropped messages for the model. Skips turns that were recorded here but ran after all. */
 export async function renderDroppedMessages(turns: Documents<TurnDocument>, turn: TurnDocument): Promise<string | undefined> {
   const written = previousLines(turn);
   if (written.length === 0) return undefined;

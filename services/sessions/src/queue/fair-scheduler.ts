@@ -5,9 +5,9 @@ import { parseAgentKey } from '../model/queue-entry.ts';
 /** Maximum number of tenants, and of agents, whose last turn is cached; the least recently served is evicted first. */
 const MAX_CACHED_NAMES = 10_000;
 
-/** For which agents turns wait, and in which lanes (`waitsForOf`), as far as this replica knows. */
+/** Agents and lanes with waiting turns, as far as this replica knows. Keys are wait keys (`formatWaitsFor`). */
 export interface FairScheduler {
-  /** Turns of this agent may be waiting, in this lane. */
+  /** Records that turns of this agent and lane may be waiting. */
   add(waitsFor: string): void;
   has(waitsFor: string): boolean;
   /**
@@ -22,14 +22,14 @@ export interface FairScheduler {
   readonly size: number;
 }
 
-/** What is known of an agent that turns wait for. */
+/** Scheduling state of an agent with waiting turns. */
 interface WaitingAgent {
   addedAt: number;
-  /** When its tenant and itself had had their turn, before it was given the one that is under way. */
+  /** Last turns of tenant and agent before the current one, to restore them when nothing was found. */
   previousTurns: readonly [tenant: number, agent: number];
 }
 
-/** `ahead`: whether one lane of an agent comes before another. */
+/** `isAhead` compares two lanes of the same agent. */
 export function createFairScheduler(isAhead: (one: string, other: string) => boolean = () => false): FairScheduler {
   const tenants = new Map<string, Map<string, WaitingAgent>>();
   const [tenantTurns, agentTurns] = [createLastTurns(), createLastTurns()];
@@ -89,7 +89,7 @@ export function createFairScheduler(isAhead: (one: string, other: string) => boo
   };
 }
 
-/** When each had its turn last, as a number that grows; 0 for never. */
+/** Time of the last turn by name, as a counter; 0 if never served. */
 interface LastTurns {
   get(name: string): number;
   set(name: string, turn: number): void;
@@ -98,7 +98,7 @@ interface LastTurns {
 function createLastTurns(): LastTurns {
   const last = new LRUCache<string, number>({ maxSize: MAX_CACHED_NAMES, sizeCalculation: () => 1 });
   return {
-    // Reading is no turn, so it does not make an entry more recent.
+    // A read does not make an entry more recent.
     get: (name) => last.peek(name) ?? 0,
     set(name, turn) {
       if (turn > 0) last.set(name, turn);

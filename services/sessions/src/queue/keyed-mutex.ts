@@ -1,4 +1,4 @@
-/** Work on one key begins when what was asked for before on the same key is over, however that ended. */
+/** Runs tasks with the same key sequentially. A failed task does not block the next one. */
 export function createKeyedMutex(): <T>(key: string, work: () => Promise<T>) => Promise<T> {
   const tails = new Map<string, Promise<unknown>>();
   return (key, work) => {

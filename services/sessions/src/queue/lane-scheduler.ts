@@ -1,7 +1,7 @@
 import { parseAgentKey, parseLane } from '../model/queue-entry.ts';
 import type { Lane, Lanes } from './lanes.ts';
 
-/** One turn in so many of an agent goes to whoever has waited longest, in whichever lane. */
+/** One in this many turns of an agent goes to the longest-waiting turn of any lane. */
 export const OLDEST_FIRST_INTERVAL = 8;
 
 /**
@@ -13,15 +13,15 @@ export const OLDEST_FIRST_INTERVAL = 8;
  * arrive later. A lane is therefore served at most once too early.
  */
 export interface LaneScheduler {
-  /** Somebody waits there who may begin then; others may have come before. */
+  /** Records a turn that may start at `from`; earlier turns may exist. */
   added(waitsFor: string, from: number): void;
-  /** Whoever is first there may begin then. */
+  /** Sets the start time of the first turn of the lane. */
   setFirst(waitsFor: string, from: number): void;
-  /** The first of it was given a turn. */
+  /** The first turn of the lane was served. */
   served(waitsFor: string, from: number): void;
-  /** Nobody waits there any more. */
+  /** The lane is empty. */
   remove(waitsFor: string): void;
-  /** Whether the one comes before the other, of the same agent. */
+  /** Returns whether the first lane precedes the second. Both belong to the same agent. */
   isAhead(one: string, other: string): boolean;
 }
 
@@ -36,14 +36,14 @@ export function createLaneScheduler(lanes: () => Lanes | undefined): LaneSchedul
 
   function recordFirst(waitsFor: string, from: number): void {
     const agent = parseAgentKey(waitsFor);
-    // Without lanes nobody of an agent comes before others of it.
+    // Without lanes there is nothing to order.
     if (agent === waitsFor) return;
     const known = agents.get(agent);
     if (known) known.firsts.set(waitsFor, from);
     else agents.set(agent, { turns: 0, firsts: new Map([[waitsFor, from]]) });
   }
 
-  // Who waits without a lane did so before there were any.
+  // A turn without a lane was queued before lanes were configured.
   const firstStartOf = (waitsFor: string): number => agents.get(parseAgentKey(waitsFor))?.firsts.get(waitsFor) ?? 0;
 
   return {

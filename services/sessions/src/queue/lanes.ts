@@ -8,26 +8,26 @@ type Queue = Settings<'queue'>['current']['queue'];
 export interface Lane {
   /** Maximum concurrent turns of the lane on a replica. */
   concurrency: number;
-  /** So many of the steps above it are never climbed: who waits in it comes after all who have fewer of them. */
+  /** Number of lanes above without promotion from below. A lane with fewer barriers always goes first. */
   barriers: number;
-  /** For so long somebody must have waited in it to be as one who has just come to the highest lane, or to the one above which nobody climbs. */
+  /** Waiting time after which a turn ranks like a new turn of the highest lane that can be reached by promotion. */
   promotionMs: number;
 }
 
 /** Lanes of a configuration. Computed once per configuration. */
 export interface Lanes {
-  /** The lane in which a turn of this session waits. */
+  /** Returns the lane in which a turn of this session waits. */
   laneFor(identity: SessionIdentity, principal: Pick<Principal, 'agent'>): string;
-  /** A lane that is gone meanwhile is as the default one. */
+  /** Returns the default lane for a name that is no longer configured. */
   get(lane: string): Lane;
   names: readonly string[];
-  /** The lane of turns that nobody sent. */
+  /** Lane of auto-continued turns. */
   autoContinue: string;
 }
 
 const cache = new WeakMap<Queue, Lanes>();
 
-/** Undefined where turns have no lanes. */
+/** Undefined when lanes are not configured. */
 export function getLanes(queue: Queue): Lanes | undefined {
   if (!queue.priorityEnabled || queue.priorityLanes.length === 0) return undefined;
   let lanes = cache.get(queue);
@@ -54,7 +54,7 @@ function buildLanes({ priorityLanes, laneAssignment }: Queue): Lanes {
   const fallback = lanes.get(standard) ?? { concurrency: Infinity, barriers: 0, promotionMs: 0 };
   return {
     laneFor(identity, { agent }) {
-      // Who answers another agent, or a system, keeps no person waiting.
+      // Turns for another agent or a webhook do not delay people.
       if (agent !== undefined || identity.channelId === WEBHOOK_CHANNEL) return standard;
       return identity.guildId === undefined ? direct : among;
     },
@@ -64,7 +64,7 @@ function buildLanes({ priorityLanes, laneAssignment }: Queue): Lanes {
   };
 }
 
-/** 0 is never. */
+/** 0 disables promotion. */
 function rankBelow(above: Lane | undefined, agingPromotionMs: number): Pick<Lane, 'barriers' | 'promotionMs'> {
   if (!above) return { barriers: 0, promotionMs: 0 };
   return agingPromotionMs === 0

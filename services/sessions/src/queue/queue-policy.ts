@@ -14,10 +14,13 @@ export function getQueueMode(queue: Queue, sessionKey: string): QueueMode {
   return channelSetting(queue.perChannel, sessionKey)?.mode ?? queue.defaultMode;
 }
 
-/** Names a queue and the agent that works on it. */
+/** Session queue and the agent that works on it. */
 export type QueuedTurnRef = Pick<TurnDocument, 'sessionKey' | 'agentId'>;
 
-/** `mostOfAgent` is what may wait of the agent in one session. Where nothing queues, who comes to a turn that runs is refused. */
+/**
+ * `maxPerAgent` limits the waiting turns of the agent in one session. With the queue disabled, a turn that arrives while another one runs
+ * is rejected.
+ */
 export function getOverflow(queue: Queue, sessionKey: string, maxPerAgent = Infinity): Overflow {
   if (!queue.enabled) return { maxDepth: 0, policy: 'drop-new' };
   const { maxDepth, policy } = channelSetting(queue.perChannel, sessionKey)?.overflow ?? queue.defaultOverflow;
@@ -27,7 +30,7 @@ export function getOverflow(queue: Queue, sessionKey: string, maxPerAgent = Infi
 /** Debounce settings of a session. */
 export type Debounce = Queue['debounce'];
 
-/** Undefined where every message has its turn as soon as it comes. What is said of a channel at length wins over its `debounceMs`. */
+/** Undefined when messages are not debounced. `perChannelDebounce` takes precedence over `debounceMs` of `perChannel`. */
 export function getDebounce(
   { debounce, defaultDebounceMs, perChannel, perChannelDebounce }: Queue,
   sessionKey: string,
@@ -38,7 +41,7 @@ export function getDebounce(
   return windowMs === 0 ? undefined : { windowMs, maxBufferedMessages, firstMessageImmediate };
 }
 
-/** What is said of the session's channel (`telegram:42`), else of its kind (`telegram`). */
+/** Returns the setting of the session's channel (`telegram:42`), otherwise of its type (`telegram`). */
 function channelSetting<T>(perChannel: Readonly<Record<string, T>>, sessionKey: string): T | undefined {
   if (isEmpty(perChannel)) return undefined;
   const channel = getChannel(sessionKey);

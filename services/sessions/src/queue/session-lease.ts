@@ -14,7 +14,7 @@ export interface LeaseTiming {
 
 export const LEASE_TIMING: LeaseTiming = { leaseMs: 6_000, renewMs: 2_000, giveUpMs: 5_000 };
 
-/** The right to work on a session. */
+/** Lease on a session, as its holder sees it. */
 export interface SessionLease {
   readonly tenant: string;
   readonly key: string;
@@ -23,24 +23,24 @@ export interface SessionLease {
   session: SessionDocument;
   /** The previous lease expired without being released, so its holder may have started the queue head. */
   readonly lapsed: boolean;
-  /** Whether the lease is still this process's, by its own clock: asked before anything is published or done. */
+  /** Returns whether this process still holds the lease by its own clock. Checked before anything is published or executed. */
   isHeld(): boolean;
-  /** Aborts when the lease is over. */
+  /** Aborted when the lease is lost. */
   readonly signal: AbortSignal;
-  /** Somebody else has the lease. */
+  /** Another replica has the lease. */
   markLost(): void;
-  /** Tries a write again while the database cannot be reached; its own guard says whether it still counts. */
+  /** Retries a write while the database is unavailable. The guard of the write decides whether it still applies. */
   retryWrite<T>(write: () => Promise<T>, onTrouble?: () => void): Promise<T>;
-  /** Renews no more. */
+  /** Stops renewing. */
   stopRenewing(): void;
 }
 
 export interface SessionLeases extends Disposable {
-  /** What a claim that is made now is to say. */
+  /** Fields of a claim made now. */
   newRequest(): LeaseRequest;
-  /** A lease that was just taken; `since` is when it was asked for, by the clock. */
+  /** Registers a new lease. `since` is the clock time of the claim request. */
   add(claimed: { tenant: string; session: SessionDocument; lapsed: boolean }, since: number): SessionLease;
-  /** Whether this process works on a session, whatever the database's clock says: a machine that slept has lost nothing. */
+  /** Returns whether this process works on a session, whatever the database clock says. A machine that slept has not lost its leases. */
   has(tenant: string, key: string): boolean;
 }
 
@@ -60,12 +60,12 @@ interface LeaseState extends SessionLease {
   stop: AbortController;
 }
 
-/** How long a write is tried again, although the lease may be over by then. */
+/** Maximum time to retry a write. The lease may have expired by then. */
 const RETRY_TIMEOUT_MS = 30_000;
 const MIN_RETRY_DELAY_MS = 25;
 const MAX_RETRY_DELAY_MS = 1_000;
 
-/** Renews the leases that this process has, all by one clock. */
+/** Renews all leases of this process with one timer. */
 export function createSessionLeases(deps: SessionLeasesDeps): SessionLeases {
   const { clock, timing, owner, store } = deps;
   const holds = new Map<string, LeaseState>();
@@ -128,7 +128,7 @@ function createState({ clock, timing }: SessionLeasesDeps, { tenant, session, la
   return state;
 }
 
-/** Renews a lease that is due, and gives up one that could not be renewed for too long. */
+/** Renews a lease that is due, and gives up a lease that could not be renewed in time. */
 function renewIfDue({ clock, timing, sessions, log }: SessionLeasesDeps, hold: LeaseState, taker: LeaseRequest): void {
   if (!hold.isHeld()) return;
   const now = clock.now();
@@ -159,7 +159,7 @@ export async function persist<T>(clock: Clock, write: () => Promise<T>, onTroubl
   }
 }
 
-/** Reads the session as it is now. False when somebody else has the lease. */
+/** Reloads the session. Returns false if another replica has the lease. */
 export async function reloadSession(sessions: Collection<SessionDocument>, hold: SessionLease): Promise<boolean> {
   const session = await hold.retryWrite(() => sessions.for(hold).get(hold.key));
   if (session?.fence !== hold.fence) {
@@ -170,7 +170,7 @@ export async function reloadSession(sessions: Collection<SessionDocument>, hold:
   return true;
 }
 
-/** Not an end of the turn: somebody else goes on with it. */
+/** Does not end the turn: another replica continues it. */
 export function leaseLostError(): ServiceError {
   return new ServiceError('ABORTED', 'the lease on this session is over', { details: { reason: 'FENCED', retryable: false } });
 }

@@ -11,20 +11,23 @@ import { sessionNotFound, canSee, sessionTaken, isTakenByOther } from '../model/
  * the document again and acts on what it finds.
  */
 
-/** Who is about to work, and until when nobody else may. */
+/** Owner and duration of a requested lease. */
 export interface LeaseRequest {
   owner: string;
   now: number;
   leaseMs: number;
 }
 
-/** `taken`: this write also took the lease. `waits`: the turn is the first, with nobody at work. `queued`: others come first. */
+/**
+ * `taken`: this write also took the lease. `waits`: the turn is the head and no replica holds the lease. `queued`: other turns come first.
+ * `there`: the queue already contained the turn.
+ */
 export type EnqueueResult = { session: SessionDocument; place: 'taken' | 'waits' | 'queued' } | { session?: undefined; place: 'there' };
 
-/** What whoever enters knows. */
+/** What the caller knows in advance. */
 interface EnqueueOptions {
   taker?: LeaseRequest | undefined;
-  /** Nobody is likely to be there: then it is not looked at first. */
+  /** The queue is probably empty, so the write is tried without a preceding read. */
   free?: boolean;
 }
 
@@ -63,7 +66,7 @@ function pushWithLease(sessions: Documents<SessionDocument>, arrival: TurnArriva
   );
 }
 
-/** Behind others, or as the first, which then waits for its agent. */
+/** Appends behind other entries, or as the waiting head. */
 function push(sessions: Documents<SessionDocument>, arrival: TurnArrival, place: EnqueueResult['place']): Promise<SessionDocument | null> {
   const { entry, maxDepth } = arrival;
   const { guard, adopted } = getEntryGuard(arrival);
@@ -111,15 +114,15 @@ function leaseFields({ owner, now, leaseMs }: LeaseRequest) {
   return { owner, leaseUntil: now + leaseMs };
 }
 
-/** Clocks of replicas differ by less: what one of them has just accepted the other may claim. */
+/** Maximum clock difference between replicas: a replica may claim what another one has just accepted. */
 const MAX_CLOCK_SKEW_MS = 50;
 
-/** Enough has gathered: it waits for nobody any more. A write that is lost costs only the rest of that time. */
+/** Ends the debounce window early. A lost write only costs the rest of the window. */
 export async function endDebounce(sessions: Documents<SessionDocument>, key: string, now: number): Promise<void> {
   await sessions.update({ key, leaseUntil: 0, runnableAt: { gt: now } }, { set: { runnableAt: now } });
 }
 
-/** A session that somebody may work on now. */
+/** Session whose lease was claimed. */
 export interface ClaimedSession {
   tenant: string;
   session: SessionDocument;
@@ -149,7 +152,7 @@ export async function claimSession(
   return { tenant, session, lapsed: session.lapsed === true };
 }
 
-/** Who holds the lease of a session. */
+/** Key and fence of a held lease. */
 export interface LeaseHolder {
   key: string;
   fence: number;
@@ -171,7 +174,7 @@ export async function renewLease(
   return there?.fence === fence && there.leaseUntil > leaseUntil ? there : null;
 }
 
-/** What a turn that counts adds to its session. */
+/** Totals that a counted turn adds to its session. */
 export interface TurnTotals {
   seq: number;
   epoch: string;
@@ -190,10 +193,10 @@ export interface DequeueOptions {
   /** Queue head, which has ended. */
   entry: string;
   totals: TurnTotals | undefined;
-  /** Whether the holder goes on with what comes next. */
+  /** Whether the holder continues with the next entry. */
   keepLease: boolean;
   now: number;
-  /** What the turn does to its session besides. */
+  /** Further change of the session caused by the turn. */
   effect?: SessionEffect | undefined;
 }
 
@@ -218,7 +221,7 @@ export function dequeue(sessions: Documents<SessionDocument>, settling: DequeueO
       key,
       fence,
       queue: { has: entry },
-      // Whether something came meanwhile decides whether the lease is given back to somebody.
+      // The lease is released to the next turn only if none arrived meanwhile.
       ...(next === undefined ? { depth: 1 } : { depth: { gte: depth }, ...sameOrderGuard(session) }),
       ...(counted ? { epoch: counted.epoch, lastSeq: { lt: counted.seq } } : {}),
       ...(effect?.gone ? { epoch: effect.gone.epoch } : {}),
@@ -233,7 +236,7 @@ export function dequeue(sessions: Documents<SessionDocument>, settling: DequeueO
   );
 }
 
-/** Nothing was taken out of the queue since it was read: who was next in it still is. */
+/** Guards that no entry was removed since the read, so the next entry is still next. */
 export function sameOrderGuard({ removedCount }: SessionDocument) {
   return { removedCount: removedCount ?? null };
 }
@@ -242,7 +245,7 @@ type NextLease = { set: Partial<SessionDocument>; unset: ('waitsFor' | 'runnable
 
 function nextLease({ tenant, keepLease }: Pick<DequeueOptions, 'tenant' | 'keepLease'>, next: string | undefined): NextLease {
   if (next === undefined) return { set: { leaseUntil: 0 }, unset: ['waitsFor', 'runnableAt', 'lapsed'] };
-  // How long the lease lasts is for its renewal alone to say.
+  // Only renewal changes the lease expiry.
   if (keepLease) return { set: {}, unset: ['lapsed'] };
   return { set: { leaseUntil: 0, ...waitingFields(tenant, parseEntry(next)) }, unset: ['lapsed'] };
 }

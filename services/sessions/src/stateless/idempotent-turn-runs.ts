@@ -23,7 +23,7 @@ import { hasEnded } from '../model/turn-document.ts';
 
 export type TurnCaller = Pick<Ctx, 'principal' | 'requestId' | 'traceparent'>;
 
-/** What is asked, whatever it is kept under. */
+/** The request without its storage identity. */
 export type IdempotentRequest = Omit<StatelessTurn, 'turnId'> & Pick<KeyedTurn, 'whole'>;
 
 export interface IdempotentTurnRunsDeps extends StatelessDeps {
@@ -38,11 +38,11 @@ export interface IdempotentTurnRunsDeps extends StatelessDeps {
   turnDeadlineMs: number;
 }
 
-/** Runs the turns that were claimed here. */
+/** Runs claimed turns. */
 export interface IdempotentTurnRuns extends AsyncDisposable {
-  /** Resolves once the turn has begun; fails when it is refused, and its key is free then. */
+  /** Resolves once the turn has started. Rejects if it is refused; its key is then free. */
   begin(lease: Lease<KeyedTurnDocument>, asked: IdempotentRequest, caller: TurnCaller): Promise<void>;
-  /** Ends a turn that is not run any more, and tells whoever reads along. */
+  /** Ends a turn that is not run any more and notifies its readers. */
   fail(lease: Lease<KeyedTurnDocument>, error: ServiceError): Promise<void>;
 }
 
@@ -154,7 +154,7 @@ async function say({ lease, frames, ...run }: Run, { n: _n, ...frame }: TurnFram
   if (!run.whole || frame.type === 'accepted' || frame.type === 'tool') frames.push(frame);
 }
 
-/** The answer is kept before anybody hears that it is whole, and not thrown away for a database that is away for a moment. */
+/** Stores the answer before its end is published. Retried, so that a short database outage does not lose it. */
 async function finish(deps: IdempotentTurnRunsDeps, run: Run, result: StatelessResult): Promise<void> {
   const { kept, bodies, clock } = deps;
   const { lease, frames, text } = run;
@@ -176,7 +176,7 @@ async function finish(deps: IdempotentTurnRunsDeps, run: Run, result: StatelessR
   frames.end({ type: 'done', result });
 }
 
-/** What a response is told by again, and what it said where it did not come to its end. */
+/** Fields for replaying a response, with its text if it failed. */
 async function responseFields({ bodies, store }: IdempotentTurnRunsDeps, run: Run, failed = false): Promise<Partial<KeyedTurnDocument>> {
   if (!isResponse(run)) return {};
   const { lease, text, pieces } = run;
@@ -189,7 +189,7 @@ async function responseFields({ bodies, store }: IdempotentTurnRunsDeps, run: Ru
   };
 }
 
-/** A turn ends without an answer. One that may simply be made again gives its key back. */
+/** Ends a turn without an answer. A retryable turn releases its key. */
 async function end(deps: IdempotentTurnRunsDeps, run: Run, { error, free }: { error: ServiceError; free: boolean }): Promise<void> {
   const { kept, clock, log } = deps;
   const { lease, frames } = run;
@@ -215,7 +215,7 @@ function isResponse({ lease }: Run): boolean {
   return lease.document.request !== undefined;
 }
 
-/** Whether a key may be used anew: it was kept long enough, or what it stood for has not acted and may be made again. */
+/** Returns whether a key can be reused: it expired, or its turn failed without calling tools. */
 export function isKeyFree(turn: KeyedTurnDocument, now: number): boolean {
   if (!hasEnded(turn)) return turn.forgetAt <= now && turn.leaseUntil <= now;
   return turn.forgetAt <= now || turn.failure?.details?.['retryable'] === true;
@@ -230,7 +230,7 @@ function isStopping(cause: unknown): boolean {
   return cause instanceof ServiceError && cause.details.reason === SHUTTING_DOWN;
 }
 
-/** Whoever ran it is gone. What its tools did is unknown, and nothing is done twice. */
+/** The runner died. Its tool calls have an unknown outcome and are not repeated. */
 export function turnInterrupted({ toolsCalled, turnId }: Pick<KeyedTurnDocument, 'toolsCalled' | 'turnId'>): ServiceError {
   const message = toolsCalled
     ? 'The turn was interrupted after a tool was called; whether the tool did anything is unknown.'

@@ -17,11 +17,11 @@ import {
 import { buildCaller, storeRequest, loadRequest } from './stored-request.ts';
 import { hasEnded } from '../model/turn-document.ts';
 
-/** Stateless turns that are made once for their key. What is kept of one is its answer, for a day; of a response also what was asked. */
+/** Stateless turns that run once per idempotency key. The answer is kept for a day; for responses the request is kept too. */
 export interface IdempotentTurns extends AsyncDisposable {
-  /** Begins the turn, unless its key has one. Fails as the turn would before it began, and the key is free again then. */
+  /** Starts the turn unless its key is in use. Throws the error of a turn that could not start; its key is then free. */
   start(asked: KeyedTurn, caller: TurnCaller): Promise<Result<'turns.once'>>;
-  /** How far one is, for the client that asked for it. */
+  /** Returns the status of a turn to its client. */
   status(principal: Principal, turnId: string): Promise<Result<'turns.resume'> | undefined>;
 }
 
@@ -30,11 +30,11 @@ export interface IdempotentTurnsDeps extends IdempotentTurnRunsDeps {
   owner: string;
   leaseMs: number;
   renewMs: number;
-  /** How often is looked for turns whose runner is gone. */
+  /** Poll interval for turns whose runner has died. */
   pollMs: number;
 }
 
-/** How often a key is looked at anew that somebody else gave up or took meanwhile. */
+/** Attempts when other callers release or take the key concurrently. */
 const MAX_KEY_ATTEMPTS = 5;
 const MAX_ATTEMPTS = 5;
 const SWEEP_BATCH_SIZE = 100;
@@ -44,7 +44,7 @@ export function createIdempotentTurns(deps: IdempotentTurnsDeps): IdempotentTurn
   const leases = createLeases({ documents: kept, owner, now: store.now, leaseMs, renewMs, log });
   const runs = createIdempotentTurnRuns(deps);
 
-  /** Of two who claim a turn one runs it; the other one reads along. */
+  /** Of several claimers one runs the turn; the others read its frames. */
   async function runIfMine(there: KeyedTurnDocument, asked: KeyedTurn, caller: TurnCaller): Promise<void> {
     if (hasEnded(there)) return;
     const lease = await leases.claim(caller.principal.tenant, { key: there.key, turnId: there.turnId });
@@ -109,7 +109,7 @@ export function createIdempotentTurns(deps: IdempotentTurnsDeps): IdempotentTurn
   };
 }
 
-/** Why a turn must not be run again that somebody ran before; undefined when it may. */
+/** Returns the error of a turn that must not be run again; undefined if it may. */
 function getInterruption({ document }: Lease<KeyedTurnDocument>): ServiceError | undefined {
   if (document.toolsCalled) return turnInterrupted(document);
   return document.attempts > MAX_ATTEMPTS ? turnPoisoned(MAX_ATTEMPTS) : undefined;
@@ -134,7 +134,7 @@ async function newTurn(
   return asked === undefined ? kept : { ...kept, request: asked, rerun: true };
 }
 
-/** Undefined when somebody else was first. */
+/** Returns undefined if another caller was first. */
 async function insert(mine: Documents<KeyedTurnDocument>, turn: KeyedTurnDocument): Promise<KeyedTurnDocument | undefined> {
   try {
     return await mine.insert(turn);

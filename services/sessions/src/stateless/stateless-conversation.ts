@@ -3,7 +3,10 @@ import type { CallerTools, Principal, StatelessTurn, TurnMessage } from '@switch
 import { toolCall, type ModelMessage } from '@switchyard/models';
 import type { CallerToolBox } from '../agent-loop/toolbox.ts';
 
-/** What the model of a turn that keeps nothing reads: all that its caller sent, in order, with a note before the message where there is one. It is the caller's to shorten. */
+/**
+ * Builds the prompt of a stateless turn from the caller's messages, with an optional note before the last one. The caller is responsible
+ * for its length.
+ */
 export function buildConversation({ history = [], message, since = [] }: StatelessTurn, note?: string): ModelMessage[] {
   const asked = [note, message].filter((text) => text !== undefined).map((text): ModelMessage => ({ role: 'user', text }));
   return [...history.map(toMessage), ...asked, ...since.map(toMessage)];
@@ -30,7 +33,7 @@ export function conversationName(
 
 const NO_PARAMETERS = { type: 'object', properties: {} };
 
-/** The caller's own tools as the model is told of them. */
+/** Specifications of the caller's own tools. */
 export function createCallerToolBox({ offered, choice, parallel = true }: CallerTools): CallerToolBox {
   return {
     specs: offered.map(({ description = '', parameters = NO_PARAMETERS, ...tool }) => ({ ...tool, description, parameters })),

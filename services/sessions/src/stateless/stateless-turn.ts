@@ -24,9 +24,9 @@ export interface StatelessDeps {
 
 type StatelessCaller = Pick<Ctx, 'principal' | 'signal' | 'deadline' | 'requestId' | 'traceparent'>;
 
-/** Whoever reads along. */
+/** Caller that streams the turn. */
 export interface StreamingCaller extends StatelessCaller {
-  /** Sends a frame with a piece of the text, before those that are yielded after it. */
+  /** Sends a text frame, before the frames that are yielded later. */
   readonly send: (frame: TurnFrame) => void;
 }
 
@@ -66,7 +66,7 @@ export async function* runStateless(
   }
 }
 
-/** The same for a caller that waits for the result. A failure after a tool ran says that the turn is not to be run again. */
+/** Runs the turn without streaming. A failure after a tool call is marked as not retryable. */
 export async function completeStateless(deps: StatelessDeps, turn: StatelessTurn, caller: StatelessCaller): Promise<StatelessResult> {
   const { agent, model } = await resolveResponder(deps, turn, caller);
   using measured = measureStateless({ agentId: agent.agentId, turnId: turn.turnId }, caller.traceparent);
@@ -106,7 +106,7 @@ interface PlanGiven {
   agent: Agent;
   model: ModelRef;
   caller: StatelessCaller;
-  /** The span of the turn. */
+  /** Trace context of the turn span. */
   traceparent: string | undefined;
 }
 
@@ -124,13 +124,13 @@ function planOf(deps: StatelessDeps, { turn, agent, model, caller, traceparent }
     tools: turn.tools ? createCallerToolBox(turn.tools) : tools({ ...principal, agent: agent.agentId }, agent.config, toolTurn),
     traceparent,
     ...getAgentLimits(agent),
-    // Most calls are given what they need without a wait.
+    // Most reservations succeed synchronously.
     budget: { reserve: (call) => budget.reserveNow(call) ?? budget.reserve(call) },
     signal,
     ...(turn.stop === undefined ? {} : { stop: turn.stop }),
     ...(turn.format === undefined ? {} : { format: turn.format }),
     ...(turn.system === undefined ? {} : { system: turn.system }),
-    // Whoever says how long an answer may be wants none longer.
+    // A caller that limits the answer does not want it continued.
     ...(turn.maxTokens === undefined ? { escalateTo: getEscalation(agent, models, model) } : { maxOutputTokens: turn.maxTokens }),
     ...(turn.temperature === undefined ? {} : { temperature: turn.temperature }),
   };

@@ -6,7 +6,7 @@ import type { StoredText } from '../model/text-document.ts';
 
 const StatelessRequest = KeyedTurn.omit({ turnId: true, idempotencyKey: true, fingerprint: true, head: true, whole: true, response: true });
 
-/** What is kept of the request of a response: enough to run it again, and to go on from it. */
+/** Stored request of a response: enough to run it again and to continue from it. */
 export const StoredRequest = z.object({
   turn: StatelessRequest,
   response: KeptResponse,
@@ -25,7 +25,7 @@ interface Keeping {
   forgetAt: number;
 }
 
-/** Written before the document that names it; undefined for a turn that is no response. */
+/** Stores the request before the document that refers to it. Returns undefined for turns that are no responses. */
 export function storeRequest(
   bodies: Bodies,
   asked: KeyedTurn,
@@ -39,12 +39,12 @@ export function storeRequest(
   return storeExpiringText(bodies, { turnId, text: JSON.stringify(kept), forgetAt });
 }
 
-/** Undefined for a turn that is no response. */
+/** Returns undefined for turns that are no responses. */
 export async function loadRequest(bodies: Bodies, { turnId, request }: KeyedTurnDocument): Promise<StoredRequest | undefined> {
   return request && StoredRequest.parse(JSON.parse(await loadText(bodies, turnId, request)));
 }
 
-/** Whom a response is run for. */
+/** Restores the principal that a response runs for. */
 export function buildCaller(
   tenant: string,
   { client }: KeyedTurnDocument,

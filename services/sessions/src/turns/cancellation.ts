@@ -38,7 +38,7 @@ export interface CancelDeps extends EndNotificationDeps, SessionTargetDeps {
   log: Logger;
 }
 
-/** Ends what a caller means of its own turns. Fails NOT_FOUND for a turn that is not its to follow, as for one that never was. */
+/** Cancels turns of the caller. Throws NOT_FOUND for a missing turn and for a turn of another client. */
 export async function cancelTurns(deps: CancelDeps, request: Input<'agent.cancel'>, principal: Principal): Promise<Result<'agent.cancel'>> {
   return request.turnId === undefined
     ? cancelSession(deps, request, principal)
@@ -67,7 +67,7 @@ async function cancelSession(
   const { key } = resolveSessionTarget(deps, { agentId, session: sessionKey }, principal);
   const sessions = deps.sessions.for(principal);
   const seen = await sessions.get(key);
-  // What is entered after this finds out, and what was entered before is read next.
+  // Continuations enqueued later detect this; those enqueued before are read next.
   if (seen && canSee(principal, seen)) await forbidContinuationOfLast(deps.turns.for(principal), seen, principal.client);
   const session = seen && (await sessions.get(key));
   const ended: TurnDocument[] = [];
@@ -83,7 +83,7 @@ function buildResult(sessionKey: string, ended: readonly TurnDocument[]): Result
   return { cancelled: turns.some(({ state }) => state === 'cancelled'), sessionKey, turns };
 }
 
-/** The turn as it has ended, by this or before. */
+/** Returns the turn as it has ended, by this or an earlier write. */
 async function endCancelled(deps: CancelDeps, tenant: string, turn: TurnDocument): Promise<TurnDocument> {
   const turns = deps.turns.for({ tenant });
   const { turnId } = turn;

@@ -25,15 +25,15 @@ import { workOnSession, type StartedTurn, type SessionWorkerDeps } from './execu
 const MAX_CACHED_TURNS = 10_000;
 /** Share of the shutdown time for turns without waiting callers. Awaited turns were drained before. */
 const DRAIN_SHARE = 1 / 4;
-/** Of the texts of conversations that go on here, so many characters are remembered. */
+/** Maximum characters of cached conversation text. */
 const MAX_CACHED_CHARS = 8_388_608;
-/** Other replicas are told that turns wait no more often than this. */
+/** Minimum interval between wake messages to other replicas. */
 const WAKE_INTERVAL_MS = 100;
-/** Agents that are found waiting at one look. */
+/** Maximum number of agents per poll. */
 const MAX_AGENTS_PER_POLL = 1_000;
-/** Turns of one agent that are claimed at once. */
+/** Maximum concurrent claims per agent. */
 const MAX_CLAIM_BATCH_SIZE = 32;
-/** Turns of one agent that are ended at one look because they waited for too long. */
+/** Maximum number of overdue turns ended per agent and poll. */
 const MAX_OVERDUE_TURNS = 1_000;
 
 export interface LauncherDeps extends Omit<
@@ -51,9 +51,9 @@ export interface LauncherDeps extends Omit<
   settings: Settings<'queue' | 'daemon' | 'routing'>;
 }
 
-/** Runs turns that are written already: one at a time in each session, as many at once as there are slots. */
+/** Runs accepted turns: one at a time per session, and as many in parallel as there are slots. */
 export interface TurnLauncher extends AsyncDisposable {
-  /** The room for a turn of an agent that has just come, if there is any here and nobody waits for it who could have it. */
+  /** Reserves a slot for an arriving turn if one is free and no waiting turn is entitled to it. */
   reserve(tenant: string, agent: Agent, lane: string | undefined): Slot | undefined;
   /** Returns whether such a slot is free. */
   hasRoom(tenant: string, agent: Agent, lane: string | undefined): boolean;
@@ -63,11 +63,11 @@ export interface TurnLauncher extends AsyncDisposable {
   announce(tenant: string, turn: TurnDocument, model: ModelRef): void;
   /** A reader follows the turn from now on. */
   follow(turnId: string): void;
-  /** Works on a session whose lease was taken for this turn, in the room that was reserved for it. Nobody waits for it. */
+  /** Works on a session whose lease was taken with this turn, in the reserved slot. Returns immediately. */
   startAccepted(given: StartedSession): void;
-  /** The turn of an entry waits for its agent, with nobody at work in its session. */
+  /** Registers a queue head that waits without a lease holder. */
   addRunnable(tenant: string, entry: string): void;
-  /** Finds out for which agents turns wait, whoever accepted them, and runs what there is room for. Never fails. */
+  /** Polls for waiting turns of all replicas and runs as many as there are slots. Never rejects. */
   pollWaiting(): Promise<void>;
 }
 
@@ -185,7 +185,7 @@ function takeSlot(state: LauncherState, waitsFor: string, agent: Agent): Slot | 
   return state.slots.take(parseAgentKey(waitsFor), getSlotLimits(state, agent, waitsFor));
 }
 
-/** Whoever comes passes nobody by who waits for the same agent, unless there is no room in the lane of these. */
+/** An arriving turn does not overtake waiting turns of its agent, except those whose lane is full. */
 function isNext(state: LauncherState, waitsFor: string): boolean {
   const { draining, scheduler, settings } = state;
   if (draining || scheduler.has(waitsFor)) return false;
@@ -196,20 +196,20 @@ function isNext(state: LauncherState, waitsFor: string): boolean {
   return !others.some((other) => other !== waitsFor && scheduler.has(other) && hasRoom(state, other));
 }
 
-/** The agent of what is waited for. */
+/** Resolves the agent of a wait key. `known` is false until the registry has published agents. */
 function findAgent({ agents }: LauncherState, waitsFor: string): { agent: Agent | undefined; known: boolean } {
   const { tenant = '', id = '' } = bucketKeyParts(parseAgentKey(waitsFor)) ?? {};
   const agent = agents.find(tenant, id);
   return { agent, known: agent !== undefined || agents.all(tenant).length > 0 };
 }
 
-/** A turn whose agent is gone needs no room: nobody will ever answer it. Until the registry has spoken, nobody knows. */
+/** A turn whose agent was deleted needs no slot, because it only ends. */
 function hasRoom(state: LauncherState, waitsFor: string): boolean {
   const { agent, known } = findAgent(state, waitsFor);
   return agent ? state.slots.hasRoom(parseAgentKey(waitsFor), getSlotLimits(state, agent, waitsFor)) : known;
 }
 
-/** Claims for each agent that has room and that turns wait for: who waited longest is next. */
+/** Claims sessions while slots are free, in scheduler order. */
 function dispatch(state: LauncherState): void {
   while (!state.draining) {
     const waitsFor = state.scheduler.next((one) => state.claims.canClaim(one) && hasRoom(state, one));
@@ -286,7 +286,7 @@ function announce(state: LauncherState, { tenant, turn, model }: { tenant: strin
   state.announced.set(turn.turnId, true);
 }
 
-/** A set of turn ids that evicts the oldest: entries of turns that other replicas run are never read. */
+/** A set that evicts the oldest ids. Ids of turns that other replicas run are never read. */
 function createTurnIdCache(): LRUCache<string, true> {
   return new LRUCache({ maxSize: MAX_CACHED_TURNS, sizeCalculation: () => 1 });
 }
@@ -298,7 +298,7 @@ function wakePeers(state: LauncherState): void {
   state.bus.wake('sessions');
 }
 
-/** From agent to agent, however many turns wait for each. */
+/** Advances from agent to agent, however many turns wait for each. */
 async function look(state: LauncherState): Promise<void> {
   let last = '';
   for (let n = 0; n < MAX_AGENTS_PER_POLL && !state.draining; n += 1) {
@@ -322,7 +322,7 @@ async function look(state: LauncherState): Promise<void> {
   dispatch(state);
 }
 
-/** Turns that have waited for too long end, whether there is room or not. */
+/** Ends turns that have waited too long, whether slots are free or not. */
 async function endOverdue(state: LauncherState, waitsFor: string): Promise<void> {
   const { sessions, holds, clock, store, settings } = state;
   for (let n = 0; n < MAX_OVERDUE_TURNS; n += 1) {
@@ -336,7 +336,7 @@ async function endOverdue(state: LauncherState, waitsFor: string): Promise<void>
   }
 }
 
-/** Launches nothing more, lets what runs end, and hands the rest over at once when its share of the time for shutting down is over. */
+/** Starts no more turns, waits for running ones, and hands the rest over when its share of the shutdown time has passed. */
 async function drain(state: LauncherState): Promise<void> {
   state.draining = true;
   const { clock, settings, running, stopping } = state;

@@ -22,11 +22,11 @@ import { tenantQueueFull } from './store/turn-errors.ts';
 import { createTenantTurnLimit } from './acceptance/tenant-turn-limit.ts';
 import { loadTurnEnd } from './ending/turn-waiters.ts';
 
-/** Accepts durable turns and sees them run. */
+/** Accepts durable turns and runs them. */
 export interface TurnRunner extends AsyncDisposable, Pick<TurnLauncher, 'pollWaiting' | 'follow'> {
-  /** Goes on with conversations that may go on by themselves, where whoever was to do so died. */
+  /** Continues conversations whose process died before doing so. */
   sweepContinuations(): Promise<void>;
-  /** One that was there before is told as it stands now. */
+  /** Returns an existing turn in its current state. */
   start(request: TurnRequest, principal: Principal): Promise<TurnDocument>;
   /** Starts a turn and waits for its end. Aborting the signal ends the wait, never the turn. */
   execute(request: TurnRequest, principal: Principal, signal: AbortSignal): Promise<{ turn: TurnDocument; result: TurnResult }>;
@@ -34,9 +34,9 @@ export interface TurnRunner extends AsyncDisposable, Pick<TurnLauncher, 'pollWai
   cancel(meant: Input<'agent.cancel'>, principal: Principal): Promise<Result<'agent.cancel'>>;
   /** Waits for the end of an existing turn of the caller. */
   attach(turnId: string, principal: Principal, signal: AbortSignal): Promise<{ turn: TurnDocument; result: TurnResult }>;
-  /** Puts a turn that is written into its session's queue, unless it is there. */
+  /** Enqueues a stored turn, unless it is in the queue already. */
   enqueue(tenant: string, turn: TurnDocument): Promise<void>;
-  /** Tells the readers of a turn that has ended without ever having begun; nobody, when it has not. */
+  /** Publishes the failure of a turn that ended without running. Does nothing for other turns. */
   notifyFailed(tenant: string, turn: TurnDocument | null): void;
 }
 
@@ -44,7 +44,7 @@ interface ResultOptions {
   principal: Principal;
   /** The turn existed before and may have ended. */
   replayed: boolean;
-  /** It was begun here, just now. */
+  /** The turn was started here by this request. */
   startedHere: boolean;
   signal: AbortSignal;
 }
@@ -84,7 +84,7 @@ export function createRunner(given: Omit<LauncherDeps, 'autoContinue'>): TurnRun
         if (!full) return;
         const { agentId } = agent;
         const standard = deps.agents.default(tenant).agentId === agentId;
-        // Another lane of the agent may have room: which one a call is for only its owner knows.
+        // Another lane of the agent may have room, and the caller does not know its lane. The limit is not cached then.
         throw tenantQueueFull(settings.current.queue.maxWaiting, lane === undefined ? { ...full, agentId, standard } : undefined);
       },
       isBusy: (sessionKey) => busySessions.has(`${tenant} ${sessionKey}`) || deps.holds.has(tenant, sessionKey),
@@ -113,7 +113,7 @@ export function createRunner(given: Omit<LauncherDeps, 'autoContinue'>): TurnRun
     return { turn, replayed: accepted.replayed, startedHere: !accepted.replayed && accepted.started !== undefined };
   }
 
-  /** There is room for it in any case: what fills the queue is what it ends. */
+  /** A stop command is accepted even when the queue is full, because it cancels what fills the queue. */
   async function acceptStop(request: TurnRequest, principal: Principal): Promise<AcceptedTurn> {
     try {
       return await acceptTurn(buildAcceptDeps(principal), request, principal);
@@ -137,7 +137,7 @@ export function createRunner(given: Omit<LauncherDeps, 'autoContinue'>): TurnRun
     }
   }
 
-  /** A turn that was there before may have ended before. */
+  /** Notifies waiters of a turn that may have ended before they waited. */
   async function notifyIfEnded(principal: Principal, turnId: string): Promise<void> {
     const turn = await turns.for(principal).get(turnId);
     if (turn && hasEnded(turn)) waiting.notify(principal.tenant, turnId, await loadTurnEnd(bodies.for(principal), turn));
@@ -145,7 +145,7 @@ export function createRunner(given: Omit<LauncherDeps, 'autoContinue'>): TurnRun
 
   async function waitForResult({ turnId }: TurnDocument, { principal, replayed, startedHere, signal }: ResultOptions): Promise<TurnResult> {
     const ending = waiting.end(principal.tenant, turnId, { signal, runsHere: startedHere });
-    // What fails is looked at again: whoever waits does so until it leaves.
+    // A failed read is repeated by the poll of the waiters.
     if (replayed) void notifyIfEnded(principal, turnId).catch(() => undefined);
     const end = await ending;
     if (end.failure) throw toError(end.failure);

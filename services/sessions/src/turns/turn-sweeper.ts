@@ -18,7 +18,7 @@ import type { TurnRunner } from './turn-runner.ts';
 import { commitFailure } from './store/turn-store.ts';
 
 const BATCH = 100;
-/** So often every turn that waits is looked at, and not only those that became old enough. */
+/** Interval at which all queued turns are scanned, and not only those that reached the minimum age since the last scan. */
 const FULL_SCAN_INTERVAL_MS = 600_000;
 
 export interface SweeperDeps {
@@ -34,9 +34,9 @@ export interface SweeperDeps {
   memoryCapture?: MemoryCapture;
   distilling?: Distilling;
   log: Logger;
-  /** How often is looked for leases that ran out, and for turns that wait. */
+  /** Poll interval for expired leases and waiting turns. */
   pollMs: number;
-  /** How often for the rest. */
+  /** Interval of all other sweeps. */
   sweepMs: number;
   /** Age at which a queued turn in no queue is considered abandoned. A live process enqueues it within milliseconds. */
   orphanMs: number;

@@ -4,7 +4,7 @@ import { sessionKeyObject } from '../../sessions/new-session.ts';
 import type { SessionIdentity } from '../../model/session-key.ts';
 import { truncateText } from '../../frames/frame-splitting.ts';
 
-/** What is told of a turn with the write that it is accepted by. */
+/** Builds the event that is emitted with the acceptance of a turn. */
 export function receivedEvent(turn: TurnDocument, text: string, identity: SessionIdentity): OutboxEvent {
   return {
     name: 'message:received',

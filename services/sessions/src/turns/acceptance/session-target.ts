@@ -15,7 +15,7 @@ interface SessionTargetRequest {
   session?: SessionAddress | undefined;
 }
 
-/** The session that a caller means, and the agent. */
+/** Resolves the session and the agent that a request addresses. */
 export function resolveSessionTarget({ agents, bindings }: SessionTargetDeps, request: SessionTargetRequest, principal: Principal) {
   const standard = agents.default(principal.tenant).agentId;
   const requested = request.agentId ?? principal.agent ?? boundAgent(agents, bindings(), { request, principal });

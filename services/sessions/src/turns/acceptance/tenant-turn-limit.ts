@@ -4,20 +4,22 @@ import type { Collection } from '@switchyard/store';
 import type { TurnDocument } from '../../model/turn-document.ts';
 import { tenantQueueFull } from '../store/turn-errors.ts';
 
-/** How many turns of a tenant may wait, so that none of them fills the database for all. */
+/** Limits the waiting turns of a tenant, so that no tenant fills the database. */
 export interface TenantTurnLimit {
-  /** Throws when one more is too many. To be disposed of when the turn is written, or is not: until then no count sees it. */
+  /**
+   * Throws when the limit is reached. The caller disposes the result once the turn is written or rejected; until then it is counted here.
+   */
   admit(tenant: string): Promise<Disposable>;
   /** Returns for how many milliseconds the limit is known to be reached, and how many retries are expected to succeed afterwards. */
   fullFor(tenant: string): Pick<FullFor, 'ms' | 'tries'> | undefined;
 }
 
-/** Who is at the bound is counted again no more often than this, and the more often the less there is to count. */
+/** Minimum interval between two counts of a tenant at its limit. Shorter when there is less to count. */
 const COUNT_INTERVAL_MS = 1_000;
-/** A database counts more than this in a millisecond. */
+/** Lower bound for the counting speed of the database. */
 const MIN_COUNTED_PER_MS = 10;
 
-/** Of the places so many are expected to be free by the next count; it is tried with more where there are. */
+/** Share of the places expected to be free at the next count. More callers are let through if there are more. */
 const EXPECTED_FREE_SHARE = 0.1;
 
 interface TenantCount {
@@ -29,7 +31,7 @@ interface TenantCount {
   writing: number;
 }
 
-/** Turns are counted when as many came as may wait: those that have begun since then make room. */
+/** Counts waiting turns only when as many have arrived as may wait. Turns that have started since then free places. */
 export function createTenantTurnLimit(deps: { turns: Collection<TurnDocument>; clock: Clock; maxWaiting: () => number }): TenantTurnLimit {
   const { turns, clock, maxWaiting } = deps;
   const tenants = new Map<string, TenantCount>();

@@ -51,13 +51,13 @@ export interface TurnRequest {
   origin?: { requestId: string; traceparent: string | undefined };
 }
 
-/** How often a turn is written whose key somebody had who had it no more when it was looked for. */
+/** Insert attempts when the conflicting idempotency key disappears before it can be read. */
 const MAX_INSERT_ATTEMPTS = 5;
 
-/** How long it is known that a turn was refused which somebody may ask for: as long as its frames would be. */
+/** Retention of a rejected turn that a client may still ask for. Equal to the retention of its frames. */
 const REJECTED_TTL_MS = 600_000;
 
-/** A turn that is written now, or one that was there already under the request's idempotency key. */
+/** A new turn, or the existing turn of the idempotency key. */
 export type AcceptedTurn =
   | { turn: TurnDocument; replayed: true; waits: boolean }
   | {
@@ -66,7 +66,7 @@ export type AcceptedTurn =
       agent: Agent;
       model: ModelRef;
       waits: boolean;
-      /** For so many milliseconds it waits for more to be said. */
+      /** Remaining debounce window in milliseconds. */
       debounceMs?: number;
       started?: { session: SessionDocument; slot: Slot; since: number };
     };
@@ -77,9 +77,9 @@ export interface AcceptTurnDeps extends DebounceDeps, SessionTargetDeps {
   models: Models;
   clock: Clock;
   newLeaseRequest: () => LeaseRequest;
-  /** Turns that may wait in one session, and what becomes of one more. */
+  /** Returns the queue limit of a session and the overflow policy. */
   getOverflow: (turn: QueuedTurnRef) => Overflow;
-  /** Makes room for a turn in a queue that is full; undefined where it is refused instead. */
+  /** Frees a place in a full queue; undefined when the new turn is rejected instead. */
   makeRoom: (turn: TurnDocument) => Promise<TurnDocument | undefined>;
   /** Reserves a slot if this replica can run the turn now and no other turn waits for the agent. */
   reserve: (agent: Agent, lane: string | undefined) => Slot | undefined;
@@ -88,11 +88,11 @@ export interface AcceptTurnDeps extends DebounceDeps, SessionTargetDeps {
   unreserve: (slot: Slot) => void;
   /** Throws when the tenant has reached its limit of waiting turns. */
   admitWaiting: () => Promise<Disposable>;
-  /** Throws when that is known already, and there is no room to run the turn at once. */
+  /** Throws when the limit is already known to be reached and no slot is free. */
   rejectIfTenantFull: (agent: Agent, lane: string | undefined) => void;
-  /** Whether turns are likely to wait in a session: then it is looked at before anything is written. */
+  /** Returns whether turns probably wait in the session. The queue is then checked before anything is written. */
   isBusy: (sessionKey: string) => boolean;
-  /** Of acceptances in one session one begins when the one before is over, so that they are in the order in which they came. */
+  /** Runs acceptances of one session sequentially, in order of arrival. */
   runExclusive: <T>(sessionKey: string, work: () => Promise<T>) => Promise<T>;
 }
 
@@ -115,7 +115,10 @@ export async function acceptTurn(deps: AcceptTurnDeps, request: TurnRequest, pri
   });
 }
 
-/** Of what is too much nothing is read and nothing is written: refusing must cost less than doing. What has a key may be there already. */
+/**
+ * Rejects the request before any database access when the tenant's limit is reached. Skipped for requests with an idempotency key, which
+ * may replay an existing turn.
+ */
 function rejectIfOverloaded(
   { agents, rejectIfTenantFull }: AcceptTurnDeps,
   { principal, agentId, lane, idempotencyKey }: ResolvedRequest,
@@ -124,7 +127,7 @@ function rejectIfOverloaded(
   if (agent && !agent.suspended) rejectIfTenantFull(agent, lane);
 }
 
-/** A request, once it is known who asks and what is meant. */
+/** Request with its session, agent and lane resolved. */
 interface ResolvedRequest {
   request: TurnRequest;
   principal: Principal;
@@ -182,7 +185,7 @@ function resolveAgent(agents: AgentDirectory, { principal, named, agentId }: Res
   return agent;
 }
 
-/** Whoever accepted it may have died before it was in a queue; it is put there again, unless it is. */
+/** Replays an existing turn. Enqueues it again if the replica that accepted it died before enqueueing it. */
 async function replay(deps: AcceptTurnDeps, asked: ResolvedRequest, turn: TurnDocument): Promise<AcceptedTurn> {
   if (turn.fingerprint !== asked.fingerprint()) {
     throw new ServiceError('INVALID_ARGUMENT', 'This idempotency key was used for another request.', {
@@ -194,7 +197,7 @@ async function replay(deps: AcceptTurnDeps, asked: ResolvedRequest, turn: TurnDo
   return { turn, replayed: true, waits: place === 'waits' };
 }
 
-/** Puts a turn that is written into its session's queue, unless it is there. */
+/** Enqueues a stored turn, unless it is in the queue already. */
 export async function enqueueStored(
   deps: Pick<AcceptTurnDeps, 'sessions' | 'store' | 'getOverflow'>,
   tenant: string,
@@ -250,7 +253,7 @@ async function writeTurn(deps: AcceptTurnDeps, asked: ResolvedRequest, who: Resp
   }
 }
 
-/** Rejects a caller at the limit with the time until the next count, as `refuseWaiting` does for later callers. */
+/** Rejects a caller at the limit with the time until the next count, as `rejectIfTenantFull` does for later callers. */
 async function admitWaiting(
   { admitWaiting: admit, rejectIfTenantFull }: AcceptTurnDeps,
   agent: Agent,
@@ -265,7 +268,7 @@ async function admitWaiting(
 }
 
 /**
- * Rejects the turn before anything is written if the session is probably full, so that a rejection costs one read. The guard of `enter`
+ * Rejects the turn before anything is written if the session is probably full, so that a rejection costs one read. The guard of `enqueue`
  * decides.
  */
 async function rejectEarly(
@@ -280,7 +283,7 @@ async function rejectEarly(
   if (policy === 'drop-new' && session.depth > maxDepth) throw queueFullError(maxDepth);
 }
 
-/** A turn that may not enter is as if it had never come. */
+/** Enqueues a new turn. A rejected turn is removed again. */
 async function enqueueNew(
   deps: AcceptTurnDeps,
   { principal, identity, sessionKey: key, agentId }: ResolvedRequest,
@@ -309,7 +312,10 @@ async function enqueueNew(
   }
 }
 
-/** One with a key may have been found by it elsewhere, and told to be accepted: then it has ended, and its key is free again. */
+/**
+ * Removes a rejected turn. A turn with a key may have been found by a retry and reported as accepted; it is ended instead, and its key is
+ * released.
+ */
 async function discardRejected(
   turns: Documents<TurnDocument>,
   { turnId, idempotencyKey, ...turn }: TurnDocument,
@@ -322,7 +328,7 @@ async function discardRejected(
   await turns.update(waits, { set: ended, unset: ['idempotencyKey', 'keyUntil'] });
 }
 
-/** Tries again for as long as there is room to be made. */
+/** Retries as long as a place can be freed. */
 async function enqueueWithOverflow(
   { makeRoom }: Pick<AcceptTurnDeps, 'makeRoom'>,
   turn: TurnDocument,
@@ -380,13 +386,13 @@ async function insert(deps: AcceptTurnDeps, asked: ResolvedRequest, turn: TurnDo
       const same = await turns.get(turn.turnId);
       const other = (await findTurnByKey(deps, asked)) ?? (same?.client === principal.client ? same : undefined);
       if (other) return other;
-      // The turn that had the key was refused meanwhile, or its key was kept long enough: it is free again.
+      // The turn of the key was rejected meanwhile, or its key expired. The key is free again.
       if (same || attempt === MAX_INSERT_ATTEMPTS) throw error;
     }
   }
 }
 
-/** What a caller asks for can only narrow what its token holds. */
+/** Requested scopes can only narrow the scopes of the token. */
 function narrowScopes(held: readonly TokenScope[], asked: readonly TokenScope[] | undefined): TokenScope[] {
   if (!asked || asked.includes('*')) return [...held];
   return held.includes('*') ? [...asked] : asked.filter((scope) => held.includes(scope));

@@ -21,7 +21,7 @@ export interface EndNotificationDeps {
   waiting: TurnWaiters;
   shares: FrameLogQuota;
   runs: RunningTurns;
-  /** The turn of an entry waits for its agent, with nobody at work in its session. */
+  /** Called when the entry is the head of a queue without a lease holder. */
   onRunnable: (tenant: string, entry: string) => void;
 }
 

@@ -31,11 +31,11 @@ export async function makeRoom(deps: OverflowDeps, tenant: string, newcomer: Tur
   if (!session || session.depth <= maxDepth) return newcomer;
   for (const turnId of await listDroppable(deps, tenant, session)) {
     const other = await deps.turns.for({ tenant }).get(turnId);
-    // Who died here left one that has ended so, and is still there. One that is done is for whoever counts it.
+    // A replica may have died after ending this turn. A turn that is done is left to the lease holder, who counts it.
     if (other?.state === 'cancelled') return finishDrop(deps, tenant, { turn: newcomer, other });
     if (!other || hasEnded(other)) continue;
     const turn = policy === 'summarize' ? await recordDropped(deps, tenant, { turn: newcomer, other }) : newcomer;
-    // Somebody else has put it there meanwhile.
+    // Another replica has started or removed the new turn meanwhile.
     if (!turn) return undefined;
     const ended = await endDropped(deps, tenant, { turn: other, policy });
     if (ended) return finishDrop(deps, tenant, { turn, other: ended });
@@ -43,7 +43,7 @@ export async function makeRoom(deps: OverflowDeps, tenant: string, newcomer: Tur
   return undefined;
 }
 
-/** Who waits, oldest first: not who runs, nor those whom that one has heard. */
+/** Lists the waiting turns, oldest first. Excludes the running turn and those that it has merged. */
 async function listDroppable({ turns }: OverflowDeps, tenant: string, { queue, leaseUntil }: SessionDocument): Promise<string[]> {
   const ids = queue.map((entry) => parseEntry(entry).turnId);
   const { merged = [] } = (await turns.for({ tenant }).get(ids[0] ?? '')) ?? {};
@@ -61,13 +61,13 @@ async function finishDrop(deps: OverflowDeps, tenant: string, { turn, other }: D
   return turn;
 }
 
-/** Written down before the other one ends, so that nothing of it is lost if this process dies in between. */
+/** Records the message before the turn ends, so that it is not lost if this process dies in between. */
 async function recordDropped({ turns, bodies }: OverflowDeps, tenant: string, { turn, other }: DropOptions): Promise<TurnDocument | null> {
   const lines = await collectDroppedLines(bodies.for({ tenant }), other);
   return turns.for({ tenant }).update({ turnId: turn.turnId, state: 'queued', fence: 0 }, { push: { dropped: lines } });
 }
 
-/** Null when somebody has begun it meanwhile. */
+/** Returns null if a runner has started the turn meanwhile. */
 async function endDropped(
   deps: OverflowDeps,
   tenant: string,

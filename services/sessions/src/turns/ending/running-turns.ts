@@ -1,15 +1,15 @@
 import { subjects } from '@switchyard/contracts';
 import type { Bus } from '@switchyard/bus';
 
-/** The turns that run in this process, so that one that somebody else has ended stops at once. */
+/** Turns that run in this process. A turn that is ended elsewhere is stopped at once. */
 export interface RunningTurns extends Disposable {
-  /** From now on `stop` is called when it has ended elsewhere; returns what takes that back. */
+  /** Calls `stop` when the turn is ended elsewhere. Returns a function that unregisters it. */
   add(turnId: string, stop: () => void): () => void;
   /** Does nothing if the turn does not run here. */
   stop(turnId: string): void;
 }
 
-/** Also listens to what other replicas say. A word that is lost costs seconds: a runner looks at its turn now and then. */
+/** Also subscribes to ends published by other replicas. A lost message only costs seconds, because a runner also polls its turn. */
 export function createRunningTurns({ bus }: { bus: Pick<Bus, 'subscribe'> }): RunningTurns {
   const stops = new Map<string, () => void>();
   const stop = (turnId: string): void => stops.get(turnId)?.();

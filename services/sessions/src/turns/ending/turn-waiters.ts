@@ -6,21 +6,21 @@ import { type TurnDocument, hasEnded, type TurnEnd } from '../../model/turn-docu
 import { loadText } from '../../model/stored-text.ts';
 import type { BodyDocument } from '../../model/text-document.ts';
 
-/** How often those are looked for that nobody told of their end, and how many at once. */
+/** Interval at which the documents of awaited turns are polled, and the batch size. */
 const POLL_INTERVAL_MS = 1_000;
 const POLL_BATCH_SIZE = 100;
 
-/** Callers that wait for the end of turns, wherever these run. */
+/** Callers that wait for the end of turns on any replica. */
 export interface TurnWaiters extends Disposable {
-  /** Resolves with the end of a turn. Rejects CANCELLED when the signal says to stop waiting, and for nothing else. */
+  /** Resolves with the end of a turn. Rejects with CANCELLED only when the signal is aborted. */
   end(tenant: string, turnId: string, waits: WaitOptions): Promise<TurnEnd>;
-  /** A turn has ended here. */
+  /** Notifies the waiters of a turn that ended here. */
   notify(tenant: string, turnId: string, end: TurnEnd): void;
 }
 
 export interface WaitOptions {
   signal: AbortSignal;
-  /** It runs here, and who runs it tells of its end: it is listened for only once that has not come for long. */
+  /** The turn runs here and its runner notifies waiters. Frames are subscribed only if that takes long. */
   runsHere?: boolean;
 }
 
@@ -56,7 +56,7 @@ export function createTurnWaiters(deps: TurnWaitersDeps): TurnWaiters {
     if (polling) return;
     polling = true;
     for (const waiter of waiters.values()) listen(waiter);
-    // What fails is looked at again.
+    // A failed poll is repeated at the next interval.
     void pollTurns(deps, waiters, tell)
       .catch(() => undefined)
       .finally(() => (polling = false));
@@ -113,7 +113,7 @@ export function createTurnWaiters(deps: TurnWaitersDeps): TurnWaiters {
   };
 }
 
-/** The oldest waiters first; those that were looked at wait longest for the next look. */
+/** Polls the oldest waiters first; polled waiters move to the end. */
 async function pollTurns({ turns, bodies }: TurnWaitersDeps, waiters: Map<string, Waiter>, tell: TurnWaiters['notify']): Promise<void> {
   const byTenant = new Map<string, string[]>();
   for (const [name, waiter] of [...waiters].slice(0, POLL_BATCH_SIZE)) {
@@ -127,7 +127,7 @@ async function pollTurns({ turns, bodies }: TurnWaitersDeps, waiters: Map<string
   }
 }
 
-/** What a turn that has ended came to, as its document says. */
+/** Loads the end of a finished turn from its document. */
 export async function loadTurnEnd(bodies: ReturnType<Collection<BodyDocument>['for']>, turn: TurnDocument): Promise<TurnEnd> {
   const { turnId, answer, tokensUsed, finishReason, failure } = turn;
   if (answer && tokensUsed && finishReason)

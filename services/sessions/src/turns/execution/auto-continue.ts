@@ -15,19 +15,20 @@ import { commitFailure } from '../store/turn-store.ts';
 
 /*
  * A turn that fills the context window ends. Once its conversation is compacted, it can be continued. The write that ends the turn sets
- * `unfollowed`; the field is removed when the continuation is enqueued or not possible, and set to 0 when a client forbids it. After a
- * crash a sweep handles the pending field. The id of the continuation is derived from the id of the turn, so that there is only one.
+ * `continuePendingSince`; the field is removed when the continuation is enqueued or not possible, and set to 0 when a client forbids it.
+ * After a crash a sweep handles the pending field. The id of the continuation is derived from the id of the turn, so that there is only
+ * one.
  */
 
-/** What the model of such a turn is told: nobody said it. */
+/** Prompt of an auto-continued turn. No client sent it. */
 export const CONTINUE_PROMPT =
   'Your last turn ended because there was no room left for it. What was said before is told in short by now. Go on where you were, and do what is left to be done.';
 
-/** Lets conversations go on by themselves. No turn waits for it. */
+/** Continues conversations automatically. Turns never wait for it. */
 export interface AutoContinue extends AsyncDisposable {
-  /** Whether a turn that ended because its window is full may be gone on from. */
+  /** Returns whether a turn that filled its context window may be continued. */
   canContinue(turn: Pick<TurnDocument, 'continuationOf'>): boolean;
-  /** Of a turn that was counted just now, with its note. Returns at once; what fails here is tried again by a sweep. */
+  /** Considers a turn that was just counted. Returns immediately; failures are retried by a sweep. */
   consider(tenant: string, turn: TurnDocument): void;
   sweep(): Promise<void>;
 }
@@ -40,16 +41,16 @@ export interface AutoContinueDeps {
   settings: Settings<'queue'>;
   store: Pick<Store, 'now'>;
   log: Logger;
-  /** Puts a turn that is written into its session's queue, unless it is there. */
+  /** Enqueues a stored turn, unless it is in the queue already. */
   enqueue: (tenant: string, turn: TurnDocument) => Promise<void>;
 }
 
-/** A note that is older was left by a process that died, or could not be acted on then. */
+/** Age after which a pending turn is swept. Its process died or could not continue it. */
 const SWEEP_DELAY_MS = 1_000;
-/** What could not be done for so long is not done any more: whoever waited has gone on by now. */
+/** Age after which a pending turn is given up. */
 const GIVE_UP_TIMEOUT_MS = 600_000;
 const BATCH = 100;
-/** So many conversations are gone on with at once; the others a sweep finds. */
+/** Maximum number of concurrent continuations. The others are left to a sweep. */
 const MAX_CONCURRENT = 4;
 
 export function createAutoContinue(deps: AutoContinueDeps): AutoContinue {
@@ -106,7 +107,7 @@ async function continueConversation(deps: AutoContinueDeps, tenant: string, { tu
   await deps.turns.for({ tenant }).update({ turnId: turn.turnId, continuePendingSince: { gt: 0 } }, { unset: ['continuePendingSince'] });
 }
 
-/** What fails is tried again, and not for ever. */
+/** Retries failures until the turn is given up. */
 function giveUpAfterTimeout({ store }: AutoContinueDeps, { continuePendingSince = 0 }: TurnDocument): (error: unknown) => 'none' {
   return (error) => {
     if (store.now() - continuePendingSince < GIVE_UP_TIMEOUT_MS) throw error;
@@ -114,7 +115,7 @@ function giveUpAfterTimeout({ store }: AutoContinueDeps, { continuePendingSince 
   };
 }
 
-/** Whether there is room for a turn to go on: only where its conversation was made shorter since, and nothing was said in it. */
+/** Checks whether the conversation can be continued: it was compacted since, and received no message. */
 async function checkRoom(deps: AutoContinueDeps, tenant: string, { turn, signal }: ContinueOptions): Promise<'room' | 'none' | 'later'> {
   const { sessions, agents, compaction, store } = deps;
   const { sessionKey, continuePendingSince = 0 } = turn;
@@ -149,7 +150,7 @@ function isCompacted({ compactSeq = 0 }: SessionDocument, { seq = Infinity }: Tu
   return compactSeq >= seq;
 }
 
-/** Written, then put into its queue; a second time nothing comes of either. */
+/** Inserts and enqueues the continuation. Repeating either step has no effect. */
 async function enqueueContinuation(deps: AutoContinueDeps, tenant: string, before: TurnDocument): Promise<void> {
   const turns = deps.turns.for({ tenant });
   const turn = await insertOnce(turns, buildContinuation(deps, before));
@@ -174,7 +175,7 @@ async function insertOnce(turns: Documents<TurnDocument>, turn: TurnDocument): P
   }
 }
 
-/** For whom and as what the turn before it ran, so that it may do and use no more. */
+/** Copies client, agent, scopes and limits of the previous turn. */
 function buildContinuation({ store, settings }: AutoContinueDeps, before: TurnDocument): TurnDocument {
   const { turnId, sessionKey, agentId, client, scopes, sessions, budgets, agents, model, timeoutMs, epoch = '', seq = 0 } = before;
   const lane = getLanes(settings.current.queue)?.autoContinue;
@@ -198,7 +199,7 @@ function buildContinuation({ store, settings }: AutoContinueDeps, before: TurnDo
   };
 }
 
-/** The turn with which a conversation goes on after this one. */
+/** Returns the id of the turn that continues this one. */
 export function continuationId(turnId: string): string {
   return deriveId('turn', turnId, 'follow-up');
 }
@@ -218,7 +219,7 @@ export async function requireContinuable(
   if ((await turns.get(continuationOf.turnId))?.continuePendingSince === 0) throw turnCancelled();
 }
 
-/** The same of whichever turn was the last of a conversation, where it is this client's. */
+/** Forbids the continuation of the last turn of a conversation if it belongs to this client. */
 export async function forbidContinuationOfLast(
   turns: Documents<TurnDocument>,
   { epoch, lastSeq }: SessionDocument,
@@ -228,7 +229,7 @@ export async function forbidContinuationOfLast(
     await turns.update({ epoch, seq: lastSeq, client, continuePendingSince: { gt: 0 } }, { set: { continuePendingSince: 0 } });
 }
 
-/** Nobody wants a conversation to go on by itself after this turn. Whoever enters one for it after this finds that out. */
+/** Forbids the continuation of a turn. A continuation that is enqueued later detects this when it starts. */
 export async function forbidContinuation(turns: Documents<TurnDocument>, turnId: string): Promise<void> {
   await turns.update({ turnId, state: 'done', continuePendingSince: { gt: 0 } }, { set: { continuePendingSince: 0 } });
 }

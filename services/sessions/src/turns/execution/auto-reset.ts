@@ -13,7 +13,7 @@ import type { TurnRunDeps, TurnRun } from './turn-run.ts';
  */
 export async function resetIfExpired(deps: TurnRunDeps, { lease, turn, agent, resumeFrom }: TurnRun): Promise<void> {
   const policy = agent.config.session.resetPolicy;
-  // A turn that has made steps goes on where it was.
+  // A turn that has made steps continues in the same conversation.
   while (policy && resumeFrom.steps === 0) {
     const { key, fence, epoch, lastSeq, userId, channelId } = lease.session;
     const reason = getExpiry(policy, lease.session, turn.createdAt);
@@ -26,16 +26,16 @@ export async function resetIfExpired(deps: TurnRunDeps, { lease, turn, agent, re
     const session = await lease.retryWrite(() => deps.sessions.for(lease).update(guard, newEpochChange(deps.store.now(), [expired])));
     if (session) {
       lease.session = session;
-      // Nobody waits for it; where it fails a sweep does it.
+      // Runs in the background; a sweep repeats it after a failure.
       clearEndedEpoch({ ...deps, forgetAt: deps.store.now() + DAY_MS }, lease.tenant, note).catch(() => undefined);
       return;
     }
-    // Written before, and only its answer was lost; or the lease is somebody else's.
+    // The write was applied before and only its reply was lost, or the lease was taken over.
     if (!(await reloadSession(deps.sessions, lease))) throw leaseLostError();
   }
 }
 
-/** Whether a message is one of the phrases with which its agent's sessions start anew. */
+/** Returns whether a message is one of the reset phrases of its agent. */
 export function isResetTrigger({ agent }: Pick<TurnRun, 'agent'>, message: string): boolean {
   const triggers = agent.config.session.resetPolicy?.resetTriggers ?? [];
   const said = message.trim().toLowerCase();

@@ -10,21 +10,21 @@ import { loadMergedMessages } from '../../model/merged-messages.ts';
 import type { TurnRun } from './turn-run.ts';
 import { verbosityNote } from '../../agent-loop/verbosity.ts';
 
-/** What one turn is reminded of, and what is to be remembered of it. */
+/** Loads memories into the prompt of a turn, and collects what the memory service should store of it. */
 export interface MemoryInjection {
   loadMemory: (question: string) => Promise<ModelMessage | undefined>;
-  /** What it had to go without. */
+  /** Warnings for the owner, for example about missing memory. */
   readonly warnings: readonly string[];
   warn: (warning: string) => void;
-  /** It has heard these besides its own message. */
+  /** Adds the messages that the turn has merged. */
   addMerged: (others: readonly MergedMessage[]) => void;
-  /** What its agent is set to keep of it and of those, once it has an answer. */
+  /** Returns what the agent is configured to store of the turn and of the merged messages. */
   collectCaptured: (outcome: Pick<TurnOutcome, 'result' | 'steps'>, bodies: Bodies) => Promise<CapturedTurn[]> | CapturedTurn[];
 }
 
 interface MemoryInjectionOptions {
   witness?: Pick<TurnTracer, 'recordRecall'>;
-  /** What is said before a question because of how it looks. */
+  /** Returns a security reminder for a suspicious message. */
   reinforce?: (question: string) => string | undefined;
 }
 
@@ -59,7 +59,7 @@ export function createMemoryInjection(
   };
 }
 
-/** Notes stand next to the question. */
+/** Notes are placed directly before the message. */
 function joinNotes(notes: readonly (string | undefined)[], message: ModelMessage | undefined): ModelMessage | undefined {
   const lines = [message?.role === 'user' ? message.text : undefined, ...notes].filter((line) => line !== undefined);
   return lines.length === 0 ? undefined : { role: 'user', text: lines.join('\n') };

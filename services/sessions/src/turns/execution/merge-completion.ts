@@ -12,10 +12,10 @@ import { recordEnd } from '../store/turn-metrics.ts';
 import { commitFailure, commitMerged } from '../store/turn-store.ts';
 import type { TurnWaiters } from '../ending/turn-waiters.ts';
 
-/** An answer up to this long is told in one frame. */
+/** Answers up to this length are published in one frame. */
 const MAX_SINGLE_FRAME_CHARS = 10_000;
 
-/** A turn that has ended, which heard others. */
+/** A finished turn that has merged other turns. */
 export interface EndedLead {
   turn: TurnDocument;
   end: TurnEnd;
@@ -46,7 +46,7 @@ export async function completeMerged(
   };
 }
 
-/** The turn as it has ended, by this or before; undefined when it has not, or is not there. */
+/** Returns the finished turn; undefined if it has not ended or does not exist. */
 async function completeOne(
   deps: TurnRunDeps,
   hold: SessionLease,
@@ -81,16 +81,16 @@ async function commitOne(
   return commitMerged(turns, ending, { lead, answer });
 }
 
-/** The failure that the turns have in common, as one of them is told of it. */
+/** Failure of the lead as the readers of a merged turn see it. */
 function failureFor(turn: TurnDocument, failure: TurnFailure): TurnFailure {
   return toFailure(toError(failure), turn);
 }
 
-/** Frame 0 says that a turn is accepted. Of one that was answered the whole text follows, then its end. */
+/** Frame 0 announces acceptance. An answered turn then gets its text and its end. */
 const FAILED_LAST_FRAME = 1;
 const ANSWERED_LAST_FRAME = 2;
 
-/** A reader that misses a frame asks for the turn, and is told all of it: so is one of a text that is too long for a frame. */
+/** Readers that miss a frame read the turn instead. The same applies to texts that are too long for one frame. */
 function notifyReaders(deps: TurnRunDeps & { waiting: TurnWaiters }, hold: SessionLease, turn: TurnDocument, end: TurnEnd): void {
   const { tenant, fence } = hold;
   const { turnId, failure } = turn;

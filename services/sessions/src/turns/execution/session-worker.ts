@@ -24,7 +24,7 @@ import { turnEndedElsewhere, takeTurn } from '../store/turn-store.ts';
 import { emitTokenUsage } from './token-usage-event.ts';
 import { loadTurnEnd, type TurnWaiters } from '../ending/turn-waiters.ts';
 
-/** As often is a turn begun before it is taken for what makes its processes stop. */
+/** A turn is not started more often; it is then assumed to crash its process. */
 const MAX_ATTEMPTS = 5;
 
 export interface SessionWorkerDeps extends TurnRunDeps {
@@ -40,11 +40,11 @@ export interface SessionWorkerDeps extends TurnRunDeps {
   isFollowed: (turnId: string) => boolean;
   /** Aborted, with a reason that ends no turn, when running turns are to be handed over. */
   stopping: AbortSignal;
-  /** Whether what comes next in the same session may go on at once: only where nobody else waits. */
+  /** Returns whether the next turn of the session may start at once. True only if no other session waits. */
   mayContinue: () => boolean;
 }
 
-/** The turn with which its acceptance took the lease. */
+/** The turn whose acceptance took the lease. */
 export interface StartedTurn {
   turn: TurnDocument;
   agent: Agent;
@@ -52,14 +52,14 @@ export interface StartedTurn {
 }
 
 export interface WorkOptions {
-  /** The agent that there is room for, and its lane. */
+  /** Wait key for which a slot is reserved. */
   waitsFor: string;
   first?: StartedTurn;
-  /** There is no room, and the first of the queue has waited for too long: it only ends. */
+  /** No slot is reserved; the queue head has waited too long and is only ended. */
   overdue?: boolean;
 }
 
-/** Works on a session while it holds the lease: turn after turn of one agent, until nothing is left or others are next. */
+/** Works on a session under its lease: runs turns of one agent until the queue is empty or other sessions come first. */
 export async function workOnSession(
   deps: SessionWorkerDeps,
   hold: SessionLease,
@@ -91,15 +91,15 @@ interface HeadOptions {
   first: StartedTurn | undefined;
 }
 
-/** How the first of the queue ended; undefined when there is no such turn. */
+/** End of the queue head; undefined if the turn does not exist. */
 type HeadEnd = (EndNotice & Pick<EndedTurn, 'turn' | 'end'>) | undefined;
 
-/** What is still to be told of an end, once its session has counted it. */
+/** Notifies readers once the session has counted the turn. */
 interface EndNotice {
   notify: () => void;
 }
 
-/** Runs the first of the queue, unless it has ended already. */
+/** Runs the queue head, unless it has ended already. */
 async function endHead(
   deps: SessionWorkerDeps,
   hold: SessionLease,
@@ -218,7 +218,7 @@ async function runHead(
   return ended && describeEnd(deps, hold, frames, ended);
 }
 
-/** Aborts with the signal, as `AbortSignal.any` does, and leaves nothing for the collector to find out. What it returns ends that. */
+/** Forwards an abort like `AbortSignal.any`, but leaves nothing for the garbage collector. Returns a function that stops forwarding. */
 function forwardAbort(signal: AbortSignal, controller: AbortController): () => void {
   const abort = (): void => controller.abort(signal.reason);
   if (signal.aborted) abort();
@@ -244,7 +244,7 @@ function describeEnd(deps: SessionWorkerDeps, hold: SessionLease, frames: FrameW
   return { turn, end, notify: () => notify(deps, hold, frames, ended) };
 }
 
-/** Why a turn that was taken is not going to run. */
+/** Returns the error if the turn must not run. */
 function getRejection(
   deps: SessionWorkerDeps,
   { turn, agent, first }: { turn: TurnDocument; agent: Agent | undefined; first: StartedTurn | undefined },
@@ -265,7 +265,7 @@ function notify(deps: SessionWorkerDeps, { tenant }: SessionLease, frames: Frame
     });
 }
 
-/** Whoever ended it may not have lived to say so; a reader drops what it has heard. */
+/** The process that ended the turn may have died before notifying readers. Readers ignore duplicates. */
 function notifyAgain(deps: SessionWorkerDeps, { tenant }: SessionLease, turn: TurnDocument, end: EndedTurn['end']): void {
   const { turnId, fence, lastFrame = 0 } = turn;
   const frames = createFrameWriter(deps, { tenant, turnId, fence, from: lastFrame });
@@ -281,7 +281,7 @@ interface DequeueHeadOptions {
   waitsFor: string | undefined;
 }
 
-/** Takes what has ended out of the queue, and tells its readers. False when the lease is given back, or somebody else's. */
+/** Dequeues the finished head and notifies its readers. Returns false if the lease was released or lost. */
 async function dequeueHead(deps: SessionWorkerDeps, hold: SessionLease, { entry, ended, waitsFor }: DequeueHeadOptions): Promise<boolean> {
   let notified = false;
   const notifyMerged = ended?.turn.merged && (await completeMerged(deps, hold, ended));
@@ -290,7 +290,7 @@ async function dequeueHead(deps: SessionWorkerDeps, hold: SessionLease, { entry,
     if (!notified) notifyMerged?.();
     notified = true;
   };
-  // The end was written before, and may not be on the disk: what is read is.
+  // A retried write may not be durable yet, so readers are notified only after a read.
   const notifyWhenStored = (): void => {
     if (ended)
       deps.turns
@@ -311,7 +311,7 @@ async function dequeueHead(deps: SessionWorkerDeps, hold: SessionLease, { entry,
     const now = deps.store.now();
     const effect = getSessionEffect(hold.tenant, { turn: ended?.turn, session, now });
     const gone = effect?.gone;
-    // Whoever dies after the next write leaves turns of an epoch that is over, which this note leads to.
+    // After a crash this record leads a sweep to the turns of the old epoch.
     if (gone) await hold.retryWrite(() => deps.gone.for(hold).replace(gone));
     const settling = {
       tenant: hold.tenant,
@@ -339,12 +339,12 @@ async function dequeueHead(deps: SessionWorkerDeps, hold: SessionLease, { entry,
   }
 }
 
-/** Nobody waits for it; where it fails a sweep does it. */
+/** Runs in the background; a sweep repeats it after a failure. */
 function clearEpoch(deps: SessionWorkerDeps, { tenant }: SessionLease, gone: EndedEpochDocument): void {
   clearEndedEpoch({ ...deps, forgetAt: deps.store.now() + DAY_MS }, tenant, gone).catch(() => undefined);
 }
 
-/** The long texts of a turn without an answer go with it. */
+/** Expires the long texts of a turn without an answer. */
 async function expireLongTexts({ bodies }: SessionWorkerDeps, hold: SessionLease, turn: TurnDocument | undefined): Promise<void> {
   const { turnId, forgetAt } = turn ?? {};
   if (turn && turnId !== undefined && forgetAt !== undefined && hasBodies(turn)) {
@@ -371,7 +371,7 @@ function getTotals(turn: TurnDocument | undefined, found: SessionLease | undefin
   };
 }
 
-/** Gives the lease back, so that nobody waits for it to run out. */
+/** Releases the lease, so that other replicas do not wait for its expiry. */
 async function releaseSession(deps: SessionWorkerDeps, hold: SessionLease, begun: boolean): Promise<void> {
   const sessions = deps.sessions.for(hold);
   while (hold.session.leaseUntil > 0) {

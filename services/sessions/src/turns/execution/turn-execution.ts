@@ -60,7 +60,7 @@ async function commitOutcome(
   const lastFrame = frames.last();
   const { lastSeq, epoch } = lease.session;
   const followed = result.finishReason === 'context_exhausted' && deps.autoContinue.canContinue(turn);
-  // An answer is not thrown away for a database that is away for a moment.
+  // Retried, so that a short database outage does not lose the answer.
   const done = await lease.retryWrite(async () => {
     const answer = await storeText(deps.bodies.for(lease), turn.turnId, result.response);
     const ending = { turn, fence: lease.fence, lastFrame, now: deps.store.now(), trace };
@@ -83,7 +83,7 @@ async function commitOutcome(
   return { turn: done, end: { result }, frame, ...(effect ? {} : { outcome }) };
 }
 
-/** A write that missed because it was written before, and only its answer was lost. */
+/** Reads the end after a miss: the write was applied before and only its reply was lost. */
 async function loadOwnEnd(deps: TurnRunDeps, { lease, turn }: TurnRun, state: 'done' | 'failed'): Promise<TurnDocument> {
   const there = await deps.turns.for(lease).get(turn.turnId);
   if (there?.state === 'cancelled') throw turnEndedElsewhere();
@@ -92,11 +92,11 @@ async function loadOwnEnd(deps: TurnRunDeps, { lease, turn }: TurnRun, state: 'd
 }
 
 interface TraceField {
-  /** How the turn went until then. */
+  /** Trace up to the failure. */
   trace?: string;
 }
 
-/** An aborted turn ends with the reason of the abort, whatever broke because of it. */
+/** An aborted turn fails with the reason of the abort, whatever error it caused. */
 async function failTurn(deps: TurnRunDeps, given: TurnRun & TraceField, error: unknown): Promise<EndedTurn | undefined> {
   const { turn, signal } = given;
   const cause: unknown = signal.aborted && signal.reason instanceof ServiceError ? signal.reason : error;
@@ -130,13 +130,13 @@ export async function endFailed(
   return { turn: failed, end: { failure }, frame: { type: 'error', error: failure } };
 }
 
-/** Asked again while nobody answers: an accepted turn does not end because what names the models is away for a moment. */
+/** Retried while the model registry is unavailable: an accepted turn does not fail because of that. */
 function resolveModel({ models }: TurnRunDeps, { agent, turn, signal }: TurnRun): Promise<ModelRef> {
   signal.throwIfAborted();
   return getTurnModel(agent, models, turn.model);
 }
 
-/** How a turn went, and what it does to its session where it was a command. */
+/** Outcome of the turn, and the effect of a command. */
 type ExecutedTurn = TurnOutcome & { effect?: Effect };
 
 interface ExecutionParts {
@@ -148,14 +148,14 @@ interface ExecutionParts {
 
 async function execute(deps: TurnRunDeps, given: TurnRun, { record, reminding, witness, looking }: ExecutionParts): Promise<ExecutedTurn> {
   const { lease, turn, agent, principal, frames, signal, resumeFrom, traceparent, remainingMs } = given;
-  // A turn whose client is held to its own sessions runs only in one that this client made.
+  // A client that is restricted to its own sessions may have lost this one since acceptance.
   if (!canSee(turn, lease.session)) throw sessionNotFound();
   await resetIfExpired(deps, given);
   if (turn.continuationOf)
     await lease.retryWrite(() => requireContinuable(deps.turns.for(lease), { turn, session: lease.session, suspended: agent.suspended }));
   const usual = given.model ?? (await lease.retryWrite(() => resolveModel(deps, given)));
   const model = turn.model === undefined ? await resolvePreferredModel(deps, lease.session, usual) : usual;
-  // Whoever accepted it may have died before it could say so.
+  // The acceptor may have died before announcing the turn.
   if (frames.next() === 0) frames.push(acceptedFrame(turn, model));
   const bodies = deps.bodies.for(lease);
   const said = await loadText(bodies, turn.turnId, turn.message);
@@ -178,14 +178,14 @@ async function execute(deps: TurnRunDeps, given: TurnRun, { record, reminding, w
   const text = directed?.text ?? said;
   const preparing = deps.compaction.prepare(lease.tenant, lease.session, { signal, left: remainingMs });
   const prepared = preparing && (await preparing);
-  // What somebody else's lease stands in is not this one's to go on from.
+  // A session written under another lease is not used.
   if (prepared?.fence === lease.fence) lease.session = prepared;
   const plan = await planTurn(reading, { turn, lease, agent, model, principal, traceparent, remainingMs, text, resumeFrom });
   signal.throwIfAborted();
   const cap = directed?.budget ?? lease.session.preferences?.budget ?? Infinity;
   const maxTokens = Math.min(plan.maxTokens, cap);
   const own = deps.budgets?.of(principal, agent);
-  // An accepted turn does not end because the database is away for a moment.
+  // Retried, because an accepted turn does not fail during a short database outage.
   const budget = own && { reserve: (call: Call) => own.reserveNow(call) ?? lease.retryWrite(() => own.reserve(call)) };
   const note = (mark: CheckpointEntry): Promise<void> => {
     witness.recordCheckpoint(mark);
@@ -212,12 +212,12 @@ async function execute(deps: TurnRunDeps, given: TurnRun, { record, reminding, w
   }
 }
 
-/** The model that was chosen for the session, while there is one of that name. */
+/** Returns the model chosen for the session, if it still exists. */
 async function resolvePreferredModel({ models }: TurnRunDeps, { preferences }: SessionDocument, usual: ModelRef): Promise<ModelRef> {
   return (preferences?.model === undefined ? undefined : await models.find(preferences.model)) ?? usual;
 }
 
-/** A budget that somebody named for this turn is another one than its agent has. */
+/** A budget that was set for this turn has a finish reason of its own. */
 function markBudgetExhausted(outcome: TurnOutcome): TurnOutcome {
   const { result } = outcome;
   return result.finishReason === 'budget_exceeded' ? { ...outcome, result: { ...result, finishReason: 'budget_exhausted' } } : outcome;

@@ -14,9 +14,9 @@ import type { TurnRunDeps, TurnRun } from './turn-run.ts';
  * cancellation each of them runs on its own.
  */
 
-/** More are never heard by one turn: what it has heard stands in its document. */
+/** Maximum number of merged messages, which are stored in the turn document. */
 const MAX_MERGED = 50;
-/** Characters of a message that stand there; of a longer one the digest does. */
+/** Maximum characters of a merged message stored inline. */
 const MAX_INLINE_CHARS = 256;
 
 type MergeOptions = Pick<TurnRun, 'lease' | 'turn' | 'agent'>;
@@ -53,16 +53,16 @@ interface MergeCandidate {
 
 interface MergeScan {
   mode: QueueMode;
-  /** So many others are heard at most. */
+  /** Maximum number of merged messages. */
   max: number;
-  /** How many steps there were. */
+  /** Number of steps made. */
   step: number;
   merged: readonly MergedMessage[];
-  /** The queue when the turn began here. */
+  /** The queue when this run started. */
   before: readonly string[];
 }
 
-/** Who cannot be read now is not heard now: a turn does not end because others could not join it. */
+/** A failed read merges nothing, because it must not end the turn. */
 async function findMergeable(deps: TurnRunDeps, given: MergeOptions, looking: MergeScan): Promise<MergeCandidate[]> {
   try {
     const entries = await listWaiting(deps, given, looking);
@@ -73,14 +73,14 @@ async function findMergeable(deps: TurnRunDeps, given: MergeOptions, looking: Me
   }
 }
 
-/** The entries behind the turn that its mode lets it hear, and that it has not heard yet. */
+/** Returns the entries behind the turn that the mode allows to merge and that are not merged yet. */
 async function listWaiting(
   { sessions }: TurnRunDeps,
   { lease }: MergeOptions,
   { mode, step, merged, before }: MergeScan,
 ): Promise<string[]> {
   if (mode === 'followup' || (step === 0 ? mode === 'steer+followup' : mode === 'collect')) return [];
-  // What waited when it began is known.
+  // The queue at the start of the run is already loaded.
   const session = step === 0 ? lease.session : await sessions.for(lease).get(lease.key);
   if (session?.fence !== lease.fence) return [];
   const known = new Set(merged.map(({ turnId }) => turnId));
@@ -95,7 +95,7 @@ interface MergeEntries {
   max: number;
 }
 
-/** In the order of the queue, and nobody is passed over: behind one that may not join the rest waits too. */
+/** Selects in queue order. Stops at the first turn that cannot be merged, so that no turn is overtaken. */
 async function selectMergeable(
   deps: TurnRunDeps,
   { lease, turn, agent }: MergeOptions,
@@ -113,7 +113,7 @@ async function selectMergeable(
     room -= other.message.chars;
     if (!isMergeable(turn, other) || room < 0) break;
     const own = await loadText(bodies, turnId, other.message);
-    // A command is carried out, and not read by a model.
+    // Commands are executed and not sent to a model.
     if (parseMessage(own)) break;
     const said = [await renderDroppedMessages(turns, other), own];
     const text = said.filter((part) => part !== undefined).join('\n\n');
@@ -122,13 +122,13 @@ async function selectMergeable(
   return came;
 }
 
-/** Only what may do and see the same, by the same model, is answered together: nobody's message is acted on with the rights of somebody else. */
+/** Merges only turns with the same client, agent, model, limits and scopes, so that no message is processed with other permissions. */
 function isMergeable(turn: TurnDocument, other: TurnDocument): boolean {
   const fresh = other.fence === 0 && other.attempts === 0;
   const rights = ({ scopes }: TurnDocument): string => scopes.toSorted().join(' ');
   return (
     fresh &&
-    // What nobody said is answered to nobody.
+    // Auto-continued turns are not merged.
     other.continuationOf === undefined &&
     other.agentId === turn.agentId &&
     other.client === turn.client &&

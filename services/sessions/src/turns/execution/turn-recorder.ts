@@ -6,25 +6,25 @@ import type { TurnRunDeps, TurnRun } from './turn-run.ts';
 import { emitStreamingEvent } from './message-streaming.ts';
 import { writeCheckpoint, turnEndedElsewhere, isFenced, isEndedElsewhere, type CheckpointOptions } from '../store/turn-store.ts';
 
-/** How old what a turn has said may be before it is kept, for readers whom the log of frames has lost. */
+/** Maximum age of text that is not checkpointed. Checkpoints serve readers whose frames are no longer in the log. */
 const TEXT_INTERVAL_MS = 1_000;
 
-/** What a turn does and says, kept in its document as it happens. */
+/** Writes checkpoints and text of a running turn to its document. */
 export interface TurnRecorder {
-  /** Keeps a mark before anything follows from it. */
+  /** Writes a checkpoint before the run continues. */
   checkpoint: (mark: CheckpointEntry) => Promise<void>;
-  /** Keeps that the turn has heard others, before its model is told what they say. */
+  /** Records merged messages before the model receives them. */
   recordMerged: (others: readonly MergedMessage[]) => Promise<void>;
-  /** The model said something. */
+  /** Adds model output, to be checkpointed later. */
   appendText: (text: string) => void;
-  /** Keeps nothing more, and waits for what is being kept. */
+  /** Stops writing and waits for pending writes. */
   close: () => Promise<void>;
 }
 
-/** As many looks at a turn that says nothing as one at its document: somebody may have ended it whose word was lost. */
+/** A silent turn checks its document every third interval, because a message about its end may be lost. */
 const CHECK_EVERY = 3;
 
-/** Characters of a piece that stand in the turn's document. */
+/** Maximum characters of a text piece stored inline. */
 const MAX_INLINE_CHARS = 512;
 
 export function createTurnRecorder(deps: TurnRunDeps, given: Pick<TurnRun, 'lease' | 'turn' | 'frames' | 'stop'>): TurnRecorder {
@@ -34,14 +34,14 @@ export function createTurnRecorder(deps: TurnRunDeps, given: Pick<TurnRun, 'leas
   const turns: Documents<TurnDocument> = deps.turns.for(lease);
   const bodies = deps.bodies.for(lease);
   let current = turn;
-  /** What the model has said in this step, and how much of it is kept. */
+  /** Output of the current step, and how much of it is checkpointed. */
   let text = '';
   let storedChars = 0;
   let last: Promise<unknown> = Promise.resolve();
   let closed = false;
   let silentIntervals = 0;
 
-  /** One after the other: each says how many there were before it. */
+  /** Writes sequentially, because each checkpoint contains the number of checkpoints before it. */
   function enqueueWrite(work: () => Promise<void>): Promise<void> {
     const next = last.then(work);
     last = next.catch(() => undefined);
@@ -70,7 +70,7 @@ export function createTurnRecorder(deps: TurnRunDeps, given: Pick<TurnRun, 'leas
 
   const stop = clock.every(TEXT_INTERVAL_MS, () => {
     if (closed) return;
-    // Also once at first, so that whoever asks is told that it runs.
+    // Also written at the start, so that the document shows the turn as running.
     const news = text.length > storedChars || current.state !== 'running';
     silentIntervals = news ? 0 : silentIntervals + 1;
     if (!news && silentIntervals % CHECK_EVERY !== 0) return;

@@ -31,7 +31,7 @@ export interface TurnRunDeps {
   turns: Collection<TurnDocument>;
   bodies: Collection<BodyDocument>;
   summaries: Collection<SummaryDocument>;
-  /** Epochs that are over. */
+  /** Epochs that have ended but are not cleared. */
   gone: Collection<EndedEpochDocument>;
   compaction: Compaction;
   store: Pick<Store, 'now'>;
@@ -46,19 +46,19 @@ export interface TurnRunDeps {
   tools: CreateToolBox;
   recall: Recall;
   beginnings: Beginnings;
-  /** Without it agents remember nothing. */
+  /** Without it no memories are injected. */
   memories?: MemoryRecall;
-  /** Without it nobody looks at what is said. */
+  /** Without it messages are not screened. */
   screening?: Screening;
-  /** The same: nothing is told of them. */
+  /** Without it no memories are captured. */
   memoryCapture?: MemoryCapture;
   /** Turns that nobody sends. */
   autoContinue: Pick<AutoContinue, 'canContinue' | 'consider'>;
-  /** Where help is, for agents that are to know. */
+  /** Returns a note about the product documentation, for agents configured to have it. */
   documentation?: () => string | undefined;
-  /** What becomes of turns that wait in a session, as the configuration says now. */
+  /** Returns the current queue mode of a session. */
   getQueueMode: (sessionKey: string) => QueueMode;
-  /** How many messages become one turn that waits for more to be said; undefined where none does any more. */
+  /** Returns how many messages a debounced turn merges; undefined when debouncing is off. */
   getMaxDebounced: (sessionKey: string) => number | undefined;
   log: Logger;
 }
@@ -73,17 +73,17 @@ export interface TurnRun {
   frames: FrameWriter;
   /** Trace context of the turn span. */
   traceparent: string | undefined;
-  /** Milliseconds that are left of it. */
+  /** Remaining time in milliseconds. */
   remainingMs: () => number;
-  /** Where earlier runs of the turn came to. */
+  /** State after earlier runs. */
   resumeFrom: ResumeState;
-  /** Aborts with the ServiceError that then ends the turn, unless it says that somebody else goes on with it. */
+  /** Aborted with the error that ends the turn, or with one that says that another replica continues it. */
   signal: AbortSignal;
   /** Stops the run because the turn was ended elsewhere. */
   stop: () => void;
 }
 
-/** A turn that has ended, and how its readers are told, once its session is. */
+/** A finished turn, and the frame for its readers. */
 export interface EndedTurn {
   turn: TurnDocument;
   end: TurnEnd;

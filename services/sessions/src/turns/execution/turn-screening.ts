@@ -3,11 +3,11 @@ import type { TurnTracer } from '../../agent-loop/turn-trace.ts';
 import type { OutputFinding } from '../../screening/output-finding.ts';
 import { REINFORCEMENT, type Speaker } from '../../screening/screening.ts';
 
-/** What is looked at of one turn. */
+/** Screens the messages and the output of one turn. */
 export interface TurnScreening {
-  /** Looks at a message before its model reads it: what the model is told before it, where that looks like orders. */
+  /** Screens a message and returns a security reminder for the model if it looks like an injection. */
   screenMessage: (message: string) => string | undefined;
-  /** The same of messages that are heard besides. */
+  /** Screens merged messages. */
   screenMerged: (messages: readonly string[]) => readonly string[];
   recordFinding: (finding: OutputFinding) => void;
 }
@@ -17,7 +17,7 @@ interface TurnScreeningOptions {
   warn: (warning: string) => void;
 }
 
-/** A run that goes on with what an earlier one began says nothing twice. */
+/** A resumed run emits no event again for the first message. */
 export function createTurnScreening(
   { screening }: Pick<TurnRunDeps, 'screening'>,
   { turn, lease, resumeFrom }: Pick<TurnRun, 'turn' | 'lease' | 'resumeFrom'>,

@@ -2,7 +2,7 @@ import type { AbortReason, TurnFailure, TurnResult } from '@switchyard/contracts
 import type { OutboxEvent } from '@switchyard/store';
 import type { TurnDocument } from '../../model/turn-document.ts';
 
-/** How a turn with an answer ended, where that is one of its limits. */
+/** Abort reasons of turns that ended with an answer. */
 const REASON_BY_FINISH: Partial<Record<TurnResult['finishReason'], AbortReason>> = {
   max_steps: 'max_steps',
   budget_exceeded: 'budget_exceeded',
@@ -13,7 +13,7 @@ const REASON_BY_FINISH: Partial<Record<TurnResult['finishReason'], AbortReason>>
   output_starved: 'output_starved',
 };
 
-/** The same of one without, by the reason in the details of its failure. */
+/** Abort reasons of turns that failed, by the reason in the failure details. */
 const REASON_BY_FAILURE: Readonly<Record<string, AbortReason>> = {
   TURN_CANCELLED: 'user_stop',
   TURN_TIMEOUT: 'pipeline_timeout',
@@ -21,10 +21,10 @@ const REASON_BY_FAILURE: Readonly<Record<string, AbortReason>> = {
   BUDGET_EXCEEDED: 'budget_exceeded',
 };
 
-/** Which turn it is. */
+/** Identity of an aborted turn. */
 export type AbortedTurn = Pick<TurnDocument, 'turnId' | 'sessionKey' | 'agentId'>;
 
-/** What is told of a turn that a limit ended, with the write that ends it; nothing of others. */
+/** Returns the event of a turn that was ended by a limit, to be emitted with the write that ends it. Empty for other endings. */
 export function abortEvents(
   turn: AbortedTurn,
   end: { finish: TurnResult['finishReason'] } | { failure: TurnFailure },

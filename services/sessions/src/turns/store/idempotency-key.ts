@@ -12,7 +12,7 @@ interface KeyedRequest {
   idempotencyKey: string | undefined;
 }
 
-/** The turn that the key named. A key is kept for a day; one that is older than that is free again. */
+/** Returns the turn of an idempotency key. A key is kept for a day and is released afterwards. */
 export async function findTurnByKey(
   { turns, store }: IdempotencyDeps,
   { principal, idempotencyKey }: KeyedRequest,

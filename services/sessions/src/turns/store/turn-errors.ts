@@ -1,13 +1,13 @@
 import { createServiceError, ServiceError, type FullFor } from '@switchyard/contracts';
 
-/** The typed failures that end a turn from outside of its model and tools. */
+/** Errors that end a turn from outside its model and tools. */
 export function turnTimedOut(afterMs: number): ServiceError {
   return new ServiceError('DEADLINE_EXCEEDED', `The turn took longer than ${afterMs / 1_000} seconds.`, {
     details: { reason: 'TURN_TIMEOUT' },
   });
 }
 
-/** It was begun again as often as anything is, and no process lived to see its end. */
+/** The turn was started the maximum number of times and every process died before its end. */
 export function turnPoisoned(attempts: number): ServiceError {
   return new ServiceError('INTERNAL', `The turn was begun ${attempts} times, and each time the process that ran it stopped.`, {
     details: { reason: 'POISON', retryable: false },
@@ -19,7 +19,7 @@ export function turnCancelled(): ServiceError {
   return new ServiceError('CANCELLED', 'The turn was cancelled.', { details: { reason: 'TURN_CANCELLED', retryable: false } });
 }
 
-/** Newer ones took its place in a queue that was full. */
+/** Dropped for newer turns because the queue was full. */
 export function turnDropped(policy: 'drop-old' | 'summarize'): ServiceError {
   const [reason, then] =
     policy === 'drop-old' ? ['TURN_DROPPED', 'it was left out'] : ['TURN_SUMMARIZED', 'a later turn is told how its message begins'];
@@ -28,7 +28,7 @@ export function turnDropped(policy: 'drop-old' | 'summarize'): ServiceError {
   });
 }
 
-/** Nobody sent it, and somebody has spoken since, or begun anew: there is nothing for it to go on with. */
+/** An auto-continued turn whose conversation has received a message or was reset meanwhile. */
 export function turnOvertaken(): ServiceError {
   return new ServiceError('CANCELLED', 'The conversation has gone on without it.', { details: { reason: 'OVERTAKEN', retryable: false } });
 }

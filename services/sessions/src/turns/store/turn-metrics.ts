@@ -7,7 +7,7 @@ import { toError } from './turn-failure.ts';
 /** Durable turns have a document and a place in a queue; stateless turns only have frames. */
 export type TurnKind = 'durable' | 'stateless';
 
-/** Counting what waits asks the database: not more often than this, whoever asks for the metrics. */
+/** Minimum interval between database counts of waiting turns, however often metrics are scraped. */
 const COUNT_INTERVAL_MS = 5_000;
 
 /** Registers gauges for running and waiting turns. Returns a function that removes them. */
@@ -40,12 +40,12 @@ function countWaiting(turns: Pick<Collection<TurnDocument>, 'system'>): () => nu
   };
 }
 
-/** A durable turn begins here after it waited so long. */
+/** Records how long a durable turn waited before it started. */
 export function recordWait(ms: number): void {
   histogram('switchyard.turn.wait', {}).record(Math.max(0, ms) / 1_000);
 }
 
-/** How a turn ended, and how long after its acceptance. */
+/** Records the outcome of a turn and the time since its acceptance. */
 export function recordEnd(kind: TurnKind, end: Pick<StatelessResult, 'finishReason'> | Pick<TurnFailure, 'code'>, ms: number): void {
   const outcome = 'code' in end ? end.code : end.finishReason;
   histogram('switchyard.turn.duration', { kind, outcome }).record(Math.max(0, ms) / 1_000);

@@ -10,7 +10,7 @@ export interface TurnStateDeps {
   turns: Collection<TurnDocument>;
 }
 
-/** Where a turn stands: with `heardBy`, it runs as a part of that one, and says nothing until its end. */
+/** State of a turn. With `heardBy`, another turn has merged it and publishes its end. */
 export interface TurnStateInfo {
   state: TurnState;
   heardBy?: z.infer<typeof TurnId>;

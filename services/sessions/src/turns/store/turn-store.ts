@@ -48,17 +48,17 @@ export interface CheckpointOptions {
   after: number;
   /** Number of the next frame. */
   frame: number;
-  /** What was done: appended, so that a checkpoint costs what is new. */
+  /** Checkpoint entry to append. Only the new entry is written. */
   entry?: unknown;
-  /** What the model said since the checkpoint before. */
+  /** Model output since the last checkpoint. */
   text?: StoredText;
-  /** All that it has heard besides its own message. */
+  /** All messages that the turn has merged. */
   joined?: readonly MergedMessage[];
-  /** The turn was begun with its session's lease, which nothing in its document says yet. */
+  /** Set when the turn was started with the lease of its acceptance, which its document does not show yet. */
   started?: { at: number };
 }
 
-/** Keeps how far a turn is. Without it, whoever takes over would begin again, and repeat what its tools did. */
+/** Stores the progress of a turn. Without it the next runner would start again and repeat tool calls. */
 export async function writeCheckpoint(turns: Documents<TurnDocument>, given: CheckpointOptions): Promise<TurnDocument> {
   const { turnId, fence, after, frame, entry, text, joined, started } = given;
   const heard = joined === undefined ? {} : { merged: [...joined] };
@@ -84,7 +84,7 @@ export async function writeCheckpoint(turns: Documents<TurnDocument>, given: Che
   throw there?.state === 'cancelled' ? turnEndedElsewhere() : turnTakenOver();
 }
 
-/** How a turn ends: where its number and its epoch come from, and whose lease it is. */
+/** Turn to end, and the lease of its runner. */
 export interface TurnEnding {
   turn: TurnDocument;
   fence: number;
@@ -96,7 +96,7 @@ export interface TurnEnding {
 
 export interface AnswerCommit {
   result: TurnResult;
-  /** The response, kept. */
+  /** The stored response. */
   answer: StoredText;
   costUsd: number;
   steps: number;
@@ -104,11 +104,11 @@ export interface AnswerCommit {
   lastSeq: number;
   epoch: string;
   warnings: readonly string[];
-  /** Something of it is to be remembered. */
+  /** The memory service has to be notified. */
   captureMemory: boolean;
-  /** Its conversation may go on from it by itself. */
+  /** The turn may be auto-continued. */
   autoContinue: boolean;
-  /** It was a command: it is nobody's history, and has no number. */
+  /** Set on commands, which are not part of the history and have no number. */
   effect?: Effect | undefined;
 }
 
@@ -149,7 +149,7 @@ export function commitAnswer(
   );
 }
 
-/** What is told of an answer: that it left for its channel, or that there was nothing to be said. */
+/** Event of an answer: sent to its channel, or filtered because there is nothing to deliver. */
 function answerEvent({ turnId, sessionKey, agentId }: TurnDocument, { response }: TurnResult, timestamp: number): OutboxEvent {
   const channelId = getChannel(sessionKey);
   const reason = saysNothing(response);
@@ -157,11 +157,11 @@ function answerEvent({ turnId, sessionKey, agentId }: TurnDocument, { response }
   return { name: 'message:sent', payload: { channelId, messageId: `${turnId}/1`, content: truncateText(response) } };
 }
 
-/** The answer that a turn has in common with the one that heard its message. */
+/** Answer that a merged turn shares with the turn that merged it. */
 export interface MergedAnswer {
-  /** The turn that was asked the model, and is done. */
+  /** The turn that merged this one and is done. */
   lead: TurnDocument;
-  /** Its answer, kept for this turn too. */
+  /** The response, stored for the merged turn. */
   answer: StoredText;
 }
 
@@ -220,10 +220,7 @@ export function commitCancel(
   );
 }
 
-/**
- * The commit point of a turn that is left out because too many wait. Only of one that nobody has begun, as far as its document says.
- * Null when that is no longer so.
- */
+/** Commits a turn that was dropped from a full queue. Applies only to a turn that no runner has started. Returns null otherwise. */
 export function commitDropped(
   turns: Documents<TurnDocument>,
   { turnId, failure, lastFrame, now }: Pick<TurnEnding, 'lastFrame' | 'now'> & { turnId: string; failure: TurnFailure },
@@ -234,12 +231,12 @@ export function commitDropped(
   );
 }
 
-/** Somebody else has the turn now, or has ended it. */
+/** Another replica has taken the turn over or has ended it. */
 export function turnTakenOver(): ServiceError {
   return new ServiceError('ABORTED', 'somebody else took this turn over', { details: { reason: 'FENCED', retryable: false } });
 }
 
-/** Its runner has nothing left to do but to settle it. */
+/** The runner only has to dequeue the turn. */
 export function turnEndedElsewhere(): ServiceError {
   return new ServiceError('CANCELLED', 'somebody else ended this turn', { details: { reason: 'FENCED', retryable: false } });
 }
