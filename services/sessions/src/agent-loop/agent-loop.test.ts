@@ -107,7 +107,7 @@ test('runs consecutive read-only calls in parallel and others sequentially; resu
   assert.deepEqual(told.slice(2, 6), ['look1 called', 'look2 called', 'look1 succeeded', 'look2 succeeded']);
 });
 
-test('whoever dies beside calls that only read repeats those without an answer, and nothing else', async () => {
+test('after a crash during read-only calls repeats only those without a result', async () => {
   const marks: CheckpointEntry[] = [];
   const died = new Error('died');
   const dying = plan({

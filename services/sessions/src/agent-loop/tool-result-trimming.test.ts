@@ -52,7 +52,7 @@ test('above observationTriggerChars removes the oldest results until less than o
   );
 });
 
-test('what was told stays the same from step to step until there is too much again', () => {
+test('the prompt stays the same between steps until the limit is exceeded again', () => {
   const trim = createTrim(engineOf({ observationKeepWindow: 1 }));
   const messages = turnOf(steps(13));
   assert.equal(trim?.(messages), true);
@@ -91,7 +91,7 @@ test('removes repeated and failed results after evictionMinAge steps', () => {
   assert.deepEqual(trimmed({}, failedAgain), [], 'a call that failed the second time took no place');
 });
 
-test('with the engine off nothing is done, and a layer that fails three times is passed over', () => {
+test('does nothing with the engine off, and skips a layer after three failures', () => {
   assert.equal(createTrim(engineOf({ enabled: false })), undefined);
   let asked = 0;
   const trim = createTrim(engineOf({}), [

@@ -51,7 +51,7 @@ test('records the progress of a failed turn', async () => {
   );
 });
 
-test('however many steps a turn has, what is kept of them has a bound', () => {
+test('limits the size of the trace for any number of steps', () => {
   const witness = createTurnTracer({ now: () => 0, earlierSteps: 3, sep: AgentConfig.parse({}).sep });
   const call = { callId: 'c', name: 'look', input: {}, text: '{}' };
   const calls = Array.from({ length: 40 }, () => call);

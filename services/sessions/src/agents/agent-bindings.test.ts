@@ -6,7 +6,7 @@ import { getBindings } from './agent-bindings.ts';
 
 const alice = { tenant: 'default', userId: 'alice', channelId: 'telegram:42' };
 
-test('who says most of who speaks where is bound; of several that say as much the first', () => {
+test('the most specific binding wins; among equals the first', () => {
   const bindings = getBindings({
     defaultAgentId: 'default',
     bindings: [

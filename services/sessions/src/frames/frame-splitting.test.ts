@@ -50,7 +50,7 @@ test('keeps frames that fit; an oversized end is marked as incomplete', () => {
   assert.deepEqual(splitFrame(long), [{ type: 'done', whole: false, result: { response: '', tokensUsed, finishReason: 'stop' } }]);
 });
 
-test('of a long text an event tells the beginning', () => {
+test('truncates a long text for an event', () => {
   assert.equal(truncateText('short'), 'short');
   assert.equal(truncateText('é'.repeat(10_000)), 'é'.repeat(10_000));
   assert.equal(truncateText('é'.repeat(10_001)), `${'é'.repeat(10_000)}…`);

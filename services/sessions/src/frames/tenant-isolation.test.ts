@@ -19,7 +19,7 @@ test('a heavy tenant evicts no frames of another tenant, in one process', async 
 });
 
 test('a heavy tenant evicts no frames of another tenant, on NATS', { skip: NATS_OFF, timeout: 120_000 }, async () => {
-  const server = await openNats();
+  const server = await startNatsServer();
   try {
     await using app = await testSessions({ agents, settings, env: { SWITCHYARD_BUS: server.url } });
     await flood(app);

@@ -20,7 +20,7 @@ const result = (callId: string, begins?: string): CheckpointEntry => ({
   ...(begins === undefined ? {} : { begins }),
 });
 
-test('the marks of a turn say what its model has read, what it has spent, and which call was under way', () => {
+test('restores messages, usage and the started call from checkpoints', () => {
   const standing = buildResumeState([said, result('1', '2')]);
   assert.deepEqual(
     standing.messages.map(({ role }) => role),
@@ -32,11 +32,11 @@ test('the marks of a turn say what its model has read, what it has spent, and wh
   assert.equal(standing.callCount, 2, 'so that the call that is left has the place that it had');
 });
 
-test('a step whose calls all have a result leaves nothing open', () => {
+test('a step whose calls all have results leaves no pending call', () => {
   const { pendingCalls, startedCallId } = buildResumeState([said, result('1', '2'), result('2')]);
   assert.deepEqual([pendingCalls, startedCallId], [[], undefined]);
 });
 
-test('a mark that stood there twice would close a call that was never made', () => {
+test('a duplicated checkpoint would close a call that was never made', () => {
   assert.deepEqual(buildResumeState([said, result('1', '2'), result('1', '2')]).pendingCalls, []);
 });

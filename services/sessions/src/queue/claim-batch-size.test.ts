@@ -9,7 +9,7 @@ function fill(claims: ReturnType<typeof createClaimBatchSizes>, agent: string): 
   return begun;
 }
 
-test('who finds something looks for more at once, up to a bound, and begins with one again after nothing was found', () => {
+test('doubles concurrent claims up to a limit after each success and returns to one after a miss', () => {
   const claims = createClaimBatchSizes(4);
   assert.equal(fill(claims, 'a'), 1);
   claims.end('a', true);
@@ -25,7 +25,7 @@ test('who finds something looks for more at once, up to a bound, and begins with
   assert.equal(fill(claims, 'a'), 1);
 });
 
-test('each agent has its own', () => {
+test('counts each agent separately', () => {
   const claims = createClaimBatchSizes(4);
   assert.equal(fill(claims, 'a'), 1);
   assert.equal(fill(claims, 'b'), 1);

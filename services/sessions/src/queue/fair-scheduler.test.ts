@@ -4,14 +4,14 @@ import { createFairScheduler } from './fair-scheduler.ts';
 
 const always = (): boolean => true;
 
-test('tenants take turns, and in each tenant its agents do', () => {
+test('alternates between tenants, and between the agents of a tenant', () => {
   const rota = createFairScheduler();
   for (const agent of ['big.a', 'big.b', 'big.c', 'small.a']) rota.add(agent);
   const order = Array.from({ length: 8 }, () => rota.next(always));
   assert.deepEqual(order, ['big.a', 'small.a', 'big.b', 'small.a', 'big.c', 'small.a', 'big.a', 'small.a']);
 });
 
-test('who has no room is passed over, and keeps its place', () => {
+test('skips a key without free capacity and keeps its position', () => {
   const rota = createFairScheduler();
   for (const agent of ['t.a', 't.b']) rota.add(agent);
   assert.equal(
@@ -25,7 +25,7 @@ test('who has no room is passed over, and keeps its place', () => {
   );
 });
 
-test('what came while it was looked for stays', () => {
+test('keeps a key that was added during a poll', () => {
   const rota = createFairScheduler();
   rota.add('t.a');
   const lookedAt = rota.time;
@@ -46,7 +46,7 @@ function serveAll(rota: ReturnType<typeof createFairScheduler>, agent: string): 
   rota.remove(agent, rota.time);
 }
 
-test('who begins to wait again has its place by its last turn, not behind those who never stopped', () => {
+test('restores the position of a key that waits again', () => {
   const rota = createFairScheduler();
   for (const agent of ['big.a', 'small.a']) rota.add(agent);
   assert.equal(rota.next(always), 'big.a');
@@ -57,7 +57,7 @@ test('who begins to wait again has its place by its last turn, not behind those 
   assert.deepEqual([rota.next(always), rota.next(always), rota.next(always)], ['new.a', 'small.a', 'big.a']);
 });
 
-test('a look that finds nothing is no turn', () => {
+test('a poll that finds nothing uses no turn', () => {
   const rota = createFairScheduler();
   for (const agent of ['one.a', 'two.a', 'two.b']) rota.add(agent);
   for (const expected of ['one.a', 'two.a', 'one.a']) assert.equal(rota.next(always), expected);
@@ -68,7 +68,7 @@ test('a look that finds nothing is no turn', () => {
   assert.equal(rota.next(always), 'two.b', 'before the one that had a turn since');
 });
 
-test('a crowd is not remembered for ever', () => {
+test('limits the number of cached names', () => {
   const rota = createFairScheduler();
   for (let n = 0; n <= 10_000; n++) {
     rota.add(`t${n}.a`);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createKeyedMutex } from './keyed-mutex.ts';
 
-test('work on one key waits for the work before it, failed or not; work on another key does not', async () => {
+test('runs tasks with one key sequentially, also after a failure, and tasks with other keys in parallel', async () => {
   const inTurn = createKeyedMutex();
   const gate = Promise.withResolvers<void>();
   const seen: string[] = [];

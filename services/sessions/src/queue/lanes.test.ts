@@ -20,7 +20,7 @@ function queueWith(
 const USUAL = [lane('high', 2), lane('normal', 1, 60_000), lane('low', 0, 0)];
 const alice = { tenant: 'default', userId: 'alice', channelId: 'telegram' };
 
-test('who speaks where has a lane; a system and another agent that of the rest', () => {
+test('assigns lanes by session; webhooks and agents get the default lane', () => {
   const lanes = getLanes(queueWith(USUAL, { defaultLane: 'low' }));
   assert.ok(lanes);
   assert.deepEqual(
@@ -34,7 +34,7 @@ test('who speaks where has a lane; a system and another agent that of the rest',
   );
 });
 
-test('a lane that nobody declared is the default one, and where that is not declared the lowest', () => {
+test('an unknown lane falls back to the default lane, otherwise to the lowest', () => {
   const known = getLanes(queueWith(USUAL, { dmLane: 'none' }));
   assert.equal(known?.laneFor(alice, {}), 'normal');
   const lowest = getLanes(queueWith(USUAL, { dmLane: 'none', defaultLane: 'neither' }));
@@ -42,7 +42,7 @@ test('a lane that nobody declared is the default one, and where that is not decl
   assert.deepEqual(lowest?.get('gone'), lowest?.get('low'));
 });
 
-test('each step up takes its time, and one that is never climbed is never climbed from below', () => {
+test('each promotion step takes its time; a barrier also stops promotion from below', () => {
   const lanes = getLanes(queueWith([lane('lowest', -1, 5_000), ...USUAL]));
   assert.deepEqual(
     ['high', 'normal', 'low', 'lowest'].map((name) => {
@@ -58,12 +58,12 @@ test('each step up takes its time, and one that is never climbed is never climbe
   );
 });
 
-test('who climbs several steps waits for each of them', () => {
+test('promotion times of several steps add up', () => {
   const lanes = getLanes(queueWith([lane('high', 2), lane('normal', 1, 60_000), lane('low', 0, 5_000)]));
   assert.equal(lanes?.get('low').promotionMs, 65_000);
 });
 
-test('there are none unless they are wanted, and they are worked out once for a configuration', () => {
+test('returns undefined when disabled, and computes lanes once per configuration', () => {
   assert.equal(getLanes(queueWith(USUAL, {}, false)), undefined);
   assert.equal(getLanes(queueWith([])), undefined);
   const queue = queueWith(USUAL);

@@ -51,7 +51,7 @@ test('does not wait long for a runner that died between its two writes', async (
   assert.equal(waits(), 200);
 });
 
-test('a session that is removed meanwhile is gone', async () => {
+test('returns null for a session that was removed meanwhile', async () => {
   assert.equal(await waitUntilSettled(world('done', () => null).deps, 'default', busy), null);
 });
 
