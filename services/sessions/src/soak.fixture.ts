@@ -100,7 +100,7 @@ export async function readData(data: string) {
   const all = { limit: 100_000 };
   const [sessions, turns] = await Promise.all([opened.sessions.for(mine).find({}, all), opened.turns.for(mine).find({}, all)]);
   const named = turns.items.flatMap(({ turnId, message, answer }) => [message, answer].flatMap((said) => (said ? [{ turnId, said }] : [])));
-  // Each text is there.
+  // Fails if a text is missing.
   await loadTexts(opened.bodies.for(mine), named);
   await store.close();
   return { sessions: sessions.items, turns: turns.items };

@@ -6,13 +6,13 @@ type Binding = Routing['bindings'][number];
 
 /** Maps channels to agents for messages that name no agent. */
 export interface Bindings {
-  /** The agent of the binding that says most of who speaks where; of several that say as much the first. */
+  /** Returns the agent of the most specific matching binding; among equals the first. */
   findAgentId(identity: SessionIdentity): string | undefined;
 }
 
 const cache = new WeakMap<Routing, Bindings>();
 
-/** Undefined where there are none. Worked out once for a configuration. */
+/** Undefined without bindings. Computed once per configuration. */
 export function getBindings(routing: Routing): Bindings | undefined {
   if (routing.bindings.length === 0) return undefined;
   let bindings = cache.get(routing);
@@ -21,13 +21,13 @@ export function getBindings(routing: Routing): Bindings | undefined {
 }
 
 function buildBindings({ bindings }: Routing): Bindings {
-  // One that names nobody is bound to nobody: for all the rest there is `routing.defaultAgentId`.
+  // A binding without conditions is ignored; `routing.defaultAgentId` covers that case.
   const weighed = bindings.map((binding) => ({ binding, weight: getWeight(binding) })).filter(({ weight }) => weight > 0);
   const ordered = weighed.toSorted((one, other) => other.weight - one.weight).map(({ binding }) => binding);
   return { findAgentId: (identity) => ordered.find((binding) => matches(binding, identity))?.agentId };
 }
 
-/** Each part counts for more than all after it. */
+/** Each part outweighs all following parts together. */
 function getWeight({ peerId, channelId, guildId, channelType }: Binding): number {
   return [peerId, channelId, guildId, channelType].reduce((sum, part) => sum * 2 + (part === undefined ? 0 : 1), 0);
 }

@@ -6,7 +6,7 @@ import type { z } from 'zod';
 
 /** An agent with its complete configuration, with variables in place of `${NAME}`. The same object until the agent changes. */
 function agentSchema(env: Variables) {
-  // The name is for everybody to see, who need not know what the environment holds.
+  // The name is visible to clients, so no variables are resolved in it.
   const resolveConfig = (written: Record<string, unknown>): Record<string, unknown> => ({
     ...resolveReferences(written, env),
     name: written['name'],
@@ -21,9 +21,9 @@ export interface AgentDirectory extends AsyncDisposable {
   find(tenant: string, agentId: string): Agent | undefined;
   /** Returns the default agent. Throws UNAVAILABLE until the registry has published agents. */
   default(tenant: string): Agent;
-  /** Those of all tenants, for what is done for nobody in particular. */
+  /** Agents of all tenants. */
   listAllTenants(): Iterable<Agent>;
-  /** With `held`, those of them that are named there. The same list until something changes. */
+  /** With `held`, only the agents listed there. The same array until an agent changes. */
   all(tenant: string, held?: readonly string[]): readonly Agent[];
 }
 

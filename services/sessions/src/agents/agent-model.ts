@@ -2,7 +2,7 @@ import { ServiceError } from '@switchyard/contracts';
 import { requireAllowed, resolveAgentModel, type ModelRef, type Models } from '@switchyard/models';
 import type { Agent } from './agent-directory.ts';
 
-/** The model an agent speaks with: its own, else the one of the house. */
+/** Returns the agent's model, otherwise the default model. */
 export async function getAgentModel(agent: Agent, models: Models): Promise<ModelRef> {
   const { model, provider, modelRoutes } = agent.config;
   const found = await resolveAgentModel(models, { provider, model, modelRoutes });
@@ -14,7 +14,7 @@ export async function getAgentModel(agent: Agent, models: Models): Promise<Model
   });
 }
 
-/** The model that a turn names, which its agent must be allowed; without a name that of the agent. */
+/** Returns the model named by a turn, which the agent must allow; otherwise the agent's model. */
 export async function getTurnModel(agent: Agent, models: Models, name: string | undefined): Promise<ModelRef> {
   if (name === undefined) return getAgentModel(agent, models);
   const found = await models.find(name);

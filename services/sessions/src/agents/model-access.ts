@@ -11,7 +11,7 @@ export interface ModelAccessDeps {
   failover?: Failover;
 }
 
-/** The models as an agent asks them, with what it wishes of each. */
+/** Model calls with the settings of an agent. */
 export type ModelAccess = Pick<Models, 'tell' | 'complete'>;
 
 export function accessModels({ models, failover }: ModelAccessDeps, tenant: string, { agentId, config }: Agent): ModelAccess {

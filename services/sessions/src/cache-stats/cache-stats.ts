@@ -89,7 +89,7 @@ function nothing(): Waiting['sum'] {
   return { calls: 0, hits: 0, cachedTokens: 0, costUsd: 0, cacheRead: 0, cacheWrite: 0 };
 }
 
-/** The first of all replicas makes the document, and whoever loses that race adds to it. */
+/** The first replica inserts the document; the others add to it. */
 async function add(cached: Collection<CacheStatsDocument>, tenant: string, { counted, counts }: { counted: Counted; counts: Counts }) {
   const mine = cached.for({ tenant });
   if (await mine.update({ id: counted.id }, { inc: counts })) return;

@@ -3,9 +3,9 @@ import type { ModelRef, Models } from '@switchyard/models';
 import type { Agent } from '../agents/agent-directory.ts';
 import { getCapability } from './model-capability.ts';
 
-/** As many characters make a token, as a rule. */
+/** Estimated characters per token. */
 export const CHARS_PER_TOKEN = 4;
-/** Of a window so much is left for what the rule does not see, and because models read a full one badly. */
+/** Share of the window left free, because the estimate is rough and models read a full window badly. */
 const SPARE_SHARE = 0.3;
 /** Maximum share of the window for the answer. */
 const ANSWER_SHARE = 0.25;
@@ -20,12 +20,12 @@ export interface ModelWindow {
 /** Windows by model name, for one revision of the catalogue. */
 const windows = new WeakMap<object, Promise<ReadonlyMap<string, ModelWindow>>>();
 
-/** How many characters of a conversation a turn of an agent may tell its model: what the agent says, and no more than the window takes. */
+/** Returns how many characters of conversation fit the prompt: the agent's limit, and no more than the window allows. */
 export async function getHistoryChars(models: Models, agent: Agent, model: ModelRef): Promise<number> {
   return computeHistoryChars(applyCap(await getModelWindow(models, model), agent), agent);
 }
 
-/** As much of a window as its agent lets a model of its class have: one that is not very capable reads a long text badly. */
+/** Limits the window for small models as configured by the agent, because they read long texts badly. */
 export function applyCap(window: ModelWindow | undefined, { config }: Agent): ModelWindow | undefined {
   const { enabled, budget } = config.contextEngine;
   if (!enabled || window === undefined) return window;
@@ -43,12 +43,12 @@ export function computeHistoryChars(window: ModelWindow | undefined, { config }:
   return Math.min(config.maxContextChars, Math.max(0, Math.floor((contextWindow * (1 - SPARE_SHARE) - answer) * CHARS_PER_TOKEN)));
 }
 
-/** Tokens that an answer is to have at least; of a very small window no more than it is given at most. */
+/** Minimum tokens for the answer; in a very small window no more than its maximum share. */
 export function getMinAnswerTokens(contextWindow: number, minVisibleOutputTokens: number): number {
   return Math.min(minVisibleOutputTokens, contextWindow * ANSWER_SHARE);
 }
 
-/** Undefined for a model that nobody has described. */
+/** Undefined for a model that is not in the catalogue. */
 export async function getModelWindow(models: Models, { provider, modelId }: ModelRef): Promise<ModelWindow | undefined> {
   const revision = await models.revision();
   const known = windows.get(revision) ?? readWindows(models);
@@ -61,7 +61,7 @@ async function readWindows(models: Models): Promise<ReadonlyMap<string, ModelWin
   return new Map(catalogue.map((entry) => [`${entry.provider}/${entry.modelId}`, { ...entry, capability: getCapability(entry) }]));
 }
 
-/** So many characters of what was said an agent is shown at once when it looks it up. */
+/** Maximum characters of history returned by one lookup. */
 export function getMaxLookupChars({ config }: Agent): number {
   return config.contextEngine.maxExpandTokens * CHARS_PER_TOKEN;
 }

@@ -9,7 +9,9 @@ const SIZES: readonly (readonly [most: number, capability: CapabilityClass])[] =
 ];
 const SIZE = /(?:^|[-_:/])(\d{1,4}(?:\.\d{1,2})?)b(?![a-z\d])/i;
 
-/** What a model can be trusted with: as its entry says, else by the size that its name says. One that says neither is not held back. */
+/**
+ * Returns the capability class from the catalogue entry, otherwise from the size in the model name. Models without either are not limited.
+ */
 export function getCapability({ modelId, capabilityClass }: Pick<CatalogueEntry, 'modelId' | 'capabilityClass'>): CapabilityClass {
   if (capabilityClass !== undefined) return capabilityClass;
   const size = SIZE.exec(modelId)?.[1];

@@ -38,7 +38,7 @@ export function createGauge(guard: WindowGuard | undefined, system = '', warn?: 
 /** Sizes of non-text results, measured once. */
 const measured = new WeakMap<ModelMessage, number>();
 
-/** How long a message is, as a model reads it. */
+/** Returns the size of a message as the model reads it. */
 export function countMessageChars(message: ModelMessage): number {
   if (message.role !== 'tool') return message.text.length;
   if (typeof message.result === 'string') return message.result.length;

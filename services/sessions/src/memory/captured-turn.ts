@@ -2,10 +2,10 @@ import type { Params } from '@switchyard/contracts';
 import type { Agent } from '../agents/agent-directory.ts';
 import { isForeign } from '../screening/untrusted-message.ts';
 
-/** What is told of a turn, to be remembered. */
+/** A captured message as the memory service receives it. */
 export type CapturedTurn = Params<'memory.capture'>['captured'][number];
 
-/** A turn that has an answer. */
+/** A turn with an answer. */
 export interface CaptureInput {
   agent: Agent;
   turnId: string;
@@ -16,17 +16,17 @@ export interface CaptureInput {
   steps: number;
 }
 
-/** Of a question and of an answer: what is longer than both together is never recalled. */
+/** Maximum characters of question and answer. Longer memories are never recalled. */
 const MAX_CAPTURED_CHARS = 1_900;
 
 const ASKS_TO_REMEMBER = /^\W*(?:please\s+|kindly\s+)?(?:remember|memori[sz]e|keep\s+in\s+mind|don['’]?t\s+forget|make\s+a\s+note|note)\b/i;
 
-/** The same of a turn and of those whose messages it has heard: each of them is remembered for itself. */
+/** Captures a turn and the messages that it has merged, each separately. */
 export function captureAll(turn: CaptureInput, heard: readonly Pick<CaptureInput, 'turnId' | 'question'>[]): CapturedTurn[] {
   return [turn, ...heard.map((other) => ({ ...turn, ...other }))].flatMap((one) => captureTurn(one) ?? []);
 }
 
-/** What its agent is set to keep of a turn; undefined where that is nothing. */
+/** Returns what the agent is configured to capture; undefined if nothing. */
 function captureTurn({ agent, turnId, sessionKey, question, answer, steps }: CaptureInput): CapturedTurn | undefined {
   const { capture } = agent.config.rag;
   const foreign = isForeign(sessionKey);

@@ -13,15 +13,15 @@ import { loadMergedMessages } from '../model/merged-messages.ts';
 import { restorePrincipal } from '../model/turn-principal.ts';
 
 /*
- * The write that ends a turn sets `unremembered` if the memory service has to be notified; the field is removed afterwards. After a crash
- * a sweep sends the pending captures. Duplicates are stored once.
+ * The write that ends a turn sets `memoryPendingSince` if the memory service has to be notified; the field is removed afterwards. After a
+ * crash a sweep sends the pending captures. Duplicates are stored once.
  */
 
-/** Tells what is to be remembered of turns that are over. No turn waits for it. */
+/** Sends captures of finished turns to the memory service. Turns never wait for it. */
 export interface MemoryCapture {
-  /** Of a turn that has ended just now, with its note. Returns at once; what fails here is told by a sweep. */
+  /** Sends the captures of a turn that has just ended. Returns immediately; failures are left to a sweep. */
   publish(principal: Principal, turnId: string, captured: readonly CapturedTurn[]): void;
-  /** Tells what was noted and nobody has told. */
+  /** Sends all pending captures. */
   sweep(): Promise<void>;
 }
 
@@ -34,12 +34,12 @@ export interface MemoryCaptureDeps {
   log: Logger;
 }
 
-/** A note that is older was left by a process that died, or could not be told then. */
+/** Age after which a pending turn is swept. Its process died or could not send it. */
 const SWEEP_DELAY_MS = 1_000;
-/** On their way at once; what is beyond waits for a sweep. */
+/** Maximum concurrent sends. The others are left to a sweep. */
 const MAX_IN_FLIGHT = 100;
 const BATCH = 100;
-/** So many are told at one sweep. */
+/** Maximum batches per sweep. */
 const MAX_BATCHES = 50;
 
 export function createMemoryCapture(deps: MemoryCaptureDeps): MemoryCapture {
@@ -51,7 +51,7 @@ export function createMemoryCapture(deps: MemoryCaptureDeps): MemoryCapture {
     await clearPending(turns.for(principal), turnId);
   }
 
-  /** False when the memory service is away: the others are not told either. */
+  /** Returns false if the memory service is unavailable, which ends the sweep. */
   async function publishPending(tenant: string, turn: TurnDocument): Promise<boolean> {
     try {
       const captured = await rebuildCaptured(deps, tenant, turn);
@@ -93,7 +93,7 @@ export function createMemoryCapture(deps: MemoryCaptureDeps): MemoryCapture {
   };
 }
 
-/** What was to be remembered, made of what is kept of the turn. Nothing where its agent is gone, or remembers such things no more. */
+/** Rebuilds the captures from the stored turn. Empty if the agent is deleted or no longer captures them. */
 async function rebuildCaptured(
   { agents, bodies }: MemoryCaptureDeps,
   tenant: string,
@@ -110,7 +110,7 @@ async function rebuildCaptured(
   return captureAll(own, await loadMergedMessages(mine, turnId, merged));
 }
 
-/** What of a message is for the model. */
+/** Returns the part of a message that is sent to the model. */
 export function getModelQuestion(said: string): string {
   return parseMessage(said)?.directed?.text ?? said;
 }
@@ -119,7 +119,7 @@ async function clearPending(turns: Documents<TurnDocument>, turnId: string): Pro
   await turns.update({ turnId, memoryPendingSince: { gt: 0 } }, { unset: ['memoryPendingSince'] });
 }
 
-/** Nothing of a conversation is remembered any more that nobody has told until now. */
+/** Drops all pending captures of an epoch. */
 export async function clearPendingOfEpoch(turns: Documents<TurnDocument>, epoch: string): Promise<void> {
   while (await turns.update({ epoch, seq: { gt: 0 }, memoryPendingSince: { gt: 0 } }, { unset: ['memoryPendingSince'] }));
 }

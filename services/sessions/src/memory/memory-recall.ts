@@ -9,16 +9,16 @@ import type { SessionDocument } from '../model/session-document.ts';
 import { marked } from '../screening/prompt-canary.ts';
 import { CANDIDATES, type Reranking } from './memory-reranking.ts';
 
-/** What agents remember, asked before a turn. No turn waits for it longer than a moment, or fails because of it. */
+/** Recalls memories before a turn. Delays a turn only briefly and never fails it. */
 export interface MemoryRecall {
-  /** What may help with a question, as a message to stand before it; and what was missed, if it could not be asked. */
+  /** Returns memories as a message to place before the question, and a warning if they could not be loaded. */
   recall(turn: RecallOptions): Promise<{ message?: ModelMessage; warning?: string; found?: RecallTrace }>;
 }
 
 export type RecallTrace = NonNullable<TurnEvidence['recalled']>;
 
 export interface RecallOptions {
-  /** Whom the turn acts for. */
+  /** Principal of the turn. */
   principal: Principal;
   agent: Agent;
   session: SessionDocument;
@@ -30,12 +30,12 @@ export interface RecallOptions {
 
 type Entries = readonly Result<'memory.recall'>['entries'][number][];
 
-/** A turn waits so long. */
+/** Maximum delay of a turn. */
 const RECALL_TIMEOUT_MS = 150;
-/** Whoever answered that there is nothing, or did not answer in time, is not asked again for so long. */
+/** Pause after an empty result, and after a timeout. */
 const REST_MS = 1_000;
 const MAX_RESTING = 10_000;
-/** So much of a question is looked for. */
+/** Maximum characters of the query. */
 const MAX_QUERY_CHARS = 2_000;
 const MAX_RESULTS = 100;
 export interface MemoryRecallDeps {
@@ -59,7 +59,7 @@ export function createMemoryRecall({ bus, clock, log, reranking }: MemoryRecallD
     return bus.as(principal).call('memory.recall', buildQuery(agent, question), options);
   }
 
-  /** The best that fit together. */
+  /** Returns the best entries that fit together. */
   async function inOrder(turn: RecallOptions, found: Entries): Promise<Awaited<ReturnType<Reranking['rerank']>>> {
     const { maxResults, maxContextChars } = turn.agent.config.rag;
     const { entries, ...rest } = await reranking.rerank(turn, found);
@@ -109,7 +109,7 @@ function buildQuery({ agentId, config: { rag } }: Agent, question: string): Inpu
   };
 }
 
-/** Told as what it is. Each is a line of JSON, so that nothing one says can look like the end of it, or like anybody else's words. */
+/** Renders each memory as a line of JSON, so that its text cannot imitate the end of the block or another entry. */
 function renderMemories(entries: Entries, mark: string): string {
   const lines = entries.map(({ content, trustLevel, createdAt }) =>
     JSON.stringify({

@@ -9,14 +9,14 @@ import { canExpire, getExpiry, type Expiry } from './reset-policy.ts';
 import { parseSessionKey } from '../model/session-key.ts';
 
 const PAGE = 200;
-/** A write may be there so much later than the time that it bears. */
+/** Maximum delay between the timestamp of a write and its visibility. */
 const MAX_WRITE_DELAY_MS = 60_000;
 
 export interface ExpirySweepDeps extends SessionResetDeps {
   agents: Pick<AgentDirectory, 'listAllTenants'>;
   log: Logger;
   clock: Clock;
-  /** How often is looked whether a sweep is due. */
+  /** Interval at which due sweeps are checked. */
   pollMs: number;
 }
 
@@ -24,7 +24,7 @@ type Policy = NonNullable<Agent['config']['session']['resetPolicy']>;
 type Policies = ReadonlyMap<string, Policy>;
 
 interface TenantSweep {
-  /** By the clock, when a sweep began last. */
+  /** Clock time at which the last sweep began. */
   at: number;
   /** Policies of the last sweep. After a change all sessions are checked again. */
   by: string;
@@ -58,7 +58,7 @@ export function startExpirySweep(deps: ExpirySweepDeps): AsyncDisposable {
   return atIntervals({ clock, ms: pollMs, failed }, sweep);
 }
 
-/** Those of the agents of each tenant that have one. */
+/** Collects the reset policies of all agents by tenant. */
 function collectPolicies(agents: ExpirySweepDeps['agents']): Map<string, Map<string, Policy>> {
   const byTenant = new Map<string, Map<string, Policy>>();
   for (const { tenant, agentId, config } of agents.listAllTenants()) {
@@ -74,7 +74,7 @@ interface SweepOptions {
   closed: () => boolean;
 }
 
-/** Gives where the next sweep is to begin: what changed last before anything that may still be over one day. */
+/** Returns the start time of the next sweep: the last change of the oldest session that may still expire. */
 async function sweepTenant(deps: ExpirySweepDeps, tenant: string, { policies, from, closed }: SweepOptions): Promise<number> {
   const mine = deps.sessions.for({ tenant });
   const now = deps.store.now();

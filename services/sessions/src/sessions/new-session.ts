@@ -4,17 +4,17 @@ import type { SessionDocument } from '../model/session-document.ts';
 import { visibilityFilter, type Viewer } from '../model/session-ownership.ts';
 import type { SessionIdentity } from '../model/session-key.ts';
 
-/** A turn that comes to a session. */
+/** A turn that arrives at a session. */
 export interface TurnArrival extends Viewer {
   tenant: string;
   key: string;
   identity: SessionIdentity;
   agentId: string;
-  /** Queue entry of the turn (`toEntry`). */
+  /** Queue entry of the turn (`formatEntry`). */
   entry: string;
   /** Maximum number of turns behind the running one. */
   maxDepth: number;
-  /** When it is asked, where that is to be remembered. */
+  /** Time of arrival, kept where messages are debounced. */
   receivedAt?: number | undefined;
   now: number;
 }
@@ -52,7 +52,7 @@ export function buildSession({ key, identity, agentId, entry, client, receivedAt
 }
 
 interface EntryGuard {
-  /** Which session may be entered, at the instant of the write. */
+  /** Guard that is checked at the time of the write. */
   guard: Pick<Filter<SessionDocument>, 'createdBy' | 'agentId'> & { key: string };
   /** Fields set by the write: `createdBy` if the session has none and is named after the client, and the time of the last message. */
   adopted: Partial<SessionDocument>;

@@ -46,7 +46,7 @@ function policyFor({ perType: { dm, group, thread }, ...general }: ResetPolicy, 
   };
 }
 
-/** Which day it is, where days begin at an hour of a time zone. */
+/** Number of the day that contains a time, with days starting at an hour of a time zone. */
 function dayNumber(at: number, hour: number, zone: string): number {
   return Math.floor((wallClock(at, zone) - hour * HOUR_MS) / DAY_MS);
 }

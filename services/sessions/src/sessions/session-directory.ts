@@ -18,7 +18,7 @@ export async function requireSession(sessions: Collection<SessionDocument>, prin
   return session;
 }
 
-/** The newest session that the client itself made, in one channel or in any. Nobody else's will do, whatever the client may read by key. */
+/** Returns the newest session that the client created, in one channel or in any. Sessions of other clients are never returned. */
 export async function findNewestOwnSession(
   sessions: Collection<SessionDocument>,
   principal: Principal,
@@ -28,7 +28,7 @@ export async function findNewestOwnSession(
   return (await sessions.for(principal).find(filter, { sort: [['updatedAt', 'desc']], limit: 1 })).items[0];
 }
 
-/** What a caller means who names no session: in a turn the session of that turn, else the newest that the caller made. */
+/** Returns the default session of a caller: the session of its turn, otherwise the newest that it created. */
 export async function findCallerSession(sessions: Collection<SessionDocument>, principal: Principal): Promise<SessionDocument | undefined> {
   if (principal.session === undefined) return findNewestOwnSession(sessions, principal);
   const session = await sessions.for(principal).get(principal.session);
@@ -47,7 +47,7 @@ export interface HistoryDeps extends SettlingDeps {
   bodies: Collection<BodyDocument>;
 }
 
-/** What was said, oldest first: the turns that are done, as far as the session has counted them. */
+/** Loads the messages of all counted turns, oldest first. */
 export async function loadHistory(
   { turns, bodies }: Pick<HistoryDeps, 'turns' | 'bodies'>,
   principal: Pick<Principal, 'tenant'>,
@@ -81,12 +81,12 @@ function continuationField({ continuationOf }: TurnDocument): Pick<HistoryEntry,
   return continuationOf ? { follows: continuationOf.turnId } : {};
 }
 
-/** When each thing was said in a turn. */
+/** Returns the time of each message of a turn. */
 export function messageTimes({ createdAt, merged = [], finishedAt = createdAt }: TurnDocument): number[] {
   return [createdAt, ...merged.map(({ at }) => at), finishedAt];
 }
 
-/** The last turns of a session that are done, newest first. */
+/** Returns the last finished turns of a session, newest first. */
 export async function loadLastTurns(turns: Documents<TurnDocument>, session: SessionDocument, limit: number): Promise<TurnDocument[]> {
   const { key, epoch, lastSeq, messageCount } = session;
   if (messageCount === 0 || limit === 0) return [];

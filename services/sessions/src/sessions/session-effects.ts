@@ -5,12 +5,12 @@ import { newEpochChange } from './session-reset.ts';
 import { sessionKeyObject } from './new-session.ts';
 import { parseSessionKey } from '../model/session-key.ts';
 
-/** What else the write changes that takes a turn out of its session's queue. */
+/** Further changes of the write that dequeues a turn. */
 export interface SessionEffect {
   set: Partial<SessionDocument>;
   unset?: readonly ('roots' | 'compactUntil' | 'compactSeq' | 'label')[];
   emit: readonly OutboxEvent[];
-  /** The epoch that ends, which nobody else may have ended before. */
+  /** Epoch that ends with the write, which is guarded by it. */
   gone?: EndedEpochDocument;
 }
 
@@ -35,13 +35,13 @@ export function getSessionEffect(
   return { ...newEpochChange(now, [expired]), gone: { epoch, sessionKey: key, at: now } };
 }
 
-/** The one that was given last stays, whichever turn leaves the queue later. */
+/** The latest label wins, whichever turn is dequeued later. */
 function applyLabel({ at, text }: NonNullable<Effect['label']>, { labelledAt = 0 }: SessionDocument): SessionEffect | undefined {
   if (at <= labelledAt) return undefined;
   return text === undefined ? { set: { labelledAt: at }, unset: ['label'], emit: [] } : { set: { label: text, labelledAt: at }, emit: [] };
 }
 
-/** A budget is for one turn that asks a model. */
+/** A budget applies to one turn that calls a model. */
 function consumeBudget({ seq }: TurnDocument, { preferences, lastSeq }: SessionDocument): SessionEffect | undefined {
   if (preferences?.budget === undefined || seq === undefined || seq <= lastSeq) return undefined;
   const { budget: _used, ...rest } = preferences;

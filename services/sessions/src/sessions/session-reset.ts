@@ -24,7 +24,7 @@ export interface SessionResetDeps {
   clock: Clock;
 }
 
-/** What becomes of the session itself; it tells whether the session was still idle and as it was looked at. */
+/** Writes the change of the session itself. `done` tells whether the guard held. */
 export type ResetWork<T> = (session: SessionDocument, idle: IdleGuard) => Promise<{ done: boolean; result: T }>;
 type IdleGuard = ReturnType<typeof idleGuard> & ReturnType<typeof visibilityFilter>;
 
@@ -51,12 +51,12 @@ export function createSessionReset(deps: SessionResetDeps): ResetSession {
   };
 }
 
-/** What a write is guarded by that is to find a session idle and as it was looked at. */
+/** Guard for a session that is idle and unchanged since it was read. */
 export function idleGuard({ key, epoch, lastSeq }: SessionDocument, now: number) {
   return { key, epoch, lastSeq, depth: 0, leaseUntil: { lte: now } };
 }
 
-/** The session has turns that run or wait; or one began meanwhile. */
+/** Returns whether the reset failed because of running, waiting or newly started turns. */
 export function isSessionBusy(error: unknown): boolean {
   return error instanceof ServiceError && (error.details.reason === 'SESSION_BUSY' || error.code === 'ABORTED');
 }
@@ -67,13 +67,13 @@ function sessionBusy(): ServiceError {
   });
 }
 
-/** What ends an epoch, and nothing else of the session. */
+/** Fields that start a new epoch. */
 export function newEpochChange(now: number, emit: readonly OutboxEvent[]) {
   const set = { epoch: mintId('epoch'), messageCount: 0, chars: 0, epochStartedAt: now, updatedAt: now };
   return { set, unset: ['roots', 'compactUntil', 'compactSeq'] as ('roots' | 'compactUntil' | 'compactSeq')[], emit };
 }
 
-/** The turns of an epoch that is over, unless it is not: then only the note goes. */
+/** Expires the turns of an ended epoch. Removes only the record if the epoch has not ended. */
 export async function clearEndedEpoch(
   deps: SessionResetDeps & { forgetAt: number },
   tenant: string,

@@ -4,9 +4,9 @@ import type { SessionDocument } from '../model/session-document.ts';
 import { type TurnDocument, hasEnded } from '../model/turn-document.ts';
 import { parseEntry } from '../model/queue-entry.ts';
 
-/** Milliseconds, unless who ran the turn died just then; whoever takes over does it within ten seconds. */
+/** Counting takes milliseconds, unless the runner died; another replica then does it within ten seconds. */
 const SETTLE_TIMEOUT_MS = 2_000;
-/** Nobody is told when a session has counted a turn: that would be a message for each, and hardly anybody waits for it. */
+/** Polled, because a message per counted turn would cost more than the few callers that wait. */
 const POLL_INTERVAL_MS = 10;
 
 export interface SettlingDeps {

@@ -13,7 +13,7 @@ const USUAL_MS = 60_000;
 /** Queue modes and options, with their share of the test time. */
 const QUICK_SEEDS = process.env['SWITCHYARD_TEST_SUITE'] === 'quick' ? 12 : undefined;
 
-/** How turns wait in a session, and for how much of the time stories of it are played. */
+/** Queue modes and options, with their share of the test time. */
 const WAYS: readonly (Waits & { share: number })[] = [
   { ...USUAL, share: 1 },
   { ...USUAL, resets: true, share: 0.1 },
