@@ -75,7 +75,7 @@ test('formats an entry with any lane name to the same text each time', () => {
   for (const name of ['high', 'a b', '50%', 'ü/ö', '\ud800']) {
     const text = formatEntry({ ...turn, lane: name });
     assert.equal(text.split(' ').length, 5);
-    assert.deepEqual(parseEntry(text), { turnId: 'turn_1', agentId: 'one', at: 5, from: 5, lane: name.toWellFormed() });
+    assert.deepEqual(parseEntry(text), { turnId: 'turn_1', agentId: 'one', acceptedAt: 5, notBefore: 5, lane: name.toWellFormed() });
     assert.equal(text, formatEntry({ ...turn, lane: name }));
   }
   assert.equal(formatEntry(turn), 'turn_1 5 one');

@@ -85,7 +85,7 @@ test('waiting turns end at once with the reason when their agent is deleted', as
   await using app = await testSessions(scripted);
   const ids = ['1', '2', '3', '4', '5'].map((name) => turnIdOf(`doomed${name}`));
   const heard = ids.map((turnId) => listen(app.bus, turnId));
-  for (const turnId of ids) await app.bus.call('turns.start', { turnId, agentId: 'scripted', message: said('x', 100) });
+  for (const turnId of ids) await app.bus.call('turns.start', { turnId, agentId: 'scripted', message: said('x', 2_000) });
   await removeAgent(app.host.bus, 'scripted');
   const started = performance.now();
   const ends = await Promise.all(heard.slice(1).map((turn) => turn.until('error')));
