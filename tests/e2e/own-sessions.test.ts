@@ -28,7 +28,7 @@ type Route = (client: Client, key: string) => Promise<'answers' | 'NOT_FOUND'>;
 const ofCode = (code: unknown, told: unknown): 'answers' | 'NOT_FOUND' => {
   if (code === undefined) return 'answers';
   assert.equal(code, 'NOT_FOUND', JSON.stringify(told));
-  assert.match(JSON.stringify(told), /There is no such session\./);
+  assert.match(JSON.stringify(told), /Session not found\./);
   return 'NOT_FOUND';
 };
 

@@ -208,7 +208,7 @@ test('warns once when the window fills up, then ends the turn before the model c
   const given = plan({ guard, tools, onWarning: (warning) => void warnings.push(warning) });
   const { result } = await play(models, given);
   assert.deepEqual([result.finishReason, models.asked.length], ['context_exhausted', 3]);
-  assert.deepEqual(warnings, ['The window of the model is 85 % full.']);
+  assert.deepEqual(warnings, ['The context window of the model is 85 % full.']);
   const tooLong = saying();
   const asked = await play(tooLong, plan({ guard, messages: [{ role: 'user', text: 'x'.repeat(3_801) }] }));
   assert.deepEqual([asked.result.finishReason, tooLong.asked.length], ['context_exhausted', 0]);

@@ -46,7 +46,7 @@ export async function openAgentDirectory(bus: Bus, env: Variables, log: Logger):
     find: (tenant, agentId) => projections.entries.get(bucketKey(tenant, agentId)),
     default(tenant) {
       const agent = all(tenant).find((candidate) => candidate.isDefault);
-      if (!agent) throw new ServiceError('UNAVAILABLE', 'The registry service has not published its agents yet; try again in a moment.');
+      if (!agent) throw new ServiceError('UNAVAILABLE', 'The registry has not published agents yet. Retry in a moment.');
       return agent;
     },
     all,

@@ -9,7 +9,7 @@ export async function getAgentModel(agent: Agent, models: Models): Promise<Model
   if (found) return found;
   const routed = model === 'default' ? (modelRoutes.default ?? model) : model;
   const name = provider === 'default' ? routed : `${provider}/${model}`;
-  throw new ServiceError('FAILED_PRECONDITION', `The agent ${agent.agentId} names the model ${name}, which no configured provider has.`, {
+  throw new ServiceError('FAILED_PRECONDITION', `Agent ${agent.agentId} uses model ${name}, which no configured provider offers.`, {
     details: { reason: 'MODEL_NOT_FOUND' },
   });
 }
@@ -21,7 +21,7 @@ export async function getTurnModel(agent: Agent, models: Models, name: string | 
   if (!found) {
     throw new ServiceError(
       'FAILED_PRECONDITION',
-      `A turn of the agent ${agent.agentId} names the model ${name}, which no configured provider has.`,
+      `A turn of agent ${agent.agentId} requests model ${name}, which no configured provider offers.`,
       {
         details: { reason: 'MODEL_NOT_FOUND' },
       },

@@ -39,7 +39,7 @@ export function openFailover({ models, bus, clock, log, answered }: FailoverGive
     publish: (tenant, { name, payload }) => bus.as(servicePrincipal('sessions', tenant)).emit(name, payload),
     log: {
       warn: (fields, message) =>
-        log.warn({ ...fields, errorKind: 'dependency', hint: 'another model or key of the agent is asked' }, message),
+        log.warn({ ...fields, errorKind: 'dependency', hint: 'the next model or key of the agent is used' }, message),
     },
   });
 }

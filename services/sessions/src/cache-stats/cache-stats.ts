@@ -54,7 +54,10 @@ export function createCacheTally({ cached, store, models, log }: Given): CacheTa
     clearTimeout(timer);
     timer = undefined;
     writing = writing.then(write).catch((err: unknown) => {
-      log.warn({ err, errorKind: 'dependency', hint: 'the statistics of prompt caching miss a few calls' }, 'counts were not written');
+      log.warn(
+        { err, errorKind: 'dependency', hint: 'a few calls are missing in the statistics' },
+        'failed to write prompt cache statistics',
+      );
     });
     return writing;
   }

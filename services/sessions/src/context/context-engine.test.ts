@@ -51,7 +51,7 @@ const tree = async ({ app }: House) => (await app.bus.call('context.tree', { con
 const compact = ({ app }: House) => app.bus.call('session.compact', { key: KEY });
 
 async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  for (const end = Date.now() + PATIENCE_MS; !(await holds()); await wait(10)) assert.ok(Date.now() < end, 'it never came');
+  for (const end = Date.now() + PATIENCE_MS; !(await holds()); await wait(10)) assert.ok(Date.now() < end, 'condition was never met');
 }
 
 test('budget.effectiveContextCap limits the window of small and nano models, 0 disables it, and other models are not limited', async () => {

@@ -50,7 +50,7 @@ async function noted({ app }: House): Promise<TurnDocument[]> {
 
 async function until(holds: () => Promise<boolean>): Promise<void> {
   for (const end = Date.now() + PATIENCE_MS; !(await holds());) {
-    assert.ok(Date.now() < end, 'it never came');
+    assert.ok(Date.now() < end, 'condition was never met');
     await wait(20);
   }
 }

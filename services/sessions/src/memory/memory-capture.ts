@@ -62,7 +62,10 @@ export function createMemoryCapture(deps: MemoryCaptureDeps): MemoryCapture {
     } catch (err) {
       if (!(err instanceof ServiceError)) throw err;
       if (err.retryable && (turn.memoryPendingSince ?? 0) > store.now() - DAY_MS) return false;
-      log.warn({ turnId: turn.turnId, err, errorKind: 'dependency', hint: 'the turn itself is whole' }, 'a turn is not remembered');
+      log.warn(
+        { turnId: turn.turnId, err, errorKind: 'dependency', hint: 'the turn itself is complete' },
+        'the memory service rejected the captures of a turn',
+      );
       await clearPending(turns.for({ tenant }), turn.turnId);
       return true;
     }
@@ -74,7 +77,7 @@ export function createMemoryCapture(deps: MemoryCaptureDeps): MemoryCapture {
       inFlight += 1;
       void tell(principal, turnId, captured)
         .catch((err: unknown) => {
-          log.info({ turnId, err, errorKind: 'dependency', hint: 'a sweep tells it again' }, 'a turn is not remembered yet');
+          log.info({ turnId, err, errorKind: 'dependency', hint: 'a sweep retries' }, 'failed to send captures to the memory service');
         })
         .finally(() => (inFlight -= 1));
     },

@@ -132,7 +132,7 @@ for (const [fault, recall] of [
     await using house = await start(recall);
     const began = performance.now();
     assert.ok((await ask(house, 'hello')).length > 0);
-    assert.deepEqual((await lastTurn(house))?.warnings, ['Nothing was recalled: the memory service did not answer in time.']);
+    assert.deepEqual((await lastTurn(house))?.warnings, ['No memories were loaded because the memory service did not answer in time.']);
     assert.deepEqual(givenTo(house), [{ role: 'user', content: 'hello' }]);
     await ask(house, 'again');
     assert.equal(house.told.recalls.length, 1, 'it is let rest for a second');

@@ -83,7 +83,7 @@ export function createMemoryRecall({ bus, clock, log, reranking }: MemoryRecallD
       } catch (err) {
         if (turn.signal.aborted) return {};
         slowUntil = clock.now() + REST_MS;
-        log.warn({ turnId, err, errorKind: 'dependency', hint: 'the turn goes on without' }, 'nothing was recalled');
+        log.warn({ turnId, err, errorKind: 'dependency', hint: 'the turn continues without memories' }, 'failed to recall memories');
         return { warning: MISSED };
       }
       const { entries, evidence: reranked } = rerank.enabled ? await inOrder(turn, found) : { entries: found };
@@ -94,7 +94,7 @@ export function createMemoryRecall({ bus, clock, log, reranking }: MemoryRecallD
   };
 }
 
-const MISSED = 'Nothing was recalled: the memory service did not answer in time.';
+const MISSED = 'No memories were loaded because the memory service did not answer in time.';
 
 function buildQuery({ agentId, config: { rag } }: Agent, question: string): Input<'memory.recall'> {
   const wider = rag.rerank.enabled ? CANDIDATES : 1;

@@ -131,7 +131,7 @@ function applyOrder(text: string, entries: readonly Entry[]): readonly Entry[] |
 }
 
 function rerankTimedOut(): ServiceError {
-  return new ServiceError('DEADLINE_EXCEEDED', 'What memory found was not put into order in time.', {
+  return new ServiceError('DEADLINE_EXCEEDED', 'The reranking model did not answer in time.', {
     details: { reason: 'RERANK_TIMEOUT' },
   });
 }

@@ -36,16 +36,16 @@ export async function canFollow(sessions: Collection<SessionDocument>, principal
 
 /** Returned both for a missing session and for a session of another client, so that neither can be told apart. */
 export function sessionNotFound(): ServiceError {
-  return new ServiceError('NOT_FOUND', 'There is no such session.');
+  return new ServiceError('NOT_FOUND', 'Session not found.');
 }
 
 /** Returned only to clients that may read the session anyway. */
 export function sessionTaken(key: string): ServiceError {
-  const message = `Another client made the session ${key} before you: name another one, or have it deleted.`;
+  const message = `Session ${key} was created by another client. Use another session key, or delete that session.`;
   return new ServiceError('FAILED_PRECONDITION', message, { details: { reason: 'SESSION_TAKEN' } });
 }
 
 /** Returned both for a missing turn and for a turn of another client. */
 export function turnNotFound(): ServiceError {
-  return new ServiceError('NOT_FOUND', 'There is no such turn.');
+  return new ServiceError('NOT_FOUND', 'Turn not found.');
 }

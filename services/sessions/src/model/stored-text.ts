@@ -65,7 +65,7 @@ export async function loadText(bodies: Bodies, turnId: string, said: StoredText)
 }
 
 function textMissing(turnId: string): never {
-  throw new ServiceError('DATA_LOSS', `A text of the turn ${turnId} is gone.`);
+  throw new ServiceError('DATA_LOSS', `A stored text of turn ${turnId} is missing.`);
 }
 
 /** Returns whether a turn may have texts in documents of their own. */

@@ -141,7 +141,10 @@ function renewIfDue({ clock, timing, sessions, log }: SessionLeasesDeps, hold: L
       hold.renewedAt = now;
     },
     (err: unknown) =>
-      log.warn({ session: hold.key, err, errorKind: 'dependency', hint: 'the work stops here if it fails again' }, 'lease not renewed'),
+      log.warn(
+        { session: hold.key, err, errorKind: 'dependency', hint: 'the runner stops if renewal fails again' },
+        'failed to renew session lease',
+      ),
   );
 }
 
@@ -172,5 +175,5 @@ export async function reloadSession(sessions: Collection<SessionDocument>, hold:
 
 /** Does not end the turn: another replica continues it. */
 export function leaseLostError(): ServiceError {
-  return new ServiceError('ABORTED', 'the lease on this session is over', { details: { reason: 'FENCED', retryable: false } });
+  return new ServiceError('ABORTED', 'session lease was lost', { details: { reason: 'FENCED', retryable: false } });
 }

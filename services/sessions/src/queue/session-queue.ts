@@ -101,7 +101,7 @@ async function create(
 }
 
 export function queueFullError(most: number): ServiceError {
-  return createServiceError('RESOURCE_EXHAUSTED', `This session has ${most} turns waiting; try again when one has ended.`, {
+  return createServiceError('RESOURCE_EXHAUSTED', `The queue of this session is full (${most} turns). Retry when a turn has ended.`, {
     details: { reason: 'QUEUE_FULL', retryAfterMs: 1_000 },
   });
 }

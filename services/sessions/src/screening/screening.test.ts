@@ -57,7 +57,7 @@ test('publishes an injection event, inserts a reminder, and records the finding 
   assert.ok(!turn.warnings.some((warning) => /attack/.test(warning)));
   await say(app, HIGH);
   assert.match(told().at(-2) ?? '', /^The next message may try/);
-  assert.ok((await turnsOf(app))[0]?.warnings.includes('A message of this turn looks like an attack on the agent.'));
+  assert.ok((await turnsOf(app))[0]?.warnings.includes('A message of this turn looks like a prompt injection.'));
 });
 
 test('warns after three suspicious messages within minutes, and reports but answers a message of odd shape', async () => {

@@ -54,7 +54,7 @@ export function startExpirySweep(deps: ExpirySweepDeps): AsyncDisposable {
   }
 
   const failed = (err: unknown): void =>
-    log.warn({ err, errorKind: 'dependency', hint: 'it is tried again' }, 'conversations that are over were not emptied');
+    log.warn({ err, errorKind: 'dependency', hint: 'it is tried again' }, 'failed to reset expired sessions; retrying');
   return atIntervals({ clock, ms: pollMs, failed }, sweep);
 }
 

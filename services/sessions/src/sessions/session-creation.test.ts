@@ -20,7 +20,7 @@ const mary = principal({ client: 'mary', scopes: ['*'], sessions: 'own' });
 const carl = principal({ client: 'carl', scopes: ['*'], sessions: 'own' });
 const admin = principal({ client: 'admin', scopes: ['*'] });
 const KEY = 'default:somebody:gateway';
-const unknown = { code: 'NOT_FOUND', message: 'There is no such session.' };
+const unknown = { code: 'NOT_FOUND', message: 'Session not found.' };
 const script = (...steps: object[]): string => JSON.stringify(steps);
 const scripted = { agents: { scripted: { model: 'dev/scripted', concurrency: { maxConcurrentRuns: 1 } } } };
 
@@ -205,7 +205,7 @@ test('a turn that starts later keeps the restrictions of its client on every pro
   assert.deepEqual(marks.at(-1), {
     mark: 'result',
     callId: 'call_1',
-    result: { error: 'NOT_FOUND: There is no such session.' },
+    result: { error: 'NOT_FOUND: Session not found.' },
     failed: true,
   });
 });

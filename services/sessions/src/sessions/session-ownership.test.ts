@@ -185,7 +185,7 @@ for (const kind of KINDS) {
 async function meetsAll(kind: Kind, call: Call, { makes, silent }: Ways): Promise<void> {
   await using app = await testWorld();
   const bus = app.bus.as(held(kind));
-  const unknown = { code: 'NOT_FOUND', message: 'There is no such session.' };
+  const unknown = { code: 'NOT_FOUND', message: 'Session not found.' };
   const elsewhere = await exported(app, ELSEWHERE);
   await assert.rejects(call(bus, ELSEWHERE), unknown);
   assert.deepEqual(await exported(app, ELSEWHERE), elsewhere);
@@ -211,7 +211,7 @@ for (const kind of KINDS) {
     const bus = app.bus.as(held(kind));
     assert.equal((await bus.call('turns.resume', { turnId: OWN.turnId })).state, 'done');
     for (const { turnId } of [OTHER, ELSEWHERE, NOBODY]) {
-      await assert.rejects(bus.call('turns.resume', { turnId }), { code: 'NOT_FOUND', message: 'There is no such turn.' });
+      await assert.rejects(bus.call('turns.resume', { turnId }), { code: 'NOT_FOUND', message: 'Turn not found.' });
       await assert.rejects(bus.call('session.run_status', { run_id: turnId }), { code: 'NOT_FOUND', message: 'There is no such run.' });
     }
   });

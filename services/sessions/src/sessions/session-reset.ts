@@ -45,7 +45,7 @@ export function createSessionReset(deps: SessionResetDeps): ResetSession {
     // After a crash this record leads a sweep to the turns of the old epoch.
     await gone.for(principal).replace(note);
     const { done, result } = await work(session, { ...idleGuard(session, store.now()), ...visibilityFilter(principal) });
-    if (!done) throw new ServiceError('ABORTED', 'A turn of this session began meanwhile; try again when it has ended.');
+    if (!done) throw new ServiceError('ABORTED', 'A turn of this session has started. Retry when it has ended.');
     await clearEndedEpoch({ ...deps, forgetAt: store.now() + DAY_MS }, principal.tenant, note);
     return result;
   };
@@ -62,7 +62,7 @@ export function isSessionBusy(error: unknown): boolean {
 }
 
 function sessionBusy(): ServiceError {
-  return new ServiceError('FAILED_PRECONDITION', 'A turn of this session is running or waits; try again when it has ended.', {
+  return new ServiceError('FAILED_PRECONDITION', 'This session has a running or waiting turn. Retry when it has ended.', {
     details: { reason: 'SESSION_BUSY', retryable: true },
   });
 }

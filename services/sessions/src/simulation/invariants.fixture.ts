@@ -89,8 +89,8 @@ export function createJudge(now: () => number, idleMs = Infinity): Judge {
       if (!isBack(key, entry)) note(left, key, turnId);
       claim(entry === was[0] || early, `${entry} left ${key} before ${was[0]}`);
     }
-    claim(after.queue.length === after.depth, `${key} has ${after.queue.length} and says ${after.depth}`);
-    claim(new Set(after.queue).size === after.queue.length, `${key} holds a turn twice`);
+    claim(after.queue.length === after.depth, `${key} has ${after.queue.length} entries and depth ${after.depth}`);
+    claim(new Set(after.queue).size === after.queue.length, `${key} contains a turn twice`);
     claim(after.depth <= 5, `${key} holds ${after.depth}`);
     joins.seen(after);
     if (before && after.epoch === before.epoch) countedOnce(before, after, went);
@@ -98,12 +98,12 @@ export function createJudge(now: () => number, idleMs = Infinity): Judge {
       const by = went[0] === undefined ? undefined : parseEntry(went[0]).turnId;
       const expires = before.queue[0] !== undefined && went.length === 0 && isOver(before, before.queue[0]);
       if (expires) expired += 1;
-      claim(before.queue.length === 0 || expires || (by !== undefined && resets.has(by)), `${key} was emptied with turns in it`);
-      claim(by === undefined || !hasReset.has(by), `${key} was emptied twice by ${by}`);
+      claim(before.queue.length === 0 || expires || (by !== undefined && resets.has(by)), `${key} was reset with queued turns`);
+      claim(by === undefined || !hasReset.has(by), `${key} was reset twice by ${by}`);
       if (by !== undefined) hasReset.add(by);
       over.set(before.epoch, before.lastSeq);
     }
-    if (before && after.owner !== before.owner) claim(after.fence > before.fence, `${key} changed hands under one lease`);
+    if (before && after.owner !== before.owner) claim(after.fence > before.fence, `${key} changed its owner under one lease`);
   }
 
   /** The session had expired when this turn was accepted. */
@@ -114,7 +114,7 @@ export function createJudge(now: () => number, idleMs = Infinity): Judge {
   function countedOnce(before: SessionDocument, after: SessionDocument, went: readonly string[]): void {
     const more = after.messageCount - before.messageCount;
     if (more === 0) return;
-    if (went[0] !== undefined) claim(!isOver(before, went[0]), `${went[0]} was counted in a conversation that was over`);
+    if (went[0] !== undefined) claim(!isOver(before, went[0]), `${went[0]} was counted in an ended epoch`);
     const turnId = went[0] === undefined ? '' : parseEntry(went[0]).turnId;
     const heard = joins.heardBy(turnId);
     claim(more === 2 + heard.length && went.length === 1, `${after.key} counted ${more} messages for ${went.length} turns`);
@@ -153,7 +153,7 @@ export function createJudge(now: () => number, idleMs = Infinity): Judge {
           if (is) sessionChanged(was, is);
           if (is) trees.sessionChanged(was, is);
           if (was && !is) over.set(was.epoch, was.lastSeq);
-          if (!is) claim(was?.queue.length === 0 && was.leaseUntil <= now(), `${was?.key} was deleted with turns in it`);
+          if (!is) claim(was?.queue.length === 0 && was.leaseUntil <= now(), `${was?.key} was deleted with queued turns`);
         }
         if (collection === 'summaries') {
           trees.summaryChanged(before as unknown as SummaryDocument | undefined, after as unknown as SummaryDocument | undefined);
@@ -186,20 +186,20 @@ export function createJudge(now: () => number, idleMs = Infinity): Judge {
       return `${turn} ${call} ${joins.freed(turn)}`;
     },
     told(turns) {
-      for (const { turnId, state } of turns) claim(hasEnded({ state }), `${turnId} was told to have ended, and is ${state}`);
+      for (const { turnId, state } of turns) claim(hasEnded({ state }), `${turnId} was reported as ended and is ${state}`);
       for (const { turnId, state } of turns) ends.set(turnId, state);
     },
     remembers({ captured }) {
       for (const { turnId, content } of captured) {
-        claim((remembered.get(turnId) ?? content) === content, `${turnId} was told to the memory in two ways`);
-        claim(done.has(turnId), `${turnId} is remembered and is not done`);
+        claim((remembered.get(turnId) ?? content) === content, `${turnId} was captured in two ways`);
+        claim(done.has(turnId), `${turnId} was captured and is not done`);
         remembered.set(turnId, content);
       }
     },
     checkRemembered(turns) {
-      for (const { turnId, seq } of turns) assert.equal(remembered.has(turnId), seq !== undefined, `whether ${turnId} is remembered`);
+      for (const { turnId, seq } of turns) assert.equal(remembered.has(turnId), seq !== undefined, `capture of ${turnId}`);
     },
-    emptied: ({ key, epoch, lastSeq }) => claim(over.get(epoch) === lastSeq, `${key} was emptied of more than was told`),
+    emptied: ({ key, epoch, lastSeq }) => claim(over.get(epoch) === lastSeq, `${key} lost more than the reset reported`),
     did(name) {
       claim(!counted.has(name), `${name} was done twice`);
       counted.add(name);
@@ -211,17 +211,17 @@ export function createJudge(now: () => number, idleMs = Infinity): Judge {
       const all = [...turns];
       const uncancelled = (ids: readonly string[] = []): string[] => ids.filter((turnId) => !cancelled.has(turnId) && !joins.ended(turnId));
       for (const [key, order] of entered) assert.deepEqual(uncancelled(left.get(key)), uncancelled(order), `the order of ${key}`);
-      for (const { turnId, state } of all) assert.equal(ends.get(turnId) ?? state, state, `what was told of ${turnId}`);
+      for (const { turnId, state } of all) assert.equal(ends.get(turnId) ?? state, state, `reported end of ${turnId}`);
       for (const { turnId, state } of all) assert.ok(hasEnded({ state }), `${turnId} is ${state}`);
       for (const turnId of judge.accepted)
         assert.ok(
           all.some((turn) => turn.turnId === turnId),
-          `${turnId} was accepted and is gone`,
+          `${turnId} was accepted and is missing`,
         );
-      for (const turnId of resets) assert.ok(hasReset.has(turnId), `${turnId} emptied nothing`);
+      for (const turnId of resets) assert.ok(hasReset.has(turnId), `${turnId} reset nothing`);
       for (const turnId of done) assert.ok(counted.has(turnId), `${turnId} is done and was never counted`);
       const keys = all.flatMap(({ idempotencyKey }) => idempotencyKey ?? []);
-      assert.equal(new Set(keys).size, keys.length, 'a key names two turns');
+      assert.equal(new Set(keys).size, keys.length, 'two turns have the same key');
       for (const session of sessions) {
         checkSession(session, all);
         trees.checkEnd(session, all);
@@ -251,7 +251,7 @@ function checkFollowing(turns: readonly TurnDocument[]): number {
     const before = turns.find((turn) => turn.turnId === follows.turnId);
     if (before) assert.equal(before.finishReason, 'context_exhausted', `${turnId} follows ${follows.turnId}`);
   }
-  assert.equal(new Set(following.map(({ follows }) => follows.turnId)).size, following.length, 'a turn was gone on from twice');
+  assert.equal(new Set(following.map(({ follows }) => follows.turnId)).size, following.length, 'a turn was continued twice');
   return following.length;
 }
 
@@ -262,7 +262,7 @@ function checkSession(
   assert.deepEqual({ queue, leaseUntil, waitsFor }, { queue: [], leaseUntil: 0, waitsFor: undefined }, key);
   const history = turns.filter((turn) => turn.sessionKey === key && turn.seq !== undefined && turn.epoch === epoch);
   const messages = history.reduce((sum, turn) => sum + countMessages(turn), 0);
-  assert.equal(messageCount, messages, `what ${key} counts is its history`);
+  assert.equal(messageCount, messages, `counted history of ${key}`);
   assert.ok(history.every(({ seq = Infinity }) => seq <= lastSeq));
   assert.equal(new Set(history.map(({ seq }) => seq)).size, history.length, `numbers of ${key}`);
 }

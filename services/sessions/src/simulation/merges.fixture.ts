@@ -21,7 +21,7 @@ export function createJoins(claim: Claim) {
     const queue = (queues.get(sessionKey) ?? []).map((entry) => parseEntry(entry).turnId);
     const last = Math.max(...others.map((other) => queue.indexOf(other)));
     const passed = queue.slice(0, last + 1).filter((one) => one !== turnId && !others.includes(one) && !over.has(one));
-    claim(passed.length === 0, `${turnId} heard others past ${passed.join()}`);
+    claim(passed.length === 0, `${turnId} merged turns behind ${passed.join()}`);
   }
 
   return {
@@ -52,9 +52,9 @@ export function createJoins(claim: Claim) {
       for (const { turnId, failure, startedAt } of turns) {
         const reason = failure?.details?.['reason'];
         if (reason !== 'TURN_DROPPED' && reason !== 'TURN_SUMMARIZED') continue;
-        assert.equal(startedAt, undefined, `${turnId} had begun, and was left out`);
+        assert.equal(startedAt, undefined, `${turnId} had started and was dropped`);
         const toldOf = turns.some(({ dropped = [] }) => dropped.some(({ lines }) => lines.some((line) => line.turnId === turnId)));
-        assert.equal(toldOf, reason === 'TURN_SUMMARIZED', `who is told of ${turnId}`);
+        assert.equal(toldOf, reason === 'TURN_SUMMARIZED', `dropped lines of ${turnId}`);
       }
       for (const { turnId, state, merged = [] } of turns) {
         if (state === 'cancelled') continue;

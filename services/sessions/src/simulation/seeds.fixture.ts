@@ -51,7 +51,7 @@ export async function playSeed(seed: number, { sabotage, waits }: Playing = {}):
   let over = false;
   void Promise.all([...asking, ...chaos]).then(() => (over = true));
   const told = await simulation.run(() => (judge.check(), over), STEPS);
-  if (!told) throw new Error('the clients were never told');
+  if (!told) throw new Error('the clients got no reply');
   await heal(world);
   return world;
 }
@@ -62,7 +62,7 @@ async function heal(world: World): Promise<void> {
   simulation.faults = { ...NO_FAULTS, passes: 0.05 };
   if (!replicas.some(({ process }) => process.alive)) startReplica(world);
   const quiet = await simulation.run(() => (judge.check(), isQuiet(world)), STEPS);
-  if (!quiet) throw new Error(`something is left: ${left(world)}`);
+  if (!quiet) throw new Error(`unfinished work: ${left(world)}`);
   judge.check();
   for (const error of world.wrong) throw error;
   judge.checkEnd(sessions.documents.values(), turns.documents.values());

@@ -46,7 +46,7 @@ function ask({ runner }: Replica, name: string, channel: string, { agentId = 'wi
 async function over({ simulation }: World, work: Promise<unknown>[], holds: () => boolean): Promise<void> {
   let done = false;
   void Promise.all(work).then(() => (done = true));
-  assert.ok(await simulation.run(() => done && holds(), 100_000), 'it never came');
+  assert.ok(await simulation.run(() => done && holds(), 100_000), 'condition was never met');
 }
 
 test('a turn without tools takes four writes', async () => {

@@ -37,7 +37,7 @@ export function createTrees(claim: (holds: boolean, what: string) => void): Tree
       for (const { id } of is) claim(summaries.get(id)?.epoch === after.epoch, `${after.key} has a summary ${id} of another conversation`);
       claim((was.at(-1)?.to ?? 0) <= (is.at(-1)?.to ?? 0), `the summaries of ${after.key} stand for less than before`);
       claim(was.length === 0 || was[0]?.from === is[0]?.from, `the summaries of ${after.key} begin later than before`);
-      claim((is.at(-1)?.to ?? 0) < after.lastSeq, `the last turn of ${after.key} was folded`);
+      claim((is.at(-1)?.to ?? 0) < after.lastSeq, `the last turn of ${after.key} was summarized`);
     },
     checkEnd({ key, epoch, lastSeq, roots = [] }, turns) {
       const history = turns.filter(

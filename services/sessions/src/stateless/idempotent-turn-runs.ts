@@ -198,14 +198,17 @@ async function end(deps: IdempotentTurnRunsDeps, run: Run, { error, free }: { er
   // Another lease holder or a cancellation decides how the turn ends.
   if (run.stop.signal.aborted && isCancelled(run.stop.signal.reason)) return;
   if (lease.signal.aborted)
-    return log.warn({ turnId, err: error, errorKind: 'internal', hint: 'somebody else has the turn' }, 'turn fenced');
+    return log.warn({ turnId, err: error, errorKind: 'internal', hint: 'another replica runs the turn' }, 'turn fenced');
   const retryable = error.retryable && !toolsCalled;
   const failure: TurnFailure = { code: error.code, message: error.message, details: { ...error.details, turnId, retryable } };
   try {
     await persist(clock, async () => lease.finish('failed', { failure, ...(await responseFields(deps, run, true)), lastFrame }));
     if (free || (retryable && !isResponse(run))) await kept.for(lease).remove({ key, turnId, fence: lease.fence });
   } catch (err) {
-    log.warn({ turnId, err, errorKind: 'dependency', hint: 'its lease runs out, and it is ended then' }, 'turn not ended');
+    log.warn(
+      { turnId, err, errorKind: 'dependency', hint: 'the turn is ended when its lease expires' },
+      'failed to write the end of a turn',
+    );
   }
   frames.end({ type: 'error', error: failure });
 }
@@ -233,13 +236,13 @@ function isStopping(cause: unknown): boolean {
 /** The runner died. Its tool calls have an unknown outcome and are not repeated. */
 export function turnInterrupted({ toolsCalled, turnId }: Pick<KeyedTurnDocument, 'toolsCalled' | 'turnId'>): ServiceError {
   const message = toolsCalled
-    ? 'The turn was interrupted after a tool was called; whether the tool did anything is unknown.'
-    : 'The turn was interrupted; ask again.';
+    ? 'The turn was interrupted after a tool call; the outcome of the call is unknown.'
+    : 'The turn was interrupted. Retry the request.';
   return new ServiceError('UNAVAILABLE', message, { details: { reason: 'INTERRUPTED', turnId, retryable: !toolsCalled } });
 }
 
 function shuttingDown(): ServiceError {
-  return new ServiceError('UNAVAILABLE', 'The process that ran the turn was told to end; ask again.', {
+  return new ServiceError('UNAVAILABLE', 'The process that ran the turn is shutting down. Retry the request.', {
     details: { reason: SHUTTING_DOWN },
   });
 }

@@ -70,7 +70,10 @@ export function createIdempotentTurns(deps: IdempotentTurnsDeps): IdempotentTurn
     if (over || !request) return runs.fail(lease, over ?? turnInterrupted(document));
     const caller = { principal: buildCaller(tenant, document, request), requestId: request.requestId, traceparent: undefined };
     await runs.begin(lease, request.turn, caller).catch((err: unknown) => {
-      log.info({ err, turnId: document.turnId, errorKind: 'internal', hint: 'the response failed, and says so' }, 'response not run again');
+      log.info(
+        { err, turnId: document.turnId, errorKind: 'internal', hint: 'the response is marked as failed' },
+        'failed to restart response',
+      );
     });
   }
 
@@ -93,7 +96,7 @@ export function createIdempotentTurns(deps: IdempotentTurnsDeps): IdempotentTurn
         await runIfMine(there, asked, caller);
         return { turnId: there.turnId, head: there.head };
       }
-      throw new ServiceError('ABORTED', 'Others ask under this idempotency key at this moment; try again.');
+      throw new ServiceError('ABORTED', 'Concurrent requests use this idempotency key. Retry the request.');
     },
 
     async status(principal, turnId) {

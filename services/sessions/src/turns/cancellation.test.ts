@@ -168,7 +168,7 @@ test('is idempotent, and reports how a finished turn ended', async () => {
 test('returns NOT_FOUND for a missing turn, a turn of another client, and a mismatching session or agent', async () => {
   await using app = await testSessions({ agents });
   const turnId = await speaking(app, 'mine');
-  const unknown = { code: 'NOT_FOUND', message: 'There is no such turn.' };
+  const unknown = { code: 'NOT_FOUND', message: 'Turn not found.' };
   for (const other of [principal({ client: 'bob', scopes: ['*'] }), principal({ tenant: 'acme' })]) {
     await assert.rejects(app.bus.as(other).call('agent.cancel', { turnId }), unknown);
   }

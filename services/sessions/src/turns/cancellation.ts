@@ -94,7 +94,7 @@ async function endCancelled(deps: CancelDeps, tenant: string, turn: TurnDocument
     logFailedTurn(deps.log, tenant, { turn: ended, error: turnCancelled() });
   }
   const there = ended ?? (await turns.get(turnId)) ?? turn;
-  if (!hasEnded(there)) throw new ServiceError('UNAVAILABLE', 'The turn could not be cancelled just now; try again.');
+  if (!hasEnded(there)) throw new ServiceError('UNAVAILABLE', 'The turn could not be cancelled. Retry the request.');
   if (there.state === 'cancelled') await notifyEnd(deps, tenant, there);
   else if (there.continuePendingSince) await forbidContinuation(turns, turnId);
   return there;

@@ -126,7 +126,10 @@ export function createLauncher(deps: LauncherDeps): TurnLauncher {
     },
     pollWaiting: coalesce(() =>
       look(state).catch((err: unknown) => {
-        deps.log.warn({ err, errorKind: 'dependency', hint: 'it is tried again within seconds' }, 'waiting turns were not looked for');
+        deps.log.warn(
+          { err, errorKind: 'dependency', hint: 'it is tried again within seconds' },
+          'failed to poll for queued turns; retrying',
+        );
       }),
     ),
     async [Symbol.asyncDispose]() {
@@ -240,7 +243,7 @@ async function claimFor(state: LauncherState, waitsFor: string): Promise<void> {
     claims.end(waitsFor, false);
     removeWaiting(state, waitsFor, lookedAt);
     slot?.release();
-    log.warn({ err, errorKind: 'dependency', hint: 'it is tried again within seconds' }, 'waiting turns were not started');
+    log.warn({ err, errorKind: 'dependency', hint: 'it is tried again within seconds' }, 'failed to start queued turns; retrying');
   }
 }
 
@@ -260,7 +263,7 @@ function runSession(state: LauncherState, hold: SessionLease, { waitsFor, slot, 
   const done = workOnSession(state.work, hold, { waitsFor, ...(first ? { first } : {}) })
     .catch((err: unknown) => {
       log.error(
-        { session: hold.key, err, errorKind: 'dependency', hint: 'another runner goes on when the lease has run out' },
+        { session: hold.key, err, errorKind: 'dependency', hint: 'another replica continues when the lease has expired' },
         'session lost its runner',
       );
     })

@@ -53,7 +53,7 @@ test('ends a turn with TURN_TIMEOUT after its timeoutMs', async () => {
   const { failure } = await ended(app.bus, turnId);
   assert.deepEqual(
     [failure?.code, failure?.details?.['reason'], failure?.message],
-    ['DEADLINE_EXCEEDED', 'TURN_TIMEOUT', 'The turn took longer than 0.05 seconds.'],
+    ['DEADLINE_EXCEEDED', 'TURN_TIMEOUT', 'The turn exceeded its time limit of 0.05 seconds.'],
   );
 });
 

@@ -190,7 +190,7 @@ export function createCompaction(deps: CompactionDeps): Compaction {
     },
 
     async [Symbol.asyncDispose]() {
-      stopping.abort(new ServiceError('CANCELLED', 'This process ends.'));
+      stopping.abort(new ServiceError('CANCELLED', 'The process is shutting down.'));
       await Promise.all(running.values());
     },
   };

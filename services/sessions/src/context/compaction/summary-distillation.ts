@@ -76,7 +76,7 @@ export function createDistilling(deps: DistillingDeps): Distilling {
   return {
     tell(tenant, session, summary) {
       tell(tenant, session, summary).catch((err: unknown) => {
-        log.info({ summary: summary.id, err, errorKind: 'dependency', hint: 'a sweep tells it again' }, 'a summary is not remembered yet');
+        log.info({ summary: summary.id, err, errorKind: 'dependency', hint: 'a sweep retries' }, 'a summary is not remembered yet');
       });
     },
 

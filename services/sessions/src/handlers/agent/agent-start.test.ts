@@ -34,8 +34,8 @@ test('agent.attach returns NOT_FOUND for a turn of another client', async () => 
   for (const who of [{ client: 'other' }, { tenant: 'elsewhere' }]) {
     await assert.rejects(app.bus.as(principal(who)).call('agent.attach', { turnId }), {
       code: 'NOT_FOUND',
-      message: 'There is no such turn.',
+      message: 'Turn not found.',
     });
   }
-  await assert.rejects(app.bus.call('agent.attach', { turnId: turnIdOf('never') }), { message: 'There is no such turn.' });
+  await assert.rejects(app.bus.call('agent.attach', { turnId: turnIdOf('never') }), { message: 'Turn not found.' });
 });

@@ -144,7 +144,7 @@ interface ResolvedRequest {
 
 function resolveRequest(deps: AcceptTurnDeps, request: TurnRequest, principal: Principal): ResolvedRequest {
   const { named, standard, identity, key: sessionKey } = resolveSessionTarget(deps, request, principal);
-  if (!SessionKey.safeParse(sessionKey).success) throw new ServiceError('INVALID_ARGUMENT', 'The key of this session would be too long.');
+  if (!SessionKey.safeParse(sessionKey).success) throw new ServiceError('INVALID_ARGUMENT', 'The session key is too long.');
   requireIds(identity, principal);
   const { message, agentId, scopes, method, model, timeoutMs, idempotencyKey: key } = request;
   // Requests without these two fields keep a shorter fingerprint.

@@ -98,7 +98,7 @@ export function createTurnWaiters(deps: TurnWaitersDeps): TurnWaiters {
       const { promise, resolve, reject } = Promise.withResolvers<TurnEnd>();
       const waiter = addWaiter(tenant, turnId, runsHere);
       waiter.settle.add(resolve);
-      const onAbort = (): void => reject(new ServiceError('CANCELLED', 'The caller left; the turn goes on.'));
+      const onAbort = (): void => reject(new ServiceError('CANCELLED', 'The caller disconnected; the turn continues.'));
       if (signal.aborted) onAbort();
       signal.addEventListener('abort', onAbort, { once: true });
       try {
@@ -132,5 +132,5 @@ export async function loadTurnEnd(bodies: ReturnType<Collection<BodyDocument>['f
   const { turnId, answer, tokensUsed, finishReason, failure } = turn;
   if (answer && tokensUsed && finishReason)
     return { result: { response: await loadText(bodies, turnId, answer), tokensUsed, finishReason } };
-  return { failure: failure ?? { code: 'UNKNOWN', message: 'The turn ended, and nothing says how.', details: { turnId } } };
+  return { failure: failure ?? { code: 'UNKNOWN', message: 'The turn ended without a stored result.', details: { turnId } } };
 }

@@ -58,7 +58,7 @@ async function documents({ app }: House, change?: { turnId: string; unfollowed: 
 }
 
 async function until(holds: () => Promise<boolean>): Promise<void> {
-  for (const end = Date.now() + PATIENCE_MS; !(await holds()); await wait(10)) assert.ok(Date.now() < end, 'it never came');
+  for (const end = Date.now() + PATIENCE_MS; !(await holds()); await wait(10)) assert.ok(Date.now() < end, 'condition was never met');
 }
 
 const settled = (house: House) =>

@@ -64,7 +64,7 @@ export function createAutoContinue(deps: AutoContinueDeps): AutoContinue {
     const done = continueConversation(deps, tenant, { turn, signal: stopping.signal })
       .catch((err: unknown) => {
         if (!stopping.signal.aborted)
-          log.warn({ turnId, err, errorKind: 'dependency', hint: 'a sweep tries it again' }, 'a turn was not gone on from');
+          log.warn({ turnId, err, errorKind: 'dependency', hint: 'a sweep tries it again' }, 'failed to continue a turn; a sweep retries');
       })
       .finally(() => running.delete(turnId));
     running.set(turnId, done);
@@ -79,7 +79,7 @@ export function createAutoContinue(deps: AutoContinueDeps): AutoContinue {
       for (const { tenant, ...turn } of items) begin(tenant, turn);
     },
     async [Symbol.asyncDispose]() {
-      stopping.abort(new ServiceError('CANCELLED', 'This process ends.'));
+      stopping.abort(new ServiceError('CANCELLED', 'The process is shutting down.'));
       await Promise.all(running.values());
     },
   };

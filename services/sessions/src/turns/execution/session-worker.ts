@@ -260,8 +260,8 @@ function notify(deps: SessionWorkerDeps, { tenant }: SessionLease, frames: Frame
   deps.waiting.notify(tenant, turn.turnId, end);
   if (outcome)
     emitTokenUsage(deps, tenant, turn, outcome).catch((err: unknown) => {
-      const hint = 'what the turn cost is in its document all the same';
-      deps.log.warn({ err, turnId: turn.turnId, errorKind: 'dependency', hint }, 'what a turn used was not told');
+      const hint = 'the turn document contains the usage';
+      deps.log.warn({ err, turnId: turn.turnId, errorKind: 'dependency', hint }, 'failed to publish token usage for turn');
     });
 }
 

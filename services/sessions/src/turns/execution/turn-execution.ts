@@ -106,7 +106,7 @@ async function failTurn(deps: TurnRunDeps, given: TurnRun & TraceField, error: u
   } catch (refused) {
     if (!isFenced(refused)) throw refused;
     if (isEndedElsewhere(refused)) return undefined;
-    deps.log.warn({ turnId: turn.turnId, errorKind: 'internal', hint: 'somebody else goes on with the turn' }, 'turn fenced');
+    deps.log.warn({ turnId: turn.turnId, errorKind: 'internal', hint: 'another replica continues the turn' }, 'turn fenced');
     return undefined;
   }
 }

@@ -77,7 +77,11 @@ export function createTurnRecorder(deps: TurnRunDeps, given: Pick<TurnRun, 'leas
     enqueueWrite(news ? flushText : checkEnded).catch((err: unknown) => {
       if (isEndedElsewhere(err)) given.stop();
       else if (isFenced(err)) lease.markLost();
-      else log.warn({ turnId, err, errorKind: 'dependency', hint: 'who comes back may have to wait for the end' }, 'text not kept');
+      else
+        log.warn(
+          { turnId, err, errorKind: 'dependency', hint: 'returning readers may have to wait for the end of the turn' },
+          'failed to checkpoint turn text',
+        );
     });
   });
 

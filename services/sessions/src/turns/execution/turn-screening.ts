@@ -31,7 +31,7 @@ export function createTurnScreening(
     if (!screened) return undefined;
     witness.recordScreening(screened);
     if (!again) screening?.tellInput(speaker, screened);
-    if (screened.risk === 'high') warn('A message of this turn looks like an attack on the agent.');
+    if (screened.risk === 'high') warn('A message of this turn looks like a prompt injection.');
     return screened.risk === 'low' ? undefined : REINFORCEMENT;
   }
 
@@ -41,7 +41,7 @@ export function createTurnScreening(
     recordFinding(finding) {
       witness.found(finding);
       screening?.tellOutput(speaker, finding);
-      if (finding.redacted.length > 0) warn(`What looked like a secret was taken out of the answer: ${finding.redacted.join(', ')}.`);
+      if (finding.redacted.length > 0) warn(`Possible secrets were removed from the answer: ${finding.redacted.join(', ')}.`);
     },
   };
 }

@@ -2,14 +2,14 @@ import { createServiceError, ServiceError, type FullFor } from '@switchyard/cont
 
 /** Errors that end a turn from outside its model and tools. */
 export function turnTimedOut(afterMs: number): ServiceError {
-  return new ServiceError('DEADLINE_EXCEEDED', `The turn took longer than ${afterMs / 1_000} seconds.`, {
+  return new ServiceError('DEADLINE_EXCEEDED', `The turn exceeded its time limit of ${afterMs / 1_000} seconds.`, {
     details: { reason: 'TURN_TIMEOUT' },
   });
 }
 
 /** The turn was started the maximum number of times and every process died before its end. */
 export function turnPoisoned(attempts: number): ServiceError {
-  return new ServiceError('INTERNAL', `The turn was begun ${attempts} times, and each time the process that ran it stopped.`, {
+  return new ServiceError('INTERNAL', `The turn was started ${attempts} times and its process stopped every time.`, {
     details: { reason: 'POISON', retryable: false },
   });
 }
@@ -22,33 +22,35 @@ export function turnCancelled(): ServiceError {
 /** Dropped for newer turns because the queue was full. */
 export function turnDropped(policy: 'drop-old' | 'summarize'): ServiceError {
   const [reason, then] =
-    policy === 'drop-old' ? ['TURN_DROPPED', 'it was left out'] : ['TURN_SUMMARIZED', 'a later turn is told how its message begins'];
-  return new ServiceError('RESOURCE_EXHAUSTED', `Too many turns waited in this session, and this one for the longest: ${then}.`, {
+    policy === 'drop-old' ? ['TURN_DROPPED', 'it was dropped'] : ['TURN_SUMMARIZED', 'a later turn includes the beginning of its message'];
+  return new ServiceError('RESOURCE_EXHAUSTED', `The queue of this session was full and this turn had waited longest: ${then}.`, {
     details: { reason, retryable: false },
   });
 }
 
 /** An auto-continued turn whose conversation has received a message or was reset meanwhile. */
 export function turnOvertaken(): ServiceError {
-  return new ServiceError('CANCELLED', 'The conversation has gone on without it.', { details: { reason: 'OVERTAKEN', retryable: false } });
+  return new ServiceError('CANCELLED', 'The conversation has continued without this turn.', {
+    details: { reason: 'OVERTAKEN', retryable: false },
+  });
 }
 
 export function waitTimedOut(afterMs: number): ServiceError {
-  return new ServiceError('DEADLINE_EXCEEDED', `The turn waited longer than ${afterMs / 1_000} seconds for its agent.`, {
+  return new ServiceError('DEADLINE_EXCEEDED', `The turn waited longer than ${afterMs / 1_000} seconds for a free slot of its agent.`, {
     details: { reason: 'WAIT_TIMEOUT' },
   });
 }
 
 export function tenantQueueFull(maxWaiting: number, fullFor?: FullFor): ServiceError {
-  return createServiceError('RESOURCE_EXHAUSTED', `${maxWaiting} turns of this tenant are waiting; try again in a moment.`, {
+  return createServiceError('RESOURCE_EXHAUSTED', `The limit of ${maxWaiting} waiting turns of this tenant is reached. Retry later.`, {
     details: { reason: 'TENANT_QUEUE_FULL', retryAfterMs: 1_000, ...(fullFor && { fullFor }) },
   });
 }
 
 export function agentDeleted(agentId: string): ServiceError {
-  return new ServiceError('FAILED_PRECONDITION', `The agent ${agentId} of this session is gone.`, { details: { reason: 'AGENT_DELETED' } });
+  return new ServiceError('FAILED_PRECONDITION', `Agent ${agentId} of this session was deleted.`, { details: { reason: 'AGENT_DELETED' } });
 }
 
 export function agentSuspended(agentId: string): ServiceError {
-  return new ServiceError('FAILED_PRECONDITION', `The agent ${agentId} is suspended.`, { details: { reason: 'AGENT_SUSPENDED' } });
+  return new ServiceError('FAILED_PRECONDITION', `Agent ${agentId} is suspended.`, { details: { reason: 'AGENT_SUSPENDED' } });
 }

@@ -10,7 +10,10 @@ export function logFailedTurn(log: Logger, tenant: string, { turn, error }: { tu
   const traceId = parseTraceparent(traceparent)?.traceId;
   const line = { requestId, traceId, turnId, tenant, client, agentId, sessionKey };
   if (!(error instanceof ServiceError) || error.code === 'INTERNAL') {
-    log.error({ ...line, code: 'INTERNAL', err: error, errorKind: 'internal', hint: 'a defect; see the stack' }, 'turn failed');
+    log.error(
+      { ...line, code: 'INTERNAL', err: error, errorKind: 'internal', hint: 'this is a defect; see the stack trace' },
+      'turn failed',
+    );
     return;
   }
   const { code, message, cause } = error;

@@ -82,7 +82,7 @@ export function measureStateless(turn: { agentId: string; turnId: string }, trac
   };
 }
 
-const CLIENT_LEFT = new ServiceError('CANCELLED', 'The client left.');
+const CLIENT_LEFT = new ServiceError('CANCELLED', 'The client disconnected.');
 
 /** Starts the span of the turn in the trace of the request, on whichever replica and however late it runs. */
 export function startTurnSpan({ agentId, turnId }: { agentId: string; turnId: string }, traceparent: string | undefined): Span {

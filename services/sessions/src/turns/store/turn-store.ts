@@ -233,12 +233,12 @@ export function commitDropped(
 
 /** Another replica has taken the turn over or has ended it. */
 export function turnTakenOver(): ServiceError {
-  return new ServiceError('ABORTED', 'somebody else took this turn over', { details: { reason: 'FENCED', retryable: false } });
+  return new ServiceError('ABORTED', 'turn lease was taken over by another replica', { details: { reason: 'FENCED', retryable: false } });
 }
 
 /** The runner only has to dequeue the turn. */
 export function turnEndedElsewhere(): ServiceError {
-  return new ServiceError('CANCELLED', 'somebody else ended this turn', { details: { reason: 'FENCED', retryable: false } });
+  return new ServiceError('CANCELLED', 'turn was ended by another replica', { details: { reason: 'FENCED', retryable: false } });
 }
 
 export function isEndedElsewhere(error: unknown): boolean {
