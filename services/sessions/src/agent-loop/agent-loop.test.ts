@@ -15,15 +15,15 @@ type Saying = { text?: string; calls?: readonly string[]; reason?: ModelAnswer['
 
 /** A model that says one thing after the other, then no more; and what it was asked. */
 function saying(...answers: Saying[]): ModelAccess & { asked: ModelRequest[] } {
-  const asked: ModelRequest[] = [];
+  const requested: ModelRequest[] = [];
   return {
-    asked,
-    async streamTo(request, say): Promise<ModelEnd> {
-      const { text = '', calls = [], reason = calls.length > 0 ? 'tool-calls' : 'stop', fails } = answers[asked.length] ?? {};
-      asked.push({ ...request, messages: [...request.messages] });
+    asked: requested,
+    async tell(request, say): Promise<ModelEnd> {
+      const { text = '', calls = [], reason = calls.length > 0 ? 'tool-calls' : 'stop', fails } = answers[requested.length] ?? {};
+      requested.push({ ...request, messages: [...request.messages] });
       if (text !== '') say(text, 'text');
       if (fails) throw fails;
-      const made = calls.map((name, n) => ({ callId: `${asked.length}-${n}`, name, input: {}, text: '{}' }));
+      const made = calls.map((name, n) => ({ callId: `${requested.length}-${n}`, name, input: {}, text: '{}' }));
       return { calls: made, reason, usage, costUsd: 0.5 };
     },
     complete: () => assert.fail('it is read as it comes'),
@@ -51,9 +51,9 @@ const plan = (rest: Partial<TurnPlan> = {}): TurnPlan => ({
   ...rest,
 });
 
-async function play(models: ModelAccess, given: TurnPlan) {
+async function play(models: ModelAccess, options: TurnPlan) {
   const frames: FrameBody[] = [];
-  const running = runAgentLoop(models, { ...given, onText: (text) => void frames.push({ type: 'delta', text }) });
+  const running = runAgentLoop(models, { ...options, onText: (text) => void frames.push({ type: 'delta', text }) });
   for (;;) {
     const step = await running.next();
     if (step.done) return { ...step.value, frames };
@@ -64,12 +64,12 @@ async function play(models: ModelAccess, given: TurnPlan) {
 const lastAsked = ({ asked }: { asked: ModelRequest[] }) => asked.at(-1)?.messages ?? [];
 
 test('publishes held-back text once the answer has ended without a secret', async () => {
-  const said = 'the key begins with sk-';
-  const { frames, result } = await play(saying({ text: said }), plan());
-  const told = frames.flatMap((frame) => (frame.type === 'delta' ? [frame.text] : []));
-  assert.ok(told.length > 1, 'a part of it waited');
-  assert.equal(told.join(''), said);
-  assert.equal(result.response, said);
+  const content = 'the key begins with sk-';
+  const { frames, result } = await play(saying({ text: content }), plan());
+  const sent = frames.flatMap((frame) => (frame.type === 'delta' ? [frame.text] : []));
+  assert.ok(sent.length > 1, 'a part of it waited');
+  assert.equal(sent.join(''), content);
+  assert.equal(result.response, content);
 });
 
 test('runs consecutive read-only calls in parallel and others sequentially; results keep call order', async () => {
@@ -103,8 +103,8 @@ test('runs consecutive read-only calls in parallel and others sequentially; resu
     lastAsked(models).flatMap((message) => (message.role === 'tool' ? message.callId : [])),
     ['1-0', '1-1', '1-2', '1-3'],
   );
-  const told = frames.flatMap((frame) => (frame.type === 'tool' ? `${frame.name} ${frame.state}` : []));
-  assert.deepEqual(told.slice(2, 6), ['look1 called', 'look2 called', 'look1 succeeded', 'look2 succeeded']);
+  const sent = frames.flatMap((frame) => (frame.type === 'tool' ? `${frame.name} ${frame.state}` : []));
+  assert.deepEqual(sent.slice(2, 6), ['look1 called', 'look2 called', 'look1 succeeded', 'look2 succeeded']);
 });
 
 test('after a crash during read-only calls repeats only those without a result', async () => {
@@ -162,8 +162,8 @@ test('retries an empty reply after tool results, then requests an answer without
   const marks: CheckpointEntry[] = [];
   const tools = toolsThat(async (_name, { step }) => void keys.push(step));
   const models = saying({ calls: ['act'] }, {}, { calls: ['act'] }, {}, { text: 'so it is' });
-  const given = plan({ tools, silenceRetries: 2, onCheckpoint: async (mark) => void marks.push(mark) });
-  const { result, steps } = await play(models, given);
+  const options = plan({ tools, silenceRetries: 2, onCheckpoint: async (mark) => void marks.push(mark) });
+  const { result, steps } = await play(models, options);
   assert.deepEqual([result.finishReason, result.response, steps, keys], ['stop', 'so it is', 5, [1, 3]]);
   assert.equal(buildResumeState(marks).steps, 3, 'whoever takes over counts on from there');
   assert.deepEqual(
@@ -205,13 +205,13 @@ test('warns once when the window fills up, then ends the turn before the model c
   const guard = { window: 1_000, warnPercent: 80, blockPercent: 95 };
   const tools = toolsThat(async () => 'x'.repeat(1_700));
   const models = saying({ calls: ['a'] }, { calls: ['b'] }, { calls: ['c'] });
-  const given = plan({ guard, tools, onWarning: (warning) => void warnings.push(warning) });
-  const { result } = await play(models, given);
+  const options = plan({ guard, tools, onWarning: (warning) => void warnings.push(warning) });
+  const { result } = await play(models, options);
   assert.deepEqual([result.finishReason, models.asked.length], ['context_exhausted', 3]);
   assert.deepEqual(warnings, ['The context window of the model is 85 % full.']);
   const tooLong = saying();
-  const asked = await play(tooLong, plan({ guard, messages: [{ role: 'user', text: 'x'.repeat(3_801) }] }));
-  assert.deepEqual([asked.result.finishReason, tooLong.asked.length], ['context_exhausted', 0]);
+  const request = await play(tooLong, plan({ guard, messages: [{ role: 'user', text: 'x'.repeat(3_801) }] }));
+  assert.deepEqual([request.result.finishReason, tooLong.asked.length], ['context_exhausted', 0]);
 });
 
 test('shortens old tool results in the prompt and keeps them complete in checkpoints', async () => {
@@ -221,8 +221,8 @@ test('shortens old tool results in the prompt and keeps them complete in checkpo
   const pruning = { config: AgentConfig.parse({ preserveRecent: 0, session: { pruning: { preserveRecentCount: 2 } } }), window: undefined };
   const noting = async (mark: CheckpointEntry): Promise<void> => void marks.push(mark);
   await play(models, plan({ tools: toolsThat(() => Promise.resolve(long)), pruning, onCheckpoint: noting }));
-  const told = models.asked.map(({ messages }) => messages.flatMap((one) => (one.role === 'tool' ? String(one.result).length : [])));
-  assert.deepEqual(told, [[], [9_000], [1_039, 9_000]]);
+  const sent = models.asked.map(({ messages }) => messages.flatMap((one) => (one.role === 'tool' ? String(one.result).length : [])));
+  assert.deepEqual(sent, [[], [9_000], [1_039, 9_000]]);
   assert.deepEqual(
     marks.flatMap((mark) => (mark.mark === 'result' ? String(mark.result).length : [])),
     [9_000, 9_000],

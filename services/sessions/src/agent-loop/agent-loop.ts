@@ -32,16 +32,16 @@ export async function* runAgentLoop(models: ModelAccess, plan: TurnPlan): AsyncG
     if (isBudgetSpent(plan, state.spent)) return end({ finishReason: 'budget_exceeded' });
     for (const text of (await plan.takeMerged?.(state.steps)) ?? []) messages.push({ role: 'user', text });
     if (state.used) plan.trim?.(messages);
-    const told = state.pruning?.apply(messages) ?? messages;
-    if (!state.gauge.fits(told)) return end({ finishReason: 'context_exhausted' });
-    const reserved = await reserveBudget(plan, told, state.steps > 0);
+    const sent = state.pruning?.apply(messages) ?? messages;
+    if (!state.gauge.fits(sent)) return end({ finishReason: 'context_exhausted' });
+    const reserved = await reserveBudget(plan, sent, state.steps > 0);
     if (reserved === 'exceeded') return end({ finishReason: 'budget_exceeded' });
     state.steps += 1;
     yield { type: 'step', step: state.steps };
 
     const remainingTokens = plan.maxTokens - state.spent.input - state.spent.output;
     const asking = {
-      messages: told,
+      messages: sent,
       remainingTokens,
       started: state.steps > 1,
       isRetry: silenceRetries.isPending,

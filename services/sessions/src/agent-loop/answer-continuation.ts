@@ -18,8 +18,8 @@ export async function continueTruncated(
 ): Promise<ModelReply> {
   const { format, maxOutputTokens = 0, signal } = plan;
   // A truncated JSON answer cannot be continued, because the second part would be a separate document.
-  const most = format === undefined || said.text === '' ? await plan.escalateTo?.() : undefined;
-  if (most === undefined || most <= maxOutputTokens) return said;
+  const max = format === undefined || said.text === '' ? await plan.escalateTo?.() : undefined;
+  if (max === undefined || max <= maxOutputTokens) return said;
   const messages = said.text === '' ? request.messages : [...request.messages, ...continuationMessages(said.text)];
   let hasStreamed = false;
   const say = (piece: string): string => {
@@ -27,7 +27,7 @@ export async function continueTruncated(
     return request.filterText(piece);
   };
   try {
-    const reserved = await reserveBudget({ ...plan, maxOutputTokens: most }, messages, true);
+    const reserved = await reserveBudget({ ...plan, maxOutputTokens: max }, messages, true);
     if (reserved === 'exceeded') return said;
     const left = request.remainingTokens - said.usage.input - said.usage.output;
     const more = await callModel(models, plan, {
@@ -35,7 +35,7 @@ export async function continueTruncated(
       remainingTokens: left,
       reserved,
       started: true,
-      maxOutputTokens: most,
+      maxOutputTokens: max,
       filterText: say,
     });
     return more === CIRCUIT_IS_OPEN ? said : concatReplies(said, more);
@@ -74,23 +74,23 @@ const SYNTHESIS = 'Give your answer now, from what you have been told until here
 /** Retries of a model that returns nothing after tool results. */
 export interface SilenceRetries {
   /** Returns the next request; undefined if the empty reply is final. */
-  next: (said: ModelReply, used: boolean) => { message: ModelMessage; toolsDisabled: boolean } | undefined;
+  next: (content: ModelReply, used: boolean) => { message: ModelMessage; toolsDisabled: boolean } | undefined;
   /** A retry was sent and not answered yet. */
   readonly isPending: boolean;
 }
 
-export function createSilenceRetries({ tools, silenceRetries: most }: TurnPlan): SilenceRetries {
+export function createSilenceRetries({ tools, silenceRetries: max }: TurnPlan): SilenceRetries {
   let count = 0;
   return {
     get isPending() {
       return count > 0;
     },
-    next(said, used) {
-      const { text, calls, reason } = said;
+    next(content, used) {
+      const { text, calls, reason } = content;
       const silent = text === '' && calls.length === 0 && reason !== 'length';
-      if (most === undefined || tools.use === undefined || !used || !silent || said === EMPTY_REPLY || count > most) return undefined;
+      if (max === undefined || tools.use === undefined || !used || !silent || content === EMPTY_REPLY || count > max) return undefined;
       count += 1;
-      const last = count > most;
+      const last = count > max;
       return { message: { role: 'user', text: last ? SYNTHESIS : DIRECTIVE }, toolsDisabled: last };
     },
   };

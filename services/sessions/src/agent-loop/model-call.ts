@@ -45,20 +45,20 @@ export async function callModel(
   plan: TurnPlan,
   asking: ModelCallOptions,
 ): Promise<ModelReply | typeof CIRCUIT_IS_OPEN> {
-  const asked = buildRequest(plan, asking);
-  const said: ModelReply = { text: '', calls: [], reason: 'other', usage: { input: 0, output: 0 }, costUsd: 0 };
+  const request = buildRequest(plan, asking);
+  const content: ModelReply = { text: '', calls: [], reason: 'other', usage: { input: 0, output: 0 }, costUsd: 0 };
   let ended = false;
   try {
-    if (plan.onText === undefined) Object.assign(said, await models.complete(asked));
-    else await streamReply(models, asked, { said, asking, onText: plan.onText });
-    ended = said.overBudget !== true;
-    return said;
+    if (plan.onText === undefined) Object.assign(content, await models.complete(request));
+    else await streamReply(models, request, { said: content, asking, onText: plan.onText });
+    ended = content.overBudget !== true;
+    return content;
   } catch (error) {
     if (asking.started && error instanceof ServiceError && error.details.reason === CIRCUIT_OPEN) return CIRCUIT_IS_OPEN;
-    if (asking.isRetry && said.text === '' && !plan.signal.aborted && error instanceof ServiceError) return EMPTY_REPLY;
+    if (asking.isRetry && content.text === '' && !plan.signal.aborted && error instanceof ServiceError) return EMPTY_REPLY;
     throw error;
   } finally {
-    asking.reserved?.settle(ended ? actualUsage(said) : estimateUsage(said, asking.reserved.expected));
+    asking.reserved?.settle(ended ? actualUsage(content) : estimateUsage(content, asking.reserved.expected));
   }
 }
 
@@ -69,23 +69,23 @@ interface StreamOptions {
 }
 
 /** Publishes the filtered text and stops the stream when the output exceeds the budget. */
-async function streamReply(models: ModelAccess, asked: ModelRequest, { said, asking, onText }: StreamOptions): Promise<void> {
-  const most = asking.remainingTokens * MAX_CHARS_PER_TOKEN;
-  const end = await models.tell(asked, (piece, type) => {
+async function streamReply(models: ModelAccess, request: ModelRequest, { said, asking, onText }: StreamOptions): Promise<void> {
+  const max = asking.remainingTokens * MAX_CHARS_PER_TOKEN;
+  const end = await models.tell(request, (piece, type) => {
     if (type !== 'text') return true;
     said.text += piece;
     const text = asking.filterText(piece);
     if (text !== '') onText(text);
-    return said.text.length <= most;
+    return said.text.length <= max;
   });
   if (end === undefined) truncateReply(said);
   else Object.assign(said, end);
 }
 
 /** The actual usage is in the end of the stream, which is not awaited. */
-function truncateReply(said: ModelReply): void {
-  said.usage = { input: 0, output: Math.ceil(said.text.length / MAX_CHARS_PER_TOKEN) };
-  said.overBudget = true;
+function truncateReply(content: ModelReply): void {
+  content.usage = { input: 0, output: Math.ceil(content.text.length / MAX_CHARS_PER_TOKEN) };
+  content.overBudget = true;
 }
 
 function actualUsage({ usage, costUsd }: ModelReply): Used {

@@ -20,10 +20,10 @@ for (const type of ['anthropic', 'google'] as const)
       settings: { providers: { entries: { house } } },
       agents: { default: { provider: 'house', model: 'm' } },
     });
-    const told = app.nextEvent('observability:token_usage');
+    const sent = app.nextEvent('observability:token_usage');
     const { response } = await app.bus.call('agent.execute', { message: 'how are things?' });
     assert.equal(response, 'All is well.');
-    const { tokens, cacheReadTokens, cost: paid } = await told;
+    const { tokens, cacheReadTokens, cost: paid } = await sent;
     assert.deepEqual([tokens, cacheReadTokens], [{ prompt: 950, completion: 25, total: 975 }, 800]);
     assert.equal(Math.round(paid.total * 1e6), (50 + 100) * 10 + 800 + 25);
     assert.match(JSON.stringify(upstream.requests[1]?.body), /session_status.*(tool_result|functionResponse)/);

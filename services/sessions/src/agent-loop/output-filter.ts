@@ -36,15 +36,15 @@ export function createOutputFilter({ finalOnly = false, onFinding }: OutputFilte
       streamed = true;
       return append(guard.push(reasoning.push(piece)));
     },
-    end(said) {
-      if (!streamed) append(guard.push(reasoning.push(said.text)));
+    end(content) {
+      if (!streamed) append(guard.push(reasoning.push(content.text)));
       const rest = append(guard.push(reasoning.end()) + guard.end());
-      const calls = said.calls.length === 0 ? said.calls : cleanCalls(said.calls);
-      const redacted = calls === said.calls ? guard.found : [...new Set([...guard.found, CANARY])];
+      const calls = content.calls.length === 0 ? content.calls : cleanCalls(content.calls);
+      const redacted = calls === content.calls ? guard.found : [...new Set([...guard.found, CANARY])];
       const finding = { redacted, warned: outputWarnings(text) };
       if (finding.redacted.length + finding.warned.length > 0) onFinding?.(finding);
       // An unchanged reply stays the same object, because `EMPTY_REPLY` is compared by identity.
-      return { said: said.text === text && said.calls === calls ? said : { ...said, text, calls }, rest: streamed ? rest : '' };
+      return { said: content.text === text && content.calls === calls ? content : { ...content, text, calls }, rest: streamed ? rest : '' };
     },
   };
 }

@@ -62,9 +62,9 @@ export async function* runToolCalls(
 
 /** Returns the call at this position and the calls that run in parallel with it. */
 function selectGroup(tools: ToolBox, calls: readonly ToolCall[], at: number): readonly ToolCall[] {
-  const most = calls.slice(at, at + MAX_PARALLEL_CALLS);
-  const other = most.findIndex(({ name }) => !tools.isReadOnly(name));
-  return most.slice(0, other === -1 ? most.length : Math.max(1, other));
+  const max = calls.slice(at, at + MAX_PARALLEL_CALLS);
+  const other = max.findIndex(({ name }) => !tools.isReadOnly(name));
+  return max.slice(0, other === -1 ? max.length : Math.max(1, other));
 }
 
 /** Result for the model of a call that was interrupted and must not be repeated. */

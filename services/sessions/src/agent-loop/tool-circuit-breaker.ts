@@ -52,10 +52,10 @@ function errorPattern(result: unknown): string {
   return (JSON.stringify(result) ?? '').replaceAll(/\d+/g, '0').replaceAll(/\\"[^"\\]*\\"/g, '…');
 }
 
-function getBlockReason(there: FailureCounts | undefined, args: string, limits: Limits): string | undefined {
-  if (!there) return undefined;
-  if (there.failures >= limits.maxToolFailures) return `it has failed ${there.failures} times`;
-  const { same, pattern } = there;
+function getBlockReason(existing: FailureCounts | undefined, args: string, limits: Limits): string | undefined {
+  if (!existing) return undefined;
+  if (existing.failures >= limits.maxToolFailures) return `it has failed ${existing.failures} times`;
+  const { same, pattern } = existing;
   if (same.args === args && same.count >= limits.maxConsecutiveFailures) return `this call has failed ${same.count} times in a row`;
   if (same.args === args && pattern.count >= limits.maxConsecutiveErrorPatterns)
     return `it has failed ${pattern.count} times in a row for one reason`;

@@ -71,9 +71,9 @@ test('returns an error to a model that calls an unknown tool or sends invalid ar
     { text: 'went on' },
   );
   const turnId = turnIdOf('oddtools');
-  const heard = listen(app.bus, turnId);
+  const merged = listen(app.bus, turnId);
   await app.bus.call('turns.start', { turnId, agentId: 'scripted', message });
-  const frames = await heard.until('done');
+  const frames = await merged.until('done');
   const states = frames.flatMap((frame) => (frame.type === 'tool' && frame.state !== 'called' ? [frame.state] : []));
   assert.deepEqual(states, ['failed', 'failed', 'failed', 'failed', 'failed']);
   const end = frames.at(-1);
@@ -91,8 +91,8 @@ test('ends a turn that exceeds its deadline, and its session continues', async (
 test('applies the agent’s stall ceiling and emits an event', async () => {
   const promptTimeout = { promptTimeoutMs: 1_000, stallCeilingMultiplier: 0.15 };
   await using app = await testSessions({ agents: { scripted: { model: 'dev/scripted', promptTimeout } } });
-  const asked = app.bus.call('agent.execute', { agentId: 'scripted', message: script({ text: 'half' }, { wait: 60_000 }) });
-  await assert.rejects(asked, failsWith('TURN_TIMEOUT'));
+  const request = app.bus.call('agent.execute', { agentId: 'scripted', message: script({ text: 'half' }, { wait: 60_000 }) });
+  await assert.rejects(request, failsWith('TURN_TIMEOUT'));
   assert.equal((await app.nextEvent('execution:aborted')).reason, 'pipeline_timeout');
 });
 

@@ -30,8 +30,8 @@ test('trims results above 8,000 characters and clears those above 30,000', () =>
 
 test('changes only copies; the last six messages and everything before the turn stay complete', () => {
   const messages = [answer('look', LONG), ...filler(6)];
-  const told = toldWith({}, messages);
-  assert.notEqual(told, messages);
+  const sent = toldWith({}, messages);
+  assert.notEqual(sent, messages);
   assert.deepEqual(messages[0], answer('look', LONG));
   assert.equal(first({}, LONG, 5), LONG);
   assert.equal(toldWith({}, messages, { from: 1 }), messages);
@@ -62,11 +62,11 @@ test('keeps protected images complete, and treats no text as an image', () => {
 test('trims and then clears older results as the window fills up, except those of protected tools', () => {
   const off = { session: { pruning: { enabled: false } }, preserveRecent: 0 };
   const messages = [answer('look', LONG), answer('memory_search', LONG), step, step, step];
-  const told = (window: number, config: object = off) =>
+  const sent = (window: number, config: object = off) =>
     toldWith(config, messages, { window }).map((one) => (one.role === 'tool' ? String(one.result).length : 0));
-  assert.deepEqual(told(18_000).slice(0, 2), [9_000, 9_000], 'a quarter full');
+  assert.deepEqual(sent(18_000).slice(0, 2), [9_000, 9_000], 'a quarter full');
   assert.match(String(toldWith(off, messages, { window: 11_000 }).map((one) => (one.role === 'tool' ? one.result : ''))[0]), /^a{500}… /);
-  assert.deepEqual([told(8_000)[0]! < 60, told(8_000)[1]], [true, 9_000], 'more than half full');
+  assert.deepEqual([sent(8_000)[0]! < 60, sent(8_000)[1]], [true, 9_000], 'more than half full');
   for (const [why, config] of Object.entries({
     'switched off': { ...off, contextPruning: { enabled: false } },
     'fuller allowed': { ...off, contextPruning: { softTrimRatio: 0.9, hardClearRatio: 0.9 } },
@@ -75,7 +75,7 @@ test('trims and then clears older results as the window fills up, except those o
     'more messages kept': { ...off, preserveRecent: 5 },
     'this one protected': { ...off, contextPruning: { protectedTools: ['look', 'memory.search'] } },
   }))
-    assert.equal(told(8_000, config)[0], 9_000, why);
+    assert.equal(sent(8_000, config)[0], 9_000, why);
 });
 
 test('keeps the reference to the stored rest of a cleared result', () => {

@@ -64,7 +64,7 @@ export function createPruning({ config, window }: PruningOptions, from: number):
       const filled = byFill ? toTokens(messages.reduce((sum, one) => sum + countMessageChars(one), 0)) / (window ?? Infinity) : 0;
       const sizeUntil = messages.length - Math.max(bySize?.preserveRecentCount ?? 0, preserveRecent);
       const fillUntil = Math.min(messages.length - preserveRecent, lastAssistants(messages, byFill?.keepLastAssistants ?? 0));
-      let told: ModelMessage[] | undefined;
+      let sent: ModelMessage[] | undefined;
       for (let at = from; at < Math.max(sizeUntil, fillUntil); at += 1) {
         const message = messages[at];
         if (message?.role !== 'tool') continue;
@@ -72,10 +72,10 @@ export function createPruning({ config, window }: PruningOptions, from: number):
         const cuts = [at < sizeUntil && cutBySize(message, chars), at < fillUntil && cutByFill(message, chars, filled)];
         const cut = cuts.includes('cleared') ? 'cleared' : cuts.includes('trimmed') ? 'trimmed' : undefined;
         if (cut === undefined) continue;
-        told ??= [...messages];
-        told[at] = prunedCopy(message, cut);
+        sent ??= [...messages];
+        sent[at] = prunedCopy(message, cut);
       }
-      return told ?? messages;
+      return sent ?? messages;
     },
   };
 }

@@ -7,7 +7,7 @@ import { countMessageChars } from '../context-window/window-guard.ts';
 import { createTrim } from './tool-result-trimming.ts';
 
 const LONG = 10_000;
-const engineOf = (given: object) => AgentConfig.parse({ contextEngine: given }).contextEngine;
+const engineOf = (options: object) => AgentConfig.parse({ contextEngine: options }).contextEngine;
 
 interface Step {
   name?: string;
@@ -18,14 +18,14 @@ interface Step {
 
 /** A turn so far: a question, and a call with its answer for each step. */
 function turnOf(steps: readonly Step[]): ModelMessage[] {
-  const said = steps.flatMap(({ name = 'file_read', args, chars = LONG, failed = false }, n): ModelMessage[] => {
+  const content = steps.flatMap(({ name = 'file_read', args, chars = LONG, failed = false }, n): ModelMessage[] => {
     const text = args ?? JSON.stringify({ n });
     return [
       { role: 'assistant', text: '', toolCalls: [{ callId: `c${n}`, name, input: {}, text }] },
       { role: 'tool', callId: `c${n}`, name, result: 'x'.repeat(chars), failed },
     ];
   });
-  return [{ role: 'user', text: 'q' }, ...said];
+  return [{ role: 'user', text: 'q' }, ...content];
 }
 
 const steps = (count: number, more: Step = {}): Step[] => Array.from({ length: count }, () => more);
@@ -56,10 +56,10 @@ test('the prompt stays the same between steps until the limit is exceeded again'
   const trim = createTrim(engineOf({ observationKeepWindow: 1 }));
   const messages = turnOf(steps(13));
   assert.equal(trim?.(messages), true);
-  const told = structuredClone(messages);
+  const sent = structuredClone(messages);
   const more = [...messages, ...turnOf(steps(4)).slice(1)];
   assert.equal(trim?.(more), false);
-  assert.deepEqual(more.slice(0, told.length), told);
+  assert.deepEqual(more.slice(0, sent.length), sent);
 });
 
 test('keeps the last observationKeepWindow results, and the last ephemeralKeepWindow of web tools', () => {
@@ -93,16 +93,16 @@ test('removes repeated and failed results after evictionMinAge steps', () => {
 
 test('does nothing with the engine off, and skips a layer after three failures', () => {
   assert.equal(createTrim(engineOf({ enabled: false })), undefined);
-  let asked = 0;
+  let request = 0;
   const trim = createTrim(engineOf({}), [
     () => {
-      asked += 1;
+      request += 1;
       throw new Error('broken');
     },
     () => [2],
   ]);
   for (const _ of [1, 2, 3, 4, 5]) assert.deepEqual([trim?.(turnOf(steps(1)))], [true], 'the other layer goes on');
-  assert.equal(asked, 3);
+  assert.equal(request, 3);
 });
 
 test('every call keeps a result, other messages stay, and the latest results stay complete', () => {
@@ -123,10 +123,10 @@ test('every call keeps a result, other messages stay, and the latest results sta
     evictionMinAge: fc.integer({ min: 3, max: 50 }),
   });
   fc.assert(
-    fc.property(fc.array(step, { maxLength: 60 }), engine, (said, given) => {
-      const before = turnOf(said);
-      const messages = turnOf(said);
-      createTrim(engineOf(given))?.(messages);
+    fc.property(fc.array(step, { maxLength: 60 }), engine, (content, options) => {
+      const before = turnOf(content);
+      const messages = turnOf(content);
+      createTrim(engineOf(options))?.(messages);
       assert.equal(messages.length, before.length);
       const shape = (all: ModelMessage[]) => all.map((one) => (one.role === 'tool' ? [one.callId, one.name, one.failed] : one));
       assert.deepEqual(shape(messages), shape(before));

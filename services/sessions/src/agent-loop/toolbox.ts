@@ -125,8 +125,8 @@ export function createToolBox(
 
 /** Renders the error of a failed call for the model. Says that the outcome is unknown if that matters. */
 function renderError({ code, message, details }: ServiceError, { idempotent }: Callable): string {
-  const told = `${code}: ${message}`;
-  return details['mayHaveRun'] === true && !idempotent ? `${OUTCOME_UNKNOWN} It was not repeated. ${told}` : told;
+  const sent = `${code}: ${message}`;
+  return details['mayHaveRun'] === true && !idempotent ? `${OUTCOME_UNKNOWN} It was not repeated. ${sent}` : sent;
 }
 
 /** Prefix for a call that must not be repeated and may have been executed. */

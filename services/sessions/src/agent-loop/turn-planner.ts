@@ -68,8 +68,8 @@ export interface PlanTurnOptions {
 }
 
 /** Builds the prompt and limits of a durable turn: recent conversation, notes and question. */
-export async function planTurn(deps: PlanTurnDeps, given: PlanTurnOptions): Promise<Omit<TurnPlan, 'signal'>> {
-  const { turn, lease, agent, model, principal, traceparent, remainingMs, text } = given;
+export async function planTurn(deps: PlanTurnDeps, options: PlanTurnOptions): Promise<Omit<TurnPlan, 'signal'>> {
+  const { turn, lease, agent, model, principal, traceparent, remainingMs, text } = options;
   const { turnId, requestId } = turn;
   const store = (long: string): Promise<string> => lease.retryWrite(() => storeSeparately(deps.bodies, turnId, long));
   const toolTurn = {
@@ -79,10 +79,10 @@ export async function planTurn(deps: PlanTurnDeps, given: PlanTurnOptions): Prom
     remainingMs,
     countsExecutions: model.provider === 'dev',
     store,
-    hasStored: given.resumeFrom?.hasStoredResults ?? false,
+    hasStored: options.resumeFrom?.hasStoredResults ?? false,
   };
   const [{ messages: before, earlier, told, window }, leftOut, reminder] = await Promise.all([
-    recent(deps, { ...given, hold: lease }),
+    recent(deps, { ...options, hold: lease }),
     renderDroppedMessages(deps.turns, turn),
     deps.loadMemory?.(text),
   ]);

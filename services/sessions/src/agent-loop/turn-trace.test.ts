@@ -52,15 +52,15 @@ test('records the progress of a failed turn', async () => {
 });
 
 test('limits the size of the trace for any number of steps', () => {
-  const witness = createTurnTracer({ now: () => 0, earlierSteps: 3, sep: AgentConfig.parse({}).sep });
+  const tracer = createTurnTracer({ now: () => 0, earlierSteps: 3, sep: AgentConfig.parse({}).sep });
   const call = { callId: 'c', name: 'look', input: {}, text: '{}' };
   const calls = Array.from({ length: 40 }, () => call);
   for (let step = 1; step <= 150; step += 1) {
-    witness.recordFrame({ type: 'step', step });
-    witness.recordCheckpoint({ mark: 'said', text: '', calls, input: 1, output: 1, costUsd: 0, begins: 'c' });
-    for (const { callId } of calls) witness.recordCheckpoint({ mark: 'result', callId, result: 'x', failed: false });
+    tracer.recordFrame({ type: 'step', step });
+    tracer.recordCheckpoint({ mark: 'said', text: '', calls, input: 1, output: 1, costUsd: 0, begins: 'c' });
+    for (const { callId } of calls) tracer.recordCheckpoint({ mark: 'result', callId, result: 'x', failed: false });
   }
-  const evidence = witness.build(undefined);
+  const evidence = tracer.build(undefined);
   assert.deepEqual([evidence.steps.length, evidence.dropped, evidence.before], [60, 90, 3]);
   assert.deepEqual([evidence.steps[19]?.step, evidence.steps[20]?.step, evidence.steps.at(-1)?.moreTools], [20, 111, 24]);
   assert.ok(JSON.stringify(evidence).length < 131_072);

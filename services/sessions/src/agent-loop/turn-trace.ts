@@ -13,7 +13,7 @@ export type PromptTrace = TurnEvidence['told'];
 /** Records the course of a turn step by step: counts, times and digests, but no text. Written with the end of the turn. */
 export interface TurnTracer {
   /** Records the prompt. */
-  recordPrompt: (told: PromptTrace) => void;
+  recordPrompt: (sent: PromptTrace) => void;
   /** Records the number and length of memories. */
   recordRecall: (recordFinding: NonNullable<TurnEvidence['recalled']>) => void;
   /** Records a suspicious message. */
@@ -52,7 +52,7 @@ interface Open {
 export function createTurnTracer({ now, earlierSteps, sep }: TurnTracerOptions): TurnTracer {
   const planned = createPlanTracker(sep, earlierSteps);
   const steps: StepEvidence[] = [];
-  let told: PromptTrace;
+  let sent: PromptTrace;
   let recalled: TurnEvidence['recalled'];
   let screened: Screened | undefined;
   let output: TurnEvidence['output'];
@@ -71,7 +71,7 @@ export function createTurnTracer({ now, earlierSteps, sep }: TurnTracerOptions):
   }
 
   return {
-    recordPrompt: (what) => void (told = what),
+    recordPrompt: (what) => void (sent = what),
     recordRecall: (found) => void (recalled = found),
     recordScreening: (what) => void (screened = screened && screened.score >= what.score ? screened : what),
     found({ redacted, warned }) {
@@ -106,7 +106,7 @@ export function createTurnTracer({ now, earlierSteps, sep }: TurnTracerOptions):
       const plan = planned.plan(open?.step.step ?? 0, outcome !== undefined);
       return {
         ...(model ? { model: `${model.provider}/${model.modelId}` } : {}),
-        ...(told ? { told } : {}),
+        ...(sent ? { told: sent } : {}),
         ...(recalled ? { recalled } : {}),
         ...(screened ? { screened } : {}),
         ...(output ? { output } : {}),

@@ -11,18 +11,18 @@ test('adds a note about length by agent, thread and channel', async () => {
   const verbosity = { defaultLevel: 'terse', threadLevel: 'detailed', overrides: { sms: plain, 'irc:one': { useMarkdown: true } } };
   const agents = { default: local, short: { ...local, verbosity }, off: { ...local, verbosity: { ...verbosity, enabled: false } } };
   await using app = await testSessions({ as: principal({ scopes: ['*'] }), settings: { providers: { entries } }, agents });
-  const told = async (agentId: string, where: object = {}): Promise<string> => {
+  const sent = async (agentId: string, where: object = {}): Promise<string> => {
     await app.bus.call('agent.execute', { message: 'hello', agentId, sessionKey: where });
     const messages = upstream.requests.at(-1)?.body.messages as { content: string }[] | undefined;
     return messages?.at(-2)?.content ?? '';
   };
-  assert.equal(await told('default'), '');
-  assert.equal(await told('off'), '');
-  assert.match(await told('short'), /^How the next message is to be answered: Answer in as few words as do/);
-  assert.match(await told('short', { threadId: 't' }), /: Answer at length/);
+  assert.equal(await sent('default'), '');
+  assert.equal(await sent('off'), '');
+  assert.match(await sent('short'), /^How the next message is to be answered: Answer in as few words as do/);
+  assert.match(await sent('short', { threadId: 't' }), /: Answer at length/);
   assert.match(
-    await told('short', { channelId: 'sms:1' }),
+    await sent('short', { channelId: 'sms:1' }),
     /: Answer at a usual length\. Use at most 300 characters\. Write plain text without Markdown\. Write no blocks of code\.$/,
   );
-  assert.match(await told('short', { channelId: 'irc:one' }), /: Answer in as few words as do, without explanations\.$/);
+  assert.match(await sent('short', { channelId: 'irc:one' }), /: Answer in as few words as do, without explanations\.$/);
 });

@@ -15,10 +15,10 @@ export interface ModelAccessDeps {
 export type ModelAccess = Pick<Models, 'tell' | 'complete'>;
 
 export function accessModels({ models, failover }: ModelAccessDeps, tenant: string, { agentId, config }: Agent): ModelAccess {
-  const asked = failover?.for({ tenant, agentId, config }) ?? models;
+  const requested = failover?.for({ tenant, agentId, config }) ?? models;
   return {
-    streamTo: (request, say) => asked.streamTo({ ...request, preferences: config }, say),
-    complete: (request) => asked.complete({ ...request, preferences: config }),
+    tell: (request, say) => requested.tell({ ...request, wishes: config }, say),
+    complete: (request) => requested.complete({ ...request, wishes: config }),
   };
 }
 

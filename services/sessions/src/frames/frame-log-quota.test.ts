@@ -19,7 +19,7 @@ function shares(room = (): number => ROOM) {
     /** Publishes more than the whole quota and returns the stored bytes. */
     flood(tenant: string): number {
       let kept = 0;
-      for (let said = 0; said < ROOM; said += FRAME) if (admit(tenant, SAID)) kept += FRAME;
+      for (let content = 0; content < ROOM; content += FRAME) if (admit(tenant, SAID)) kept += FRAME;
       return kept;
     },
   };

@@ -71,8 +71,8 @@ export function createFrameLogQuota({ clock, room, messageBytes }: FrameLogQuota
   }
 
   return {
-    admit(tenant, said) {
-      const [now, bytes] = [clock.now(), said + messageBytes];
+    admit(tenant, content) {
+      const [now, bytes] = [clock.now(), content + messageBytes];
       if (now - levelAt >= LEVEL_INTERVAL_MS || total >= nextTotal) findLevel(now);
       const kept = getUsage(tenant);
       if (kept.total + bytes > level) return false;

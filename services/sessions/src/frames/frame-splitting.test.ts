@@ -37,8 +37,8 @@ test('every frame of a turn fits a message', () => {
       const parts = splitFrame(body);
       assert.equal(parts[0]?.type, body.type);
       for (const part of parts) assert.ok(bytesOf(part) <= INLINE_BYTES, `${part.type}: ${bytesOf(part)}`);
-      const said = parts.map((part) => (part as Partial<TurnFrame & { text: string }>).text ?? '').join('');
-      if ('text' in body) assert.equal(said, text);
+      const content = parts.map((part) => (part as Partial<TurnFrame & { text: string }>).text ?? '').join('');
+      if ('text' in body) assert.equal(content, text);
     }
   }
 });

@@ -36,28 +36,28 @@ async function flood({ bus, host }: TestService): Promise<void> {
   const keptOf = async (turnId: string): Promise<string[]> =>
     (await log.read(subjects.turn(turnId))).map(({ data }) => TurnFrame.parse(JSON.parse(Buffer.from(data).toString())).type);
 
-  /** Waits until the server has stored the frames. Subscribers receive a frame shortly before that. */
-  const isKept = async (turnId: string, said: readonly string[]): Promise<void> => {
+  /** A server tells those who listen a moment before it has kept what they hear. */
+  const isKept = async (turnId: string, content: readonly string[]): Promise<void> => {
     let kept = await keptOf(turnId);
-    while (kept.length < said.length) kept = await keptOf(turnId);
-    assert.deepEqual(kept, said);
+    while (kept.length < content.length) kept = await keptOf(turnId);
+    assert.deepEqual(kept, content);
   };
 
   const early = turnIdOf('early');
   const earlyHeard = listen(bus, early);
   await quiet.call('turns.start', { turnId: early, message: JSON.stringify([{ text: 'a' }, { wait: 1 }, { text: 'b' }]) });
-  const said = (await earlyHeard.until('done')).map(({ type }) => type);
-  await isKept(early, said);
+  const reply = (await earlyHeard.until('done')).map(({ type }) => type);
+  await isKept(early, reply);
 
   const turns = Math.ceil((log.maxBytes * FLOOD) / TEXT.length);
   const last = Array.from({ length: turns }, (_, n) => turnIdOf(`loud${n}x`));
   for (let from = 0; from < turns; from += AT_ONCE) {
     await Promise.all(
       last.slice(from, from + AT_ONCE).map(async (turnId, at) => {
-        const heard = listen(bus, turnId);
+        const merged = listen(bus, turnId);
         const session = { channelId: `c${from + at}` };
         await loud.call('turns.start', { turnId, session, message: JSON.stringify([{ text: TEXT }]) });
-        const frames = await heard.until('done');
+        const frames = await merged.until('done');
         assert.deepEqual(
           frames.map(({ n }) => n),
           frames.map((_, n) => n),
@@ -67,7 +67,7 @@ async function flood({ bus, host }: TestService): Promise<void> {
     );
   }
 
-  assert.deepEqual(await keptOf(early), said, 'what was said before is still there');
+  assert.deepEqual(await keptOf(early), reply, 'what was said before is still there');
   const late = turnIdOf('late');
   const lateHeard = listen(bus, late);
   await quiet.call('turns.start', { turnId: late, message: JSON.stringify([{ text: 'c' }]) });

@@ -22,8 +22,8 @@ const MAX_CAPTURED_CHARS = 1_900;
 const ASKS_TO_REMEMBER = /^\W*(?:please\s+|kindly\s+)?(?:remember|memori[sz]e|keep\s+in\s+mind|don['’]?t\s+forget|make\s+a\s+note|note)\b/i;
 
 /** Captures a turn and the messages that it has merged, each separately. */
-export function captureAll(turn: CaptureInput, heard: readonly Pick<CaptureInput, 'turnId' | 'question'>[]): CapturedTurn[] {
-  return [turn, ...heard.map((other) => ({ ...turn, ...other }))].flatMap((one) => captureTurn(one) ?? []);
+export function captureAll(turn: CaptureInput, merged: readonly Pick<CaptureInput, 'turnId' | 'question'>[]): CapturedTurn[] {
+  return [turn, ...merged.map((other) => ({ ...turn, ...other }))].flatMap((one) => captureTurn(one) ?? []);
 }
 
 /** Returns what the agent is configured to capture; undefined if nothing. */

@@ -48,8 +48,8 @@ async function noted({ app }: House): Promise<TurnDocument[]> {
   return items;
 }
 
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  for (const end = Date.now() + PATIENCE_MS; !(await holds());) {
+async function until(leases: () => Promise<boolean>): Promise<void> {
+  for (const end = Date.now() + PATIENCE_MS; !(await leases());) {
     assert.ok(Date.now() < end, 'condition was never met');
     await wait(20);
   }

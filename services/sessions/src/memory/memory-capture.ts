@@ -84,13 +84,13 @@ export function createMemoryCapture(deps: MemoryCaptureDeps): MemoryCapture {
 
     async sweep() {
       const before = store.now() - SWEEP_DELAY_MS;
-      for (let n = 0, told = true; n < MAX_BATCHES && told; n += 1) {
+      for (let n = 0, sent = true; n < MAX_BATCHES && sent; n += 1) {
         const noted = turns
           .system()
           .find({ memoryPendingSince: { gt: 0, lte: before } }, { sort: [['memoryPendingSince', 'asc']], limit: BATCH });
         const { items } = await noted;
         const each = await Promise.all(items.map(({ tenant, ...turn }) => publishPending(tenant, turn)));
-        told = items.length === BATCH && each.every(Boolean);
+        sent = items.length === BATCH && each.every(Boolean);
       }
     },
   };
@@ -114,8 +114,8 @@ async function rebuildCaptured(
 }
 
 /** Returns the part of a message that is sent to the model. */
-export function getModelQuestion(said: string): string {
-  return parseMessage(said)?.directed?.text ?? said;
+export function getModelQuestion(content: string): string {
+  return parseMessage(content)?.directed?.text ?? content;
 }
 
 async function clearPending(turns: Documents<TurnDocument>, turnId: string): Promise<void> {

@@ -35,20 +35,20 @@ async function start(recall: (ctx: Ctx) => Recalled | Promise<Recalled>, config:
   const app = stack.use(
     await testSessions({ settings: { providers: { entries } }, agents: { default: { provider: 'local', model: 'm', ...config } } }),
   );
-  const told: Told = { recalls: [], captures: [], clients: [] };
+  const sent: Told = { recalls: [], captures: [], clients: [] };
   const handlers: Handlers<typeof memory> = {
-    'memory.recall': (asked, ctx) => {
-      told.recalls.push(asked);
-      told.clients.push(ctx.principal.client);
+    'memory.recall': (request, ctx) => {
+      sent.recalls.push(request);
+      sent.clients.push(ctx.principal.client);
       return recall(ctx);
     },
     'memory.capture': ({ captured }) => {
-      told.captures.push(...captured);
+      sent.captures.push(...captured);
       return { stored: captured.length };
     },
   };
   await (await app.host.connect('memory')).serve(memory, handlers, { version: '0.0.0' });
-  return { app, upstream, told, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+  return { app, upstream, told: sent, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
 async function ask({ app }: House, message: string, client = 'test'): Promise<string> {

@@ -25,7 +25,7 @@ async function start(rerank: object, more: object = {}): Promise<House> {
   const settings = { providers: { entries: { local: entryOf(upstream), judge: entryOf(judge) } } };
   const agent = { provider: 'local', model: 'm', rag: { maxResults: 2, rerank }, contextEngine: { compactionModel: 'judge/m' }, ...more };
   const app = stack.use(await testSessions({ settings, agents: { default: agent } }));
-  const asked: Input<'memory.recall'>[] = [];
+  const request: Input<'memory.recall'>[] = [];
   const found = NOTES.map((content, at) => ({
     id: `m${at}`,
     content,
@@ -35,11 +35,11 @@ async function start(rerank: object, more: object = {}): Promise<House> {
     score: 1,
   }));
   const recall = (wanted: Input<'memory.recall'>): Result<'memory.recall'> => {
-    asked.push(wanted);
+    request.push(wanted);
     return { entries: found.slice(0, wanted.maxResults), empty: false, textCandidates: 4, vectorCandidates: 0 };
   };
   await (await app.host.connect('memory')).serve(memory, { 'memory.recall': recall }, { version: '0.0.0' });
-  return { app, upstream, judge, asked, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+  return { app, upstream, judge, asked: request, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
 async function reminded({ app, upstream }: House): Promise<number[]> {
@@ -55,10 +55,10 @@ test('with rag.rerank a model orders more candidates', async () => {
   assert.deepEqual(await reminded(off), [1, 2]);
   assert.deepEqual([off.judge.requests.length, off.asked[0]?.maxResults, off.asked[0]?.reranked], [0, 2, undefined]);
   await using house = await start({ enabled: true });
-  const told = house.app.nextEvent('memory:reranked');
+  const sent = house.app.nextEvent('memory:reranked');
   assert.deepEqual(await reminded(house), [2, 4]);
   assert.deepEqual([house.judge.requests.length, house.asked[0]?.maxResults, house.asked[0]?.reranked], [1, 8, true]);
-  const { timestamp: _, durationMs: _ms, ...event } = await told;
+  const { timestamp: _, durationMs: _ms, ...event } = await sent;
   const outcome = { rerankerAvailable: true, timedOut: false, fellBack: false };
   assert.deepEqual(event, { agentId: 'default', candidateCount: 4, hitCount: 4, ...outcome });
   const store = await house.app.host.store('sessions');
@@ -82,9 +82,9 @@ test('a late, failed or useless reply keeps the original order and does not fail
   ] as const) {
     await using house = await start({ enabled: true, timeoutMs: 100 });
     house.judge.respond(behaviour);
-    const told = house.app.nextEvent('memory:reranked');
+    const sent = house.app.nextEvent('memory:reranked');
     assert.deepEqual(await reminded(house), [1, 2]);
-    const { timedOut, fellBack } = await told;
+    const { timedOut, fellBack } = await sent;
     assert.deepEqual({ timedOut, fellBack }, outcome);
   }
 });

@@ -16,7 +16,7 @@ type Entry = Result<'memory.recall'>['entries'][number];
 /** Orders recalled memories by usefulness. */
 export interface Reranking {
   /** Returns the entries, best first; in the original order if the model did not answer in time. Throws only when the turn is aborted. */
-  rerank(given: RerankOptions, entries: readonly Entry[]): Promise<{ entries: readonly Entry[]; evidence?: RerankTrace }>;
+  rerank(options: RerankOptions, entries: readonly Entry[]): Promise<{ entries: readonly Entry[]; evidence?: RerankTrace }>;
 }
 
 export interface RerankOptions {
@@ -66,16 +66,16 @@ export function createReranking(deps: RerankingDeps): Reranking {
     const call = { model, system: SYSTEM, messages, maxOutputTokens: MAX_ANSWER_TOKENS };
     const bounds = { budget: budgets?.of(principal, agent), call, clock, ms, late: rerankTimedOut(), signal };
     return askWithin(bounds, async (within) => {
-      const asked = { model, system: SYSTEM, messages, maxTokens: MAX_ANSWER_TOKENS, signal: within, promptTimeoutMs: ms };
-      const { text, usage, costUsd } = await accessModels(deps, principal.tenant, agent).complete(asked);
+      const request = { model, system: SYSTEM, messages, maxTokens: MAX_ANSWER_TOKENS, signal: within, promptTimeoutMs: ms };
+      const { text, usage, costUsd } = await accessModels(deps, principal.tenant, agent).complete(request);
       return { text, input: usage.input, output: usage.output, costUsd };
     });
   }
 
   return {
-    async rerank(given, entries) {
+    async rerank(options, entries) {
       if (entries.length < 2) return { entries };
-      const { principal, agent, session, signal } = given;
+      const { principal, agent, session, signal } = options;
       const { tenant } = principal;
       const { timeoutMs } = agent.config.rag.rerank;
       const name = JSON.stringify([tenant, agent.agentId]);
@@ -85,7 +85,7 @@ export function createReranking(deps: RerankingDeps): Reranking {
       if (available) {
         breakers.recordStart(name);
         try {
-          const { text, ...spent } = await ask(given, entries, timeoutMs);
+          const { text, ...spent } = await ask(options, entries, timeoutMs);
           cost = spent;
           ordered = applyOrder(text, entries);
           breakers.succeeded(name);
@@ -104,8 +104,8 @@ export function createReranking(deps: RerankingDeps): Reranking {
       const durationMs = Math.round(clock.now() - began);
       const candidates = entries.length;
       const fellBack = ordered === undefined;
-      const told = { candidateCount: candidates, hitCount: candidates, rerankerAvailable: available, timedOut, fellBack, durationMs };
-      bus.as(servicePrincipal('sessions', tenant)).emit('memory:reranked', { timestamp: Date.now(), agentId: agent.agentId, ...told });
+      const sent = { candidateCount: candidates, hitCount: candidates, rerankerAvailable: available, timedOut, fellBack, durationMs };
+      bus.as(servicePrincipal('sessions', tenant)).emit('memory:reranked', { timestamp: Date.now(), agentId: agent.agentId, ...sent });
       const { input, output } = cost;
       return { entries: ordered ?? entries, evidence: { candidates, ms: durationMs, fellBack, timedOut, input, output } };
     },

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { buildResumeState, type CheckpointEntry } from './checkpoint-log.ts';
 
 const call = (callId: string, name: string) => ({ callId, name, input: {}, text: '{}' });
-const said: CheckpointEntry = {
+const content: CheckpointEntry = {
   mark: 'said',
   text: 'Let me see. ',
   calls: [call('1', 'a'), call('2', 'b')],
@@ -21,7 +21,7 @@ const result = (callId: string, begins?: string): CheckpointEntry => ({
 });
 
 test('restores messages, usage and the started call from checkpoints', () => {
-  const standing = buildResumeState([said, result('1', '2')]);
+  const standing = buildResumeState([content, result('1', '2')]);
   assert.deepEqual(
     standing.messages.map(({ role }) => role),
     ['assistant', 'tool'],
@@ -33,10 +33,10 @@ test('restores messages, usage and the started call from checkpoints', () => {
 });
 
 test('a step whose calls all have results leaves no pending call', () => {
-  const { pendingCalls, startedCallId } = buildResumeState([said, result('1', '2'), result('2')]);
+  const { pendingCalls, startedCallId } = buildResumeState([content, result('1', '2'), result('2')]);
   assert.deepEqual([pendingCalls, startedCallId], [[], undefined]);
 });
 
 test('a duplicated checkpoint would close a call that was never made', () => {
-  assert.deepEqual(buildResumeState([said, result('1', '2'), result('1', '2')]).pendingCalls, []);
+  assert.deepEqual(buildResumeState([content, result('1', '2'), result('1', '2')]).pendingCalls, []);
 });

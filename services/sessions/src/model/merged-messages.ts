@@ -15,9 +15,9 @@ export async function loadMergedMessages(
   turnId: string,
   merged: readonly MergedMessage[],
 ): Promise<{ turnId: string; question: string }[]> {
-  const said = await loadTexts(
+  const content = await loadTexts(
     bodies,
     merged.map((one) => ({ turnId, said: one.content })),
   );
-  return merged.map((one, at) => ({ turnId: one.turnId, question: said[at] ?? '' }));
+  return merged.map((one, at) => ({ turnId: one.turnId, question: content[at] ?? '' }));
 }

@@ -100,8 +100,8 @@ export function resolveSessionKey(address: string, principal: Principal): string
 type PartialIdentity = Partial<SessionIdentity>;
 
 function fromParts({ tenantId, ...parts }: SessionParts): PartialIdentity {
-  const given = Object.entries({ ...parts, tenant: tenantId }).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(given);
+  const options = Object.entries({ ...parts, tenant: tenantId }).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(options);
 }
 
 /** Returns the channel of a session key. */

@@ -17,14 +17,14 @@ export async function storeText(bodies: Bodies, turnId: string, text: string, in
 }
 
 /** Stores a text that expires at `forgetAt`. */
-export async function storeExpiringText(bodies: Bodies, given: Omit<BodyDocument, 'id'>, inline = MAX_INLINE_CHARS): Promise<StoredText> {
-  const { turnId } = given;
-  const said = given.text.toWellFormed();
-  const chars = said.length;
-  if (chars <= inline) return { chars, text: said };
-  const body = createHash('sha256').update(said).digest('base64url');
+export async function storeExpiringText(bodies: Bodies, options: Omit<BodyDocument, 'id'>, inline = MAX_INLINE_CHARS): Promise<StoredText> {
+  const { turnId } = options;
+  const content = options.text.toWellFormed();
+  const chars = content.length;
+  if (chars <= inline) return { chars, text: content };
+  const body = createHash('sha256').update(content).digest('base64url');
   try {
-    await bodies.insert({ ...given, id: bodyId(turnId, body), text: said });
+    await bodies.insert({ ...options, id: bodyId(turnId, body), text: content });
   } catch (error) {
     // The same text was already stored for this turn.
     if (!(error instanceof ServiceError && error.code === 'ALREADY_EXISTS')) throw error;
@@ -60,8 +60,8 @@ export async function loadTexts(bodies: Bodies, quoted: readonly TextReference[]
 }
 
 /** Loads one text. */
-export async function loadText(bodies: Bodies, turnId: string, said: StoredText): Promise<string> {
-  return (await loadTexts(bodies, [{ turnId, said }]))[0] ?? '';
+export async function loadText(bodies: Bodies, turnId: string, content: StoredText): Promise<string> {
+  return (await loadTexts(bodies, [{ turnId, said: content }]))[0] ?? '';
 }
 
 function textMissing(turnId: string): never {

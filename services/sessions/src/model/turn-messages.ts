@@ -17,7 +17,7 @@ export function listMessages({
   answer = EMPTY_TEXT,
 }: Pick<TurnDocument, 'turnId' | 'message' | 'merged' | 'answer'>): TurnMessageRef[] {
   return [
-    ...[message, ...merged.map(({ content }) => content)].map((said) => ({ role: 'user' as const, turnId, said })),
+    ...[message, ...merged.map(({ content }) => content)].map((reply) => ({ role: 'user' as const, turnId, said: reply })),
     { role: 'assistant', turnId, said: answer },
   ];
 }

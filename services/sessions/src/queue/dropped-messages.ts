@@ -12,8 +12,8 @@ type DroppedLines = NonNullable<TurnDocument['dropped']>[number];
 /** Collects the lines that a later turn includes about a dropped one: its own message and the lines it carried. */
 export async function collectDroppedLines(bodies: Bodies, turn: TurnDocument): Promise<DroppedLines> {
   const { turnId, message } = turn;
-  const said = (await loadText(bodies, turnId, message)).replaceAll(/\s+/g, ' ').trim();
-  const text = said.length <= MAX_LINE_CHARS ? said : `${said.slice(0, MAX_LINE_CHARS)}…`.toWellFormed();
+  const content = (await loadText(bodies, turnId, message)).replaceAll(/\s+/g, ' ').trim();
+  const text = content.length <= MAX_LINE_CHARS ? content : `${content.slice(0, MAX_LINE_CHARS)}…`.toWellFormed();
   return { lines: [...previousLines(turn), { turnId, text }].slice(-MAX_LINES) };
 }
 

@@ -42,9 +42,9 @@ export function createFairScheduler(isAhead: (one: string, other: string) => boo
       const tenant = getTenant(waitsFor);
       let agents = tenants.get(tenant);
       if (!agents) tenants.set(tenant, (agents = new Map()));
-      const there = agents.get(waitsFor);
+      const existing = agents.get(waitsFor);
       time += 1;
-      if (there) there.addedAt = time;
+      if (existing) existing.addedAt = time;
       else {
         agents.set(waitsFor, { addedAt: time, previousTurns: [tenantTurns.get(tenant), agentTurns.get(parseAgentKey(waitsFor))] });
         size += 1;
@@ -56,7 +56,7 @@ export function createFairScheduler(isAhead: (one: string, other: string) => boo
       for (const [tenant, agents] of tenants) {
         const at = tenantTurns.get(tenant);
         if (first && at >= first.at) continue;
-        const waitsFor = leastRecentlyServed(agents.keys(), { turns: agentTurns, hasRoom: hasRoom, ahead: isAhead });
+        const waitsFor = leastRecentlyServed(agents.keys(), { turns: agentTurns, hasRoom, ahead: isAhead });
         if (waitsFor !== undefined) first = { tenant, waitsFor, at };
       }
       if (!first) return undefined;

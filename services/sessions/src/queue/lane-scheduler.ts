@@ -48,8 +48,8 @@ export function createLaneScheduler(lanes: () => Lanes | undefined): LaneSchedul
 
   return {
     added(waitsFor, from) {
-      const there = agents.get(parseAgentKey(waitsFor))?.firsts.get(waitsFor);
-      if (there === undefined || from < there) recordFirst(waitsFor, from);
+      const existing = agents.get(parseAgentKey(waitsFor))?.firsts.get(waitsFor);
+      if (existing === undefined || from < existing) recordFirst(waitsFor, from);
     },
     setFirst: recordFirst,
     served(waitsFor, from) {

@@ -12,8 +12,8 @@ const KEY = 'agent:scripted:default:test:gateway';
 /** Until it is cancelled, when what comes behind it is accepted. */
 const ENDLESS = answer('never', 60_000);
 
-function withQueue(queue: ConfigurationPatch['queue'], given: object = {}) {
-  return testSessions({ agents, settings: { queue }, ...given });
+function withQueue(queue: ConfigurationPatch['queue'], options: object = {}) {
+  return testSessions({ agents, settings: { queue }, ...options });
 }
 
 /** Begins a turn; the next one is behind it. */
@@ -33,7 +33,7 @@ async function said({ bus }: Pick<TestService, 'bus'>, session_key = KEY): Promi
 test('collect: messages that arrive during a turn are merged into one later turn, and every caller gets its answer', async () => {
   await using app = await withQueue({ defaultMode: 'collect' });
   const names = ['b', 'c', 'd'];
-  const heard = names.map((name) => listen(app.bus, turnIdOf(name)));
+  const merged = names.map((name) => listen(app.bus, turnIdOf(name)));
   await start(app, 'a', ENDLESS);
   for (const name of names) await start(app, name, answer(`answer to ${name}`));
   await goOn(app);
@@ -47,7 +47,7 @@ test('collect: messages that arrive during a turn are merged into one later turn
     ends.map(({ result }) => (result?.tokensUsed.total ?? 0) > 0),
     [true, false, false],
   );
-  for (const { frames, until } of heard) {
+  for (const { frames, until } of merged) {
     await until('done');
     assert.deepEqual(
       frames.map(({ n }) => n),
@@ -96,11 +96,11 @@ test('collect: a failure is returned to every merged caller', async () => {
 test('collect: cancelling the lead turn runs the others without it', async () => {
   await using app = await withQueue({ defaultMode: 'collect' });
   await start(app, 'a', ENDLESS);
-  const heard = listen(app.bus, turnIdOf('b'));
+  const merged = listen(app.bus, turnIdOf('b'));
   await start(app, 'b', answer('of b'));
   await start(app, 'c', ENDLESS);
   await goOn(app);
-  await heard.until('step');
+  await merged.until('step');
   await start(app, 'd', answer('of d'));
   await app.bus.call('agent.cancel', { turnId: turnIdOf('b') });
   const [c, d] = [await ended(app.bus, turnIdOf('c')), await ended(app.bus, turnIdOf('d'))];
@@ -115,14 +115,14 @@ test('reports a merged turn as running and an unmerged one as queued', async () 
     return heardBy === undefined ? state : [state, heardBy];
   };
   await start(app, 'a', ENDLESS);
-  const heard = listen(app.bus, turnIdOf('b'));
+  const merged = listen(app.bus, turnIdOf('b'));
   await start(app, 'b', answer('of b'));
-  const asked = { agentId: 'scripted', message: ENDLESS, idempotencyKey: 'c' };
-  const { turnId } = await app.bus.call('agent.start', asked);
-  const stateOfC = async () => (await app.bus.call('agent.start', asked)).state;
+  const request = { agentId: 'scripted', message: ENDLESS, idempotencyKey: 'c' };
+  const { turnId } = await app.bus.call('agent.start', request);
+  const stateOfC = async () => (await app.bus.call('agent.start', request)).state;
   assert.deepEqual([await stateOf('b'), await stateOfC()], ['queued', 'queued']);
   await goOn(app);
-  await heard.until('step');
+  await merged.until('step');
   await start(app, 'd', answer('of d'));
   assert.equal(await stateOf('b'), 'running', 'it asks the model');
   assert.equal(await stateOfC(), 'running', 'its message is in what the model is asked');
@@ -139,11 +139,11 @@ test('reports a merged turn as running and an unmerged one as queued', async () 
 test('collect: a cancelled merged turn is reported as cancelled, and the others get the answer', async () => {
   await using app = await withQueue({ defaultMode: 'collect' });
   await start(app, 'a', ENDLESS);
-  const heard = listen(app.bus, turnIdOf('b'));
+  const merged = listen(app.bus, turnIdOf('b'));
   await start(app, 'b', answer('of b'));
   await start(app, 'c', answer('of c', 500));
   await goOn(app);
-  await heard.until('step');
+  await merged.until('step');
   const { turns } = await app.bus.call('agent.cancel', { turnId: turnIdOf('c') });
   assert.deepEqual(turns, [{ turnId: turnIdOf('c'), state: 'cancelled' }]);
   const [b, c] = [await ended(app.bus, turnIdOf('b')), await ended(app.bus, turnIdOf('c'))];

@@ -68,20 +68,20 @@ const MAX_RETRY_DELAY_MS = 1_000;
 /** Renews all leases of this process with one timer. */
 export function createSessionLeases(deps: SessionLeasesDeps): SessionLeases {
   const { clock, timing, owner, store } = deps;
-  const holds = new Map<string, LeaseState>();
+  const leases = new Map<string, LeaseState>();
   const taker = (): LeaseRequest => ({ owner, now: store.now(), leaseMs: timing.leaseMs });
   const stop = clock.every(timing.renewMs / 4, () => {
-    for (const hold of holds.values()) renewIfDue(deps, hold, taker());
+    for (const lease of leases.values()) renewIfDue(deps, lease, taker());
   });
   return {
     newRequest: taker,
     add({ tenant, session, lapsed }, since) {
       const name = leaseName(tenant, session.key);
-      const hold = createState(deps, { tenant, session, lapsed, since, end: () => holds.get(name) === hold && holds.delete(name) });
-      holds.set(name, hold);
+      const hold = createState(deps, { tenant, session, lapsed, since, end: () => leases.get(name) === hold && leases.delete(name) });
+      leases.set(name, hold);
       return hold;
     },
-    has: (tenant, key) => holds.has(leaseName(tenant, key)),
+    has: (tenant, key) => leases.has(leaseName(tenant, key)),
     [Symbol.dispose]: stop,
   };
 }
@@ -129,20 +129,20 @@ function createState({ clock, timing }: SessionLeasesDeps, { tenant, session, la
 }
 
 /** Renews a lease that is due, and gives up a lease that could not be renewed in time. */
-function renewIfDue({ clock, timing, sessions, log }: SessionLeasesDeps, hold: LeaseState, taker: LeaseRequest): void {
-  if (!hold.isHeld()) return;
+function renewIfDue({ clock, timing, sessions, log }: SessionLeasesDeps, lease: LeaseState, taker: LeaseRequest): void {
+  if (!lease.isHeld()) return;
   const now = clock.now();
-  if (now - hold.renewRequestedAt < timing.renewMs) return;
-  hold.renewRequestedAt = now;
-  renewLease(sessions.for(hold), hold, taker).then(
+  if (now - lease.renewRequestedAt < timing.renewMs) return;
+  lease.renewRequestedAt = now;
+  renewLease(sessions.for(lease), lease, taker).then(
     (session) => {
-      if (hold.ended) return;
-      if (!session) return hold.markLost();
-      hold.renewedAt = now;
+      if (lease.ended) return;
+      if (!session) return lease.markLost();
+      lease.renewedAt = now;
     },
     (err: unknown) =>
       log.warn(
-        { session: hold.key, err, errorKind: 'dependency', hint: 'the runner stops if renewal fails again' },
+        { session: lease.key, err, errorKind: 'dependency', hint: 'the runner stops if renewal fails again' },
         'failed to renew session lease',
       ),
   );
@@ -163,13 +163,13 @@ export async function persist<T>(clock: Clock, write: () => Promise<T>, onTroubl
 }
 
 /** Reloads the session. Returns false if another replica has the lease. */
-export async function reloadSession(sessions: Collection<SessionDocument>, hold: SessionLease): Promise<boolean> {
-  const session = await hold.retryWrite(() => sessions.for(hold).get(hold.key));
-  if (session?.fence !== hold.fence) {
-    hold.markLost();
+export async function reloadSession(sessions: Collection<SessionDocument>, lease: SessionLease): Promise<boolean> {
+  const session = await lease.retryWrite(() => sessions.for(lease).get(lease.key));
+  if (session?.fence !== lease.fence) {
+    lease.markLost();
     return false;
   }
-  hold.session = session;
+  lease.session = session;
   return true;
 }
 

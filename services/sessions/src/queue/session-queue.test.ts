@@ -15,7 +15,7 @@ import { listen, putAgent, removeAgent, testSessions, turnIdOf } from '../sessio
 
 const ONE_SLOT = { concurrency: { maxConcurrentRuns: 1 } };
 const scripted = { agents: { scripted: { model: 'dev/scripted', ...ONE_SLOT }, wide: { model: 'dev/scripted' } } };
-const said = (text: string, wait = 0): string => JSON.stringify([{ wait }, { text }]);
+const content = (text: string, wait = 0): string => JSON.stringify([{ wait }, { text }]);
 
 /** What other replicas and dead processes do to the documents. */
 async function besides(data: string) {
@@ -33,9 +33,9 @@ async function besides(data: string) {
 function acceptedInto(bus: Bus, order: string[], ended: Promise<void>[]) {
   return async (name: string, userId: string, wait = 20): Promise<void> => {
     const turnId = turnIdOf(name.replaceAll(' ', ''));
-    const heard = listen(bus, turnId);
-    await bus.call('turns.start', { turnId, agentId: 'scripted', message: said(name, wait), session: { userId } });
-    ended.push(heard.until('done').then(() => void order.push(name)));
+    const merged = listen(bus, turnId);
+    await bus.call('turns.start', { turnId, agentId: 'scripted', message: content(name, wait), session: { userId } });
+    ended.push(merged.until('done').then(() => void order.push(name)));
   };
 }
 
@@ -43,7 +43,7 @@ test('concurrent turns are limited by maxDepth like sequential ones', async () =
   await using app = await testSessions({ ...scripted, settings: { queue: { defaultOverflow: { maxDepth: 3 } } } });
   const answers = await Promise.allSettled(
     Array.from({ length: 30 }, (_, at) =>
-      app.bus.call('turns.start', { turnId: turnIdOf(`crowd${at}x`), agentId: 'scripted', message: said('x', 200) }),
+      app.bus.call('turns.start', { turnId: turnIdOf(`crowd${at}x`), agentId: 'scripted', message: content('x', 200) }),
     ),
   );
   assert.equal(answers.filter(({ status }) => status === 'fulfilled').length, 4);
@@ -53,16 +53,16 @@ test('session.reset rejects a session with a waiting turn', async () => {
   await using app = await testSessions({ ...scripted });
   const [first, waiting] = [turnIdOf('first'), turnIdOf('waiting')];
   const start = (turnId: string, userId: string) =>
-    app.bus.call('turns.start', { turnId, agentId: 'scripted', message: said('hello', 150), session: { userId } });
+    app.bus.call('turns.start', { turnId, agentId: 'scripted', message: content('hello', 150), session: { userId } });
   await start(first, 'a');
-  const heard = listen(app.bus, waiting);
+  const merged = listen(app.bus, waiting);
   await start(waiting, 'b');
   for (const method of ['session.delete', 'session.reset'] as const) {
     await assert.rejects(app.bus.call(method, { session_key: 'agent:scripted:default:b:gateway' }), {
       details: { reason: 'SESSION_BUSY', retryable: true },
     });
   }
-  await heard.until('done');
+  await merged.until('done');
   const { messages } = await app.bus.call('session.history', { session_key: 'agent:scripted:default:b:gateway' });
   assert.equal(messages.length, 2);
 });
@@ -84,11 +84,11 @@ test('the longest-waiting session gets the next slot, however many turns another
 test('waiting turns end at once with the reason when their agent is deleted', async () => {
   await using app = await testSessions(scripted);
   const ids = ['1', '2', '3', '4', '5'].map((name) => turnIdOf(`doomed${name}`));
-  const heard = ids.map((turnId) => listen(app.bus, turnId));
-  for (const turnId of ids) await app.bus.call('turns.start', { turnId, agentId: 'scripted', message: said('x', 2_000) });
+  const merged = ids.map((turnId) => listen(app.bus, turnId));
+  for (const turnId of ids) await app.bus.call('turns.start', { turnId, agentId: 'scripted', message: content('x', 2_000) });
   await removeAgent(app.host.bus, 'scripted');
   const started = performance.now();
-  const ends = await Promise.all(heard.slice(1).map((turn) => turn.until('error')));
+  const ends = await Promise.all(merged.slice(1).map((turn) => turn.until('error')));
   assert.ok(performance.now() - started < 4_000, 'they waited for a sweep');
   for (const frames of ends) {
     const end = frames.at(-1);
@@ -109,9 +109,9 @@ test('two replicas that receive the same request accept one turn each, and the s
   });
   for (let at = 0; at < 20; at += 1) {
     const ask = (name: string, key: string) =>
-      app.bus.call('turns.start', { turnId: turnIdOf(`${name}${at}x`), agentId: 'wide', message: said('x', 2), idempotencyKey: key });
+      app.bus.call('turns.start', { turnId: turnIdOf(`${name}${at}x`), agentId: 'wide', message: content('x', 2), idempotencyKey: key });
     const last = turnIdOf(`last${at}x`);
-    const heard = listen(app.bus, last);
+    const merged = listen(app.bus, last);
     const answers = await Promise.all([
       ask('same', `k${at}`),
       ask('same', `k${at}`),
@@ -121,8 +121,8 @@ test('two replicas that receive the same request accept one turn each, and the s
     ]);
     assert.equal(new Set(answers.slice(0, 3).map(({ turnId }) => turnId)).size, 1);
     assert.equal(answers[3]?.turnId, answers[4]?.turnId);
-    await app.bus.call('turns.start', { turnId: last, agentId: 'wide', message: said('x') });
-    await heard.until('done');
+    await app.bus.call('turns.start', { turnId: last, agentId: 'wide', message: content('x') });
+    await merged.until('done');
   }
   assert.deepEqual(overlaps, []);
   const { messages } = await app.bus.call('session.history', { session_key: 'agent:wide:default:test:gateway' });
@@ -135,7 +135,7 @@ test('a caller that waits on one replica gets the answer of a turn that runs on 
   const answers = await Promise.all(
     Array.from({ length: 12 }, (_, at) =>
       app.bus
-        .call('agent.execute', { agentId: 'wide', message: said(`answer ${at}`, 5), idempotencyKey: 'k' + (at % 6) })
+        .call('agent.execute', { agentId: 'wide', message: content(`answer ${at}`, 5), idempotencyKey: 'k' + (at % 6) })
         .catch((error: Error) => error.message),
     ),
   );
@@ -144,11 +144,11 @@ test('a caller that waits on one replica gets the answer of a turn that runs on 
 
 test('an idempotency key is scoped to client and method, and survives the deletion of the agent', async () => {
   await using app = await testSessions(scripted);
-  const ask = () => app.bus.call('agent.execute', { agentId: 'wide', message: said('once'), idempotencyKey: 'k' });
+  const ask = () => app.bus.call('agent.execute', { agentId: 'wide', message: content('once'), idempotencyKey: 'k' });
   const first = await ask();
   const sent = await app.bus.call('session.send', {
     key: 'agent:wide:default:test:gateway',
-    message: said('twice'),
+    message: content('twice'),
     agentId: 'wide',
     idempotencyKey: 'k',
   });
@@ -166,9 +166,9 @@ test('a turn that was done when its process died is counted once by the next lea
   const turnId = turnIdOf('unsettled');
   {
     await using app = await testSessions({ data: data.path });
-    const heard = listen(app.bus, turnId);
+    const merged = listen(app.bus, turnId);
     await app.bus.call('turns.start', { turnId, message: 'hello' });
-    await heard.until('done');
+    await merged.until('done');
   }
   const leave = async (): Promise<void> => {
     // As if the process had died between the two writes.
@@ -199,11 +199,11 @@ test('publishes token usage in the tenant of the turn', async () => {
   await using app = await testSessions({});
   await putAgent(app.host.bus, 'default', { tenant: 'acme' });
   await app.host.bus.flush();
-  const told = new Promise<string>((resolve) => {
+  const sent = new Promise<string>((resolve) => {
     app.bus.on('observability:token_usage', ({ tenant }) => resolve(tenant));
   });
   await app.bus.call('agent.execute', { message: 'hello' }).catch(() => undefined);
-  await told;
+  await sent;
   const next = new Promise<string>((resolve) => {
     app.bus.on('observability:token_usage', ({ tenant }) => resolve(tenant));
   });

@@ -100,8 +100,8 @@ async function create(
   }
 }
 
-export function queueFullError(most: number): ServiceError {
-  return createServiceError('RESOURCE_EXHAUSTED', `The queue of this session is full (${most} turns). Retry when a turn has ended.`, {
+export function queueFullError(max: number): ServiceError {
+  return createServiceError('RESOURCE_EXHAUSTED', `The queue of this session is full (${max} turns). Retry when a turn has ended.`, {
     details: { reason: 'QUEUE_FULL', retryAfterMs: 1_000 },
   });
 }
@@ -170,8 +170,8 @@ export async function renewLease(
   const leaseUntil = now + leaseMs;
   const renewed = await sessions.update({ key, fence, leaseUntil: { gt: 0, lte: leaseUntil } }, { set: { leaseUntil } });
   if (renewed) return renewed;
-  const there = await sessions.get(key);
-  return there?.fence === fence && there.leaseUntil > leaseUntil ? there : null;
+  const existing = await sessions.get(key);
+  return existing?.fence === fence && existing.leaseUntil > leaseUntil ? existing : null;
 }
 
 /** Totals that a counted turn adds to its session. */

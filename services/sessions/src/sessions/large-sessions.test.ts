@@ -50,8 +50,8 @@ async function fill(data: string, sessions: readonly SessionDocument[], exchange
     ...sessions.map((one) => opened.sessions.for(mine).insert(one)),
     ...exchanges.map(async ([question, answer], at) => {
       const turnId = turnIdOf(`t${at}x`);
-      const said = { message: await storeText(bodies, turnId, question), answer: await storeText(bodies, turnId, answer) };
-      await opened.turns.for(mine).insert({ ...done(turnId, at), ...said });
+      const content = { message: await storeText(bodies, turnId, question), answer: await storeText(bodies, turnId, answer) };
+      await opened.turns.for(mine).insert({ ...done(turnId, at), ...content });
     }),
   ]);
   await store.close();

@@ -69,9 +69,9 @@ export async function loadHistory(
         ...(at === 0 ? continuationField(turn) : {}),
       })),
     );
-    const said = await loadTexts(bodies.for(principal), all);
+    const content = await loadTexts(bodies.for(principal), all);
     for (const [at, { role, timestamp, follows }] of all.entries())
-      entries.push({ role, content: said[at] ?? '', timestamp, ...(follows === undefined ? {} : { follows }) });
+      entries.push({ role, content: content[at] ?? '', timestamp, ...(follows === undefined ? {} : { follows }) });
     cursor = page.cursor;
   } while (cursor !== undefined);
   return entries;
@@ -100,7 +100,7 @@ export async function loadLastTurns(turns: Documents<TurnDocument>, session: Ses
 export async function readHistory(reading: HistoryDeps, principal: Principal, seen: SessionDocument): Promise<HistoryEntry[]> {
   const session = await waitUntilSettled(reading, principal.tenant, seen);
   if (!session) throw sessionNotFound();
-  const said = await loadHistory(reading, principal, session);
+  const content = await loadHistory(reading, principal, session);
   if (principal.sessions === 'own') await requireSession(reading.sessions, principal, session.key);
-  return said;
+  return content;
 }

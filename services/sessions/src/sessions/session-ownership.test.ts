@@ -33,7 +33,7 @@ function held(kind: Kind, to: Principal = OWN.owner): Principal {
 }
 
 /** A call that names a session or a turn. */
-type Call = (bus: Bus, there: There) => Promise<unknown>;
+type Call = (bus: Bus, existing: There) => Promise<unknown>;
 
 type Ways = { makes: true | undefined; silent: true | undefined };
 
@@ -57,30 +57,36 @@ function asTold(response: string): string {
 }
 
 const executes = (method: 'agent.execute' | 'agent.stream'): Call[] => [
-  (bus, there) => bus.call(method, { message: 'hello', sessionKey: parts(there) }),
-  (bus, there) => bus.call(method, { message: 'hello', sessionKey: parts(there), idempotencyKey: there.key }),
+  (bus, existing) => bus.call(method, { message: 'hello', sessionKey: parts(existing) }),
+  (bus, current) => bus.call(method, { message: 'hello', sessionKey: parts(current), idempotencyKey: current.key }),
 ];
 
-const tool: Call = async (bus, there) => {
-  const { response } = await bus.call('agent.execute', { agentId: 'tools', message: askTool(there) });
+const tool: Call = async (bus, existing) => {
+  const { response } = await bus.call('agent.execute', { agentId: 'tools', message: askTool(existing) });
   return asTold(response);
 };
 
-const statelessTool: Call = async (bus, there) => {
-  const frames = await Array.fromAsync(bus.stream('turns.run', { turnId: mintId('turn'), model: 'tools', message: askTool(there) }));
+const statelessTool: Call = async (bus, existing) => {
+  const frames = await Array.fromAsync(bus.stream('turns.run', { turnId: mintId('turn'), model: 'tools', message: askTool(existing) }));
   const end = frames.at(-1);
   assert.ok(end?.type === 'done');
   return asTold(end.result.response);
 };
 
-const statelessAnswer: Call = async (bus, there) => {
-  const { response } = await bus.call('turns.complete', { turnId: mintId('turn'), model: 'tools', message: askTool(there) });
+const statelessAnswer: Call = async (bus, existing) => {
+  const { response } = await bus.call('turns.complete', { turnId: mintId('turn'), model: 'tools', message: askTool(existing) });
   return asTold(response);
 };
 
-const keyedAnswer: Call = async (bus, there) => {
-  const asked = { turnId: mintId('turn'), model: 'tools', message: askTool(there), fingerprint: 'of it', head: { id: 'one', created: 1 } };
-  const { turnId } = await bus.call('turns.once', { ...asked, idempotencyKey: asked.turnId });
+const keyedAnswer: Call = async (bus, existing) => {
+  const request = {
+    turnId: mintId('turn'),
+    model: 'tools',
+    message: askTool(existing),
+    fingerprint: 'of it',
+    head: { id: 'one', created: 1 },
+  };
+  const { turnId } = await bus.call('turns.once', { ...request, idempotencyKey: request.turnId });
   const { result } = await ended(bus, turnId);
   return asTold(result?.response ?? '');
 };
@@ -93,7 +99,7 @@ const rows: Record<string, readonly Row[]> = {
     {
       named: [
         (bus, { key }) => bus.call('agent.start', { message: 'hello', sessionKey: key }),
-        (bus, there) => bus.call('agent.start', { message: 'hello', sessionKey: parts(there) }),
+        (bus, existing) => bus.call('agent.start', { message: 'hello', sessionKey: parts(existing) }),
       ],
       makes: true,
     },
@@ -109,7 +115,7 @@ const rows: Record<string, readonly Row[]> = {
     {
       named: [
         (bus, { key }) => bus.call('turns.start', { turnId: mintId('turn'), message: 'hello', session: key }),
-        (bus, there) => bus.call('turns.start', { turnId: mintId('turn'), message: 'hello', session: parts(there) }),
+        (bus, existing) => bus.call('turns.start', { turnId: mintId('turn'), message: 'hello', session: parts(existing) }),
       ],
       makes: true,
     },
@@ -155,9 +161,9 @@ async function testWorld(): Promise<TestService> {
   await app.host.bus.flush();
   // The caller's own session is the oldest one.
   for (const { owner, secret, turnId } of [OWN, ELSEWHERE, OTHER]) {
-    const heard = listen(app.bus, turnId);
+    const merged = listen(app.bus, turnId);
     await app.bus.as(owner).call('turns.start', { turnId, message: secret });
-    await heard.until('done');
+    await merged.until('done');
   }
   return app;
 }

@@ -29,8 +29,8 @@ export function ask(
 }
 
 /** Runs the simulation until a condition holds. */
-export async function until(world: World, holds: () => boolean): Promise<void> {
-  assert.ok(await world.simulation.run(() => (world.judge.check(), holds()), STEPS), 'condition was never met');
+export async function until(world: World, leases: () => boolean): Promise<void> {
+  assert.ok(await world.simulation.run(() => (world.judge.check(), leases()), STEPS), 'condition was never met');
 }
 
 const nameOf = (name: string): string => `default turn_${name.padEnd(22, 'x')}`;

@@ -10,7 +10,7 @@ import { principal, type Replica, type World } from './scenario.fixture.ts';
 export async function exportOf({ reading }: Replica, world: World, key: string): Promise<boolean> {
   const before = await reading.sessions.for(principal).get(key);
   if (!before) return false;
-  const said = await readHistory(reading, principal, before);
+  const reply = await readHistory(reading, principal, before);
   const now = world.sessions.documents.get(`default ${key}`);
   if (now?.epoch !== before.epoch) return false;
   const turns = [...world.turns.documents.values()]
@@ -18,11 +18,11 @@ export async function exportOf({ reading }: Replica, world: World, key: string):
     .toSorted((one, other) => (one.seq ?? 0) - (other.seq ?? 0));
   const counted = (to: number) => turns.filter(({ seq = 0 }) => seq <= to).flatMap(listMessages);
   const [least, most] = [counted(before.lastSeq), counted(now.lastSeq)];
-  assert.ok(said.length >= least.length, `an export of ${key} has ${said.length} messages of ${least.length}`);
+  assert.ok(reply.length >= least.length, `an export of ${key} has ${reply.length} messages of ${least.length}`);
   assert.deepEqual(
-    said.map(({ role, content }) => [role, content]),
-    most.slice(0, said.length).map((one) => [one.role, one.said.text]),
+    reply.map(({ role, content }) => [role, content]),
+    most.slice(0, reply.length).map((one) => [one.role, one.said.text]),
     `what an export of ${key} says`,
   );
-  return said.length > 0;
+  return reply.length > 0;
 }

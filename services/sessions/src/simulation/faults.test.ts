@@ -49,7 +49,7 @@ test('the second turn of a session does not start while the runner of the first 
 });
 
 test('a delayed reset does not remove newer turns', async () => {
-  let hold: (() => boolean) | undefined;
+  let lease: (() => boolean) | undefined;
   const world = createWorld({ seed: 1 });
   const [first, second] = [startReplica(world), startReplica(world)];
   await told(world, ask(first, 'a'));
@@ -58,9 +58,9 @@ test('a delayed reset does not remove newer turns', async () => {
   const resetting = reset(first, world, KEY);
   await until(world, () => world.gone.documents.size > 0);
   first.process.pause(60_000);
-  hold = () => turnOf(world, 'b').state === 'done';
+  lease = () => turnOf(world, 'b').state === 'done';
   await told(world, ask(second, 'b'));
-  await until(world, hold);
+  await until(world, lease);
   const end = await told(world, resetting);
   assert.ok(end.status === 'rejected' && end.reason instanceof ServiceError && end.reason.code === 'ABORTED');
   await settled(world);

@@ -172,9 +172,9 @@ export const guards: readonly Guard[] = [
 
 /** Returns a sabotage that removes the guard. */
 export function without({ write, without: fields }: Guard): NonNullable<Watching['sabotage']> {
-  return (given) => {
-    if (!writes[write](given)) return given.filter;
+  return (options) => {
+    if (!writes[write](options)) return options.filter;
     if (write === 'accept') return { unique: [] };
-    return Object.fromEntries(Object.entries(given.filter).filter(([field]) => !fields.includes(field)));
+    return Object.fromEntries(Object.entries(options.filter).filter(([field]) => !fields.includes(field)));
   };
 }

@@ -32,7 +32,7 @@ export interface Judge {
   /** A machine slept: only the guards of its writes, and not its own clock, detected the expired lease. */
   slept: boolean;
   /** The memory service received captures. */
-  remembers(told: Input<'memory.capture'>): void;
+  remembers(sent: Input<'memory.capture'>): void;
   /** Checks that every finished turn was captured. */
   checkRemembered(turns: Iterable<TurnDocument>): void;
   /** Number of summaries added to trees. */
@@ -67,8 +67,8 @@ export function createJudge(now: () => number, idleMs = Infinity): Judge {
   /** Current publisher of each turn, with its fence. */
   const speakers = new Map<string, { fence: number; process: Process }>();
 
-  function claim(holds: boolean, what: string): void {
-    if (!holds) wrong ??= new Error(what);
+  function claim(leases: boolean, what: string): void {
+    if (!leases) wrong ??= new Error(what);
   }
 
   /** A delayed write may enqueue a finished turn again; the next lease holder removes it. */
@@ -80,9 +80,9 @@ export function createJudge(now: () => number, idleMs = Infinity): Judge {
   function sessionChanged(before: SessionDocument | undefined, after: SessionDocument): void {
     const { key } = after;
     const was = before?.queue ?? [];
-    const came = after.queue.filter((entry, at) => !was.includes(entry) || after.queue.indexOf(entry) !== at);
+    const candidates = after.queue.filter((entry, at) => !was.includes(entry) || after.queue.indexOf(entry) !== at);
     const went = was.filter((entry) => !after.queue.includes(entry));
-    for (const entry of came) if (!isBack(key, entry)) note(entered, key, parseEntry(entry).turnId);
+    for (const entry of candidates) if (!isBack(key, entry)) note(entered, key, parseEntry(entry).turnId);
     for (const entry of went) {
       const { turnId } = parseEntry(entry);
       const early = cancelled.has(turnId) || joins.ended(turnId) || isBack(key, entry);
@@ -116,10 +116,10 @@ export function createJudge(now: () => number, idleMs = Infinity): Judge {
     if (more === 0) return;
     if (went[0] !== undefined) claim(!isOver(before, went[0]), `${went[0]} was counted in an ended epoch`);
     const turnId = went[0] === undefined ? '' : parseEntry(went[0]).turnId;
-    const heard = joins.heardBy(turnId);
-    claim(more === 2 + heard.length && went.length === 1, `${after.key} counted ${more} messages for ${went.length} turns`);
+    const merged = joins.heardBy(turnId);
+    claim(more === 2 + merged.length && went.length === 1, `${after.key} counted ${more} messages for ${went.length} turns`);
     claim(after.lastSeq === before.lastSeq + 1, `${after.key} counted ${after.lastSeq} after ${before.lastSeq}`);
-    for (const one of [turnId, ...heard.filter((other) => joins.ended(other))]) {
+    for (const one of [turnId, ...merged.filter((other) => joins.ended(other))]) {
       claim(!counted.has(one), `${one} was counted twice`);
       counted.add(one);
     }

@@ -50,11 +50,11 @@ function countedIn({ sessions }: World): unknown {
 }
 
 function assertAnsweredBy(world: World, lead: string, names: readonly string[]): void {
-  const { turnId, state, answer: given } = turnOf(world, lead);
+  const { turnId, state, answer: options } = turnOf(world, lead);
   assert.equal(state, 'done');
   for (const name of names) {
     const { state: one, mergedInto, answer } = turnOf(world, name);
-    assert.deepEqual([one, mergedInto, answer], ['done', turnId, given]);
+    assert.deepEqual([one, mergedInto, answer], ['done', turnId, options]);
   }
 }
 

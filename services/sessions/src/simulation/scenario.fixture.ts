@@ -214,7 +214,7 @@ export function startReplica(world: World): Replica {
   };
   const store = { now: () => simulation.now() };
   const own = new AsyncDisposableStack();
-  const given = {
+  const options = {
     ...data,
     store,
     agents: agentsFor(world.waits),
@@ -227,11 +227,11 @@ export function startReplica(world: World): Replica {
     timing: {},
     shares: createFrameLogQuota({ clock: process.clock, room: () => Infinity, messageBytes: 0 }),
   };
-  const compaction = own.use(createCompaction(given));
+  const compaction = own.use(createCompaction(options));
   const connection = bus.from(process);
-  const remembering = createMemoryCapture({ ...given, bus: connection });
+  const remembering = createMemoryCapture({ ...options, bus: connection });
   const runner = openRunner({
-    ...given,
+    ...options,
     ...(world.waits.remembers ? { memoryCapture: remembering } : {}),
     compaction,
     bus: connection,
@@ -252,8 +252,8 @@ export function startReplica(world: World): Replica {
 
 function scriptOf(messages: readonly ModelMessage[]): { script: Script; results: number } {
   const at = messages.findLastIndex(({ role }) => role === 'user');
-  const asked = messages[at];
-  const text = asked?.role === 'user' ? asked.text : '';
+  const request = messages[at];
+  const text = request?.role === 'user' ? request.text : '';
   const script = text === CONTINUE_PROMPT ? GOES_ON : (JSON.parse(text) as Script);
   return { script, results: messages.slice(at + 1).filter(({ role }) => role === 'tool').length };
 }
@@ -312,10 +312,10 @@ function toolsOf(process: Process, judge: Judge): ToolBox {
     isIdempotent: (name) => name === 'look',
     async use({ name, input }) {
       const { turn, call } = input as { turn: string; call: number };
-      const asked = judge.acts(turn, `${call}`, process);
+      const request = judge.acts(turn, `${call}`, process);
       try {
         const result = await process.operation(() => {
-          if (name === 'act') judge.did(asked);
+          if (name === 'act') judge.did(request);
           return 'done';
         });
         return { result, failed: false };

@@ -50,8 +50,8 @@ export async function playSeed(seed: number, { sabotage, waits }: Playing = {}):
   const chaos = Array.from({ length: dice.below(4) }, () => disturb(world, outside.clock));
   let over = false;
   void Promise.all([...asking, ...chaos]).then(() => (over = true));
-  const told = await simulation.run(() => (judge.check(), over), STEPS);
-  if (!told) throw new Error('the clients got no reply');
+  const sent = await simulation.run(() => (judge.check(), over), STEPS);
+  if (!sent) throw new Error('the clients got no reply');
   await heal(world);
   return world;
 }
@@ -111,7 +111,7 @@ async function ask(world: World, at: number, clock: Clock): Promise<void> {
       await pause(clock, 1_000);
       continue;
     }
-    const asked = {
+    const request = {
       method: 'agent.execute' as const,
       turnId: tries === 0 ? turnId : `turn_${`${at}again${tries}`.padEnd(22, 'x')}`,
       message,
@@ -119,10 +119,10 @@ async function ask(world: World, at: number, clock: Clock): Promise<void> {
       session: `default:alice:${channelId}${world.waits.climbsMs !== undefined && at % 2 === 1 ? ':guild:them' : ''}`,
       ...(keyed ? { idempotencyKey: `key${at}` } : {}),
     };
-    const told = await withinReason(replica.runner.start(asked as never, principal), clock);
-    if (told) {
-      world.judge.accepted.add(told.turnId);
-      if (regrets) await cancel(world, { turnId: told.turnId }, clock);
+    const sent = await withinReason(replica.runner.start(request as never, principal), clock);
+    if (sent) {
+      world.judge.accepted.add(sent.turnId);
+      if (regrets) await cancel(world, { turnId: sent.turnId }, clock);
       if (dice.chance(0.7)) return;
     }
     await pause(clock, 100 + dice.below(5_000));
@@ -130,12 +130,12 @@ async function ask(world: World, at: number, clock: Clock): Promise<void> {
 }
 
 /** Cancels sooner or later, maybe twice, on any replica. */
-async function cancel(world: World, meant: { turnId: string } | { sessionKey: string }, clock: Clock): Promise<void> {
+async function cancel(world: World, requested: { turnId: string } | { sessionKey: string }, clock: Clock): Promise<void> {
   const { dice } = world.simulation;
   await pause(clock, dice.below(dice.of([1, 100, 3_000])));
   for (let times = 1 + dice.below(2); times > 0; times -= 1) {
-    const told = await withinReason(pick(world)?.runner.cancel(meant, principal) ?? Promise.resolve(undefined), clock);
-    if (told) world.judge.told(told.turns);
+    const sent = await withinReason(pick(world)?.runner.cancel(requested, principal) ?? Promise.resolve(undefined), clock);
+    if (sent) world.judge.told(sent.turns);
   }
 }
 

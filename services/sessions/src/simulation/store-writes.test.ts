@@ -43,10 +43,10 @@ function ask({ runner }: Replica, name: string, channel: string, { agentId = 'wi
   return runner.start({ method: 'agent.execute', turnId, message, agentId, session: `default:alice:${channel}` }, principal);
 }
 
-async function over({ simulation }: World, work: Promise<unknown>[], holds: () => boolean): Promise<void> {
+async function over({ simulation }: World, work: Promise<unknown>[], leases: () => boolean): Promise<void> {
   let done = false;
   void Promise.all(work).then(() => (done = true));
-  assert.ok(await simulation.run(() => done && holds(), 100_000), 'condition was never met');
+  assert.ok(await simulation.run(() => done && leases(), 100_000), 'condition was never met');
 }
 
 test('a turn without tools takes four writes', async () => {

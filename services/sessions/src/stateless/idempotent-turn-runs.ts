@@ -41,7 +41,7 @@ export interface IdempotentTurnRunsDeps extends StatelessDeps {
 /** Runs claimed turns. */
 export interface IdempotentTurnRuns extends AsyncDisposable {
   /** Resolves once the turn has started. Rejects if it is refused; its key is then free. */
-  begin(lease: Lease<KeyedTurnDocument>, asked: IdempotentRequest, caller: TurnCaller): Promise<void>;
+  begin(lease: Lease<KeyedTurnDocument>, request: IdempotentRequest, caller: TurnCaller): Promise<void>;
   /** Ends a turn that is not run any more and notifies its readers. */
   fail(lease: Lease<KeyedTurnDocument>, error: ServiceError): Promise<void>;
 }
@@ -67,11 +67,11 @@ interface Run {
 export function createIdempotentTurnRuns(deps: IdempotentTurnRunsDeps): IdempotentTurnRuns {
   const running = new Map<Run, Promise<void>>();
   return {
-    async begin(lease, asked, caller) {
-      const run = createRun(deps, lease, asked.whole ?? false);
+    async begin(lease, request, caller) {
+      const run = createRun(deps, lease, request.whole ?? false);
       const turn = runStateless(
         deps,
-        { ...asked, turnId: lease.document.turnId },
+        { ...request, turnId: lease.document.turnId },
         {
           ...caller,
           deadline: Date.now() + deps.turnDeadlineMs,
@@ -164,13 +164,13 @@ async function finish(deps: IdempotentTurnRunsDeps, run: Run, result: StatelessR
   await persist(clock, async () => {
     const answer = await storeExpiringText(mine, { turnId, text: JSON.stringify(result), forgetAt });
     const more = text === result.response ? {} : { text: await storeExpiringText(mine, { turnId, text, forgetAt }) };
-    const told = await responseFields(deps, run);
+    const sent = await responseFields(deps, run);
     try {
-      await lease.finish('done', { answer, ...more, ...told, lastFrame });
+      await lease.finish('done', { answer, ...more, ...sent, lastFrame });
     } catch (error) {
       // The write was applied before and only its reply was lost.
-      const there = await kept.for(lease).get(key);
-      if (there?.fence !== lease.fence || there.state !== 'done') throw error;
+      const existing = await kept.for(lease).get(key);
+      if (existing?.fence !== lease.fence || existing.state !== 'done') throw error;
     }
   });
   frames.end({ type: 'done', result });

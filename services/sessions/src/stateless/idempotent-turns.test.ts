@@ -9,11 +9,11 @@ import { ended, listen, testSessions, turnIdOf } from '../sessions.fixture.ts';
 
 type Asked = Params<'turns.once'>;
 
-let asked = 0;
+let requested = 0;
 
 /** A request with an idempotency key as the gateway sends it, with a new id and head each time. */
 function request(more: Partial<Asked> = {}): Asked {
-  const at = ++asked;
+  const at = ++requested;
   const head = { id: `chatcmpl-${at}`, created: at };
   return { turnId: turnIdOf(`once${at}`), model: 'default', message: 'hello', idempotencyKey: 'k1', fingerprint: 'f1', head, ...more };
 }
@@ -60,19 +60,19 @@ test('rejects a different request with the same key, and scopes keys to clients'
 test('publishes the frames of a stateless turn and adds nothing to any history', async () => {
   await using app = await testSessions();
   const turn = request({ message: 'hello there' });
-  const heard = listen(app.bus, turn.turnId);
+  const merged = listen(app.bus, turn.turnId);
   await app.bus.call('turns.once', turn);
-  const frames = await heard.until('done');
+  const frames = await merged.until('done');
   assert.deepEqual([...new Set(frames.map(({ type }) => type))], ['accepted', 'step', 'delta', 'done']);
   assert.deepEqual(
     frames.map(({ n }) => n),
     frames.map((_, at) => at),
   );
-  const said = frames.map((frame) => (frame.type === 'delta' ? frame.text : '')).join('');
+  const content = frames.map((frame) => (frame.type === 'delta' ? frame.text : '')).join('');
   const end = frames.at(-1) as TurnFrame & { type: 'done' };
-  assert.equal(said, end.result.response);
+  assert.equal(content, end.result.response);
   const status = await app.bus.call('turns.resume', { turnId: turn.turnId });
-  assert.deepEqual([status.result, status.lastFrame, status.soFar?.text], [end.result, frames.length - 1, said]);
+  assert.deepEqual([status.result, status.lastFrame, status.soFar?.text], [end.result, frames.length - 1, content]);
   assert.equal((await app.bus.call('session.list', {})).total, 0);
   assert.deepEqual(await app.bus.call('session.history', {}), { messages: [] });
 });
@@ -80,9 +80,9 @@ test('publishes the frames of a stateless turn and adds nothing to any history',
 test('a reader without text pieces gets only tools and the end', async () => {
   await using app = await testSessions();
   const turn = request({ whole: true });
-  const heard = listen(app.bus, turn.turnId);
+  const merged = listen(app.bus, turn.turnId);
   await app.bus.call('turns.once', turn);
-  const frames = await heard.until('done');
+  const frames = await merged.until('done');
   assert.deepEqual(
     frames.map(({ type }) => type),
     ['accepted', 'done'],
@@ -103,17 +103,17 @@ test('a failed turn releases its key unless a tool was called; then the failure 
   const error = { error: { status: 503, message: 'away' } };
 
   const idle = request({ message: script({ text: 'a ' }, error) });
-  const heard = listen(app.bus, idle.turnId);
+  const merged = listen(app.bus, idle.turnId);
   await app.bus.call('turns.once', idle);
-  const [failure] = (await heard.until('error')).slice(-1);
+  const [failure] = (await merged.until('error')).slice(-1);
   assert.equal(failure?.type === 'error' && failure.error.details?.['retryable'], true, JSON.stringify(failure));
   const again = await ask(app.bus, { message: script({ text: 'b' }) });
   assert.notEqual(again.turnId, idle.turnId);
 
   const acts = { idempotencyKey: 'k2', message: script({ tool: { name: 'session_history', input: {} } }, error) };
   const first = await ask(app.bus, acts);
-  const { state, failure: told } = await ended(app.bus, first.turnId);
-  assert.deepEqual([state, told?.details?.['retryable']], ['failed', false], JSON.stringify(told));
+  const { state, failure: sent } = await ended(app.bus, first.turnId);
+  assert.deepEqual([state, sent?.details?.['retryable']], ['failed', false], JSON.stringify(sent));
   assert.deepEqual(await ask(app.bus, acts), first);
 });
 

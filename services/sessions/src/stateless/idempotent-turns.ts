@@ -20,7 +20,7 @@ import { hasEnded } from '../model/turn-document.ts';
 /** Stateless turns that run once per idempotency key. The answer is kept for a day; for responses the request is kept too. */
 export interface IdempotentTurns extends AsyncDisposable {
   /** Starts the turn unless its key is in use. Throws the error of a turn that could not start; its key is then free. */
-  start(asked: KeyedTurn, caller: TurnCaller): Promise<Result<'turns.once'>>;
+  start(requested: KeyedTurn, caller: TurnCaller): Promise<Result<'turns.once'>>;
   /** Returns the status of a turn to its client. */
   status(principal: Principal, turnId: string): Promise<Result<'turns.resume'> | undefined>;
 }
@@ -45,13 +45,13 @@ export function createIdempotentTurns(deps: IdempotentTurnsDeps): IdempotentTurn
   const runs = createIdempotentTurnRuns(deps);
 
   /** Of several claimers one runs the turn; the others read its frames. */
-  async function runIfMine(there: KeyedTurnDocument, asked: KeyedTurn, caller: TurnCaller): Promise<void> {
-    if (hasEnded(there)) return;
-    const lease = await leases.claim(caller.principal.tenant, { key: there.key, turnId: there.turnId });
+  async function runIfMine(existing: KeyedTurnDocument, requested: KeyedTurn, caller: TurnCaller): Promise<void> {
+    if (hasEnded(existing)) return;
+    const lease = await leases.claim(caller.principal.tenant, { key: existing.key, turnId: existing.turnId });
     if (!lease) return;
     const over = getInterruption(lease);
     if (over) await runs.fail(lease, over);
-    else await runs.begin(lease, asked, caller);
+    else await runs.begin(lease, requested, caller);
   }
 
   /** Restarts abandoned responses. Ends other abandoned turns, so that their clients can retry. */
@@ -86,15 +86,15 @@ export function createIdempotentTurns(deps: IdempotentTurnsDeps): IdempotentTurn
       const mine = kept.for(caller.principal);
       const key = `${caller.principal.client} ${asked.idempotencyKey}`;
       for (let look = 0; look < MAX_KEY_ATTEMPTS; look += 1) {
-        const there = (await mine.get(key)) ?? (await insert(mine, await newTurn(deps.bodies, asked, { key, caller, now: store.now() })));
-        if (!there) continue;
-        if (isKeyFree(there, store.now())) {
-          await mine.remove({ key, turnId: there.turnId, fence: there.fence });
+        const current = (await mine.get(key)) ?? (await insert(mine, await newTurn(deps.bodies, asked, { key, caller, now: store.now() })));
+        if (!current) continue;
+        if (isKeyFree(current, store.now())) {
+          await mine.remove({ key, turnId: current.turnId, fence: current.fence });
           continue;
         }
-        if (there.fingerprint !== asked.fingerprint) throw keyMismatch(there.turnId);
-        await runIfMine(there, asked, caller);
-        return { turnId: there.turnId, head: there.head };
+        if (current.fingerprint !== asked.fingerprint) throw keyMismatch(current.turnId);
+        await runIfMine(current, asked, caller);
+        return { turnId: current.turnId, head: current.head };
       }
       throw new ServiceError('ABORTED', 'Concurrent requests use this idempotency key. Retry the request.');
     },
@@ -126,15 +126,15 @@ interface NewTurnOptions {
 
 async function newTurn(
   bodies: Collection<BodyDocument>,
-  given: KeyedTurn,
+  options: KeyedTurn,
   { key, caller, now }: NewTurnOptions,
 ): Promise<KeyedTurnDocument> {
-  const { turnId, fingerprint, head, response } = given;
+  const { turnId, fingerprint, head, response } = options;
   const { principal, requestId } = caller;
   const forgetAt = now + (response === undefined ? DAY_MS : RESPONSE_TTL_MS);
-  const asked = await storeRequest(bodies.for(principal), given, { principal, requestId, forgetAt });
+  const requested = await storeRequest(bodies.for(principal), options, { principal, requestId, forgetAt });
   const kept = { ...newWork(), key, turnId, client: principal.client, fingerprint, head, toolsCalled: false, forgetAt };
-  return asked === undefined ? kept : { ...kept, request: asked, rerun: true };
+  return requested === undefined ? kept : { ...kept, request: requested, rerun: true };
 }
 
 /** Returns undefined if another caller was first. */

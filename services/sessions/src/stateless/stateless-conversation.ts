@@ -8,16 +8,16 @@ import type { CallerToolBox } from '../agent-loop/toolbox.ts';
  * for its length.
  */
 export function buildConversation({ history = [], message, since = [] }: StatelessTurn, note?: string): ModelMessage[] {
-  const asked = [note, message].filter((text) => text !== undefined).map((text): ModelMessage => ({ role: 'user', text }));
-  return [...history.map(toMessage), ...asked, ...since.map(toMessage)];
+  const request = [note, message].filter((text) => text !== undefined).map((text): ModelMessage => ({ role: 'user', text }));
+  return [...history.map(toMessage), ...request, ...since.map(toMessage)];
 }
 
-function toMessage(said: TurnMessage): ModelMessage {
-  if (said.role === 'user') return { role: 'user', text: said.text };
+function toMessage(content: TurnMessage): ModelMessage {
+  if (content.role === 'user') return { role: 'user', text: content.text };
   // Clients cannot mark a tool result as failed; the text says what went wrong.
-  if (said.role === 'tool') return { role: 'tool', callId: said.callId, name: said.name, result: said.text, failed: false };
-  const toolCalls = (said.toolCalls ?? []).map(({ callId, name, arguments: text }) => toolCall(callId, name, text));
-  return { role: 'assistant', text: said.text, toolCalls };
+  if (content.role === 'tool') return { role: 'tool', callId: content.callId, name: content.name, result: content.text, failed: false };
+  const toolCalls = (content.toolCalls ?? []).map(({ callId, name, arguments: text }) => toolCall(callId, name, text));
+  return { role: 'assistant', text: content.text, toolCalls };
 }
 
 /**

@@ -11,10 +11,10 @@ const WEATHER = { name: 'weather', description: 'tells it', parameters: { type: 
 const tools = { agents: { tools: { model: 'dev/tools' }, scripted: { model: 'dev/scripted' } } };
 const script = (...steps: object[]): string => JSON.stringify(steps);
 
-/** Runs a stateless turn and returns its result and frames. */
-async function run(bus: Bus, asked: Asked): Promise<{ result: Result<'turns.run'>; frames: TurnFrame[] }> {
+/** One turn that keeps nothing: its result and its frames. */
+async function run(bus: Bus, request: Asked): Promise<{ result: Result<'turns.run'>; frames: TurnFrame[] }> {
   const frames: TurnFrame[] = [];
-  const running = bus.stream('turns.run', { turnId: turnIdOf('stateless'), ...asked });
+  const running = bus.stream('turns.run', { turnId: turnIdOf('stateless'), ...request });
   for (;;) {
     const step = await running.next();
     if (step.done) return { result: step.value, frames };
@@ -63,7 +63,8 @@ test('a stateless turn stores nothing', async () => {
 
 test('the caller’s tools replace the agent’s, and calling one ends the turn', async () => {
   await using app = await testSessions(tools);
-  const offered = async (asked: Partial<Asked>) => (await run(app.bus, { model: 'tools', message: 'which?', ...asked })).result.response;
+  const offered = async (request: Partial<Asked>) =>
+    (await run(app.bus, { model: 'tools', message: 'which?', ...request })).result.response;
   assert.match(await offered({}), /session_history/);
   assert.match(await offered({ tools: { offered: [WEATHER] } }), /Tools offered here: weather\.$/);
   assert.match(await offered({ tools: { offered: [] } }), /No tools are offered here\.$/);
@@ -130,26 +131,26 @@ test('passes tool choice, stop sequences and response format to the model', asyn
 test('returns arguments as the model wrote them, JSON or not, and drops incomplete calls', async () => {
   await using upstream = await startUpstream();
   await using app = await withUpstream(upstream);
-  const asked: Asked = { model: 'default', message: 'hi', tools: { offered: [WEATHER] } };
+  const request: Asked = { model: 'default', message: 'hi', tools: { offered: [WEATHER] } };
   for (const written of ['{ "id": 12345678901234567890 }', '{"city": oops']) {
     upstream.respond({ kind: 'tools', calls: [{ name: 'weather', arguments: written }] });
-    const { result } = await run(app.bus, asked);
+    const { result } = await run(app.bus, request);
     assert.deepEqual(result.toolCalls, [{ callId: 'call_up_0', name: 'weather', arguments: written }]);
   }
   upstream.respond({ kind: 'half-call', name: 'weather', arguments: '{"city":"Os', end: 'clean' });
-  await assert.rejects(run(app.bus, asked), { code: 'UNAVAILABLE' });
+  await assert.rejects(run(app.bus, request), { code: 'UNAVAILABLE' });
   upstream.respond({ kind: 'tools', calls: [{ name: 'weather', arguments: '{"city":"Os' }], text: 'Let me', finish: 'length' });
-  const { result } = await run(app.bus, { ...asked, maxTokens: 5 });
+  const { result } = await run(app.bus, { ...request, maxTokens: 5 });
   assert.deepEqual([result.finishReason, result.toolCalls, result.response], ['output_starved', undefined, 'Let me']);
 });
 
-const complete = (bus: Bus, asked: Asked, signal?: AbortSignal) =>
-  bus.call('turns.complete', { turnId: turnIdOf('complete'), ...asked }, signal ? { signal } : {});
+const complete = (bus: Bus, request: Asked, signal?: AbortSignal) =>
+  bus.call('turns.complete', { turnId: turnIdOf('complete'), ...request }, signal ? { signal } : {});
 
 test('turns.complete returns one reply after the tools ran', async () => {
   await using app = await testSessions(tools);
-  const said = await complete(app.bus, { model: 'default', message: 'hello' });
-  assert.deepEqual([said.response, said.finishReason], ['I am dev/echo, the development model. You said: hello', 'stop']);
+  const content = await complete(app.bus, { model: 'default', message: 'hello' });
+  assert.deepEqual([content.response, content.finishReason], ['I am dev/echo, the development model. You said: hello', 'stop']);
   const { response } = await complete(app.bus, { model: 'tools', message: 'session_history {}' });
   assert.match(response, /session_history answered/);
 });

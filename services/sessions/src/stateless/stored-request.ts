@@ -28,10 +28,10 @@ interface Keeping {
 /** Stores the request before the document that refers to it. Returns undefined for turns that are no responses. */
 export function storeRequest(
   bodies: Bodies,
-  asked: KeyedTurn,
+  request: KeyedTurn,
   { principal, requestId, forgetAt }: Keeping,
 ): Promise<StoredText> | undefined {
-  const { turnId, idempotencyKey: _key, fingerprint: _print, head: _head, whole: _whole, response, ...turn } = asked;
+  const { turnId, idempotencyKey: _key, fingerprint: _print, head: _head, whole: _whole, response, ...turn } = request;
   if (response === undefined) return undefined;
   const { scopes, sessions, budgets, agents } = principal;
   const held = { ...(sessions && { sessions }), ...(budgets && { budgets }), ...(agents && { agents: [...agents] }) };

@@ -93,9 +93,9 @@ async function endCancelled(deps: CancelDeps, tenant: string, turn: TurnDocument
     recordEnd('durable', failure, deps.store.now() - turn.createdAt);
     logFailedTurn(deps.log, tenant, { turn: ended, error: turnCancelled() });
   }
-  const there = ended ?? (await turns.get(turnId)) ?? turn;
-  if (!hasEnded(there)) throw new ServiceError('UNAVAILABLE', 'The turn could not be cancelled. Retry the request.');
-  if (there.state === 'cancelled') await notifyEnd(deps, tenant, there);
-  else if (there.continuePendingSince) await forbidContinuation(turns, turnId);
-  return there;
+  const existing = ended ?? (await turns.get(turnId)) ?? turn;
+  if (!hasEnded(existing)) throw new ServiceError('UNAVAILABLE', 'The turn could not be cancelled. Retry the request.');
+  if (existing.state === 'cancelled') await notifyEnd(deps, tenant, existing);
+  else if (existing.continuePendingSince) await forbidContinuation(turns, turnId);
+  return existing;
 }

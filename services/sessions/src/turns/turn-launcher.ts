@@ -64,7 +64,7 @@ export interface TurnLauncher extends AsyncDisposable {
   /** A reader follows the turn from now on. */
   follow(turnId: string): void;
   /** Works on a session whose lease was taken with this turn, in the reserved slot. Returns immediately. */
-  startAccepted(given: StartedSession): void;
+  startAccepted(options: StartedSession): void;
   /** Registers a queue head that waits without a lease holder. */
   addRunnable(tenant: string, entry: string): void;
   /** Polls for waiting turns of all replicas and runs as many as there are slots. Never rejects. */

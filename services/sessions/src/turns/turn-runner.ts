@@ -31,7 +31,7 @@ export interface TurnRunner extends AsyncDisposable, Pick<TurnLauncher, 'pollWai
   /** Starts a turn and waits for its end. Aborting the signal ends the wait, never the turn. */
   execute(request: TurnRequest, principal: Principal, signal: AbortSignal): Promise<{ turn: TurnDocument; result: TurnResult }>;
   /** Cancels turns of the caller, running or waiting, on any replica. */
-  cancel(meant: Input<'agent.cancel'>, principal: Principal): Promise<Result<'agent.cancel'>>;
+  cancel(requested: Input<'agent.cancel'>, principal: Principal): Promise<Result<'agent.cancel'>>;
   /** Waits for the end of an existing turn of the caller. */
   attach(turnId: string, principal: Principal, signal: AbortSignal): Promise<{ turn: TurnDocument; result: TurnResult }>;
   /** Enqueues a stored turn, unless it is in the queue already. */
@@ -52,9 +52,9 @@ interface ResultOptions {
 /** Sessions in which waiting turns were seen. */
 const MAX_CACHED_SESSIONS = 10_000;
 
-export function createRunner(given: Omit<LauncherDeps, 'autoContinue'>): TurnRunner {
-  const autoContinue = createAutoContinue({ ...given, enqueue: enter });
-  const deps: LauncherDeps = { ...given, autoContinue };
+export function createRunner(options: Omit<LauncherDeps, 'autoContinue'>): TurnRunner {
+  const autoContinue = createAutoContinue({ ...options, enqueue: enter });
+  const deps: LauncherDeps = { ...options, autoContinue };
   const { turns, settings, waiting, bodies } = deps;
   const launcher = createLauncher(deps);
   const runExclusive = createKeyedMutex();
@@ -92,9 +92,9 @@ export function createRunner(given: Omit<LauncherDeps, 'autoContinue'>): TurnRun
     };
   }
 
-  async function start(given: TurnRequest, principal: Principal): Promise<{ turn: TurnDocument; replayed: boolean; startedHere: boolean }> {
+  async function start(input: TurnRequest, principal: Principal): Promise<{ turn: TurnDocument; replayed: boolean; startedHere: boolean }> {
     const { tenant } = principal;
-    const request = { ...given, message: deps.screening?.admit(given.message) ?? given.message };
+    const request = { ...input, message: deps.screening?.admit(input.message) ?? input.message };
     const isStop = parseMessage(request.message)?.command?.name === 'stop';
     const accepted = await (isStop ? acceptStop(request, principal) : acceptTurn(buildAcceptDeps(principal), request, principal));
     const { turn } = accepted;
@@ -174,7 +174,7 @@ export function createRunner(given: Omit<LauncherDeps, 'autoContinue'>): TurnRun
       return { turn, result: await waitForResult(turn, { principal, replayed: true, startedHere: false, signal }) };
     },
 
-    cancel: (meant, principal) => cancelTurns({ ...targetDeps, onRunnable: waits }, meant, principal),
+    cancel: (requested, principal) => cancelTurns({ ...targetDeps, onRunnable: waits }, requested, principal),
 
     enqueue: enter,
     sweepContinuations: () => autoContinue.sweep(),

@@ -18,8 +18,8 @@ const settings = { queue: { waitTimeoutMs: 10 * HOUR_MS } };
 
 function turn(turnId: string, fields: Partial<TurnDocument> = {}): TurnDocument {
   const work = { state: 'queued' as const, fence: 0, attempts: 0, steps: [], checkpoints: 0, tail: [] };
-  const asked = { agentId: 'default', message: { chars: 5, text: 'hello' }, client: 'test', scopes: ['*'], fingerprint: 'f' };
-  return { turnId, sessionKey: KEY, ...asked, ...work, createdAt: then, ...fields };
+  const request = { agentId: 'default', message: { chars: 5, text: 'hello' }, client: 'test', scopes: ['*'], fingerprint: 'f' };
+  return { turnId, sessionKey: KEY, ...request, ...work, createdAt: then, ...fields };
 }
 
 function session(turns: readonly TurnDocument[], fields: Partial<SessionDocument> = {}): SessionDocument {

@@ -41,19 +41,19 @@ test('answers a turn and stores both messages in the history', async () => {
 test('numbers frames from 0 without gaps, and their text is the answer', async () => {
   await using app = await testSessions();
   const turnId = turnIdOf('frames');
-  const heard = listen(app.bus, turnId);
+  const merged = listen(app.bus, turnId);
   const accepted = await app.bus.call('turns.start', { turnId, message: 'one two three' });
   assert.equal(accepted.turnId, turnId);
-  const frames = await heard.until('done');
+  const frames = await merged.until('done');
   assert.deepEqual(
     frames.map(({ n }) => n),
     frames.map((_, at) => at),
   );
   assert.equal(frames[0]?.type, 'accepted');
-  const said = frames.flatMap((frame) => (frame.type === 'delta' ? [frame.text] : []));
-  assert.ok(said.length > 1, 'an answer of many tokens came as one');
+  const content = frames.flatMap((frame) => (frame.type === 'delta' ? [frame.text] : []));
+  assert.ok(content.length > 1, 'an answer of many tokens came as one');
   const done = frames.at(-1);
-  assert.equal(done?.type === 'done' && done.result.response, said.join(''));
+  assert.equal(done?.type === 'done' && done.result.response, content.join(''));
   const resumed = await app.bus.call('turns.resume', { turnId });
   assert.deepEqual([resumed.state, resumed.lastFrame], ['done', done?.n]);
 });
@@ -112,21 +112,22 @@ test('returns the complete output of a finished turn, step by step, to readers t
 test('a resumed turn waits until the model registry is available', async () => {
   await using dir = await tempDir();
   const turnId = turnIdOf('waits');
-  const given = { ...scripted, data: dir.path, settings: { daemon: { shutdownTimeoutMs: 400 } } };
+  const options = { ...scripted, data: dir.path, settings: { daemon: { shutdownTimeoutMs: 400 } } };
   {
-    await using app = await testSessions(given);
+    await using app = await testSessions(options);
     await app.bus.call('turns.start', { turnId, message: script({ wait: 1_000 }, { text: 'here' }), agentId: 'scripted' });
   }
-  let asked = 0;
+  let request = 0;
   const secret = (): { value: null } => {
-    asked += 1;
-    if (asked < 3) throw new ServiceError('UNAVAILABLE', 'The secrets service does not answer.', { details: { reason: 'NO_RESPONDERS' } });
+    request += 1;
+    if (request < 3)
+      throw new ServiceError('UNAVAILABLE', 'The secrets service does not answer.', { details: { reason: 'NO_RESPONDERS' } });
     return { value: null };
   };
-  await using app = await testSessions({ ...given, secret });
+  await using app = await testSessions({ ...options, secret });
   const { state, result, failure } = await ended(app.bus, turnId);
   assert.deepEqual([state, result?.response, failure], ['done', 'here', undefined]);
-  assert.ok(asked >= 3);
+  assert.ok(request >= 3);
 });
 
 test('only the client that started a turn can read it', async () => {
@@ -141,11 +142,11 @@ test('only the client that started a turn can read it', async () => {
 test('turns of one session run in order of acceptance', async () => {
   await using app = await testSessions(scripted);
   const ids = ['a', 'b', 'c', 'd'].map(turnIdOf);
-  const heard = ids.map((id) => listen(app.bus, id));
+  const merged = ids.map((id) => listen(app.bus, id));
   for (const [at, turnId] of ids.entries()) {
     await app.bus.call('turns.start', { turnId, agentId: 'scripted', message: script({ wait: 20 }, { text: `answer ${at}` }) });
   }
-  await Promise.all(heard.map((turn) => turn.until('done')));
+  await Promise.all(merged.map((turn) => turn.until('done')));
   const { messages } = await app.bus.call('session.history', { session_key: 'agent:scripted:default:test:gateway' });
   assert.deepEqual(
     messages.filter(({ role }) => role === 'assistant').map(({ content }) => content),
@@ -199,13 +200,13 @@ test('a retry with an idempotency key returns the same turn', async () => {
 test('a failed model call ends the turn with its error and leaves nothing in the history', async () => {
   await using app = await testSessions(scripted);
   const turnId = turnIdOf('fails');
-  const heard = listen(app.bus, turnId);
+  const merged = listen(app.bus, turnId);
   await app.bus.call('turns.start', {
     turnId,
     agentId: 'scripted',
     message: script({ text: 'half an ' }, { error: { status: 500, message: 'boom' } }),
   });
-  const end = (await heard.until('error')).at(-1);
+  const end = (await merged.until('error')).at(-1);
   assert.equal(end?.type === 'error' && end.error.code, 'UNAVAILABLE');
   assert.deepEqual(await app.bus.call('session.history', { session_key: 'agent:scripted:default:test:gateway' }), { messages: [] });
   assert.equal((await app.bus.call('turns.resume', { turnId })).state, 'failed');

@@ -27,8 +27,8 @@ test('counts a turn that is being written, and frees its place if it is not writ
   await using app = await testSessions({ ...ONE_SLOT, settings: { queue: { maxWaiting: 3 }, daemon: { shutdownTimeoutMs: 100 } } });
   const start = (at: number) =>
     app.bus.call('turns.start', { turnId: turnIdOf(`t${at}x`), message: wait, session: { userId: `u${at}`, channelId: 'c' } });
-  const told = await Promise.allSettled(Array.from({ length: 12 }, (_, at) => start(at)));
-  assert.equal(told.filter(({ status }) => status === 'fulfilled').length, 4, 'one runs and three wait');
+  const sent = await Promise.allSettled(Array.from({ length: 12 }, (_, at) => start(at)));
+  assert.equal(sent.filter(({ status }) => status === 'fulfilled').length, 4, 'one runs and three wait');
 });
 
 test('rejects a tenant at the limit without a count until the next count is due', async () => {
@@ -69,11 +69,11 @@ test('concurrent callers wait for a running count', async () => {
     return counted.promise;
   });
   for (let at = 0; at < 20; at += 1) (await bound.admit('a'))[Symbol.dispose]();
-  const told = Promise.allSettled(Array.from({ length: 5 }, () => bound.admit('a')));
+  const sent = Promise.allSettled(Array.from({ length: 5 }, () => bound.admit('a')));
   assert.equal(bound.fullFor('a'), undefined, 'nobody knows');
   counted.resolve(17);
   assert.deepEqual(
-    (await told).map(({ status }) => status),
+    (await sent).map(({ status }) => status),
     ['fulfilled', 'fulfilled', 'fulfilled', 'rejected', 'rejected'],
   );
   assert.equal(counts, 1);
@@ -88,8 +88,8 @@ test('a failed count is returned to all waiting callers and repeated', async () 
   };
   const bound = boundOf20(count, () => now);
   for (let at = 0; at < 20; at += 1) (await bound.admit('a'))[Symbol.dispose]();
-  const told = await Promise.allSettled([bound.admit('a'), bound.admit('a')]);
-  assert.deepEqual([told.map(({ status }) => status), counts], [['rejected', 'rejected'], 1]);
+  const sent = await Promise.allSettled([bound.admit('a'), bound.admit('a')]);
+  assert.deepEqual([sent.map(({ status }) => status), counts], [['rejected', 'rejected'], 1]);
   now += 2;
   (await bound.admit('a'))[Symbol.dispose]();
   assert.equal(counts, 2);

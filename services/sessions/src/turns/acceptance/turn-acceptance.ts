@@ -101,17 +101,17 @@ export interface AcceptTurnDeps extends DebounceDeps, SessionTargetDeps {
  * returns the existing turn: its state while it runs, its result when it is done, an error when the request differs.
  */
 export async function acceptTurn(deps: AcceptTurnDeps, request: TurnRequest, principal: Principal): Promise<AcceptedTurn> {
-  const asked = resolveRequest(deps, request, principal);
-  rejectIfOverloaded(deps, asked);
-  return deps.runExclusive(asked.sessionKey, async () => {
-    const earlier = await findTurnByKey(deps, asked);
+  const requested = resolveRequest(deps, request, principal);
+  rejectIfOverloaded(deps, requested);
+  return deps.runExclusive(requested.sessionKey, async () => {
+    const earlier = await findTurnByKey(deps, requested);
     if (earlier) {
       if (!(await canFollow(deps.sessions, principal, earlier))) throw sessionNotFound();
-      return replay(deps, asked, earlier);
+      return replay(deps, requested, earlier);
     }
-    const agent = resolveAgent(deps.agents, asked);
+    const agent = resolveAgent(deps.agents, requested);
     const model = await getTurnModel(agent, deps.models, request.model);
-    return writeTurn(deps, asked, { agent, model });
+    return writeTurn(deps, requested, { agent, model });
   });
 }
 
@@ -171,8 +171,8 @@ function requireIds({ tenant: _tenant, agentId: _agentId, ...parts }: SessionIde
   throw invalidParams([{ path, expected, received: 'another string', message: `${path}: expected ${expected}, got another string` }]);
 }
 
-function digest(said: unknown): string {
-  return createHash('sha256').update(JSON.stringify(said)).digest('base64url');
+function digest(content: unknown): string {
+  return createHash('sha256').update(JSON.stringify(content)).digest('base64url');
 }
 
 function resolveAgent(agents: AgentDirectory, { principal, named, agentId }: ResolvedRequest): Agent {
@@ -186,14 +186,14 @@ function resolveAgent(agents: AgentDirectory, { principal, named, agentId }: Res
 }
 
 /** Replays an existing turn. Enqueues it again if the replica that accepted it died before enqueueing it. */
-async function replay(deps: AcceptTurnDeps, asked: ResolvedRequest, turn: TurnDocument): Promise<AcceptedTurn> {
-  if (turn.fingerprint !== asked.fingerprint()) {
+async function replay(deps: AcceptTurnDeps, request: ResolvedRequest, turn: TurnDocument): Promise<AcceptedTurn> {
+  if (turn.fingerprint !== request.fingerprint()) {
     throw new ServiceError('INVALID_ARGUMENT', 'This idempotency key was used for another request.', {
       details: { reason: 'IDEMPOTENCY_MISMATCH', turnId: turn.turnId },
     });
   }
   if (turn.state !== 'queued') return { turn, replayed: true, waits: false };
-  const { place } = await enqueueWithOverflow(deps, turn, (there) => enqueueStored(deps, asked.principal.tenant, there));
+  const { place } = await enqueueWithOverflow(deps, turn, (existing) => enqueueStored(deps, request.principal.tenant, existing));
   return { turn, replayed: true, waits: place === 'waits' };
 }
 
@@ -224,27 +224,27 @@ interface Responder {
   model: ModelRef;
 }
 
-async function writeTurn(deps: AcceptTurnDeps, asked: ResolvedRequest, who: Responder): Promise<AcceptedTurn> {
-  await rejectEarly(deps, asked);
-  const { tenant } = asked.principal;
-  const isCommand = (): boolean => parseMessage(asked.request.message)?.command !== undefined;
-  const looking = startDebounce(deps, { tenant, sessionKey: asked.sessionKey, isCommand });
-  const gathering = looking && (await looking);
-  const slot = gathering?.until === undefined ? deps.reserve(who.agent, asked.lane) : undefined;
+async function writeTurn(deps: AcceptTurnDeps, request: ResolvedRequest, who: Responder): Promise<AcceptedTurn> {
+  await rejectEarly(deps, request);
+  const { tenant } = request.principal;
+  const isCommand = (): boolean => parseMessage(request.request.message)?.command !== undefined;
+  const scan = startDebounce(deps, { tenant, sessionKey: request.sessionKey, isCommand });
+  const gathering = scan && (await scan);
+  const slot = gathering?.until === undefined ? deps.reserve(who.agent, request.lane) : undefined;
   let used = false;
   try {
-    using _admitted = slot ? undefined : await admitWaiting(deps, who.agent, asked.lane);
-    const written = { ...(await toTurn(deps, asked)), ...(gathering?.until === undefined ? {} : { debounceUntil: gathering.until }) };
-    const there = await insert(deps, asked, written);
-    if (there) return await replay(deps, asked, there);
+    using _admitted = slot ? undefined : await admitWaiting(deps, who.agent, request.lane);
+    const written = { ...(await toTurn(deps, request)), ...(gathering?.until === undefined ? {} : { debounceUntil: gathering.until }) };
+    const existing = await insert(deps, request, written);
+    if (existing) return await replay(deps, request, existing);
     const since = deps.clock.now();
     const {
       place,
       session,
       turn: entered,
-    } = await enqueueNew(deps, asked, { turn: written, taker: slot && deps.newLeaseRequest(), gathering });
+    } = await enqueueNew(deps, request, { turn: written, taker: slot && deps.newLeaseRequest(), gathering });
     used = slot !== undefined && place === 'taken';
-    const turn = used ? await reloadTurn(deps, asked, entered) : entered;
+    const turn = used ? await reloadTurn(deps, request, entered) : entered;
     const started = slot && used && session ? { started: { session, slot, since } } : {};
     const gathers = gathering?.until && session ? { debounceMs: await remainingWindowMs(deps, tenant, session, gathering) } : {};
     return { turn, replayed: false, ...who, waits: place === 'waits', ...gathers, ...started };
@@ -345,8 +345,8 @@ async function enqueueWithOverflow(
   }
 }
 
-async function toTurn({ bodies, store }: AcceptTurnDeps, asked: ResolvedRequest): Promise<TurnDocument> {
-  const { request, principal, sessionKey, agentId, lane, idempotencyKey, fingerprint } = asked;
+async function toTurn({ bodies, store }: AcceptTurnDeps, requested: ResolvedRequest): Promise<TurnDocument> {
+  const { request, principal, sessionKey, agentId, lane, idempotencyKey, fingerprint } = requested;
   const now = store.now();
   return {
     turnId: request.turnId,
@@ -374,8 +374,8 @@ async function toTurn({ bodies, store }: AcceptTurnDeps, asked: ResolvedRequest)
  * Inserts the turn; without it the request would be lost if this process died. It is enqueued next, and the caller is told after that.
  * Returns the existing turn if another replica was first with the same idempotency key or turn id.
  */
-async function insert(deps: AcceptTurnDeps, asked: ResolvedRequest, turn: TurnDocument): Promise<TurnDocument | undefined> {
-  const { principal, identity, request } = asked;
+async function insert(deps: AcceptTurnDeps, requested: ResolvedRequest, turn: TurnDocument): Promise<TurnDocument | undefined> {
+  const { principal, identity, request } = requested;
   const turns = deps.turns.for(principal);
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -384,7 +384,7 @@ async function insert(deps: AcceptTurnDeps, asked: ResolvedRequest, turn: TurnDo
     } catch (error) {
       if (!(error instanceof ServiceError && error.code === 'ALREADY_EXISTS')) throw error;
       const same = await turns.get(turn.turnId);
-      const other = (await findTurnByKey(deps, asked)) ?? (same?.client === principal.client ? same : undefined);
+      const other = (await findTurnByKey(deps, requested)) ?? (same?.client === principal.client ? same : undefined);
       if (other) return other;
       // The turn of the key was rejected meanwhile, or its key expired. The key is free again.
       if (same || attempt === MAX_INSERT_ATTEMPTS) throw error;
@@ -393,7 +393,7 @@ async function insert(deps: AcceptTurnDeps, asked: ResolvedRequest, turn: TurnDo
 }
 
 /** Requested scopes can only narrow the scopes of the token. */
-function narrowScopes(held: readonly TokenScope[], asked: readonly TokenScope[] | undefined): TokenScope[] {
-  if (!asked || asked.includes('*')) return [...held];
-  return held.includes('*') ? [...asked] : asked.filter((scope) => held.includes(scope));
+function narrowScopes(held: readonly TokenScope[], request: readonly TokenScope[] | undefined): TokenScope[] {
+  if (!request || request.includes('*')) return [...held];
+  return held.includes('*') ? [...request] : request.filter((scope) => held.includes(scope));
 }

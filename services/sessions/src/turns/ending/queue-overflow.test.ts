@@ -48,11 +48,11 @@ function isDropped(error: unknown): boolean {
 test('drop-old: a new turn replaces the longest-waiting one, which is notified at once', async () => {
   await using app = await oneRuns('drop-old');
   for (const name of ['b', 'c']) await start(app, name);
-  const told = listen(app.bus, turnIdOf('b'));
+  const sent = listen(app.bus, turnIdOf('b'));
   const refused = assert.rejects(app.bus.call('agent.attach', { turnId: turnIdOf('b') }), isDropped);
   await start(app, 'd');
   await refused;
-  assert.equal((await told.until('error')).length, 1);
+  assert.equal((await sent.until('error')).length, 1);
   assert.equal((await app.bus.call('turns.resume', { turnId: turnIdOf('a') })).failure, undefined);
   await start(app, 'e');
   await goOn(app);
@@ -75,13 +75,13 @@ test('drop-old: concurrent turns are all accepted, and as many as may wait are a
 
 test('drop-old: a retry with the key of a dropped turn returns the failure and runs nothing', async () => {
   await using app = await oneRuns('drop-old');
-  const asked = { agentId: 'scripted', message: answer('of b'), idempotencyKey: 'k' };
-  await app.bus.call('agent.start', asked);
+  const request = { agentId: 'scripted', message: answer('of b'), idempotencyKey: 'k' };
+  await app.bus.call('agent.start', request);
   for (const name of ['c', 'd', 'e']) await start(app, name);
-  await assert.rejects(app.bus.call('agent.execute', asked), isDropped);
+  await assert.rejects(app.bus.call('agent.execute', request), isDropped);
   await goOn(app);
   assert.deepEqual(await Promise.all(['c', 'd', 'e'].map((name) => endOf(app, name))), [DROPPED, 'of d', 'of e']);
-  await assert.rejects(app.bus.call('agent.execute', asked), isDropped);
+  await assert.rejects(app.bus.call('agent.execute', request), isDropped);
 });
 
 test('drop-old: merged turns are not dropped; a new turn is rejected if no other turn waits', async () => {
@@ -146,13 +146,13 @@ test('summarize: the new turn reads how the dropped messages began, and their ca
   const hello = 'Hello from upstream.';
   const ends = await Promise.all(['b', 'c', 'd', 'e', 'f'].map((name) => endOf(app, name)));
   assert.deepEqual(ends, [summarized, summarized, summarized, hello, hello]);
-  const asked = upstream.requests.map(({ body }) =>
+  const request = upstream.requests.map(({ body }) =>
     (body.messages as { role: string; content: string }[]).filter(({ role }) => role === 'user'),
   );
   const left = (...begun: string[]): string =>
     ['More messages came than may wait, and these were left out. They began:', ...begun.map((text) => `- ${text}`)].join('\n');
   assert.deepEqual(
-    asked.map((messages) => messages.map(({ content }) => content)),
+    request.map((messages) => messages.map(({ content }) => content)),
     [
       [left('of c'), 'of e'],
       ['of e', left(`${`a long ${'question '.repeat(40)}`.slice(0, 200)}…`, 'of d'), 'of f'],

@@ -47,8 +47,8 @@ export async function makeRoom(deps: OverflowDeps, tenant: string, newcomer: Tur
 async function listDroppable({ turns }: OverflowDeps, tenant: string, { queue, leaseUntil }: SessionDocument): Promise<string[]> {
   const ids = queue.map((entry) => parseEntry(entry).turnId);
   const { merged = [] } = (await turns.for({ tenant }).get(ids[0] ?? '')) ?? {};
-  const heard = new Set(merged.map(({ turnId }) => turnId));
-  return ids.filter((turnId, at) => (at > 0 || leaseUntil === 0) && !heard.has(turnId));
+  const mergedMessages = new Set(merged.map(({ turnId }) => turnId));
+  return ids.filter((turnId, at) => (at > 0 || leaseUntil === 0) && !mergedMessages.has(turnId));
 }
 
 interface DropOptions {

@@ -57,8 +57,8 @@ async function documents({ app }: House, change?: { turnId: string; unfollowed: 
   return items;
 }
 
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  for (const end = Date.now() + PATIENCE_MS; !(await holds()); await wait(10)) assert.ok(Date.now() < end, 'condition was never met');
+async function until(leases: () => Promise<boolean>): Promise<void> {
+  for (const end = Date.now() + PATIENCE_MS; !(await leases()); await wait(10)) assert.ok(Date.now() < end, 'condition was never met');
 }
 
 const settled = (house: House) =>
@@ -70,8 +70,8 @@ test('continues a conversation once after its window was full and it was compact
   await until(async () => (await history(house)).length === 8);
   const origin = (await documents(house)).at(2);
   assert.ok(origin);
-  const said = (await history(house)).slice(4).map(({ role, content, follows }) => [role, content.slice(0, 40), follows]);
-  assert.deepEqual(said, [
+  const reply = (await history(house)).slice(4).map(({ role, content, follows }) => [role, content.slice(0, 40), follows]);
+  assert.deepEqual(reply, [
     ['user', TOO_MUCH.slice(0, 40), undefined],
     ['assistant', '', undefined],
     ['user', CONTINUE_PROMPT.slice(0, 40), origin.turnId],
@@ -140,10 +140,10 @@ test('a queued continuation does not start after a reset, a new message, a suspe
   const follows = { turnId: 'turn_before', run: 1, epoch: 'epoch_1', seq: 7 };
   const turn = { turnId: 'turn_next', agentId: 'default', continuationOf: follows } as TurnDocument;
   const session = { epoch: 'epoch_1', lastSeq: 7 } as SessionDocument;
-  const begins = async (given: { session?: object; suspended?: boolean; unfollowed?: number }): Promise<unknown> => {
-    const turns = { get: async () => ({ continuePendingSince: given.unfollowed }) } as never;
-    const { suspended = false } = given;
-    return requireContinuable(turns, { turn, session: { ...session, ...given.session }, suspended }).then(
+  const begins = async (options: { session?: object; suspended?: boolean; unfollowed?: number }): Promise<unknown> => {
+    const turns = { get: async () => ({ continuePendingSince: options.unfollowed }) } as never;
+    const { suspended = false } = options;
+    return requireContinuable(turns, { turn, session: { ...session, ...options.session }, suspended }).then(
       () => 'begins',
       (error: ServiceError) => error.details.reason,
     );
@@ -160,7 +160,7 @@ test('a queued continuation does not start after a reset, a new message, a suspe
 });
 
 test('retries unexpected errors for ten minutes at most', async () => {
-  const given: boolean[] = [];
+  const options: boolean[] = [];
   for (const later of [599_999, 600_000]) {
     let gone = false;
     const deps = {
@@ -173,7 +173,7 @@ test('retries unexpected errors for ten minutes at most', async () => {
     const followUps = createAutoContinue(deps as never);
     followUps.consider('default', { turnId: 'turn_before', sessionKey: KEY, continuePendingSince: 1_000 } as TurnDocument);
     await followUps[Symbol.asyncDispose]();
-    given.push(gone);
+    options.push(gone);
   }
-  assert.deepEqual(given, [false, true]);
+  assert.deepEqual(options, [false, true]);
 });

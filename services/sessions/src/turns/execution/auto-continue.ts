@@ -119,18 +119,18 @@ function giveUpAfterTimeout({ store }: AutoContinueDeps, { continuePendingSince 
 async function checkRoom(deps: AutoContinueDeps, tenant: string, { turn, signal }: ContinueOptions): Promise<'room' | 'none' | 'later'> {
   const { sessions, agents, compaction, store } = deps;
   const { sessionKey, continuePendingSince = 0 } = turn;
-  const there = await sessions.for({ tenant }).get(sessionKey);
+  const existing = await sessions.for({ tenant }).get(sessionKey);
   const agent = agents.find(tenant, turn.agentId);
   // No agents are known until the registry has published them.
   if (!agent && agents.all(tenant).length === 0) return 'later';
-  if (!there) return 'none';
+  if (!existing) return 'none';
   // The turn has not been counted yet.
-  if (there.epoch === turn.epoch && there.lastSeq < (turn.seq ?? 0)) return 'later';
-  if (there.depth > 0 || !agent || agent.suspended || !isLast(there, turn)) return 'none';
-  if (isCompacted(there, turn)) return 'room';
+  if (existing.epoch === turn.epoch && existing.lastSeq < (turn.seq ?? 0)) return 'later';
+  if (existing.depth > 0 || !agent || agent.suspended || !isLast(existing, turn)) return 'none';
+  if (isCompacted(existing, turn)) return 'room';
   const laterOrNone = store.now() - continuePendingSince < GIVE_UP_TIMEOUT_MS ? 'later' : 'none';
   try {
-    const { session } = await compaction.compact(tenant, there, { signal });
+    const { session } = await compaction.compact(tenant, existing, { signal });
     if (isCompacted(session, turn)) return isLast(session, turn) ? 'room' : 'none';
   } catch (error) {
     if (signal.aborted || !(error instanceof ServiceError)) throw error;
@@ -169,9 +169,9 @@ async function insertOnce(turns: Documents<TurnDocument>, turn: TurnDocument): P
     await turns.insert(turn);
     return turn;
   } catch (error) {
-    const there = error instanceof ServiceError && error.code === 'ALREADY_EXISTS' ? await turns.get(turn.turnId) : null;
-    if (!there) throw error;
-    return there;
+    const existing = error instanceof ServiceError && error.code === 'ALREADY_EXISTS' ? await turns.get(turn.turnId) : null;
+    if (!existing) throw error;
+    return existing;
   }
 }
 

@@ -12,7 +12,7 @@ const HOUR_MS = 3_600_000;
 const resetPolicy = { mode: 'idle', idleTimeoutMs: HOUR_MS, resetTriggers: ['Start over '] };
 const agents = { default: { session: { resetPolicy } } };
 
-const said = async ({ bus }: TestService): Promise<string[]> =>
+const reply = async ({ bus }: TestService): Promise<string[]> =>
   (await bus.call('session.history', { session_key: KEY })).messages.filter(({ role }) => role === 'user').map(({ content }) => content);
 
 /** As if the last of it was so long ago. */
@@ -28,10 +28,10 @@ test('the first turn after the expiry resets the session once and emits the reas
   for (const message of ['one', 'two']) await app.bus.call('agent.execute', { message });
   await ago(app, HOUR_MS / 2);
   await app.bus.call('agent.execute', { message: 'three' });
-  assert.deepEqual(await said(app), ['one', 'two', 'three']);
+  assert.deepEqual(await reply(app), ['one', 'two', 'three']);
   await ago(app, 2 * HOUR_MS);
   await Promise.all(['four', 'five', 'six'].map((message) => app.bus.call('agent.execute', { message })));
-  assert.deepEqual((await said(app)).toSorted(), ['five', 'four', 'six']);
+  assert.deepEqual((await reply(app)).toSorted(), ['five', 'four', 'six']);
   assert.equal((await app.nextEvent('session:expired')).reason, 'auto-reset:idle');
   const { messageCount } = (await app.bus.call('session.list', {})).sessions[0] ?? {};
   assert.equal(messageCount, 6);
@@ -48,7 +48,7 @@ test('a sweep resets an expired session without a message; other sessions stay',
   await app.bus.call('agent.execute', { agentId: 'keeper', message: 'kept', sessionKey: { channelId: 'kept' } });
   await app.bus.call('agent.execute', { message: 'one' });
   assert.equal((await app.nextEvent('session:expired')).reason, 'auto-reset:idle');
-  assert.deepEqual(await said(app), []);
+  assert.deepEqual(await reply(app), []);
   await app.bus.call('agent.execute', { message: 'two' });
   await app.nextEvent('session:expired');
   const { sessions } = await app.bus.call('session.list', {});
@@ -76,5 +76,5 @@ test('a reset phrase of the agent resets the session and is part of neither conv
   const { finishReason } = await app.bus.call('agent.execute', { message: ' start OVER' });
   assert.equal(finishReason, 'session_reset');
   await app.bus.call('agent.execute', { message: 'start over with this' });
-  assert.deepEqual(await said(app), ['start over with this']);
+  assert.deepEqual(await reply(app), ['start over with this']);
 });

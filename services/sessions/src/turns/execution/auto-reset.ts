@@ -38,6 +38,6 @@ export async function resetIfExpired(deps: TurnRunDeps, { lease, turn, agent, re
 /** Returns whether a message is one of the reset phrases of its agent. */
 export function isResetTrigger({ agent }: Pick<TurnRun, 'agent'>, message: string): boolean {
   const triggers = agent.config.session.resetPolicy?.resetTriggers ?? [];
-  const said = message.trim().toLowerCase();
-  return triggers.some((phrase) => phrase.trim() !== '' && phrase.trim().toLowerCase() === said);
+  const content = message.trim().toLowerCase();
+  return triggers.some((phrase) => phrase.trim() !== '' && phrase.trim().toLowerCase() === content);
 }

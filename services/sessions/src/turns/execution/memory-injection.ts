@@ -36,12 +36,12 @@ export function createMemoryInjection(
   const warnings: string[] = [];
   const about = { principal, agent, turnId: turn.turnId };
   const merged: MergedMessage[] = [...(turn.merged ?? [])];
-  let asked = '';
+  let request = '';
   return {
     warnings,
     warn: (warning) => void warnings.push(warning),
     async loadMemory(question) {
-      asked = question;
+      request = question;
       const { message, warning, found } =
         (await memories?.recall({ ...about, session: lease.session, question, signal, traceparent })) ?? {};
       if (warning !== undefined) warnings.push(warning);
@@ -51,7 +51,7 @@ export function createMemoryInjection(
     addMerged: (others) => void merged.push(...others),
     collectCaptured({ result, steps }, bodies) {
       const { turnId, sessionKey } = turn;
-      const own = { agent, turnId, sessionKey, question: asked, answer: result.response, steps };
+      const own = { agent, turnId, sessionKey, question: request, answer: result.response, steps };
       return merged.length === 0
         ? captureAll(own, [])
         : loadMergedMessages(bodies, turnId, merged).then((others) => captureAll(own, others));

@@ -54,17 +54,17 @@ async function completeOne(
   turnId: string,
 ): Promise<TurnDocument | undefined> {
   const turns = deps.turns.for(hold);
-  const there = await turns.get(turnId);
-  if (!there || hasEnded(there)) return there ?? undefined;
-  const written = await commitOne(deps, hold, lead, there);
+  const existing = await turns.get(turnId);
+  if (!existing || hasEnded(existing)) return existing ?? undefined;
+  const written = await commitOne(deps, hold, lead, existing);
   if (!written) {
     const found = await turns.get(turnId);
     return found && hasEnded(found) ? found : undefined;
   }
   const { failure, forgetAt } = written;
-  recordEnd('durable', failure ?? lead.end.result ?? { code: 'UNKNOWN' }, lead.now - there.createdAt);
+  recordEnd('durable', failure ?? lead.end.result ?? { code: 'UNKNOWN' }, lead.now - existing.createdAt);
   if (failure) logFailedTurn(deps.log, hold.tenant, { turn: written, error: toError(failure) });
-  if (forgetAt !== undefined && hasBodies(there)) await expireTexts(deps.bodies, hold.tenant, turnId, forgetAt);
+  if (forgetAt !== undefined && hasBodies(existing)) await expireTexts(deps.bodies, hold.tenant, turnId, forgetAt);
   return written;
 }
 

@@ -7,9 +7,9 @@ test('emits message:streaming once a second', async () => {
   const message = JSON.stringify([{ text: 'one ' }, { wait: 1_200 }, { text: 'two ' }, { wait: 60_000 }]);
   const turnId = turnIdOf('spoken');
   await app.bus.call('turns.start', { turnId, agentId: 'scripted', message });
-  const told = [await app.nextEvent('message:streaming'), await app.nextEvent('message:streaming')];
+  const sent = [await app.nextEvent('message:streaming'), await app.nextEvent('message:streaming')];
   const about = { channelId: 'gateway', messageId: `${turnId}/1` };
-  assert.deepEqual(told, [
+  assert.deepEqual(sent, [
     { ...about, delta: 'one ', accumulated: 'one ' },
     { ...about, delta: 'two ', accumulated: 'one two ' },
   ]);

@@ -66,15 +66,15 @@ export async function workOnSession(
   { waitsFor, first, overdue = false }: WorkOptions,
 ): Promise<void> {
   if (overdue && (await mayHaveStarted(deps, hold))) return releaseSession(deps, hold, false);
-  let given = first;
+  let options = first;
   let entry = hold.session.queue[0];
   while (entry !== undefined && !deps.stopping.aborted) {
     if (formatWaitsFor(hold.tenant, parseEntry(entry)) !== waitsFor) break;
-    const ended = await endHead(deps, hold, { entry, first: given });
+    const ended = await endHead(deps, hold, { entry, first: options });
     if (ended === 'elsewhere') return;
     if (ended === 'handed over') return releaseSession(deps, hold, true);
     if (!(await dequeueHead(deps, hold, { entry, ended, waitsFor: overdue ? undefined : waitsFor }))) return;
-    given = undefined;
+    options = undefined;
     entry = hold.session.queue[0];
   }
   await releaseSession(deps, hold, false);
@@ -113,11 +113,11 @@ async function endHead(
     const ended = await runHead(deps, hold, { turn, first });
     if (ended) return ended;
   }
-  const there = await hold.retryWrite(() => turns.get(turnId));
-  if (!there) return undefined;
-  if (!hasEnded(there)) return hold.isHeld() && there.fence <= hold.fence ? 'handed over' : 'elsewhere';
-  const end = await hold.retryWrite(() => loadTurnEnd(deps.bodies.for(hold), there));
-  return { turn: there, end, notify: () => notifyAgain(deps, hold, there, end) };
+  const existing = await hold.retryWrite(() => turns.get(turnId));
+  if (!existing) return undefined;
+  if (!hasEnded(existing)) return hold.isHeld() && existing.fence <= hold.fence ? 'handed over' : 'elsewhere';
+  const end = await hold.retryWrite(() => loadTurnEnd(deps.bodies.for(hold), existing));
+  return { turn: existing, end, notify: () => notifyAgain(deps, hold, existing, end) };
 }
 
 /** No runner has written to the turn. */
@@ -130,9 +130,9 @@ function isFresh({ fence, attempts }: TurnDocument): boolean {
  * until this lease expires, so the write is skipped.
  */
 async function loadHead(deps: SessionWorkerDeps, hold: SessionLease, turnId: string): Promise<TurnDocument | null> {
-  const there = await deps.turns.for(hold).get(turnId);
-  if (!hold.lapsed && there && isFresh(there)) return there;
-  return (await takeHead(deps, hold, { turnId, startedAt: there?.startedAt })) ?? deps.turns.for(hold).get(turnId);
+  const existing = await deps.turns.for(hold).get(turnId);
+  if (!hold.lapsed && existing && isFresh(existing)) return existing;
+  return (await takeHead(deps, hold, { turnId, startedAt: existing?.startedAt })) ?? deps.turns.for(hold).get(turnId);
 }
 
 /** A turn started under the lease of its acceptance has no attempt counted. After an expired lease that attempt is counted too. */
@@ -176,8 +176,8 @@ async function runHead(
   const resumed = attempts > 1;
   const firstFrame = resumed ? attempts * FRAMES_PER_RUN : deps.wasAnnounced(turnId) ? 1 : 0;
   const isUnfollowed = (): boolean => turn.quiet === true && !deps.isFollowed(turnId);
-  const said = { tenant: hold.tenant, turnId, from: firstFrame, fence: hold.fence, isLeaseHeld: () => hold.isHeld(), isUnfollowed };
-  const frames = createFrameWriter(deps, said);
+  const content = { tenant: hold.tenant, turnId, from: firstFrame, fence: hold.fence, isLeaseHeld: () => hold.isHeld(), isUnfollowed };
+  const frames = createFrameWriter(deps, content);
   const span = startTurnSpan(turn, turn.traceparent);
   const ending = new AbortController();
   const deadline = getDeadline(deps, hold, turn);
@@ -195,7 +195,7 @@ async function runHead(
     const { signal } = ending;
     const principal = restorePrincipal(turn, hold.tenant);
     const remainingMs = (): number => until - deps.clock.now();
-    const given = {
+    const options = {
       lease: hold,
       turn,
       model: first?.model,
@@ -207,7 +207,7 @@ async function runHead(
       remainingMs,
       traceparent: span.traceparent,
     };
-    ended = await runOrReject(deps, given, first);
+    ended = await runOrReject(deps, options, first);
   } finally {
     endTurnSpan(span, ended?.end);
     stopTimer();
@@ -228,14 +228,14 @@ function forwardAbort(signal: AbortSignal, controller: AbortController): () => v
 
 async function runOrReject(
   deps: SessionWorkerDeps,
-  given: Omit<TurnRun, 'agent'>,
+  options: Omit<TurnRun, 'agent'>,
   first: StartedTurn | undefined,
 ): Promise<EndedTurn | undefined> {
-  const { turn, lease } = given;
+  const { turn, lease } = options;
   const agent = first?.agent ?? deps.agents.find(lease.tenant, turn.agentId);
   const refused = getRejection(deps, { turn, agent, first });
-  if (agent && !refused) return executeTurn(deps, { ...given, agent });
-  return endFailed(deps, given, refused ?? agentDeleted(turn.agentId));
+  if (agent && !refused) return executeTurn(deps, { ...options, agent });
+  return endFailed(deps, options, refused ?? agentDeleted(turn.agentId));
 }
 
 function describeEnd(deps: SessionWorkerDeps, hold: SessionLease, frames: FrameWriter, ended: EndedTurn): HeadEnd {
@@ -375,8 +375,8 @@ function getTotals(turn: TurnDocument | undefined, found: SessionLease | undefin
 async function releaseSession(deps: SessionWorkerDeps, hold: SessionLease, begun: boolean): Promise<void> {
   const sessions = deps.sessions.for(hold);
   while (hold.session.leaseUntil > 0) {
-    const given = await hold.retryWrite(() => releaseLease(sessions, { tenant: hold.tenant, session: hold.session, begun }));
-    if (given) hold.session = given;
+    const options = await hold.retryWrite(() => releaseLease(sessions, { tenant: hold.tenant, session: hold.session, begun }));
+    if (options) hold.session = options;
     else if (!(await reloadSession(deps.sessions, hold))) return;
   }
 }

@@ -30,32 +30,32 @@ import { commitAnswer, commitFailure, turnEndedElsewhere, turnTakenOver, isFence
  * Runs a turn to its end. Frames inform readers; the guarded writes decide. Returns undefined if another replica continues the turn or has
  * ended it.
  */
-export async function executeTurn(deps: TurnRunDeps, given: TurnRun): Promise<EndedTurn | undefined> {
-  const recorder = createTurnRecorder(deps, given);
-  const witness = createTurnTracer({ now: () => deps.clock.now(), earlierSteps: given.resumeFrom.steps, sep: given.agent.config.sep });
+export async function executeTurn(deps: TurnRunDeps, options: TurnRun): Promise<EndedTurn | undefined> {
+  const recorder = createTurnRecorder(deps, options);
+  const tracer = createTurnTracer({ now: () => deps.clock.now(), earlierSteps: options.resumeFrom.steps, sep: options.agent.config.sep });
   try {
-    const screening = createTurnScreening(deps, given, { witness, warn: (warning) => memory.warn(warning) });
-    const memory = createMemoryInjection(deps.memories, given, { witness, reinforce: screening.screenMessage });
-    const outcome = await execute(deps, given, { record: recorder, reminding: memory, witness, looking: screening }).finally(
+    const screening = createTurnScreening(deps, options, { witness: tracer, warn: (warning) => memory.warn(warning) });
+    const memory = createMemoryInjection(deps.memories, options, { witness: tracer, reinforce: screening.screenMessage });
+    const outcome = await execute(deps, options, { record: recorder, reminding: memory, witness: tracer, looking: screening }).finally(
       recorder.close,
     );
-    const found = deps.memoryCapture && !outcome.effect ? memory.collectCaptured(outcome, deps.bodies.for(given.lease)) : [];
-    const captured = Array.isArray(found) ? found : await given.lease.retryWrite(() => found);
-    const trace = outcome.effect ? undefined : JSON.stringify(witness.build(outcome.model, outcome));
-    const ended = await commitOutcome(deps, given, { ...outcome, warnings: memory.warnings, remember: captured.length > 0, trace });
-    if (captured.length > 0) deps.memoryCapture?.publish(given.principal, given.turn.turnId, captured);
+    const found = deps.memoryCapture && !outcome.effect ? memory.collectCaptured(outcome, deps.bodies.for(options.lease)) : [];
+    const captured = Array.isArray(found) ? found : await options.lease.retryWrite(() => found);
+    const trace = outcome.effect ? undefined : JSON.stringify(tracer.build(outcome.model, outcome));
+    const ended = await commitOutcome(deps, options, { ...outcome, warnings: memory.warnings, remember: captured.length > 0, trace });
+    if (captured.length > 0) deps.memoryCapture?.publish(options.principal, options.turn.turnId, captured);
     return ended;
   } catch (error) {
-    return await failTurn(deps, { ...given, trace: JSON.stringify(witness.build(given.model)) }, error);
+    return await failTurn(deps, { ...options, trace: JSON.stringify(tracer.build(options.model)) }, error);
   }
 }
 
 async function commitOutcome(
   deps: TurnRunDeps,
-  given: TurnRun,
+  options: TurnRun,
   outcome: ExecutedTurn & Pick<MemoryInjection, 'warnings'> & { remember: boolean; trace: string | undefined },
 ): Promise<EndedTurn> {
-  const { lease, turn, frames } = given;
+  const { lease, turn, frames } = options;
   const { result, spent, steps, warnings, remember, trace, effect } = outcome;
   const lastFrame = frames.last();
   const { lastSeq, epoch } = lease.session;
@@ -76,7 +76,7 @@ async function commitOutcome(
         captureMemory: remember,
         autoContinue: followed,
         effect,
-      })) ?? loadOwnEnd(deps, given, 'done')
+      })) ?? loadOwnEnd(deps, options, 'done')
     );
   });
   const frame = { type: 'done', result } as const;
@@ -85,10 +85,11 @@ async function commitOutcome(
 
 /** Reads the end after a miss: the write was applied before and only its reply was lost. */
 async function loadOwnEnd(deps: TurnRunDeps, { lease, turn }: TurnRun, state: 'done' | 'failed'): Promise<TurnDocument> {
-  const there = await deps.turns.for(lease).get(turn.turnId);
-  if (there?.state === 'cancelled') throw turnEndedElsewhere();
-  if (!there || !hasEnded(there) || there.fence !== lease.fence || (there.state === 'done') !== (state === 'done')) throw turnTakenOver();
-  return there;
+  const existing = await deps.turns.for(lease).get(turn.turnId);
+  if (existing?.state === 'cancelled') throw turnEndedElsewhere();
+  if (!existing || !hasEnded(existing) || existing.fence !== lease.fence || (existing.state === 'done') !== (state === 'done'))
+    throw turnTakenOver();
+  return existing;
 }
 
 interface TraceField {
@@ -97,12 +98,12 @@ interface TraceField {
 }
 
 /** An aborted turn fails with the reason of the abort, whatever error it caused. */
-async function failTurn(deps: TurnRunDeps, given: TurnRun & TraceField, error: unknown): Promise<EndedTurn | undefined> {
-  const { turn, signal } = given;
+async function failTurn(deps: TurnRunDeps, options: TurnRun & TraceField, error: unknown): Promise<EndedTurn | undefined> {
+  const { turn, signal } = options;
   const cause: unknown = signal.aborted && signal.reason instanceof ServiceError ? signal.reason : error;
   try {
     if (isFenced(cause)) throw cause;
-    return await endFailed(deps, given, cause);
+    return await endFailed(deps, options, cause);
   } catch (refused) {
     if (!isFenced(refused)) throw refused;
     if (isEndedElsewhere(refused)) return undefined;
@@ -114,16 +115,16 @@ async function failTurn(deps: TurnRunDeps, given: TurnRun & TraceField, error: u
 /** Ends a turn without an answer, whether it ran or not. */
 export async function endFailed(
   deps: TurnRunDeps,
-  given: Pick<TurnRun, 'lease' | 'turn' | 'frames'> & Partial<TurnRun> & TraceField,
+  options: Pick<TurnRun, 'lease' | 'turn' | 'frames'> & Partial<TurnRun> & TraceField,
   cause: unknown,
 ): Promise<EndedTurn> {
-  const { lease, turn, frames, trace } = given;
+  const { lease, turn, frames, trace } = options;
   const lastFrame = frames.last();
   const failed = await lease.retryWrite(async () => {
-    const there = await deps.turns.for(lease).get(turn.turnId);
-    const failure = toFailure(cause, there ?? turn);
+    const existing = await deps.turns.for(lease).get(turn.turnId);
+    const failure = toFailure(cause, existing ?? turn);
     const ending = { turn, fence: lease.fence, lastFrame, now: deps.store.now(), trace };
-    return (await commitFailure(deps.turns.for(lease), ending, failure)) ?? loadOwnEnd(deps, given as TurnRun, 'failed');
+    return (await commitFailure(deps.turns.for(lease), ending, failure)) ?? loadOwnEnd(deps, options as TurnRun, 'failed');
   });
   logFailedTurn(deps.log, lease.tenant, { turn: failed, error: cause });
   const failure = failed.failure ?? toFailure(cause, failed);
@@ -146,20 +147,24 @@ interface ExecutionParts {
   looking: TurnScreening;
 }
 
-async function execute(deps: TurnRunDeps, given: TurnRun, { record, reminding, witness, looking }: ExecutionParts): Promise<ExecutedTurn> {
-  const { lease, turn, agent, principal, frames, signal, resumeFrom, traceparent, remainingMs } = given;
+async function execute(
+  deps: TurnRunDeps,
+  options: TurnRun,
+  { record, reminding, witness, looking }: ExecutionParts,
+): Promise<ExecutedTurn> {
+  const { lease, turn, agent, principal, frames, signal, resumeFrom, traceparent, remainingMs } = options;
   // A client that is restricted to its own sessions may have lost this one since acceptance.
   if (!canSee(turn, lease.session)) throw sessionNotFound();
-  await resetIfExpired(deps, given);
+  await resetIfExpired(deps, options);
   if (turn.continuationOf)
     await lease.retryWrite(() => requireContinuable(deps.turns.for(lease), { turn, session: lease.session, suspended: agent.suspended }));
-  const usual = given.model ?? (await lease.retryWrite(() => resolveModel(deps, given)));
+  const usual = options.model ?? (await lease.retryWrite(() => resolveModel(deps, options)));
   const model = turn.model === undefined ? await resolvePreferredModel(deps, lease.session, usual) : usual;
   // The acceptor may have died before announcing the turn.
   if (frames.next() === 0) frames.push(acceptedFrame(turn, model));
   const bodies = deps.bodies.for(lease);
-  const said = await loadText(bodies, turn.turnId, turn.message);
-  const parsed = isResetTrigger(given, said) ? parseMessage('/reset') : parseMessage(said);
+  const content = await loadText(bodies, turn.turnId, turn.message);
+  const parsed = isResetTrigger(options, content) ? parseMessage('/reset') : parseMessage(content);
   if (parsed?.command) return carryOut(deps, { agent, frames, signal, hold: lease }, { model, command: parsed.command });
   const directed = parsed?.directed;
   for (const name of directed?.without ?? []) reminding.warn(notInForce(name));
@@ -175,7 +180,7 @@ async function execute(deps: TurnRunDeps, given: TurnRun, { record, reminding, w
     tracer: witness,
     documentation: deps.documentation,
   };
-  const text = directed?.text ?? said;
+  const text = directed?.text ?? content;
   const preparing = deps.compaction.prepare(lease.tenant, lease.session, { signal, left: remainingMs });
   const prepared = preparing && (await preparing);
   // A session written under another lease is not used.
@@ -195,14 +200,14 @@ async function execute(deps: TurnRunDeps, given: TurnRun, { record, reminding, w
     await record.recordMerged(others);
     reminding.addMerged(others);
   };
-  const hear = createMerger(deps, given, { recordMerged: joining });
-  const heard = async (step: number): Promise<readonly string[]> => looking.screenMerged(await hear(step));
+  const hear = createMerger(deps, options, { recordMerged: joining });
+  const merged = async (step: number): Promise<readonly string[]> => looking.screenMerged(await hear(step));
   const tell = (text: string): void => {
     witness.recordText(text);
     record.appendText(text);
     frames.push({ type: 'delta', text });
   };
-  const callbacks = { onCheckpoint: note, takeMerged: heard, onText: tell, onWarning: reminding.warn, onFinding: looking.recordFinding };
+  const callbacks = { onCheckpoint: note, takeMerged: merged, onText: tell, onWarning: reminding.warn, onFinding: looking.recordFinding };
   const running = runAgentLoop(accessModels(deps, lease.tenant, agent), { ...plan, ...callbacks, maxTokens, budget, signal, resumeFrom });
   for (;;) {
     const frame = await running.next();

@@ -28,17 +28,17 @@ type MergeOptions = Pick<TurnRun, 'lease' | 'turn' | 'agent'>;
  */
 export function createMerger(
   deps: TurnRunDeps,
-  given: MergeOptions,
+  options: MergeOptions,
   record: Pick<TurnRecorder, 'recordMerged'>,
 ): (step: number) => Promise<readonly string[]> {
-  const { lease, turn } = given;
+  const { lease, turn } = options;
   const merged = [...(turn.merged ?? [])];
   const before = lease.session.queue;
   return async (step) => {
     const gathered = step === 0 && turn.debounceUntil !== undefined ? deps.getMaxDebounced(lease.key) : undefined;
     const how =
       gathered === undefined ? { mode: deps.getQueueMode(lease.key), max: MAX_MERGED } : ({ mode: 'collect', max: gathered - 1 } as const);
-    const candidates = await findMergeable(deps, given, { ...how, step, merged, before });
+    const candidates = await findMergeable(deps, options, { ...how, step, merged, before });
     if (candidates.length === 0) return [];
     await record.recordMerged(candidates.map((one) => one.message));
     merged.push(...candidates.map((one) => one.message));
@@ -63,10 +63,10 @@ interface MergeScan {
 }
 
 /** A failed read merges nothing, because it must not end the turn. */
-async function findMergeable(deps: TurnRunDeps, given: MergeOptions, looking: MergeScan): Promise<MergeCandidate[]> {
+async function findMergeable(deps: TurnRunDeps, options: MergeOptions, scan: MergeScan): Promise<MergeCandidate[]> {
   try {
-    const entries = await listWaiting(deps, given, looking);
-    return entries.length === 0 ? [] : await selectMergeable(deps, given, { entries, merged: looking.merged, max: looking.max });
+    const entries = await listWaiting(deps, options, scan);
+    return entries.length === 0 ? [] : await selectMergeable(deps, options, { entries, merged: scan.merged, max: scan.max });
   } catch (error) {
     if (error instanceof ServiceError) return [];
     throw error;
@@ -102,11 +102,11 @@ async function selectMergeable(
   { entries, merged, max }: MergeEntries,
 ): Promise<MergeCandidate[]> {
   const [turns, bodies] = [deps.turns.for(lease), deps.bodies.for(lease)];
-  const came: MergeCandidate[] = [];
+  const candidates: MergeCandidate[] = [];
   let room = agent.config.maxContextChars - turn.message.chars - merged.reduce((sum, { content }) => sum + content.chars, 0);
   for (const entry of entries) {
     const { turnId } = parseEntry(entry);
-    if (merged.length + came.length >= Math.min(max, MAX_MERGED)) break;
+    if (merged.length + candidates.length >= Math.min(max, MAX_MERGED)) break;
     const other = await turns.get(turnId);
     // A cancelled turn is about to be removed.
     if (!other || hasEnded(other)) continue;
@@ -115,11 +115,14 @@ async function selectMergeable(
     const own = await loadText(bodies, turnId, other.message);
     // Commands are executed and not sent to a model.
     if (parseMessage(own)) break;
-    const said = [await renderDroppedMessages(turns, other), own];
-    const text = said.filter((part) => part !== undefined).join('\n\n');
-    came.push({ text, message: { turnId, at: other.createdAt, content: await storeText(bodies, turn.turnId, text, MAX_INLINE_CHARS) } });
+    const reply = [await renderDroppedMessages(turns, other), own];
+    const text = reply.filter((part) => part !== undefined).join('\n\n');
+    candidates.push({
+      text,
+      message: { turnId, at: other.createdAt, content: await storeText(bodies, turn.turnId, text, MAX_INLINE_CHARS) },
+    });
   }
-  return came;
+  return candidates;
 }
 
 /** Merges only turns with the same client, agent, model, limits and scopes, so that no message is processed with other permissions. */

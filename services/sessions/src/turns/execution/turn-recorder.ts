@@ -27,9 +27,9 @@ const CHECK_EVERY = 3;
 /** Maximum characters of a text piece stored inline. */
 const MAX_INLINE_CHARS = 512;
 
-export function createTurnRecorder(deps: TurnRunDeps, given: Pick<TurnRun, 'lease' | 'turn' | 'frames' | 'stop'>): TurnRecorder {
+export function createTurnRecorder(deps: TurnRunDeps, options: Pick<TurnRun, 'lease' | 'turn' | 'frames' | 'stop'>): TurnRecorder {
   const { clock, store, log } = deps;
-  const { lease, turn, frames } = given;
+  const { lease, turn, frames } = options;
   const { turnId } = turn;
   const turns: Documents<TurnDocument> = deps.turns.for(lease);
   const bodies = deps.bodies.for(lease);
@@ -57,8 +57,8 @@ export function createTurnRecorder(deps: TurnRunDeps, given: Pick<TurnRun, 'leas
   async function flushText(): Promise<void> {
     const [piece, frame] = [text.slice(storedChars), frames.next()];
     if (piece === '') return current.state === 'running' ? undefined : write(frame, {});
-    const said = await lease.retryWrite(() => storeText(bodies, turnId, piece, MAX_INLINE_CHARS));
-    await write(frame, { text: said });
+    const content = await lease.retryWrite(() => storeText(bodies, turnId, piece, MAX_INLINE_CHARS));
+    await write(frame, { text: content });
     storedChars += piece.length;
     emitStreamingEvent(deps.bus, lease.tenant, turn, { delta: piece, accumulated: text.slice(0, storedChars) });
   }
@@ -75,7 +75,7 @@ export function createTurnRecorder(deps: TurnRunDeps, given: Pick<TurnRun, 'leas
     silentIntervals = news ? 0 : silentIntervals + 1;
     if (!news && silentIntervals % CHECK_EVERY !== 0) return;
     enqueueWrite(news ? flushText : checkEnded).catch((err: unknown) => {
-      if (isEndedElsewhere(err)) given.stop();
+      if (isEndedElsewhere(err)) options.stop();
       else if (isFenced(err)) lease.markLost();
       else
         log.warn(

@@ -40,9 +40,9 @@ export async function reloadTurn(
   turn: TurnDocument,
 ): Promise<TurnDocument> {
   if (idempotencyKey === undefined) return turn;
-  const there = await turns
+  const existing = await turns
     .for(principal)
     .get(turn.turnId)
     .catch(() => null);
-  return there ?? turn;
+  return existing ?? turn;
 }

@@ -26,6 +26,6 @@ export async function getTurnState({ sessions, turns }: TurnStateDeps, principal
   const [first] = (await sessions.for(principal).get(sessionKey))?.queue ?? [];
   if (first === undefined || parseEntry(first).turnId === turnId) return { state };
   const lead = await turns.for(principal).get(parseEntry(first).turnId);
-  const isHeard = lead?.state !== 'cancelled' && lead?.merged?.some((heard) => heard.turnId === turnId) === true;
+  const isHeard = lead?.state !== 'cancelled' && lead?.merged?.some((merged) => merged.turnId === turnId) === true;
   return isHeard ? { state: 'running', heardBy: lead.turnId } : { state };
 }

@@ -59,9 +59,9 @@ export interface CheckpointOptions {
 }
 
 /** Stores the progress of a turn. Without it the next runner would start again and repeat tool calls. */
-export async function writeCheckpoint(turns: Documents<TurnDocument>, given: CheckpointOptions): Promise<TurnDocument> {
-  const { turnId, fence, after, frame, entry, text, joined, started } = given;
-  const heard = joined === undefined ? {} : { merged: [...joined] };
+export async function writeCheckpoint(turns: Documents<TurnDocument>, options: CheckpointOptions): Promise<TurnDocument> {
+  const { turnId, fence, after, frame, entry, text, joined, started } = options;
+  const merged = joined === undefined ? {} : { merged: [...joined] };
   const written = await turns.update(
     { turnId, state: UNFINISHED, fence: { lte: fence }, checkpoints: after },
     {
@@ -69,7 +69,7 @@ export async function writeCheckpoint(turns: Documents<TurnDocument>, given: Che
         state: 'running',
         fence,
         frame,
-        ...heard,
+        ...merged,
         ...(entry === undefined ? {} : { tail: [] }),
         ...(started ? { startedAt: started.at } : {}),
       },
@@ -78,10 +78,10 @@ export async function writeCheckpoint(turns: Documents<TurnDocument>, given: Che
     },
   );
   if (written) return written;
-  const there = await turns.get(turnId);
+  const existing = await turns.get(turnId);
   // The write was applied before and only its reply was lost.
-  if (there && !hasEnded(there) && there.fence === fence && there.checkpoints === after + 1) return there;
-  throw there?.state === 'cancelled' ? turnEndedElsewhere() : turnTakenOver();
+  if (existing && !hasEnded(existing) && existing.fence === fence && existing.checkpoints === after + 1) return existing;
+  throw existing?.state === 'cancelled' ? turnEndedElsewhere() : turnTakenOver();
 }
 
 /** Turn to end, and the lease of its runner. */
@@ -91,7 +91,7 @@ export interface TurnEnding {
   lastFrame: number;
   now: number;
   /** Turn trace as JSON. */
-  evidence?: string | undefined;
+  trace?: string | undefined;
 }
 
 export interface AnswerCommit {
@@ -121,7 +121,7 @@ export function commitAnswer(
   ending: TurnEnding,
   { result, answer, costUsd, steps, lastSeq, epoch, warnings, captureMemory, autoContinue, effect }: AnswerCommit,
 ): Promise<TurnDocument | null> {
-  const { turn, fence, lastFrame, now, evidence } = ending;
+  const { turn, fence, lastFrame, now, trace } = ending;
   return turns.update(
     { turnId: turn.turnId, state: UNFINISHED, fence: { lte: fence } },
     {
@@ -141,7 +141,7 @@ export function commitAnswer(
         ...(warnings.length === 0 ? {} : { warnings: [...warnings] }),
         ...(captureMemory ? { memoryPendingSince: now } : {}),
         ...(autoContinue ? { continuePendingSince: now } : {}),
-        ...(evidence ? { trace: evidence } : {}),
+        ...(trace ? { trace } : {}),
       },
       emit: [answerEvent(turn, result, now), ...abortEvents(turn, { finish: result.finishReason }, now)],
       followed: true,
@@ -185,7 +185,7 @@ export function commitMerged(
 /** Commits the failure of a turn. The turn is not part of the history and is kept for a day, so that its client can read the failure. */
 export function commitFailure(
   turns: Documents<TurnDocument>,
-  { turn, fence, lastFrame, now, evidence }: TurnEnding,
+  { turn, fence, lastFrame, now, trace }: TurnEnding,
   failure: TurnFailure,
 ): Promise<TurnDocument | null> {
   return turns.update(
@@ -199,7 +199,7 @@ export function commitFailure(
         lastFrame,
         finishedAt: now,
         forgetAt: now + DAY_MS,
-        ...(evidence ? { trace: evidence } : {}),
+        ...(trace ? { trace } : {}),
       },
       emit: abortEvents(turn, { failure }, now),
     },
