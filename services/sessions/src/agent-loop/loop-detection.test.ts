@@ -40,8 +40,8 @@ test('a failed turn with a key is not retryable, because a retry returns the sam
 test('readers get the same failure', async () => {
   await using app = await testSessions({ agents });
   const turnId = turnIdOf('toolsran');
-  const merged = listen(app.bus, turnId);
+  const received = listen(app.bus, turnId);
   await app.bus.call('turns.start', { turnId, agentId: 'scripted', message: script(TOOL, { text: 'half' }, AWAY) });
-  const end = (await merged.until('error')).at(-1);
+  const end = (await received.until('error')).at(-1);
   assert.equal(end?.type === 'error' && end.error.details?.['retryable'], false);
 });

@@ -71,9 +71,9 @@ test('returns an error to a model that calls an unknown tool or sends invalid ar
     { text: 'went on' },
   );
   const turnId = turnIdOf('oddtools');
-  const merged = listen(app.bus, turnId);
+  const received = listen(app.bus, turnId);
   await app.bus.call('turns.start', { turnId, agentId: 'scripted', message });
-  const frames = await merged.until('done');
+  const frames = await received.until('done');
   const states = frames.flatMap((frame) => (frame.type === 'tool' && frame.state !== 'called' ? [frame.state] : []));
   assert.deepEqual(states, ['failed', 'failed', 'failed', 'failed', 'failed']);
   const end = frames.at(-1);

@@ -53,9 +53,9 @@ test('truncates results and errors alike', async () => {
 const STATUS = { model: 'm', agentName: 'a', tokensUsed: { totalTokens: 0, totalCost: 0 }, stepsExecuted: 0, maxSteps: 1 };
 
 test('calls as the turn’s principal, within its remaining time, under a key of turn, step and position', async () => {
-  const merged: Pick<Ctx, 'principal' | 'key' | 'deadline'>[] = [];
+  const received: Pick<Ctx, 'principal' | 'key' | 'deadline'>[] = [];
   await using app = await toolsWith(
-    { 'session.status': (_, { principal: who, key, deadline }) => (merged.push({ principal: who, key, deadline }), STATUS) },
+    { 'session.status': (_, { principal: who, key, deadline }) => (received.push({ principal: who, key, deadline }), STATUS) },
     {},
     2_000,
   );
@@ -63,11 +63,11 @@ test('calls as the turn’s principal, within its remaining time, under a key of
   await app.tools.use(call, { signal, step: 3 });
   await app.tools.use(call, { signal, step: 4, at: 1 });
   assert.deepEqual(
-    merged.map(({ key }) => key),
+    received.map(({ key }) => key),
     ['turn_a/3', 'turn_a/4/1'],
   );
-  assert.deepEqual(merged[0]?.principal, principal());
-  assert.ok((merged[0]?.deadline ?? Infinity) <= Date.now() + 2_000);
+  assert.deepEqual(received[0]?.principal, principal());
+  assert.ok((received[0]?.deadline ?? Infinity) <= Date.now() + 2_000);
 });
 
 test('abandons and cancels a tool that exceeds the remaining time of its turn', async () => {

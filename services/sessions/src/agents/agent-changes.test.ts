@@ -5,16 +5,16 @@ import { listen, putAgent, removeAgent, testSessions, turnIdOf } from '../sessio
 test('suspending an agent lets its running turn finish and starts no new one', async () => {
   await using app = await testSessions({ agents: { slow: { model: 'dev/slow' } } });
   const turnId = turnIdOf('running');
-  const merged = listen(app.bus, turnId);
+  const received = listen(app.bus, turnId);
   await app.bus.call('turns.start', { turnId, agentId: 'slow', message: 'one two three' });
-  await merged.until('delta');
+  await received.until('delta');
   await putAgent(app.host.bus, 'slow', { config: { model: 'dev/slow' }, suspended: true });
   await app.bus.flush();
   await assert.rejects(app.bus.call('agent.execute', { agentId: 'slow', message: 'hello' }), {
     code: 'FAILED_PRECONDITION',
     details: { reason: 'AGENT_SUSPENDED' },
   });
-  const frames = await merged.until('done');
+  const frames = await received.until('done');
   assert.equal(frames.at(-1)?.type, 'done');
 });
 

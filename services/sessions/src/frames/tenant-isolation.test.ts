@@ -19,7 +19,7 @@ test('a heavy tenant evicts no frames of another tenant, in one process', async 
 });
 
 test('a heavy tenant evicts no frames of another tenant, on NATS', { skip: NATS_OFF, timeout: 120_000 }, async () => {
-  const server = await startNatsServer();
+  const server = await openNats();
   try {
     await using app = await testSessions({ agents, settings, env: { SWITCHYARD_BUS: server.url } });
     await flood(app);
@@ -54,10 +54,10 @@ async function flood({ bus, host }: TestService): Promise<void> {
   for (let from = 0; from < turns; from += AT_ONCE) {
     await Promise.all(
       last.slice(from, from + AT_ONCE).map(async (turnId, at) => {
-        const merged = listen(bus, turnId);
+        const received = listen(bus, turnId);
         const session = { channelId: `c${from + at}` };
         await loud.call('turns.start', { turnId, session, message: JSON.stringify([{ text: TEXT }]) });
-        const frames = await merged.until('done');
+        const frames = await received.until('done');
         assert.deepEqual(
           frames.map(({ n }) => n),
           frames.map((_, n) => n),

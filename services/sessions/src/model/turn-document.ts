@@ -24,7 +24,7 @@ export const TurnDocument = z.object({
   /** Spend limits of the client's token. */
   budgets: SpendLimits.optional(),
   /** Agents that the client's token is restricted to. */
-  agents: HeldToAgents.optional(),
+  agents: AllowedAgents.optional(),
   /** Idempotency key, prefixed with client and method. Unique while it is kept. */
   idempotencyKey: z.string().optional(),
   keyUntil: instant.optional(),

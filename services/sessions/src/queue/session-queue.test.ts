@@ -33,9 +33,9 @@ async function besides(data: string) {
 function acceptedInto(bus: Bus, order: string[], ended: Promise<void>[]) {
   return async (name: string, userId: string, wait = 20): Promise<void> => {
     const turnId = turnIdOf(name.replaceAll(' ', ''));
-    const merged = listen(bus, turnId);
+    const received = listen(bus, turnId);
     await bus.call('turns.start', { turnId, agentId: 'scripted', message: content(name, wait), session: { userId } });
-    ended.push(merged.until('done').then(() => void order.push(name)));
+    ended.push(received.until('done').then(() => void order.push(name)));
   };
 }
 
@@ -55,14 +55,14 @@ test('session.reset rejects a session with a waiting turn', async () => {
   const start = (turnId: string, userId: string) =>
     app.bus.call('turns.start', { turnId, agentId: 'scripted', message: content('hello', 150), session: { userId } });
   await start(first, 'a');
-  const merged = listen(app.bus, waiting);
+  const received = listen(app.bus, waiting);
   await start(waiting, 'b');
   for (const method of ['session.delete', 'session.reset'] as const) {
     await assert.rejects(app.bus.call(method, { session_key: 'agent:scripted:default:b:gateway' }), {
       details: { reason: 'SESSION_BUSY', retryable: true },
     });
   }
-  await merged.until('done');
+  await received.until('done');
   const { messages } = await app.bus.call('session.history', { session_key: 'agent:scripted:default:b:gateway' });
   assert.equal(messages.length, 2);
 });
@@ -84,11 +84,11 @@ test('the longest-waiting session gets the next slot, however many turns another
 test('waiting turns end at once with the reason when their agent is deleted', async () => {
   await using app = await testSessions(scripted);
   const ids = ['1', '2', '3', '4', '5'].map((name) => turnIdOf(`doomed${name}`));
-  const merged = ids.map((turnId) => listen(app.bus, turnId));
+  const received = ids.map((turnId) => listen(app.bus, turnId));
   for (const turnId of ids) await app.bus.call('turns.start', { turnId, agentId: 'scripted', message: content('x', 2_000) });
   await removeAgent(app.host.bus, 'scripted');
   const started = performance.now();
-  const ends = await Promise.all(merged.slice(1).map((turn) => turn.until('error')));
+  const ends = await Promise.all(received.slice(1).map((turn) => turn.until('error')));
   assert.ok(performance.now() - started < 4_000, 'they waited for a sweep');
   for (const frames of ends) {
     const end = frames.at(-1);
@@ -111,7 +111,7 @@ test('two replicas that receive the same request accept one turn each, and the s
     const ask = (name: string, key: string) =>
       app.bus.call('turns.start', { turnId: turnIdOf(`${name}${at}x`), agentId: 'wide', message: content('x', 2), idempotencyKey: key });
     const last = turnIdOf(`last${at}x`);
-    const merged = listen(app.bus, last);
+    const received = listen(app.bus, last);
     const answers = await Promise.all([
       ask('same', `k${at}`),
       ask('same', `k${at}`),
@@ -122,7 +122,7 @@ test('two replicas that receive the same request accept one turn each, and the s
     assert.equal(new Set(answers.slice(0, 3).map(({ turnId }) => turnId)).size, 1);
     assert.equal(answers[3]?.turnId, answers[4]?.turnId);
     await app.bus.call('turns.start', { turnId: last, agentId: 'wide', message: content('x') });
-    await merged.until('done');
+    await received.until('done');
   }
   assert.deepEqual(overlaps, []);
   const { messages } = await app.bus.call('session.history', { session_key: 'agent:wide:default:test:gateway' });
@@ -166,9 +166,9 @@ test('a turn that was done when its process died is counted once by the next lea
   const turnId = turnIdOf('unsettled');
   {
     await using app = await testSessions({ data: data.path });
-    const merged = listen(app.bus, turnId);
+    const received = listen(app.bus, turnId);
     await app.bus.call('turns.start', { turnId, message: 'hello' });
-    await merged.until('done');
+    await received.until('done');
   }
   const leave = async (): Promise<void> => {
     // As if the process had died between the two writes.

@@ -145,9 +145,9 @@ test('a client that becomes restricted to its own sessions loses its turns in se
   const turnId = turnIdOf('before');
   const again = { message: 'hers, in his', session: KEY, idempotencyKey: 'k' };
   const { sessions: _, ...free } = mary;
-  const merged = listen(app.bus, turnId);
+  const received = listen(app.bus, turnId);
   await app.bus.as(free).call('turns.start', { ...again, turnId });
-  await merged.until('done');
+  await received.until('done');
   assert.equal((await app.bus.as(free).call('turns.resume', { turnId })).state, 'done');
   await assert.rejects(app.bus.as(mary).call('turns.resume', { turnId }), { code: 'NOT_FOUND' });
   await assert.rejects(app.bus.as(mary).call('turns.start', { ...again, turnId: turnIdOf('after') }), unknown);
@@ -156,9 +156,9 @@ test('a client that becomes restricted to its own sessions loses its turns in se
 test('a turn stays with its client when its session is recreated by another client', async () => {
   await using app = await testSessions();
   const turnId = turnIdOf('stays');
-  const merged = listen(app.bus, turnId);
+  const received = listen(app.bus, turnId);
   await app.bus.as(mary).call('turns.start', { turnId, message: 'hers', session: KEY });
-  await merged.until('done');
+  await received.until('done');
   await app.bus.call('session.delete', { session_key: KEY });
   await app.bus.as(carl).call('session.send', { key: KEY, message: 'his' });
   assert.match((await app.bus.as(mary).call('turns.resume', { turnId })).result?.response ?? '', /hers/);
@@ -197,8 +197,8 @@ test('a turn that starts later keeps the restrictions of its client on every pro
     await app.bus.as(mary).call('turns.start', { turnId, agentId: 'scripted', message: reads });
   }
   await using app = await testSessions({ ...scripted, data: data.path });
-  const merged = listen(app.bus, turnId);
-  if ((await app.bus.as(mary).call('turns.resume', { turnId })).state !== 'done') await merged.until('done');
+  const received = listen(app.bus, turnId);
+  if ((await app.bus.as(mary).call('turns.resume', { turnId })).state !== 'done') await received.until('done');
   await using beside = await besides(data.path);
   const { steps = [] } = (await beside.turns.for(mary).get(turnId)) ?? {};
   const marks = await loadCheckpoints(beside.bodies.for(mary), turnId, steps);

@@ -161,9 +161,9 @@ async function testWorld(): Promise<TestService> {
   await app.host.bus.flush();
   // The caller's own session is the oldest one.
   for (const { owner, secret, turnId } of [OWN, ELSEWHERE, OTHER]) {
-    const merged = listen(app.bus, turnId);
+    const received = listen(app.bus, turnId);
     await app.bus.as(owner).call('turns.start', { turnId, message: secret });
-    await merged.until('done');
+    await received.until('done');
   }
   return app;
 }

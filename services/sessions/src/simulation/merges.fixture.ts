@@ -8,7 +8,7 @@ type Claim = (leases: boolean, what: string) => void;
 /** Observes which turns have merged which, and checks their ends. */
 export function createJoins(claim: Claim) {
   const queues = new Map<string, readonly string[]>();
-  const mergedMessages = new Map<string, readonly string[]>();
+  const mergedByLead = new Map<string, readonly string[]>();
   /** Turns that ended as their lead did. */
   const shared = new Set<string>();
   const over = new Set<string>();
@@ -17,7 +17,7 @@ export function createJoins(claim: Claim) {
   const freed: string[] = [];
 
   function hears({ turnId, sessionKey }: TurnDocument, others: readonly string[]): void {
-    mergedMessages.set(turnId, others);
+    mergedByLead.set(turnId, others);
     const queue = (queues.get(sessionKey) ?? []).map((entry) => parseEntry(entry).turnId);
     const last = Math.max(...others.map((other) => queue.indexOf(other)));
     const passed = queue.slice(0, last + 1).filter((one) => one !== turnId && !others.includes(one) && !over.has(one));
@@ -39,12 +39,12 @@ export function createJoins(claim: Claim) {
         stopped.add(turnId);
         freed.push(...merged.map((other) => other.turnId));
       }
-      const lead = [...mergedMessages].find(([id, others]) => over.has(id) && !stopped.has(id) && others.includes(turnId))?.[0];
+      const lead = [...mergedByLead].find(([id, others]) => over.has(id) && !stopped.has(id) && others.includes(turnId))?.[0];
       if (lead !== undefined && state !== 'cancelled') shared.add(turnId);
       if (after.mergedInto !== undefined)
         claim(after.mergedInto === lead, `${turnId} was answered by ${after.mergedInto}, and not by ${lead}`);
     },
-    heardBy: (turnId: string): readonly string[] => mergedMessages.get(turnId) ?? [],
+    heardBy: (turnId: string): readonly string[] => mergedByLead.get(turnId) ?? [],
     ended: (turnId: string): boolean => shared.has(turnId),
     /** Number of additional effects allowed for a turn. */
     freed: (turn: string): number => freed.filter((id) => id.startsWith(`${turn}x`) || id.startsWith(`${turn}again`)).length,

@@ -60,9 +60,9 @@ test('rejects a different request with the same key, and scopes keys to clients'
 test('publishes the frames of a stateless turn and adds nothing to any history', async () => {
   await using app = await testSessions();
   const turn = request({ message: 'hello there' });
-  const merged = listen(app.bus, turn.turnId);
+  const received = listen(app.bus, turn.turnId);
   await app.bus.call('turns.once', turn);
-  const frames = await merged.until('done');
+  const frames = await received.until('done');
   assert.deepEqual([...new Set(frames.map(({ type }) => type))], ['accepted', 'step', 'delta', 'done']);
   assert.deepEqual(
     frames.map(({ n }) => n),
@@ -80,9 +80,9 @@ test('publishes the frames of a stateless turn and adds nothing to any history',
 test('a reader without text pieces gets only tools and the end', async () => {
   await using app = await testSessions();
   const turn = request({ whole: true });
-  const merged = listen(app.bus, turn.turnId);
+  const received = listen(app.bus, turn.turnId);
   await app.bus.call('turns.once', turn);
-  const frames = await merged.until('done');
+  const frames = await received.until('done');
   assert.deepEqual(
     frames.map(({ type }) => type),
     ['accepted', 'done'],
@@ -103,9 +103,9 @@ test('a failed turn releases its key unless a tool was called; then the failure 
   const error = { error: { status: 503, message: 'away' } };
 
   const idle = request({ message: script({ text: 'a ' }, error) });
-  const merged = listen(app.bus, idle.turnId);
+  const received = listen(app.bus, idle.turnId);
   await app.bus.call('turns.once', idle);
-  const [failure] = (await merged.until('error')).slice(-1);
+  const [failure] = (await received.until('error')).slice(-1);
   assert.equal(failure?.type === 'error' && failure.error.details?.['retryable'], true, JSON.stringify(failure));
   const again = await ask(app.bus, { message: script({ text: 'b' }) });
   assert.notEqual(again.turnId, idle.turnId);

@@ -22,9 +22,9 @@ type App = Awaited<ReturnType<typeof testSessions>>;
 /** Starts a turn and waits until it speaks. */
 async function speaking(app: App, name: string, session = 'gateway'): Promise<string> {
   const turnId = turnIdOf(name);
-  const merged = listen(app.bus, turnId);
+  const received = listen(app.bus, turnId);
   await app.bus.call('turns.start', { turnId, agentId: 'scripted', message: LONG, session: { channelId: session } });
-  await merged.until('delta');
+  await received.until('delta');
   return turnId;
 }
 
@@ -46,10 +46,10 @@ async function waiting(app: App, name: string, session = 'gateway', agentId = 's
 
 test('ends a running turn at once, notifies caller and readers, and frees slot and session', async () => {
   await using app = await testSessions({ agents });
-  const merged = listen(app.bus, turnIdOf('runs'));
+  const received = listen(app.bus, turnIdOf('runs'));
   const request = app.bus.call('turns.start', { turnId: turnIdOf('runs'), agentId: 'scripted', message: LONG, idempotencyKey: 'k' });
   await request;
-  await merged.until('delta');
+  await received.until('delta');
   const started = performance.now();
   const answer = await app.bus.call('agent.cancel', { turnId: turnIdOf('runs') });
   assert.deepEqual(answer, {
@@ -57,7 +57,7 @@ test('ends a running turn at once, notifies caller and readers, and frees slot a
     sessionKey: 'agent:scripted:default:test:gateway',
     turns: [{ turnId: turnIdOf('runs'), state: 'cancelled' }],
   });
-  const end = (await merged.until('error')).at(-1);
+  const end = (await received.until('error')).at(-1);
   assert.deepEqual(end?.type === 'error' && [end.error.code, end.error.details?.['reason']], ['CANCELLED', 'TURN_CANCELLED']);
   const next = await app.bus.call('agent.execute', { agentId: 'scripted', message: SHORT });
   assert.equal(next.response, 'answered');
@@ -84,9 +84,9 @@ test('closes the upstream connection at once', async () => {
     settings: { providers: { entries } },
     agents: { default: { provider: 'lab', model: 'one' } },
   });
-  const merged = listen(app.bus, turnIdOf('upstream'));
+  const received = listen(app.bus, turnIdOf('upstream'));
   await app.bus.call('turns.start', { turnId: turnIdOf('upstream'), message: 'hello' });
-  await merged.until('delta');
+  await received.until('delta');
   await quiet(app, turnIdOf('upstream'));
   const started = performance.now();
   assert.equal((await app.bus.call('agent.cancel', {})).cancelled, true);
@@ -119,9 +119,9 @@ test('cancelling a turn that waits for its agent empties the session, or lets th
   const first = await waiting(app, 'first', 'b');
   const next = turnIdOf('next');
   await app.bus.call('turns.start', { turnId: next, agentId: 'other', message: SHORT, session: key });
-  const merged = listen(app.bus, next);
+  const received = listen(app.bus, next);
   await app.bus.call('agent.cancel', { turnId: first });
-  await merged.until('done');
+  await received.until('done');
   await app.bus.call('agent.cancel', { turnId: busy });
 });
 
@@ -198,14 +198,14 @@ test('stops the turn on whichever replica runs it', async () => {
 test('aborts a tool call in progress', async () => {
   await using app = await testSessions({ agents, env: { SWITCHYARD_DEV_TOOLS: 'on' } });
   const turnId = turnIdOf('intool');
-  const merged = listen(app.bus, turnId);
+  const received = listen(app.bus, turnId);
   const message = script({ tool: { name: 'dev_act', input: { name: 'x', waitMs: 4_000 } } }, { text: 'never said' });
   await app.bus.call('turns.start', { turnId, agentId: 'scripted', message });
-  await merged.until('tool');
+  await received.until('tool');
   await app.bus.call('agent.cancel', { turnId });
   const next = await app.bus.call('agent.execute', { agentId: 'scripted', message: SHORT });
   assert.equal(next.response, 'answered');
-  assert.ok(!merged.frames.some((frame) => frame.type === 'tool' && frame.state === 'succeeded'));
+  assert.ok(!received.frames.some((frame) => frame.type === 'tool' && frame.state === 'succeeded'));
 });
 
 test('a caller that disconnects cancels nothing; its turn is answered and in the history', async () => {

@@ -10,11 +10,11 @@ test('a model named by the turn overrides those of agent and session', async () 
   await using app = await testSessions({ agents });
   const start = (name: string, more: object) =>
     app.bus.call('turns.start', { turnId: turnIdOf(name), agentId: 'echo', message: 'hi', ...more });
-  const merged = listen(app.bus, turnIdOf('named'));
+  const received = listen(app.bus, turnIdOf('named'));
   await start('chosen', { message: '/model switch dev slow' });
   await ended(app.bus, turnIdOf('chosen'));
   await start('named', { model: 'dev/scripted', message: script({ text: 'by the script' }) });
-  const [accepted] = await merged.until('done');
+  const [accepted] = await received.until('done');
   assert.equal(accepted?.type === 'accepted' && accepted.model, 'dev/scripted');
   assert.equal((await ended(app.bus, turnIdOf('named'))).result?.response, 'by the script');
 });

@@ -41,10 +41,10 @@ test('answers a turn and stores both messages in the history', async () => {
 test('numbers frames from 0 without gaps, and their text is the answer', async () => {
   await using app = await testSessions();
   const turnId = turnIdOf('frames');
-  const merged = listen(app.bus, turnId);
+  const received = listen(app.bus, turnId);
   const accepted = await app.bus.call('turns.start', { turnId, message: 'one two three' });
   assert.equal(accepted.turnId, turnId);
-  const frames = await merged.until('done');
+  const frames = await received.until('done');
   assert.deepEqual(
     frames.map(({ n }) => n),
     frames.map((_, at) => at),
@@ -142,11 +142,11 @@ test('only the client that started a turn can read it', async () => {
 test('turns of one session run in order of acceptance', async () => {
   await using app = await testSessions(scripted);
   const ids = ['a', 'b', 'c', 'd'].map(turnIdOf);
-  const merged = ids.map((id) => listen(app.bus, id));
+  const received = ids.map((id) => listen(app.bus, id));
   for (const [at, turnId] of ids.entries()) {
     await app.bus.call('turns.start', { turnId, agentId: 'scripted', message: script({ wait: 20 }, { text: `answer ${at}` }) });
   }
-  await Promise.all(merged.map((turn) => turn.until('done')));
+  await Promise.all(received.map((turn) => turn.until('done')));
   const { messages } = await app.bus.call('session.history', { session_key: 'agent:scripted:default:test:gateway' });
   assert.deepEqual(
     messages.filter(({ role }) => role === 'assistant').map(({ content }) => content),
@@ -200,13 +200,13 @@ test('a retry with an idempotency key returns the same turn', async () => {
 test('a failed model call ends the turn with its error and leaves nothing in the history', async () => {
   await using app = await testSessions(scripted);
   const turnId = turnIdOf('fails');
-  const merged = listen(app.bus, turnId);
+  const received = listen(app.bus, turnId);
   await app.bus.call('turns.start', {
     turnId,
     agentId: 'scripted',
     message: script({ text: 'half an ' }, { error: { status: 500, message: 'boom' } }),
   });
-  const end = (await merged.until('error')).at(-1);
+  const end = (await received.until('error')).at(-1);
   assert.equal(end?.type === 'error' && end.error.code, 'UNAVAILABLE');
   assert.deepEqual(await app.bus.call('session.history', { session_key: 'agent:scripted:default:test:gateway' }), { messages: [] });
   assert.equal((await app.bus.call('turns.resume', { turnId })).state, 'failed');
