@@ -18,7 +18,7 @@ function saying(...answers: Saying[]): ModelAccess & { asked: ModelRequest[] } {
   const requested: ModelRequest[] = [];
   return {
     asked: requested,
-    async tell(request, say): Promise<ModelEnd> {
+    async streamTo(request, say): Promise<ModelEnd> {
       const { text = '', calls = [], reason = calls.length > 0 ? 'tool-calls' : 'stop', fails } = answers[requested.length] ?? {};
       requested.push({ ...request, messages: [...request.messages] });
       if (text !== '') say(text, 'text');

@@ -71,7 +71,7 @@ interface StreamOptions {
 /** Publishes the filtered text and stops the stream when the output exceeds the budget. */
 async function streamReply(models: ModelAccess, request: ModelRequest, { said, asking, onText }: StreamOptions): Promise<void> {
   const max = asking.remainingTokens * MAX_CHARS_PER_TOKEN;
-  const end = await models.tell(request, (piece, type) => {
+  const end = await models.streamTo(request, (piece, type) => {
     if (type !== 'text') return true;
     said.text += piece;
     const text = asking.filterText(piece);

@@ -12,13 +12,13 @@ export interface ModelAccessDeps {
 }
 
 /** Model calls with the settings of an agent. */
-export type ModelAccess = Pick<Models, 'tell' | 'complete'>;
+export type ModelAccess = Pick<Models, 'streamTo' | 'complete'>;
 
 export function accessModels({ models, failover }: ModelAccessDeps, tenant: string, { agentId, config }: Agent): ModelAccess {
-  const requested = failover?.for({ tenant, agentId, config }) ?? models;
+  const requested = failover?.forAgent({ tenant, agentId, config }) ?? models;
   return {
-    tell: (request, say) => requested.tell({ ...request, wishes: config }, say),
-    complete: (request) => requested.complete({ ...request, wishes: config }),
+    streamTo: (request, say) => requested.streamTo({ ...request, preferences: config }, say),
+    complete: (request) => requested.complete({ ...request, preferences: config }),
   };
 }
 

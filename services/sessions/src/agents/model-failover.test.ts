@@ -55,8 +55,8 @@ test('a started turn ends with circuit_open when the breakers of all models are 
   const tools = { specs: [], isReadOnly: () => true, isIdempotent: () => true, use: async () => ({ result: 'seen', failed: false }) };
   const { signal } = new AbortController();
   const limits = { maxSteps: 5, maxTokens: 1_000, promptTimeoutMs: 1_000 };
-  const tell = () => undefined;
-  const plan = { ...limits, model: { provider: 'first', modelId: 'm1' }, messages: [], tools, signal, onText: tell };
+  const onText = () => undefined;
+  const plan = { ...limits, model: { provider: 'first', modelId: 'm1' }, messages: [], tools, signal, onText };
   const running = runAgentLoop(models, plan);
   let step = await running.next();
   while (!step.done) step = await running.next();

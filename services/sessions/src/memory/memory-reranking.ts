@@ -88,7 +88,7 @@ export function createReranking(deps: RerankingDeps): Reranking {
           const { text, ...spent } = await ask(options, entries, timeoutMs);
           cost = spent;
           ordered = applyOrder(text, entries);
-          breakers.succeeded(name);
+          breakers.recordSuccess(name);
         } catch (error) {
           if (signal.aborted || !(error instanceof ServiceError)) {
             breakers.recordAbandoned(name);

@@ -379,7 +379,7 @@ async function insert(deps: AcceptTurnDeps, requested: ResolvedRequest, turn: Tu
   const turns = deps.turns.for(principal);
   for (let attempt = 1; ; attempt += 1) {
     try {
-      await turns.insert(turn, { emit: [receivedEvent(turn, request.message, identity)], followed: true });
+      await turns.insert(turn, { emit: [receivedEvent(turn, request.message, identity)], deferSync: true });
       return undefined;
     } catch (error) {
       if (!(error instanceof ServiceError && error.code === 'ALREADY_EXISTS')) throw error;

@@ -144,7 +144,7 @@ export function commitAnswer(
         ...(trace ? { trace } : {}),
       },
       emit: [answerEvent(turn, result, now), ...abortEvents(turn, { finish: result.finishReason }, now)],
-      followed: true,
+      deferSync: true,
     },
   );
 }
