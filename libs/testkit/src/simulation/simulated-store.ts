@@ -99,7 +99,7 @@ function insert(data: Data, kept: Kept, emit: readonly OutboxEvent[] = []): Kept
   const free = data.watching.sabotage?.({ collection: data.name, filter: { unique: data.unique }, change: {} })['unique'] ?? data.unique;
   const unique = [data.key, ...(free as readonly string[])].find(taken);
   if (unique !== undefined)
-    throw new ServiceError('ALREADY_EXISTS', `${data.name}: ${unique} already taken`, { details: { unique: [unique] } });
+    throw new ServiceError('ALREADY_EXISTS', `${data.name}: ${unique} already exists`, { details: { unique: [unique] } });
   for (const event of emit) data.watching.emitted?.(event);
   return put(data, kept);
 }

@@ -269,7 +269,7 @@ const WINDOW = { provider: 'dev', modelId: 'echo', contextWindow: 1_000, maxToke
 const SUMMARY_PACE_MS = 400;
 
 function modelsOf({ clock }: Process, { asked, waits: { summaryPaceMs = SUMMARY_PACE_MS, goesOn } }: World): Models {
-  async function tell({ messages, signal }: ModelRequest, say: OnDelta): Promise<ModelEnd | undefined> {
+  async function streamTo({ messages, signal }: ModelRequest, say: OnDelta): Promise<ModelEnd | undefined> {
     const { script, results } = scriptOf(messages);
     asked.push(script.turn);
     for (let piece = 0; piece < script.pieces; piece += 1) {
@@ -292,7 +292,7 @@ function modelsOf({ clock }: Process, { asked, waits: { summaryPaceMs = SUMMARY_
     revision: async () => found,
     catalogue: async () => (goesOn ? [WINDOW] : []),
   };
-  return { tell, complete, ...known } as unknown as Models;
+  return { streamTo, complete, ...known } as unknown as Models;
 }
 
 /** Rejects when the signal is aborted. */

@@ -109,7 +109,7 @@ test('the cached limit does not reject callers of an agent with free slots, or r
     app.bus.call('turns.start', { turnId: turnIdOf(`m${at}x`), message: wait, session: { userId: `u${at}`, channelId: 'c' }, ...more });
   await start(0, { idempotencyKey: 'first' });
   await Promise.all(Array.from({ length: 1_000 }, (_, at) => start(at + 1)));
-  const refused = { code: 'RESOURCE_EXHAUSTED', message: /^1000 turns of this tenant are waiting/ };
+  const refused = { code: 'RESOURCE_EXHAUSTED', message: /^The limit of 1000 waiting turns of this tenant is reached/ };
   // The one after whom it is counted, and the ones until the next count.
   const saysForHowLong = ({ details: { fullFor, ...details } }: ServiceError) => {
     assert.deepEqual(details, { reason: 'TENANT_QUEUE_FULL', retryAfterMs: 1_000 });
