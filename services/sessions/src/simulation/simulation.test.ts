@@ -58,6 +58,6 @@ for (const { share, ...waits } of WAYS) {
     if (waits.exports) assert.ok(exports > played / 4, `${exports} exports in ${played} stories`);
     if (waits.goesOn) assert.ok(followed > played / 4, `${followed} turns that nobody sent in ${played} stories`);
     if (waits.expires) assert.ok(expired > 0, `${expired} conversations were over in ${played} stories`);
-    if (waits.compacts) assert.ok(grown >= played / (waits.prepares ? 5 : 2), `${grown} summaries in ${played} stories`);
+    if (waits.compacts) assert.ok(grown >= played / (waits.prepares ? 5 : 3), `${grown} summaries in ${played} stories`);
   });
 }
