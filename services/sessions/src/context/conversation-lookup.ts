@@ -16,9 +16,9 @@ export interface Earlier {
   summaries: Collection<SummaryDocument>;
 }
 
-/** A message that was said earlier. */
+/** An earlier message of the conversation. */
 export interface EarlierMessage {
-  /** Its turn, and which of the things it is that were said there. */
+  /** The turn id with the index of the message in the turn. */
   id: string;
   turn: number;
   role: 'user' | 'assistant';
@@ -36,7 +36,7 @@ export async function conversationOf({ sessions }: Earlier, principal: Principal
   return session;
 }
 
-/** A summary of that conversation. One of another is as unknown as one that never was. */
+/** Returns a summary of the conversation. Throws NOT_FOUND for a summary of another conversation. */
 export async function summaryOf({ summaries }: Earlier, tenant: string, asked: { session: SessionDocument; id: string }) {
   const { key, epoch } = asked.session;
   const summary = await summaries.for({ tenant }).get(asked.id);
@@ -44,7 +44,7 @@ export async function summaryOf({ summaries }: Earlier, tenant: string, asked: {
   return summary;
 }
 
-/** A message of that conversation, by its id. */
+/** Returns a message of the conversation by its id. */
 export async function messageOf(
   earlier: Earlier,
   tenant: string,

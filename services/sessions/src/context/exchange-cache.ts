@@ -18,24 +18,24 @@ export function createTextCache<V extends object>({ maxChars, clock }: TextCache
   return new LRUCache<string, V>({ maxSize: maxChars, perf: clock, ttlResolution: 0 });
 }
 
-/** Question and answer of a turn. It is derived from the turn's document once, and used in the prompts of many later turns. */
+/** Question and answer of a turn. It is derived once from the turn document and reused in the prompts of later turns. */
 export interface Exchange {
   spoken: readonly TurnMessageRef[];
-  /** How long it is. */
+  /** Size in characters. */
   chars: number;
-  /** How much of it is held here. */
+  /** Characters held in memory. */
   held: number;
 }
 
 /**
- * The last exchanges of sessions that are worked on here, so that a conversation that goes on here need not be read again each time.
- * A turn that counts never changes, and the number of the last one says whether what is remembered is all there is: so it may be
- * forgotten at any time, and is never wrong.
+ * Caches the last exchanges of the sessions on this replica, so that a continued conversation is not read again for each turn. A
+ * counted turn is immutable, and `lastSeq` shows whether the entry is complete. Entries can therefore be evicted at any time and are
+ * never stale.
  */
 export interface Recall {
-  /** Newest first. */
+  /** Returns the last exchanges, newest first. */
   last(turns: Documents<TurnDocument>, where: Where, limit: number): Promise<readonly Exchange[]>;
-  /** A turn was counted, of a session that was `before`. */
+  /** Adds a counted turn to the entry of the session, which was `before` until then. */
   add(before: Where, counted: TurnDocument): void;
 }
 

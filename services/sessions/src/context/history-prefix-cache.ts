@@ -14,9 +14,9 @@ const NAMES_CHARS = 300;
  * a new summary has a new id. Entries can be evicted at any time and are never stale.
  */
 export interface Beginnings {
-  /** In their order; one that is gone is left out. */
+  /** Returns the summaries in the order of the roots, without deleted ones. */
   summaries(summaries: Collection<SummaryDocument>, tenant: string, roots: readonly Root[]): Promise<SummaryDocument[]>;
-  /** The turns before all that summaries stand for. */
+  /** Returns the turns before the first summary. */
   anchors(turns: Documents<TurnDocument>, where: { tenant: string; session: SessionDocument }): Promise<readonly Exchange[]>;
 }
 

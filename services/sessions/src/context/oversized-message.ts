@@ -8,12 +8,12 @@ import { CHARS_PER_TOKEN } from '../context-window/context-window.ts';
 const SHOWN_CHARS = 1_000;
 const READS_ON = 'ctx.inspect';
 
-/** Tells messages that are as long as a large file by how they begin, and where the rest is. */
+/** Truncates oversized messages in the prompt and states how to read the rest. */
 export interface SettingAside {
   /** Size of an exchange in the prompt. */
   charsOf: (exchange: Exchange) => number;
   toldOf: (message: Pick<TurnMessageRef, 'turnId' | 'said'> & { n: number }, text: string) => string;
-  /** Something was set aside. */
+  /** True after at least one message was truncated. */
   readonly some: boolean;
 }
 

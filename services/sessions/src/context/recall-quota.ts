@@ -5,7 +5,7 @@ import type { Cost } from './compaction/compaction-store.ts';
 
 /* Writes of history lookups to the session document. They are independent of the session queue. */
 
-/** Days since 1970. */
+/** Returns the number of days since 1970. */
 export function dayOf(now: number): number {
   return Math.floor(now / DAY_MS);
 }
@@ -24,11 +24,11 @@ export async function countRecall(
     const first = await sessions.update({ key, recallDay: before }, { set: { recallDay, recalls: 1 } });
     if (first) return first;
   }
-  // Somebody else was the first of the day meanwhile.
+  // Another call counted the first lookup of the day meanwhile.
   return again();
 }
 
-/** The cost of a lookup counts for the conversation. */
+/** Adds the cost of a lookup to the conversation. */
 export async function addCost(
   sessions: Documents<SessionDocument>,
   { key, epoch }: SessionDocument,

@@ -17,7 +17,7 @@ import { coveredTo, fit } from './compaction/summary-tree.ts';
 
 export interface Recent {
   messages: ModelMessage[];
-  /** Whether earlier messages exist that are not in the prompt verbatim. */
+  /** True if the prompt does not contain all earlier messages verbatim. */
   earlier: boolean;
   window: ModelWindow | undefined;
   told: Omit<NonNullable<TurnEvidence['told']>, 'tools'>;
@@ -88,7 +88,7 @@ export async function recent(deps: RecentDeps, { turn, hold, agent, model, text 
   return { messages, earlier: messageCount > all.length || aside.some, told, window };
 }
 
-/** Each with which of the things it is that were said in its turn. */
+/** Returns the messages with their index within the turn. */
 function spokenIn(exchanges: readonly Exchange[]) {
   return exchanges.flatMap(({ spoken }) => spoken.map((one, n) => ({ ...one, n })));
 }

@@ -6,12 +6,12 @@ export type Fit = (text: string) => readonly number[];
 
 /** Maximum characters of a text that are searched. */
 const MOST_CHARS = 100_000;
-/** A word of so many letters is found as the beginning of another one too. */
+/** Minimum length of a word for prefix matches. */
 const STEM_CHARS = 4;
 const MOST_WORDS = 32;
 const WORD = /[\p{L}\p{N}]+/gu;
 
-/** By words; a whole word is better than its beginning. */
+/** Matches words. A whole word scores higher than a prefix. */
 export function wordFit(query: string): Fit {
   const words = [...new Set(wordsOf(query))].slice(0, MOST_WORDS);
   return (text) => {
@@ -31,13 +31,13 @@ function wordsOf(text: string): string[] {
   return text.toLowerCase().match(WORD) ?? [];
 }
 
-/** By a regular expression, in time that grows with the text alone, whatever it says: a model writes it, and may have been told to. */
+/** Matches a regular expression in linear time. The pattern comes from a model and is untrusted. */
 export async function patternFit(pattern: string): Promise<Fit> {
   const compiled = await compile(pattern);
   return (text) => [compiled.matcher(text.slice(0, MOST_CHARS)).find() ? 1 : 0];
 }
 
-/** Loaded by the first who looks for one. */
+/** Loads the library at the first use. */
 async function compile(pattern: string): Promise<RE2JS> {
   const { RE2JS } = await import('re2js');
   try {

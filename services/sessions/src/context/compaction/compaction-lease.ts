@@ -4,11 +4,11 @@ import type { Documents, Store } from '@switchyard/store';
 import type { SessionDocument } from '../../model/session-document.ts';
 import { renewCompaction, type Claim } from './compaction-store.ts';
 
-/** Lease TTL. The holder renews it well before; a crashed holder blocks other replicas for at most this long. */
+/** Lease TTL. The holder renews the lease every `RENEW_MS`. A crashed holder blocks other replicas for at most this long. */
 export const CLAIM_MS = 10_000;
 const RENEW_MS = 3_000;
 
-/** A claim that is renewed for as long as its summary takes. */
+/** A compaction lease with automatic renewal. */
 export interface KeptClaim extends Disposable {
   /** Aborts when another replica holds the lease, because the result could no longer be stored. */
   readonly signal: AbortSignal;
@@ -25,7 +25,7 @@ export function keepClaim(
       (renewed) => {
         if (!renewed) lost.abort(claimLost());
       },
-      // A database that is away for a moment is asked again; until then the claim may run out, and the tree is guarded by its number.
+      // A failed renewal is repeated at the next interval. If the lease expires meanwhile, the fence protects the tree.
       () => undefined,
     );
   });

@@ -2,11 +2,11 @@ import { USUAL_CONTEXT_THRESHOLD } from '@switchyard/contracts';
 import type { Agent } from '../../agents/agent-directory.ts';
 import { CHARS_PER_TOKEN } from '../../context-window/context-window.ts';
 
-/** How long a conversation may be, in characters, before it is made shorter. */
+/** Conversation sizes in characters that trigger a compaction. */
 export interface CompactionLimits {
-  /** Beyond this a summary is made after a turn. */
+  /** Above this size the conversation is compacted after a turn. */
   soft: number;
-  /** Beyond this a turn waits for one before it is told anything. */
+  /** Above this size a turn waits for a compaction before it builds its prompt. */
   hard: number;
 }
 
@@ -30,7 +30,7 @@ export function recentChars(room: number, agent: Agent): number {
   return Math.min(keepRecentTokens * CHARS_PER_TOKEN, Math.floor(limitsIn(room, agent).soft * RECENT_SHARE));
 }
 
-/** How many of the newest are within so many characters, given how long each is, the newest first. */
+/** Returns how many of the newest entries fit into `chars`. The sizes are ordered newest first. */
 export function countWithin(sizes: readonly number[], chars: number): number {
   let left = chars;
   const cut = sizes.findIndex((size) => (left -= size) < 0);

@@ -2,7 +2,10 @@ import { operationModel, type Models, type OperationModel } from '@switchyard/mo
 import type { Agent } from '../../agents/agent-directory.ts';
 import { getAgentModel } from '../../agents/agent-model.ts';
 
-/** The model that makes summaries for an agent: one that its context engine names, else its `flushModel`, else the one of that operation. */
+/**
+ * Returns the summarizer model of an agent: the model of its context engine, otherwise `flushModel`, otherwise the model of the
+ * compaction operation.
+ */
 export async function compactionModel(models: Models, agent: Agent): Promise<OperationModel> {
   const { compactionModel: own, summaryModel, summaryProvider } = agent.config.contextEngine;
   const ofEngine = own || (summaryProvider && summaryModel ? `${summaryProvider}/${summaryModel}` : summaryModel);

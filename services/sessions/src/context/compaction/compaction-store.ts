@@ -2,8 +2,8 @@ import type { Documents } from '@switchyard/store';
 import type { Root, SessionDocument } from '../../model/session-document.ts';
 
 /*
- * Writes of a compaction to the session document. They are independent of the session queue, so turns continue meanwhile. Of two
- * replicas only the lease holder succeeds; a write with an expired lease, or to an ended conversation, changes nothing.
+ * Writes of a compaction to the session document. They are independent of the session queue, so turns continue meanwhile. Only the
+ * lease holder succeeds. A write with an expired lease, or to an ended conversation, changes nothing.
  */
 
 /** A compaction lease, and the session at the time it was acquired. */
@@ -12,7 +12,10 @@ export interface Claim {
   fence: number;
 }
 
-/** Without it two would ask a model for the same. Null when somebody is at it, or the conversation is another one by now. */
+/**
+ * Acquires the compaction lease, so that only one replica makes the summary. Returns null if another replica holds the lease or the
+ * conversation has changed.
+ */
 export async function claimCompaction(
   sessions: Documents<SessionDocument>,
   { key, epoch, compactUntil }: SessionDocument,
@@ -26,7 +29,7 @@ export async function claimCompaction(
   return session && { session, fence: session.compactFence ?? 0 };
 }
 
-/** Says that somebody is still at it. Null where somebody else is by now, or the conversation is over. */
+/** Renews the lease. Returns null if another replica holds it or the conversation has ended. */
 export function renewCompaction(
   sessions: Documents<SessionDocument>,
   { session: { key, epoch }, fence }: Claim,
@@ -61,7 +64,7 @@ export function publishRoots(
   );
 }
 
-/** Gives the claim back, so that nobody waits for it to run out. */
+/** Releases the lease, so that other replicas do not wait for its expiry. */
 export async function releaseCompaction(sessions: Documents<SessionDocument>, { session: { key }, fence }: Claim): Promise<void> {
   await sessions.update({ key, compactFence: fence, compactUntil: { gt: 0 } }, { unset: ['compactUntil'] });
 }

@@ -21,14 +21,17 @@ export interface CompactionDeps extends Omit<MakingDeps, 'spending' | 'summarise
 
 /** Keeps conversations within the context window of their models by summarizing the oldest messages. The messages stay stored. */
 export interface Compaction extends AsyncDisposable {
-  /** A turn was counted: where its conversation is too long by now, it is made shorter. Returns at once, and never fails. */
+  /** Called after a counted turn. Starts a compaction in the background if the conversation is too long. Never throws. */
   consider(tenant: string, session: SessionDocument): void;
   /**
-   * A turn of it begins: the same before it is told, where its agent does not want that put off, or it is far too long by now. Nothing
-   * where there is nothing to wait for. Never fails for what became of it.
+   * Called before a turn builds its prompt. Compacts the conversation if the agent does not defer compaction, or if the hard limit is
+   * exceeded. Returns undefined if the turn has nothing to wait for. A failed compaction does not reject.
    */
   prepare(tenant: string, session: SessionDocument, turn: Preparing): Promise<SessionDocument> | undefined;
-  /** The same now, whether it is too long or not. Gives the session as it is then. Fails as a model does; what was made until then stays. */
+  /**
+   * Compacts a conversation of any length and returns the updated session. Throws the error of the model. Summaries made before the
+   * error remain.
+   */
   compact(tenant: string, session: SessionDocument, asked: Compacting): Promise<{ session: SessionDocument; made: number }>;
 }
 
@@ -36,7 +39,7 @@ type Beyond = keyof CompactionLimits;
 
 export interface Preparing {
   signal: AbortSignal;
-  /** Milliseconds that are left of the turn. */
+  /** Remaining milliseconds of the turn. */
   left: () => number;
 }
 
@@ -46,21 +49,21 @@ export interface Compacting {
   instructions?: string | undefined;
 }
 
-/** Conversations that this process compacts at once. The next turn requests the others again. */
+/** Maximum number of concurrent compactions in this process. Other conversations are considered again after their next turn. */
 const MOST_AT_ONCE = 2;
-/** Summaries of one conversation in a row. */
+/** Maximum number of consecutive summaries of one conversation. */
 const MOST_IN_A_ROW = 20;
-/** A conversation whose summary failed is left alone for so long. */
+/** Pause after a failed summary of a conversation. */
 const REST_MS = 60_000;
 const MAX_RESTING = 10_000;
-/** Nothing shorter is ever too long. */
+/** A shorter conversation is never compacted. */
 const SHORT_CHARS = 64;
 /** Maximum share of a turn's time for waiting on compaction. */
 const TURN_SHARE = 0.5;
-/** How long a conversation of an agent may be is looked up no more often: models may change, and nearly no turn needs to know. */
+/** Time for which the limits of an agent are cached. Models can change, and hardly any turn needs the exact limits. */
 const KNOWN_MS = 60_000;
 
-/** In pipeline mode a summary is not made again at once, so that what models are told stays the same, and cached, for some turns. */
+/** Returns true during the cooldown of pipeline mode. The prompt prefix then stays the same and cached for some turns. */
 function isCoolingDown({ config }: Agent, session: SessionDocument, hard: number): boolean {
   const { version, compactionCooldownTurns } = config.contextEngine;
   if (version !== 'pipeline' || session.compactSeq === undefined || sizeOf(session) > hard) return false;
@@ -143,7 +146,7 @@ export function createCompaction(deps: CompactionDeps): Compaction {
     return resting.has(name);
   }
 
-  /** A cheap check without reads, so that most turns cost nothing here. */
+  /** Checks the size without any read, so that most turns cost nothing here. */
   function isShort(agent: Agent | undefined, session: SessionDocument, beyond: Beyond): boolean {
     const size = sizeOf(session);
     const limits = agent && known.get(agent);
@@ -206,7 +209,7 @@ function unlessAborted(work: Promise<void>, signal: AbortSignal): Promise<void> 
   return promise.finally(() => signal.removeEventListener('abort', leave));
 }
 
-/** Aborts after so long, by the clock of the house. */
+/** Returns a signal that aborts after `ms`. */
 function stopwatch(clock: Pick<Clock, 'after'>, ms: number): Disposable & { signal: AbortSignal } {
   const late = new AbortController();
   const stop = clock.after(ms, () => {

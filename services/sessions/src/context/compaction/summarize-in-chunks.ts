@@ -9,9 +9,9 @@ export interface InChunks {
 }
 
 /**
- * Summarizes input that exceeds the context window of the summarizer: summarizes each chunk, then merges the chunk summaries, or
- * concatenates them if merging is off. The result has at most the requested length. A failed chunk fails the whole, because a part is
- * of no use.
+ * Summarizes input that exceeds the context window of the summarizer. Summarizes each chunk, then merges the chunk summaries, or
+ * concatenates them if merging is off. The result has at most the requested length. An error in one chunk fails the whole summary,
+ * because a partial summary is of no use.
  */
 export async function inChunks({ config, ask }: InChunks, source: Source): Promise<Summary> {
   const { chunkMaxChars, chunkOverlapMessages, chunkMergeSummaries } = config;

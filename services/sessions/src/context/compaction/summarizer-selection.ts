@@ -4,11 +4,11 @@ import type { Clock } from '@switchyard/service-kit';
 import type { Agent } from '../../agents/agent-directory.ts';
 import { BUDGET_EXCEEDED } from '../../budgets/budgets.ts';
 
-/** Which models make the summaries of an agent, and which of them are left alone for a while because they keep failing. */
+/** Selects the summarizer models of an agent, with a circuit breaker per model. */
 export interface Summarisers {
   /**
-   * Asks the model meant, and where it fails the same one of the providers that the agent names for that. Undefined where every one of
-   * them keeps failing; fails as the last one did that was asked.
+   * Calls the requested model and, after a failure, the fallback providers of the agent. Returns undefined if all breakers are open.
+   * Throws the error of the last model that was called.
    */
   ask<A>(wanted: Wanted, ask: (model: ModelRef) => Promise<A>): Promise<A | undefined>;
 }

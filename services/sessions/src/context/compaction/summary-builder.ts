@@ -38,9 +38,9 @@ export interface MakingDeps {
   clock: Clock;
   spending: Spending;
   summarisers: Summarisers;
-  /** Without it nobody counts what agents use. */
+  /** Undefined disables budget accounting. */
   budgets?: Budgets;
-  /** Without it no summary is remembered. */
+  /** Undefined disables the capture of summaries as memories. */
   distilling?: Distilling;
 }
 
@@ -49,11 +49,11 @@ export interface Making {
   agent: Agent;
   /** The summarizer model and its room. */
   model: ModelRef;
-  /** How long it may be silent. */
+  /** Maximum silence of the model. */
   timeoutMs: number;
   room: number;
   signal: AbortSignal;
-  /** Somebody asked for it: also few messages are folded. */
+  /** Set on an explicit request, which also summarizes few messages. */
   forced: boolean;
   instructions: string | undefined;
 }
@@ -101,7 +101,7 @@ async function given(deps: MakingDeps, making: Making, claim: Claim): Promise<nu
 
 interface Found {
   fold: Fold;
-  /** The turns that it is made of, where it is made of turns. */
+  /** The input turns, for a summary of turns. */
   turns: readonly TurnDocument[];
 }
 
@@ -171,7 +171,7 @@ async function sourceOf(deps: MakingDeps, { fold, turns }: Found, making: Making
   return { source: { lines, targetTokens, instructions, room }, taint: turns.some(({ steps }) => steps.length > 0) };
 }
 
-/** The summaries themselves, in the order of the roots. */
+/** Returns the summary documents in the order of the roots. */
 export async function summariesOf(
   { summaries }: Pick<MakingDeps, 'summaries'>,
   tenant: string,
@@ -183,7 +183,7 @@ export async function summariesOf(
   return roots.flatMap(({ id }) => byId.get(id) ?? []);
 }
 
-/** All summaries of a conversation, from the top down. */
+/** Returns all summaries of a conversation from the top level down. */
 export async function wholeTree(
   deps: Pick<MakingDeps, 'summaries'>,
   tenant: string,

@@ -11,7 +11,7 @@ export interface Chunking {
   overlap: number;
 }
 
-/** A line of JSON around a message. */
+/** Length of the JSON around a message. */
 export const AROUND_CHARS = 40;
 /** Maximum number of chunks. Longer input has each line truncated, which bounds the number of model calls. */
 const MOST_CHUNKS = 10;
@@ -41,7 +41,7 @@ export function sizeOf(lines: readonly Line[]): number {
   return lines.reduce((sum, { text }) => sum + text.length + AROUND_CHARS, 0);
 }
 
-/** No character is taken apart. */
+/** Splits a text without splitting surrogate pairs. */
 function piecesOf(text: string, most: number): string[] {
   const pieces: string[] = [];
   for (let at = 0; at < text.length || pieces.length === 0;) {

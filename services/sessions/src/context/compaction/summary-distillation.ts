@@ -29,11 +29,11 @@ export interface DistillingDeps {
   log: Logger;
 }
 
-/** A note that is older was left by a process that died, or could not be told then. */
+/** Age after which a flagged summary is swept. Its process crashed or could not reach the memory service. */
 const LATE_MS = 1_000;
 const BATCH = 100;
 
-/** Whether a summary is one that its agent remembers. */
+/** Returns true if the agent stores summaries of this depth as memories. */
 export function isDistilled({ config }: Agent, { depth }: Pick<SummaryDocument, 'depth'>): boolean {
   const { enabled, minDepth } = config.contextEngine.memory.distillFromLcd;
   return enabled && depth >= minDepth;
@@ -57,7 +57,7 @@ export function createDistilling(deps: DistillingDeps): Distilling {
     await forgetNote(tenant, summary.id);
   }
 
-  /** False when the memory service is away: the others are not told either. */
+  /** Returns false if the memory service is unavailable, which ends the sweep. */
   async function tellNoted(tenant: string, summary: SummaryDocument): Promise<boolean> {
     try {
       const session = await sessions.for({ tenant }).get(summary.sessionKey);
@@ -88,7 +88,7 @@ export function createDistilling(deps: DistillingDeps): Distilling {
   };
 }
 
-/** Whether a root leads to it, by now maybe through others. */
+/** Returns true if the summary is a root or was merged into one. */
 function isIn({ epoch, roots = [] }: SessionDocument, { epoch: of, id, depth, from, to }: SummaryDocument): boolean {
   return epoch === of && roots.some((root) => root.id === id || (root.depth > depth && root.from <= from && root.to >= to));
 }

@@ -18,7 +18,7 @@ export function sizeOfLine(summary: Told): number {
 /** Size of the text before the first summary. */
 export const HEAD_CHARS = HEAD.length;
 
-/** A mark stands in the line before them. */
+/** Renders the summaries for the prompt. The first line contains the canary. */
 export function toldAs(summaries: readonly SummaryDocument[], mark: string): string {
   return [`${HEAD} ${mark}`, ...summaries.map(lineOf)].join('\n');
 }

@@ -1,6 +1,6 @@
 import type { Root } from '../../model/session-document.ts';
 
-/** A turn that no summary stands for yet. */
+/** A turn that is not part of a summary yet. */
 export interface Loose {
   seq: number;
   messages: number;
@@ -8,17 +8,17 @@ export interface Loose {
 }
 
 export interface TreeLimits {
-  /** The last turns are never folded. */
+  /** Number of newest turns that are never summarized. */
   freshTurns: number;
   /** The newest turns up to this length are not summarized either. */
   recent?: Recent | undefined;
-  /** Fewer messages are not worth a summary. */
+  /** Minimum number of messages in a summary. */
   leastMessages: number;
   /** Maximum characters of turns in one summary, unless a single turn is longer. */
   chunkChars: number;
   /** Number of summaries of one depth that are merged into one. */
   fanout: number;
-  /** Summaries that would become one deeper than this are folded only where no turns are left to fold. */
+  /** Maximum depth. Summaries that would exceed it are merged only if no turns are left to summarize. */
   depth: number;
 }
 
@@ -28,7 +28,7 @@ export interface Recent {
   loose: number;
   /** Characters of them that stay verbatim. */
   chars: number;
-  /** Turns up to this number are not told word by word in any case. */
+  /** Turns up to this number are never in the prompt verbatim. */
   untold: number;
 }
 
@@ -43,7 +43,7 @@ export function nextFold(roots: readonly Root[], loose: readonly Loose[], limits
   return firstOfAll(roots, limits) ?? foldOfTurns(loose, limits) ?? foldOfRoots(roots, limits.fanout);
 }
 
-/** Summaries that are folded before any turn is. */
+/** Returns the summaries that are merged before any turn is summarized. */
 export function firstOfAll(roots: readonly Root[], { fanout, depth }: TreeLimits): Fold | undefined {
   return foldOfRoots(roots, fanout, roots.length < MOST_ROOTS ? depth : Infinity);
 }
@@ -95,12 +95,12 @@ export function folded(roots: readonly Root[], fold: Fold, { id, size }: Pick<Ro
   return { root, roots: roots.toSpliced(at, fold.roots.length, root) };
 }
 
-/** The number of the last turn that a summary stands for. */
+/** Returns the number of the last summarized turn. */
 export function coveredTo(roots: readonly Root[]): number {
   return roots.at(-1)?.to ?? 0;
 }
 
-/** How many of the first turns of a conversation stay in front of its summaries, so that what is told begins the same each time. */
+/** Returns how many of the first turns stay before the summaries, so that every prompt has the same prefix. */
 export function anchorsOf(loose: readonly Loose[], { turns, chars }: { turns: number; chars: number }): number {
   let left = chars;
   const cut = loose.slice(0, turns).findIndex((turn) => (left -= turn.chars) < 0);
@@ -126,14 +126,14 @@ interface Conversation {
 }
 
 export interface Fitting<E> {
-  /** Oldest first. */
+  /** Summaries, oldest first. */
   summaries: readonly { size: number }[];
   /** Unsummarized exchanges, newest first. */
   exchanges: readonly E[];
   charsOf: (exchange: E) => number;
-  /** How long the first exchanges are that stand before all summaries; told together, or not at all. */
+  /** Total size of the anchor turns before the summaries. They are included together or not at all. */
   anchorChars?: number;
-  /** How many of the last exchanges come before any summary. */
+  /** Number of newest exchanges that take precedence over summaries. */
   freshTurns: number;
   room: number;
 }
