@@ -94,7 +94,7 @@ export function createRecall(options: TextCacheOptions): Recall {
   };
 }
 
-/** What one turn that is done says in later ones. */
+/** Renders a finished turn for the prompts of later turns. */
 export function exchangeOf(turn: Parameters<typeof listMessages>[0]): Exchange {
   const all = listMessages(turn);
   let [chars, held] = [0, 0];

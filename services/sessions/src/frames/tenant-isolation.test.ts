@@ -36,7 +36,7 @@ async function flood({ bus, host }: TestService): Promise<void> {
   const keptOf = async (turnId: string): Promise<string[]> =>
     (await log.read(subjects.turn(turnId))).map(({ data }) => TurnFrame.parse(JSON.parse(Buffer.from(data).toString())).type);
 
-  /** A server tells those who listen a moment before it has kept what they hear. */
+  /** Waits until the server has stored the frames. Subscribers receive a frame shortly before that. */
   const isKept = async (turnId: string, content: readonly string[]): Promise<void> => {
     let kept = await keptOf(turnId);
     while (kept.length < content.length) kept = await keptOf(turnId);

@@ -12,7 +12,7 @@ import { getTurnState } from '../turns/store/turn-state.ts';
 import { completeStateless, runStateless, type StatelessDeps } from '../stateless/stateless-turn.ts';
 import { loadTurnEnd } from '../turns/ending/turn-waiters.ts';
 
-/** Accepts a durable turn for a route that listens to its frames. */
+/** Accepts a durable turn for a route that subscribes to its frames. */
 export function turnsStart(runner: TurnRunner): Handler<'turns.start'> {
   return async (request, ctx) => {
     const { turnId, sessionKey, state } = await runner.start(
@@ -33,7 +33,7 @@ export function turnsComplete(deps: StatelessDeps): Handler<'turns.complete'> {
   return (turn, ctx) => completeStateless(deps, turn, ctx);
 }
 
-/** The same turn once for its key: it goes on without whoever asked for it. */
+/** Runs a stateless turn once per idempotency key. It continues if the caller disconnects. */
 export function turnsOnce(once: IdempotentTurns): Handler<'turns.once'> {
   return (asked, { principal, requestId, traceparent }) => once.start(asked, { principal, requestId, traceparent });
 }

@@ -56,7 +56,7 @@ async function find({ kept, store }: ResponsesDeps, principal: Principal, turnId
   return there;
 }
 
-/** The response as it has ended, by this or before. */
+/** Ends the response if it is running and returns its final document. */
 async function end(deps: ResponsesDeps, principal: Principal, found: KeyedTurnDocument): Promise<KeyedTurnDocument> {
   const { kept, store } = deps;
   let there = found;

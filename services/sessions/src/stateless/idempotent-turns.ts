@@ -44,7 +44,7 @@ export function createIdempotentTurns(deps: IdempotentTurnsDeps): IdempotentTurn
   const leases = createLeases({ documents: kept, owner, now: store.now, leaseMs, renewMs, log });
   const runs = createIdempotentTurnRuns(deps);
 
-  /** Of several claimers one runs the turn; the others read its frames. */
+  /** Runs the turn if this caller acquires the lease. Otherwise the caller reads the frames of the lease holder. */
   async function runIfMine(existing: KeyedTurnDocument, requested: KeyedTurn, caller: TurnCaller): Promise<void> {
     if (hasEnded(existing)) return;
     const lease = await leases.claim(caller.principal.tenant, { key: existing.key, turnId: existing.turnId });

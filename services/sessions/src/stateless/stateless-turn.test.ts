@@ -11,7 +11,7 @@ const WEATHER = { name: 'weather', description: 'tells it', parameters: { type: 
 const tools = { agents: { tools: { model: 'dev/tools' }, scripted: { model: 'dev/scripted' } } };
 const script = (...steps: object[]): string => JSON.stringify(steps);
 
-/** One turn that keeps nothing: its result and its frames. */
+/** Runs a stateless turn and returns its result and frames. */
 async function run(bus: Bus, request: Asked): Promise<{ result: Result<'turns.run'>; frames: TurnFrame[] }> {
   const frames: TurnFrame[] = [];
   const running = bus.stream('turns.run', { turnId: turnIdOf('stateless'), ...request });

@@ -123,7 +123,7 @@ async function foldOf(deps: MakingDeps, session: SessionDocument, making: Making
   const seq = { gt: coveredTo(roots), lte: lastSeq - freshTailTurns };
   const { items } = await deps.turns.for({ tenant }).find({ epoch, seq }, { sort: [['seq', 'asc']], limit: PAGE });
   const loose = items.map((turn) => ({ seq: turn.seq ?? 0, messages: countMessages(turn), chars: countChars(turn) }));
-  // Who asks for it wants it as short as it becomes.
+  // A forced compaction keeps no anchor turns, so that the result is as short as possible.
   const anchors = roots.length === 0 && !forced ? anchorsOf(loose, anchoring(agent, room)) : 0;
   const recent = forced ? undefined : await recentOf(deps, session, { ...making, anchored: loose.slice(0, anchors) });
   const fold = nextFold(roots, loose.slice(anchors), { ...limits, recent });
@@ -208,7 +208,7 @@ async function write(deps: MakingDeps, source: Source, making: Making): Promise<
   if (!spending.may(tenant, { perHour, perDay })) return excerpted;
   const stronger = compaction.strongerSummarizerModel === '' ? undefined : await models.find(compaction.strongerSummarizerModel);
   const weak = compaction.preferEvictionByCapability && isWeak((await getModelWindow(models, making.model))?.capability);
-  // What a model leaves out that is not capable of it is worse to miss than what is cut off.
+  // Omissions of a weak model are worse than a truncated excerpt.
   if (weak && !stronger) return excerpted;
   try {
     const summary = await summarisers.ask(weak && stronger ? { ...making, model: stronger } : making, (model) =>

@@ -1,7 +1,7 @@
 import type { Handler } from '@switchyard/bus';
 import type { TurnRunner } from '../../turns/turn-runner.ts';
 
-/** Ends turns of the caller that run or wait. */
+/** Cancels running and queued turns of the caller. */
 export function agentCancel(runner: TurnRunner): Handler<'agent.cancel'> {
   return (params, { principal }) => runner.cancel(params, principal);
 }

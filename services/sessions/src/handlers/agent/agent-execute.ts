@@ -4,12 +4,12 @@ import { mintId } from '@switchyard/security';
 import type { TurnRequest } from '../../turns/acceptance/turn-acceptance.ts';
 import type { TurnRunner } from '../../turns/turn-runner.ts';
 
-/** Runs a durable turn and answers when it is done; leaving does not end it. */
+/** Runs a durable turn and returns its result. The turn continues if the caller disconnects. */
 export function agentExecute(runner: TurnRunner): Handler<'agent.execute'> {
   return (params, ctx) => execute(runner, params, ctx);
 }
 
-/** As agent.execute: pieces of the answer come over SSE only. */
+/** Same as `agent.execute` on the bus. Only the SSE route streams the response. */
 export function agentStream(runner: TurnRunner): Handler<'agent.stream'> {
   return (params, ctx) => {
     ctx.log.warn(
@@ -20,7 +20,7 @@ export function agentStream(runner: TurnRunner): Handler<'agent.stream'> {
   };
 }
 
-/** As agent.execute, and answers once the turn is accepted. */
+/** Same as `agent.execute`, but returns once the turn is accepted. */
 export function agentStart(runner: TurnRunner): Handler<'agent.start'> {
   return async (params, ctx) => {
     const { turnId, sessionKey, state } = await runner.start(requestOf(params, ctx), ctx.principal);
@@ -28,7 +28,7 @@ export function agentStart(runner: TurnRunner): Handler<'agent.start'> {
   };
 }
 
-/** Answers when a turn ends that began before. Its frames come to WebSockets alone, which the edge serves. */
+/** Returns the result of an earlier turn when it ends. Frames are delivered only over WebSockets, which the gateway serves. */
 export function agentAttach(runner: TurnRunner): Handler<'agent.attach'> {
   return async ({ turnId }, ctx) => {
     const { turn, result } = await runner.attach(turnId, ctx.principal, ctx.signal);

@@ -10,7 +10,7 @@ type Conversation = Result<'context.conversations'>['conversations'][number];
 
 const PAGE = 1_000;
 
-/** The conversations of the caller's agent in which something was said, newest first. */
+/** Returns the non-empty conversations of the caller's agent, newest first. */
 export function contextConversations({ agents, ...settling }: SettlingDeps & { agents: AgentDirectory }): Handler<'context.conversations'> {
   return async ({ limit, offset }, { principal }) => {
     const mine = settling.sessions.for(principal);

@@ -2,7 +2,7 @@ import type { Handler } from '@switchyard/bus';
 import { readHistory, requireSession, type HistoryDeps } from '../../sessions/session-directory.ts';
 import { labelField } from '../../model/session-document.ts';
 
-/** One session with all its messages. */
+/** Returns a session with all its messages. */
 export function sessionExport(reading: HistoryDeps): Handler<'session.export'> {
   return async ({ session_key }, { principal }) => {
     const session = await requireSession(reading.sessions, principal, session_key);

@@ -8,7 +8,10 @@ import {
 } from '../../sessions/session-directory.ts';
 import { labelField } from '../../model/session-document.ts';
 
-/** One session's messages: the one named, or the caller's own: the one the calling agent is in, the newest of a channel or of all. */
+/**
+ * Returns the messages of the named session. Without a key it returns those of the calling agent's session, or of the caller's newest
+ * session, optionally in one channel.
+ */
 export function sessionHistory(reading: HistoryDeps): Handler<'session.history'> {
   const { sessions } = reading;
   return async ({ channelId, session_key }, { principal }) => {

@@ -7,7 +7,7 @@ import { waitUntilAllSettled, type SettlingDeps } from '../../sessions/session-s
 const MOST = 1_000;
 const MINUTE_MS = 60_000;
 
-/** The sessions that the caller may know of, newest first; at most a thousand, `total` says how many there are. */
+/** Returns the sessions visible to the caller, newest first and at most 1,000. `total` is the full count. */
 export function sessionList({ store, ...settling }: SettlingDeps & { store: Pick<Store, 'now'> }): Handler<'session.list'> {
   return async ({ kind, since_minutes, label }, ctx) => {
     const { tenant } = ctx.principal;

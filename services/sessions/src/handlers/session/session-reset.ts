@@ -11,12 +11,12 @@ export interface ResettingDeps {
   store: Pick<Store, 'now'>;
 }
 
-/** The same session, empty; its metadata stays. */
+/** Empties a session and keeps its metadata. */
 export function sessionReset({ emptying, ...deps }: ResettingDeps & { emptying: ResetSession }): Handler<'session.reset'> {
   return ({ session_key }, { principal }) => emptying(principal, session_key, resetting(deps, principal));
 }
 
-/** What becomes of a session that somebody empties, and that nobody works on. */
+/** Empties an idle session. */
 export function resetting({ sessions, store }: ResettingDeps, principal: Principal): ResetWork<Result<'session.reset'>> {
   return async (session, idle) => {
     const { key, userId, channelId, messageCount } = session;

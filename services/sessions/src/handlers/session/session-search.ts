@@ -31,7 +31,7 @@ export interface SessionSearchDeps extends HistoryDeps {
 export function sessionSearch({ indexes, ...reading }: SessionSearchDeps): Handler<'session.search'> {
   return async ({ query, limit }, { principal }) => {
     const own = await findCallerSession(reading.sessions, principal);
-    // Whoever was told an answer finds it.
+    // Ensures that a turn whose response the caller already has is searchable.
     if (own) await waitUntilSettled(reading, principal.tenant, own);
     return indexes.use(principal.tenant, (index) => search({ ...reading, index }, principal, { query, limit }));
   };

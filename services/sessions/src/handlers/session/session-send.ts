@@ -2,7 +2,7 @@ import type { Handler } from '@switchyard/bus';
 import { mintId } from '@switchyard/security';
 import type { TurnRunner } from '../../turns/turn-runner.ts';
 
-/** A turn in the session of a key; the first one makes it. */
+/** Runs a turn in the session with the given key and creates the session if needed. */
 export function sessionSend(runner: TurnRunner): Handler<'session.send'> {
   return async ({ key, message, agentId, idempotencyKey }, ctx) => {
     const origin = { requestId: ctx.requestId, traceparent: ctx.traceparent };

@@ -7,7 +7,10 @@ import { findCallerSession } from '../../sessions/session-directory.ts';
 import { waitUntilSettled, type SettlingDeps } from '../../sessions/session-settling.ts';
 import { getAgentModel } from '../../agents/agent-model.ts';
 
-/** What the calling agent runs on and its session has used; for a client its own newest session, and who has none is shown the default agent. */
+/**
+ * Returns the model of the calling agent and the usage of its session. A client gets its own newest session, or the default agent if it
+ * has none.
+ */
 export function sessionStatus(settling: SettlingDeps, agents: AgentDirectory, models: Models): Handler<'session.status'> {
   return async (_, { principal }) => {
     const seen = await findCallerSession(settling.sessions, principal);
