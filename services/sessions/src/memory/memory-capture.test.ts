@@ -92,7 +92,7 @@ test('sends nothing of a conversation that was cleared with its memories', async
   assert.deepEqual([await noted(house), house.told], [[], []]);
 });
 
-test('captures merged messages too, at once or later', async () => {
+test('captures merged messages directly after the turn or in a later sweep', async () => {
   for (const refusals of [[], [AWAY, AWAY]]) {
     await using house = await start({ scripted: { model: 'dev/scripted' } });
     house.refusals.push(...refusals);
@@ -111,7 +111,7 @@ test('captures merged messages too, at once or later', async () => {
   }
 });
 
-test('marks captures of webhook messages as external, at once or later', async () => {
+test('marks captures of webhook messages as external, directly after the turn or in a later sweep', async () => {
   for (const refusals of [[], [AWAY, AWAY]]) {
     await using house = await start();
     house.refusals.push(...refusals);

@@ -112,7 +112,7 @@ test('does not query with rag.enabled false', async () => {
   assert.deepEqual([house.told.recalls.length, givenTo(house).length], [0, 1]);
 });
 
-test('does not query again at once after an empty result; other clients do', async () => {
+test('a client pauses its memory queries after an empty result, and other clients continue', async () => {
   await using house = await start(() => ({ ...NOTHING, empty: true }));
   for (const message of ['one', 'two', 'three']) await ask(house, message, 'ann');
   await ask(house, 'four', 'bob');

@@ -16,9 +16,9 @@ export interface SettlingDeps {
 }
 
 /**
- * Waits until a session has counted its finished turns, so that a caller who was told the end of a turn finds it in the history and the
- * session free. A turn ends with one write and is counted with another. Returns the session as it is after two seconds, and null if it was
- * removed.
+ * Waits until a session has counted its finished turns. A caller that has received the end of a turn then finds the turn in the history
+ * and the session free. One write ends a turn and another counts it. Returns the session unchanged after two seconds, and null if it
+ * was removed.
  */
 export async function waitUntilSettled(
   { sessions, turns, clock }: SettlingDeps,

@@ -23,7 +23,7 @@ import { hasEnded } from '../model/turn-document.ts';
 
 export type TurnCaller = Pick<Ctx, 'principal' | 'requestId' | 'traceparent'>;
 
-/** The request without its storage identity. */
+/** The request without its turn id and idempotency key. */
 export type IdempotentRequest = Omit<StatelessTurn, 'turnId'> & Pick<KeyedTurn, 'whole'>;
 
 export interface IdempotentTurnRunsDeps extends StatelessDeps {

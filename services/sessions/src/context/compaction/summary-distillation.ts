@@ -15,7 +15,7 @@ import { isForeign } from '../../screening/untrusted-message.ts';
  */
 
 export interface Distilling {
-  /** Notifies about a summary that was added to the tree. Returns at once; a sweep repeats failed notifications. */
+  /** Notifies the memory service of a summary that was added to the tree. Returns immediately. A sweep repeats failed notifications. */
   tell(tenant: string, session: SessionDocument, summary: SummaryDocument): void;
   sweep(): Promise<void>;
 }
