@@ -152,7 +152,7 @@ test('gRPC health watch sends the current status and each change once', async ()
 });
 
 test('loads gRPC only if its port is configured', async () => {
-  const host = pathToFileURL(`${import.meta.dirname}/../host.ts`).href;
+  const host = pathToFileURL(`${import.meta.dirname}/../host/host.ts`).href;
   const script = `
     import { registerHooks } from 'node:module';
     const loaded = [];

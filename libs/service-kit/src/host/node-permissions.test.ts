@@ -14,7 +14,7 @@ const PROGRAM = `
 import { readFileSync, writeFileSync } from 'node:fs';
 import { silentLogger } from ${JSON.stringify(import.meta.resolve('@switchyard/telemetry'))};
 import { openHost } from ${JSON.stringify(import.meta.resolve('./host.ts'))};
-import { startAgainWith } from ${JSON.stringify(import.meta.resolve('./permissions.ts'))};
+import { startAgainWith } from ${JSON.stringify(import.meta.resolve('./node-permissions.ts'))};
 const host = await openHost({ env: process.env, log: silentLogger(), restrict: startAgainWith });
 const may = (work) => {
   try {

@@ -15,7 +15,7 @@ const LAUNCHER = `
 `;
 
 const SERVERS = {
-  launcher: `const { startProcess } = await import('${import.meta.dirname}/start-process.ts');
+  launcher: `const { startProcess } = await import('${import.meta.dirname}/../processes/test-process.ts');
     const { ready } = await startProcess([process.execPath, '--eval', ${JSON.stringify(LAUNCHER)}], { ready: /port (\\d+)/ });
     const server = { port: ready[1] };`,
   'nats-server': `const { startNatsServer } = await import('${import.meta.dirname}/nats-server.ts'); const server = await startNatsServer();`,
