@@ -54,7 +54,7 @@ test(
   `${PER_SECOND} events a second reach each of ${READERS} readers, in bounded memory, though some do not read`,
   { timeout: PATIENCE_MS },
   async (t) => {
-    const script = fileURLToPath(new URL('many-readers-edge.fixture.ts', import.meta.url));
+    const script = fileURLToPath(new URL('event-feed-load.fixture.ts', import.meta.url));
     const edge = fork(script, { execArgv: ['--expose-gc', '--disable-warning=ExperimentalWarning'] });
     await using stack = new AsyncDisposableStack();
     stack.defer(() => void edge.kill('SIGKILL'));
