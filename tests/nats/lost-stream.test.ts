@@ -20,7 +20,7 @@ test('a service whose streams were lost logs once which job creates them', { ski
   await sleep(A_WHILE_MS);
   const written = secrets.output().slice(before);
   assert.ok(written.split('\n').length < 10, written);
-  assert.equal(written.match(/run deploy\/nats\/provision\.ts/g)?.length, 1, written);
+  assert.equal(written.match(/Run deploy\/nats\/provision\.ts/g)?.length, 1, written);
   assert.doesNotMatch(written, /\\n {4}at /, 'a stack says nothing more');
 
   await provision(server);

@@ -37,7 +37,7 @@ test('warns in banner and log when the product is reachable from other machines,
     await using product = await startEmbedded({ env });
     const log = readFileSync(`${product.data}/logs/daemon.log`, 'utf8');
     assert.equal(/^ {2}warning .*clear text.*SWITCHYARD_HOST=127\.0\.0\.1/m.test(product.process.output()), !known);
-    assert.equal(/"level":40,.*answers travel in clear text/.test(log), !known);
+    assert.equal(/"level":40,.*responses travel in clear text/.test(log), !known);
   }
 });
 
