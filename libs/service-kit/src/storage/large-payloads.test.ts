@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdir } from 'node:fs/promises';
+import { glob } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { openBlobStore } from '@switchyard/blob';
@@ -35,9 +35,10 @@ async function openHouse(directory: string) {
   return {
     caller,
     wait: (ms: number) => void (later += ms),
-    /** Lists the blob files, complete or not. */
+    /** Lists the blob files, complete or not. A sweep may remove a folder meanwhile, which glob tolerates. */
     async files(): Promise<string[]> {
-      return (await readdir(directory, { recursive: true })).filter((name) => /blob_\w+$/.test(name));
+      const names = await Array.fromAsync(glob('**/blob_*', { cwd: directory }));
+      return names.filter((name) => /blob_\w+$/.test(name));
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
