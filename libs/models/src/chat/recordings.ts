@@ -1,4 +1,4 @@
-import type { ModelPart, ModelUsage, ToolCall } from '../index.ts';
+import type { ModelPart, ModelUsage, ToolCall } from '../model/model.ts';
 
 /** A recorded response of a provider and its expected result. */
 export interface Recording {

@@ -23,7 +23,7 @@ const fields = {
   dimensions: z.int().positive().optional(),
 };
 export const EmbeddingsBody = z.strictObject(fields);
-/** A lenient token may send more: what has no meaning here is passed over. */
+/** Lenient tokens may send further fields, which are ignored. */
 const LenientBody = z.object(fields);
 
 const DOC: RouteDoc = {

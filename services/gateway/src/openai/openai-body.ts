@@ -2,7 +2,7 @@ import { describeIssues, MAX } from '@switchyard/contracts';
 import type { z } from 'zod';
 import { RefusalError, type Refusal } from '../request/refusal.ts';
 
-/** What is said where a lenient token would have taken a request that was refused. */
+/** Hint for rejected requests that a lenient token would accept. */
 export const LENIENT_HOW_TO = `A lenient token takes this request: bin/switchyard rpc tokens.create id=NAME scopes='["rpc"]' lenient=true`;
 
 /** Throws the refusal of a body with more fields than any request of `/v1` has: each would be looked at. */

@@ -17,7 +17,7 @@ const FIELDS: Readonly<Record<string, string>> = {
   maxTokens: 'max_tokens',
 };
 
-/** Of `/v1/responses` those that are called otherwise. */
+/** Field names that differ on `/v1/responses`. */
 export const RESPONSE_FIELDS: Readonly<Record<string, string>> = {
   ...FIELDS,
   message: 'input',

@@ -1,10 +1,10 @@
 import { MAX } from '@switchyard/contracts';
 import { z } from 'zod';
 
-/** What would overflow the stack of whoever writes it out again is no schema. */
+/** Maximum nesting of a schema, so that serializing it cannot overflow the stack. */
 const MAX_DEPTH = 64;
 
-/** What somebody says. */
+/** Text of a message. */
 export const text = z.string().max(MAX.text);
 export const name = z.string().min(1).max(MAX.name);
 export const callId = z.string().min(1).max(MAX.url);

@@ -6,7 +6,7 @@ import { withoutNulls } from '../openai-fields.ts';
 import { LenientBody } from './lenient-completion.ts';
 import { conversation, type Said } from './completion-messages.ts';
 
-/** What every token takes: the fields of the interface, and no other. */
+/** The fields that every token may send: those of the interface. */
 export const CompletionBody = z.strictObject({
   model: z.string().min(1).max(MAX.name),
   messages: z
@@ -32,7 +32,7 @@ interface Body {
   format?: JsonFormat | undefined;
 }
 
-/** What a `/v1/chat/completions` request asks for, in our words. */
+/** A parsed `/v1/chat/completions` request. */
 export interface CompletionRequest {
   turn: Omit<StatelessTurn, 'turnId'>;
   stream: boolean;
@@ -40,9 +40,9 @@ export interface CompletionRequest {
 }
 
 /**
- * Reads the body; throws the refusal of one that is wrong, naming what is. All system messages together are the instructions, the
- * last user message is what is asked, and the model reads what was said before it and since. A lenient token passes over fields
- * that mean nothing here; who has none is told when one would have helped.
+ * Parses the body; throws a ServiceError that names the invalid field. All system messages together become the instructions, and the
+ * last user message becomes the message of the turn. Lenient tokens ignore unsupported fields; for other tokens the error mentions the
+ * lenient token if it would accept the request.
  */
 export function completionBody(body: unknown, lenient: boolean): CompletionRequest {
   fewFields(body);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { CallerToolCall, StatelessResult } from '@switchyard/contracts';
 
-/** What all parts of one completion carry. */
+/** Fields of every chunk of one completion. */
 export interface CompletionHead {
   id: string;
   /** Seconds. */
@@ -51,7 +51,7 @@ export interface CompletionChunks {
 
 export const DONE = 'data: [DONE]\n\n';
 
-/** What is the same in every frame is rendered once. */
+/** The constant part of the chunks is rendered once. */
 export function completionChunks({ id, created, model }: CompletionHead): CompletionChunks {
   const head = `data: ${JSON.stringify({ id, object: 'chat.completion.chunk', created, model }).slice(0, -1)},"choices":[`;
   const choice = `${head}{"index":0,"delta":`;

@@ -16,8 +16,8 @@ export interface Conversation {
 }
 
 /**
- * The last user message is what is asked. What stands before it is history, what stands after it is where the answer goes on:
- * results of the caller's tools, or the beginning of an answer. Throws the refusal of messages that ask nothing.
+ * Splits the messages: the last user message is the message of the turn, earlier messages are history, and later messages (results of
+ * the caller's tools, or the beginning of an answer) are continued. Throws if there is no user message.
  */
 export function conversation(messages: readonly Said[], field: 'messages' | 'input' = 'messages'): Conversation {
   const asked = messages.findLastIndex(({ role }) => role === 'user');

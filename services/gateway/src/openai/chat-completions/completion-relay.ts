@@ -19,7 +19,7 @@ export interface RelayOptions {
   response: ServerResponse;
   /** Begins the answer: something was said. */
   begin: () => CompletionStream;
-  /** It failed before anything was said, so that it can still be told by a status. */
+  /** Called if the turn fails before the first output, so that the failure can be sent as an HTTP status. */
   refuse: (error: unknown) => void;
 }
 

@@ -6,7 +6,7 @@ import { toServiceError } from '../../turns/turn-errors.ts';
 import type { CompletionRequest } from './completion-body.ts';
 import type { Reader, Run, Step } from './keyed-completion.ts';
 
-/** What is asked of a turn that runs for one response. */
+/** Request of a turn that runs for one HTTP response. */
 export type RunAsked = Reader & { completion: Pick<CompletionRequest, 'turn'> };
 
 /** A turn that runs for one response and ends with it. */

@@ -28,7 +28,7 @@ export interface CompletionStreamOptions {
   headers: readonly string[];
 }
 
-/** What came in one read of the bus leaves in one write for each client. */
+/** Frames from one read of the bus are sent to each client in one write. */
 const flushSoon = createWriteBatch<Batch>(FORWARDED_RESPONSES, (batch) => batch.flush());
 
 /** Answers 200 and begins. */

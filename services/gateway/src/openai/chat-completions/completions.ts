@@ -135,12 +135,12 @@ class CompletionExchange extends Exchange {
     this.#serving.send(this);
   }
 
-  /** What nobody waits for any more is no failure that a client is shown. */
+  /** An aborted request has no client left that could receive the error. */
   #failed(error: unknown): void {
     if (!this.answered) this.fail(completionError(error));
   }
 
-  /** A turn whose pieces are told as they come. */
+  /** Runs a turn and streams its output. */
   #stream(caller: Caller, completion: CompletionRequest): void {
     const head = completionHead(completion.turn.model);
     relayCompletion({

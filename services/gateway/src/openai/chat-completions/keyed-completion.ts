@@ -16,7 +16,7 @@ export interface Asked extends Reader {
   completion: CompletionRequest;
 }
 
-/** Who asks, and where the answer goes. */
+/** The client that reads the answer. */
 export interface Reader {
   caller: Caller;
   /** The ids under which it is found again. */
@@ -37,7 +37,10 @@ export interface KeyedRun {
   run: Run;
 }
 
-/** The turn of a key, whoever asked for it first: it goes on without its readers, and each of them gets it from its beginning. */
+/**
+ * Starts or joins the turn of an idempotency key. The turn continues without its readers, and each reader receives it from the
+ * beginning.
+ */
 export async function startKeyedRun(edge: Edge, asked: Asked, key: string): Promise<KeyedRun> {
   const { completion } = asked;
   const { model } = completion.turn;
@@ -60,7 +63,7 @@ export function digestOf(asked: object): string {
 
 /** A turn that is made once for its key, and read from its beginning. */
 export interface OnceRun {
-  /** Another one than was asked for when its key named it. */
+  /** Id of the turn, which differs from the requested id if the key already had a turn. */
   turnId: string;
   head: AnswerHead;
   replayed: boolean;
@@ -84,7 +87,7 @@ export async function startOnce(edge: Edge, { caller, ids, response }: Reader, t
   }
 }
 
-/** What ended without an answer leaves nothing behind: its key is free. On `/v1` nothing but a model is not found. */
+/** A turn without an answer is not stored, and its key is free again. On `/v1` NOT_FOUND is used for models only. */
 function orEnded(error: unknown): unknown {
   const ended = error instanceof ServiceError && error.code === 'NOT_FOUND' && error.details.reason !== 'MODEL_NOT_FOUND';
   return ended ? new ServiceError('UNAVAILABLE', 'The turn of this key ended without an answer; ask again.', { cause: error }) : error;
@@ -97,7 +100,7 @@ export interface Reading {
   response: ServerResponse;
 }
 
-/** What a reader hears, for whoever asks for one frame after the other. Leaving ends the reading alone. */
+/** Returns the frames of a turn as an iterator. Closing it ends the reading only. */
 export function readAlong(edge: Pick<Edge, 'ending'>, { turnId, reader, earlier, response }: Reading): Run {
   const queue: Step[] = [];
   let failure: unknown;
@@ -136,7 +139,7 @@ export function readAlong(edge: Pick<Edge, 'ending'>, { turnId, reader, earlier,
   };
 }
 
-/** Frames as those of a stream: what is said again after a takeover, or was kept for who comes later, counts as said once. */
+/** Converts stored and live frames to steps. Text that is repeated after a takeover or from the store is emitted once. */
 function createHearing(): (frame: TurnFrame) => Step[] {
   let said = '';
   let astray = false;
@@ -155,7 +158,7 @@ function createHearing(): (frame: TurnFrame) => Step[] {
   };
 }
 
-/** What was sent cannot be taken back: whoever asks again gets the whole. */
+/** Sent text cannot be withdrawn, so the stream fails; a new request receives the whole answer. */
 function saidOtherwise(n: number): TurnFrame {
   const error = {
     code: 'UNAVAILABLE',

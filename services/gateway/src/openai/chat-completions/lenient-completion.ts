@@ -6,7 +6,7 @@ const absent = z.never().optional();
 
 const PARTS = new Set(['image_url', 'input_audio', 'file', 'refusal', 'text']);
 
-/** A part of a content. What is no text would be left out of the answer unseen, so it is refused. */
+/** A content part. Parts other than text are rejected, because they would be missing from the answer without notice. */
 const TextPart = z.object({ type: z.string().max(MAX.name), text: text.optional() }).transform((part, ctx) => {
   if (part.type === 'text' && part.text !== undefined) return part.text;
   const received = PARTS.has(part.type) ? `a part of type ${part.type}` : 'another part';
@@ -68,8 +68,8 @@ const stopText = z.string().max(MAX.name);
 const tokens = z.int().positive().optional();
 
 /**
- * What a lenient token takes: whatever clients of this protocol send. Fields that are not here are passed over; those that would
- * change what the answer means, and that nobody here can keep, are here to be refused.
+ * The fields that a lenient token may send. Unknown fields are ignored; fields that change the meaning of the answer and cannot be
+ * honoured are listed here and rejected.
  */
 export const LenientBody = z
   .object({

@@ -13,7 +13,7 @@ const run: Handler<'turns.run'> = async function* ({ message }) {
   yield { n: 0, type: 'delta', text: message };
   return { ...RESULT, response: message };
 };
-/** Says what it was asked. */
+/** Answers with the received message. */
 const handlers: TestGatewayOptions['handlers'] = {
   'turns.complete': ({ message }) => ({ ...RESULT, response: message }),
   'turns.run': run,

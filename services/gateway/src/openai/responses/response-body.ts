@@ -8,15 +8,15 @@ import { callersTools } from './response-tools.ts';
 import { fewFields, invalidBody, LENIENT_HOW_TO, refusedField } from '../openai-body.ts';
 import { withoutNulls } from '../openai-fields.ts';
 
-/** What a `/v1/responses` request asks for, in our words. */
+/** A parsed `/v1/responses` request. */
 export interface ResponseRequest {
   turn: Omit<StatelessTurn, 'turnId'>;
-  /** Of the instructions those that a later response goes on from. */
+  /** The instructions that a later response continues with. */
   system: string | undefined;
   stream: boolean;
   store: boolean;
   background: boolean;
-  /** What its resource repeats. */
+  /** Request fields that the response resource repeats. */
   echo: Record<string, unknown>;
 }
 
@@ -35,7 +35,7 @@ export function responseBody(body: unknown, lenient: boolean): ResponseBody {
   return parsed.data;
 }
 
-/** The turn of a request that goes on from what was said `before`, and says `items`: its input, with what it refers to. */
+/** Builds the turn of a request from the earlier conversation (`before`) and the resolved input `items`. */
 export function toResponseRequest(body: ResponseBody, before: readonly Said[], items: readonly SaidItem[]): ResponseRequest {
   const { model, instructions, temperature, max_output_tokens: maxTokens, stream, store, background } = body;
   const said = conversation([...before, ...messagesOf(items)], 'input');

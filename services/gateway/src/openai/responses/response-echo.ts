@@ -1,7 +1,7 @@
 import type { ResponseBody } from './response-schema.ts';
 import { toolEcho } from './response-tools.ts';
 
-/** What the resource of a response repeats of its request; what was left out is told as what holds then. */
+/** The request fields that a response resource repeats, with defaults for omitted fields. */
 export function responseEcho(body: ResponseBody): Record<string, unknown> {
   const { format } = body.text ?? {};
   return {

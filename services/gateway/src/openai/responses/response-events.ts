@@ -11,15 +11,15 @@ import {
 } from './response-resource.ts';
 
 /**
- * The events of one response, each as it is sent. They are numbered from 0 without a gap, and a response that is told again in the same
- * pieces has the same numbers: who comes back gets those after the last one that it has.
+ * Encodes the events of one response. They are numbered from 0 without gaps, and a response that is streamed again in the same pieces
+ * has the same numbers, so a client can resume after its last event.
  */
 export interface ResponseEvents {
   begin(): string[];
   say(text: string): string[];
   /** The response has ended: nothing follows. */
   end(outcome: ResponseOutcome): string[];
-  /** It cannot be told any further, though it may go on. */
+  /** Ends the stream with an error because it cannot be followed further. The response may continue. */
   lose(error: { code: string; message: string }): string[];
   /** All text that was said. */
   readonly text: string;
@@ -41,7 +41,7 @@ export function responseEvents(head: ResponseHead, after = -1): ResponseEvents {
     return [`event: ${type}\ndata: ${JSON.stringify({ type, sequence_number, ...more })}\n\n`];
   };
   const whole = (type: string, outcome: ResponseOutcome): string[] => event(type, { response: responseResource(head, outcome) });
-  /** Who came back after more than is known to have been told hears the end all the same. */
+  /** A client that resumes after a number above the known events still receives the end. */
   const last = (): void => void (next = Math.max(next, after + 1));
 
   function* open(): Generator<string> {
@@ -64,7 +64,7 @@ export function responseEvents(head: ResponseHead, after = -1): ResponseEvents {
     yield* event('response.output_item.done', { output_index: 0, item: messageItem(turnId, status, text) });
   }
 
-  /** A call is told once the model has ended it: half a call is none. */
+  /** A tool call is sent when the model has completed it. */
   function* called(call: CallerToolCall, at: number): Generator<string> {
     const output_index = at + (speaking ? 1 : 0);
     const place = { item_id: callId(turnId, at), output_index };

@@ -5,7 +5,7 @@ import { callId, name, text } from '../openai-fields.ts';
 
 const OTHER_PARTS = new Set(['input_image', 'input_file', 'input_audio', 'input_video']);
 
-/** A part of a content. What is no text would be left out of the answer unseen, so it is refused. */
+/** A content part. Parts other than text are rejected, because they would be missing from the answer without notice. */
 const TextPart = z.object({ type: z.string().max(MAX.name), text: text.optional(), refusal: text.optional() }).transform((part, ctx) => {
   const said = part.type === 'refusal' ? part.refusal : ['input_text', 'output_text', 'text'].includes(part.type) ? part.text : undefined;
   if (said !== undefined) return said;
@@ -15,7 +15,7 @@ const TextPart = z.object({ type: z.string().max(MAX.name), text: text.optional(
 });
 const content = z.union([text, z.array(TextPart).max(MAX.many)]).transform((said) => (typeof said === 'string' ? said : said.join('\n')));
 
-/** An item of an input. What clients repeat of an output (ids, statuses, annotations) has no meaning here, and is passed over. */
+/** An item of an input. Output fields that clients repeat (ids, statuses, annotations) are ignored. */
 const Item = z.discriminatedUnion('type', [
   z.object({ type: z.literal('message'), role: z.enum(['user', 'assistant', 'system', 'developer']), content }),
   z.object({ type: z.literal('function_call'), call_id: callId, name, arguments: text }),
@@ -35,13 +35,16 @@ function withType(item: unknown): unknown {
   return { ...item, type: 'id' in item && !('role' in item) ? 'item_reference' : 'message' };
 }
 
-/** What a request says: a text is a user's message. */
+/** Input of a request. A plain text is a user message. */
 export const ResponseInput = z.union([
   text.min(1).transform((content): ResponseItem[] => [{ type: 'message', role: 'user', content }]),
   z.array(EasyItem).min(1).max(MAX.messages),
 ]);
 
-/** Calls that stand behind an assistant's message, or behind each other, are of one message. What a model thought is its own. */
+/**
+ * Converts items to messages. Consecutive tool calls, and calls after an assistant message, belong to one message. Reasoning is a
+ * separate message.
+ */
 export function messagesOf(items: readonly SaidItem[]): Said[] {
   const messages: Said[] = [];
   for (const item of items) {

@@ -13,8 +13,8 @@ const MAX_RESPONSES = 256;
 const AT_ONCE = 8;
 
 /**
- * The items of a request, each reference replaced by what it names. Only what the caller itself stored can be named; a request that
- * refers to anything else is refused before it costs a turn.
+ * Replaces each reference in the items by the stored item. Only items of the caller can be referenced; other references are rejected
+ * before a turn starts.
  */
 export async function withReferences(edge: Edge, request: FastifyRequest, items: readonly ResponseItem[]): Promise<SaidItem[]> {
   const named = items.filter(({ type }) => type === 'item_reference').map((item) => ('id' in item ? item.id : ''));

@@ -1,8 +1,8 @@
 import { httpStatus, type CallerToolCall, type ErrorCode, type ResponseState, type StatelessResult } from '@switchyard/contracts';
 
-/** What is the same in every resource of one response. */
+/** Fields that are equal in all resources of one response. */
 export interface ResponseHead {
-  /** Of the turn that answers; the response has the same under another prefix. */
+  /** Id of the turn; the response id is the same with another prefix. */
   turnId: string;
   /** Seconds. */
   createdAt: number;
@@ -30,7 +30,7 @@ export function responseId(turnId: string): string {
   return `resp_${suffixOf(turnId)}`;
 }
 
-/** The turn of a response; undefined for what is no id of one. */
+/** Returns the turn id of a response id; undefined for other ids. */
 export function turnOf(id: string): string | undefined {
   const [, suffix] = SUFFIX.exec(id) ?? [];
   return suffix === undefined ? undefined : `turn_${suffix}`;
@@ -57,7 +57,7 @@ export function responseResource({ turnId, createdAt, echo }: ResponseHead, outc
   };
 }
 
-/** What is said stands before what is called; an answer that says and calls nothing says an empty text. */
+/** Text comes before tool calls; an answer without both has an empty text. */
 function outputOf(turnId: string, { status, text, calls = [] }: ResponseOutcome): object[] {
   const whole = status === 'completed' ? 'completed' : 'incomplete';
   const silent = text === '' && (calls.length > 0 || status !== 'completed');
@@ -118,7 +118,7 @@ export function endOf(finishReason: StatelessResult['finishReason']): Pick<Respo
   return reason === undefined ? { status: 'completed' } : { status: 'incomplete', reason };
 }
 
-/** How a turn that failed is told as a response. */
+/** Converts a failed turn to the error of a response. */
 export function failureOf({
   code,
   message,

@@ -41,7 +41,7 @@ const fields = {
   stream_options: z.object({ include_obfuscation: z.boolean().optional() }).optional(),
 };
 
-/** What no model here can be told, so that only the value that changes nothing is true. */
+/** Options that no model here supports; only their neutral value is accepted. */
 const unkept = {
   top_p: z.literal(1).optional(),
   presence_penalty: z.literal(0).optional(),
@@ -52,8 +52,8 @@ const unkept = {
 };
 const absent = z.never().optional();
 
-/** What every token takes. */
+/** The fields that every token may send. */
 export const StrictBody = z.strictObject({ ...fields, ...unkept });
-/** A lenient token may send more, which is passed over but for what would change whose words the answer goes on from. */
+/** Lenient tokens may send further fields, which are ignored, except those that select another conversation. */
 export const LenientBody = z.object({ ...fields, conversation: absent, prompt: absent });
 export type ResponseBody = z.output<z.ZodObject<typeof fields>>;

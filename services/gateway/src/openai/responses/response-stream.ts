@@ -8,7 +8,7 @@ import { responseEvents } from './response-events.ts';
 import { endOf, failureOf, outcomeOf, type ResponseHead, type ResponseOutcome } from './response-resource.ts';
 import { openEventStream } from '../../events/sse.ts';
 
-/** What is said, piece by piece, and how it ended. Throws what it cannot be followed for. */
+/** Yields the output in pieces and returns the outcome. Throws if the turn cannot be followed. */
 export type Telling = AsyncGenerator<string, ResponseOutcome, void>;
 
 /** A turn that runs, from its first step on where that was heard already. */
@@ -57,7 +57,7 @@ export async function sendEvents(edge: Edge, { request, reply }: { request: Fast
     onDrain: () => wake.resolve(),
     onClose: () => wake.resolve(),
   });
-  /** An event a write; what is next is not asked for before the client has taken what there is. */
+  /** Writes one event at a time and waits until the client has received it. */
   const write = async (all: readonly string[]): Promise<void> => {
     for (const event of all) stream.write(event);
     if (!stream.behind || reply.raw.destroyed) return;
@@ -82,7 +82,7 @@ export async function sendEvents(edge: Edge, { request, reply }: { request: Fast
   stream.end(DONE);
 }
 
-/** Of a turn that nobody keeps, its failure is the end. */
+/** The failure of a stateless turn is its outcome. */
 function toldFailure({ code, message, details }: ServiceError): ResponseOutcome {
   return { ...failureOf({ code, message, reason: details.reason }), text: '' };
 }

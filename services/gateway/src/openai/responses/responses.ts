@@ -59,9 +59,9 @@ interface Exchange {
 }
 
 /**
- * `/v1/responses` as the Open Responses specification has it. A response that is stored (all are unless `store` is false) is a turn that
- * goes on without whoever asked for it, and is kept for thirty days: it can be asked for, streamed again, gone on from, cancelled and
- * deleted under its id. One that is not is a turn that leaves nothing, and that leaving cancels.
+ * `/v1/responses` as in the Open Responses specification. A stored response (the default; `store: false` turns it off) is a turn that
+ * continues without its client and is kept for thirty days: it can be read, streamed again, continued, cancelled and deleted by its id.
+ * Other responses are stateless turns, which a disconnect cancels.
  */
 export function registerResponses(app: FastifyInstance, edge: Edge): void {
   app.post('/v1/responses', edge.route(CREATE), async (request, reply) => {
@@ -123,7 +123,7 @@ async function runUnkept(edge: Edge, exchange: Exchange, { turn, stream, echo }:
   return exchange.reply;
 }
 
-/** It goes on without whoever asked for it. */
+/** Starts a stored response, which continues without its client. */
 async function runKept(edge: Edge, exchange: Exchange, asked: ResponseRequest, key: string | undefined): Promise<unknown> {
   const { request, reply } = exchange;
   const { stream, background, echo } = asked;
@@ -155,7 +155,7 @@ async function allOf(head: ResponseHead, telling: Telling): Promise<object> {
   return responseResource(head, step.value);
 }
 
-/** What a response that runs has said so far, and what it says from now on. */
+/** Streams a running response: its output so far, then live output. */
 async function follow(edge: Edge, { request, reply }: Exchange, turnId: string): Promise<Telling> {
   const { reader, earlier } = await followTurn(speaker(edge, request), turnId, createCallOptions(request));
   return tellRun(readAlong(edge, { turnId, reader, earlier, response: reply.raw }));

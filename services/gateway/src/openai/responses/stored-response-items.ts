@@ -12,7 +12,7 @@ export interface KeptItem {
 const PREFIX = { message: 'msg', function_call: 'fc', function_call_output: 'fco', reasoning: 'rs' } as const;
 const ID = /^(?:msg|fc|fco)_([0-9A-Za-z]{22})(_in\d{1,6}|_\d{1,4})?$/;
 
-/** Which response an item is of, and on which side of it; undefined for what is no id of an item. */
+/** Parses an item id into its response and side; undefined for other ids. */
 export function whereIs(id: string): { turnId: string; side: 'input' | 'output' } | undefined {
   const [, suffix = '', place = ''] = ID.exec(id) ?? [];
   const turnId = turnOf(`resp_${suffix}`);
@@ -20,8 +20,8 @@ export function whereIs(id: string): { turnId: string; side: 'input' | 'output' 
 }
 
 /**
- * All that a response was made from, in its order, of earlier responses too: it has its own copy of them. Each item is known by the
- * response and its place in it. What several instructions said is one.
+ * Lists the input items of a response in order, including those of earlier responses, of which it has a copy. The id of an item
+ * consists of the response and its position. Several instructions are one item.
  */
 export function inputItems({ turnId, talk }: Pick<KeptResponse, 'turnId' | 'talk'>): KeptItem[] {
   if (!talk) return [];
@@ -45,7 +45,7 @@ function itemsOf(message: TurnMessage): SaidItem[] {
   return text === '' && calls.length > 0 ? calls : [{ type: 'message', role, content: text }, ...calls];
 }
 
-/** What a response answered, once it has ended with an answer, under the ids of its resource. */
+/** Lists the output items of a completed response, with the ids of its resource. */
 export function outputItems(kept: KeptResponse): KeptItem[] {
   if (!kept.result) return [];
   const { turnId } = kept;

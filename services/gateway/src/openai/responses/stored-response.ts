@@ -16,7 +16,7 @@ export function speaker(edge: Edge, request: FastifyRequest) {
   return edge.bus.as(request.caller.principal);
 }
 
-/** What belongs to one client is kept by no cache. */
+/** Sets headers that forbid caching, because the body belongs to one client. */
 export function uncached(reply: FastifyReply, body: object): object {
   reply.header('cache-control', 'no-store');
   return body;
@@ -48,7 +48,7 @@ export async function ofResponse<T>(id: string, ask: (turnId: string) => Promise
   }
 }
 
-/** What was said up to the end of an earlier response of the client. Its instructions are not part of that. */
+/** Returns the conversation up to the end of an earlier response of the client, without its instructions. */
 export async function conversationBefore(edge: Edge, request: FastifyRequest, id: string | undefined): Promise<Said[]> {
   if (id === undefined) return [];
   const { talk, result } = await keptOf(edge, request, id, true).catch((error: unknown) => {
