@@ -36,12 +36,12 @@ export interface DashboardFile {
   lasting: boolean;
 }
 
-/** What an address below `/app/` shows: the file, or for what is no file the page, which finds its way by itself. */
+/** Returns the file of a path below `/app/`, or the index page for client-side routes. */
 export type Dashboard = (path: string) => DashboardFile | undefined;
 
 /**
- * Reads a dashboard at the start. Only what was found then is ever served, so no address leads anywhere else, and files that are
- * replaced later break nothing. Links and what begins with a dot are left out.
+ * Reads the dashboard at the start and serves only these files, so no path leads elsewhere and later changes on disk have no effect.
+ * Links and dot files are skipped.
  */
 export function readDashboard(directory: string): Dashboard {
   const files = new Map<string, DashboardFile>();

@@ -1,7 +1,7 @@
 import { readEvent, type Log } from '@switchyard/bus';
 import { subjects, type EventName } from '@switchyard/contracts';
 
-/** What counts as activity: of all events, those that say what agents and their surroundings did. */
+/** Events that count as activity: actions of agents and their environment. */
 const SHOWN: ReadonlySet<string> = new Set<EventName>([
   'message:received',
   'message:sent',

@@ -1,4 +1,4 @@
-// A gateway in a process of its own, which says events when it is told to: its memory is measured, and nobody else's.
+// A gateway in a process of its own that publishes events on request, so that its memory can be measured alone.
 import { EVENTS_LOG } from '@switchyard/contracts';
 import { startTestGateway } from '../gateway.fixture.ts';
 

@@ -11,11 +11,11 @@ import type { Say } from './event-feed-load.fixture.ts';
 const READERS = Number(process.env['SSE_READERS'] ?? 200);
 const SECONDS = Number(process.env['SSE_SECONDS'] ?? 1);
 const PER_SECOND = Number(process.env['SSE_PER_SECOND'] ?? 200);
-/** Of every ten readers one reads nothing. */
+/** Every tenth reader does not read. */
 const STALLED = Math.floor(READERS / 10);
 const PATIENCE_MS = (SECONDS + 60) * 1_000;
 const MIB = 1_048_576;
-/** What the edge may grow by: on a slow machine all readers are behind, and each reads on from the log by itself. */
+/** Maximum growth of the gateway. On a slow machine all readers lag, and each reads from the log separately. */
 const MOST_MIB = 128 + READERS / 4;
 
 const EVENT = Buffer.from('event: message:sent\n');

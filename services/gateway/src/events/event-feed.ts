@@ -29,7 +29,7 @@ export interface FeedListener {
 export interface EventFeed {
   /** From now on, and where that is. Leaving stops it. */
   join(listener: FeedListener): Promise<{ leave: () => void }>;
-  /** Where the log is, as far as it was read here. */
+  /** Position in the log up to which events were read here. */
   readonly position: LogPosition;
   /** Part of what the log has, from a number on. */
   page(fromSeq: number): Promise<FeedEvent[]>;
@@ -63,7 +63,7 @@ export function createEventFeed({ bus, log }: { bus: Bus; log: Logger }): EventF
       restored();
       clearInterval(checks);
     };
-    ring(); // what came meanwhile was not listened to
+    ring(); // Events may have arrived before the subscription.
   }
 
   /** There is something new, or will be in a moment. */
@@ -81,7 +81,7 @@ export function createEventFeed({ bus, log }: { bus: Bus; log: Logger }): EventF
     }
   }
 
-  /** Reads on, and tells everybody. */
+  /** Reads new entries and delivers them to all readers. */
   async function read(fromSeq: number): Promise<LogEntry[]> {
     const { name } = position;
     const entries = (await events?.page(subjects.events, fromSeq, PAGE)) ?? [];
@@ -134,7 +134,7 @@ export function createEventFeed({ bus, log }: { bus: Bus; log: Logger }): EventF
   };
 }
 
-/** What is no event, or nobody's, is sent to nobody. */
+/** Renders an entry. Entries that are no events, or have no tenant, are not delivered. */
 function render(entry: LogEntry): FeedEvent {
   const { seq } = entry;
   const event = readEvent(entry);

@@ -6,7 +6,7 @@ export interface EventPlace {
   seq: number;
 }
 
-/** One client of the feed: what it missed first, from the log, then what comes. */
+/** One client of the feed. It first receives missed events from the log, then live events. */
 export interface EventReader {
   /** Listens from now on. Gives the place that the client begins at, as an event without data. */
   open(after: EventPlace | undefined): Promise<string>;
@@ -33,7 +33,7 @@ export function createEventReader({ feed, tenant, write, behind, broken }: Event
   /** The number that comes next, and the log that it is of. */
   let next = 0;
   let name = '';
-  /** What the client has, where that is in another log or nobody knows how far from here. */
+  /** The client's position, if it belongs to another log or cannot be compared. */
   let astray: string | undefined;
   let state: 'waiting' | 'reading' | 'live' | 'closed' = 'waiting';
   let leave: (() => void) | undefined;
@@ -51,7 +51,7 @@ export function createEventReader({ feed, tenant, write, behind, broken }: Event
     if (text !== '') write(text);
   }
 
-  /** Some of what came after `from` is gone; what comes from here on is whole again. */
+  /** Some events after `from` are lost; events after this one are complete again. */
   function reset(seq: number): string {
     const reason = astray === undefined ? 'TOO_OLD' : 'LOG_LOST';
     const from = astray ?? `${name}-${next - 1}`;
@@ -82,7 +82,7 @@ export function createEventReader({ feed, tenant, write, behind, broken }: Event
     return state === 'closed';
   }
 
-  /** Nothing of what lies between is there any more. */
+  /** Skips a range whose entries no longer exist. */
   function skipTo(seq: number): void {
     if (astray === undefined && seq <= next) return;
     write(reset(seq));

@@ -19,18 +19,18 @@ export interface EventStream {
   readonly behind: boolean;
   /** The response is complete. */
   end(last?: string): void;
-  /** Breaks the connection, so that nobody takes what was sent for the whole. */
+  /** Breaks the connection, so that the client does not mistake the stream for complete. */
   cut(): void;
 }
 
 export interface EventStreamOptions {
-  /** What is sent with the headers, at once. */
+  /** Sent together with the headers. */
   first: string;
   /** Extra headers. */
   headers?: Record<string, string>;
   /** Whether the client still may read; asked every few seconds. */
   admitted(): boolean;
-  /** What is sent beside the keep-alive, so that a client which hears nothing else knows where it is. */
+  /** Sent with each keep-alive, so that a client without events knows its position. */
   place?: () => string;
   /** The client has caught up. */
   onDrain(): void;
@@ -46,7 +46,7 @@ export function openEventStream(reply: FastifyReply, options: EventStreamOptions
   return beginEventStream(reply.raw, headers, options);
 }
 
-/** The same where there is no Fastify around the response; `headers` are those that any answer has, names and values in turn. */
+/** Same as `openEventStream` for a raw response. `headers` are the common headers, names and values alternating. */
 export function beginEventStream(raw: ServerResponse, headers: readonly string[], options: EventStreamOptions): EventStream {
   let stalled = 0;
   let ticks = 0;
@@ -84,7 +84,7 @@ export function beginEventStream(raw: ServerResponse, headers: readonly string[]
   };
 }
 
-/** Those of the stream stand for others of the same name. */
+/** Merges headers; those of the stream replace others of the same name. */
 function headersOf(headers: readonly string[], own: Readonly<Record<string, string>>): string[] {
   const all = Object.entries(own).flat();
   for (let at = 0; at < headers.length; at += 2) {
@@ -94,7 +94,7 @@ function headersOf(headers: readonly string[], own: Readonly<Record<string, stri
   return all;
 }
 
-/** Text on its way to one client; while the client is behind, what comes is joined instead of queued. */
+/** Text for one client. While the client lags, new text is appended to the pending text instead of queued. */
 export interface JoinedText {
   add(text: string): void;
   /** The client has caught up. */
@@ -127,7 +127,7 @@ export function createJoinedText(stream: EventStream, { send, pauseMs = () => 0 
 
   function offer(): void {
     pause = undefined;
-    if (stream.behind) return; // it is asked for when the client has caught up
+    if (stream.behind) return; // The position is requested again when the client has caught up.
     const wait = sentAt + pauseMs() - performance.now();
     if (wait < 1) flush();
     else pause = setTimeout(offer, wait).unref();

@@ -15,7 +15,7 @@ const BY_EXTENSION: Readonly<Record<string, string>> = {
   '.txt': 'text/plain; charset=utf-8',
 };
 
-/** What was said when it was kept, else what its name says. */
+/** Returns the stored content type, or the type of the file extension. */
 export function contentTypeOf(kept: string, name: string): string {
   return kept === OCTETS || !/^[\w.+-]+\/[\w.+-]+/.test(kept) ? (BY_EXTENSION[extname(name).toLowerCase()] ?? OCTETS) : kept;
 }

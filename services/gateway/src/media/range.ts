@@ -1,13 +1,10 @@
-/** Of a file from one byte up to another. */
+/** A range of bytes, both ends inclusive. */
 export interface ByteRange {
   from: number;
   to: number;
 }
 
-/**
- * What a `Range` header asks of so many bytes: undefined for all of them, which also answers what is no range of bytes and what asks
- * for several.
- */
+/** Parses a `Range` header for a body of the given size. Undefined means the whole body, also for invalid and multiple ranges. */
 export function rangeOf(header: string | undefined, size: number): ByteRange | 'unsatisfiable' | undefined {
   const [, first, last] = /^bytes=(\d{0,15})-(\d{0,15})$/i.exec(header?.trim() ?? '') ?? [];
   if (first === undefined || last === undefined || (first === '' && last === '')) return undefined;

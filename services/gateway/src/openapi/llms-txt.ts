@@ -1,7 +1,7 @@
 import { publicMethods, unserved, type MethodName, type MethodSpec } from '@switchyard/contracts';
 import type { Route } from './route-doc.ts';
 
-/** What a model has to know to use this gateway, in Markdown: how it is called, every route, every method that is served. */
+/** Renders a Markdown description of the gateway for language models: how to call it, all routes, and all implemented methods. */
 export function llmsText(routes: readonly Route[], { url }: { url: string }): string {
   const documented = routes.flatMap(({ verb, path, doc }) =>
     doc === undefined ? [] : [`- \`${verb} ${path.replaceAll(/:(\w+)/g, '{$1}')}\`: ${doc.summary}`],

@@ -5,7 +5,7 @@ import { getSurface } from '../request/refusal.ts';
 import type { AnswerDoc, Route, RouteDoc } from './route-doc.ts';
 
 const DIALECT = 'draft-2020-12';
-/** What any route may refuse, what one that asks for a token may, and what one with a body may. */
+/** Error statuses of every route, of routes with a token, and of routes with a body. */
 const ANY = [400];
 const GUARDED = [401, 403, 429, 503];
 const WITH_BODY = [413, 415];

@@ -1,30 +1,30 @@
 import type { TokenScope } from '@switchyard/contracts';
 import type { z } from 'zod';
 
-/** Who may use a route. */
+/** Access rules of a route. */
 export interface GuardOptions {
   /** One of these scopes is enough, `*` always is; without a list any valid token passes. */
   scopes?: readonly TokenScope[];
   /** Whether `?token=` and `?ticket=` count: only where a browser cannot set a header. */
   tokenInQuery?: boolean;
-  /** Whether anybody may ask without a token, at the rate of their address; the route itself says who that is. */
+  /** Allows requests without a token, limited per address; the route checks the caller itself. */
   open?: true;
 }
 
-/** What a route says of itself. One declaration: the guard, the OpenAPI document and the tests read it. */
+/** Declaration of a route. The guard, the OpenAPI document and the tests are derived from it. */
 export interface RouteDoc extends GuardOptions {
   summary: string;
   description?: string;
-  /** Where the document lists it; by the beginning of its path unless said. */
+  /** Tag in the document; derived from the path if unset. */
   tag?: 'webhooks';
-  /** Of a path with a wildcard, what it stands for. */
+  /** Name of the wildcard parameter of the path. */
   wildcard?: string;
   query?: z.ZodObject;
   headers?: z.ZodObject;
   body?: z.ZodType;
   /** A request that is right. The documents show it, and a test sends it. */
   example?: { query?: Readonly<Record<string, string>>; body?: unknown };
-  /** What a request that is right gets, by status. */
+  /** Successful responses by status. */
   answers: Readonly<Record<number, AnswerDoc>>;
   /** Statuses of refusals that are not those of all routes. */
   refusals?: readonly number[];
@@ -34,7 +34,7 @@ export interface AnswerDoc {
   description: string;
   /** Of JSON. */
   schema?: z.ZodType;
-  /** Of anything else. */
+  /** Content type of other responses. */
   type?: 'text/event-stream' | 'text/plain' | 'application/json' | 'application/octet-stream';
 }
 
@@ -42,7 +42,7 @@ export interface AnswerDoc {
 export interface Route {
   verb: string;
   path: string;
-  /** Undefined for what no client asks for by itself. */
+  /** Undefined for routes that clients do not call directly. */
   doc: RouteDoc | undefined;
 }
 

@@ -2,7 +2,7 @@ import { IdempotencyKey, MAX, MemoryEntry } from '@switchyard/contracts';
 import { z } from 'zod';
 import type { QueryLimit } from '../request/query.ts';
 
-// What routes take and answer where no contract says it. Written down for readers: nothing is parsed by it.
+// Schemas of routes without a contract. They are documentation only; nothing is validated with them.
 
 export const Health = z.object({ status: z.literal('ok'), timestamp: z.iso.datetime() });
 export const Ok = z.object({ status: z.literal('ok') });
@@ -99,7 +99,7 @@ export const Embeddings = z.object({
 
 const Items = z.array(z.looseObject({ type: z.enum(['message', 'function_call']), id: z.string() }));
 
-/** What `responseResource` makes; fields that only repeat the request are left to the specification. */
+/** Output of `responseResource`; repeated request fields are left to the specification. */
 export const ResponseResource = z.looseObject({
   id: z.string(),
   object: z.literal('response'),
@@ -133,7 +133,7 @@ export const ResponseDeleted = z.object({ id: z.string(), object: z.literal('res
 
 const ToolCall = z.object({ id: z.string(), type: z.literal('function'), function: z.object({ name: z.string(), arguments: z.string() }) });
 
-/** What `completionAnswer` makes, for documents. */
+/** Output of `completionAnswer`, for the documents. */
 export const Completion = z.object({
   id: z.string(),
   object: z.literal('chat.completion'),

@@ -4,7 +4,7 @@ import { buildOpenRpcInSteps, publicMethods } from '@switchyard/contracts';
 import { openApiSteps } from '../openapi/openapi-document.ts';
 import { SECRETS, startTestGateway } from '../gateway.fixture.ts';
 
-/** Of the processor's time for both documents, however fast it is. The longest step, config.apply with all settings, takes a third. */
+/** Maximum share of the longest step in the CPU time of both documents; config.apply with all settings takes a third. */
 const MOST_OF_ALL = 0.6;
 
 interface Walk {

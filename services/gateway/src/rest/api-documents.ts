@@ -22,7 +22,7 @@ interface DocumentsGiven {
   routes: readonly Route[];
 }
 
-/** What the gateway says of itself, each text written anew when its address changes. */
+/** Caches the documents of the gateway and renders each again when its address changes. */
 export function createDocuments({ address, version, routes }: DocumentsGiven): Documents {
   const written = (write: (url: string) => string | Promise<string>): (() => Promise<string>) => {
     let last: { url: string; text: Promise<string> } | undefined;

@@ -17,11 +17,11 @@ export interface Rendering {
   turnId: string;
   /** The number of the last event the client has. */
   after: number;
-  /** What is said of a failure. */
+  /** Renders the payload of an error event. */
   fail: (error: ServiceError) => Record<string, unknown>;
 }
 
-/** Renders a turn's frames as events. What the client has already counts towards `accumulated`, and is not sent again. */
+/** Renders the frames of a turn as events. Text that the client already has counts towards `accumulated` and is not sent again. */
 export function createRenderer(stream: EventStream, { turnId, after, fail }: Rendering): Renderer {
   let accumulated = '';
   let last = Math.max(after, 0);
@@ -37,7 +37,7 @@ export function createRenderer(stream: EventStream, { turnId, after, fail }: Ren
     stream.end(event(name, data));
   }
 
-  /** Another runner goes on, or frames were lost: from here on the text is this one, whatever was said beyond it. */
+  /** Another runner continues the turn, or frames were lost: this text replaces everything so far. */
   function resume({ n, text: said }: TurnFrame & { type: 'resumed' }): void {
     if (n > after) text.flush();
     accumulated = said;

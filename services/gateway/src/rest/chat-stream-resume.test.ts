@@ -7,7 +7,7 @@ import { allEvents, readEvents, RESULT, startTestTurns, type TestTurn } from '..
 
 /** As an EventSource asks, and as it comes back. */
 const LISTENS = { accept: 'text/event-stream' };
-/** What an EventSource of the token `rpc` was told first. */
+/** The first event id that an EventSource with the token `rpc` receives. */
 function firstId(): string {
   const nonce = randomBase62(22);
   return `${deriveId('turn', 'default', 'rpc', nonce)}:asked-${nonce}`;

@@ -17,9 +17,9 @@ import { restartTurn, followTurn, startTurn, type StartedTurn } from '../turns/t
 import { UNAVAILABLE_CODES, hasEnded, type TurnReader } from '../turns/turn-reader.ts';
 
 const RETRY_MS = 3_000;
-/** A client that has no event yet. */
+/** The position of a client without events. */
 const NOTHING = -1;
-/** What stands in place of the number of an event: the turn is asked for, and nobody knows yet whether it is accepted. A nonce follows. */
+/** Prefix of the first event id, which is sent before the turn is accepted. A nonce follows. */
 const ASKED = 'asked-';
 const NONCE_DIGITS = 22;
 /** It was not. */
@@ -41,10 +41,10 @@ const DOC: RouteDoc = {
 };
 
 /**
- * `GET /api/chat/stream`: one durable turn as server-sent events. EventSource comes back by itself, after a broken connection
- * and after a normal end, so whoever comes with the id of an event gets the rest of that turn and never another one; 204,
- * which tells EventSource to stop, when there is no rest or no such turn (any more). EventSource has the id of its turn before that is
- * asked for, so that it comes back to it from wherever its connection breaks.
+ * `GET /api/chat/stream`: one durable turn as server-sent events. An EventSource reconnects after a broken connection and after a
+ * normal end, so a request with an event id gets the rest of that turn and never starts another one; 204, which stops an EventSource,
+ * when there is no rest or the turn is unknown. The id of the turn is sent before the turn is requested, so that every reconnect finds
+ * it.
  */
 export function registerChatStream(app: FastifyInstance, edge: Edge): void {
   app.get('/api/chat/stream', edge.route(DOC), async (request, reply) => {
@@ -60,7 +60,7 @@ export function registerChatStream(app: FastifyInstance, edge: Edge): void {
   });
 }
 
-/** Only who was told it has the nonce that makes the id of a turn its own: nobody asks for a turn under the id of another one. */
+/** The nonce of an id is known to its client only, so no client can request a turn under the id of another. */
 function isOwn({ caller }: FastifyRequest, { turnId, at }: Seen): boolean {
   return typeof at === 'string' && at.startsWith(ASKED) && turnId === askedId(caller, at.slice(ASKED.length));
 }
@@ -99,7 +99,10 @@ interface Exchange {
   reply: FastifyReply;
 }
 
-/** Asks for a turn, or once more for one whose id the client was told. Who reads no events is told of a refusal by the status. */
+/**
+ * Starts a turn, or repeats the request for an id that the client has. Clients that do not read events get a rejection as the HTTP
+ * status.
+ */
 async function ask(edge: Edge, exchange: Exchange, seen: Seen | undefined): Promise<void> {
   const { request, reply } = exchange;
   const chat = withIdempotencyKey(chatQuery(request.query as Query), request);

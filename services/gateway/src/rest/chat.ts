@@ -35,7 +35,7 @@ export function registerChat(app: FastifyInstance, edge: Edge): void {
   });
 }
 
-/** What the turn answers; never settles for a client that has left. */
+/** Resolves with the result of the turn; never settles after the client has disconnected. */
 function answerOf({ turnId, reader, repeatable, earlier }: StartedTurn, { raw }: FastifyReply, ending: AbortSignal): Promise<TurnResult> {
   return new Promise((resolve, reject) => {
     if (raw.destroyed) return reader.close();

@@ -13,7 +13,7 @@ interface Activity {
   count: number;
 }
 
-/** A gateway, and somebody who says something for a tenant. */
+/** A gateway, and a publisher of events for a tenant. */
 async function start() {
   const gateway = await startTestGateway();
   const log = await gateway.bus.log(EVENTS_LOG);

@@ -21,7 +21,7 @@ const APP: RouteDoc = {
 
 const YEAR_S = 31_536_000;
 
-/** Scripts, styles and connections of its own alone, framed by nobody. */
+/** Restricts scripts, styles and connections to this origin, and forbids framing. */
 const HEADERS = {
   'content-security-policy':
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; connect-src 'self' ws: wss:; manifest-src 'self'; base-uri 'none'; form-action 'self'; object-src 'none'; frame-ancestors 'none'",

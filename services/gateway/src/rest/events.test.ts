@@ -8,7 +8,7 @@ import { errorOf } from '../problem.fixture.ts';
 
 const HERE: Principal = { tenant: 'default', client: 'test', scopes: ['*'] };
 
-/** A gateway, and somebody who says something for a tenant. */
+/** A gateway, and a publisher of events for a tenant. */
 async function start(options: TestGatewayOptions = {}) {
   const gateway = await startTestGateway(options);
   await gateway.bus.log(EVENTS_LOG);

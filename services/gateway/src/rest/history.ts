@@ -13,7 +13,7 @@ const DOC: RouteDoc = {
   answers: { 200: { description: 'The messages, oldest first.', schema: sessions.methods['session.history'].result } },
 };
 
-/** `GET /api/chat/history`: what was said in the caller's newest session of a channel. */
+/** `GET /api/chat/history`: the messages of the caller's newest session of a channel. */
 export function registerHistory(app: FastifyInstance, edge: Edge): void {
   app.get('/api/chat/history', edge.route(DOC), async (request, reply) => {
     const channelId = getQueryText(request.query as Query, 'channelId') ?? 'gateway';

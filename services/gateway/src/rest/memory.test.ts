@@ -18,7 +18,7 @@ const entry: MemoryEntry = {
   score: 0.9,
 };
 
-/** A gateway before a memory that remembers one thing, and what that was asked. */
+/** A gateway with a memory service that stores one entry and records its requests. */
 async function start(): Promise<{ gateway: TestGateway; asked: unknown[] }> {
   const gateway = await startTestGateway();
   const asked: unknown[] = [];

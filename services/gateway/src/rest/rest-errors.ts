@@ -1,13 +1,13 @@
 import { errorData, ServiceError } from '@switchyard/contracts';
 import { toRefusal, RefusalError } from '../request/refusal.ts';
 
-/** What REST says where it has a status of its own; everything else follows its code. */
+/** Errors with a status specific to REST; other errors use the status of their code. */
 export function restError(error: unknown): unknown {
   if (!(error instanceof ServiceError) || error.details.reason !== 'AGENT_SUSPENDED') return error;
   return new RefusalError({ ...toRefusal(error), status: 409 }, error);
 }
 
-/** The data of an SSE `error` event: the text, and what a program may know besides. */
+/** The data of an SSE `error` event: the message and machine-readable fields. */
 export function errorEventData(error: ServiceError, requestId: string): Record<string, unknown> {
   return { error: error.message, ...errorData(error, requestId) };
 }

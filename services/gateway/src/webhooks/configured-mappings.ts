@@ -32,12 +32,12 @@ const UNKEYED =
   'these webhook mappings have no key, and the gateway listens beyond this machine: they refuse everybody. ' +
   'Set webhooks.token, or webhooks.allowUnauthenticated: true.';
 
-/** Whether somebody who proves nothing may set off a mapping that asks for nothing. */
+/** Whether unsigned requests may trigger a mapping without a signature check. */
 export function mayBeUnsigned({ gateway, webhooks }: Configured): boolean {
   return isLoopback(gateway.host) || webhooks.allowUnauthenticated;
 }
 
-/** What templates may repeat to a model: nothing that proves who somebody is. */
+/** The headers that templates may use. Headers with credentials are removed. */
 export function shownHeaders(headers: IncomingHttpHeaders, { hmac }: Sections['webhooks']): IncomingHttpHeaders {
   const hidden = new Set([...PROOFS, hmac.headerName.toLowerCase()]);
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !hidden.has(name)));

@@ -4,14 +4,14 @@ import { mintId } from '@switchyard/security';
 import { digest, type Mapping } from './mappings.ts';
 import type { TemplateGiven } from './template.ts';
 
-/** What a mapping says of the turns that it sets off. */
+/** The settings of a mapping that apply to its turns. */
 export type Answering = 'name' | 'agentId' | 'sessionKey' | 'message' | 'model' | 'timeoutMs';
 
-/** What a delivery becomes: a turn in a session of its mapping. */
+/** The turn of a delivery, in a session of its mapping. */
 export interface HookTurn {
   mapping: Pick<Mapping, Answering>;
   given: TemplateGiven;
-  /** What is said where no template says anything. */
+  /** The message if the mapping has no template. */
   otherwise: string;
   /** The same for every repeat of a delivery. */
   key: string;
@@ -19,8 +19,8 @@ export interface HookTurn {
 }
 
 /**
- * Has the turn accepted, which is kept before anybody is told so: a repeat within a day comes to the same turn. Resolves with whether
- * it was a repeat. Nobody waits for the turn itself.
+ * Submits the turn and waits until it is stored, so that a repetition within a day finds the same turn. Resolves with whether it was a
+ * repetition. Does not wait for the end of the turn.
  */
 export async function startHookTurn(bus: Bus, turn: HookTurn, options: CallOptions): Promise<{ repeated: boolean }> {
   const { mapping, given, otherwise, key, tenant } = turn;
@@ -48,8 +48,8 @@ export async function startHookTurn(bus: Bus, turn: HookTurn, options: CallOptio
 }
 
 /**
- * Speaks for one mapping. No token has a `/` in its id, so it is nobody's client; held to the sessions that it made, it
- * comes into no other one, whatever a template makes of a payload.
+ * The principal of a mapping. Token ids contain no `/`, so it equals no client. It can only use sessions that it created, whatever a
+ * template renders.
  */
 function senderOf(name: string, tenant: string): Principal {
   return { tenant, client: `webhook/${name}`, scopes: ['rpc'], sessions: 'own' };
@@ -58,7 +58,7 @@ function senderOf(name: string, tenant: string): Principal {
 const KEY_CHARACTERS = 1_000;
 const PLAIN = /^[A-Za-z0-9._:@-]{1,74}$/;
 
-/** `hook:<mapping>:<key>`. What is too long, or has other characters, stands there by its hash: another session all the same. */
+/** `hook:<mapping>:<key>`. A key that is too long or has other characters is replaced by its hash. */
 function sessionUser({ name, sessionKey }: HookTurn['mapping'], given: TemplateGiven): string {
   const prefix = `hook:${name}:`;
   const rendered = sessionKey?.(given, KEY_CHARACTERS).trim() ?? '';

@@ -14,9 +14,9 @@ const DAY_SECONDS = 86_400;
 export interface Mapping {
   /** As its sender is told. */
   id: string | null;
-  /** What its sessions and deliveries are kept under: no colon stands in it. */
+  /** Identifies the sessions and deliveries of the mapping; contains no colon. */
   name: string;
-  /** What the operator calls it. */
+  /** Display name from the configuration. */
   title: string | undefined;
   path: string | undefined;
   source: string | undefined;
@@ -40,9 +40,9 @@ export interface Mapping {
 export interface Hooks {
   /** In the order in which they are looked at: those of the operator, then the presets. */
   mappings: readonly Mapping[];
-  /** What the strict endpoint asks for; there is none without a key. */
+  /** The check of the strict endpoint, which exists only with a key. */
   strict: Check | undefined;
-  /** What is asked for where no mapping has the path. */
+  /** The check for paths without a mapping. */
   common: Check | undefined;
 }
 
@@ -76,7 +76,7 @@ function checkOf(webhooks: Webhooks, { scheme = 'hmac', secret }: Partial<Writte
   const key = secret ?? webhooks.token;
   if (key === undefined) return undefined;
   const check = hmacCheck(webhooks, key);
-  // Who signs in a way of its own has no header for the time.
+  // Custom signature schemes have no timestamp header.
   return header === undefined
     ? { ...check, scheme }
     : { ...check, headers: [header, ...check.headers], algorithm: 'sha256', requireTimestamp: false, signedTimestamp: false };

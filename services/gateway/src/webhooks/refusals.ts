@@ -19,7 +19,7 @@ export const NO_DELIVERING: Refusal = {
 
 const TOO_LARGE: Refusal = { status: 400, message: 'Request body exceeds maximum size', code: 'OUT_OF_RANGE' };
 
-/** What a sender is told to try again. Everything else that a service refuses is a fault of ours, or of the configuration. */
+/** Errors after which the sender should retry. Other errors are faults of the gateway or its configuration. */
 const LATER: ReadonlySet<ErrorCode> = new Set(['UNAVAILABLE', 'DEADLINE_EXCEEDED', 'RESOURCE_EXHAUSTED', 'ABORTED']);
 const RETRY_MS = 1_000;
 

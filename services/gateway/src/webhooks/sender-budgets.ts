@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Settings } from '@switchyard/service-kit';
 import { readBody } from '../request/request-body.ts';
 
-/** Reads bodies of senders who have no token: what one address makes us hold before it has ended is bounded by itself. */
+/** Reads bodies of unauthenticated senders, with a limit on the bytes held per address. */
 export function createSenders(settings: Settings<'webhooks'>, addressOf: (request: IncomingMessage) => string): typeof read {
   const senders = new Map<string, { incompleteBytes: number; requests: number }>();
 

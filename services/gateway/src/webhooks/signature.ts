@@ -6,7 +6,7 @@ import type { SecretRef } from '@switchyard/contracts';
 export interface Check {
   scheme: 'hmac' | 'standard';
   key: SecretRef;
-  /** Where a signature may stand; the first that is there counts. */
+  /** Headers that can contain the signature; the first that is present counts. */
   headers: readonly string[];
   algorithm: 'sha256' | 'sha384' | 'sha512';
   timestampHeader: string;
@@ -72,7 +72,7 @@ function standardKey(key: string): Buffer {
   return key.startsWith('whsec_') ? Buffer.from(key.slice('whsec_'.length), 'base64') : Buffer.from(key);
 }
 
-/** How long it takes says nothing of where they differ. */
+/** Compares in constant time. */
 function equal(given: string, expected: string): boolean {
   const [one, other] = [Buffer.from(given), Buffer.from(expected)];
   return one.length === other.length && timingSafeEqual(one, other);
@@ -82,7 +82,7 @@ function isRecent(timestamp: string, now: number, maxAgeSec: number): boolean {
   return /^\d{1,12}$/.test(timestamp) && Math.abs(now / 1_000 - Number(timestamp)) <= maxAgeSec;
 }
 
-/** One that is empty is none. */
+/** An empty header counts as missing. */
 function headerOf(headers: IncomingHttpHeaders, name: string): string | undefined {
   const value = headers[name.toLowerCase()];
   const text = (Array.isArray(value) ? value.join(', ') : value)?.trim();

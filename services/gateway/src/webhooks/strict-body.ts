@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Answering } from './delivery.ts';
 import type { Mapping } from './mappings.ts';
 
-/** What the strict endpoint takes. Senders may add to it. */
+/** Body of the strict endpoint. Senders may add fields. */
 export const StrictPayload = z.looseObject({
   event: z.string().min(1).max(MAX.name),
   source: z.string().min(1).max(MAX.name),
@@ -11,10 +11,10 @@ export const StrictPayload = z.looseObject({
   timestamp: z.iso.datetime({ offset: true }).max(64).optional(),
 });
 
-/** Where a mapping has its path. */
+/** Path of the strict endpoint. */
 export const STRICT_PATH = 'webhook';
 
-/** What becomes of an event that no mapping is for: each source has a session, and the default agent hears of it. */
+/** The mapping of events without a configured one: one session per source, handled by the default agent. */
 export function unmapped(source: string): Pick<Mapping, Answering> {
   return { name: '@strict', agentId: undefined, sessionKey: () => source, message: undefined, model: undefined, timeoutMs: undefined };
 }

@@ -1,10 +1,10 @@
-/** What a template may speak of. */
+/** Values that a template can use. */
 export interface TemplateGiven {
   payload: unknown;
   /** By lower-case name. */
   headers: Readonly<Record<string, unknown>>;
   query: Readonly<Record<string, unknown>>;
-  /** What stands in the address behind the base path. */
+  /** The path after the base path. */
   path: string;
   /** ISO 8601. */
   now: string;
@@ -19,7 +19,7 @@ const MOST_STEPS = 32;
 
 type Part = string | ((given: TemplateGiven) => unknown);
 
-/** Reads a text with `{{expressions}}` once. What a value brings in is never read as a template again. */
+/** Compiles a text with `{{expressions}}`. Inserted values are not evaluated again. */
 export function compileTemplate(text: string): Template {
   const parts: Part[] = text.split(EXPRESSION).map((part, at) => (at % 2 === 0 ? part : compileExpression(part.trim())));
   return (given, limit) => {
@@ -42,7 +42,7 @@ function compileExpression(expression: string): Exclude<Part, string> {
   return ({ payload }) => (steps === undefined ? undefined : follow(payload, steps));
 }
 
-/** `items[0].name` as `items`, 0, `name`; undefined for what is no path. */
+/** Parses `items[0].name` into `items`, 0, `name`; undefined for an invalid path. */
 function stepsOf(path: string): (string | number)[] | undefined {
   const steps: (string | number)[] = [];
   for (const segment of path.split('.')) {
@@ -63,7 +63,7 @@ function follow(from: unknown, steps: readonly (string | number)[]): unknown {
   return at;
 }
 
-/** What the sender wrote, and nothing that objects have by themselves. */
+/** Reads own properties only, so that no inherited property is rendered. */
 function own(from: unknown, name: string): unknown {
   return typeof from === 'object' && from !== null && Object.hasOwn(from, name) ? (from as Record<string, unknown>)[name] : undefined;
 }

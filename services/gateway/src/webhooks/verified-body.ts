@@ -10,24 +10,24 @@ import { STRICT_PATH, StrictPayload, unmapped } from './strict-body.ts';
 export interface Arrival {
   hooks: Hooks;
   keys: WebhookKeys;
-  /** What stands in the address behind the base path, in its normal form. */
+  /** The normalized path after the base path. */
   path: string;
   signed: Signed;
-  /** Whether somebody who proves nothing may set off a mapping that asks for nothing. */
+  /** Whether unsigned requests may trigger a mapping without a signature check. */
   open: boolean;
 }
 
-/** A delivery that is who it says it is, and what it is for. */
+/** A verified delivery and its mapping. */
 export interface Received {
   mapping: Mapping | (ReturnType<typeof unmapped> & { action: 'agent'; delivers: false; id: null });
   payload: unknown;
-  /** What is said where no template says anything. */
+  /** The message if the mapping has no template. */
   otherwise: string;
   /** The same for every repeat. */
   key: string;
 }
 
-/** What any system may send. The signature is checked before anything is read of the body. */
+/** Receives a delivery for configured mappings. The signature is checked before the body is parsed. */
 export async function receiveMapped(arrival: Arrival): Promise<Received> {
   const { hooks, path, signed } = arrival;
   const judge = createJudge(arrival);
@@ -59,7 +59,7 @@ export async function receiveStrict(arrival: Arrival, check: Check): Promise<Rec
 
 type Judge = (check: Check | undefined) => Promise<Verdict>;
 
-/** What one request proves, found out once for each way to prove it. */
+/** Caches the result of each signature check of a request. */
 function createJudge({ keys, signed, open }: Arrival): Judge {
   const verdicts = new Map<Check | undefined, Promise<Verdict>>();
   const judged = async (check: Check | undefined): Promise<Verdict> => {
@@ -77,7 +77,7 @@ const NOT_OPEN: Verdict = {
   problem: 'Webhooks need a key here: set webhooks.token, or webhooks.allowUnauthenticated to let everybody send them',
 };
 
-/** One proof is enough to have the body read; which mapping it is for stands in there. */
+/** One valid signature is enough to parse the body, which selects the mapping. */
 async function requireAny(checks: readonly (Check | undefined)[], judge: Judge): Promise<void> {
   let problem: Verdict | undefined;
   for (const check of checks) {
@@ -93,7 +93,7 @@ function proved(verdict: Verdict): string {
   throw new RefusalError({ status: 401, message: verdict.problem, code: 'UNAUTHENTICATED' });
 }
 
-/** Who signs nothing says at best which delivery it is. */
+/** Unsigned senders identify a delivery by one of these headers. */
 const DELIVERY_HEADERS = ['idempotency-key', 'webhook-id', 'x-github-delivery'];
 
 function unsigned({ headers, body }: Signed): string {

@@ -2,7 +2,7 @@ import type { Settings } from '@switchyard/service-kit';
 
 /** Routes are made at the start, and the path of webhooks is a setting that may change later. */
 export interface HookPaths {
-  /** Where the routes are. */
+  /** Base path of the webhook routes. */
   readonly base: string;
   /** The address that the routes know, for one that stands below the path that is set now. */
   routed(url: string): string;
