@@ -62,7 +62,7 @@ test('another dashboard is served as soon as the settings name it, and none when
   assert.deepEqual([page(), given.errors.length], ['one', 1], 'the one before stays');
 });
 
-test('one that was named while everything ran keeps nobody from starting; one in a file does', async () => {
+test('a folder set at run time does not prevent a start; one set in a file does', async () => {
   await using at = await dashboards();
   const given = edge(at.none);
   using followed = followDashboard({ ...given, declared: false });
@@ -70,7 +70,7 @@ test('one that was named while everything ran keeps nobody from starting; one in
   assert.throws(() => followDashboard({ ...given, declared: true }), /gateway\.web\.path: .*none cannot be read/);
 });
 
-test('who is gone hears of nothing', async () => {
+test('a closed source receives no update', async () => {
   await using at = await dashboards();
   const given = edge(at.one);
   followDashboard({ ...given, declared: true })[Symbol.dispose]();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { rangeOf } from './range.ts';
 
-test('one range of bytes is kept to what is there', () => {
+test('clamps a range to the size of the body', () => {
   for (const [header, expected] of [
     ['bytes=0-0', { from: 0, to: 1 }],
     ['bytes=2-5', { from: 2, to: 6 }],
@@ -15,13 +15,13 @@ test('one range of bytes is kept to what is there', () => {
     assert.deepEqual(rangeOf(header, 10), expected, header);
 });
 
-test('what begins behind the end cannot be given', () => {
+test('returns unsatisfiable for a range behind the end', () => {
   for (const header of ['bytes=10-', 'bytes=10-20', 'bytes=-0', 'bytes=999999999999999-'])
     assert.equal(rangeOf(header, 10), 'unsatisfiable', header);
   for (const header of ['bytes=0-', 'bytes=-1']) assert.equal(rangeOf(header, 0), 'unsatisfiable', header);
 });
 
-test('what is no range, or several, is answered with all of it', () => {
+test('returns the whole body for invalid and multiple ranges', () => {
   for (const header of [
     undefined,
     '',

@@ -80,7 +80,7 @@ test('an answer of many megabytes is whole', async () => {
   assert.ok(data.every(({ embedding }) => embedding.length === 3_072));
 });
 
-test('what is wrong is named, and nobody is asked', async () => {
+test('names invalid fields without calling a provider', async () => {
   await using t = await start();
   const wrong = [
     [{}, 'model'],
@@ -107,7 +107,7 @@ test('what is wrong is named, and nobody is asked', async () => {
   assert.equal(t.asked.length, 0);
 });
 
-test('a lenient token may send what has no meaning here, and others are told so', async () => {
+test('a lenient token may send unsupported fields; other tokens get a hint', async () => {
   await using t = await start();
   const body = { model: 'm', input: 'x', user: 'ada' };
   await t.client(LENIENT).embeddings.create(body);

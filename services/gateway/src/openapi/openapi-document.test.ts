@@ -5,7 +5,7 @@ import { openApiSteps, type OpenApiDocument } from './openapi-document.ts';
 
 const UNDOCUMENTED = ['GET /ws', 'OPTIONS /api/*'];
 
-test('every route says what it is, but for those that no client asks for by itself', async () => {
+test('every route for clients is documented', async () => {
   await using gateway = await startTestGateway();
   const silent = gateway.gateway.routes.filter(({ doc }) => doc === undefined).map(({ verb, path }) => `${verb} ${path}`);
   assert.deepEqual(silent.sort(), UNDOCUMENTED);

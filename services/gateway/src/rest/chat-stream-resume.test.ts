@@ -19,7 +19,7 @@ function answer(turn: TestTurn): void {
   turn.done();
 }
 
-test('who reads events has the id of its turn before anybody accepts it, and comes back to that turn', async () => {
+test('the client gets the turn id before the turn is accepted and resumes that turn', async () => {
   const asked: string[] = [];
   const accepting = Promise.withResolvers<void>();
   await using t = await startTestTurns(answer, {
@@ -43,7 +43,7 @@ test('who reads events has the id of its turn before anybody accepts it, and com
   assert.deepEqual(asked, [id, id]);
 });
 
-test('who comes back with that id has one turn, whether it was accepted before, runs, or has ended', async () => {
+test('a reconnect with that id finds one turn in any state', async () => {
   await using t = await startTestTurns();
   const id = firstId();
   const started = t.next();
@@ -64,7 +64,7 @@ test('who comes back with that id has one turn, whether it was accepted before, 
   assert.equal(t.started.length, 1);
 });
 
-test('a turn that is refused is an event for who reads no status, and is not asked for again', async () => {
+test('a rejected turn is an error event for EventSource and is not repeated', async () => {
   const details = { reason: 'TENANT_QUEUE_FULL', retryAfterMs: 500 };
   const refusal = new ServiceError('RESOURCE_EXHAUSTED', 'Too many wait.', { details });
   await using t = await startTestTurns(undefined, { handlers: { 'turns.start': () => Promise.reject(refusal) } });
@@ -76,14 +76,14 @@ test('a turn that is refused is an event for who reads no status, and is not ask
   assert.equal((await t.stream('message=hi')).status, 429, 'others are told by the status');
 });
 
-test('what the edge itself finds wrong is said by the status, whoever asks', async () => {
+test('faults found by the gateway set the HTTP status', async () => {
   await using t = await startTestTurns();
   for (const [query, status] of [['message=', 400] as const, ['message=a&agentId=No+Id', 400] as const])
     assert.equal((await t.stream(query, LISTENS)).status, status);
   assert.equal((await t.stream('message=hi', { ...LISTENS, authorization: `Bearer ${SECRETS.mcp}` })).status, 403);
 });
 
-test('nobody asks for a turn under an id that it was not told: not that of somebody else’s turn, nor one of its own choice', async () => {
+test('rejects turn ids of other clients and invented turn ids', async () => {
   await using t = await startTestTurns(answer);
   const told = (await allEvents(await t.stream('message=hi', LISTENS)))[0]?.id ?? '';
   const theirs = { ...seen(told), authorization: `Bearer ${SECRETS.all}` };

@@ -73,7 +73,7 @@ test('a failed turn ends with an error event that says what a program may know',
   assert.equal((await t.stream('message=hi', { 'last-event-id': `${turn?.id}:2` })).status, 204);
 });
 
-test('what is wrong is said before the stream begins', async () => {
+test('invalid requests fail before the stream begins', async () => {
   await using t = await startTestTurns();
   const refusals: [string, Record<string, string>, number, string][] = [
     ['', {}, 400, 'Missing required query parameter: message'],
@@ -183,7 +183,7 @@ test('an ended turn whose frames are gone still tells its end', async () => {
   ]);
 });
 
-test('frames that nobody kept are made up for by what the turn has kept', async () => {
+test('lost frames are replaced by the stored text of the turn', async () => {
   await using t = await startTestTurns((turn) => {
     turn.say('one ');
     turn.lose();
@@ -203,7 +203,7 @@ test('frames that nobody kept are made up for by what the turn has kept', async 
   ]);
 });
 
-test('where another runner goes on, the text is what that one says', async () => {
+test('after a takeover the text of the new runner counts', async () => {
   await using t = await startTestTurns((turn) => {
     for (const text of ['one ', 'two ', 'twice ']) turn.emit({ type: 'delta', fence: 7, text });
     turn.emit({ type: 'resumed', fence: 9, text: 'one ' });

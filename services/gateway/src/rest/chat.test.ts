@@ -59,7 +59,7 @@ test('another request under the same key is 422, a problem that programs can rea
   assert.deepEqual(await (await t.stream('message=hi&idempotencyKey=k1', { 'x-request-id': 'r-1' })).json(), expected);
 });
 
-test('what is wrong with which field stands beside the sentence', async () => {
+test('the error lists the invalid fields beside the message', async () => {
   await using t = await startTestTurns();
   const response = await t.gateway.post('/api/chat', '{"message":"hi","agentId":5}', { token });
   const { issues } = (await response.json()) as { issues: object[] };
@@ -69,7 +69,7 @@ test('what is wrong with which field stands beside the sentence', async () => {
   );
 });
 
-test('the key may stand in the body; one that is none, and two that differ, are refused by name', async () => {
+test('accepts the key in the body; rejects an invalid key and two different keys', async () => {
   await using t = await startTestTurns((turn) => turn.done());
   const ask = async (body: object, key?: string): Promise<unknown[]> => {
     const headers = key === undefined ? {} : { 'idempotency-key': key };
@@ -144,7 +144,7 @@ test('a wrong request is refused with the text of its mistake', async () => {
   assert.equal(t.started.length, 0);
 });
 
-test('what is wrong with the request as such has the status of HTTP', async () => {
+test('malformed requests get an HTTP status', async () => {
   await using t = await startTestTurns();
   const ask = (options: Parameters<typeof t.gateway.post>[2], body = '{"message":"hi"}') => t.gateway.post('/api/chat', body, options);
   assert.deepEqual(await said(await ask({})), [401, { error: 'Unauthorized' }]);
@@ -173,7 +173,7 @@ test('a client that leaves does not end its turn', async () => {
   assert.deepEqual(await said(await fetch(`${t.gateway.url}/api/chat`, request)), [200, RESULT]);
 });
 
-test('a turn that is no longer waited for goes on: only under its key may it be asked for again', async () => {
+test('an abandoned turn continues and can be requested again by its key only', async () => {
   for (const [headers, expected] of [
     [{}, 'false'],
     [{ 'idempotency-key': 'k1' }, null],

@@ -36,7 +36,7 @@ test('agents are listed with the models they answer with', async () => {
   assert.equal(response.headers.get('cache-control'), 'no-store');
 });
 
-test('of the channels those are listed that run', async () => {
+test('lists running channels', async () => {
   await using gateway = await startTestGateway();
   const list = {
     channels: [
@@ -80,7 +80,7 @@ test('activity is the newest of the tenant, oldest first, and nothing of others'
   for (const { timestamp } of entries) assert.ok(timestamp >= since && timestamp <= Date.now());
 });
 
-test('of much activity the last fifty are shown, or as many as are asked for, up to a hundred', async () => {
+test('returns the last fifty activities, or the requested number up to a hundred', async () => {
   await using t = await start();
   for (let n = 1; n <= 700; n++) t.say(String(n), n % 5 === 0 ? 'default' : 'elsewhere');
   for (const [query, count] of [
@@ -99,7 +99,7 @@ test('of much activity the last fifty are shown, or as many as are asked for, up
   }
 });
 
-test('where nothing happened there is nothing to show', async () => {
+test('returns an empty list without activity', async () => {
   await using t = await start();
   assert.deepEqual(await t.activity(), { entries: [], count: 0 });
 });

@@ -42,7 +42,7 @@ test('the dashboard is served to anybody, and / leads there', async () => {
   assert.equal((await t.get('/app/assets/gone.js')).status, 404);
 });
 
-test('pages are asked for anew, assets never again', async () => {
+test('pages are revalidated, assets are cached forever', async () => {
   await using t = await withDashboard();
   const page = await t.get('/app/');
   assert.equal(page.headers.get('cache-control'), 'no-cache');

@@ -52,7 +52,7 @@ test('events of the tenant as they happen, each with its name, its place and its
   await events.return();
 });
 
-test('who comes back, at another gateway too, gets what was missed, in order, nothing twice, and nothing of others', async () => {
+test('a resumed stream delivers missed events of its tenant once and in order, on any gateway', async () => {
   await using t = await start();
   const first = readEvents(await t.open());
   await first.next();
@@ -103,7 +103,7 @@ test('the real EventSource comes back by itself with its last id', async () => {
   assert.deepEqual(seen, ['one', 'two', 'three']);
 });
 
-test('where some of what was missed is gone, that is said, and what is left follows', async () => {
+test('reports lost events and continues with the remaining ones', async () => {
   await using t = await start();
   const { name } = await positionOf(t.gateway);
   t.say('first');
@@ -134,7 +134,7 @@ test('a place in a log that is lost is told, and the new one follows from its be
   await events.return();
 });
 
-test('who may not hear, and what is wrong, is refused', async () => {
+test('rejects unauthorized and invalid requests', async () => {
   await using t = await start();
   await t.gateway.putToken({ id: 'own', secret: 'test-secret-for-its-own-sessions-00005', scopes: ['rpc'], sessions: 'own' });
   const cases: [Record<string, string>, number, string][] = [
@@ -154,7 +154,7 @@ test('who may not hear, and what is wrong, is refused', async () => {
   }
 });
 
-test('an EventSource that comes back while nobody can serve it is told to come again, and not that it is over', async () => {
+test('an EventSource that reconnects during an outage is asked to retry', async () => {
   await using t = await start({ settings: { rateLimit: { windowMs: 60_000, maxRequests: 1 } } });
   const { name } = await positionOf(t.gateway);
   const sse = { accept: 'text/event-stream' };
@@ -166,7 +166,7 @@ test('an EventSource that comes back while nobody can serve it is told to come a
   assert.match(await back.text(), /^retry: \d{4,}\n\n$/);
 });
 
-test('while the log is not there, who stands somewhere is to come back to that place, and who does not is told', async () => {
+test('without the log a resuming client retries its position and a new client gets an error', async () => {
   await using t = await start();
   const { name } = await positionOf(t.gateway);
   const { log } = t.gateway.edgeBus;

@@ -52,7 +52,7 @@ test('a file comes as it was kept, with its type and with nothing for a browser 
   assert.equal(response.status, 200);
 });
 
-test('what a browser would run is saved, and not shown', async () => {
+test('executable content is sent as a download', async () => {
   await using stage = await start();
   for (const [type, how] of [
     ['text/html', 'attachment'],
@@ -70,7 +70,7 @@ test('what a browser would run is saved, and not shown', async () => {
   }
 });
 
-test('where nothing was said of its type, its extension says it', async () => {
+test('derives a missing content type from the extension', async () => {
   await using stage = await start();
   const id = await stage.put('x', 'application/octet-stream');
   const typeOf = async (path: string) => (await stage.get(path)).headers.get('content-type');
@@ -102,7 +102,7 @@ test('a range is a part, and one that is not there is refused with the size', as
   assert.deepEqual([empty.status, await empty.text()], [200, '']);
 });
 
-test('what is known of a file is told beside it', async () => {
+test('sends the metadata of a file as headers', async () => {
   await using stage = await start();
   const before = Date.now();
   const id = await stage.put('hello', 'audio/ogg');
@@ -111,7 +111,7 @@ test('what is known of a file is told beside it', async () => {
   assert.ok(savedAt >= before && savedAt <= Date.now() && expiresAt > savedAt);
 });
 
-test('what is not there, is no id, is over or is somebody else’s is refused in the words of the interface', async () => {
+test('rejects unknown, invalid, expired and foreign files as the interface says', async () => {
   await using stage = await start();
   const [mine, foreign, payload] = [
     await stage.put('mine'),

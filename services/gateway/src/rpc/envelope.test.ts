@@ -187,7 +187,7 @@ describe('nesting', () => {
   });
 
   for (const levels of [100_000, 500_000]) {
-    test(`of ${levels} arrays is refused without recursion`, () => {
+    test(`a batch of ${levels} nested arrays is rejected without recursion`, () => {
       assert.equal(refusal(nested(levels)).fault.number, -32600);
       assert.equal(refusal('['.repeat(levels)).fault.number, -32700);
       const bare = read('['.repeat(levels) + ']'.repeat(levels));

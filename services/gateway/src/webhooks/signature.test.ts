@@ -102,13 +102,13 @@ test('a time that is signed cannot be put anew', () => {
   assert.deepEqual(verdict({ 'x-webhook-signature': signed }, { signedTimestamp: true }), NO_TIMESTAMP);
 });
 
-test('what a code host signs is known', async () => {
+test('accepts signatures of code hosts', async () => {
   const written = await sign(KEY, body.toString());
   const headers = { 'x-hub-signature-256': written };
   assert.deepEqual(verdict(headers, { headers: ['x-hub-signature-256', 'x-webhook-signature'] }), { delivery: signature });
 });
 
-test('what a library of Standard Webhooks signs is known by its id', () => {
+test('accepts Standard Webhooks signatures and reads their id', () => {
   const key = `whsec_${Buffer.from('a key of twenty-four by').toString('base64')}`;
   const sent = (id: string, date = new Date(NOW), signer = key) => ({
     'webhook-id': id,

@@ -42,7 +42,7 @@ test('every expression of the interface finds its value', () => {
     assert.equal(render(text), expected, text);
 });
 
-test('what cannot be found is empty', () => {
+test('renders missing values as empty text', () => {
   for (const text of [
     '{{payload.nobody}}',
     '{{payload.nothing}}',
@@ -66,7 +66,7 @@ test('nothing is found that objects have by themselves', () => {
   assert.equal(compileTemplate('{{__proto__.name}}')({ ...given, payload: own }, 100), 'of the sender');
 });
 
-test('what a value brings in is not read as a template', () => {
+test('does not evaluate expressions inside values', () => {
   assert.equal(render('{{nested}}'), '{{action}}');
 });
 

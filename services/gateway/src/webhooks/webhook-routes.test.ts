@@ -77,7 +77,7 @@ test('a delivery that was accepted under other words was accepted', async () => 
   assert.deepEqual(await send(t, '/hooks/issues', opened), [200, { received: true, mapping: 'issues' }]);
 });
 
-test('who cannot keep a delivery says so, and the sender comes again', async () => {
+test('reports a delivery that cannot be stored, so that the sender retries', async () => {
   const failures = [
     [new ServiceError('UNAVAILABLE', 'away'), 503],
     [new ServiceError('RESOURCE_EXHAUSTED', 'full', { details: { retryAfterMs: 3_000 } }), 429],
@@ -142,7 +142,7 @@ test('the first mapping that is meant is carried out', async () => {
   }
 });
 
-test('whatever a template makes of a payload stays within its mapping', async () => {
+test('a rendered template stays within its mapping', async () => {
   await using t = await start({ mappings: [{ id: 'm', sessionKey: '{{key}}', messageTemplate: 'x' }] });
   const users: unknown[] = [];
   for (const key of ['default:alice:gateway', '../../x', 'a b', 'hook:m:7', '7', 'hook:other:7', '', 'x'.repeat(300), 'ü']) {
@@ -158,7 +158,7 @@ test('whatever a template makes of a payload stays within its mapping', async ()
   assert.equal(new Set(users).size, users.length - 1, 'only 7 and hook:m:7 are the same');
 });
 
-test('where no template says anything the body itself is said', async () => {
+test('uses the body as the message without a template', async () => {
   const mappings = [
     { id: 'plain', match: { path: 'plain' } },
     { id: 'empty', match: { path: 'empty' }, messageTemplate: ' {{nobody}}' },
@@ -241,7 +241,7 @@ test('without a key a delivery is known by what it says and by the id its sender
   assert.equal(t.started.length, 3);
 });
 
-test('beyond this machine a mapping without a key lets nobody in, unless that is said', async () => {
+test('a mapping without a key rejects remote requests unless configured otherwise', async () => {
   const mappings = [{ id: 'any' }];
   await using t = await start({ token: undefined, mappings }, { settings: { host: '0.0.0.0' } });
   const [status, { error }] = (await send(t, '/hooks/any', '{}', {})) as [number, { error: string }];

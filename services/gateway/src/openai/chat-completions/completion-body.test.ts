@@ -6,7 +6,7 @@ import { completionBody } from './completion-body.ts';
 const user = { role: 'user', content: 'hi' };
 const plain = { model: 'dev/echo', messages: [user] };
 
-test('what is asked: the instructions together, the last user message, what was said before it and since', () => {
+test('joins the instructions and splits the messages at the last user message', () => {
   const messages = [
     { role: 'system', content: 'be brief' },
     { role: 'user', content: 'first' },

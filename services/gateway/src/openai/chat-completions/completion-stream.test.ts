@@ -56,7 +56,7 @@ test('text that waits for a slow client is told before the end, in one chunk', (
   }
 });
 
-test('what comes in one callback is one write, chunk by chunk', async () => {
+test('writes all chunks of one callback at once', async () => {
   const { writes, stream, response } = slowClient();
   response.writableNeedDrain = false;
   stream.text('one');

@@ -72,7 +72,7 @@ test('calls of the caller’s tools end a streamed answer: a chunk each, then th
   );
 });
 
-test('what a service finds wrong names the field of the request', async () => {
+test('validation errors of a service name the request field', async () => {
   const issue = (path: string) => ({ path, expected: 'a', received: 'b', message: `${path}: expected a, got b` });
   for (const [path, param] of [
     ['format', 'response_format'],
@@ -90,7 +90,7 @@ test('what a service finds wrong names the field of the request', async () => {
   }
 });
 
-test('whatever is not found is the model, in the words of the interface', async () => {
+test('NOT_FOUND is reported as an unknown model', async () => {
   await using t = await start(() => {
     throw new ServiceError('NOT_FOUND', 'provider local does not know the model: no such model');
   });

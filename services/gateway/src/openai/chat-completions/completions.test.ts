@@ -104,7 +104,7 @@ test('a completion in pieces: role, content, finish, usage, end; data frames onl
   ]);
 });
 
-test('whatever a piece says comes as it was said, each in a chunk of its own', async () => {
+test('each piece arrives unchanged in a chunk of its own', async () => {
   const said = ['plain', 'say "hi"', '\\', '\\"', '\n\u0000', 'é😀', '\u2028', '{"n":1,"type":"delta","text":"x"}', '\ud83d', '\ude00'];
   await using t = await start(async function* () {
     for (const text of said) yield { type: 'delta', text };
@@ -258,7 +258,7 @@ test('leaving cancels the turn', async () => {
   }
 });
 
-test('what is wrong with a request is an error object', async () => {
+test('invalid requests get an error object', async () => {
   await using t = await start(words);
   const ask = async (text: string, options: Parameters<typeof t.gateway.post>[2] = { token: TOKEN }) => {
     const response = await t.gateway.post('/v1/chat/completions', text, options);

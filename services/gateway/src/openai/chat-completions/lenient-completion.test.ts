@@ -88,7 +88,7 @@ test('calls and their results stand where they stood, and keep the agent’s too
   });
 });
 
-test('where the answer ends and what form it has', () => {
+test('stop sequences and response formats', () => {
   assert.deepEqual(turnOf({ stop: 'END' }).stop, ['END']);
   assert.deepEqual(turnOf({ stop: ['a', '', 'b'] }).stop, ['a', 'b']);
   assert.deepEqual(turnOf({ response_format: { type: 'json_object' } }).format, {});

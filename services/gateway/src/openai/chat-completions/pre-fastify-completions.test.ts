@@ -101,7 +101,7 @@ test('a body in chunks is read whole; one that is no JSON by its type is not rea
   assert.equal(status, 415);
 });
 
-test('whoever may not complete is told so before a body is read', { timeout: 10_000 }, async () => {
+test('rejects unauthorized requests before reading the body', { timeout: 10_000 }, async () => {
   await using gateway = await startTestGateway({ handlers });
   for (const [secret, status] of [
     [SECRETS.mcp, 403],

@@ -24,7 +24,7 @@ function refusal(body: unknown, lenient = false): { message: string; param: stri
   return assert.fail(`it was taken: ${JSON.stringify(body)}`);
 }
 
-test('what is wrong is named by its field', () => {
+test('errors name the invalid field', () => {
   const wrong: readonly (readonly [unknown, string | undefined])[] = [
     [null, undefined],
     ['x', undefined],
@@ -65,7 +65,7 @@ test('what is wrong is named by its field', () => {
   }
 });
 
-test('whatever is sent is taken, or refused by its field', () => {
+test('any input is accepted or rejected by its field', () => {
   const text = fc.constantFrom('', 'hi', 'm', 'user', 'find', 'c1', '__proto__');
   const item = fc.record(
     {
@@ -108,7 +108,7 @@ test('whatever is sent is taken, or refused by its field', () => {
   fc.assert(property, { numRuns: 5_000 });
 });
 
-test('a lenient token may send what has no meaning here, but not what would change whose words are gone on from', () => {
+test('a lenient token may send unsupported fields except those that select another conversation', () => {
   for (const more of [{ top_p: 0.5 }, { reasoning: { effort: 'high' } }, { user: 'ada' }, { anything: [1] }]) {
     assert.match(refusal({ ...ask, ...more }).message, /A lenient token takes this request/);
     assert.equal(read({ ...ask, ...more }, true).echo['top_p'], 1, 'what is repeated is what was done');
@@ -119,7 +119,7 @@ test('a lenient token may send what has no meaning here, but not what would chan
   }
 });
 
-test('what clients leave to the server, as null or as what changes nothing, is taken', () => {
+test('accepts null and neutral values for optional fields', () => {
   const nothing = { top_p: 1, presence_penalty: 0, frequency_penalty: 0, top_logprobs: 0, include: [], tools: [], truncation: 'auto' };
   const nulls = {
     temperature: null,

@@ -22,7 +22,7 @@ const OPENED = ['0 created', '1 in_progress', '2 output_item.added', '3 content_
 const CLOSED = ['output_text.done', 'content_part.done', 'output_item.done'];
 const from = (number: number, types: readonly string[]): string[] => types.map((type, at) => `${number + at} ${type}`);
 
-test('what is said is an item that is opened and closed around it', () => {
+test('text is an item with events before and after it', () => {
   const said = [...OPENED, ...from(4, ['output_text.delta', 'output_text.delta'])];
   assert.deepEqual(tell(['a', 'b'], { status: 'completed' }), [...said, ...from(6, [...CLOSED, 'completed'])]);
   assert.deepEqual(tell(['a', 'b'], { status: 'incomplete', reason: 'max_output_tokens' }), [
@@ -33,7 +33,7 @@ test('what is said is an item that is opened and closed around it', () => {
   assert.deepEqual(tell(['a', 'b'], { status: 'cancelled', reason: 'cancelled' }), [...said, '6 incomplete']);
 });
 
-test('an answer that says nothing is an empty text, and calls need none', () => {
+test('an empty answer is an empty text, except with tool calls', () => {
   assert.deepEqual(tell([], { status: 'completed' }), [...OPENED, ...from(4, [...CLOSED, 'completed'])]);
   const called = ['output_item.added', 'function_call_arguments.delta', 'function_call_arguments.done', 'output_item.done'];
   assert.deepEqual(tell([], { status: 'completed', calls: [CALL] }), [...OPENED.slice(0, 2), ...from(2, [...called, 'completed'])]);
@@ -41,7 +41,7 @@ test('an answer that says nothing is an empty text, and calls need none', () => 
   assert.deepEqual(tell(['a'], { status: 'completed', calls: [CALL, CALL] }), [...OPENED, ...from(4, both)]);
 });
 
-test('who comes back gets what comes after the last event it has, and the end in any case', () => {
+test('a resumed stream continues after the last event and always ends', () => {
   const all = tell(['a', 'b'], { status: 'completed' });
   for (let after = 0; after < all.length - 1; after += 1) {
     assert.deepEqual(tell(['a', 'b'], { status: 'completed' }, after), all.slice(after + 1));
@@ -49,7 +49,7 @@ test('who comes back gets what comes after the last event it has, and the end in
   assert.deepEqual(tell([], { status: 'cancelled' }, 40), ['41 incomplete'], 'more was told than is known');
 });
 
-test('what was not heard in pieces is told at the end', () => {
+test('text missing from the stream is sent at the end', () => {
   const events = responseEvents(head);
   events.begin();
   events.say('a');
