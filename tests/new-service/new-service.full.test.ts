@@ -78,7 +78,7 @@ test('make check reports a method without a handler', options, async () => {
 test('a method needs only its contract and its handler', options, async () => {
   copy.write('services/notes/src/handlers/notes-get.ts', HANDLER);
   const service = 'services/notes/src/service.ts';
-  copy.insert(service, "import { notesGet } from './handlers/notes-get.ts';\n", '\n/** Owns');
+  copy.insert(service, "import { notesGet } from './handlers/notes-get.ts';\n", '\n/** Stores texts');
   copy.insert(service, "      'notes.get': notesGet(entries),\n", '    };\n');
   await passes('make', 'lock');
   await passes('make', 'check');
