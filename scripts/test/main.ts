@@ -56,7 +56,7 @@ await runInSlots([...ordered.entries()], SLOTS, {
   async run([at, unit]) {
     const result = await servers.envOf(at, { cluster: needsCluster(unit) }).then(
       (env) => runUnit(unit, { env: { ...shared, ...env } }),
-      (error: unknown): UnitResult => ({ unit, passed: false, events: [], output: String(error), durationMs: 0 }),
+      (error: unknown): UnitResult => ({ unit, passed: false, exit: 1, events: [], output: String(error), durationMs: 0 }),
     );
     results.push(result);
     console.log(progressLine(result, results.length, ordered.length));

@@ -37,15 +37,13 @@ export function planUnits(files: readonly string[], { classify, durationOf, shar
   return [...alone, ...batches(chosen.filter((one) => one.class === 'shared'))].toSorted((a, b) => b.expectedMs - a.expectedMs);
 }
 
-/** Gives each file, longest first, to the shard that has the least to do. */
+/**
+ * Deals the files of each class to the shards in turn. Recorded durations are not used: they differ between machines and change with
+ * each run, so that a file could be in two shards or in none.
+ */
 function selectShard(candidates: readonly Candidate[], { index, count }: { index: number; count: number }): Candidate[] {
-  const shards = Array.from({ length: count }, () => ({ ms: 0, files: [] as Candidate[] }));
-  for (const candidate of candidates.toSorted((a, b) => b.expectedMs - a.expectedMs || (a.file < b.file ? -1 : 1))) {
-    const least = shards.reduce((best, shard) => (shard.ms < best.ms ? shard : best));
-    least.ms += candidate.expectedMs;
-    least.files.push(candidate);
-  }
-  return shards[index - 1]?.files ?? [];
+  const sorted = candidates.toSorted((a, b) => ESTIMATES_MS[b.class] - ESTIMATES_MS[a.class] || (a.file < b.file ? -1 : 1));
+  return sorted.filter((_, position) => position % count === index - 1);
 }
 
 function batches(candidates: readonly Candidate[]): Unit[] {

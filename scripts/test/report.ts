@@ -38,7 +38,17 @@ export function slowestFiles(results: readonly UnitResult[]): [file: string, ms:
   return results.flatMap((result) => [...fileDurations(result)]).toSorted(([, a], [, b]) => b - a);
 }
 
-/** The end of a run: failures, slowest files, counts. */
+/** Names the processes that failed, and how each ended: a process can die after its last test passed. */
+function failedUnits(results: readonly UnitResult[]): string[] {
+  return results
+    .filter(({ passed }) => !passed)
+    .map(({ unit, exit, events }) => {
+      const failed = events.filter(({ outcome }) => outcome === 'failed').length;
+      return `✖ ${unit.files.join(' ')}: ${failed} failed, the process ended with ${typeof exit === 'number' ? `code ${exit}` : exit}`;
+    });
+}
+
+/** The end of a run: output of failed processes, slowest files, failed processes, counts. */
 export function summary(results: readonly UnitResult[], totalMs: number): string {
   const { passed, failed, skipped, todo } = countTests(results);
   const files = results.reduce((sum, { unit }) => sum + unit.files.length, 0);
@@ -49,6 +59,7 @@ export function summary(results: readonly UnitResult[], totalMs: number): string
     'Slowest files:',
     ...slowest.map(([file, ms]) => `  ${seconds(ms).padStart(8)}  ${file}`),
     '',
+    ...failedUnits(results),
     `${passed + failed + skipped + todo} tests in ${files} files: ${passed} passed, ${failed} failed, ${skipped} skipped, ${todo} todo. ${seconds(totalMs)} in ${results.length} processes.`,
   ].join('\n');
 }

@@ -48,6 +48,12 @@ test('runUnit kills a process that outlives its limit, and counts it as failed',
   assert.match(failureText(result), /ran for more than 1\.5 s and was killed/);
 });
 
+test('runUnit fails a process that dies after its tests passed, and summary names the file and the signal', async () => {
+  const result = await run({ aborts: "test('passes', () => { process.once('exit', () => process.abort()); });" });
+  assert.equal(result.passed, false);
+  assert.match(summary([result], 1_000), /✖ \S+aborts\.test\.ts: 0 failed, the process ended with SIGABRT\n1 tests in/);
+});
+
 test('runUnit fails a file without tests, and a file that cannot be loaded', async () => {
   assert.equal((await run({ empty: '' })).passed, false);
   const broken = await run({ broken: "import './nowhere.ts';" });

@@ -19,6 +19,8 @@ process.on('exit', () => running.forEach((child) => child.kill('SIGKILL')));
 export interface UnitResult {
   unit: Unit;
   passed: boolean;
+  /** Exit code of the process, or the signal that ended it. */
+  exit: number | NodeJS.Signals;
   events: readonly TestEvent[];
   /** Everything the process wrote, with the spec report at its end. */
   output: string;
@@ -50,13 +52,13 @@ export async function runUnit(unit: Unit, options: RunUnitOptions): Promise<Unit
     output += `\nThe process ran for more than ${unitTimeoutMs / 1000} s and was killed. A test, a timer or an open connection keeps it alive.\n`;
     child.kill('SIGKILL');
   }, unitTimeoutMs);
-  const [code] = (await once(child, 'close')) as [number | null];
+  const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
   clearTimeout(overdue);
   running.delete(child);
   const events = readEvents(report);
   const passed = code === 0 && events.length > 0 && events.every(({ outcome }) => outcome !== 'failed');
   if (code === 0 && events.length === 0) output += '\nThe process ran no test.\n';
-  return { unit, passed, events, output, durationMs: performance.now() - since };
+  return { unit, passed, exit: code ?? signal ?? 0, events, output, durationMs: performance.now() - since };
 }
 
 function nodeArguments({ files }: Unit, report: string, testTimeoutMs: number): string[] {
