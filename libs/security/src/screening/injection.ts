@@ -1,3 +1,5 @@
+import { normalizeUnicode } from '../unicode.ts';
+
 /** The result of scoring a text for prompt injection. */
 export interface Injection {
   /** 0 to 1. */
@@ -46,8 +48,7 @@ const MARKS = /\p{M}/gu;
  * spaces collapsed. Line breaks are kept. Runs in linear time.
  */
 export function normalizeText(text: string): string {
-  // Combining marks are removed first, because normalizing long runs of them takes more than linear time.
-  const plain = ASCII.test(text) ? text : text.replace(MARKS, '').normalize('NFKC').replace(INVISIBLE, '');
+  const plain = ASCII.test(text) ? text : normalizeUnicode(text.replace(MARKS, ''), 'NFKC').replace(INVISIBLE, '');
   const lowerCase = plain.toLowerCase();
   return lowerCase.replace(/[^\S\n]+/g, ' ').replace(/\n\s*/g, '\n');
 }

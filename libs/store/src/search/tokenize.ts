@@ -1,8 +1,9 @@
+import { normalizeUnicode } from '@switchyard/security';
+
 /** Splits a text into lower-case words without diacritics and stop words, in their order. */
 export function tokenize(text: string, max: number): string[] {
   const words: string[] = [];
-  for (const [word] of text
-    .normalize('NFKD')
+  for (const [word] of normalizeUnicode(text, 'NFKD')
     .toLowerCase()
     .replace(/\p{M}/gu, '')
     .matchAll(/[\p{L}\p{N}]+/gu)) {

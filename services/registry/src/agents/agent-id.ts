@@ -1,11 +1,11 @@
 import { AgentId, ServiceError } from '@switchyard/contracts';
+import { normalizeUnicode } from '@switchyard/security';
 
 const MAX_LENGTH = 64;
 
 /** Derives the agent id from its name: lower-case letters, digits, - and _. */
 export function deriveAgentId(name: string): string {
-  const slug = name
-    .normalize('NFKD')
+  const slug = normalizeUnicode(name, 'NFKD')
     .replace(/\p{M}/gu, '')
     .toLowerCase()
     .replace(/[^a-z0-9_]+/g, '-')
