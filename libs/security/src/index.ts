@@ -4,7 +4,7 @@ export { matchesGlob } from './glob.ts';
 export { explainBlockedHost } from './host-allowlist.ts';
 export { acceptRequestId, deriveId, mintId, randomBase62 } from './ids.ts';
 export { createDecryptionKey, encryptTo, type DecryptionKey, type JweBinding } from './jwe.ts';
-export { normalizeUnicode } from './unicode.ts';
+export { normalizeUnicode } from './screening/unicode.ts';
 export { checkToken, hashToken, MIN_OPERATOR_TOKEN, mintToken, TOKEN_PATTERN, type TokenKind } from './tokens.ts';
 export { redactCanaries } from './screening/canaries.ts';
 export { findInjectionPhrases, normalizeText, scoreInjection, type Injection } from './screening/injection.ts';

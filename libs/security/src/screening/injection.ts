@@ -1,4 +1,4 @@
-import { normalizeUnicode } from '../unicode.ts';
+import { normalizeUnicode } from './unicode.ts';
 
 /** The result of scoring a text for prompt injection. */
 export interface Injection {
