@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import { describe, test } from 'node:test';
-import { getAllowedHosts, resolveClientAddress, parseHostName, isOriginAllowed, parseTrustedProxies } from './client-address.ts';
+import {
+  getAllowedHosts,
+  getPeerAddress,
+  resolveClientAddress,
+  parseHostName,
+  isOriginAllowed,
+  parseTrustedProxies,
+} from './client-address.ts';
 
 const request = (remoteAddress: string, forwarded?: string): IncomingMessage =>
   ({ socket: { remoteAddress }, headers: forwarded === undefined ? {} : { 'x-forwarded-for': forwarded } }) as IncomingMessage;
@@ -15,10 +23,21 @@ describe('the address of a client', () => {
     ['not a hop further left, which a client can forge', '10.0.0.1', '127.0.0.1, 203.0.113.9', '203.0.113.9'],
     ['the last proxy, when a hop is not an address', '10.0.0.1', '203.0.113.9, unknown, 10.2.2.2', '10.2.2.2'],
     ['an IPv4 address in either spelling', '::ffff:192.0.2.1', '::ffff:203.0.113.9', '203.0.113.9'],
-    ['an IPv6 client behind an IPv6 proxy', 'fd00::1', '2001:db8::1', '2001:db8::1'],
+    ['an IPv4 address in the hexadecimal spelling', '::FFFF:c000:201', '0:0:0:0:0:ffff:cb00:7109', '203.0.113.9'],
+    ['the /64 of an IPv6 client behind an IPv6 proxy', 'fd00::1', '2001:db8::1', '2001:db8::/64'],
+    ['the same /64 for another address of the client', 'fd00::1', '2001:DB8:0:0:ffff::5%eth0', '2001:db8::/64'],
+    ['another /64 for another network', '2001:db8:0:1::1', undefined, '2001:db8:0:1::/64'],
+    ['the IPv6 loopback address', '::1', undefined, '::1'],
   ] as const) {
     test(`is ${name}`, () => assert.equal(resolveClientAddress(request(peer, forwarded), trusted), expected));
   }
+
+  test('of a socket is grouped the same way, and absent for a trusted proxy', () => {
+    const socket = (remoteAddress: string) => ({ remoteAddress }) as Socket;
+    assert.equal(getPeerAddress(socket('2001:db8::7'), trusted), '2001:db8::/64');
+    assert.equal(getPeerAddress(socket('::ffff:203.0.113.9'), trusted), '203.0.113.9');
+    assert.equal(getPeerAddress(socket('fd00::7'), trusted), undefined);
+  });
 
   test('is the peer without trusted proxies', () => {
     assert.equal(parseTrustedProxies([]), undefined);

@@ -1,10 +1,18 @@
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP, type Socket } from 'node:net';
+import ipaddr from 'ipaddr.js';
 
 const LOOPBACK_HOSTS = ['localhost', '127.0.0.1', '[::1]'];
 
-/** Returns the right-most hop that is not a trusted proxy, because a client can forge every hop to its left. */
+/**
+ * Returns the right-most hop that is not a trusted proxy, because a client can forge every hop to its left. IPv6 clients are returned
+ * as their /64, see `groupAddress`.
+ */
 export function resolveClientAddress(request: IncomingMessage, trusted: BlockList | undefined): string {
+  return groupAddress(resolveClient(request, trusted));
+}
+
+function resolveClient(request: IncomingMessage, trusted: BlockList | undefined): string {
   const peer = unmapIpv4(request.socket.remoteAddress ?? 'unknown');
   const forwarded = request.headers['x-forwarded-for'];
   if (!trusted || forwarded === undefined || !isTrusted(trusted, peer)) return peer;
@@ -23,7 +31,7 @@ export function resolveClientAddress(request: IncomingMessage, trusted: BlockLis
 /** Returns the remote address of a socket; undefined for a trusted proxy, which carries many clients. */
 export function getPeerAddress(socket: Socket, trusted: BlockList | undefined): string | undefined {
   const peer = unmapIpv4(socket.remoteAddress ?? 'unknown');
-  return trusted && isTrusted(trusted, peer) ? undefined : peer;
+  return trusted && isTrusted(trusted, peer) ? undefined : groupAddress(peer);
 }
 
 /** An entry is an address or a range such as `10.0.0.0/8`. Returns undefined for an empty list. */
@@ -46,9 +54,20 @@ function isTrusted(trusted: BlockList, address: string): boolean {
   return version !== 0 && trusted.check(address, version === 6 ? 'ipv6' : 'ipv4');
 }
 
-/** Turns an IPv4-mapped IPv6 address into plain IPv4. */
+/** Turns an IPv4-mapped IPv6 address of any spelling into plain IPv4. */
 function unmapIpv4(address: string): string {
-  return address.startsWith('::ffff:') && isIP(address.slice(7)) === 4 ? address.slice(7) : address;
+  return address.includes(':') && ipaddr.isValid(address) ? ipaddr.process(address).toString() : address;
+}
+
+/** Bits of an IPv6 address that one customer of a provider has at least: it can change all others at will. */
+const IPV6_GROUP_BITS = 64;
+
+/** Returns an IPv4 address as it is, and the /64 network of an IPv6 address, in one spelling: `2001:db8::/64`. `::1` stays `::1`. */
+function groupAddress(address: string): string {
+  if (!address.includes(':') || !ipaddr.isValid(address)) return address;
+  const parsed = ipaddr.process(address);
+  if (parsed instanceof ipaddr.IPv4 || parsed.range() === 'loopback') return parsed.toString();
+  return `${ipaddr.IPv6.networkAddressFromCIDR(`${parsed.toString()}/${IPV6_GROUP_BITS}`).toString()}/${IPV6_GROUP_BITS}`;
 }
 
 export function isLoopback(host: string): boolean {
