@@ -102,10 +102,15 @@ export function createAdmission({ settings, tokens, tickets, limits, host }: Adm
     const { authorization, origin } = request.headers;
     if (ticket === undefined || authorization !== undefined || queryToken(request) !== undefined || checkHostAndOrigin(request))
       return undefined;
-    // An address with too many failures gets no further lookup.
-    if (limits.authFailures.getRemaining(getClientAddress(request), rates.authFailures(settings.current.gateway)) < 1) return undefined;
+    // Failed tickets are counted apart from failed bearer tokens: other clients of the address cannot lock out a valid ticket.
+    const failures = `ticket ${getClientAddress(request)}`;
+    const rate = rates.authFailures(settings.current.gateway);
+    if (limits.authFailures.getRemaining(failures, rate) < 1) return undefined;
     return tickets.redeem(ticket, origin).then(
-      (caller) => void (caller && redeemedTickets.set(request, caller)),
+      (caller) => {
+        if (caller) redeemedTickets.set(request, caller);
+        else limits.authFailures.take(failures, rate);
+      },
       () => void redeemedTickets.set(request, TOKENS_UNVERIFIABLE),
     );
   }

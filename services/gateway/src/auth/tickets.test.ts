@@ -93,6 +93,15 @@ test('limits guesses of tickets like failed tokens', async () => {
   assert.equal(status, 429);
 });
 
+test('accepts a ticket from an address with too many failed bearer tokens', async () => {
+  await using gateway = await startTestGateway({ settings: { authFailures: { maxFailures: 2, windowMs: 60_000 } } });
+  const ticket = await ticketOf(gateway);
+  const fail = async (): Promise<number> =>
+    (await fetch(`${gateway.url}/api/agents`, { headers: { authorization: 'Bearer wrong' } })).status;
+  assert.deepEqual([await fail(), await fail(), await fail()], [401, 401, 429]);
+  assert.equal(await events(gateway, ticket), 200);
+});
+
 test('returns 503 for a ticket while the bus is lost', async () => {
   await using gateway = await startTestGateway();
   const ticket = await ticketOf(gateway);
