@@ -132,6 +132,28 @@ describe('malformed HTTP', () => {
     assert.match(answers, /"status":"ok"/);
   });
 
+  test('is refused when it names two hosts, on every kind of route', async () => {
+    await using gateway = await startTestGateway();
+    const upgrade = [
+      'connection: upgrade',
+      'upgrade: websocket',
+      'sec-websocket-version: 13',
+      'sec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==',
+    ];
+    for (const [line, ...headers] of [
+      ['GET /api/agents', 'HOST: localhost'],
+      ['GET /health', 'host: other.example'],
+      ['POST /rpc', 'host: other.example', 'content-type: application/json', 'content-length: 0'],
+      ['POST http://other.example/rpc', 'content-type: application/json', 'content-length: 0'],
+      ['GET http://other.example/api/agents'],
+      ['GET /ws', 'host: other.example', ...upgrade],
+    ] as const) {
+      const answer = await speak(gateway, head(line, bearer, ...headers));
+      assert.equal(statusOf(answer), 400, `${line}: ${answer}`);
+      assert.match(answer, /names two hosts/, line);
+    }
+  });
+
   test('ignores an offer to upgrade to HTTP/2', async () => {
     await using gateway = await startTestGateway();
     const offer = ['upgrade: h2c', 'http2-settings: AAMAAABkAAQAAP__'];

@@ -10,13 +10,25 @@ import { allowOrigin, type Admission } from '../auth/admission.ts';
 import { discardBody } from '../request/discarded-body.ts';
 import { describeError, type Failure, type FailureLog } from '../request/failure-log.ts';
 import { SECURITY_HEADERS } from '../request/security-headers.ts';
+import { hasConflictingAuthority } from '../auth/request-authority.ts';
 import { hideQueryToken } from '../auth/query-token.ts';
 import { createDurationRecorder, type RecordDuration } from './request-durations.ts';
 import { getRequestId } from '../request/request-id.ts';
 import { findRequestHandler, type PreFastifyRoute } from './pre-fastify-routes.ts';
 import { setStallTimeout } from './response-timeout.ts';
 import { getTraceparent, startRequestSpan } from '../request/trace.ts';
-import { BAD_REQUEST, BODY_TOO_LARGE, INTERNAL, findRefusal, NOT_FOUND, refuse, type Refusal } from '../request/refusal.ts';
+import {
+  BAD_REQUEST,
+  BODY_TOO_LARGE,
+  CONFLICTING_HOST,
+  INTERNAL,
+  findRefusal,
+  getSurface,
+  NOT_FOUND,
+  refuse,
+  refuseRaw,
+  type Refusal,
+} from '../request/refusal.ts';
 
 export interface ServerOptions {
   settings: Settings<'gateway'>;
@@ -48,6 +60,7 @@ export function createHttpServer({
     serverFactory: (handler) =>
       createNodeServer(tls, (request, response) => {
         if (draining.aborted) response.setHeader('connection', 'close');
+        if (hasConflictingAuthority(request)) return refuseConflictingHost({ failures, admission }, request, response);
         (findRequestHandler(preFastifyRoutes, request) ?? handler)(request, response);
       }),
     rewriteUrl: ({ method, url = '/' }) => (method === 'POST' ? rewritePath(url) : url),
@@ -78,6 +91,18 @@ export function createHttpServer({
     logRequest(accessLog, request, reply);
   });
   return app;
+}
+
+function refuseConflictingHost(
+  { failures, admission }: Pick<ServerOptions, 'failures' | 'admission'>,
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
+  const requestId = getRequestId(request);
+  const { status, code, message } = CONFLICTING_HOST;
+  failures.log({ requestId, route: `${request.method} any`, status, code, message, address: admission.getClientAddress(request) });
+  discardBody(request);
+  refuseRaw(response, CONFLICTING_HOST, { surface: getSurface(request.url ?? ''), requestId });
 }
 
 /** Discards the body of a request without authentication, such as a preflight or an unknown route. */

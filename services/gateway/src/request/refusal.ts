@@ -76,6 +76,11 @@ export const TOKENS_UNVERIFIABLE: Refusal = {
   retryAfterMs: 1_000,
 };
 export const INSUFFICIENT_SCOPE: Refusal = { status: 403, message: 'Forbidden: insufficient scope', code: 'PERMISSION_DENIED' };
+export const CONFLICTING_HOST: Refusal = {
+  status: 400,
+  message: 'Bad Request: the request names two hosts. Send one Host header that matches the target.',
+  code: 'INVALID_ARGUMENT',
+};
 export const HOST_NOT_ALLOWED: Refusal = { status: 403, message: 'Forbidden: host not allowed', code: 'PERMISSION_DENIED' };
 export const ORIGIN_NOT_ALLOWED: Refusal = { status: 403, message: 'Forbidden: origin not allowed', code: 'PERMISSION_DENIED' };
 export const NOT_FOUND: Refusal = { status: 404, message: 'Not Found', code: 'NOT_FOUND' };

@@ -16,7 +16,15 @@ import { isRefusal, getMaxMessageBytes, type Admission } from '../auth/admission
 import type { Cancel, CallOrigin } from '../rpc/call-context.ts';
 import { releaseControlFrame, addFrameBytes, releaseFrameBytes } from './incomplete-frames.ts';
 import { hideQueryToken } from '../auth/query-token.ts';
-import { NOT_FOUND, createRateLimitRefusal, toRetryAfterSeconds, TOKENS_UNVERIFIABLE, type Refusal } from '../request/refusal.ts';
+import { hasConflictingAuthority } from '../auth/request-authority.ts';
+import {
+  CONFLICTING_HOST,
+  NOT_FOUND,
+  createRateLimitRefusal,
+  toRetryAfterSeconds,
+  TOKENS_UNVERIFIABLE,
+  type Refusal,
+} from '../request/refusal.ts';
 import { getRequestId } from '../request/request-id.ts';
 import type { Caller } from '../request/caller.ts';
 import { getTraceparent } from '../request/trace.ts';
@@ -86,6 +94,7 @@ export function acceptWebSockets(server: Server, { edge, admission, dispatcher, 
     hideQueryToken(request);
     stream.on('error', onStreamError);
     const path = request.url?.split('?', 1)[0];
+    if (hasConflictingAuthority(request)) return refuseUpgrade(stream, logRefusal(request, CONFLICTING_HOST));
     if (path !== '/ws') return refuseUpgrade(stream, logRefusal(request, NOT_FOUND));
     const spending = admission.redeemTicket(request);
     if (spending) void spending.then(() => upgrade(request, stream, head));
