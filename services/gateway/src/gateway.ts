@@ -98,7 +98,14 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const limits = opening.use(await openSharedRateLimits({ bus, cache: options.cache, settings }));
   const tokens = opening.use(await openTokens({ bus, log, ...(options.onRevision ? { onRevision: options.onRevision } : {}) }));
   const tickets = await openTickets({ bus, tokens });
-  const admission = createAdmission({ settings, tokens, tickets, limits, host });
+  const admission = createAdmission({
+    settings,
+    tokens,
+    tickets,
+    limits,
+    host,
+    assignConnection: (socket, client) => sockets.assign(socket, client),
+  });
   const edge: Edge = {
     bus,
     settings,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { AllowedAgents, Scopes, SessionAccess, TokenId } from '../values/common.ts';
-import { address, count, flag, LongSecretRef, port, positive, text, texts } from './kinds.ts';
+import { address, between, count, flag, LongSecretRef, port, positive, text, texts } from './kinds.ts';
 import { McpClient } from './mcp-client.ts';
 import { SpendLimits } from './spend-limits.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
@@ -71,6 +71,11 @@ export const gateway = z
     maxConnectionsPerAddress: positive(200).describe('WebSockets'),
     maxHttpConnections: positive(1_000).describe('other connections of one replica; idle ones are closed for new ones'),
     maxHttpConnectionsPerAddress: positive(256).describe('the same per address; a trusted proxy may use all'),
+    maxHttpConnectionsPerToken: positive(512).describe('the same per client; connections of trusted proxies are not counted'),
+    stallTimeoutMs: between(100, 600_000, 30_000).describe(
+      'time after which a connection is closed whose client does not read its response',
+    ),
+    requestTimeoutMs: between(100, 600_000, 30_000).describe('time in which a request must arrive completely'),
     authFailures: z
       .strictObject({ windowMs: positive(60_000), maxFailures: positive(10) })
       .prefault({})

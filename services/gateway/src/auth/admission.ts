@@ -25,6 +25,7 @@ import {
   getSurface,
   UNAUTHORIZED,
   TOKENS_UNVERIFIABLE,
+  TOO_MANY_CONNECTIONS,
   type Refusal,
 } from '../request/refusal.ts';
 import type { Tickets } from './tickets.ts';
@@ -60,6 +61,8 @@ export interface AdmissionOptions {
   limits: RateLimits;
   /** The host the listener is bound to. */
   host: string;
+  /** Counts a connection as one of this client; false when the client has too many. */
+  assignConnection: (socket: Socket, client: string) => boolean;
 }
 
 /** Message limit for tokens whose scopes allow no call. Such a client can still request the list of methods. */
@@ -74,7 +77,7 @@ export function isRefusal(outcome: Caller | Refusal): outcome is Refusal {
   return 'status' in outcome;
 }
 
-export function createAdmission({ settings, tokens, tickets, limits, host }: AdmissionOptions): Admission {
+export function createAdmission({ settings, tokens, tickets, limits, host, assignConnection }: AdmissionOptions): Admission {
   const getPolicy = createHostPolicyCache(settings, host);
   /** The caller of each connection's last request. Comparing the header is faster than hashing the token again. */
   const lastCallers = new WeakMap<Socket, { authorization: string; caller: Caller }>();
@@ -123,7 +126,8 @@ export function createAdmission({ settings, tokens, tickets, limits, host }: Adm
     if (last && last.authorization === authorization && tokens.isValid(last.caller)) return last.caller;
     const secret = authorization === undefined && tokenInQuery ? queryToken(request) : bearerSecret(authorization);
     const caller = secret === undefined ? undefined : tokens.authenticate(secret);
-    // A socket that is upgraded carries no other HTTP request.
+    // A WebSocket carries no other HTTP request, and has limits of its own.
+    if (caller && upgrade === undefined && !assignConnection(request.socket, caller.key)) return { ...TOO_MANY_CONNECTIONS, caller };
     if (caller && authorization !== undefined && upgrade === undefined) lastCallers.set(request.socket, { authorization, caller });
     if (caller) return caller;
     if (secret !== undefined && !tokens.areVerifiable()) return TOKENS_UNVERIFIABLE;

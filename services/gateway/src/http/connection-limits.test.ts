@@ -86,3 +86,44 @@ test('does not limit the connections of a trusted proxy', async (t) => {
   assert.equal(await live(await dial(t, gateway)), 'HTTP/1.1 200');
   assert.ok(held.every((socket) => !socket.destroyed));
 });
+
+test('closes a connection whose client sends requests and reads no response', async (t) => {
+  await using gateway = await startTestGateway({ settings: { stallTimeoutMs: 200 } });
+  const socket = await dial(t, gateway);
+  socket.pause();
+  const requests = 'GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n'.repeat(1_000);
+  const send = (): void => void (socket.write(requests) && setImmediate(send));
+  socket.on('drain', send);
+  send();
+  await once(socket, 'error'); // the paused socket reports the reset at its next write
+});
+
+test('closes a connection whose request arrives one byte at a time', async (t) => {
+  await using gateway = await startTestGateway({ settings: { requestTimeoutMs: 500 } });
+  const socket = await dial(t, gateway);
+  const head = `POST /rpc HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nauthorization: Bearer ${SECRETS.rpc}\r\n`;
+  socket.write(`${head}content-length: 100000\r\n\r\n`);
+  const bytes = setInterval(() => socket.write('['), 20);
+  t.after(() => clearInterval(bytes));
+  const [answer] = (await once(socket, 'data')) as [Buffer];
+  assert.match(String(answer), /^HTTP\/1\.1 408/);
+  await ended(socket);
+});
+
+test('refuses a connection of a client that has too many running requests', async () => {
+  const waiting: (() => void)[] = [];
+  const handlers = {
+    'session.history': () => new Promise<{ messages: [] }>((resolve) => waiting.push(() => resolve({ messages: [] }))),
+  };
+  await using gateway = await startTestGateway({ settings: { maxHttpConnectionsPerToken: 2 }, handlers });
+  const call = (token: string, method = 'session.history'): Promise<Response> =>
+    gateway.post('/rpc', JSON.stringify({ jsonrpc: '2.0', method, id: 1 }), { token });
+  const running = [call(SECRETS.rpc), call(SECRETS.rpc)];
+  while (waiting.length < 2) await new Promise((resolve) => setImmediate(resolve));
+  const refused = await call(SECRETS.rpc);
+  assert.deepEqual([refused.status, refused.headers.get('connection')], [429, 'close']);
+  assert.equal((await call(SECRETS.all, 'system.ping')).status, 200, 'another client has its own limit');
+  for (const answer of waiting) answer();
+  await Promise.all(running);
+  assert.equal((await call(SECRETS.rpc, 'system.ping')).status, 200);
+});

@@ -1,10 +1,13 @@
-import type { Server, ServerResponse } from 'node:http';
+import type { Server } from 'node:http';
 import { Server as TlsServer } from 'node:https';
 import type { Server as Listener, Socket } from 'node:net';
 import type { Settings } from '@switchyard/service-kit';
+import { ConnectionProgress } from './connection-progress.ts';
 
 /** Connections accepted beyond the limits, because a new socket must be accepted before an idle one can be closed for it. */
 const EXTRA_CONNECTIONS = 64;
+const CHECK_INTERVAL_MS = 1_000;
+const MAX_HEADERS_TIMEOUT_MS = 10_000;
 
 export interface ConnectionLimitsOptions {
   server: Server;
@@ -17,32 +20,36 @@ export interface ConnectionLimitsOptions {
 export interface HttpConnections extends Disposable {
   /** Connections without a request so far. Node counts them as busy, and browsers open some in advance. */
   listUnused(): Socket[];
+  /**
+   * Counts the connection as one of this client. Returns false when the client has too many and none of them can be closed. Connections
+   * of trusted proxies are not counted, because they carry requests of many clients.
+   */
+  assign(socket: Socket, client: string): boolean;
   readonly size: number;
 }
 
 interface HttpConnection {
   address: string | undefined;
-  /** The response to the last request; undefined before the first. */
-  response: ServerResponse | undefined;
+  client: string | undefined;
+  progress: ConnectionProgress;
 }
 
 /**
- * Limits HTTP connections per address and in total. A new connection above a limit replaces the oldest idle one, of the same address if
- * the limit of the address is reached. Without an idle connection the new one is closed. An address at its limit can therefore block
- * neither other addresses nor its own next request.
+ * Limits HTTP connections per address, per client and in total. A new connection above a limit replaces the oldest one of that address,
+ * of that client, or of all, that is idle or makes no progress. If there is none, the new one is closed. An address at its limit can
+ * therefore block neither other addresses nor its own next request.
  */
 export function limitHttpConnections({ server, settings, getPeerAddress }: ConnectionLimitsOptions): HttpConnections {
   const connections = new Map<Socket, HttpConnection>();
   const addresses = new Map<string, Set<Socket>>();
+  const clients = new Map<string, Set<Socket>>();
 
   function remove(socket: Socket): void {
     const plain = connections.get(socket);
     if (!plain) return;
     connections.delete(socket);
-    if (plain.address === undefined) return;
-    const siblings = addresses.get(plain.address);
-    siblings?.delete(socket);
-    if (siblings?.size === 0) addresses.delete(plain.address);
+    removeFromGroup(addresses, plain.address, socket);
+    removeFromGroup(clients, plain.client, socket);
   }
 
   /** A listener shared by all sockets, to save memory per WebSocket. */
@@ -50,10 +57,11 @@ export function limitHttpConnections({ server, settings, getPeerAddress }: Conne
     remove(this);
   }
 
-  /** Closes the oldest idle connection; false when none is idle. */
-  function evictIdle(candidates: Iterable<Socket>): boolean {
+  /** Closes the oldest connection that is idle or makes no progress; false when there is none. */
+  function evict(candidates: Iterable<Socket>): boolean {
+    const now = performance.now();
     for (const socket of candidates) {
-      if (!isIdle(connections.get(socket))) continue;
+      if (connections.get(socket)?.progress.isEvictable(now) === false) continue;
       remove(socket);
       socket.destroy();
       return true;
@@ -63,8 +71,8 @@ export function limitHttpConnections({ server, settings, getPeerAddress }: Conne
 
   function hasRoom(siblings: ReadonlySet<Socket> | undefined): boolean {
     const { maxHttpConnections, maxHttpConnectionsPerAddress } = settings.current.gateway;
-    if (siblings && siblings.size >= maxHttpConnectionsPerAddress && !evictIdle(siblings)) return false;
-    return connections.size < maxHttpConnections || evictIdle(connections.keys());
+    if (siblings && siblings.size >= maxHttpConnectionsPerAddress && !evict(siblings)) return false;
+    return connections.size < maxHttpConnections || evict(connections.keys());
   }
 
   server.on('connection', (socket) => {
@@ -73,29 +81,51 @@ export function limitHttpConnections({ server, settings, getPeerAddress }: Conne
       socket.destroy();
       return;
     }
-    connections.set(socket, { address, response: undefined });
+    connections.set(socket, { address, client: undefined, progress: new ConnectionProgress() });
     if (address !== undefined) addToGroup(addresses, address, socket);
     socket.on('close', removeThis);
   });
   const getTcpSocket = trackTcpSockets(server);
-  server.on('request', ({ socket }, response) => {
-    const plain = connections.get(getTcpSocket(socket));
-    if (plain) plain.response = response;
+  server.on('request', (request, response) => {
+    connections.get(getTcpSocket(request.socket))?.progress.onRequest(request, response, performance.now());
   });
   server.on('upgrade', ({ socket }) => remove(getTcpSocket(socket)));
 
   const apply = (): void => {
-    const { maxConnections, maxHttpConnections } = settings.current.gateway;
+    const { maxConnections, maxHttpConnections, requestTimeoutMs } = settings.current.gateway;
+    server.requestTimeout = requestTimeoutMs;
+    server.headersTimeout = Math.min(MAX_HEADERS_TIMEOUT_MS, requestTimeoutMs); // Node swaps the two when this one is longer
     server.maxConnections = maxConnections + maxHttpConnections + EXTRA_CONNECTIONS;
   };
   apply();
   const unwatch = settings.onChange(apply);
+
+  const checks = setInterval(() => {
+    const now = performance.now();
+    for (const { progress } of connections.values()) progress.check(settings.current.gateway.stallTimeoutMs, now);
+  }, CHECK_INTERVAL_MS).unref();
+
   return {
-    listUnused: () => [...connections].filter(([, { response }]) => response === undefined).map(([socket]) => socket),
+    listUnused: () => [...connections].filter(([, { progress }]) => progress.unused).map(([socket]) => socket),
+    assign(socket, client) {
+      const accepted = getTcpSocket(socket);
+      const plain = connections.get(accepted);
+      if (plain?.address === undefined || plain.client === client) return true;
+      removeFromGroup(clients, plain.client, accepted);
+      plain.client = undefined;
+      const siblings = clients.get(client);
+      if (siblings && siblings.size >= settings.current.gateway.maxHttpConnectionsPerToken && !evict(siblings)) return false;
+      plain.client = client;
+      addToGroup(clients, client, accepted);
+      return true;
+    },
     get size() {
       return connections.size;
     },
-    [Symbol.dispose]: unwatch,
+    [Symbol.dispose]: () => {
+      unwatch();
+      clearInterval(checks);
+    },
   };
 }
 
@@ -121,12 +151,15 @@ function trackTcpSockets(server: Server): (socket: Socket) => Socket {
   return (socket) => byTlsSocket.get(socket) ?? socket;
 }
 
-function addToGroup(addresses: Map<string, Set<Socket>>, address: string, socket: Socket): void {
-  const siblings = addresses.get(address);
+function addToGroup(groups: Map<string, Set<Socket>>, key: string, socket: Socket): void {
+  const siblings = groups.get(key);
   if (siblings) siblings.add(socket);
-  else addresses.set(address, new Set([socket]));
+  else groups.set(key, new Set([socket]));
 }
 
-function isIdle(plain: HttpConnection | undefined): boolean {
-  return plain?.response === undefined || plain.response.writableFinished || plain.response.destroyed;
+function removeFromGroup(groups: Map<string, Set<Socket>>, key: string | undefined, socket: Socket): void {
+  if (key === undefined) return;
+  const siblings = groups.get(key);
+  siblings?.delete(socket);
+  if (siblings?.size === 0) groups.delete(key);
 }

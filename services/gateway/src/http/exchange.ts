@@ -11,7 +11,6 @@ import { METHOD } from './pre-fastify-routes.ts';
 import { INTERNAL, findRefusal, NOT_JSON, refuseRaw, type Refusal, type Surface } from '../request/refusal.ts';
 import { createDurationRecorder, type RecordDuration } from './request-durations.ts';
 import { getRequestId } from '../request/request-id.ts';
-import { setStallTimeout } from './response-timeout.ts';
 import { getTraceparent } from '../request/trace.ts';
 
 /** The constants of a pre-Fastify route. */
@@ -125,7 +124,6 @@ export class Exchange {
   }
 
   #begin(length: number, more = NO_HEADERS): ServerResponse {
-    setStallTimeout(this.response, length);
     return this.response.writeHead(200, [...this.headers(), 'content-type', JSON_TYPE, 'content-length', String(length), ...more]);
   }
 

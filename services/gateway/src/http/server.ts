@@ -15,7 +15,6 @@ import { hideQueryToken } from '../auth/query-token.ts';
 import { createDurationRecorder, type RecordDuration } from './request-durations.ts';
 import { getRequestId } from '../request/request-id.ts';
 import { findRequestHandler, type PreFastifyRoute } from './pre-fastify-routes.ts';
-import { setStallTimeout } from './response-timeout.ts';
 import { getTraceparent, startRequestSpan } from '../request/trace.ts';
 import {
   BAD_REQUEST,
@@ -123,10 +122,6 @@ export function addCommonHooks(app: FastifyInstance, accessLog: AccessLog): void
     request.span = startRequestSpan(request, reply);
     done();
   });
-  app.addHook('onSend', (_request, reply, payload, done) => {
-    if (typeof payload === 'string') setStallTimeout(reply.raw, payload.length);
-    done(null, payload);
-  });
   app.addHook('onResponse', (request, reply, done) => {
     logRequest(accessLog, request, reply);
     done();
@@ -154,10 +149,8 @@ function getDurationRecorder(verb: string, route: string | undefined): RecordDur
 }
 
 const HTTP_OPTIONS: HttpOptions = {
-  requestTimeout: 30_000,
-  headersTimeout: 10_000,
   keepAliveTimeout: 75_000,
-  connectionsCheckingInterval: 5_000,
+  connectionsCheckingInterval: 1_000,
   maxHeaderSize: 16_384,
   insecureHTTPParser: false,
   // Some clients offer HTTP/2 with every request. The offer is ignored.

@@ -9,7 +9,6 @@ import { encodeFault, type Fault } from '../rpc/json-rpc-responses.ts';
 import { payloadBytes } from '../http/payload.ts';
 import { INVALID_REQUEST, NULL_ID, readEnvelope, type InvalidItem } from '../rpc/envelope.ts';
 import { refuse, type Refusal } from '../request/refusal.ts';
-import { setStallTimeout } from '../http/response-timeout.ts';
 import { createCallOptions } from '../request/trace.ts';
 import { VERSION } from '../http/version.ts';
 import type { McpRequest } from './mcp-request.ts';
@@ -124,7 +123,6 @@ async function send({ failures }: Edge, { request, reply }: Exchange, { status, 
   reply.code(status).headers({ ...Object.fromEntries(headers), 'cache-control': 'no-store' });
   if (body === null) return reply.send();
   if (headers.get('content-type')?.startsWith('text/event-stream') === true) {
-    setStallTimeout(reply.raw, Number.POSITIVE_INFINITY);
     return reply.send(Readable.fromWeb(body));
   }
   const answer = await text(body);

@@ -101,6 +101,13 @@ export const TOO_MANY_INCOMPLETE_BYTES: Refusal = {
   code: 'RESOURCE_EXHAUSTED',
   retryAfterMs: 1_000,
 };
+export const TOO_MANY_CONNECTIONS: Refusal = {
+  status: 429,
+  message: 'Too many connections of this token at once. Close some, or reuse them.',
+  code: 'RESOURCE_EXHAUSTED',
+  retryAfterMs: 1_000,
+  headers: { connection: 'close' },
+};
 export const INTERNAL: Refusal = { status: 500, message: 'Internal error', code: 'INTERNAL' };
 
 /** Without `retryAfterMs` a retry can never succeed. */

@@ -7,7 +7,6 @@ import { MediaMeta, RangeHeader } from '../openapi/schemas.ts';
 import type { Edge } from '../http/edge.ts';
 import { contentTypeOf, isShown } from '../media/content-type.ts';
 import { rangeOf, type ByteRange } from '../media/range.ts';
-import { setStallTimeout } from '../http/response-timeout.ts';
 import { INTERNAL, findRefusal, refuse, RefusalError, type Refusal } from '../request/refusal.ts';
 
 const GUARD = { scopes: ['rpc'], tokenInQuery: true } as const;
@@ -94,7 +93,6 @@ async function sendFile({ headers }: FastifyRequest, reply: FastifyReply, { blob
   const { from, to }: ByteRange = wanted ?? { from: 0, to: size };
   const { bytes } = await readBlob(blobs, id, { offset: from, limit: to - from });
   if (wanted) reply.code(206).header('content-range', `bytes ${from}-${to - 1}/${size}`);
-  setStallTimeout(reply.raw, to - from);
   return reply
     .headers({
       'content-type': contentType,
