@@ -23,8 +23,8 @@ const HELD_BACK = {
 } as const;
 /** Why they do not receive all events. */
 const TOLD_SOME: Readonly<Record<string, string>> = {
-  'rpc, held to an agent': 'Forbidden: this token is for some agents, and events tell of all',
-  'rpc, held to its own sessions': 'Forbidden: this token is for its own sessions, and events tell of all',
+  'rpc, held to an agent': 'Forbidden: this token is restricted to certain agents, and events cover the whole tenant',
+  'rpc, held to its own sessions': 'Forbidden: this token is restricted to its own sessions, and events cover the whole tenant',
 };
 type Holder = TokenScope | keyof typeof HELD_BACK;
 const HOLDERS = [...Object.keys(OPENS), ...Object.keys(HELD_BACK)] as Holder[];

@@ -47,7 +47,8 @@ onEachProfile(
       await assert.rejects(openai(product).chat.completions.create(body), (error) => {
         assert.ok(error instanceof BadRequestError);
         assert.equal(error.param, 'top_p');
-        const [, words] = /Invalid request: top_p: .* A lenient token takes this request: bin\/switchyard (.*)$/.exec(error.message) ?? [];
+        const [, words] =
+          /Invalid request: top_p: .* A lenient token accepts this request: bin\/switchyard (.*)$/.exec(error.message) ?? [];
         advised = words?.replace('NAME', 'advised').replaceAll("'", '').split(' ') ?? assert.fail(error.message);
         return true;
       });

@@ -77,7 +77,7 @@ onEachProfile(
       assert.equal(contentsOf((JSON.parse(text) as { result: unknown }).result).join(''), (LONG + said(LONG)).repeat(5));
       await using socket = await openExchange('ws', product);
       const { error } = one(await socket.say(ask));
-      assert.match(error?.message ?? '', /^The answer of session\.export is too large for this request: .* POST \/rpc/);
+      assert.match(error?.message ?? '', /^The result of session\.export is too large for this request: .* POST \/rpc/);
       assert.equal(error?.data?.['reason'], 'PAYLOAD_TOO_LARGE');
     });
 

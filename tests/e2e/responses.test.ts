@@ -270,7 +270,7 @@ onEachProfile(
         const asked = by.responses.create({ model: 'dev/echo', input: [{ type: 'item_reference', id: id ?? '' }, user('go on')] });
         const { status, param, message } = await refusal(asked);
         assert.deepEqual([status, param], [400, 'input'], id);
-        assert.match(message, /expected references to items that are stored/);
+        assert.match(message, /expected references to stored items/);
       }
     });
 

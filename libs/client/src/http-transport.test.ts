@@ -46,7 +46,7 @@ test('call converts HTTP errors to typed errors', async () => {
     ],
     [502, {}, '<html>bad gateway</html>', 'UNAVAILABLE', false, undefined],
     [503, {}, '<html>no server</html>', 'UNAVAILABLE', true, undefined],
-    [503, { 'x-should-retry': 'false' }, '{"error":"The turn fell silent."}', 'UNAVAILABLE', false, undefined],
+    [503, { 'x-should-retry': 'false' }, '{"error":"The turn stopped sending frames."}', 'UNAVAILABLE', false, undefined],
     [200, {}, 'not json', 'INTERNAL', false, undefined],
   ];
   for (const [status, headers, body, code, retryable, retryAfterMs] of cases) {

@@ -1,6 +1,6 @@
 import { publicMethods, type JsonSchema } from '@switchyard/contracts';
 import { inSteps } from '@switchyard/service-kit';
-import { openApiSteps } from '../../../services/gateway/src/openapi/openapi-document.ts';
+import { buildOpenApiInSteps } from '../../../services/gateway/src/openapi/openapi-document.ts';
 import { startTestGateway } from '../../../services/gateway/src/gateway.fixture.ts';
 import { describeType } from '../../settings/describe-schema.ts';
 import { cell, code, described, fields, json, table } from './markdown.ts';
@@ -21,7 +21,7 @@ interface Operation {
 /** Renders every route from the OpenAPI document of a gateway. */
 export async function routesPage(): Promise<string> {
   await using gateway = await startTestGateway();
-  const { tags, paths } = await inSteps(openApiSteps(gateway.gateway.routes, { url: gateway.url, version: '0.0.0' }));
+  const { tags, paths } = await inSteps(buildOpenApiInSteps(gateway.gateway.routes, { url: gateway.url, version: '0.0.0' }));
   const operations = Object.entries(paths).flatMap(([path, verbs]) =>
     Object.entries(verbs).map(([verb, operation]) => ({ title: `${verb.toUpperCase()} ${path}`, ...(operation as unknown as Operation) })),
   );

@@ -128,7 +128,7 @@ describe('closing', () => {
     assert.deepEqual([(await rpc).status, error.data.code, error.data.reason], [200, 'UNAVAILABLE', 'SHUTTING_DOWN']);
     assert.deepEqual(
       [(await chat).status, await errorOf(await chat)],
-      [503, { error: 'The gateway is shutting down and could not wait for the turn, which goes on.' }],
+      [503, { error: 'The gateway is shutting down. The turn continues.' }],
     );
     assert.match(await (await chunks).text(), /begun[^]*"error":[^]*shutting down[^]*data: \[DONE\]\n\n$/);
     await closed;

@@ -140,7 +140,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       ...deps,
       settings,
       preFastifyRoutes,
-      rewritePath: (url) => hookPaths.routed(url),
+      rewritePath: (url) => hookPaths.toBaseUrl(url),
       draining: draining.signal,
       tls: secure && createTlsOptions(secure.first, secure.tls.requireClientCert),
     }),

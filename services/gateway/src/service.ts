@@ -29,7 +29,7 @@ export function defineGateway({ onListening }: GatewayHooks = {}): ServiceDefini
     async setup({ settings, bus, cache, blobs, log, own, health, revisions, configuration }) {
       const { enabled, host, port, tls } = settings.current.gateway;
       if (!enabled) {
-        log.warn('gateway.enabled is false, so nothing listens');
+        log.warn('gateway.enabled is false; the gateway does not listen');
         return handlers;
       }
       const onRevision = (revision: number): void => revisions.applied(TOKENS_BUCKET.name, revision);

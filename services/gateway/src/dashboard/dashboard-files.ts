@@ -3,8 +3,8 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { extname, join, relative, sep } from 'node:path';
 import { StartError } from '@switchyard/service-kit';
 
-/** A dashboard is a page and what it needs, and stays in memory. */
-const MOST_BYTES = 64 * 1024 * 1024;
+/** Total size of the files, which are kept in memory. */
+const MAX_BYTES = 64 * 1024 * 1024;
 const PAGE = 'index.html';
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -32,32 +32,34 @@ export interface DashboardFile {
   bytes: Buffer;
   type: string;
   etag: string;
-  /** Its name changes with what is in it. */
-  lasting: boolean;
+  /** Whether the name changes with the content, so that browsers may cache the file for a year. */
+  immutable: boolean;
 }
 
 /** Returns the file of a path below `/app/`, or the index page for client-side routes. */
 export type Dashboard = (path: string) => DashboardFile | undefined;
 
 /**
- * Reads the dashboard at the start and serves only these files, so no path leads elsewhere and later changes on disk have no effect.
- * Links and dot files are skipped.
+ * Reads all files of the dashboard. Only these files are served, so no path leads elsewhere and later changes on disk have no effect. Links
+ * and dot files are skipped.
  */
 export function readDashboard(directory: string): Dashboard {
   const files = new Map<string, DashboardFile>();
-  let left = MOST_BYTES;
-  for (const file of filesIn(directory)) {
-    left -= statSync(file).size;
-    if (left < 0) throw new StartError(`gateway.web.path: ${directory} has more than ${MOST_BYTES} bytes, which is no dashboard.`);
+  let remaining = MAX_BYTES;
+  for (const file of listFiles(directory)) {
+    remaining -= statSync(file).size;
+    if (remaining < 0)
+      throw new StartError(`gateway.web.path: ${directory} exceeds ${MAX_BYTES} bytes. Set the directory of a built dashboard.`);
     const name = relative(directory, file).split(sep).join('/');
-    files.set(name, fileOf(name, readFileSync(file)));
+    files.set(name, createFile(name, readFileSync(file)));
   }
   const page = files.get(PAGE);
-  if (page === undefined) throw new StartError(`gateway.web.path: there is no ${PAGE} in ${directory}.`);
+  if (page === undefined)
+    throw new StartError(`gateway.web.path: ${directory} contains no ${PAGE}. Set the directory of a built dashboard.`);
   return (path) => files.get(path) ?? (path === '' || extname(path) === '' ? page : undefined);
 }
 
-function filesIn(directory: string): string[] {
+function listFiles(directory: string): string[] {
   try {
     return readdirSync(directory, { withFileTypes: true, recursive: true })
       .filter((entry) => entry.isFile())
@@ -73,11 +75,11 @@ function filesIn(directory: string): string[] {
   }
 }
 
-function fileOf(name: string, bytes: Buffer): DashboardFile {
+function createFile(name: string, bytes: Buffer): DashboardFile {
   return {
     bytes,
     type: TYPES[extname(name).toLowerCase()] ?? 'application/octet-stream',
     etag: `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`,
-    lasting: name.startsWith('assets/'),
+    immutable: name.startsWith('assets/'),
   };
 }

@@ -2,51 +2,54 @@ import type { Settings } from '@switchyard/service-kit';
 import type { Logger } from '@switchyard/telemetry';
 import { readDashboard, type Dashboard } from './dashboard-files.ts';
 
-interface Given {
+interface FollowDashboardOptions {
   settings: Settings<'gateway'>;
   log: Pick<Logger, 'error' | 'info'>;
-  /** Whether it was named before the start: then one that cannot be read is for whoever starts. */
+  /** Whether the directory was set before the start. An unreadable one then fails the start. */
   declared: boolean;
 }
 
-/** The dashboard that the settings name. */
+/** The dashboard of the current settings. */
 export interface FollowedDashboard extends Disposable {
   readonly current: Dashboard | undefined;
 }
 
 /**
- * Reads it at the start, and again when the settings name another or turn it off. One that was named while everything ran and cannot
- * be read takes nothing down, now or at the next start: the one before stays, or there is none, and the log says why.
+ * Reads the dashboard at the start and when its settings change. An unreadable directory that was set at run time is logged and does not
+ * stop the gateway, now or at the next start. The previous dashboard stays in use, if there is one.
  */
-export function followDashboard({ settings, log, declared }: Given): FollowedDashboard {
-  let named = directoryIn(settings);
-  let dashboard = named === undefined ? undefined : declared ? readDashboard(named) : readOr(undefined, named);
+export function followDashboard({ settings, log, declared }: FollowDashboardOptions): FollowedDashboard {
+  let directory = getDirectory(settings);
+  let dashboard = directory === undefined ? undefined : declared ? readDashboard(directory) : readOrKeep(undefined, directory);
 
-  function readOr(otherwise: Dashboard | undefined, directory: string): Dashboard | undefined {
+  function readOrKeep(fallback: Dashboard | undefined, path: string): Dashboard | undefined {
     try {
-      return readDashboard(directory);
+      return readDashboard(path);
     } catch (err) {
-      log.error({ err, errorKind: 'config', hint: 'name a directory with an index.html, or none' }, 'the dashboard cannot be read');
-      return otherwise;
+      log.error(
+        { err, errorKind: 'config', hint: 'set gateway.web.path to a directory with an index.html, or unset it' },
+        'failed to read the dashboard',
+      );
+      return fallback;
     }
   }
 
-  const forget = settings.onChange(() => {
-    const next = directoryIn(settings);
-    if (next === named) return;
-    named = next;
-    dashboard = next === undefined ? undefined : readOr(dashboard, next);
-    log.info({ directory: next }, 'another dashboard is named');
+  const unsubscribe = settings.onChange(() => {
+    const next = getDirectory(settings);
+    if (next === directory) return;
+    directory = next;
+    dashboard = next === undefined ? undefined : readOrKeep(dashboard, next);
+    log.info({ directory: next }, 'the dashboard directory changed');
   });
   return {
     get current() {
       return dashboard;
     },
-    [Symbol.dispose]: forget,
+    [Symbol.dispose]: unsubscribe,
   };
 }
 
-function directoryIn({ current }: Settings<'gateway'>): string | undefined {
+function getDirectory({ current }: Settings<'gateway'>): string | undefined {
   const { enabled, path } = current.gateway.web;
   return enabled ? path : undefined;
 }

@@ -2,7 +2,7 @@ import { readEvent, type Log } from '@switchyard/bus';
 import { subjects, type EventName } from '@switchyard/contracts';
 
 /** Events that count as activity: actions of agents and their environment. */
-const SHOWN: ReadonlySet<string> = new Set<EventName>([
+const ACTIVITY_EVENTS: ReadonlySet<string> = new Set<EventName>([
   'message:received',
   'message:sent',
   'message:streaming',
@@ -18,12 +18,13 @@ const SHOWN: ReadonlySet<string> = new Set<EventName>([
   'system:error',
 ]);
 
-/** How many events are read at once, and how often: of a tenant that is quiet among busy ones no older activity is shown. */
-const PAGE = 200;
-const PAGES = 10;
+/** Events per read. */
+const PAGE_SIZE = 200;
+/** Reads per request. Older activity of a quiet tenant among busy ones is not found. */
+const MAX_PAGES = 10;
 
 export interface Activity {
-  /** The place in the log, as `/api/events` names it. */
+  /** The position in the log, as in `/api/events`. */
   id: string;
   event: string;
   payload: unknown;
@@ -31,23 +32,23 @@ export interface Activity {
   timestamp: number;
 }
 
-export interface ActivityAsked {
+export interface ReadActivityOptions {
   tenant: string;
   limit: number;
 }
 
-/** The newest activity of a tenant, oldest first. The log is read backwards: it is the same one at every gateway, and outlives them. */
-export async function readActivity(events: Log, { tenant, limit }: ActivityAsked): Promise<Activity[]> {
+/** Reads the newest activity of a tenant from the log, which all gateways share, and returns it oldest first. */
+export async function readActivity(events: Log, { tenant, limit }: ReadActivityOptions): Promise<Activity[]> {
   const { name, seq } = await events.position();
-  const found: Activity[] = [];
-  for (let [to, page] = [seq, 0]; to > 0 && page < PAGES && found.length < limit; [to, page] = [to - PAGE, page + 1]) {
-    const entries = await events.page(subjects.events, Math.max(to - PAGE + 1, 1), PAGE);
+  const activity: Activity[] = [];
+  for (let [to, page] = [seq, 0]; to > 0 && page < MAX_PAGES && activity.length < limit; [to, page] = [to - PAGE_SIZE, page + 1]) {
+    const entries = await events.page(subjects.events, Math.max(to - PAGE_SIZE + 1, 1), PAGE_SIZE);
     for (const entry of entries.toReversed()) {
       const event = entry.seq <= to ? readEvent(entry) : undefined;
-      if (event?.tenant !== tenant || !SHOWN.has(event.name)) continue;
+      if (event?.tenant !== tenant || !ACTIVITY_EVENTS.has(event.name)) continue;
       const payload: unknown = JSON.parse(Buffer.from(event.payload).toString());
-      found.push({ id: `${name}-${entry.seq}`, event: event.name, payload, timestamp: entry.at });
+      activity.push({ id: `${name}-${entry.seq}`, event: event.name, payload, timestamp: entry.at });
     }
   }
-  return found.slice(0, limit).reverse();
+  return activity.slice(0, limit).reverse();
 }

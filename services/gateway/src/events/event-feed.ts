@@ -2,53 +2,53 @@ import { readEvent, type Bus, type Log, type LogEntry, type LogPosition } from '
 import { EVENTS_LOG, subjects } from '@switchyard/contracts';
 import type { Logger } from '@switchyard/telemetry';
 
-/** How many events are read at once. */
-const PAGE = 100;
-/** An event is heard before the log has it: how long and how often it is looked for. */
-const LATE_MS = 500;
-const AGAIN_MS = 20;
-/** How often is looked whether something was missed. */
-const CHECK_MS = 5_000;
+/** Events per read. */
+const PAGE_SIZE = 100;
+/** How long the log is polled for a new event, which the gateway receives before the log contains it. */
+const LOG_DELAY_MS = 500;
+const POLL_INTERVAL_MS = 20;
+/** Interval of checks for missed events. */
+const CHECK_INTERVAL_MS = 5_000;
 
 /** An event, ready to be sent. */
 export interface FeedEvent {
   seq: number;
   tenant: string;
-  /** Its lines but for the id. */
+  /** The rendered event without its id line. */
   text: string;
 }
 
 export interface FeedListener {
-  /** The next events of all tenants, in order, none missing since the last. */
+  /** Receives the next events of all tenants, in order and without gaps. */
   events(events: readonly FeedEvent[]): void;
-  /** The log is another one: nothing is known of what was between. */
+  /** Called when the log was replaced. Events in between are lost. */
   lost(): void;
 }
 
-/** The log of events, read once for all clients of this gateway, and only while there are any. */
+/** Reads the event log once for all clients of this gateway, while there are any. */
 export interface EventFeed {
-  /** From now on, and where that is. Leaving stops it. */
+  /** Delivers events from now on, until `leave` is called. */
   join(listener: FeedListener): Promise<{ leave: () => void }>;
   /** Position in the log up to which events were read here. */
   readonly position: LogPosition;
-  /** Part of what the log has, from a number on. */
+  /** Reads events from a sequence number on. */
   page(fromSeq: number): Promise<FeedEvent[]>;
 }
 
-const NOWHERE: LogPosition = { name: '', seq: 0 };
+const NO_POSITION: LogPosition = { name: '', seq: 0 };
 
 export function createEventFeed({ bus, log }: { bus: Bus; log: Logger }): EventFeed {
   const listeners = new Set<FeedListener>();
-  let position = NOWHERE;
+  let position = NO_POSITION;
   let events: Log | undefined;
   let opening: Promise<void> | undefined;
   let close: (() => void) | undefined;
-  let pulling: Promise<void> | undefined;
-  let rungAt = Number.NEGATIVE_INFINITY;
+  let polling: Promise<void> | undefined;
+  let lastEventAt = Number.NEGATIVE_INFINITY;
 
   async function open(): Promise<void> {
     const opened = await bus.log(EVENTS_LOG);
-    const subscription = bus.subscribe(subjects.events, ring);
+    const subscription = bus.subscribe(subjects.events, startPolling);
     try {
       position = await opened.position();
     } catch (error) {
@@ -56,37 +56,37 @@ export function createEventFeed({ bus, log }: { bus: Bus; log: Logger }): EventF
       throw error;
     }
     events = opened;
-    const restored = bus.onRestored(check);
-    const checks = setInterval(() => void check().catch(note), CHECK_MS).unref();
+    const unsubscribeRestored = bus.onRestored(check);
+    const checks = setInterval(() => void check().catch(logReadFailure), CHECK_INTERVAL_MS).unref();
     close = () => {
       subscription.unsubscribe();
-      restored();
+      unsubscribeRestored();
       clearInterval(checks);
     };
-    ring(); // Events may have arrived before the subscription.
+    startPolling(); // Events may have arrived before the subscription.
   }
 
-  /** There is something new, or will be in a moment. */
-  function ring(): void {
-    rungAt = performance.now();
-    pulling ??= pull()
-      .catch(note)
-      .finally(() => (pulling = undefined));
+  /** Polls the log, which contains the new event now or in a moment. */
+  function startPolling(): void {
+    lastEventAt = performance.now();
+    polling ??= poll()
+      .catch(logReadFailure)
+      .finally(() => (polling = undefined));
   }
 
-  async function pull(): Promise<void> {
-    while (close && performance.now() - rungAt < LATE_MS) {
-      const found = await read(position.seq + 1);
-      if (found.length === 0) await new Promise((resolve) => void setTimeout(resolve, AGAIN_MS).unref());
+  async function poll(): Promise<void> {
+    while (close && performance.now() - lastEventAt < LOG_DELAY_MS) {
+      const entries = await read(position.seq + 1);
+      if (entries.length === 0) await new Promise((resolve) => void setTimeout(resolve, POLL_INTERVAL_MS).unref());
     }
   }
 
   /** Reads new entries and delivers them to all readers. */
   async function read(fromSeq: number): Promise<LogEntry[]> {
     const { name } = position;
-    const entries = (await events?.page(subjects.events, fromSeq, PAGE)) ?? [];
+    const entries = (await events?.page(subjects.events, fromSeq, PAGE_SIZE)) ?? [];
     const last = entries.at(-1);
-    // Meanwhile the log may have become another one.
+    // The log may have been replaced during the read.
     if (last === undefined || position.name !== name) return [];
     position = { name, seq: last.seq };
     const fresh = entries.map(render);
@@ -94,19 +94,22 @@ export function createEventFeed({ bus, log }: { bus: Bus; log: Logger }): EventF
     return entries;
   }
 
-  /** Nothing tells of a log that was lost but the log itself. */
+  /** Detects missed events and a replaced log, which no message reports. */
   async function check(): Promise<void> {
-    const now = await events?.position();
-    if (!now || !close) return;
-    if (now.name !== position.name || now.seq < position.seq) {
-      position = { name: now.name, seq: 0 };
+    const current = await events?.position();
+    if (!current || !close) return;
+    if (current.name !== position.name || current.seq < position.seq) {
+      position = { name: current.name, seq: 0 };
       for (const listener of listeners) listener.lost();
     }
-    if (now.seq > position.seq) ring();
+    if (current.seq > position.seq) startPolling();
   }
 
-  function note(err: unknown): void {
-    log.warn({ err, errorKind: 'dependency', hint: 'they are kept, and read when the bus is back' }, 'events not read');
+  function logReadFailure(err: unknown): void {
+    log.warn(
+      { err, errorKind: 'dependency', hint: 'the log keeps them, and they are read when the bus is available' },
+      'failed to read events',
+    );
   }
 
   function leave(listener: FeedListener): void {
@@ -130,7 +133,7 @@ export function createEventFeed({ bus, log }: { bus: Bus; log: Logger }): EventF
     get position() {
       return position;
     },
-    page: async (fromSeq) => ((await events?.page(subjects.events, fromSeq, PAGE)) ?? []).map(render),
+    page: async (fromSeq) => ((await events?.page(subjects.events, fromSeq, PAGE_SIZE)) ?? []).map(render),
   };
 }
 

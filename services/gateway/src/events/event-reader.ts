@@ -1,21 +1,21 @@
 import type { EventFeed, FeedEvent } from './event-feed.ts';
 
-/** The place of an event: which log, and the how manieth. */
-export interface EventPlace {
+/** The position of an event: its log and its sequence number. */
+export interface EventPosition {
   name: string;
   seq: number;
 }
 
 /** One client of the feed. It first receives missed events from the log, then live events. */
 export interface EventReader {
-  /** Listens from now on. Gives the place that the client begins at, as an event without data. */
-  open(after: EventPlace | undefined): Promise<string>;
-  /** From now on it may be written to. */
+  /** Subscribes to the feed and returns the start position of the client, as an event without data. */
+  open(after: EventPosition | undefined): Promise<string>;
+  /** Starts to send events. */
   begin(): void;
-  /** The client takes more again. */
+  /** Continues when the client has caught up. */
   drained(): void;
-  /** The place up to which it has everything, as an event without data. */
-  place(): string;
+  /** Renders the position up to which the client has all events, as an event without data. */
+  renderPosition(): string;
   close(): void;
 }
 
@@ -23,58 +23,58 @@ export interface EventReaderOptions {
   feed: EventFeed;
   tenant: string;
   write: (events: string) => void;
-  /** Whether the client takes no more for now: then what comes is read from the log later. */
-  behind: () => boolean;
-  /** The log cannot be read. */
-  broken: (error: unknown) => void;
+  /** Whether the client lags. Its events are read from the log later. */
+  isBehind: () => boolean;
+  /** Called when the log cannot be read. */
+  onError: (error: unknown) => void;
 }
 
-export function createEventReader({ feed, tenant, write, behind, broken }: EventReaderOptions): EventReader {
-  /** The number that comes next, and the log that it is of. */
+export function createEventReader({ feed, tenant, write, isBehind, onError }: EventReaderOptions): EventReader {
+  /** The next sequence number, and the name of its log. */
   let next = 0;
   let name = '';
   /** The client's position, if it belongs to another log or cannot be compared. */
-  let astray: string | undefined;
+  let lostPosition: string | undefined;
   let state: 'waiting' | 'reading' | 'live' | 'closed' = 'waiting';
   let leave: (() => void) | undefined;
 
-  const idOf = (seq: number): string => `id: ${name}-${seq}\n`;
+  const renderId = (seq: number): string => `id: ${name}-${seq}\n`;
 
   function send(events: readonly FeedEvent[]): void {
     let text = '';
     for (const event of events) {
       if (event.seq < next) continue;
-      if (astray !== undefined || event.seq > next) text += reset(event.seq);
+      if (lostPosition !== undefined || event.seq > next) text += reset(event.seq);
       next = event.seq + 1;
-      if (event.tenant === tenant) text += idOf(event.seq) + event.text;
+      if (event.tenant === tenant) text += renderId(event.seq) + event.text;
     }
     if (text !== '') write(text);
   }
 
-  /** Some events after `from` are lost; events after this one are complete again. */
+  /** Renders a `stream:reset`: events between the position of the client and `seq` are lost. */
   function reset(seq: number): string {
-    const reason = astray === undefined ? 'TOO_OLD' : 'LOG_LOST';
-    const from = astray ?? `${name}-${next - 1}`;
-    astray = undefined;
-    return `${idOf(seq - 1)}event: stream:reset\ndata: ${JSON.stringify({ reason, from, to: `${name}-${seq - 1}` })}\n\n`;
+    const reason = lostPosition === undefined ? 'TOO_OLD' : 'LOG_LOST';
+    const from = lostPosition ?? `${name}-${next - 1}`;
+    lostPosition = undefined;
+    return `${renderId(seq - 1)}event: stream:reset\ndata: ${JSON.stringify({ reason, from, to: `${name}-${seq - 1}` })}\n\n`;
   }
 
   async function catchUp(): Promise<void> {
     state = 'reading';
     try {
       while (next <= feed.position.seq && name === feed.position.name) {
-        const from = name;
+        const logName = name;
         const events = await feed.page(next);
         if (isClosed()) return;
-        if (name !== from) continue; // they are of a log that is lost
+        if (name !== logName) continue; // the events belong to a lost log
         send(events);
         if (events.length === 0) skipTo(feed.position.seq + 1);
-        if (behind()) return void (state = 'waiting');
+        if (isBehind()) return void (state = 'waiting');
       }
-      if (astray !== undefined) skipTo(feed.position.seq + 1);
+      if (lostPosition !== undefined) skipTo(feed.position.seq + 1);
       state = 'live';
     } catch (error) {
-      if (!isClosed()) broken(error);
+      if (!isClosed()) onError(error);
     }
   }
 
@@ -84,12 +84,12 @@ export function createEventReader({ feed, tenant, write, behind, broken }: Event
 
   /** Skips a range whose entries no longer exist. */
   function skipTo(seq: number): void {
-    if (astray === undefined && seq <= next) return;
+    if (lostPosition === undefined && seq <= next) return;
     write(reset(seq));
     next = seq;
   }
 
-  function goOn(): void {
+  function resume(): void {
     if (state === 'waiting') void catchUp();
   }
 
@@ -98,11 +98,11 @@ export function createEventReader({ feed, tenant, write, behind, broken }: Event
       const joined = await feed.join({
         events(events) {
           if (state !== 'live') return;
-          if (behind()) state = 'waiting';
+          if (isBehind()) state = 'waiting';
           else send(events);
         },
         lost() {
-          astray ??= `${name}-${next - 1}`;
+          lostPosition ??= `${name}-${next - 1}`;
           [name, next] = [feed.position.name, 1];
           if (state === 'live') void catchUp();
         },
@@ -111,12 +111,12 @@ export function createEventReader({ feed, tenant, write, behind, broken }: Event
       name = feed.position.name;
       if (after === undefined) next = feed.position.seq + 1;
       else if (after.name === name) next = after.seq + 1;
-      else [astray, next] = [`${after.name}-${after.seq}`, 1];
-      return after === undefined ? `${idOf(next - 1)}\n` : `id: ${after.name}-${after.seq}\n\n`;
+      else [lostPosition, next] = [`${after.name}-${after.seq}`, 1];
+      return after === undefined ? `${renderId(next - 1)}\n` : `id: ${after.name}-${after.seq}\n\n`;
     },
-    begin: goOn,
-    drained: goOn,
-    place: () => (state === 'live' && astray === undefined ? `${idOf(next - 1)}\n` : ''),
+    begin: resume,
+    drained: resume,
+    renderPosition: () => (state === 'live' && lostPosition === undefined ? `${renderId(next - 1)}\n` : ''),
     close() {
       state = 'closed';
       leave?.();

@@ -20,7 +20,7 @@ async function open(options: Partial<EventStreamOptions> = {}): Promise<Opened> 
   const opened = Promise.withResolvers<EventStream>();
   const app = fastify({ forceCloseConnections: true });
   app.get('/', (_request, reply) => {
-    const given = { first: 'retry: 1\n\n', admitted: () => true, onDrain: drained.resolve, onClose: closed.resolve, ...options };
+    const given = { first: 'retry: 1\n\n', isAuthorized: () => true, onDrain: drained.resolve, onClose: closed.resolve, ...options };
     opened.resolve(openEventStream(reply.header('x-from', 'hook'), given));
   });
   await app.listen({ host: '127.0.0.1', port: 0 });
@@ -40,7 +40,7 @@ async function open(options: Partial<EventStreamOptions> = {}): Promise<Opened> 
 }
 
 async function fill(stream: EventStream): Promise<void> {
-  while (!stream.behind) {
+  while (!stream.needsDrain) {
     stream.write(`data: ${'x'.repeat(65_536)}\n\n`);
     await new Promise(setImmediate);
   }
@@ -100,7 +100,7 @@ test('a client that takes nothing for long is cut', async () => {
 
 test('a client that may not read any more is cut', async () => {
   let admitted = true;
-  await using s = await open({ tickMs: 2, admitted: () => admitted });
+  await using s = await open({ tickMs: 2, isAuthorized: () => admitted });
   s.client.resume();
   admitted = false;
   await s.closed;
@@ -125,7 +125,7 @@ test('a response that waits for its turn on a pipelined connection hears when th
     const onClose = (): void => {
       if (closed.push(name) === 2) both.resolve();
     };
-    openEventStream(reply, { first: ': hello\n\n', admitted: () => true, onDrain: () => undefined, onClose });
+    openEventStream(reply, { first: ': hello\n\n', isAuthorized: () => true, onDrain: () => undefined, onClose });
     if (name === 'second') begun.resolve();
   });
   await app.listen({ host: '127.0.0.1', port: 0 });

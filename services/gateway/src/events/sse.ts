@@ -2,24 +2,24 @@ import type { ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
 
 const TICK_MS = 5_000;
-/** Every third tick, so a ping each fifteen seconds. */
+/** Ticks between pings: one ping every fifteen seconds. */
 const PING_TICKS = 3;
-/** A client that has taken nothing for so many ticks is not reading. */
+/** Ticks without progress after which the client counts as not reading. */
 const STALL_TICKS = 6;
-/** Characters that may wait for a client that reads too slowly. */
-const MAX_WAITING = 1024 * 1024;
+/** Characters buffered for a slow client, above which its connection is closed. */
+const MAX_PENDING_CHARS = 1024 * 1024;
 const PING = ': ping\n\n';
 const HEADERS = { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' };
 
-/** One response that is a stream of server-sent events. Each event leaves in one write: some clients forget half events. */
+/** A response with server-sent events. Each event is sent in one write, because some clients drop partial events. */
 export interface EventStream {
-  /** Writes a whole event, or several. */
+  /** Writes one or more complete events. */
   write(event: string): void;
-  /** The client takes no more for now: what can be joined should wait until `onDrain`. */
-  readonly behind: boolean;
-  /** The response is complete. */
+  /** Whether the client lags. Text that can be joined should wait for `onDrain`. */
+  readonly needsDrain: boolean;
+  /** Completes the response. */
   end(last?: string): void;
-  /** Breaks the connection, so that the client does not mistake the stream for complete. */
+  /** Closes the connection, so that the client does not mistake the stream for complete. */
   cut(): void;
 }
 
@@ -28,18 +28,18 @@ export interface EventStreamOptions {
   first: string;
   /** Extra headers. */
   headers?: Record<string, string>;
-  /** Whether the client still may read; asked every few seconds. */
-  admitted(): boolean;
+  /** Whether the client may still read. Checked every few seconds. */
+  isAuthorized(): boolean;
   /** Sent with each keep-alive, so that a client without events knows its position. */
-  place?: () => string;
-  /** The client has caught up. */
+  renderPosition?: () => string;
+  /** Called when the client has caught up. */
   onDrain(): void;
-  /** The response is over, whoever ended it. */
+  /** Called when the response has ended for any reason. */
   onClose(): void;
   tickMs?: number;
 }
 
-/** Answers 200 and begins the stream. */
+/** Sends status 200 and starts the stream. */
 export function openEventStream(reply: FastifyReply, options: EventStreamOptions): EventStream {
   reply.hijack();
   const headers = Object.entries(reply.getHeaders()).flatMap(([name, value]) => (value === undefined ? [] : [name, String(value)]));
@@ -55,8 +55,8 @@ export function beginEventStream(raw: ServerResponse, headers: readonly string[]
   const write = (event: string): void => void (raw.destroyed || raw.writableEnded || raw.write(event));
   const ticker = setInterval(() => {
     stalled = raw.writableNeedDrain || raw.writableEnded ? stalled + 1 : 0;
-    if (stalled >= STALL_TICKS || !options.admitted()) cut();
-    else if (++ticks % PING_TICKS === 0 && stalled === 0) write(PING + (options.place?.() ?? ''));
+    if (stalled >= STALL_TICKS || !options.isAuthorized()) cut();
+    else if (++ticks % PING_TICKS === 0 && stalled === 0) write(PING + (options.renderPosition?.() ?? ''));
   }, options.tickMs ?? TICK_MS);
   const onClose = (): void => {
     clearInterval(ticker);
@@ -71,12 +71,12 @@ export function beginEventStream(raw: ServerResponse, headers: readonly string[]
   if (raw.destroyed) onClose();
   else {
     raw.once('close', onClose);
-    raw.writeHead(200, headersOf(headers, { ...HEADERS, ...options.headers }));
+    raw.writeHead(200, mergeHeaders(headers, { ...HEADERS, ...options.headers }));
     raw.write(options.first);
   }
   return {
     write,
-    get behind() {
+    get needsDrain() {
       return raw.writableNeedDrain;
     },
     end: (last) => void (raw.destroyed || raw.end(last)),
@@ -85,13 +85,13 @@ export function beginEventStream(raw: ServerResponse, headers: readonly string[]
 }
 
 /** Merges headers; those of the stream replace others of the same name. */
-function headersOf(headers: readonly string[], own: Readonly<Record<string, string>>): string[] {
-  const all = Object.entries(own).flat();
-  for (let at = 0; at < headers.length; at += 2) {
-    const [name = '', value = ''] = headers.slice(at, at + 2);
-    if (!Object.hasOwn(own, name)) all.push(name, value);
+function mergeHeaders(headers: readonly string[], own: Readonly<Record<string, string>>): string[] {
+  const merged = Object.entries(own).flat();
+  for (let index = 0; index < headers.length; index += 2) {
+    const [name = '', value = ''] = headers.slice(index, index + 2);
+    if (!Object.hasOwn(own, name)) merged.push(name, value);
   }
-  return all;
+  return merged;
 }
 
 /** Text for one client. While the client lags, new text is appended to the pending text instead of queued. */
@@ -99,47 +99,47 @@ export interface JoinedText {
   add(text: string): void;
   /** The client has caught up. */
   drained(): void;
-  /** Sends what waits, at once. */
+  /** Sends the pending text immediately. */
   flush(): void;
 }
 
 export interface JoinedTextOptions {
-  /** Gets all text that waits, in one piece. */
+  /** Sends all pending text in one piece. */
   send: (text: string) => void;
-  /** How many milliseconds there must be between the last piece and the next; what comes meanwhile is joined. */
+  /** Minimum time between two pieces. Text that arrives in between is joined. */
   pauseMs?: () => number;
 }
 
 export function createJoinedText(stream: EventStream, { send, pauseMs = () => 0 }: JoinedTextOptions): JoinedText {
-  let waiting = '';
+  let pending = '';
   let sentAt = Number.NEGATIVE_INFINITY;
   let pause: NodeJS.Timeout | undefined;
 
   function flush(): void {
     clearTimeout(pause);
     pause = undefined;
-    if (waiting === '') return;
-    const text = waiting;
-    waiting = '';
+    if (pending === '') return;
+    const text = pending;
+    pending = '';
     sentAt = performance.now();
     send(text);
   }
 
-  function offer(): void {
+  function flushOrWait(): void {
     pause = undefined;
-    if (stream.behind) return; // The position is requested again when the client has caught up.
-    const wait = sentAt + pauseMs() - performance.now();
-    if (wait < 1) flush();
-    else pause = setTimeout(offer, wait).unref();
+    if (stream.needsDrain) return; // sent when the client has caught up
+    const waitMs = sentAt + pauseMs() - performance.now();
+    if (waitMs < 1) flush();
+    else pause = setTimeout(flushOrWait, waitMs).unref();
   }
 
   return {
     add(text) {
-      waiting += text;
-      if (stream.behind && waiting.length > MAX_WAITING) stream.cut();
-      else if (pause === undefined) offer();
+      pending += text;
+      if (stream.needsDrain && pending.length > MAX_PENDING_CHARS) stream.cut();
+      else if (pause === undefined) flushOrWait();
     },
-    drained: () => void (pause === undefined && offer()),
+    drained: () => void (pause === undefined && flushOrWait()),
     flush,
   };
 }

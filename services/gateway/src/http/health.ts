@@ -7,8 +7,8 @@ import { Health, Ok, Ready } from '../openapi/schemas.ts';
 import { isRefusal, type Admission } from '../auth/admission.ts';
 import type { Edge } from './edge.ts';
 
-function createProbeOptions(summary: string, schema: z.ZodType, answers: RouteDoc['answers'] = {}): { config: { doc: RouteDoc } } {
-  return { config: { doc: { open: true, summary, answers: { 200: { description: 'The check passes.', schema }, ...answers } } } };
+function createProbeOptions(summary: string, schema: z.ZodType, answers: RouteDoc['responses'] = {}): { config: { doc: RouteDoc } } {
+  return { config: { doc: { open: true, summary, responses: { 200: { description: 'The check passes.', schema }, ...answers } } } };
 }
 
 interface HealthOptions {

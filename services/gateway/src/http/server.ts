@@ -84,7 +84,7 @@ export function createHttpServer({
     if (caller) readBody(payload, { limit: settings.current.gateway.httpBodyLimitBytes, caller }, done);
     else skipBody(payload, done);
   });
-  app.setErrorHandler((error: FastifyError, request, reply) => refuse(request, reply, known(error) ?? INTERNAL, error));
+  app.setErrorHandler((error: FastifyError, request, reply) => refuse(request, reply, toKnownRefusal(error) ?? INTERNAL, error));
   app.setNotFoundHandler((request, reply) => {
     refuse(request, reply, admission.limitRequest(admission.getClientAddress(request.raw)) ?? NOT_FOUND);
     logRequest(accessLog, request, reply);
@@ -142,10 +142,9 @@ const durationRecorders = new Map<string, RecordDuration>();
 /** Requests without a route share one recorder, because their paths are arbitrary. */
 function getDurationRecorder(verb: string, route: string | undefined): RecordDuration {
   const key = route === undefined ? 'none' : `${verb} ${route}`;
-  let toKnownRefusal = durationRecorders.get(key);
-  if (toKnownRefusal === undefined)
-    durationRecorders.set(key, (toKnownRefusal = createDurationRecorder(route === undefined ? '' : verb, route)));
-  return toKnownRefusal;
+  let recorder = durationRecorders.get(key);
+  if (recorder === undefined) durationRecorders.set(key, (recorder = createDurationRecorder(route === undefined ? '' : verb, route)));
+  return recorder;
 }
 
 const HTTP_OPTIONS: HttpOptions = {
@@ -220,7 +219,7 @@ function createFailure(request: FastifyRequest, admission: Admission, { refusal,
 }
 
 /** The refusal for an error of a route or of Fastify; undefined for a defect. */
-function known(error: FastifyError): Refusal | undefined {
+function toKnownRefusal(error: FastifyError): Refusal | undefined {
   const refusal = findRefusal(error);
   if (refusal) return refusal;
   const { statusCode } = error;

@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import type { McpHttpHandler } from '@modelcontextprotocol/server';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { RouteDoc } from '../openapi/route-doc.ts';
-import { McpAnswer, McpBody, McpHeaders } from '../openapi/schemas.ts';
+import { McpResponse, McpBody, McpHeaders } from '../openapi/schemas.ts';
 import type { Edge } from '../http/edge.ts';
 import { encodeFault, type Fault } from '../rpc/json-rpc-responses.ts';
 import { payloadBytes } from '../http/payload.ts';
@@ -23,8 +23,8 @@ const POST_DOC: RouteDoc = {
   headers: McpHeaders,
   body: McpBody,
   example: { body: { jsonrpc: '2.0', id: 1, method: 'tools/list' } },
-  answers: {
-    200: { description: 'The response, or events with progress followed by the response.', schema: McpAnswer },
+  responses: {
+    200: { description: 'The response, or events with progress followed by the response.', schema: McpResponse },
     202: { description: 'The notification was accepted.' },
   },
   refusals: [404, 405, 406],
@@ -33,7 +33,7 @@ const POST_DOC: RouteDoc = {
 const OTHER_METHODS_DOC: RouteDoc = {
   scopes: ['mcp-client'],
   summary: 'Not supported, because the server keeps no sessions.',
-  answers: {},
+  responses: {},
   refusals: [405],
 };
 
@@ -112,11 +112,12 @@ function createMcpRequest(edge: Edge, request: FastifyRequest, signal: AbortSign
 
 /** The headers that the protocol defines. */
 function toHeaders({ headers }: FastifyRequest): Headers {
-  const known = new Headers();
+  const protocolHeaders = new Headers();
   for (const [name, value] of Object.entries(headers)) {
-    if (typeof value === 'string' && (name === 'accept' || name === 'content-type' || name.startsWith('mcp-'))) known.set(name, value);
+    if (typeof value === 'string' && (name === 'accept' || name === 'content-type' || name.startsWith('mcp-')))
+      protocolHeaders.set(name, value);
   }
-  return known;
+  return protocolHeaders;
 }
 
 async function send({ failures }: Edge, { request, reply }: Exchange, { status, headers, body }: Response): Promise<FastifyReply> {

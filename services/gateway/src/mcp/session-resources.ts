@@ -17,7 +17,7 @@ export function listSessionResources({ grant }: McpRequest): Resource[] {
 
 /** Reads a session; undefined when the session does not exist or the token may not read it. */
 export async function readSession({ edge, caller, grant, context: use }: McpRequest, uri: string): Promise<ReadResourceResult | undefined> {
-  const key = grant.sessions.find((one) => createUri(one) === uri);
+  const key = grant.sessions.find((sessionKey) => createUri(sessionKey) === uri);
   if (key === undefined) return undefined;
   try {
     const history = await edge.bus.as(caller.principal).call('session.history', { session_key: key }, use.options);

@@ -16,13 +16,13 @@ const BY_EXTENSION: Readonly<Record<string, string>> = {
 };
 
 /** Returns the stored content type, or the type of the file extension. */
-export function contentTypeOf(kept: string, name: string): string {
-  return kept === OCTETS || !/^[\w.+-]+\/[\w.+-]+/.test(kept) ? (BY_EXTENSION[extname(name).toLowerCase()] ?? OCTETS) : kept;
+export function resolveContentType(stored: string, name: string): string {
+  return stored === OCTETS || !/^[\w.+-]+\/[\w.+-]+/.test(stored) ? (BY_EXTENSION[extname(name).toLowerCase()] ?? OCTETS) : stored;
 }
 
-const SHOWN = /^(?:image\/(?:png|jpeg|gif|webp|avif)|audio\/[\w.+-]+|video\/[\w.+-]+|text\/plain)\s*(?:;|$)/i;
+const INLINE_TYPES = /^(?:image\/(?:png|jpeg|gif|webp|avif)|audio\/[\w.+-]+|video\/[\w.+-]+|text\/plain)\s*(?:;|$)/i;
 
-/** Whether a browser shows it and runs nothing of it; anything else is saved. */
-export function isShown(contentType: string): boolean {
-  return SHOWN.test(contentType);
+/** Whether a browser may display the file, because it executes nothing in it. Other files are downloaded. */
+export function isInline(contentType: string): boolean {
+  return INLINE_TYPES.test(contentType);
 }

@@ -1,17 +1,17 @@
-/** A range of bytes, both ends inclusive. */
+/** A range of bytes. `end` is exclusive. */
 export interface ByteRange {
-  from: number;
-  to: number;
+  start: number;
+  end: number;
 }
 
 /** Parses a `Range` header for a body of the given size. Undefined means the whole body, also for invalid and multiple ranges. */
-export function rangeOf(header: string | undefined, size: number): ByteRange | 'unsatisfiable' | undefined {
+export function parseRange(header: string | undefined, size: number): ByteRange | 'unsatisfiable' | undefined {
   const [, first, last] = /^bytes=(\d{0,15})-(\d{0,15})$/i.exec(header?.trim() ?? '') ?? [];
   if (first === undefined || last === undefined || (first === '' && last === '')) return undefined;
   if (first === '')
-    return last === '0'.repeat(last.length) || size === 0 ? 'unsatisfiable' : { from: Math.max(size - Number(last), 0), to: size };
-  const from = Number(first);
-  if (last !== '' && Number(last) < from) return undefined;
-  if (from >= size) return 'unsatisfiable';
-  return { from, to: last === '' ? size : Math.min(Number(last) + 1, size) };
+    return last === '0'.repeat(last.length) || size === 0 ? 'unsatisfiable' : { start: Math.max(size - Number(last), 0), end: size };
+  const start = Number(first);
+  if (last !== '' && Number(last) < start) return undefined;
+  if (start >= size) return 'unsatisfiable';
+  return { start, end: last === '' ? size : Math.min(Number(last) + 1, size) };
 }

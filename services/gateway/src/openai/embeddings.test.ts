@@ -112,7 +112,7 @@ test('a lenient token may send unsupported fields; other tokens get a hint', asy
   const body = { model: 'm', input: 'x', user: 'ada' };
   await t.client(LENIENT).embeddings.create(body);
   const { error } = await refusalOf(t.client().embeddings.create(body));
-  assert.match(String(error['message']), /A lenient token takes this request/);
+  assert.match(String(error['message']), /A lenient token accepts this request/);
 });
 
 test('failures have the status and the words of the interface', async () => {

@@ -8,17 +8,17 @@ import type { Edge } from '../http/edge.ts';
 import { parseJsonBody } from '../request/request-body.ts';
 import { RefusalError } from '../request/refusal.ts';
 import { createCallOptions } from '../request/trace.ts';
-import { completionError } from './openai-errors.ts';
-import { fewFields, invalidBody, LENIENT_HOW_TO } from './openai-body.ts';
-import { withoutNulls } from './openai-fields.ts';
+import { toCompletionError } from './openai-errors.ts';
+import { checkFieldCount, createInvalidBodyRefusal, LENIENT_TOKEN_HINT } from './openai-body.ts';
+import { removeNulls } from './openai-fields.ts';
 
-const MOST_TEXTS = 2_048;
+const MAX_TEXTS = 2_048;
 const CHARS_PER_TOKEN = 4;
 const text = z.string().min(1).max(MAX.text);
 
 const fields = {
   model: z.string().min(1).max(MAX.name),
-  input: z.union([text, z.array(text).min(1).max(MOST_TEXTS)]),
+  input: z.union([text, z.array(text).min(1).max(MAX_TEXTS)]),
   encoding_format: z.enum(['float', 'base64']).default('float'),
   dimensions: z.int().positive().optional(),
 };
@@ -28,61 +28,67 @@ const LenientBody = z.object(fields);
 
 const DOC: RouteDoc = {
   scopes: ['rpc', 'api'],
-  summary: 'The vectors of one text or of several.',
-  description: 'Tokens that are lenient may send more fields, which are passed over.',
+  summary: 'Creates the embeddings of one or several texts.',
+  description: 'Lenient tokens may send more fields, which are ignored.',
   body: EmbeddingsBody,
   example: { body: { model: 'openai/text-embedding-3-small', input: 'hello' } },
-  answers: { 200: { description: 'A vector for each text, in their order.', schema: Embeddings } },
+  responses: { 200: { description: 'One vector per text, in order.', schema: Embeddings } },
   refusals: [404],
 };
 
-/** `POST /v1/embeddings`: the vectors of one text or of several, as numbers or as base64 of little-endian float32. */
+/** `POST /v1/embeddings`: vectors as numbers, or as base64 of little-endian float32. */
 export function registerEmbeddings(app: FastifyInstance, edge: Edge): void {
   app.post('/v1/embeddings', edge.route(DOC), async (request, reply) => {
-    const { encoding_format: format, ...asked } = embeddingsBody(parseJsonBody(request), request.caller.lenient);
-    const left = new AbortController();
-    reply.raw.once('close', () => void (reply.raw.writableFinished || left.abort()));
-    const options = { ...createCallOptions(request), signal: left.signal };
+    const { encoding_format: format, ...params } = parseEmbeddingsBody(parseJsonBody(request), request.caller.lenient);
+    const disconnected = new AbortController();
+    reply.raw.once('close', () => void (reply.raw.writableFinished || disconnected.abort()));
+    const options = { ...createCallOptions(request), signal: disconnected.signal };
     const answer = await edge.bus
       .as(request.caller.principal)
-      .call('models.embed', asked, options)
+      .call('models.embed', params, options)
       .catch((error: unknown) => {
-        throw completionError(error);
+        throw toCompletionError(error);
       });
-    // Written vector by vector, so that a large answer holds up nobody else.
-    return reply.type('application/json; charset=utf-8').send(Readable.from(pieces(answer, asked.input, format), { objectMode: false }));
+    // Sent vector by vector, so that a large response does not block the event loop.
+    return reply
+      .type('application/json; charset=utf-8')
+      .send(Readable.from(renderEmbeddings(answer, params.input, format), { objectMode: false }));
   });
 }
 
-function embeddingsBody(
+function parseEmbeddingsBody(
   body: unknown,
   lenient: boolean,
 ): Params<'models.embed'> & Pick<z.output<typeof EmbeddingsBody>, 'encoding_format'> {
-  fewFields(body);
-  const parsed = validate(lenient ? LenientBody : EmbeddingsBody, lenient ? withoutNulls(body) : body);
+  checkFieldCount(body);
+  const parsed = validate(lenient ? LenientBody : EmbeddingsBody, lenient ? removeNulls(body) : body);
   if (!parsed.success) {
-    const refusal = invalidBody(parsed.error);
-    const helped = !lenient && validate(LenientBody, withoutNulls(body)).success;
-    throw new RefusalError(helped ? { ...refusal, message: `${refusal.message}. ${LENIENT_HOW_TO}` } : refusal);
+    const refusal = createInvalidBodyRefusal(parsed.error);
+    const lenientAccepts = !lenient && validate(LenientBody, removeNulls(body)).success;
+    throw new RefusalError(lenientAccepts ? { ...refusal, message: `${refusal.message}. ${LENIENT_TOKEN_HINT}` } : refusal);
   }
-  const { dimensions, ...asked } = parsed.data;
-  return { ...asked, input: [asked.input].flat(), ...(dimensions === undefined ? {} : { dimensions }) };
+  const { dimensions, ...params } = parsed.data;
+  return { ...params, input: [params.input].flat(), ...(dimensions === undefined ? {} : { dimensions }) };
 }
 
-/** The answer as JSON, a vector a piece. */
-function* pieces({ vectors, model }: Result<'models.embed'>, input: readonly string[], format: 'float' | 'base64'): Generator<string> {
+/** Renders the response as JSON, one vector per chunk. */
+function* renderEmbeddings(
+  { vectors, model }: Result<'models.embed'>,
+  input: readonly string[],
+  format: 'float' | 'base64',
+): Generator<string> {
   yield '{"object":"list","data":[';
   for (const [index, vector] of vectors.entries()) {
-    const embedding = format === 'base64' ? vector : numbersOf(vector);
+    const embedding = format === 'base64' ? vector : decodeVector(vector);
     yield `${index === 0 ? '' : ','}${JSON.stringify({ object: 'embedding', index, embedding })}`;
   }
-  const tokens = Math.ceil(input.reduce((sum, one) => sum + one.length, 0) / CHARS_PER_TOKEN);
+  const tokens = Math.ceil(input.reduce((sum, value) => sum + value.length, 0) / CHARS_PER_TOKEN);
   yield `],"model":${JSON.stringify(model)},"usage":{"prompt_tokens":${tokens},"total_tokens":${tokens}}}`;
 }
 
-function numbersOf(vector: string): number[] {
+function decodeVector(vector: string): number[] {
   const bytes = Buffer.from(vector, 'base64');
-  return Array.from({ length: bytes.length / Float32Array.BYTES_PER_ELEMENT }, (_, at) =>
-    bytes.readFloatLE(at * Float32Array.BYTES_PER_ELEMENT),
+  return Array.from({ length: bytes.length / Float32Array.BYTES_PER_ELEMENT }, (_, index) =>
+    bytes.readFloatLE(index * Float32Array.BYTES_PER_ELEMENT),
   );
 }

@@ -8,35 +8,38 @@ import { createCallOptions } from '../request/trace.ts';
 
 type VisibleModel = Result<'models.visible'>['models'][number];
 
-const LIST: RouteDoc = {
+const LIST_DOC: RouteDoc = {
   scopes: ['rpc', 'api'],
-  summary: 'The models and agents that can be asked.',
-  answers: { 200: { description: 'The models.', schema: ModelList } },
+  summary: 'Lists the models and agents that the caller can use.',
+  responses: { 200: { description: 'The models.', schema: ModelList } },
 };
 
-const ONE: RouteDoc = {
+const GET_DOC: RouteDoc = {
   scopes: ['rpc', 'api'],
-  summary: 'One model by its id, whose slash may come raw or encoded.',
+  summary: 'Returns one model by its id. The slash of the id may be encoded.',
   wildcard: 'model',
-  answers: { 200: { description: 'The model.', schema: Model } },
+  responses: { 200: { description: 'The model.', schema: Model } },
   refusals: [404],
 };
 
-/** `GET /v1/models` and one of them by its id, whose slash may come raw or encoded. */
+/** `GET /v1/models` and `/v1/models/{id}`. */
 export function registerModels(app: FastifyInstance, edge: Edge): void {
-  const visible = async (request: FastifyRequest): Promise<readonly VisibleModel[]> =>
+  const listVisible = async (request: FastifyRequest): Promise<readonly VisibleModel[]> =>
     (await edge.bus.as(request.caller.principal).call('models.visible', {}, createCallOptions(request))).models;
 
-  app.get('/v1/models', edge.route(LIST), async (request) => ({ object: 'list', data: (await visible(request)).map(modelObject) }));
+  app.get('/v1/models', edge.route(LIST_DOC), async (request) => ({
+    object: 'list',
+    data: (await listVisible(request)).map(toModelObject),
+  }));
 
-  app.get('/v1/models/*', edge.route(ONE), async (request) => {
-    const { '*': wanted } = request.params as { '*': string };
-    const model = (await visible(request)).find(({ id }) => id === wanted);
+  app.get('/v1/models/*', edge.route(GET_DOC), async (request) => {
+    const { '*': modelId } = request.params as { '*': string };
+    const model = (await listVisible(request)).find(({ id }) => id === modelId);
     if (!model) throw new RefusalError({ status: 404, message: 'Model not found', code: 'NOT_FOUND' });
-    return modelObject(model);
+    return toModelObject(model);
   });
 }
 
-function modelObject({ id, ownedBy }: VisibleModel) {
+function toModelObject({ id, ownedBy }: VisibleModel) {
   return { id, object: 'model', created: 0, owned_by: ownedBy };
 }

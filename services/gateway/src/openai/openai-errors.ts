@@ -1,7 +1,7 @@
 import { httpStatus, openAiErrorType, ServiceError } from '@switchyard/contracts';
 import { toRefusal, RefusalError } from '../request/refusal.ts';
 
-/** The fields of a `/v1` request that become a field of its turn. */
+/** The `/v1` request field of each turn field. */
 const FIELDS: Readonly<Record<string, string>> = {
   model: 'model',
   message: 'messages',
@@ -28,28 +28,28 @@ export const RESPONSE_FIELDS: Readonly<Record<string, string>> = {
   maxTokens: 'max_output_tokens',
 };
 
-/** The field of the request that a service found wrong. */
-function paramOf({ code, details }: ServiceError, fields: typeof FIELDS): string | undefined {
+/** The request field that a service rejected. */
+function findParam({ code, details }: ServiceError, fields: typeof FIELDS): string | undefined {
   return code === 'INVALID_ARGUMENT' ? fields[details.issues?.[0]?.path.split('.')[0] ?? ''] : undefined;
 }
 
-/** On `/v1` whatever is not found is the model, here or at its provider, and the interface fixes the words. */
-function messageOf({ code, message, details }: ServiceError): string {
+/** On `/v1` NOT_FOUND always means the model, and the protocol defines the message. */
+function toMessage({ code, message, details }: ServiceError): string {
   return code === 'NOT_FOUND' && details.reason !== 'NO_EMBEDDER' ? 'Model not found' : message;
 }
 
-/** A turn that failed before its `/v1` answer began. */
-export function completionError(error: unknown, fields = FIELDS): unknown {
+/** Converts the error of a turn that failed before its `/v1` response started. */
+export function toCompletionError(error: unknown, fields = FIELDS): unknown {
   if (!(error instanceof ServiceError)) return error;
   const { retryAfterMs } = error.details;
   const headers: Record<string, string> = retryAfterMs === undefined ? {} : { 'retry-after-ms': String(Math.ceil(retryAfterMs)) };
-  const param = paramOf(error, fields);
-  const told = { message: messageOf(error), headers };
-  return new RefusalError({ ...toRefusal(error), ...told, ...(param === undefined ? {} : { param }) }, error);
+  const param = findParam(error, fields);
+  const overrides = { message: toMessage(error), headers };
+  return new RefusalError({ ...toRefusal(error), ...overrides, ...(param === undefined ? {} : { param }) }, error);
 }
 
-/** A turn that failed after its `/v1` answer began, as the frame that says so. */
-export function errorFrame(known: ServiceError): string {
-  const type = openAiErrorType(httpStatus(known.code));
-  return `data: ${JSON.stringify({ error: { message: messageOf(known), type, param: null, code: null } })}\n\n`;
+/** Creates the error frame of a turn that failed after its `/v1` response started. */
+export function createErrorFrame(error: ServiceError): string {
+  const type = openAiErrorType(httpStatus(error.code));
+  return `data: ${JSON.stringify({ error: { message: toMessage(error), type, param: null, code: null } })}\n\n`;
 }

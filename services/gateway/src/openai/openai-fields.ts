@@ -8,16 +8,16 @@ const MAX_DEPTH = 64;
 export const text = z.string().max(MAX.text);
 export const name = z.string().min(1).max(MAX.name);
 export const callId = z.string().min(1).max(MAX.url);
-/** A JSON Schema of a client's. */
+/** A JSON Schema from a client. */
 export const schema = z.unknown().transform((value, ctx) => {
-  if (isObject(value) && isWithin(value, MAX_DEPTH)) return value;
+  if (isObject(value) && isNestedWithin(value, MAX_DEPTH)) return value;
   const received = isObject(value) ? 'more' : 'another value';
   ctx.addIssue({ code: 'custom', message: `object of at most ${MAX_DEPTH} levels`, params: { received } });
   return z.NEVER;
 });
 
-/** Clients write null for what they leave to the server. */
-export function withoutNulls(body: unknown): unknown {
+/** Removes fields with the value null, which clients send for defaults. */
+export function removeNulls(body: unknown): unknown {
   if (!isObject(body)) return body;
   return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
 }
@@ -26,7 +26,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function isWithin(value: unknown, depth: number): boolean {
+function isNestedWithin(value: unknown, depth: number): boolean {
   if (typeof value !== 'object' || value === null) return true;
-  return depth > 0 && Object.values(value).every((inner) => isWithin(inner, depth - 1));
+  return depth > 0 && Object.values(value).every((inner) => isNestedWithin(inner, depth - 1));
 }

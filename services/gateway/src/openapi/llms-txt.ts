@@ -2,7 +2,7 @@ import { publicMethods, unserved, type MethodName, type MethodSpec } from '@swit
 import type { Route } from './route-doc.ts';
 
 /** Renders a Markdown description of the gateway for language models: how to call it, all routes, and all implemented methods. */
-export function llmsText(routes: readonly Route[], { url }: { url: string }): string {
+export function renderLlmsText(routes: readonly Route[], { url }: { url: string }): string {
   const documented = routes.flatMap(({ verb, path, doc }) =>
     doc === undefined ? [] : [`- \`${verb} ${path.replaceAll(/:(\w+)/g, '{$1}')}\`: ${doc.summary}`],
   );
@@ -11,19 +11,19 @@ export function llmsText(routes: readonly Route[], { url }: { url: string }): st
     .map(({ name, scope, spec }) => `- \`${name}\` (scope ${scope}): ${(spec as MethodSpec).summary}`);
   return `# Switchyard
 
-> A gateway in front of agents: it runs turns and keeps sessions, configuration and memory. Everything below needs \`Authorization: Bearer TOKEN\`, but for the probes.
+> An agent gateway that runs turns and stores sessions, configuration and memory. All routes except probes, webhooks and the dashboard require \`Authorization: Bearer TOKEN\`.
 
-JSON-RPC 2.0 is \`POST ${url}/rpc\`, or one message a frame over the WebSocket \`/ws\`:
+Call methods with JSON-RPC 2.0: \`POST ${url}/rpc\`, or one message per frame on the WebSocket \`/ws\`.
 
     curl ${url}/rpc -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \\
       -d '{"jsonrpc":"2.0","id":1,"method":"agent.execute","params":{"message":"Hello"}}'
 
-Clients of the chat-completions protocol take \`${url}/v1\` as their base URL and the token as their key.
+Clients of the OpenAI API use the base URL \`${url}/v1\` and the token as API key.
 
 ## Documents
 
 - [OpenRPC](${url}/openrpc.json): every method with its params, result, errors and examples
-- [OpenAPI](${url}/openapi.json): every route with its query, body and answers
+- [OpenAPI](${url}/openapi.json): every route with its query, body and responses
 
 ## Routes
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startTestGateway } from '../gateway.fixture.ts';
-import { openApiSteps, type OpenApiDocument } from './openapi-document.ts';
+import { buildOpenApiInSteps, type OpenApiDocument } from './openapi-document.ts';
 
 const UNDOCUMENTED = ['GET /ws', 'OPTIONS /api/*'];
 
@@ -12,8 +12,8 @@ test('every route for clients is documented', async () => {
 });
 
 test('a path with a wildcard names it, and what may go wrong is written beside what is answered', () => {
-  const doc = { scopes: ['rpc'], summary: 'One.', wildcard: 'model', answers: { 200: { description: 'It.' } }, refusals: [404] } as const;
-  const steps = openApiSteps([{ verb: 'GET', path: '/v1/models/*', doc }], { url: 'http://here', version: '1.0.0' });
+  const doc = { scopes: ['rpc'], summary: 'One.', wildcard: 'model', responses: { 200: { description: 'It.' } }, refusals: [404] } as const;
+  const steps = buildOpenApiInSteps([{ verb: 'GET', path: '/v1/models/*', doc }], { url: 'http://here', version: '1.0.0' });
   steps.next();
   const { paths } = steps.next().value as OpenApiDocument;
   const { get } = paths['/v1/models/{model}'] as Record<string, { operationId: string; parameters: unknown; responses: object }>;

@@ -2,23 +2,23 @@ import { inputSchema, outputSchema, type JsonSchema } from '@switchyard/contract
 import { http } from '@switchyard/service-kit';
 import type { z } from 'zod';
 import { getSurface } from '../request/refusal.ts';
-import type { AnswerDoc, Route, RouteDoc } from './route-doc.ts';
+import type { ResponseDoc, Route, RouteDoc } from './route-doc.ts';
 
 const DIALECT = 'draft-2020-12';
 /** Error statuses of every route, of routes with a token, and of routes with a body. */
-const ANY = [400];
-const GUARDED = [401, 403, 429, 503];
-const WITH_BODY = [413, 415];
+const ANY_STATUSES = [400];
+const GUARDED_STATUSES = [401, 403, 429, 503];
+const BODY_STATUSES = [413, 415];
 
 const TAGS = {
-  api: 'What a dashboard asks: turns, events, agents, memory.',
-  v1: 'What clients of the chat-completions protocol ask.',
-  webhooks: 'What other systems tell. A signature stands in for a token.',
-  media: 'Files that were kept.',
+  api: 'REST routes for dashboards: turns, events, agents and memory.',
+  v1: 'OpenAI-compatible routes.',
+  webhooks: 'Webhooks of other systems, authenticated by a signature instead of a token.',
+  media: 'Stored files.',
   mcp: 'The Model Context Protocol: agents and methods as tools.',
-  rpc: 'JSON-RPC 2.0; its methods are described by /openrpc.json.',
-  documents: 'What this gateway says of itself.',
-  health: 'Probes; nobody needs a token for them.',
+  rpc: 'JSON-RPC 2.0. Its methods are described in /openrpc.json.',
+  documents: 'Descriptions of the interface, and the dashboard.',
+  health: 'Probes, which require no token.',
 };
 
 interface Operation {
@@ -36,16 +36,16 @@ export interface OpenApiDocument {
   components: Record<string, Record<string, unknown>>;
 }
 
-/** Every documented route as an OpenAPI 3.1 document, for the edge that answers at `url`: route by route, so that others go on in between. */
-export function* openApiSteps(
+/** Builds the OpenAPI 3.1 document of all documented routes. Yields after each route, so that other work can run in between. */
+export function* buildOpenApiInSteps(
   routes: readonly Route[],
   { url, version }: { url: string; version: string },
 ): Generator<undefined, OpenApiDocument> {
   const paths: OpenApiDocument['paths'] = {};
   for (const { verb, path, doc } of routes) {
     if (doc === undefined) continue;
-    const written = path.replace('*', `{${doc.wildcard ?? 'rest'}}`).replaceAll(/:(\w+)/g, '{$1}');
-    (paths[written] ??= {})[verb.toLowerCase()] = operationOf(verb, written, doc);
+    const openApiPath = path.replace('*', `{${doc.wildcard ?? 'rest'}}`).replaceAll(/:(\w+)/g, '{$1}');
+    (paths[openApiPath] ??= {})[verb.toLowerCase()] = createOperation(verb, openApiPath, doc);
     yield;
   }
   return {
@@ -54,8 +54,8 @@ export function* openApiSteps(
       title: 'Switchyard',
       version,
       summary: 'The HTTP interface of an agent gateway.',
-      description: 'Routes under /api and /v1, and JSON-RPC over POST /rpc, whose methods stand in /openrpc.json.',
-      contact: { name: 'Whoever runs this gateway' },
+      description: 'Routes under /api and /v1, and JSON-RPC over POST /rpc. Its methods are described in /openrpc.json.',
+      contact: { name: 'The operator of this gateway' },
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url, description: 'This gateway' }],
@@ -66,57 +66,64 @@ export function* openApiSteps(
   };
 }
 
-function operationOf(verb: string, path: string, doc: RouteDoc): Operation {
+function createOperation(verb: string, path: string, doc: RouteDoc): Operation {
   const { summary, description = summary, scopes, body, open } = doc;
-  const parameters = parametersOf(path, doc);
+  const parameters = createParameters(path, doc);
   return {
     operationId: `${verb.toLowerCase()}${path.replaceAll(/[^a-zA-Z0-9]+(\w?)/g, (_, first: string) => first.toUpperCase())}`,
-    tags: [doc.tag ?? tagOf(path)],
+    tags: [doc.tag ?? findTag(path)],
     summary,
-    description: scopes === undefined ? description : `${description} Needs a token with the scope ${scopes.join(' or ')}.`,
+    description: scopes === undefined ? description : `${description} Requires a token with the scope ${scopes.join(' or ')}.`,
     ...(open ? { security: [] } : doc.tokenInQuery ? { security: [{ bearer: [] }, { queryTicket: [] }, { queryToken: [] }] } : {}),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === undefined ? {} : { requestBody: { required: true, content: json(inputSchema(body, DIALECT), doc.example?.body) } }),
-    responses: responsesOf(path, doc),
+    responses: createResponses(path, doc),
   };
 }
 
-/** First parts of paths that are the names of their tags. */
+/** Tags that equal the first segment of their paths. */
 const SECTIONS = ['api', 'v1', 'rpc', 'media', 'mcp'] as const;
 
-function tagOf(path: string): keyof typeof TAGS {
+function findTag(path: string): keyof typeof TAGS {
   const first = path.split('/', 2)[1] ?? '';
   if (path === '/api/health' || /^(health|livez|readyz|startupz)$/.test(first)) return 'health';
   return SECTIONS.find((section) => section === first) ?? 'documents';
 }
 
-function parametersOf(path: string, { query, headers, example }: RouteDoc): unknown[] {
-  const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => {
+function createParameters(path: string, { query, headers, example }: RouteDoc): unknown[] {
+  const pathParameters = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => {
     return { name, in: 'path', required: true, schema: { type: 'string' } };
   });
-  return [...named, ...membersOf(query, 'query', example?.query), ...membersOf(headers, 'header')];
+  return [...pathParameters, ...createMemberParameters(query, 'query', example?.query), ...createMemberParameters(headers, 'header')];
 }
 
-function membersOf(schema: z.ZodObject | undefined, where: 'query' | 'header', examples: Readonly<Record<string, string>> = {}): unknown[] {
+function createMemberParameters(
+  schema: z.ZodObject | undefined,
+  location: 'query' | 'header',
+  examples: Readonly<Record<string, string>> = {},
+): unknown[] {
   if (schema === undefined) return [];
   const { properties = {}, required = [] } = inputSchema(schema, DIALECT);
   return Object.entries(properties).map(([name, { description, ...rest }]) => {
-    const said = { ...(description === undefined ? {} : { description }), ...(name in examples ? { example: examples[name] } : {}) };
-    return { name, in: where, required: required.includes(name), ...said, schema: rest };
+    const documentation = {
+      ...(description === undefined ? {} : { description }),
+      ...(name in examples ? { example: examples[name] } : {}),
+    };
+    return { name, in: location, required: required.includes(name), ...documentation, schema: rest };
   });
 }
 
-function responsesOf(path: string, { answers, refusals = [], open, body }: RouteDoc): Record<string, unknown> {
-  const given = [...ANY, ...(open ? [] : GUARDED), ...(body ? WITH_BODY : []), ...refusals];
+function createResponses(path: string, { responses: answers, refusals = [], open, body }: RouteDoc): Record<string, unknown> {
+  const statuses = [...ANY_STATUSES, ...(open ? [] : GUARDED_STATUSES), ...(body ? BODY_STATUSES : []), ...refusals];
   const error = {
     $ref: `#/components/schemas/${getSurface(path) === 'v1' ? 'CompletionError' : getSurface(path) === 'rpc' ? 'RpcError' : 'Error'}`,
   };
-  const refused = given.map((status) => [status, { description: http.STATUS_CODES[status] ?? '', content: json(error) }]);
-  const answered = Object.entries(answers).map(([status, answer]) => [status, answerOf(answer)]);
-  return Object.fromEntries([...refused, ...answered]) as Record<string, unknown>;
+  const errorResponses = statuses.map((status) => [status, { description: http.STATUS_CODES[status] ?? '', content: json(error) }]);
+  const successResponses = Object.entries(answers).map(([status, response]) => [status, createResponse(response)]);
+  return Object.fromEntries([...errorResponses, ...successResponses]) as Record<string, unknown>;
 }
 
-function answerOf({ description, schema, type }: AnswerDoc): Record<string, unknown> {
+function createResponse({ description, schema, type }: ResponseDoc): Record<string, unknown> {
   if (schema !== undefined) return { description, content: json(outputSchema(schema, DIALECT)) };
   return type === undefined
     ? { description }
@@ -132,20 +139,20 @@ const PROBLEM = { title: TEXT, status: { type: 'integer' }, detail: TEXT, code: 
 
 const COMPONENTS = {
   securitySchemes: {
-    bearer: { type: 'http', scheme: 'bearer', description: 'A token of this gateway; tokens.create makes one.' },
-    queryTicket: { type: 'apiKey', in: 'query', name: 'ticket', description: 'What POST /api/tickets gave, once.' },
-    queryToken: { type: 'apiKey', in: 'query', name: 'token', description: 'The same token, where a header cannot be set.' },
+    bearer: { type: 'http', scheme: 'bearer', description: 'A token of this gateway, created with tokens.create.' },
+    queryTicket: { type: 'apiKey', in: 'query', name: 'ticket', description: 'A one-time ticket from POST /api/tickets.' },
+    queryToken: { type: 'apiKey', in: 'query', name: 'token', description: 'The token, for clients that cannot set headers.' },
   },
   schemas: {
     Error: {
       type: 'object',
-      description: 'What is wrong, in a sentence; where a program could act on it, a problem as RFC 9457 has them.',
+      description: 'An error message. Errors that a program can handle are also RFC 9457 problems.',
       required: ['error'],
       properties: { error: TEXT, type: TEXT, ...PROBLEM },
     },
     CompletionError: {
       type: 'object',
-      description: 'An error as clients of the protocol read it; where a program could act on it, a problem as RFC 9457 has them.',
+      description: 'An error in the OpenAI format. Errors that a program can handle are also RFC 9457 problems.',
       required: ['error'],
       properties: {
         error: {
@@ -159,7 +166,7 @@ const COMPONENTS = {
     },
     RpcError: {
       type: 'object',
-      description: 'What is about the client or the server is a JSON-RPC error without an id; what is about the request is a sentence.',
+      description: 'Authentication, rate limit and server errors are JSON-RPC errors without an id. Other errors are a message.',
       anyOf: [
         {
           required: ['jsonrpc', 'error', 'id'],

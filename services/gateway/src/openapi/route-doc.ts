@@ -3,9 +3,9 @@ import type { z } from 'zod';
 
 /** Access rules of a route. */
 export interface GuardOptions {
-  /** One of these scopes is enough, `*` always is; without a list any valid token passes. */
+  /** The token needs one of these scopes, or `*`. Without a list any valid token is accepted. */
   scopes?: readonly TokenScope[];
-  /** Whether `?token=` and `?ticket=` count: only where a browser cannot set a header. */
+  /** Accepts `?token=` and `?ticket=`, for requests on which a browser cannot set headers. */
   tokenInQuery?: boolean;
   /** Allows requests without a token, limited per address; the route checks the caller itself. */
   open?: true;
@@ -22,23 +22,23 @@ export interface RouteDoc extends GuardOptions {
   query?: z.ZodObject;
   headers?: z.ZodObject;
   body?: z.ZodType;
-  /** A request that is right. The documents show it, and a test sends it. */
+  /** A valid request, which the documents show and a test sends. */
   example?: { query?: Readonly<Record<string, string>>; body?: unknown };
   /** Successful responses by status. */
-  answers: Readonly<Record<number, AnswerDoc>>;
-  /** Statuses of refusals that are not those of all routes. */
+  responses: Readonly<Record<number, ResponseDoc>>;
+  /** Error statuses of this route beyond those of all routes. */
   refusals?: readonly number[];
 }
 
-export interface AnswerDoc {
+export interface ResponseDoc {
   description: string;
-  /** Of JSON. */
+  /** The schema of a JSON body. */
   schema?: z.ZodType;
-  /** Content type of other responses. */
+  /** The content type of another body. */
   type?: 'text/event-stream' | 'text/plain' | 'application/json' | 'application/octet-stream';
 }
 
-/** A route as the server has it. */
+/** A registered route. */
 export interface Route {
   verb: string;
   path: string;

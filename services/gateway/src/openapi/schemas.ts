@@ -9,33 +9,33 @@ export const Ok = z.object({ status: z.literal('ok') });
 export const Ready = z.looseObject({ ready: z.boolean(), status: z.string() });
 
 const Id = z.union([z.string(), z.number()]);
-const Call = z.object({
+const JsonRpcRequest = z.object({
   jsonrpc: z.literal('2.0'),
   method: z.string(),
   params: z.record(z.string(), z.unknown()).optional(),
-  id: Id.optional().describe('without one it is a notification'),
+  id: Id.optional().describe('omitted by notifications'),
 });
-const Answered = z.object({
+const JsonRpcResponse = z.object({
   jsonrpc: z.literal('2.0'),
   id: Id.nullable(),
   result: z.unknown().optional(),
   error: z.object({ code: z.int(), message: z.string(), data: z.record(z.string(), z.unknown()).optional() }).optional(),
 });
-export const RpcBody = z.union([Call, z.array(Call).min(1)]);
-export const RpcAnswer = z.union([Answered, z.array(Answered)]);
+export const RpcBody = z.union([JsonRpcRequest, z.array(JsonRpcRequest).min(1)]);
+export const RpcResponse = z.union([JsonRpcResponse, z.array(JsonRpcResponse)]);
 
-export const McpBody = Call;
-export const McpAnswer = Answered;
+export const McpBody = JsonRpcRequest;
+export const McpResponse = JsonRpcResponse;
 export const McpHeaders = z.object({
   accept: z.string().optional().describe('application/json and text/event-stream'),
-  'mcp-protocol-version': z.string().optional().describe('the revision that the client speaks'),
+  'mcp-protocol-version': z.string().optional().describe('the protocol revision of the client'),
 });
 
-/** Makes a retry the same request. */
+/** The header that makes a request safe to retry. */
 export const KeyHeader = z.object({ 'idempotency-key': IdempotencyKey.optional() });
 export const LastEventHeader = z.object({ 'last-event-id': z.string().max(64).optional() });
 export const LastEventQuery = z.object({
-  lastEventId: z.string().max(64).optional().describe('the twin of Last-Event-ID for clients that cannot set it'),
+  lastEventId: z.string().max(64).optional().describe('replaces the header Last-Event-ID for clients that cannot set headers'),
 });
 
 export const ACTIVITY_LIMIT: QueryLimit = { max: 100, fallback: 50 };
@@ -44,13 +44,13 @@ export const RESPONSE_ITEMS_LIMIT: QueryLimit = { max: 100, fallback: 20 };
 export const AUDIT_LIMIT: QueryLimit = { max: 1_000, fallback: 500 };
 
 function limit({ max, fallback }: QueryLimit) {
-  return z.int().min(1).max(max).default(fallback).describe('what is beyond is brought back into it');
+  return z.int().min(1).max(max).default(fallback).describe('values outside the range are clamped');
 }
 
 export const HistoryQuery = z.object({ channelId: z.string().min(1).max(256).default('gateway') });
 export const ActivityQuery = z.object({ limit: limit(ACTIVITY_LIMIT) });
 const ActivityEntry = z.object({
-  id: z.string().describe('the place of the event, as /api/events names it'),
+  id: z.string().describe('the position of the event, as in /api/events'),
   event: z.string(),
   payload: z.record(z.string(), z.unknown()),
   timestamp: z.int().describe('epoch milliseconds'),
@@ -59,20 +59,20 @@ export const Activity = z.object({ entries: z.array(ActivityEntry), count: z.int
 
 export const AuditQuery = z.object({ after: z.int().nonnegative().default(0), limit: limit(AUDIT_LIMIT) });
 export const MemoryQuery = z.object({ q: z.string().min(1).max(MAX.text), limit: limit(MEMORY_LIMIT) });
-const Found = MemoryEntry.pick({ id: true, content: true, memoryType: true, trustLevel: true, score: true, createdAt: true });
-export const MemoriesFound = z.object({ results: z.array(Found) });
+const FoundMemory = MemoryEntry.pick({ id: true, content: true, memoryType: true, trustLevel: true, score: true, createdAt: true });
+export const MemorySearchResult = z.object({ results: z.array(FoundMemory) });
 
 export const Channels = z.object({
   channels: z.array(z.object({ type: z.string(), name: z.string(), enabled: z.literal(true), status: z.literal('connected') })),
 });
 
-export const TicketMade = z.object({
-  ticket: z.string().describe('for `?ticket=`, once'),
+export const IssuedTicket = z.object({
+  ticket: z.string().describe('the value of `?ticket=`, for one use'),
   expiresAt: z.int().describe('epoch milliseconds'),
 });
 
 export const StrictReceived = z.object({ received: z.literal(true) });
-export const HookReceived = StrictReceived.extend({ mapping: z.string().nullable().describe('the id of the mapping, where it has one') });
+export const HookReceived = StrictReceived.extend({ mapping: z.string().nullable().describe('the id of the mapping, if it has one') });
 
 export const RangeHeader = z.object({
   range: z.string().optional().describe('one range of bytes'),
@@ -93,13 +93,13 @@ const Vector = z.union([z.array(z.number()), z.string().describe('base64 of litt
 export const Embeddings = z.object({
   object: z.literal('list'),
   data: z.array(z.object({ object: z.literal('embedding'), index: z.int(), embedding: Vector })),
-  model: z.string().describe('as its provider calls it'),
+  model: z.string().describe('the model name of the provider'),
   usage: z.object({ prompt_tokens: z.int(), total_tokens: z.int() }),
 });
 
 const Items = z.array(z.looseObject({ type: z.enum(['message', 'function_call']), id: z.string() }));
 
-/** Output of `responseResource`; repeated request fields are left to the specification. */
+/** Output of `createResponseResource`, without the repeated request fields. */
 export const ResponseResource = z.looseObject({
   id: z.string(),
   object: z.literal('response'),
@@ -114,13 +114,13 @@ export const ResponseResource = z.looseObject({
   previous_response_id: z.string().nullable(),
 });
 export const ResponseQuery = z.object({
-  stream: z.enum(['true', 'false']).optional().describe('true: told as events, from the beginning'),
-  starting_after: z.int().nonnegative().optional().describe('the number of the last event that the client has'),
+  stream: z.enum(['true', 'false']).optional().describe('true: sent as events, from the beginning'),
+  starting_after: z.int().nonnegative().optional().describe('the number of the last event that the client received'),
 });
 export const ResponseItemsQuery = z.object({
   limit: limit(RESPONSE_ITEMS_LIMIT),
   order: z.enum(['asc', 'desc']).default('desc'),
-  after: z.string().max(MAX.id).optional().describe('the id of the last item that the client has'),
+  after: z.string().max(MAX.id).optional().describe('the id of the last item that the client received'),
 });
 export const ResponseInputItems = z.object({
   object: z.literal('list'),
@@ -133,7 +133,7 @@ export const ResponseDeleted = z.object({ id: z.string(), object: z.literal('res
 
 const ToolCall = z.object({ id: z.string(), type: z.literal('function'), function: z.object({ name: z.string(), arguments: z.string() }) });
 
-/** Output of `completionAnswer`, for the documents. */
+/** Output of `createCompletion`. */
 export const Completion = z.object({
   id: z.string(),
   object: z.literal('chat.completion'),

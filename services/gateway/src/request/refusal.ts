@@ -85,8 +85,12 @@ export const HOST_NOT_ALLOWED: Refusal = { status: 403, message: 'Forbidden: hos
 export const ORIGIN_NOT_ALLOWED: Refusal = { status: 403, message: 'Forbidden: origin not allowed', code: 'PERMISSION_DENIED' };
 export const NOT_FOUND: Refusal = { status: 404, message: 'Not Found', code: 'NOT_FOUND' };
 export const BODY_TOO_LARGE: Refusal = { status: 413, message: 'Request body too large', code: 'OUT_OF_RANGE' };
-export const TOO_MANY_BODY_PARTS: Refusal = { status: 400, message: 'Request body in too many small parts', code: 'INVALID_ARGUMENT' };
-export const INCOMPLETE_BODY: Refusal = { status: 400, message: 'Request body broken off', code: 'CANCELLED' };
+export const TOO_MANY_BODY_PARTS: Refusal = {
+  status: 400,
+  message: 'Request body arrived in too many small parts',
+  code: 'INVALID_ARGUMENT',
+};
+export const INCOMPLETE_BODY: Refusal = { status: 400, message: 'Request body incomplete', code: 'CANCELLED' };
 export const BAD_REQUEST: Refusal = { status: 400, message: 'Bad Request', code: 'INVALID_ARGUMENT' };
 export const NOT_JSON: Refusal = { status: 415, message: 'Content-Type must be application/json', code: 'INVALID_ARGUMENT' };
 export const UPGRADE_REQUIRED: Refusal = {
@@ -97,7 +101,7 @@ export const UPGRADE_REQUIRED: Refusal = {
 };
 export const TOO_MANY_INCOMPLETE_BYTES: Refusal = {
   status: 429,
-  message: 'Too many unfinished requests at once',
+  message: 'Too many incomplete requests at once',
   code: 'RESOURCE_EXHAUSTED',
   retryAfterMs: 1_000,
 };

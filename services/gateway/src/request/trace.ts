@@ -26,7 +26,7 @@ export function startRouteSpan(
   response.once('close', () => {
     const { statusCode } = response;
     span.set({ 'http.response.status_code': statusCode });
-    span.end(statusCode >= 500 ? new Error(`answered ${statusCode}`) : undefined);
+    span.end(statusCode >= 500 ? new Error(`status ${statusCode}`) : undefined);
   });
   return span;
 }

@@ -6,11 +6,11 @@ import { createCallOptions } from '../request/trace.ts';
 
 const DOC: RouteDoc = {
   scopes: ['rpc'],
-  summary: 'The agents of the tenant, each with the model it answers with.',
-  answers: { 200: { description: 'The agents.', schema: registry.operations['agents.visible'].result } },
+  summary: 'Lists the agents of the tenant and their models.',
+  responses: { 200: { description: 'The agents.', schema: registry.operations['agents.visible'].result } },
 };
 
-/** `GET /api/agents`: the agents of the caller's tenant, each with the model that it would answer with. */
+/** `GET /api/agents`: the agents of the caller's tenant and their models. */
 export function registerAgents(app: FastifyInstance, edge: Edge): void {
   app.get('/api/agents', edge.route(DOC), async (request, reply) => {
     const { agents } = await edge.bus.as(request.caller.principal).call('agents.visible', {}, createCallOptions(request));

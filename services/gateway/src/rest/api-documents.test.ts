@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { buildOpenRpcInSteps, publicMethods } from '@switchyard/contracts';
-import { openApiSteps } from '../openapi/openapi-document.ts';
+import { buildOpenApiInSteps } from '../openapi/openapi-document.ts';
 import { SECRETS, startTestGateway } from '../gateway.fixture.ts';
 
 /** Maximum share of the longest step in the CPU time of both documents; config.apply with all settings takes a third. */
@@ -30,7 +30,7 @@ test('a document that is asked for first is made in steps, none of which keeps o
   await using gateway = await startTestGateway();
   const { routes } = gateway.gateway;
   const served = { url: 'http://here', version: '1.0.0' };
-  const [openRpc, openApi] = [walk(buildOpenRpcInSteps(served)), walk(openApiSteps(routes, served))];
+  const [openRpc, openApi] = [walk(buildOpenRpcInSteps(served)), walk(buildOpenApiInSteps(routes, served))];
   assert.equal(openRpc.steps, publicMethods.size + 1);
   assert.equal(openApi.steps, routes.filter(({ doc }) => doc !== undefined).length + 1);
   const totalMs = openRpc.totalMs + openApi.totalMs;

@@ -9,18 +9,18 @@ import { badRequest } from '../request/refusal.ts';
 
 const AUDIT: RouteDoc = {
   scopes: ['admin'],
-  summary: 'What was done, as it stands on record, from a record on: for whoever checks that it is whole.',
+  summary: 'Returns the audit records after a record, for verification of the hash chain.',
   query: AuditQuery,
-  answers: { 200: { description: 'The records, and where the chain ends.', schema: secrets.operations['audit.read'].result } },
+  responses: { 200: { description: 'The records and the end of the chain.', schema: secrets.operations['audit.read'].result } },
 };
 
 /** `GET /api/audit`. */
 export function registerAudit(app: FastifyInstance, edge: Edge): void {
   app.get('/api/audit', edge.route(AUDIT), async (request, reply) => {
-    const asked = request.query as Query;
-    const after = getQueryText(asked, 'after') ?? '0';
+    const query = request.query as Query;
+    const after = getQueryText(query, 'after') ?? '0';
     if (!/^[0-9]{1,15}$/.test(after)) throw badRequest('after: expected a whole number');
-    const params = { after: Number(after), limit: getQueryLimit(asked, AUDIT_LIMIT) };
+    const params = { after: Number(after), limit: getQueryLimit(query, AUDIT_LIMIT) };
     reply.header('cache-control', 'no-store');
     return edge.bus.as(request.caller.principal).call('audit.read', params, createCallOptions(request));
   });

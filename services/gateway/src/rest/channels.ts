@@ -6,11 +6,11 @@ import { createCallOptions } from '../request/trace.ts';
 
 const DOC: RouteDoc = {
   scopes: ['rpc'],
-  summary: 'The channels that are enabled and run.',
-  answers: { 200: { description: 'The channels.', schema: Channels } },
+  summary: 'Lists the enabled channels that are running.',
+  responses: { 200: { description: 'The channels.', schema: Channels } },
 };
 
-/** `GET /api/channels`: the channels that are enabled and run. */
+/** `GET /api/channels`: the enabled channels that are running. */
 export function registerChannels(app: FastifyInstance, edge: Edge): void {
   app.get('/api/channels', edge.route(DOC), async (request, reply) => {
     const { channels } = await edge.bus.as(request.caller.principal).call('channels.list', {}, createCallOptions(request));

@@ -4,8 +4,8 @@ import { createJoinedText, type EventStream } from '../events/sse.ts';
 import type { TurnListener } from '../turns/turn-reader.ts';
 
 /**
- * Every event repeats the whole text so far. So that a long answer costs a multiple of its length and not its square, no more than so
- * many characters of it go out in a millisecond: the longer the text, the larger the pieces it grows by. A quarter of a megabyte a second.
+ * Characters of accumulated text that are sent per millisecond, a quarter of a megabyte per second. Every event repeats the whole text so
+ * far, so a longer text is sent in larger pieces. This keeps the cost of a long response linear instead of quadratic.
  */
 const ACCUMULATED_PER_MS = 256;
 
@@ -13,16 +13,16 @@ export interface Renderer extends TurnListener {
   drained(): void;
 }
 
-export interface Rendering {
+export interface RendererOptions {
   turnId: string;
-  /** The number of the last event the client has. */
+  /** The number of the last event that the client received. */
   after: number;
   /** Renders the payload of an error event. */
   fail: (error: ServiceError) => Record<string, unknown>;
 }
 
 /** Renders the frames of a turn as events. Text that the client already has counts towards `accumulated` and is not sent again. */
-export function createRenderer(stream: EventStream, { turnId, after, fail }: Rendering): Renderer {
+export function createRenderer(stream: EventStream, { turnId, after, fail }: RendererOptions): Renderer {
   let accumulated = '';
   let last = Math.max(after, 0);
   const event = (name: string, data: unknown): string => `id: ${turnId}:${last}\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
@@ -37,10 +37,10 @@ export function createRenderer(stream: EventStream, { turnId, after, fail }: Ren
     stream.end(event(name, data));
   }
 
-  /** Another runner continues the turn, or frames were lost: this text replaces everything so far. */
-  function resume({ n, text: said }: TurnFrame & { type: 'resumed' }): void {
+  /** Replaces the text so far, after another replica has taken over the turn or frames were lost. */
+  function resume({ n, text: fullText }: TurnFrame & { type: 'resumed' }): void {
     if (n > after) text.flush();
-    accumulated = said;
+    accumulated = fullText;
     if (n <= after) return;
     last = n;
     stream.write(event('resumed', { accumulated }));

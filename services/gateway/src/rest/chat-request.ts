@@ -12,17 +12,17 @@ export const ChatBody = z.strictObject({
   sessionKey: z.string().max(MAX.line).optional(),
   idempotencyKey: IdempotencyKey.optional(),
 });
-const MAX_NAMED = 64;
+const MAX_SHOWN_CHARS = 64;
 
-/** The body of `POST /api/chat`; throws the refusal of one that is wrong. */
-export function chatBody(body: unknown): ChatRequest {
+/** Parses the body of `POST /api/chat`. Throws a refusal for an invalid body. */
+export function parseChatBody(body: unknown): ChatRequest {
   const message = typeof body === 'object' && body !== null && 'message' in body ? body.message : undefined;
   if (typeof message !== 'string' || message === '') throw badRequest('Missing required field: message (string)');
   return toChatRequest(parseParams(ChatBody, body));
 }
 
-/** The query of `GET /api/chat/stream`. Names it does not know are left alone: caches and proxies add their own. */
-export function chatQuery(query: Query): ChatRequest {
+/** Parses the query of `GET /api/chat/stream`. Unknown parameters are ignored, because caches and proxies add their own. */
+export function parseChatQuery(query: Query): ChatRequest {
   const message = getQueryText(query, 'message');
   if (message === undefined) throw badRequest('Missing required query parameter: message');
   const [agentId, sessionKey, idempotencyKey] = ['agentId', 'sessionKey', 'idempotencyKey'].map((name) => getQueryText(query, name));
@@ -30,7 +30,7 @@ export function chatQuery(query: Query): ChatRequest {
 }
 
 function toChatRequest({ message, agentId, sessionKey, idempotencyKey }: z.output<typeof ChatBody>): ChatRequest {
-  if (agentId !== undefined && !AgentId.safeParse(agentId).success) throw badRequest(`Unknown agent: ${agentId.slice(0, MAX_NAMED)}`);
+  if (agentId !== undefined && !AgentId.safeParse(agentId).success) throw badRequest(`Unknown agent: ${agentId.slice(0, MAX_SHOWN_CHARS)}`);
   return {
     message,
     ...(agentId === undefined ? {} : { agentId }),
@@ -39,7 +39,7 @@ function toChatRequest({ message, agentId, sessionKey, idempotencyKey }: z.outpu
   };
 }
 
-/** The key that makes a retry the same turn: that of the header, or its twin in the body or the query. */
+/** Adds the idempotency key from the header, the body or the query. */
 export function withIdempotencyKey(chat: ChatRequest, request: FastifyRequest): ChatRequest {
   const key = getIdempotencyKey(request, chat.idempotencyKey);
   return key === undefined ? chat : { ...chat, idempotencyKey: key };

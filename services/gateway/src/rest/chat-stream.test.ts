@@ -83,7 +83,7 @@ test('invalid requests fail before the stream begins', async () => {
     ['message=a', { 'last-event-id': 'nonsense' }, 400, 'Invalid Last-Event-ID: expected <turnId>:<n>'],
     ['message=a', { authorization: 'Bearer no' }, 401, 'Unauthorized'],
     ['message=a', { authorization: `Bearer ${SECRETS.mcp}` }, 403, 'Forbidden: insufficient scope'],
-    ['message=a', { 'sec-purpose': 'prefetch;prerender' }, 403, 'Forbidden: a turn is not prefetched'],
+    ['message=a', { 'sec-purpose': 'prefetch;prerender' }, 403, 'Forbidden: turns cannot be prefetched'],
   ];
   for (const [query, headers, status, error] of refusals) {
     const response = await t.stream(query, headers);

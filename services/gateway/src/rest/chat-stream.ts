@@ -8,9 +8,9 @@ import type { Edge } from '../http/edge.ts';
 import { acceptsEvents, badRequest, RefusalError } from '../request/refusal.ts';
 import { createCallOptions } from '../request/trace.ts';
 import { createRenderer, type Renderer } from './chat-events.ts';
-import { ChatBody, chatQuery, withIdempotencyKey } from './chat-request.ts';
+import { ChatBody, parseChatQuery, withIdempotencyKey } from './chat-request.ts';
 import { type Query, getQueryText } from '../request/query.ts';
-import { errorEventData, restError } from './rest-errors.ts';
+import { createErrorEventData, toRestError } from './rest-errors.ts';
 import { logFailure } from '../request/failure-log.ts';
 import { openEventStream } from '../events/sse.ts';
 import { restartTurn, followTurn, startTurn, type StartedTurn } from '../turns/turn-start.ts';
@@ -18,80 +18,83 @@ import { UNAVAILABLE_CODES, hasEnded, type TurnReader } from '../turns/turn-read
 
 const RETRY_MS = 3_000;
 /** The position of a client without events. */
-const NOTHING = -1;
+const NO_EVENTS = -1;
 /** Prefix of the first event id, which is sent before the turn is accepted. A nonce follows. */
-const ASKED = 'asked-';
+const PENDING_PREFIX = 'asked-';
 const NONCE_DIGITS = 22;
-/** It was not. */
+/** The event id of a rejected turn. */
 const REFUSED = 'refused';
 
 const DOC: RouteDoc = {
   scopes: ['rpc'],
   tokenInQuery: true,
-  summary: 'Runs a turn of an agent, as server-sent events while it runs.',
-  description: 'Events are `token`, `resumed`, `done` and `error`. Whoever comes back with the id of an event gets the rest of that turn.',
+  summary: 'Runs a turn of an agent and streams it as server-sent events.',
+  description: 'Events are `token`, `resumed`, `done` and `error`. A request with the id of an event receives the rest of that turn.',
   query: ChatBody.extend(LastEventQuery.shape),
   example: { query: { message: 'hello' } },
   headers: KeyHeader.extend(LastEventHeader.shape),
-  answers: {
-    200: { description: 'The turn.', type: 'text/event-stream' },
-    204: { description: 'Of the turn that the client comes back for there is no rest: EventSource stops.' },
+  responses: {
+    200: { description: 'The events of the turn.', type: 'text/event-stream' },
+    204: { description: 'The turn has no further events, and EventSource stops reconnecting.' },
   },
   refusals: [409, 422],
 };
 
 /**
- * `GET /api/chat/stream`: one durable turn as server-sent events. An EventSource reconnects after a broken connection and after a
- * normal end, so a request with an event id gets the rest of that turn and never starts another one; 204, which stops an EventSource,
- * when there is no rest or the turn is unknown. The id of the turn is sent before the turn is requested, so that every reconnect finds
- * it.
+ * `GET /api/chat/stream`: one durable turn as server-sent events. An EventSource reconnects after a broken connection and after a normal
+ * end, so a request with an event id gets the rest of that turn and never starts another one. It gets 204, which stops an EventSource, when
+ * there is no rest or the turn is unknown. The id of the turn is sent before the turn is requested, so that every reconnect finds it.
  */
 export function registerChatStream(app: FastifyInstance, edge: Edge): void {
   app.get('/api/chat/stream', edge.route(DOC), async (request, reply) => {
     refusePrefetch(request);
-    const seen = lastSeen(request, request.query as Query);
-    if (seen === undefined || isOwn(request, seen)) await ask(edge, { request, reply }, seen);
+    const position = parseLastEventId(request, request.query as Query);
+    if (position === undefined || isOwnPendingTurn(request, position)) await requestTurn(edge, { request, reply }, position);
     else {
-      const turn = typeof seen.at === 'number' ? await resume(edge, request, seen.turnId, seen.at) : undefined;
+      const turn = typeof position.lastEvent === 'number' ? await resume(edge, request, position.turnId, position.lastEvent) : undefined;
       if (!turn) return reply.code(204).header('cache-control', 'no-store').send();
-      send(edge, { request, reply }, seen).follow(turn);
+      openTurnStream(edge, { request, reply }, position).follow(turn);
     }
     return reply;
   });
 }
 
 /** The nonce of an id is known to its client only, so no client can request a turn under the id of another. */
-function isOwn({ caller }: FastifyRequest, { turnId, at }: Seen): boolean {
-  return typeof at === 'string' && at.startsWith(ASKED) && turnId === askedId(caller, at.slice(ASKED.length));
+function isOwnPendingTurn({ caller }: FastifyRequest, { turnId, lastEvent }: StreamPosition): boolean {
+  return (
+    typeof lastEvent === 'string' &&
+    lastEvent.startsWith(PENDING_PREFIX) &&
+    turnId === derivePendingTurnId(caller, lastEvent.slice(PENDING_PREFIX.length))
+  );
 }
 
-function askedId({ principal: { tenant, client } }: Caller, nonce: string): string {
+function derivePendingTurnId({ principal: { tenant, client } }: Caller, nonce: string): string {
   return deriveId('turn', tenant, client, nonce);
 }
 
-/** A page that is only guessed to be wanted must not run a turn. */
+/** Rejects prefetches, so that a speculative page load does not run a turn. */
 function refusePrefetch({ headers }: FastifyRequest): void {
   const purpose = headers['sec-purpose'] ?? headers['purpose'];
   if (typeof purpose !== 'string' || !/^\s*prefetch\b/i.test(purpose)) return;
-  throw new RefusalError({ status: 403, message: 'Forbidden: a turn is not prefetched', code: 'PERMISSION_DENIED' });
+  throw new RefusalError({ status: 403, message: 'Forbidden: turns cannot be prefetched', code: 'PERMISSION_DENIED' });
 }
 
-/** The last event that a client has: its number, or what there is before the first. */
-interface Seen {
+/** The last event that a client received: its number, or the id that was sent before the first event. */
+interface StreamPosition {
   turnId: string;
-  at: number | string;
+  lastEvent: number | string;
 }
 
 const EVENT_ID = /^(turn_[0-9A-Za-z]{22}):(\d{1,9}|refused|asked-[0-9A-Za-z]{22})$/;
 
-/** From its header or the twin in the query for clients that cannot set one. */
-function lastSeen({ headers }: FastifyRequest, query: Query): Seen | undefined {
+/** Reads the header `Last-Event-ID`, or `lastEventId` from the query for clients that cannot set headers. */
+function parseLastEventId({ headers }: FastifyRequest, query: Query): StreamPosition | undefined {
   const header = headers['last-event-id'];
   const text = typeof header === 'string' && header !== '' ? header : getQueryText(query, 'lastEventId');
   if (text === undefined) return undefined;
-  const [, turnId, at] = EVENT_ID.exec(text) ?? [];
-  if (turnId === undefined || at === undefined) throw badRequest('Invalid Last-Event-ID: expected <turnId>:<n>');
-  return { turnId, at: /^\d/.test(at) ? Number(at) : at };
+  const [, turnId, lastEvent] = EVENT_ID.exec(text) ?? [];
+  if (turnId === undefined || lastEvent === undefined) throw badRequest('Invalid Last-Event-ID: expected <turnId>:<n>');
+  return { turnId, lastEvent: /^\d/.test(lastEvent) ? Number(lastEvent) : lastEvent };
 }
 
 interface Exchange {
@@ -100,34 +103,38 @@ interface Exchange {
 }
 
 /**
- * Starts a turn, or repeats the request for an id that the client has. Clients that do not read events get a rejection as the HTTP
+ * Starts a turn, or repeats the request of an id that the client received. A client that does not accept events gets a rejection as an HTTP
  * status.
  */
-async function ask(edge: Edge, exchange: Exchange, seen: Seen | undefined): Promise<void> {
+async function requestTurn(edge: Edge, exchange: Exchange, position: StreamPosition | undefined): Promise<void> {
   const { request, reply } = exchange;
-  const chat = withIdempotencyKey(chatQuery(request.query as Query), request);
-  const asked = seen ?? newTurn(request.caller);
-  const { turnId } = asked;
+  const chat = withIdempotencyKey(parseChatQuery(request.query as Query), request);
+  const start = position ?? createPendingPosition(request.caller);
+  const { turnId } = start;
   const begin = (): Promise<StartedTurn> =>
-    (seen === undefined ? startTurn : restartTurn)(edge.bus.as(request.caller.principal), { ...chat, turnId }, createCallOptions(request));
+    (position === undefined ? startTurn : restartTurn)(
+      edge.bus.as(request.caller.principal),
+      { ...chat, turnId },
+      createCallOptions(request),
+    );
   if (acceptsEvents(request.headers)) {
-    const sending = send(edge, exchange, asked);
-    if (!reply.raw.destroyed) begin().then(sending.follow, sending.refuse);
+    const sender = openTurnStream(edge, exchange, start);
+    if (!reply.raw.destroyed) begin().then(sender.follow, sender.refuse);
     return;
   }
   const turn = await begin().catch((error: unknown) => {
-    throw restError(error);
+    throw toRestError(error);
   });
   const headers: Record<string, string> = turn.earlier ? { 'idempotency-replayed': 'true' } : {};
-  send(edge, exchange, { turnId: turn.turnId, at: NOTHING, headers }).follow(turn);
+  openTurnStream(edge, exchange, { turnId: turn.turnId, lastEvent: NO_EVENTS, headers }).follow(turn);
 }
 
-function newTurn(caller: Caller): Seen {
+function createPendingPosition(caller: Caller): StreamPosition {
   const nonce = randomBase62(NONCE_DIGITS);
-  return { turnId: askedId(caller, nonce), at: ASKED + nonce };
+  return { turnId: derivePendingTurnId(caller, nonce), lastEvent: PENDING_PREFIX + nonce };
 }
 
-/** The turn the client comes back for; undefined when there is nothing left of it to send. */
+/** Continues the turn of a client that reconnects; undefined when no events are left. */
 async function resume(edge: Edge, request: FastifyRequest, turnId: string, n: number): Promise<StartedTurn | undefined> {
   try {
     const turn = await followTurn(edge.bus.as(request.caller.principal), turnId, createCallOptions(request));
@@ -141,50 +148,50 @@ async function resume(edge: Edge, request: FastifyRequest, turnId: string, n: nu
   }
 }
 
-interface Place extends Seen {
+interface OpenTurnStreamOptions extends StreamPosition {
   headers?: Record<string, string>;
 }
 
-interface Sending {
+interface TurnSender {
   readonly follow: (turn: StartedTurn) => void;
-  /** The turn was not accepted, or nobody says whether it was: then the client is to come back. */
+  /** Reports a rejected turn. While the outcome is unknown the stream ends without an error, so that the client reconnects. */
   readonly refuse: (error: unknown) => void;
 }
 
-/** Begins the answer, at the place where the client is. */
-function send(edge: Edge, { request, reply }: Exchange, { turnId, at, headers = {} }: Place): Sending {
-  const after = typeof at === 'number' ? at : NOTHING;
+/** Opens the event stream after the last event of the client. */
+function openTurnStream(edge: Edge, { request, reply }: Exchange, { turnId, lastEvent, headers = {} }: OpenTurnStreamOptions): TurnSender {
+  const after = typeof lastEvent === 'number' ? lastEvent : NO_EVENTS;
   let reader: TurnReader | undefined;
   let renderer: Renderer | undefined;
-  const leave = (): void => stream.end(); // a gateway that drains: the client comes back elsewhere for the rest
+  const endForDrain = (): void => stream.end(); // while draining: the client reconnects to another gateway for the rest
   const stream = openEventStream(reply, {
-    first: `retry: ${RETRY_MS}\nid: ${turnId}:${typeof at === 'number' ? Math.max(at, 0) : at}\n\n`,
+    first: `retry: ${RETRY_MS}\nid: ${turnId}:${typeof lastEvent === 'number' ? Math.max(lastEvent, 0) : lastEvent}\n\n`,
     headers,
-    admitted: () => edge.tokens.mayStream(request.caller),
+    isAuthorized: () => edge.tokens.mayStream(request.caller),
     onDrain: () => renderer?.drained(),
     onClose() {
       reader?.close();
-      edge.closing.removeEventListener('abort', leave);
+      edge.closing.removeEventListener('abort', endForDrain);
     },
   });
   const fail = (error: ServiceError): Record<string, unknown> => {
     logFailure(edge, request, error);
-    return errorEventData(error, request.id);
+    return createErrorEventData(error, request.id);
   };
-  if (!reply.raw.destroyed) edge.closing.addEventListener('abort', leave);
+  if (!reply.raw.destroyed) edge.closing.addEventListener('abort', endForDrain);
   return {
     follow(turn) {
       if (reply.raw.destroyed) return turn.reader.close();
       reader = turn.reader;
       renderer = createRenderer(stream, { turnId: turn.turnId, after, fail });
-      if (edge.closing.aborted) leave();
+      if (edge.closing.aborted) endForDrain();
       else reader.read(renderer, turn.earlier);
     },
     refuse(thrown) {
       const error = thrown instanceof ServiceError ? thrown : new ServiceError('INTERNAL', 'Internal error', { cause: thrown });
-      const said = fail(error);
-      if (UNAVAILABLE_CODES.has(error.code)) leave();
-      else stream.end(`id: ${turnId}:${REFUSED}\nevent: error\ndata: ${JSON.stringify(said)}\n\n`);
+      const data = fail(error);
+      if (UNAVAILABLE_CODES.has(error.code)) endForDrain();
+      else stream.end(`id: ${turnId}:${REFUSED}\nevent: error\ndata: ${JSON.stringify(data)}\n\n`);
     },
   };
 }

@@ -5,30 +5,30 @@ import type { RouteDoc } from '../openapi/route-doc.ts';
 import { KeyHeader } from '../openapi/schemas.ts';
 import type { Edge } from '../http/edge.ts';
 import { createCallOptions } from '../request/trace.ts';
-import { ChatBody, chatBody, withIdempotencyKey } from './chat-request.ts';
+import { ChatBody, parseChatBody, withIdempotencyKey } from './chat-request.ts';
 import { toServiceError, createShutdownError, createNotFollowedError } from '../turns/turn-errors.ts';
-import { restError } from './rest-errors.ts';
+import { toRestError } from './rest-errors.ts';
 import { startTurn, type StartedTurn } from '../turns/turn-start.ts';
 
 const DOC: RouteDoc = {
   scopes: ['rpc'],
-  summary: 'Runs a turn of an agent, and answers when it is done.',
-  description: 'The turn is kept: it goes on when the client leaves. With an Idempotency-Key it runs once, however often it is asked for.',
+  summary: 'Runs a turn of an agent and returns its result.',
+  description: 'The turn is stored and continues after a disconnect. With an Idempotency-Key repeated requests run it once.',
   headers: KeyHeader,
   body: ChatBody,
   example: { body: { message: 'hello' } },
-  answers: { 200: { description: 'What the agent said.', schema: TurnResult } },
+  responses: { 200: { description: 'The result of the turn.', schema: TurnResult } },
   refusals: [409, 422],
 };
 
-/** `POST /api/chat`: one durable turn, answered when it is done. Leaving does not end it. */
+/** `POST /api/chat`: runs one durable turn, which continues after a disconnect. */
 export function registerChat(app: FastifyInstance, edge: Edge): void {
   app.post('/api/chat', edge.route(DOC), async (request, reply) => {
-    const chat = withIdempotencyKey(chatBody(parseJsonBody(request)), request);
+    const chat = withIdempotencyKey(parseChatBody(parseJsonBody(request)), request);
     const turn = await startTurn(edge.bus.as(request.caller.principal), chat, createCallOptions(request)).catch((error: unknown) => {
-      throw restError(error);
+      throw toRestError(error);
     });
-    const { response, tokensUsed, finishReason } = await answerOf(turn, reply, edge.ending);
+    const { response, tokensUsed, finishReason } = await waitForResult(turn, reply, edge.ending);
     reply.header('cache-control', 'no-store');
     if (turn.earlier) reply.header('idempotency-replayed', 'true');
     return { response, tokensUsed, finishReason };
@@ -36,16 +36,20 @@ export function registerChat(app: FastifyInstance, edge: Edge): void {
 }
 
 /** Resolves with the result of the turn; never settles after the client has disconnected. */
-function answerOf({ turnId, reader, repeatable, earlier }: StartedTurn, { raw }: FastifyReply, ending: AbortSignal): Promise<TurnResult> {
+function waitForResult(
+  { turnId, reader, repeatable, earlier }: StartedTurn,
+  { raw }: FastifyReply,
+  ending: AbortSignal,
+): Promise<TurnResult> {
   return new Promise((resolve, reject) => {
     if (raw.destroyed) return reader.close();
-    const fail = (error: unknown): void => reject(restError(error));
-    const end = (): void => fail(createNotFollowedError(createShutdownError(turnId), { turnId, repeatable }));
+    const fail = (error: unknown): void => reject(toRestError(error));
+    const onShutdown = (): void => fail(createNotFollowedError(createShutdownError(turnId), { turnId, repeatable }));
     raw.once('close', () => {
       reader.close();
-      ending.removeEventListener('abort', end);
+      ending.removeEventListener('abort', onShutdown);
     });
-    ending.addEventListener('abort', end);
+    ending.addEventListener('abort', onShutdown);
     reader.read(
       {
         frames(frames) {

@@ -87,7 +87,7 @@ test('without one both say so, and how one is named', async () => {
   for (const path of ['/', '/app/', '/app/assets/x.js']) {
     const response = await fetch(gateway.url + path, { redirect: 'manual' });
     assert.equal(response.status, 404, path);
-    assert.match(((await response.json()) as { error: string }).error, /There is no dashboard here: gateway\.web\.path/);
+    assert.match(((await response.json()) as { error: string }).error, /No dashboard is installed\. Set gateway\.web\.path/);
   }
 });
 

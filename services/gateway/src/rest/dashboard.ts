@@ -6,16 +6,19 @@ import { RefusalError } from '../request/refusal.ts';
 
 const ROOT: RouteDoc = {
   open: true,
-  summary: 'Leads to the dashboard, where there is one.',
-  answers: { 302: { description: 'To `/app/`.' } },
+  summary: 'Redirects to the dashboard.',
+  responses: { 302: { description: 'Redirect to `/app/`.' } },
   refusals: [404],
 };
 const APP: RouteDoc = {
   open: true,
-  summary: 'The files of the dashboard; what is no file is its page.',
-  description: 'Anybody may have them: what they show, they ask for with a token.',
+  summary: 'Serves the files of the dashboard, and its page for client-side routes.',
+  description: 'The files require no token. The page requests its data with a token.',
   wildcard: 'file',
-  answers: { 200: { description: 'The file.', type: 'application/octet-stream' }, 304: { description: 'The client has it.' } },
+  responses: {
+    200: { description: 'The file.', type: 'application/octet-stream' },
+    304: { description: 'The client has the current file.' },
+  },
   refusals: [404],
 };
 
@@ -29,38 +32,38 @@ const HEADERS = {
   'referrer-policy': 'no-referrer',
 };
 
-/** `GET /` and `/app/*`: the dashboard in `gateway.web.path`. Without one both say so. */
+/** `GET /` and `/app/*`: the dashboard in `gateway.web.path`, or 404 without one. */
 export function registerApp(app: FastifyInstance, edge: Edge): void {
-  const there = (): Dashboard => {
+  const getDashboard = (): Dashboard => {
     const { current } = edge.dashboard;
-    if (current === undefined) throw none();
+    if (current === undefined) throw createMissingDashboardError();
     return current;
   };
   const { tls } = edge.settings.current.gateway;
   const headers = { ...HEADERS, ...(tls === undefined ? {} : { 'strict-transport-security': `max-age=${YEAR_S}` }) };
   app.get('/', edge.route(ROOT), (_request, reply) => {
-    there();
+    getDashboard();
     return reply.redirect('/app/', 302);
   });
   app.get<{ Params: { '*': string } }>('/app/*', edge.route(APP), (request, reply) => {
-    return send(there(), { request, reply: reply.headers(headers), path: request.params['*'] });
+    return sendFile(getDashboard(), { request, reply: reply.headers(headers), path: request.params['*'] });
   });
 }
 
-function send(
+function sendFile(
   dashboard: Dashboard,
   { request, reply, path }: { request: FastifyRequest; reply: FastifyReply; path: string },
 ): FastifyReply {
   const file = dashboard(path);
   if (file === undefined) throw new RefusalError({ status: 404, message: 'Not Found', code: 'NOT_FOUND' });
-  const { bytes, type, etag, lasting } = file;
-  reply.headers({ etag, 'cache-control': lasting ? `public, max-age=${YEAR_S}, immutable` : 'no-cache' });
+  const { bytes, type, etag, immutable } = file;
+  reply.headers({ etag, 'cache-control': immutable ? `public, max-age=${YEAR_S}, immutable` : 'no-cache' });
   if (request.headers['if-none-match'] === etag) return reply.code(304).send();
   return reply.type(type).send(bytes);
 }
 
-function none(): RefusalError {
+function createMissingDashboardError(): RefusalError {
   const message =
-    'There is no dashboard here: gateway.web.path names the directory of one. What can be asked is in /openapi.json and /openrpc.json.';
+    'No dashboard is installed. Set gateway.web.path to the directory of one. The API is described in /openapi.json and /openrpc.json.';
   return new RefusalError({ status: 404, message, code: 'NOT_FOUND' });
 }

@@ -144,7 +144,7 @@ test('rejects unauthorized and invalid requests', async () => {
     [
       { authorization: 'Bearer test-secret-for-its-own-sessions-00005' },
       403,
-      'Forbidden: this token is for its own sessions, and events tell of all',
+      'Forbidden: this token is restricted to its own sessions, and events cover the whole tenant',
     ],
     [{ 'last-event-id': 'nonsense' }, 400, 'Invalid Last-Event-ID: expected <log>-<n>'],
   ];

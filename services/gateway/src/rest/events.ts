@@ -3,7 +3,7 @@ import type { RouteDoc } from '../openapi/route-doc.ts';
 import { LastEventHeader, LastEventQuery } from '../openapi/schemas.ts';
 import type { Edge } from '../http/edge.ts';
 import { createEventFeed, type EventFeed } from '../events/event-feed.ts';
-import { createEventReader, type EventPlace } from '../events/event-reader.ts';
+import { createEventReader, type EventPosition } from '../events/event-reader.ts';
 import { badRequest, RefusalError } from '../request/refusal.ts';
 import { type Query, getQueryText } from '../request/query.ts';
 import { openEventStream } from '../events/sse.ts';
@@ -13,39 +13,39 @@ const RETRY_MS = 3_000;
 const DOC: RouteDoc = {
   scopes: ['rpc'],
   tokenInQuery: true,
-  summary: 'The system events of the tenant as they happen, as server-sent events.',
-  description: 'Whoever comes back with the id of an event gets what was missed, or an event `stream:reset` where some of it is gone.',
+  summary: 'Streams the system events of the tenant as server-sent events.',
+  description: 'A request with the id of an event receives the events after it, and `stream:reset` for events that no longer exist.',
   query: LastEventQuery,
   headers: LastEventHeader,
-  answers: { 200: { description: 'The events.', type: 'text/event-stream' } },
+  responses: { 200: { description: 'The events.', type: 'text/event-stream' } },
 };
 
 /**
- * `GET /api/events`: the system events of the caller's tenant as they happen. Each has the id of its place in the log, which keeps a
- * day: who comes back with one, at whichever gateway, gets what was missed, and `stream:reset` where some of it is gone.
+ * `GET /api/events`: the system events of the caller's tenant. The id of an event is its position in the log, which keeps one day. A client
+ * that reconnects to any gateway receives the events after its id, and `stream:reset` for events that no longer exist.
  */
 export function registerEvents(app: FastifyInstance, edge: Edge): void {
   const feed = createEventFeed(edge);
   app.get('/api/events', edge.route(DOC), async (request, reply) => {
-    refuseOwn(request);
-    await sendEvents(edge, { request, reply, feed, after: lastSeen(request) });
+    refuseRestrictedToken(request);
+    await sendEvents(edge, { request, reply, feed, after: parseLastEventId(request) });
     return reply;
   });
 }
 
-/** Events tell of all sessions of the tenant, and of all its agents. */
-export function refuseOwn({ caller }: FastifyRequest): void {
+/** Rejects tokens restricted to own sessions or to certain agents, because events cover the whole tenant. */
+export function refuseRestrictedToken({ caller }: FastifyRequest): void {
   const { sessions, agents } = caller.principal;
   if (sessions !== 'own' && agents === undefined) return;
-  const held = sessions === 'own' ? 'its own sessions' : 'some agents';
-  const message = `Forbidden: this token is for ${held}, and events tell of all`;
+  const restriction = sessions === 'own' ? 'its own sessions' : 'certain agents';
+  const message = `Forbidden: this token is restricted to ${restriction}, and events cover the whole tenant`;
   throw new RefusalError({ status: 403, message, code: 'PERMISSION_DENIED' });
 }
 
 const EVENT_ID = /^([0-9a-z]{1,40})-(\d{1,15})$/;
 
-/** The last event the client has, from its header or the twin in the query for clients that cannot set one. */
-function lastSeen({ headers, query }: FastifyRequest): EventPlace | undefined {
+/** Reads the header `Last-Event-ID`, or `lastEventId` from the query for clients that cannot set headers. */
+function parseLastEventId({ headers, query }: FastifyRequest): EventPosition | undefined {
   const header = headers['last-event-id'];
   const text = typeof header === 'string' && header !== '' ? header : getQueryText(query as Query, 'lastEventId');
   if (text === undefined) return undefined;
@@ -54,54 +54,54 @@ function lastSeen({ headers, query }: FastifyRequest): EventPlace | undefined {
   return { name, seq: Number(seq) };
 }
 
-interface Listening {
+interface SendEventsOptions {
   request: FastifyRequest;
   reply: FastifyReply;
   feed: EventFeed;
-  after: EventPlace | undefined;
+  after: EventPosition | undefined;
 }
 
 /**
- * The log is not there for now. Any status but 200 tells an EventSource never to come back, so who stands somewhere is given a stream
- * that ends at once, and asks again from there.
+ * Responds while the log is unavailable. An EventSource gives up after any status but 200, so a client with a position gets a stream that
+ * ends at once, and reconnects.
  */
-function comeBack(edge: Edge, { request, reply, after, error }: Omit<Listening, 'feed'> & { error: unknown }): undefined {
+function sendRetry(edge: Edge, { request, reply, after, error }: Omit<SendEventsOptions, 'feed'> & { error: unknown }): undefined {
   if (after === undefined) throw error;
-  edge.log.warn({ err: error, requestId: request.id, errorKind: 'dependency', hint: 'the client comes back' }, 'events not read');
+  edge.log.warn({ err: error, requestId: request.id, errorKind: 'dependency', hint: 'the client reconnects' }, 'failed to read events');
   openEventStream(reply, {
     first: `retry: ${RETRY_MS}\nid: ${after.name}-${after.seq}\n\n`,
-    admitted: () => false,
+    isAuthorized: () => false,
     onDrain: () => undefined,
     onClose: () => undefined,
   }).end();
 }
 
-async function sendEvents(edge: Edge, { request, reply, feed, after }: Listening): Promise<void> {
-  const leave = (): void => stream.end(); // a gateway that drains: the client comes back elsewhere
+async function sendEvents(edge: Edge, { request, reply, feed, after }: SendEventsOptions): Promise<void> {
+  const endForDrain = (): void => stream.end(); // while draining: the client reconnects to another gateway
   const reader = createEventReader({
     feed,
     tenant: request.caller.principal.tenant,
     write: (events) => stream.write(events),
-    behind: () => stream.behind,
-    broken(error) {
-      edge.log.warn({ err: error, requestId: request.id, errorKind: 'dependency', hint: 'the client comes back' }, 'events not read');
+    isBehind: () => stream.needsDrain,
+    onError(error) {
+      edge.log.warn({ err: error, requestId: request.id, errorKind: 'dependency', hint: 'the client reconnects' }, 'failed to read events');
       stream.end();
     },
   });
-  const place = await reader.open(after).catch((error: unknown) => comeBack(edge, { request, reply, after, error }));
+  const place = await reader.open(after).catch((error: unknown) => sendRetry(edge, { request, reply, after, error }));
   if (place === undefined) return;
   const stream = openEventStream(reply, {
     first: `retry: ${RETRY_MS}\n${place}`,
-    admitted: () => edge.tokens.mayStream(request.caller),
-    place: () => reader.place(),
+    isAuthorized: () => edge.tokens.mayStream(request.caller),
+    renderPosition: () => reader.renderPosition(),
     onDrain: () => reader.drained(),
     onClose() {
       reader.close();
-      edge.closing.removeEventListener('abort', leave);
+      edge.closing.removeEventListener('abort', endForDrain);
     },
   });
   if (reply.raw.destroyed) return;
-  edge.closing.addEventListener('abort', leave);
-  if (edge.closing.aborted) leave();
+  edge.closing.addEventListener('abort', endForDrain);
+  if (edge.closing.aborted) endForDrain();
   else reader.begin();
 }

@@ -8,9 +8,9 @@ import { type Query, getQueryText } from '../request/query.ts';
 
 const DOC: RouteDoc = {
   scopes: ['rpc'],
-  summary: 'What was said in the newest session of a channel that this client made.',
+  summary: 'Returns the messages of the newest session that this client created on a channel.',
   query: HistoryQuery,
-  answers: { 200: { description: 'The messages, oldest first.', schema: sessions.methods['session.history'].result } },
+  responses: { 200: { description: 'The messages, oldest first.', schema: sessions.methods['session.history'].result } },
 };
 
 /** `GET /api/chat/history`: the messages of the caller's newest session of a channel. */

@@ -1,7 +1,7 @@
 import { memory } from '@switchyard/contracts';
 import type { FastifyInstance } from 'fastify';
 import type { RouteDoc } from '../openapi/route-doc.ts';
-import { MEMORY_LIMIT, MemoriesFound, MemoryQuery } from '../openapi/schemas.ts';
+import { MEMORY_LIMIT, MemorySearchResult, MemoryQuery } from '../openapi/schemas.ts';
 import type { Edge } from '../http/edge.ts';
 import { createCallOptions } from '../request/trace.ts';
 import { type Query, getQueryLimit, getQueryText } from '../request/query.ts';
@@ -9,25 +9,25 @@ import { badRequest } from '../request/refusal.ts';
 
 const SEARCH: RouteDoc = {
   scopes: ['rpc'],
-  summary: 'What the default agent remembers of something, best first.',
+  summary: 'Searches the memory of the default agent, best match first.',
   query: MemoryQuery,
   example: { query: { q: 'the second offer' } },
-  answers: { 200: { description: 'The memories.', schema: MemoriesFound } },
+  responses: { 200: { description: 'The memories.', schema: MemorySearchResult } },
 };
 
 const STATS: RouteDoc = {
   scopes: ['rpc'],
-  summary: 'How much is remembered.',
-  answers: { 200: { description: 'The numbers.', schema: memory.methods['memory.inspect'].result } },
+  summary: 'Returns memory statistics.',
+  responses: { 200: { description: 'The statistics.', schema: memory.methods['memory.inspect'].result } },
 };
 
-/** `GET /api/memory/search` and `/api/memory/stats`: what the default agent remembers, and how much is remembered. */
+/** `GET /api/memory/search` and `/api/memory/stats`. */
 export function registerMemory(app: FastifyInstance, edge: Edge): void {
   app.get('/api/memory/search', edge.route(SEARCH), async (request, reply) => {
-    const asked = request.query as Query;
-    const query = getQueryText(asked, 'q');
+    const parameters = request.query as Query;
+    const query = getQueryText(parameters, 'q');
     if (query === undefined) throw badRequest('Missing required query parameter: q');
-    const limit = getQueryLimit(asked, MEMORY_LIMIT);
+    const limit = getQueryLimit(parameters, MEMORY_LIMIT);
     const { results } = await edge.bus.as(request.caller.principal).call('memory.search', { query, limit }, createCallOptions(request));
     reply.header('cache-control', 'no-store');
     return {

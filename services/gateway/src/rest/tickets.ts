@@ -1,20 +1,20 @@
 import type { FastifyInstance } from 'fastify';
 import type { RouteDoc } from '../openapi/route-doc.ts';
-import { TicketMade } from '../openapi/schemas.ts';
+import { IssuedTicket } from '../openapi/schemas.ts';
 import type { Edge } from '../http/edge.ts';
 
 const DOC: RouteDoc = {
-  summary: 'A ticket that stands for the token once, for a minute.',
+  summary: 'Issues a one-time ticket that replaces the token for one minute.',
   description:
-    'For what a browser opens without headers: `?ticket=` on /ws, /api/events, /api/chat/stream and /media. It does what the token does, ends with it, and is good for pages of the origin that asked.',
-  answers: { 201: { description: 'The ticket.', schema: TicketMade } },
+    'For browser requests that cannot set headers: `?ticket=` on /ws, /api/events, /api/chat/stream and /media. A ticket has the rights of its token and ends with it. Only pages of the requesting origin can use it.',
+  responses: { 201: { description: 'The ticket.', schema: IssuedTicket } },
 };
 
-/** `POST /api/tickets`: with a ticket in its address a page opens a stream or a socket, and no token ever stands in one. */
+/** `POST /api/tickets`: issues tickets for streams and WebSockets of pages, so that no URL contains a token. */
 export function registerTickets(app: FastifyInstance, edge: Edge): void {
   app.post('/api/tickets', edge.route(DOC), async (request, reply) => {
-    const made = await edge.tickets.issue(request.caller, request.headers.origin);
+    const ticket = await edge.tickets.issue(request.caller, request.headers.origin);
     reply.code(201).header('cache-control', 'no-store');
-    return made;
+    return ticket;
   });
 }

@@ -123,7 +123,7 @@ export function createDispatcher({ bus, settings, failures, local }: DispatcherO
         failed,
       );
     } else {
-      collect(`The answer of ${method}`, large, signal).then((data) => signal.aborted || onResponse(encodeResult(data, id)), failed);
+      collect(`The result of ${method}`, large, signal).then((data) => signal.aborted || onResponse(encodeResult(data, id)), failed);
     }
   }
 
@@ -229,7 +229,7 @@ function forwardTraced(bus: Bus, ...[callable, params, head, onReply]: Parameter
   });
   return () => {
     cancel();
-    span.end(new ServiceError('CANCELLED', 'The client left.'));
+    span.end(new ServiceError('CANCELLED', 'The client disconnected.'));
   };
 }
 

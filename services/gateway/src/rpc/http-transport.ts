@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import { ServiceError } from '@switchyard/contracts';
 import type { Settings } from '@switchyard/service-kit';
 import type { RouteDoc } from '../openapi/route-doc.ts';
-import { KeyHeader, RpcAnswer, RpcBody } from '../openapi/schemas.ts';
+import { KeyHeader, RpcResponse, RpcBody } from '../openapi/schemas.ts';
 import { getMaxMessageBytes } from '../auth/admission.ts';
 import type { Caller } from '../request/caller.ts';
 import { Exchange, createExchangeRoute, type ExchangeDeps, type RequestResponse } from '../http/exchange.ts';
@@ -30,8 +30,8 @@ const DOC: RouteDoc = {
   headers: KeyHeader,
   body: RpcBody,
   example: { body: { jsonrpc: '2.0', id: 1, method: 'agent.execute', params: { message: 'hello' } } },
-  answers: {
-    200: { description: 'The response, or the responses of a batch.', schema: RpcAnswer },
+  responses: {
+    200: { description: 'The response, or the responses of a batch.', schema: RpcResponse },
     204: { description: 'The message had only notifications.' },
   },
 };

@@ -157,7 +157,7 @@ test('batches and WebSockets get results up to 8 MB, and an error with the remed
     for (const { error } of [await socket.ask(CALL), alone]) {
       assert.match(
         error?.message ?? '',
-        /^The answer of session\.export is too large for this request: \d+ bytes, at most 8388608\. Send the call alone by POST \/rpc/,
+        /^The result of session\.export is too large for this request: \d+ bytes, at most 8388608\. Send the call alone by POST \/rpc/,
       );
       assert.deepEqual([error?.data?.['code'], error?.data?.['reason']], ['FAILED_PRECONDITION', 'PAYLOAD_TOO_LARGE']);
     }

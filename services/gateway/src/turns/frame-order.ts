@@ -52,10 +52,10 @@ export function createFrameOrder(): FrameOrder {
       }
       return ready;
     },
-    skipTo({ text, frame, fence: said }) {
+    skipTo({ text, frame, fence: storedFence }) {
       const first = Math.min(...frames.keys());
       if (frame <= next || frame < first) return false;
-      continueFrom({ n: frame - 1, fence: said, type: 'resumed', text });
+      continueFrom({ n: frame - 1, fence: storedFence, type: 'resumed', text });
       return true;
     },
     get next() {

@@ -6,15 +6,15 @@ export function toServiceError({ code, message, details }: TurnFailure): Service
 }
 
 export function createFrameGapError(turnId: string): ServiceError {
-  return new ServiceError('DATA_LOSS', 'A part of the answer was lost.', { details: { reason: 'STREAM_GAP', turnId } });
+  return new ServiceError('DATA_LOSS', 'Frames of the turn were lost.', { details: { reason: 'STREAM_GAP', turnId } });
 }
 
 export function createSilentTurnError(turnId: string): ServiceError {
-  return new ServiceError('UNAVAILABLE', 'The turn fell silent.', { details: { reason: 'STREAM_SILENT', turnId } });
+  return new ServiceError('UNAVAILABLE', 'The turn stopped sending frames.', { details: { reason: 'STREAM_SILENT', turnId } });
 }
 
 export function createShutdownError(turnId: string): ServiceError {
-  const message = 'The gateway is shutting down and could not wait for the turn, which goes on.';
+  const message = 'The gateway is shutting down. The turn continues.';
   return new ServiceError('UNAVAILABLE', message, { details: { reason: 'SHUTTING_DOWN', turnId } });
 }
 

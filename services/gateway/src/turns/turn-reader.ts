@@ -51,8 +51,8 @@ export function openTurnReader({
   turnId,
   repeatable,
   silenceMs = SILENCE_TIMEOUT_MS,
-  storeIntervalMs: keptMs = STORE_INTERVAL_MS,
-  outageTimeoutMs: patienceMs = OUTAGE_TIMEOUT_MS,
+  storeIntervalMs = STORE_INTERVAL_MS,
+  outageTimeoutMs = OUTAGE_TIMEOUT_MS,
 }: TurnReaderOptions): TurnReader {
   const order = createFrameOrder();
   const subject = subjects.turn(turnId);
@@ -99,8 +99,8 @@ export function openTurnReader({
   async function catchUp(status?: TurnStatus): Promise<void> {
     isFilling = true;
     try {
-      let more = true;
-      while (more) more = await readLog();
+      let hasMore = true;
+      while (hasMore) hasMore = await readLog();
       if (closed) return;
       if (status && hasEnded(status)) deliverEnd(status);
       else if (order.waiting > 0) await continueFromStatus();
@@ -114,7 +114,7 @@ export function openTurnReader({
 
   /** Retries while the bus or the sessions service is unavailable, because the turn continues in the meantime. */
   async function retryDuringOutage<T>(read: () => Promise<T>): Promise<T> {
-    for (const deadline = performance.now() + patienceMs; ; await sleep(keptMs)) {
+    for (const deadline = performance.now() + outageTimeoutMs; ; await sleep(storeIntervalMs)) {
       try {
         return await read();
       } catch (error) {
@@ -136,7 +136,7 @@ export function openTurnReader({
   /** Replaces frames that the log has lost by the stored text, which is at most a second old. */
   async function continueFromStatus(): Promise<void> {
     for (let tries = 0; tries < MAX_STATUS_ATTEMPTS && !closed; tries += 1) {
-      if (tries > 0) await sleep(keptMs);
+      if (tries > 0) await sleep(storeIntervalMs);
       const status = await retryDuringOutage(() => bus.call('turns.resume', { turnId }));
       if (closed) return;
       if (hasEnded(status)) return deliverEnd(status);
@@ -166,9 +166,9 @@ export function openTurnReader({
   }
 
   function watch(): void {
-    const left = lastFrameAt + silenceMs - performance.now();
-    if (left <= 0) void checkStatus();
-    else silenceTimer = setTimeout(watch, left).unref();
+    const remaining = lastFrameAt + silenceMs - performance.now();
+    if (remaining <= 0) void checkStatus();
+    else silenceTimer = setTimeout(watch, remaining).unref();
   }
 
   /** Requests the status after silence: frames may be lost, and a queued or merged turn sends none. */
@@ -193,8 +193,8 @@ export function openTurnReader({
   }
 
   return {
-    read(to, status) {
-      listener = to;
+    read(turnListener, status) {
+      listener = turnListener;
       watch();
       if (status) void catchUp(status);
       else advance();
@@ -223,5 +223,5 @@ export function hasEnded({ state }: Pick<TurnStatus, 'state'>): boolean {
 
 function createEndFrame({ result, failure }: TurnStatus, n: number): TurnFrame {
   if (result) return { n, type: 'done', result };
-  return { n, type: 'error', error: failure ?? { code: 'UNKNOWN', message: 'The turn ended, and nothing says how.' } };
+  return { n, type: 'error', error: failure ?? { code: 'UNKNOWN', message: 'The turn ended without a result or an error.' } };
 }

@@ -6,18 +6,18 @@ import { compileHooks, type Hooks } from './mappings.ts';
 
 type Configured = Readonly<Pick<Sections, EdgeSections>>;
 
-/** The mappings as they are configured now: worked out when the configuration changes, never for a request. */
+/** Returns the current mappings, which are compiled when the configuration changes and not per request. */
 export function followHooks({ settings, log, closing }: Pick<Edge, 'settings' | 'log' | 'closing'>): () => Hooks {
-  let from = settings.current.webhooks;
-  let hooks = compileHooks(from);
+  let source = settings.current.webhooks;
+  let hooks = compileHooks(source);
   const warn = (current: Configured): void => {
     const unkeyed = hooks.mappings.filter(({ check }) => check === undefined).map(({ name }) => name);
-    if (current.webhooks.enabled && unkeyed.length > 0 && !mayBeUnsigned(current)) log.warn({ mappings: unkeyed }, UNKEYED);
+    if (current.webhooks.enabled && unkeyed.length > 0 && !allowsUnsigned(current)) log.warn({ mappings: unkeyed }, UNKEYED_WARNING);
   };
   const current = (): Hooks => {
-    if (settings.current.webhooks === from) return hooks;
-    from = settings.current.webhooks;
-    return (hooks = compileHooks(from));
+    if (settings.current.webhooks === source) return hooks;
+    source = settings.current.webhooks;
+    return (hooks = compileHooks(source));
   };
   warn(settings.current);
   const stop = settings.onChange((changed) => {
@@ -28,19 +28,26 @@ export function followHooks({ settings, log, closing }: Pick<Edge, 'settings' | 
   return current;
 }
 
-const UNKEYED =
-  'these webhook mappings have no key, and the gateway listens beyond this machine: they refuse everybody. ' +
+const UNKEYED_WARNING =
+  'webhook mappings without a key reject all requests, because the gateway listens beyond loopback. ' +
   'Set webhooks.token, or webhooks.allowUnauthenticated: true.';
 
 /** Whether unsigned requests may trigger a mapping without a signature check. */
-export function mayBeUnsigned({ gateway, webhooks }: Configured): boolean {
+export function allowsUnsigned({ gateway, webhooks }: Configured): boolean {
   return isLoopback(gateway.host) || webhooks.allowUnauthenticated;
 }
 
 /** The headers that templates may use. Headers with credentials are removed. */
-export function shownHeaders(headers: IncomingHttpHeaders, { hmac }: Sections['webhooks']): IncomingHttpHeaders {
-  const hidden = new Set([...PROOFS, hmac.headerName.toLowerCase()]);
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => !hidden.has(name)));
+export function removeCredentialHeaders(headers: IncomingHttpHeaders, { hmac }: Sections['webhooks']): IncomingHttpHeaders {
+  const credentialHeaders = new Set([...CREDENTIAL_HEADERS, hmac.headerName.toLowerCase()]);
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !credentialHeaders.has(name)));
 }
 
-const PROOFS = ['authorization', 'proxy-authorization', 'cookie', 'webhook-signature', 'x-hub-signature', 'x-hub-signature-256'];
+const CREDENTIAL_HEADERS = [
+  'authorization',
+  'proxy-authorization',
+  'cookie',
+  'webhook-signature',
+  'x-hub-signature',
+  'x-hub-signature-256',
+];

@@ -2,18 +2,18 @@ import type { Bus, CallOptions } from '@switchyard/bus';
 import { MAX, ServiceError, TURNS_LOG, WEBHOOK_CHANNEL, type Principal } from '@switchyard/contracts';
 import { mintId } from '@switchyard/security';
 import { digest, type Mapping } from './mappings.ts';
-import type { TemplateGiven } from './template.ts';
+import type { TemplateVariables } from './template.ts';
 
 /** The settings of a mapping that apply to its turns. */
-export type Answering = 'name' | 'agentId' | 'sessionKey' | 'message' | 'model' | 'timeoutMs';
+export type TurnSettings = 'name' | 'agentId' | 'sessionKey' | 'message' | 'model' | 'timeoutMs';
 
 /** The turn of a delivery, in a session of its mapping. */
 export interface HookTurn {
-  mapping: Pick<Mapping, Answering>;
-  given: TemplateGiven;
+  mapping: Pick<Mapping, TurnSettings>;
+  variables: TemplateVariables;
   /** The message if the mapping has no template. */
-  otherwise: string;
-  /** The same for every repeat of a delivery. */
+  fallbackMessage: string;
+  /** The same key for every repetition of a delivery. */
   key: string;
   tenant: string;
 }
@@ -23,25 +23,25 @@ export interface HookTurn {
  * repetition. Does not wait for the end of the turn.
  */
 export async function startHookTurn(bus: Bus, turn: HookTurn, options: CallOptions): Promise<{ repeated: boolean }> {
-  const { mapping, given, otherwise, key, tenant } = turn;
+  const { mapping, variables, fallbackMessage, key, tenant } = turn;
   const turnId = mintId('turn');
-  const speaks = bus.as(senderOf(mapping.name, tenant));
-  const said = mapping.message?.(given, MAX.text) ?? '';
-  const asked = {
+  const senderBus = bus.as(createSenderPrincipal(mapping.name, tenant));
+  const rendered = mapping.message?.(variables, MAX.text) ?? '';
+  const params = {
     turnId,
-    message: said.trim() === '' ? otherwise.slice(0, MAX.text).toWellFormed() : said,
-    session: { userId: sessionUser(mapping, given), channelId: WEBHOOK_CHANNEL },
+    message: rendered.trim() === '' ? fallbackMessage.slice(0, MAX.text).toWellFormed() : rendered,
+    session: { userId: createSessionUserId(mapping, variables), channelId: WEBHOOK_CHANNEL },
     idempotencyKey: key,
     ...(mapping.agentId === undefined ? {} : { agentId: mapping.agentId }),
     ...(mapping.model === undefined ? {} : { model: mapping.model }),
     ...(mapping.timeoutMs === undefined ? {} : { timeoutMs: mapping.timeoutMs }),
   };
-  await bus.log(TURNS_LOG); // frames are kept from the first on only if there is a log to keep them
+  await bus.log(TURNS_LOG); // the log must exist before the first frame
   try {
-    const accepted = await speaks.call('turns.start', asked, options);
+    const accepted = await senderBus.call('turns.start', params, options);
     return { repeated: accepted.turnId !== turnId };
   } catch (error) {
-    // The same delivery under a template that says the time, or under another configuration: it was accepted once.
+    // The delivery was accepted before, with another time in the template or under another configuration.
     if (error instanceof ServiceError && error.details.reason === 'IDEMPOTENCY_MISMATCH') return { repeated: true };
     throw error;
   }
@@ -51,18 +51,18 @@ export async function startHookTurn(bus: Bus, turn: HookTurn, options: CallOptio
  * The principal of a mapping. Token ids contain no `/`, so it equals no client. It can only use sessions that it created, whatever a
  * template renders.
  */
-function senderOf(name: string, tenant: string): Principal {
+function createSenderPrincipal(name: string, tenant: string): Principal {
   return { tenant, client: `webhook/${name}`, scopes: ['rpc'], sessions: 'own' };
 }
 
-const KEY_CHARACTERS = 1_000;
-const PLAIN = /^[A-Za-z0-9._:@-]{1,74}$/;
+const MAX_KEY_CHARS = 1_000;
+const PLAIN_KEY = /^[A-Za-z0-9._:@-]{1,74}$/;
 
 /** `hook:<mapping>:<key>`. A key that is too long or has other characters is replaced by its hash. */
-function sessionUser({ name, sessionKey }: HookTurn['mapping'], given: TemplateGiven): string {
+function createSessionUserId({ name, sessionKey }: HookTurn['mapping'], variables: TemplateVariables): string {
   const prefix = `hook:${name}:`;
-  const rendered = sessionKey?.(given, KEY_CHARACTERS).trim() ?? '';
+  const rendered = sessionKey?.(variables, MAX_KEY_CHARS).trim() ?? '';
   const key = rendered.startsWith(prefix) ? rendered.slice(prefix.length) : rendered;
   if (key === '') return `${prefix}webhook`;
-  return prefix + (PLAIN.test(key) ? key : digest(key));
+  return prefix + (PLAIN_KEY.test(key) ? key : digest(key));
 }

@@ -5,14 +5,14 @@ import type { Check } from './signature.ts';
 import { compileTemplate, type Template } from './template.ts';
 
 type Webhooks = Sections['webhooks'];
-type Written = Webhooks['mappings'][number];
+type MappingConfig = Webhooks['mappings'][number];
 
-/** No turn takes as long. */
+/** Maximum timeout of a turn. */
 const DAY_SECONDS = 86_400;
 
-/** A mapping as it is configured now. */
+/** A compiled mapping. */
 export interface Mapping {
-  /** As its sender is told. */
+  /** The id that the sender receives. */
   id: string | null;
   /** Identifies the sessions and deliveries of the mapping; contains no colon. */
   name: string;
@@ -21,24 +21,24 @@ export interface Mapping {
   path: string | undefined;
   source: string | undefined;
   action: 'agent' | 'wake';
-  /** Its answer is for a channel. */
+  /** Whether the response is delivered to a channel. */
   delivers: boolean;
   agentId: string | undefined;
   sessionKey: Template | undefined;
   message: Template | undefined;
-  /** The model that answers, where the agent may use it; that of the agent otherwise. */
+  /** The model of the turn, if the agent may use it; otherwise the model of the agent applies. */
   model: string | undefined;
-  /** How long an answer may take from its start on. */
+  /** The timeout of a turn. */
   timeoutMs: number | undefined;
-  /** Undefined where nothing has to be proved. */
+  /** The signature check; undefined without a key. */
   check: Check | undefined;
-  /** Whether its key is its own, so that nobody sets it off with another. */
-  keyed: boolean;
+  /** Whether the mapping has its own key. Only requests signed with it trigger the mapping. */
+  hasOwnKey: boolean;
 }
 
-/** Everything that requests are held against, worked out once for each revision of the configuration. */
+/** The compiled webhook configuration. */
 export interface Hooks {
-  /** In the order in which they are looked at: those of the operator, then the presets. */
+  /** In matching order: configured mappings, then presets. */
   mappings: readonly Mapping[];
   /** The check of the strict endpoint, which exists only with a key. */
   strict: Check | undefined;
@@ -48,46 +48,46 @@ export interface Hooks {
 
 export function compileHooks(webhooks: Webhooks): Hooks {
   const { token, hmac, presets, mappings } = webhooks;
-  const known = presets.map((name) => PRESETS[name]);
+  const presetConfigs = presets.map((name) => PRESETS[name]);
   const strictKey = hmac.secret ?? token;
-  const one = sharing();
+  const shared = createCheckCache();
   return {
     mappings: [
-      ...mappings.map((written) => toMapping(written, one(checkOf(webhooks, written)))),
-      ...known.map(({ mapping, signatureHeader }) => toMapping(mapping, one(checkOf(webhooks, {}, signatureHeader)))),
+      ...mappings.map((config) => toMapping(config, shared(createCheck(webhooks, config)))),
+      ...presetConfigs.map(({ mapping, signatureHeader }) => toMapping(mapping, shared(createCheck(webhooks, {}, signatureHeader)))),
     ],
-    strict: one(strictKey === undefined ? undefined : hmacCheck(webhooks, strictKey)),
-    common: one(token === undefined ? undefined : hmacCheck(webhooks, token)),
+    strict: shared(strictKey === undefined ? undefined : createHmacCheck(webhooks, strictKey)),
+    common: shared(token === undefined ? undefined : createHmacCheck(webhooks, token)),
   };
 }
 
-/** Checks that ask for the same are the same object, so that a body is signed once for all of them. */
-function sharing(): (check: Check | undefined) => Check | undefined {
-  const known = new Map<string, Check>();
+/** Returns the same object for equal checks, so that a body is verified once for all of them. */
+function createCheckCache(): (check: Check | undefined) => Check | undefined {
+  const checks = new Map<string, Check>();
   return (check) => {
-    const like = JSON.stringify(check);
-    const same = known.get(like) ?? check;
-    if (same !== undefined) known.set(like, same);
-    return same;
+    const cacheKey = JSON.stringify(check);
+    const cached = checks.get(cacheKey) ?? check;
+    if (cached !== undefined) checks.set(cacheKey, cached);
+    return cached;
   };
 }
 
-function checkOf(webhooks: Webhooks, { scheme = 'hmac', secret }: Partial<Written>, header?: string): Check | undefined {
+function createCheck(webhooks: Webhooks, { scheme = 'hmac', secret }: Partial<MappingConfig>, header?: string): Check | undefined {
   const key = secret ?? webhooks.token;
   if (key === undefined) return undefined;
-  const check = hmacCheck(webhooks, key);
+  const check = createHmacCheck(webhooks, key);
   // Custom signature schemes have no timestamp header.
   return header === undefined
     ? { ...check, scheme }
     : { ...check, headers: [header, ...check.headers], algorithm: 'sha256', requireTimestamp: false, signedTimestamp: false };
 }
 
-function hmacCheck({ hmac }: Webhooks, key: Check['key']): Check {
+function createHmacCheck({ hmac }: Webhooks, key: Check['key']): Check {
   const { headerName, algorithm, timestampHeaderName: timestampHeader, maxAgeSec, requireTimestamp, signedTimestamp } = hmac;
   return { scheme: 'hmac', key, headers: [headerName], algorithm, timestampHeader, maxAgeSec, requireTimestamp, signedTimestamp };
 }
 
-function toMapping(written: Partial<Written>, check: Check | undefined): Mapping {
+function toMapping(config: Partial<MappingConfig>, check: Check | undefined): Mapping {
   const {
     id,
     name: title,
@@ -100,12 +100,12 @@ function toMapping(written: Partial<Written>, check: Check | undefined): Mapping
     timeoutSeconds,
     deliver = false,
     secret,
-  } = written;
+  } = config;
   return {
     id: id ?? null,
-    name: nameOf(id ?? match?.path ?? 'webhook'),
+    name: createName(id ?? match?.path ?? 'webhook'),
     title,
-    path: match?.path === undefined ? undefined : normalPath(match.path),
+    path: match?.path === undefined ? undefined : normalizePath(match.path),
     source: match?.source,
     action,
     delivers: deliver,
@@ -115,20 +115,20 @@ function toMapping(written: Partial<Written>, check: Check | undefined): Mapping
     model,
     timeoutMs: timeoutSeconds === undefined ? undefined : Math.min(timeoutSeconds, DAY_SECONDS) * 1_000,
     check,
-    keyed: secret !== undefined,
+    hasOwnKey: secret !== undefined,
   };
 }
 
-/** Neither the case nor slashes at the ends tell two paths apart. */
-export function normalPath(path: string): string {
-  let [from, to] = [0, path.length];
-  while (path[from] === '/') from += 1;
-  while (to > from && path[to - 1] === '/') to -= 1;
-  return path.slice(from, to).toLowerCase();
+/** Removes slashes at both ends and converts to lower case. */
+export function normalizePath(path: string): string {
+  let [start, end] = [0, path.length];
+  while (path[start] === '/') start += 1;
+  while (end > start && path[end - 1] === '/') end -= 1;
+  return path.slice(start, end).toLowerCase();
 }
 
-export function hasPath({ path }: Mapping, asked: string): boolean {
-  return path === undefined || path === asked;
+export function hasPath({ path }: Mapping, requestPath: string): boolean {
+  return path === undefined || path === requestPath;
 }
 
 export function hasSource({ source }: Mapping, payload: unknown): boolean {
@@ -141,11 +141,11 @@ export function hasSource({ source }: Mapping, payload: unknown): boolean {
   );
 }
 
-const PLAIN = /^[A-Za-z0-9._-]{1,40}$/;
+const PLAIN_ID = /^[A-Za-z0-9._-]{1,40}$/;
 
-/** Another name for each id, whatever it is made of. */
-function nameOf(id: string): string {
-  return PLAIN.test(id) ? id : `@${digest(id)}`.slice(0, 40);
+/** Returns a different name for each id. An id with other characters is replaced by its hash. */
+function createName(id: string): string {
+  return PLAIN_ID.test(id) ? id : `@${digest(id)}`.slice(0, 40);
 }
 
 export function digest(text: string | Uint8Array): string {

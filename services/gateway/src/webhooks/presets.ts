@@ -2,7 +2,7 @@ import type { Sections } from '@switchyard/contracts';
 
 type Webhooks = Sections['webhooks'];
 
-/** A mapping that the product has ready, and where its sender puts the signature. */
+/** A built-in mapping, and the signature header of its sender. */
 export interface Preset {
   mapping: Partial<Webhooks['mappings'][number]>;
   signatureHeader?: string;

@@ -3,11 +3,11 @@ import type { Settings } from '@switchyard/service-kit';
 import { readBody } from '../request/request-body.ts';
 
 /** Reads bodies of unauthenticated senders, with a limit on the bytes held per address. */
-export function createSenders(settings: Settings<'webhooks'>, addressOf: (request: IncomingMessage) => string): typeof read {
+export function createSenderBodyReader(settings: Settings<'webhooks'>, getAddress: (request: IncomingMessage) => string): typeof read {
   const senders = new Map<string, { incompleteBytes: number; requests: number }>();
 
   function read(payload: IncomingMessage, done: (error: Error | null, body?: Buffer) => void): void {
-    const address = addressOf(payload);
+    const address = getAddress(payload);
     const caller = senders.get(address) ?? { incompleteBytes: 0, requests: 0 };
     senders.set(address, caller);
     caller.requests += 1;

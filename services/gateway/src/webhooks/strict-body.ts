@@ -1,6 +1,6 @@
 import { MAX } from '@switchyard/contracts';
 import { z } from 'zod';
-import type { Answering } from './delivery.ts';
+import type { TurnSettings } from './delivery.ts';
 import type { Mapping } from './mappings.ts';
 
 /** Body of the strict endpoint. Senders may add fields. */
@@ -15,6 +15,6 @@ export const StrictPayload = z.looseObject({
 export const STRICT_PATH = 'webhook';
 
 /** The mapping of events without a configured one: one session per source, handled by the default agent. */
-export function unmapped(source: string): Pick<Mapping, Answering> {
+export function createDefaultMapping(source: string): Pick<Mapping, TurnSettings> {
   return { name: '@strict', agentId: undefined, sessionKey: () => source, message: undefined, model: undefined, timeoutMs: undefined };
 }

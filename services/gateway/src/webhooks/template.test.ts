@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { compileTemplate, type TemplateGiven } from './template.ts';
+import { compileTemplate, type TemplateVariables } from './template.ts';
 
-const given: TemplateGiven = {
+const given: TemplateVariables = {
   payload: {
     action: 'opened',
     count: 0,

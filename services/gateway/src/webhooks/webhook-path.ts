@@ -1,25 +1,25 @@
 import type { Settings } from '@switchyard/service-kit';
 
-/** Routes are made at the start, and the path of webhooks is a setting that may change later. */
+/** Maps the URLs of webhooks to their routes. Routes are registered at the start, and `webhooks.path` may change later. */
 export interface HookPaths {
   /** Base path of the webhook routes. */
   readonly base: string;
-  /** The address that the routes know, for one that stands below the path that is set now. */
-  routed(url: string): string;
-  /** Whether an address, as it came, is below the path that is set now. */
+  /** Rewrites a URL below the current path to the registered path. */
+  toBaseUrl(url: string): string;
+  /** Whether a URL is below the current path. */
   has(url: string): boolean;
 }
 
 export function createHookPaths(settings: Settings<'webhooks'>): HookPaths {
-  const now = (): string => trimmed(settings.current.webhooks.path);
-  const base = now();
+  const getPath = (): string => removeTrailingSlash(settings.current.webhooks.path);
+  const base = getPath();
   return {
     base,
-    routed(url) {
-      const path = now();
+    toBaseUrl(url) {
+      const path = getPath();
       return path !== base && isBelow(url, path) ? base + url.slice(path.length) : url;
     },
-    has: (url) => isBelow(url, now()),
+    has: (url) => isBelow(url, getPath()),
   };
 }
 
@@ -27,6 +27,6 @@ function isBelow(url: string, path: string): boolean {
   return url.startsWith(`${path}/`);
 }
 
-function trimmed(path: string): string {
+function removeTrailingSlash(path: string): string {
   return path.endsWith('/') ? path.slice(0, -1) : path;
 }

@@ -91,7 +91,7 @@ test('reports a delivery that cannot be stored, so that the sender retries', asy
     };
     await using t = await start({ mappings: [issues] }, { handlers: { 'turns.start': fail } });
     const response = await t.gateway.post('/hooks/issues', opened, { headers: signed(opened) });
-    const error = status === 500 ? 'Internal error' : 'The webhook cannot be kept now; send it again';
+    const error = status === 500 ? 'Internal error' : 'The webhook cannot be stored at the moment. Send it again.';
     assert.deepEqual([response.status, await response.json()], [status, { error }]);
     assert.equal(response.headers.get('retry-after'), { 503: '1', 429: '3', 500: null }[status]);
   }
@@ -185,14 +185,14 @@ test('waking an agent is refused in a sentence until somebody can', async () => 
   const response = await t.gateway.post('/hooks/any', '{}', { headers: signed('{}') });
   assert.equal(response.status, 503);
   assert.equal(response.headers.get('retry-after'), '60');
-  assert.match(((await response.json()) as { error: string }).error, /^Nothing here can wake an agent yet/);
+  assert.match(((await response.json()) as { error: string }).error, /^The action wake is not supported/);
 });
 
 test('an answer that is to be delivered is refused in a sentence until somebody can deliver it, and nothing begins', async () => {
   await using t = await start({ mappings: [{ id: 'told', deliver: true, channel: 'telegram', to: '42' }] });
   const response = await t.gateway.post('/hooks/any', '{}', { headers: signed('{}') });
   assert.equal(response.status, 503);
-  assert.match(((await response.json()) as { error: string }).error, /^Nothing here can deliver an answer/);
+  assert.match(((await response.json()) as { error: string }).error, /^Delivery to a channel is not supported/);
   assert.deepEqual(t.started, []);
 });
 

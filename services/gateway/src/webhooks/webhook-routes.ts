@@ -5,12 +5,12 @@ import type { RouteDoc } from '../openapi/route-doc.ts';
 import { HookReceived, StrictReceived } from '../openapi/schemas.ts';
 import type { Edge } from '../http/edge.ts';
 import { startHookTurn } from './delivery.ts';
-import { followHooks, mayBeUnsigned, shownHeaders } from './configured-mappings.ts';
-import { normalPath } from './mappings.ts';
+import { followHooks, allowsUnsigned, removeCredentialHeaders } from './configured-mappings.ts';
+import { normalizePath } from './mappings.ts';
 import { createHookPaths } from './webhook-path.ts';
-import { receiveMapped, receiveStrict, type Arrival, type Received } from './verified-body.ts';
-import { hookRefusal, NO_DELIVERING, NO_WAKING } from './refusals.ts';
-import { createSenders } from './sender-budgets.ts';
+import { receiveMapped, receiveStrict, type WebhookRequest, type VerifiedDelivery } from './verified-body.ts';
+import { toHookRefusal, DELIVERY_UNSUPPORTED, WAKE_UNSUPPORTED } from './refusals.ts';
+import { createSenderBodyReader } from './sender-budgets.ts';
 import { STRICT_PATH, StrictPayload } from './strict-body.ts';
 import { NOT_FOUND, refuse, RefusalError } from '../request/refusal.ts';
 import { createCallOptions } from '../request/trace.ts';
@@ -20,88 +20,94 @@ const REFUSALS = [401, 403, 404, 429, 500, 503];
 const MAPPED: RouteDoc = {
   open: true,
   tag: 'webhooks',
-  summary: 'A webhook of another system, for the first mapping that it is for.',
-  description: 'Accepted once it is kept; the same delivery again within a day is answered the same, and nothing runs twice.',
+  summary: 'Receives a webhook for the first matching mapping.',
+  description: 'Responds when the delivery is stored. A repetition within one day gets the same response and does not run again.',
   wildcard: 'path',
   body: z.json(),
-  answers: { 200: { description: 'It is kept.', schema: HookReceived } },
+  responses: { 200: { description: 'The delivery is stored.', schema: HookReceived } },
   refusals: REFUSALS,
 };
 
 const STRICT: RouteDoc = {
   open: true,
   tag: 'webhooks',
-  summary: 'An event of a fixed form, always signed.',
-  description: 'For the mapping that its source is for, else for the default agent.',
+  summary: 'Receives a signed event with a fixed schema.',
+  description: 'Uses the mapping of the event source, or the default agent.',
   body: StrictPayload,
-  answers: { 200: { description: 'It is kept.', schema: StrictReceived } },
+  responses: { 200: { description: 'The delivery is stored.', schema: StrictReceived } },
   refusals: [...REFUSALS, 422],
 };
 
-/** `POST /hooks/webhook` and `/hooks/*`: there while `webhooks.enabled` says so, wherever `webhooks.path` says. */
+/** `POST /hooks/webhook` and `/hooks/*`, below `webhooks.path` while `webhooks.enabled` is set. */
 export function registerWebhooks(app: FastifyInstance, edge: Edge): void {
   const { settings } = edge;
   const paths = createHookPaths(settings);
   const hooks = followHooks(edge);
-  const read = createSenders(settings, (request) => edge.getClientAddress(request));
+  const read = createSenderBodyReader(settings, (request) => edge.getClientAddress(request));
 
-  /** Looked at before a body is read: what is switched off is not there. */
-  const mounted = (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
+  /** Returns 404 before the body is read while webhooks are disabled. */
+  const checkEnabled = (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
     if (settings.current.webhooks.enabled && paths.has(request.originalUrl)) done();
     else refuse(request, reply, NOT_FOUND);
   };
   const route = (doc: RouteDoc) => {
     const { onRequest, config } = edge.route(doc);
-    return { onRequest: [onRequest, mounted], config };
+    return { onRequest: [onRequest, checkEnabled], config };
   };
-  const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+  const handleDelivery = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const { '*': path = STRICT_PATH } = request.params as { '*'?: string };
-    const arrival: Arrival = {
+    const webhookRequest: WebhookRequest = {
       hooks: hooks(),
       keys: edge.webhookKeys,
-      path: normalPath(path),
-      signed: { headers: request.headers, body: bodyOf(request), now: Date.now() },
-      open: mayBeUnsigned(settings.current),
+      path: normalizePath(path),
+      signed: { headers: request.headers, body: getBody(request), now: Date.now() },
+      allowUnsigned: allowsUnsigned(settings.current),
     };
-    const { strict } = arrival.hooks;
-    const isStrict = arrival.path === STRICT_PATH && strict !== undefined;
-    const received = isStrict ? await receiveStrict(arrival, strict) : await receiveMapped(arrival);
-    await keep(edge, { request, reply, path }, received);
-    return isStrict ? { received: true } : { received: true, mapping: received.mapping.id };
+    const { strict } = webhookRequest.hooks;
+    const isStrict = webhookRequest.path === STRICT_PATH && strict !== undefined;
+    const delivery = isStrict ? await receiveStrict(webhookRequest, strict) : await receiveMapped(webhookRequest);
+    await acceptDelivery(edge, { request, reply, path }, delivery);
+    return isStrict ? { received: true } : { received: true, mapping: delivery.mapping.id };
   };
 
-  void app.register((within, _options, done) => {
-    within.removeAllContentTypeParsers();
-    within.addContentTypeParser('*', (_request, payload: IncomingMessage, parsed) => read(payload, parsed));
-    within.setErrorHandler((error, request, reply) => refuse(request, reply, hookRefusal(error), error));
-    within.post(`${paths.base}/${STRICT_PATH}`, route(STRICT), answer);
-    within.post(`${paths.base}/*`, route(MAPPED), answer);
+  void app.register((scope, _options, done) => {
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser('*', (_request, payload: IncomingMessage, parsed) => read(payload, parsed));
+    scope.setErrorHandler((error, request, reply) => refuse(request, reply, toHookRefusal(error), error));
+    scope.post(`${paths.base}/${STRICT_PATH}`, route(STRICT), handleDelivery);
+    scope.post(`${paths.base}/*`, route(MAPPED), handleDelivery);
     done();
   });
 }
 
-interface Wire {
+interface WebhookExchange {
   request: FastifyRequest;
   reply: FastifyReply;
   path: string;
 }
 
-/** Resolves once the delivery is kept. */
-async function keep(
+/** Stores the delivery. Rejects mappings that are not supported. */
+async function acceptDelivery(
   { bus, settings }: Edge,
-  { request, reply, path }: Wire,
-  { mapping, payload, otherwise, key }: Received,
+  { request, reply, path }: WebhookExchange,
+  { mapping, payload, fallbackMessage, key }: VerifiedDelivery,
 ): Promise<void> {
-  if (mapping.action === 'wake') throw new RefusalError(NO_WAKING);
-  if (mapping.delivers) throw new RefusalError(NO_DELIVERING);
+  if (mapping.action === 'wake') throw new RefusalError(WAKE_UNSUPPORTED);
+  if (mapping.delivers) throw new RefusalError(DELIVERY_UNSUPPORTED);
   const query = request.query as Record<string, unknown>;
-  const given = { payload, headers: shownHeaders(request.headers, settings.current.webhooks), query, path, now: new Date().toISOString() };
-  const turn = { mapping, given, otherwise, key, tenant: settings.current.tenantId };
+  const variables = {
+    payload,
+    headers: removeCredentialHeaders(request.headers, settings.current.webhooks),
+    query,
+    path,
+    now: new Date().toISOString(),
+  };
+  const turn = { mapping, variables, fallbackMessage, key, tenant: settings.current.tenantId };
   const { repeated } = await startHookTurn(bus, turn, createCallOptions(request));
   if (repeated) reply.header('idempotency-replayed', 'true');
   reply.header('cache-control', 'no-store');
 }
 
-function bodyOf({ body }: FastifyRequest): Buffer {
+function getBody({ body }: FastifyRequest): Buffer {
   return Buffer.isBuffer(body) ? body : Buffer.alloc(0);
 }

@@ -20,7 +20,7 @@ interface FrameSource {
 export function addFrameBytes(connection: FrameSource, bytes: number, maxPayload: number): void {
   connection.incompleteBytes += bytes;
   if (addIncompleteBytes(connection.caller, bytes, maxPayload)) return;
-  connection.socket.close(POLICY_VIOLATION, 'Too much unfinished');
+  connection.socket.close(POLICY_VIOLATION, 'Too many incomplete frames');
   setImmediate(() => connection.socket.terminate()); // the client may not complete the closing handshake either
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RefusalError } from '../../request/refusal.ts';
-import { completionBody } from './completion-body.ts';
+import { parseCompletionBody } from './completion-body.ts';
 
 const user = { role: 'user', content: 'hi' };
 const plain = { model: 'dev/echo', messages: [user] };
@@ -16,7 +16,10 @@ test('joins the instructions and splits the messages at the last user message', 
     { role: 'assistant', content: 'so' },
   ];
   assert.deepEqual(
-    completionBody({ model: 'm', messages, stream: true, temperature: 2, max_tokens: 5, stream_options: { include_usage: true } }, false),
+    parseCompletionBody(
+      { model: 'm', messages, stream: true, temperature: 2, max_tokens: 5, stream_options: { include_usage: true } },
+      false,
+    ),
     {
       turn: {
         model: 'm',
@@ -34,12 +37,12 @@ test('joins the instructions and splits the messages at the last user message', 
       includeUsage: true,
     },
   );
-  assert.deepEqual(completionBody(plain, false), { turn: { model: 'dev/echo', message: 'hi' }, stream: false, includeUsage: false });
+  assert.deepEqual(parseCompletionBody(plain, false), { turn: { model: 'dev/echo', message: 'hi' }, stream: false, includeUsage: false });
 });
 
 const unknown = 'expected no such parameter, got an unknown name';
 /** Added where a lenient token would have taken the request. */
-const howTo = `. A lenient token takes this request: bin/switchyard rpc tokens.create id=NAME scopes='["rpc"]' lenient=true`;
+const howTo = `. A lenient token accepts this request. Create one: bin/switchyard rpc tokens.create id=NAME scopes='["rpc"]' lenient=true`;
 const refused: [string, unknown, string, string | undefined][] = [
   ['null', null, 'Invalid request: body: expected object', undefined],
   ['an array', [], 'Invalid request: body: expected object', undefined],
@@ -115,7 +118,7 @@ const refused: [string, unknown, string, string | undefined][] = [
   [
     'an empty user message',
     { ...plain, messages: [{ role: 'user', content: '' }] },
-    'Invalid request: messages: expected a user message that is not empty',
+    'Invalid request: messages: expected a non-empty user message',
     'messages',
   ],
 ];
@@ -123,7 +126,7 @@ const refused: [string, unknown, string, string | undefined][] = [
 for (const [what, body, message, param] of refused) {
   test(`refused: ${what}`, () => {
     assert.throws(
-      () => completionBody(body, false),
+      () => parseCompletionBody(body, false),
       (error) => {
         assert.ok(error instanceof RefusalError);
         assert.deepEqual([error.refusal.status, error.refusal.message, error.refusal.param], [400, message, param]);

@@ -1,12 +1,12 @@
 import { MAX, validate, type CallerTools, type JsonFormat, type StatelessTurn } from '@switchyard/contracts';
 import { z } from 'zod';
 import { RefusalError } from '../../request/refusal.ts';
-import { fewFields, invalidBody, LENIENT_HOW_TO } from '../openai-body.ts';
-import { withoutNulls } from '../openai-fields.ts';
+import { checkFieldCount, createInvalidBodyRefusal, LENIENT_TOKEN_HINT } from '../openai-body.ts';
+import { removeNulls } from '../openai-fields.ts';
 import { LenientBody } from './lenient-completion.ts';
-import { conversation, type Said } from './completion-messages.ts';
+import { toConversation, type RequestMessage } from './completion-messages.ts';
 
-/** The fields that every token may send: those of the interface. */
+/** The fields that every token may send. */
 export const CompletionBody = z.strictObject({
   model: z.string().min(1).max(MAX.name),
   messages: z
@@ -19,10 +19,10 @@ export const CompletionBody = z.strictObject({
   stream_options: z.strictObject({ include_usage: z.boolean().optional() }).optional(),
 });
 
-/** A body of either kind, read. */
-interface Body {
+/** The parsed body of a strict or a lenient token. */
+interface ParsedBody {
   model: string;
-  messages: Said[];
+  messages: RequestMessage[];
   stream?: boolean | undefined;
   temperature?: number | undefined;
   max_tokens?: number | undefined;
@@ -44,26 +44,26 @@ export interface CompletionRequest {
  * last user message becomes the message of the turn. Lenient tokens ignore unsupported fields; for other tokens the error mentions the
  * lenient token if it would accept the request.
  */
-export function completionBody(body: unknown, lenient: boolean): CompletionRequest {
-  fewFields(body);
-  if (lenient) return readLenient(body);
+export function parseCompletionBody(body: unknown, lenient: boolean): CompletionRequest {
+  checkFieldCount(body);
+  if (lenient) return parseLenient(body);
   const parsed = validate(CompletionBody, body);
   if (parsed.success) return toRequest(parsed.data);
-  const refusal = invalidBody(parsed.error);
-  throw takenLeniently(body)
-    ? new RefusalError({ ...refusal, message: `${refusal.message}. ${LENIENT_HOW_TO}` })
+  const refusal = createInvalidBodyRefusal(parsed.error);
+  throw isValidForLenientToken(body)
+    ? new RefusalError({ ...refusal, message: `${refusal.message}. ${LENIENT_TOKEN_HINT}` })
     : new RefusalError(refusal);
 }
 
-function readLenient(body: unknown): CompletionRequest {
-  const parsed = validate(LenientBody, withoutNulls(body));
-  if (!parsed.success) throw new RefusalError(invalidBody(parsed.error));
+function parseLenient(body: unknown): CompletionRequest {
+  const parsed = validate(LenientBody, removeNulls(body));
+  if (!parsed.success) throw new RefusalError(createInvalidBodyRefusal(parsed.error));
   return toRequest(parsed.data);
 }
 
-function takenLeniently(body: unknown): boolean {
+function isValidForLenientToken(body: unknown): boolean {
   try {
-    readLenient(body);
+    parseLenient(body);
     return true;
   } catch (error) {
     if (error instanceof RefusalError) return false;
@@ -71,15 +71,15 @@ function takenLeniently(body: unknown): boolean {
   }
 }
 
-function toRequest(body: Body): CompletionRequest {
+function toRequest(body: ParsedBody): CompletionRequest {
   const { model, messages, stream = false, temperature, max_tokens: maxTokens, stream_options: streamOptions, stop = [], format } = body;
-  const said = conversation(messages);
-  // Calls that the caller made are of tools of its own, even where it offers none any more.
-  const tools = body.tools ?? (said.called ? { offered: [] } : undefined);
+  const conversation = toConversation(messages);
+  // A conversation with tool calls uses the tools of the caller, even if this request offers none.
+  const tools = body.tools ?? (conversation.hasToolCalls ? { offered: [] } : undefined);
   return {
     turn: {
       model,
-      ...said.turn,
+      ...conversation.turn,
       ...(tools === undefined ? {} : { tools }),
       ...(stop.length === 0 ? {} : { stop }),
       ...(format === undefined ? {} : { format }),

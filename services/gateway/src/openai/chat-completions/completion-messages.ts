@@ -1,32 +1,32 @@
 import type { CallerToolCall, StatelessTurn, TurnMessage } from '@switchyard/contracts';
 import { RefusalError } from '../../request/refusal.ts';
 
-/** One message of a request, its content as text. */
-export type Said =
+/** A message of a request, with its content as text. */
+export type RequestMessage =
   | { role: 'system'; content: string }
   | { role: 'user'; content: string }
   | { role: 'assistant'; content: string; toolCalls?: CallerToolCall[] | undefined }
   | { role: 'tool'; content: string; callId: string };
 
-/** The messages of a request as a turn takes them. */
+/** The messages of a request as parameters of a turn. */
 export interface Conversation {
   turn: Pick<StatelessTurn, 'message' | 'history' | 'since' | 'system'>;
-  /** Whether tools of the caller's were called in it. */
-  called: boolean;
+  /** Whether the messages contain calls of the caller's tools. */
+  hasToolCalls: boolean;
 }
 
 /**
  * Splits the messages: the last user message is the message of the turn, earlier messages are history, and later messages (results of
  * the caller's tools, or the beginning of an answer) are continued. Throws if there is no user message.
  */
-export function conversation(messages: readonly Said[], field: 'messages' | 'input' = 'messages'): Conversation {
-  const asked = messages.findLastIndex(({ role }) => role === 'user');
-  const message = messages[asked]?.content;
-  if (message === undefined) throw refused(field, `No user message found in ${field === 'messages' ? 'messages array' : field}`);
-  if (message === '') throw refused(field, `Invalid request: ${field}: expected a user message that is not empty`);
-  const said = inOrder(messages, field);
-  const around = (of: readonly (TurnMessage | undefined)[]): TurnMessage[] => of.filter((one) => one !== undefined);
-  const [history, since] = [around(said.slice(0, asked)), around(said.slice(asked + 1))];
+export function toConversation(messages: readonly RequestMessage[], field: 'messages' | 'input' = 'messages'): Conversation {
+  const lastUserIndex = messages.findLastIndex(({ role }) => role === 'user');
+  const message = messages[lastUserIndex]?.content;
+  if (message === undefined) throw createFieldRefusal(field, `No user message found in ${field === 'messages' ? 'messages array' : field}`);
+  if (message === '') throw createFieldRefusal(field, `Invalid request: ${field}: expected a non-empty user message`);
+  const turnMessages = toTurnMessages(messages, field);
+  const compact = (list: readonly (TurnMessage | undefined)[]): TurnMessage[] => list.filter((entry) => entry !== undefined);
+  const [history, since] = [compact(turnMessages.slice(0, lastUserIndex)), compact(turnMessages.slice(lastUserIndex + 1))];
   const system = messages.filter(({ role }) => role === 'system').map(({ content }) => content);
   return {
     turn: {
@@ -35,30 +35,33 @@ export function conversation(messages: readonly Said[], field: 'messages' | 'inp
       ...(since.length === 0 ? {} : { since }),
       ...(system.length === 0 ? {} : { system: system.join('\n') }),
     },
-    called: messages.some((one) => one.role === 'tool' || (one.role === 'assistant' && one.toolCalls !== undefined)),
+    hasToolCalls: messages.some((entry) => entry.role === 'tool' || (entry.role === 'assistant' && entry.toolCalls !== undefined)),
   };
 }
 
-/** Each message where it stood; instructions stand nowhere. A result learns the name of its tool from the call before it. */
-function inOrder(messages: readonly Said[], field: 'messages' | 'input'): (TurnMessage | undefined)[] {
+/**
+ * Converts each message to a turn message at the same index, and a system message to undefined. A tool result gets its tool name from the
+ * call.
+ */
+function toTurnMessages(messages: readonly RequestMessage[], field: 'messages' | 'input'): (TurnMessage | undefined)[] {
   const names = new Map<string, string>();
-  return messages.map((one, at) => {
-    if (one.role === 'system') return undefined;
-    const { content: text } = one;
-    if (one.role === 'user') return { role: 'user', text };
-    if (one.role === 'assistant') {
-      for (const { callId, name } of one.toolCalls ?? []) names.set(callId, name);
-      return { role: 'assistant', text, ...(one.toolCalls === undefined ? {} : { toolCalls: one.toolCalls }) };
+  return messages.map((message, index) => {
+    if (message.role === 'system') return undefined;
+    const { content: text } = message;
+    if (message.role === 'user') return { role: 'user', text };
+    if (message.role === 'assistant') {
+      for (const { callId, name } of message.toolCalls ?? []) names.set(callId, name);
+      return { role: 'assistant', text, ...(message.toolCalls === undefined ? {} : { toolCalls: message.toolCalls }) };
     }
-    const name = names.get(one.callId);
+    const name = names.get(message.callId);
     if (name === undefined) {
-      const [path, what] = field === 'messages' ? [`messages.${at}.tool_call_id`, 'tool call'] : ['input', 'function call'];
-      throw refused(field, `Invalid request: ${path}: expected the id of a ${what} that was made before, got another string`);
+      const [path, noun] = field === 'messages' ? [`messages.${index}.tool_call_id`, 'tool call'] : ['input', 'function call'];
+      throw createFieldRefusal(field, `Invalid request: ${path}: expected the id of an earlier ${noun}, got another string`);
     }
-    return { role: 'tool', callId: one.callId, name, text };
+    return { role: 'tool', callId: message.callId, name, text };
   });
 }
 
-function refused(param: string, message: string): RefusalError {
+function createFieldRefusal(param: string, message: string): RefusalError {
   return new RefusalError({ status: 400, message, code: 'INVALID_ARGUMENT', param });
 }

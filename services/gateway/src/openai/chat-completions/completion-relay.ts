@@ -14,10 +14,10 @@ export interface RelayOptions {
   edge: Pick<Edge, 'bus'>;
   caller: Caller;
   turn: CompletionRequest['turn'];
-  /** Under which it is found again. */
+  /** The ids for logs and traces. */
   ids: Pick<CallHead, 'requestId' | 'traceparent'>;
   response: ServerResponse;
-  /** Begins the answer: something was said. */
+  /** Starts the response at the first output. */
   begin: () => CompletionStream;
   /** Called if the turn fails before the first output, so that the failure can be sent as an HTTP status. */
   refuse: (error: unknown) => void;
@@ -27,24 +27,24 @@ export interface RelayOptions {
 export function relayCompletion({ edge, caller, turn, ids, response, begin, refuse }: RelayOptions): void {
   const params = Buffer.from(JSON.stringify({ ...turn, turnId: mintId('turn') }));
   const head = { ...ids, principal: caller.encodedPrincipal, timeoutMs: RUN.deadlineMs };
-  const leave = edge.bus.forwardStream(RUN, params, head, createRelay(begin, refuse));
-  response.once('close', () => void (response.writableFinished || leave()));
-  if (response.destroyed) leave();
+  const cancel = edge.bus.forwardStream(RUN, params, head, createRelaySink(begin, refuse));
+  response.once('close', () => void (response.writableFinished || cancel()));
+  if (response.destroyed) cancel();
 }
 
-/** Until the first byte of a response is out, a failure can still be a status. */
-function createRelay(begin: () => CompletionStream, refuse: (error: unknown) => void): StreamSink {
+/** Reports a failure before the first output as an HTTP status, and a later one on the stream. */
+function createRelaySink(begin: () => CompletionStream, refuse: (error: unknown) => void): StreamSink {
   let stream: CompletionStream | undefined;
-  let over = false;
+  let ended = false;
 
   function fail(error: unknown): void {
-    if (over) return;
-    over = true;
+    if (ended) return;
+    ended = true;
     if (stream === undefined) refuse(error);
     else stream.fail(error);
   }
 
-  function hear(frame: TurnFrame): void {
+  function onFrame(frame: TurnFrame): void {
     if (frame.type === 'error') return fail(toServiceError(frame.error));
     if (frame.type === 'accepted' || frame.type === 'step') return;
     stream ??= begin();
@@ -53,13 +53,13 @@ function createRelay(begin: () => CompletionStream, refuse: (error: unknown) => 
 
   return {
     chunk(data) {
-      if (!over) hear(parse(data) as TurnFrame);
+      if (!ended) onFrame(parse(data) as TurnFrame);
     },
-    end(how) {
-      if (how instanceof ServiceError) return fail(how);
-      if (over) return;
-      over = true;
-      (stream ??= begin()).finish(parse(how) as StatelessResult);
+    end(result) {
+      if (result instanceof ServiceError) return fail(result);
+      if (ended) return;
+      ended = true;
+      (stream ??= begin()).finish(parse(result) as StatelessResult);
     },
   };
 }

@@ -4,18 +4,18 @@ import { mintId } from '@switchyard/security';
 import type { CompletionStream } from './completion-stream.ts';
 import { toServiceError } from '../../turns/turn-errors.ts';
 import type { CompletionRequest } from './completion-body.ts';
-import type { Reader, Run, Step } from './keyed-completion.ts';
+import type { ResponseClient, NextStep, Step } from './keyed-completion.ts';
 
-/** Request of a turn that runs for one HTTP response. */
-export type RunAsked = Reader & { completion: Pick<CompletionRequest, 'turn'> };
+/** A turn and the client that receives its output. */
+export type RunOptions = ResponseClient & { completion: Pick<CompletionRequest, 'turn'> };
 
-/** A turn that runs for one response and ends with it. */
-export function startRun(bus: Bus, { completion, caller, ids, response }: RunAsked, turnId = mintId('turn')): Run {
+/** Starts a stateless turn. A disconnect of the client cancels it. */
+export function startStatelessTurn(bus: Bus, { completion, caller, ids, response }: RunOptions, turnId = mintId('turn')): NextStep {
   const turn = { ...completion.turn, turnId };
-  const left = new AbortController();
-  response.once('close', () => void (response.writableFinished || left.abort()));
-  if (response.destroyed) left.abort();
-  const frames = bus.as(caller.principal).stream('turns.run', turn, { ...ids, signal: left.signal });
+  const disconnected = new AbortController();
+  response.once('close', () => void (response.writableFinished || disconnected.abort()));
+  if (response.destroyed) disconnected.abort();
+  const frames = bus.as(caller.principal).stream('turns.run', turn, { ...ids, signal: disconnected.signal });
   return async () => {
     const step = await frames.next();
     if (!step.done && step.value.type === 'error') throw toServiceError(step.value.error);
@@ -23,33 +23,33 @@ export function startRun(bus: Bus, { completion, caller, ids, response }: RunAsk
   };
 }
 
-/** Until the first byte of a response is out, a failure can still be a status. */
-export function firstWords(run: Run): Promise<Step> {
-  return readUntil(run, saysMore);
+/** Reads up to the first output, so that an earlier failure can be sent as an HTTP status. */
+export function readFirstOutput(nextStep: NextStep): Promise<Step> {
+  return readUntil(nextStep, hasOutput);
 }
 
-export async function resultOf(run: Run): Promise<StatelessResult> {
-  const end = await readUntil(run, ({ done }) => done === true);
+export async function readResult(nextStep: NextStep): Promise<StatelessResult> {
+  const end = await readUntil(nextStep, ({ done }) => done === true);
   return end.value as StatelessResult;
 }
 
-async function readUntil(run: Run, enough: (step: Step) => boolean): Promise<Step> {
-  let step = await run();
-  while (!enough(step)) step = await run();
+async function readUntil(nextStep: NextStep, isLast: (step: Step) => boolean): Promise<Step> {
+  let step = await nextStep();
+  while (!isLast(step)) step = await nextStep();
   return step;
 }
 
-/** Whether it says more than that the turn has begun. */
-function saysMore(step: Step): boolean {
+/** Whether a step contains output or ends the turn. */
+function hasOutput(step: Step): boolean {
   return step.done === true || (step.value.type !== 'accepted' && step.value.type !== 'step');
 }
 
-/** Tells the rest of a turn, from its first word on. */
-export async function tellChunks(stream: CompletionStream, run: Run, step: Step): Promise<void> {
+/** Streams the text of a turn, starting with `step`. */
+export async function streamChunks(stream: CompletionStream, nextStep: NextStep, step: Step): Promise<void> {
   try {
-    let now = step;
-    for (; !now.done; now = await run()) if (now.value.type === 'delta') stream.text(now.value.text);
-    stream.finish(now.value);
+    let current = step;
+    for (; !current.done; current = await nextStep()) if (current.value.type === 'delta') stream.text(current.value.text);
+    stream.finish(current.value);
   } catch (error) {
     stream.fail(error);
   }

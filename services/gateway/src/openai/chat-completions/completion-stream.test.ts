@@ -24,7 +24,7 @@ function slowClient() {
   });
   const failures: ServiceError[] = [];
   const stream = openCompletionStream({
-    edge: { tokens: { admits: () => true } as never },
+    edge: { tokens: { mayStream: () => true } as never },
     exchange: { logAccess: () => undefined, logFailure: (error: ServiceError) => void failures.push(error) },
     caller: {} as Caller,
     response: response as unknown as ServerResponse,

@@ -4,15 +4,15 @@ import type { Caller } from '../../request/caller.ts';
 import type { Edge } from '../../http/edge.ts';
 import { FORWARDED_RESPONSES, createWriteBatch } from '../../http/write-batch.ts';
 import type { Exchange } from '../../http/exchange.ts';
-import { completionChunks, DONE, type CompletionHead } from './completion-chunks.ts';
-import { errorFrame } from '../openai-errors.ts';
+import { createCompletionChunks, DONE, type CompletionHead } from './completion-chunks.ts';
+import { createErrorFrame } from '../openai-errors.ts';
 import { beginEventStream, createJoinedText, type EventStream } from '../../events/sse.ts';
 
-/** A completion on its way to the client, chunk by chunk. It has one end. */
+/** A streamed completion, which `finish` or `fail` ends. */
 export interface CompletionStream {
   text(text: string): void;
   finish(result: StatelessResult): void;
-  /** A failure ends it with an error frame and no finish chunk, so that no client takes a part for the whole. */
+  /** Ends the stream with an error frame and no finish chunk, so that the client does not take the text for complete. */
   fail(error: unknown): void;
 }
 
@@ -22,23 +22,23 @@ export interface CompletionStreamOptions {
   caller: Caller;
   response: ServerResponse;
   head: CompletionHead;
-  /** The last chunk before the end says what was used. */
+  /** Whether to send a usage chunk before the end. */
   includeUsage: boolean;
-  /** Those that any answer has, names and values in turn. */
+  /** The headers of every response, as alternating names and values. */
   headers: readonly string[];
 }
 
 /** Frames from one read of the bus are sent to each client in one write. */
-const flushSoon = createWriteBatch<Batch>(FORWARDED_RESPONSES, (batch) => batch.flush());
+const scheduleFlush = createWriteBatch<Batch>(FORWARDED_RESPONSES, (batch) => batch.flush());
 
-/** Answers 200 and begins. */
+/** Sends status 200 and the first chunk. */
 export function openCompletionStream(options: CompletionStreamOptions): CompletionStream {
   const { edge, exchange, caller, response, head, includeUsage, headers } = options;
-  const chunks = completionChunks(head);
+  const chunks = createCompletionChunks(head);
   response.once('finish', () => exchange.logAccess());
   const stream = beginEventStream(response, headers, {
     first: chunks.role,
-    admitted: () => edge.tokens.mayStream(caller),
+    isAuthorized: () => edge.tokens.mayStream(caller),
     onDrain: () => text.drained(),
     onClose: () => undefined,
   });
@@ -56,15 +56,15 @@ export function openCompletionStream(options: CompletionStreamOptions): Completi
     },
     fail(error) {
       text.flush();
-      const known = error instanceof ServiceError ? error : new ServiceError('INTERNAL', 'Internal error', { cause: error });
-      exchange.logFailure(known);
-      batch.add(errorFrame(known));
+      const serviceError = error instanceof ServiceError ? error : new ServiceError('INTERNAL', 'Internal error', { cause: error });
+      exchange.logFailure(serviceError);
+      batch.add(createErrorFrame(serviceError));
       batch.end(DONE);
     },
   };
 }
 
-/** Events that are written together. */
+/** Collects events and writes them together. */
 class Batch {
   readonly #stream: EventStream;
   #events = '';
@@ -74,7 +74,7 @@ class Batch {
   }
 
   add(event: string): void {
-    if (this.#events === '') flushSoon(this);
+    if (this.#events === '') scheduleFlush(this);
     this.#events += event;
   }
 

@@ -10,7 +10,7 @@ import { readEvents, RESULT, startTestTurns, type FrameBody } from '../../turns/
 type Play = (asked: Parameters<Handler<'turns.run'>>[0], ctx: Ctx) => AsyncGenerator<FrameBody, TurnResult, void>;
 
 const TOKEN = SECRETS.rpc;
-const HOW_TO = `A lenient token takes this request: bin/switchyard rpc tokens.create id=NAME scopes='["rpc"]' lenient=true`;
+const HOW_TO = `A lenient token accepts this request. Create one: bin/switchyard rpc tokens.create id=NAME scopes='["rpc"]' lenient=true`;
 
 async function start(play: Play) {
   const run: Handler<'turns.run'> = async function* (asked, ctx) {

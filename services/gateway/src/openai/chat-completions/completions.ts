@@ -16,42 +16,42 @@ import type { PreFastifyRoute } from '../../http/pre-fastify-routes.ts';
 import { SECURITY_HEADERS } from '../../request/security-headers.ts';
 import { startRouteSpan } from '../../request/trace.ts';
 import { getIdempotencyKey } from '../../request/idempotency-key.ts';
-import { CompletionBody, completionBody, type CompletionRequest } from './completion-body.ts';
-import { completionAnswer, completionHead, type CompletionHead } from './completion-chunks.ts';
+import { CompletionBody, parseCompletionBody, type CompletionRequest } from './completion-body.ts';
+import { createCompletion, createCompletionHead, type CompletionHead } from './completion-chunks.ts';
 import { relayCompletion } from './completion-relay.ts';
-import { firstWords, resultOf, tellChunks } from './completion-run.ts';
+import { readFirstOutput, readResult, streamChunks } from './completion-run.ts';
 import { openCompletionStream, type CompletionStream } from './completion-stream.ts';
-import { completionError } from '../openai-errors.ts';
-import { startKeyedRun } from './keyed-completion.ts';
+import { toCompletionError } from '../openai-errors.ts';
+import { startKeyedCompletion } from './keyed-completion.ts';
 
 const PATH = '/v1/chat/completions';
 const ROUTE = createExchangeRoute(PATH, 'v1', SECURITY_HEADERS);
 const SCOPES = ['rpc', 'api'] as const;
 const DOC: RouteDoc = {
   scopes: SCOPES,
-  summary: 'A completion of a chat, by a model or an agent; with `stream` as chunks.',
+  summary: 'Creates a chat completion by a model or an agent. With `stream` it is sent as chunks.',
   description:
-    'One turn that keeps nothing. With an Idempotency-Key it runs once, and its answer is kept for a day. Tokens that are lenient take more fields.',
+    'Runs one stateless turn. With an Idempotency-Key the turn runs once, and its result is stored for one day. Lenient tokens may send more fields.',
   headers: KeyHeader,
   body: CompletionBody,
   example: { body: { model: 'dev/echo', messages: [{ role: 'user', content: 'hello' }] } },
-  answers: { 200: { description: 'The completion; server-sent chunks up to `[DONE]` where `stream` is true.', schema: Completion } },
+  responses: { 200: { description: 'The completion, or server-sent chunks up to `[DONE]` with `stream`.', schema: Completion } },
   refusals: [404, 409, 422],
 };
 const REPLAYED = ['idempotency-replayed', 'true'] as const;
 const COMPLETE = callables.get('turns.complete') as Callable;
 
 /**
- * `POST /v1/chat/completions`: one turn that keeps nothing, and that leaving cancels. With an `Idempotency-Key` it is one turn for all
- * requests with that key: leaving does not end it, and its answer is kept for a day.
+ * `POST /v1/chat/completions`: runs one stateless turn, which a disconnect cancels. Requests with the same `Idempotency-Key` share one
+ * turn, which continues after a disconnect and whose result is stored for one day.
  */
-export function createCompletions(edge: Edge, ground: ExchangeDeps): PreFastifyRoute {
-  const send = createWriteBatch<CompletionExchange>(FORWARDED_RESPONSES, (exchange) => exchange.writeOwn());
-  const serving: Serving = { ...ground, edge, send, collect: createLargeResultCollector(edge.bus.maxPayload) };
+export function createCompletions(edge: Edge, exchangeDeps: ExchangeDeps): PreFastifyRoute {
+  const send = createWriteBatch<CompletionExchange>(FORWARDED_RESPONSES, (exchange) => exchange.writeCompletion());
+  const deps: CompletionDeps = { ...exchangeDeps, edge, send, collect: createLargeResultCollector(edge.bus.maxPayload) };
   const serve = (pair: RequestResponse): void => {
-    const exchange = new CompletionExchange(serving, pair);
+    const exchange = new CompletionExchange(deps, pair);
     try {
-      const caller = exchange.admit(mayComplete);
+      const caller = exchange.admit(checkCompletionScope);
       if (caller === undefined) return;
       exchange.read(caller, edge.settings.current.gateway.httpBodyLimitBytes, (body) => exchange.run(caller, body));
     } catch (error) {
@@ -61,31 +61,31 @@ export function createCompletions(edge: Edge, ground: ExchangeDeps): PreFastifyR
   return { path: PATH, doc: DOC, handle: (request, response) => serve({ request, response }) };
 }
 
-function mayComplete(caller: Caller) {
+function checkCompletionScope(caller: Caller) {
   return checkScope(caller, SCOPES);
 }
 
-interface Serving extends ExchangeDeps {
+interface CompletionDeps extends ExchangeDeps {
   edge: Edge;
-  /** Writes what came over the bus. */
+  /** Writes a response from the bus. */
   send(exchange: CompletionExchange): void;
   collect: CollectLargeResult;
 }
 
-interface Followed {
+interface KeyedRequest {
   caller: Caller;
   completion: CompletionRequest;
   key: string;
 }
 
 class CompletionExchange extends Exchange {
-  readonly #serving: Serving;
+  readonly #deps: CompletionDeps;
   readonly #span: Span | undefined;
   #answer: Payload | undefined;
 
-  constructor(serving: Serving, pair: RequestResponse) {
-    super(serving, ROUTE, pair);
-    this.#serving = serving;
+  constructor(deps: CompletionDeps, pair: RequestResponse) {
+    super(deps, ROUTE, pair);
+    this.#deps = deps;
     if (tracing()) this.#span = startRouteSpan(pair.request, pair.response, { route: PATH, requestId: this.requestId });
   }
 
@@ -94,97 +94,96 @@ class CompletionExchange extends Exchange {
   }
 
   run(caller: Caller, body: Buffer): void {
-    const completion = completionBody(parseBody(body), caller.lenient);
+    const completion = parseCompletionBody(parseBody(body), caller.lenient);
     const key = getIdempotencyKey(this.request);
     if (key === undefined && !completion.stream) return this.#complete(caller, completion);
     if (key === undefined) this.#stream(caller, completion);
-    else void this.#follow({ caller, completion, key });
+    else void this.#runKeyed({ caller, completion, key });
   }
 
-  /** The answer there is. */
-  writeOwn(): void {
+  writeCompletion(): void {
     this.write(this.#answer);
   }
 
-  /** One call with one answer: nothing is made that only a stream needs. */
+  /** Runs a non-streaming turn without the objects that only a stream needs. */
   #complete({ encodedPrincipal }: Caller, { turn }: CompletionRequest): void {
-    const head = completionHead(turn.model);
+    const head = createCompletionHead(turn.model);
     const params = Buffer.from(JSON.stringify({ ...turn, turnId: mintId('turn') }));
-    const ids = { principal: encodedPrincipal, timeoutMs: COMPLETE.deadlineMs, ...this.#ids() };
-    let fetching: AbortController | undefined;
-    const cancel = this.#serving.edge.bus.forward(COMPLETE, params, ids, ({ data, large, error }: Reply) => {
-      if (error) return this.#failed(error);
-      if (data) return this.#succeed(head, data);
-      const { signal } = (fetching = new AbortController());
-      this.#serving.collect('The answer of the turn', large, signal).then(
-        (bytes) => this.#succeed(head, bytes),
-        (thrown: unknown) => this.#failed(thrown),
+    const ids = { principal: encodedPrincipal, timeoutMs: COMPLETE.deadlineMs, ...this.#getCallIds() };
+    let download: AbortController | undefined;
+    const cancel = this.#deps.edge.bus.forward(COMPLETE, params, ids, ({ data, large, error }: Reply) => {
+      if (error) return this.#failUnlessAnswered(error);
+      if (data) return this.#respond(head, data);
+      const { signal } = (download = new AbortController());
+      this.#deps.collect('The response of the turn', large, signal).then(
+        (bytes) => this.#respond(head, bytes),
+        (thrown: unknown) => this.#failUnlessAnswered(thrown),
       );
     });
     this.onDisconnect(() => {
       cancel();
-      fetching?.abort();
+      download?.abort();
     });
   }
 
-  #succeed(head: CompletionHead, data: Uint8Array): void {
+  #respond(head: CompletionHead, data: Uint8Array): void {
     if (this.answered) return;
     const result = JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.length).toString()) as StatelessResult;
-    this.#answer = encodePayload(JSON.stringify(completionAnswer(head, result)));
+    this.#answer = encodePayload(JSON.stringify(createCompletion(head, result)));
     this.answered = true;
-    this.#serving.send(this);
+    this.#deps.send(this);
   }
 
-  /** An aborted request has no client left that could receive the error. */
-  #failed(error: unknown): void {
-    if (!this.answered) this.fail(completionError(error));
+  /** Sends the error unless a response has started or the client has disconnected. */
+  #failUnlessAnswered(error: unknown): void {
+    if (!this.answered) this.fail(toCompletionError(error));
   }
 
   /** Runs a turn and streams its output. */
   #stream(caller: Caller, completion: CompletionRequest): void {
-    const head = completionHead(completion.turn.model);
+    const head = createCompletionHead(completion.turn.model);
     relayCompletion({
-      edge: this.#serving.edge,
+      edge: this.#deps.edge,
       caller,
       turn: completion.turn,
-      ids: this.#ids(),
+      ids: this.#getCallIds(),
       response: this.response,
       begin: () => this.#begin({ caller, completion, head }),
-      refuse: (error) => this.fail(completionError(error)),
+      refuse: (error) => this.fail(toCompletionError(error)),
     });
   }
 
-  /** A turn that goes on without this request. */
-  async #follow({ caller, completion, key }: Followed): Promise<void> {
-    const { edge } = this.#serving;
+  /** Starts or joins the turn of an idempotency key, which continues after a disconnect. */
+  async #runKeyed({ caller, completion, key }: KeyedRequest): Promise<void> {
+    const { edge } = this.#deps;
     const { response } = this;
     try {
-      const { head, replayed, run } = await startKeyedRun(edge, { completion, caller, ids: this.#ids(), response }, key);
-      const more = replayed ? REPLAYED : [];
+      const { head, replayed, nextStep } = await startKeyedCompletion(edge, { completion, caller, ids: this.#getCallIds(), response }, key);
+      const extraHeaders = replayed ? REPLAYED : [];
       if (!completion.stream) {
-        const result = await resultOf(run);
+        const result = await readResult(nextStep);
         this.answered = true;
-        return this.write(encodePayload(JSON.stringify(completionAnswer(head, result))), more);
+        return this.write(encodePayload(JSON.stringify(createCompletion(head, result))), extraHeaders);
       }
-      const step = await firstWords(run);
-      await tellChunks(this.#begin({ caller, completion, head }, more), run, step);
+      const step = await readFirstOutput(nextStep);
+      await streamChunks(this.#begin({ caller, completion, head }, extraHeaders), nextStep, step);
     } catch (error) {
-      this.fail(completionError(error));
+      this.fail(toCompletionError(error));
     }
   }
 
   #begin(
     { caller, completion, head }: { caller: Caller; completion: CompletionRequest; head: CompletionHead },
-    more: readonly string[] = [],
+    extraHeaders: readonly string[] = [],
   ): CompletionStream {
     this.answered = true;
     const { response } = this;
     const { includeUsage } = completion;
-    const headers = [...this.headers(), ...more];
-    return openCompletionStream({ edge: this.#serving.edge, exchange: this, caller, response, head, includeUsage, headers });
+    const headers = [...this.headers(), ...extraHeaders];
+    return openCompletionStream({ edge: this.#deps.edge, exchange: this, caller, response, head, includeUsage, headers });
   }
 
-  #ids(): { requestId: string; traceparent?: string } {
+  #getCallIds(): { requestId: string; traceparent?: string } {
     const { requestId, traceparent } = this;
     return traceparent === undefined ? { requestId } : { requestId, traceparent };
   }

@@ -6,106 +6,113 @@ import type { CallOptions } from '@switchyard/bus';
 import type { Caller } from '../../request/caller.ts';
 import type { Edge } from '../../http/edge.ts';
 import type { CompletionRequest } from './completion-body.ts';
-import { completionHead, type CompletionHead } from './completion-chunks.ts';
+import { createCompletionHead, type CompletionHead } from './completion-chunks.ts';
 import { toServiceError, createShutdownError, createNotFollowedError } from '../../turns/turn-errors.ts';
 import { followTurn } from '../../turns/turn-start.ts';
 import { openTurnReader, type TurnListener, type TurnReader, type TurnStatus } from '../../turns/turn-reader.ts';
 
-/** A completion that was asked for, by whom, and where its answer goes. */
-export interface Asked extends Reader {
+/** A completion request and the client that receives the response. */
+export interface KeyedCompletionOptions extends ResponseClient {
   completion: CompletionRequest;
 }
 
-/** The client that reads the answer. */
-export interface Reader {
+/** The client that receives a response. */
+export interface ResponseClient {
   caller: Caller;
-  /** The ids under which it is found again. */
+  /** The ids for logs and traces. */
   ids: CallOptions;
   response: ServerResponse;
 }
 
 export type Step = IteratorResult<TurnFrame, StatelessResult>;
 
-/** Gives the frames of a turn, one after the other, and its result. */
-export type Run = () => Promise<Step>;
+/** Returns the next frame of a turn, and its result at the end. */
+export type NextStep = () => Promise<Step>;
 
-/** The turn of a key, for one of the requests that have it. */
-export interface KeyedRun {
+/** The completion of an idempotency key, as one request reads it. */
+export interface KeyedCompletion {
   head: CompletionHead;
-  /** Whether it was begun for an earlier request. */
+  /** Whether an earlier request started the turn. */
   replayed: boolean;
-  run: Run;
+  nextStep: NextStep;
 }
 
 /**
- * Starts or joins the turn of an idempotency key. The turn continues without its readers, and each reader receives it from the
- * beginning.
+ * Starts or joins the turn of an idempotency key. The turn continues without its clients, and each client receives it from the first frame.
  */
-export async function startKeyedRun(edge: Edge, asked: Asked, key: string): Promise<KeyedRun> {
-  const { completion } = asked;
+export async function startKeyedCompletion(edge: Edge, options: KeyedCompletionOptions, key: string): Promise<KeyedCompletion> {
+  const { completion } = options;
   const { model } = completion.turn;
-  const { id, created } = completionHead(model);
+  const { id, created } = createCompletionHead(model);
   const turn = {
     ...completion.turn,
     turnId: mintId('turn'),
     idempotencyKey: key,
-    fingerprint: digestOf(completion),
+    fingerprint: hashRequest(completion),
     head: { id, created },
   };
-  const { head, replayed, run } = await startOnce(edge, asked, { ...turn, ...(completion.stream ? {} : { whole: true }) });
-  return { head: { ...head, model }, replayed, run };
+  const { head, replayed, nextStep } = await startKeyedTurn(edge, options, { ...turn, ...(completion.stream ? {} : { whole: true }) });
+  return { head: { ...head, model }, replayed, nextStep: nextStep };
 }
 
-/** Tells one request from another. */
-export function digestOf(asked: object): string {
-  return createHash('sha256').update(JSON.stringify(asked)).digest('base64url');
+/** Returns the fingerprint of a request. A key cannot be used for requests with different fingerprints. */
+export function hashRequest(request: object): string {
+  return createHash('sha256').update(JSON.stringify(request)).digest('base64url');
 }
 
-/** A turn that is made once for its key, and read from its beginning. */
-export interface OnceRun {
+/** The turn of an idempotency key, read from its first frame. */
+export interface KeyedTurn {
   /** Id of the turn, which differs from the requested id if the key already had a turn. */
   turnId: string;
   head: AnswerHead;
   replayed: boolean;
-  run: Run;
+  nextStep: NextStep;
 }
 
-export async function startOnce(edge: Edge, { caller, ids, response }: Reader, turn: Params<'turns.once'>): Promise<OnceRun> {
+export async function startKeyedTurn(
+  edge: Edge,
+  { caller, ids, response }: ResponseClient,
+  turn: Params<'turns.once'>,
+): Promise<KeyedTurn> {
   const { turnId } = turn;
   const bus = edge.bus.as(caller.principal);
-  await bus.log(TURNS_LOG); // frames are kept from the first on only if there is a log to keep them
+  await bus.log(TURNS_LOG); // the log must exist before the first frame
   const fresh = openTurnReader({ bus, turnId, repeatable: true });
   try {
-    const named = await bus.call('turns.once', turn, ids);
-    const replayed = named.turnId !== turnId;
+    const accepted = await bus.call('turns.once', turn, ids);
+    const replayed = accepted.turnId !== turnId;
     if (replayed) fresh.close();
-    const { reader, earlier } = replayed ? await followTurn(bus, named.turnId, ids) : { reader: fresh, earlier: undefined };
-    return { ...named, replayed, run: readAlong(edge, { turnId: named.turnId, reader, earlier, response }) };
+    const { reader, earlier } = replayed ? await followTurn(bus, accepted.turnId, ids) : { reader: fresh, earlier: undefined };
+    return { ...accepted, replayed, nextStep: createStepReader(edge, { turnId: accepted.turnId, reader, earlier, response }) };
   } catch (error) {
     fresh.close();
-    throw orEnded(error);
+    throw toTurnEndedError(error);
   }
 }
 
-/** A turn without an answer is not stored, and its key is free again. On `/v1` NOT_FOUND is used for models only. */
-function orEnded(error: unknown): unknown {
-  const ended = error instanceof ServiceError && error.code === 'NOT_FOUND' && error.details.reason !== 'MODEL_NOT_FOUND';
-  return ended ? new ServiceError('UNAVAILABLE', 'The turn of this key ended without an answer; ask again.', { cause: error }) : error;
+/**
+ * Converts NOT_FOUND of a turn that ended without a result, because NOT_FOUND on `/v1` always means the model. The key can be used again.
+ */
+function toTurnEndedError(error: unknown): unknown {
+  const isTurnGone = error instanceof ServiceError && error.code === 'NOT_FOUND' && error.details.reason !== 'MODEL_NOT_FOUND';
+  return isTurnGone
+    ? new ServiceError('UNAVAILABLE', 'The turn of this key ended without a result. Retry the request.', { cause: error })
+    : error;
 }
 
-export interface Reading {
+export interface StepReaderOptions {
   turnId: string;
   reader: TurnReader;
   earlier: TurnStatus | undefined;
   response: ServerResponse;
 }
 
-/** Returns the frames of a turn as an iterator. Closing it ends the reading only. */
-export function readAlong(edge: Pick<Edge, 'ending'>, { turnId, reader, earlier, response }: Reading): Run {
+/** Returns the frames of a turn one by one. A disconnect stops the reader and not the turn. */
+export function createStepReader(edge: Pick<Edge, 'ending'>, { turnId, reader, earlier, response }: StepReaderOptions): NextStep {
   const queue: Step[] = [];
   let failure: unknown;
   let wake = Promise.withResolvers<void>();
-  const heard = createHearing();
+  const toSteps = createStepConverter();
   const fail = (error: unknown): void => {
     failure ??= error;
     wake.resolve();
@@ -113,19 +120,19 @@ export function readAlong(edge: Pick<Edge, 'ending'>, { turnId, reader, earlier,
   const end = (): void => fail(createNotFollowedError(createShutdownError(turnId), { turnId, repeatable: true }));
   const listener: TurnListener = {
     frames(frames) {
-      queue.push(...frames.flatMap(heard));
+      queue.push(...frames.flatMap(toSteps));
       wake.resolve();
     },
-    lost: (error) => fail(orEnded(error)),
+    lost: (error) => fail(toTurnEndedError(error)),
   };
-  const leave = (): void => {
+  const onDisconnect = (): void => {
     reader.close();
     edge.ending.removeEventListener('abort', end);
-    fail(new ServiceError('CANCELLED', 'The client left.'));
+    fail(new ServiceError('CANCELLED', 'The client disconnected.'));
   };
   edge.ending.addEventListener('abort', end);
-  response.once('close', leave);
-  if (response.destroyed) leave();
+  response.once('close', onDisconnect);
+  if (response.destroyed) onDisconnect();
   else reader.read(listener, earlier);
   return async () => {
     for (;;) {
@@ -140,29 +147,29 @@ export function readAlong(edge: Pick<Edge, 'ending'>, { turnId, reader, earlier,
 }
 
 /** Converts stored and live frames to steps. Text that is repeated after a takeover or from the store is emitted once. */
-function createHearing(): (frame: TurnFrame) => Step[] {
-  let said = '';
-  let astray = false;
+function createStepConverter(): (frame: TurnFrame) => Step[] {
+  let sentText = '';
+  let diverged = false;
   const delta = (n: number, text: string): Step[] => {
-    said += text;
+    sentText += text;
     return text === '' ? [] : [{ done: false, value: { n, type: 'delta', text } }];
   };
   return (frame) => {
     if (frame.type === 'resumed') {
-      astray = !frame.text.startsWith(said);
-      return astray ? [] : delta(frame.n, frame.text.slice(said.length));
+      diverged = !frame.text.startsWith(sentText);
+      return diverged ? [] : delta(frame.n, frame.text.slice(sentText.length));
     }
-    if (frame.type === 'delta') return astray ? [{ done: false, value: saidOtherwise(frame.n) }] : delta(frame.n, frame.text);
+    if (frame.type === 'delta') return diverged ? [{ done: false, value: createRestartedFrame(frame.n) }] : delta(frame.n, frame.text);
     if (frame.type === 'done') return [{ done: true, value: frame.result }];
     return [{ done: false, value: frame }];
   };
 }
 
-/** Sent text cannot be withdrawn, so the stream fails; a new request receives the whole answer. */
-function saidOtherwise(n: number): TurnFrame {
+/** Creates the error for a turn that restarted with different text. Sent text cannot be withdrawn, so the stream fails. */
+function createRestartedFrame(n: number): TurnFrame {
   const error = {
     code: 'UNAVAILABLE',
-    message: 'The answer was begun anew; ask again for the whole.',
+    message: 'The turn was restarted with different text. Repeat the request to get the complete response.',
     details: { reason: 'RESTARTED' },
   } as const;
   return { n, type: 'error', error };

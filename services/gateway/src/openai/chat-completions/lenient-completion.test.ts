@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RefusalError } from '../../request/refusal.ts';
-import { completionBody, type CompletionRequest } from './completion-body.ts';
+import { parseCompletionBody, type CompletionRequest } from './completion-body.ts';
 
 const user = { role: 'user', content: 'hi' };
 const plain = { model: 'm', messages: [user] };
@@ -9,7 +9,7 @@ const find = { type: 'function', function: { name: 'find', description: 'finds',
 const offered = [{ name: 'find', description: 'finds', parameters: { type: 'object' }, strict: true }];
 const called = { id: 'c1', type: 'function', function: { name: 'find', arguments: '{"q":1}' } };
 
-const turnOf = (body: object): CompletionRequest['turn'] => completionBody({ ...plain, ...body }, true).turn;
+const turnOf = (body: object): CompletionRequest['turn'] => parseCompletionBody({ ...plain, ...body }, true).turn;
 const asked = { model: 'm', message: 'hi' };
 
 test('fields that mean nothing here are passed over, and null is as good as nothing', () => {
@@ -20,11 +20,14 @@ test('fields that mean nothing here are passed over, and null is as good as noth
   assert.deepEqual(turnOf(nothing), asked);
   const nulls = Object.fromEntries([...Object.keys(nothing), 'temperature', 'max_tokens', 'stream', 'tools'].map((name) => [name, null]));
   assert.deepEqual(turnOf(nulls), asked);
-  assert.deepEqual(completionBody({ ...plain, stream: true, stream_options: { include_usage: true, include_obfuscation: false } }, true), {
-    turn: asked,
-    stream: true,
-    includeUsage: true,
-  });
+  assert.deepEqual(
+    parseCompletionBody({ ...plain, stream: true, stream_options: { include_usage: true, include_obfuscation: false } }, true),
+    {
+      turn: asked,
+      stream: true,
+      includeUsage: true,
+    },
+  );
 });
 
 test('developer is system, parts of text are joined, and the newer name of a limit wins', () => {
@@ -129,19 +132,19 @@ const refused: [string, object, string, string][] = [
   [
     'a choice without tools',
     { tool_choice: 'required' },
-    'Invalid request: tool_choice: expected one of the tools, got none of them',
+    'Invalid request: tool_choice: expected one of the tools, got another tool',
     'tool_choice',
   ],
   [
     'a choice that is no tool',
     { tools: [find], tool_choice: { type: 'function', function: { name: 'other' } } },
-    'Invalid request: tool_choice: expected one of the tools, got none of them',
+    'Invalid request: tool_choice: expected one of the tools, got another tool',
     'tool_choice',
   ],
   [
     'a result of no call',
     { messages: [user, { role: 'tool', tool_call_id: 'c9', content: 'x' }] },
-    'Invalid request: messages.1.tool_call_id: expected the id of a tool call that was made before, got another string',
+    'Invalid request: messages.1.tool_call_id: expected the id of an earlier tool call, got another string',
     'messages',
   ],
   ['a schema that is none', withSchema('x'), `${inTools} object of at most 64 levels, got another value`, 'tools'],

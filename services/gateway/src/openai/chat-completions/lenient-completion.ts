@@ -4,35 +4,39 @@ import { callId, name, schema, text } from '../openai-fields.ts';
 
 const absent = z.never().optional();
 
-const PARTS = new Set(['image_url', 'input_audio', 'file', 'refusal', 'text']);
+const KNOWN_PARTS = new Set(['image_url', 'input_audio', 'file', 'refusal', 'text']);
 
-/** A content part. Parts other than text are rejected, because they would be missing from the answer without notice. */
+/** A content part. Parts other than text are rejected, because dropping them would change the request without notice. */
 const TextPart = z.object({ type: z.string().max(MAX.name), text: text.optional() }).transform((part, ctx) => {
   if (part.type === 'text' && part.text !== undefined) return part.text;
-  const received = PARTS.has(part.type) ? `a part of type ${part.type}` : 'another part';
+  const received = KNOWN_PARTS.has(part.type) ? `a part of type ${part.type}` : 'another part';
   ctx.addIssue({ code: 'custom', message: 'a text part', params: { received } });
   return z.NEVER;
 });
 
-const content = z.union([text, z.array(TextPart).max(MAX.many)]).transform((said) => (typeof said === 'string' ? said : said.join('\n')));
+const content = z
+  .union([text, z.array(TextPart).max(MAX.many)])
+  .transform((value) => (typeof value === 'string' ? value : value.join('\n')));
 
 const ToolCall = z
   .object({ id: callId, type: z.literal('function').optional(), function: z.object({ name, arguments: text }) })
-  .transform(({ id, function: called }) => ({ callId: id, name: called.name, arguments: called.arguments }));
+  .transform(({ id, function: fn }) => ({ callId: id, name: fn.name, arguments: fn.arguments }));
 
 const Message = z.discriminatedUnion('role', [
-  z.object({ role: z.enum(['system', 'developer']), content }).transform((said) => ({ role: 'system' as const, content: said.content })),
+  z
+    .object({ role: z.enum(['system', 'developer']), content })
+    .transform((message) => ({ role: 'system' as const, content: message.content })),
   z.object({ role: z.literal('user'), content }),
   z
     .object({ role: z.literal('assistant'), content: content.nullish(), tool_calls: z.array(ToolCall).max(MAX.many).nullish() })
-    .transform(({ content: said, tool_calls: calls }) => ({
+    .transform(({ content: messageText, tool_calls: calls }) => ({
       role: 'assistant' as const,
-      content: said ?? '',
+      content: messageText ?? '',
       ...(calls && calls.length > 0 ? { toolCalls: calls } : {}),
     })),
   z
     .object({ role: z.literal('tool'), content, tool_call_id: callId })
-    .transform((said) => ({ role: 'tool' as const, content: said.content, callId: said.tool_call_id })),
+    .transform((message) => ({ role: 'tool' as const, content: message.content, callId: message.tool_call_id })),
 ]);
 
 const Tool = z
@@ -40,8 +44,8 @@ const Tool = z
     type: z.literal('function'),
     function: z.object({ name, description: text.nullish(), parameters: schema.nullish(), strict: z.boolean().nullish() }),
   })
-  .transform(({ function: { name: called, description, parameters, strict } }) => ({
-    name: called,
+  .transform(({ function: { name: toolName, description, parameters, strict } }) => ({
+    name: toolName,
     ...(description == null ? {} : { description }),
     ...(parameters == null ? {} : { parameters }),
     ...(strict == null ? {} : { strict }),
@@ -49,7 +53,7 @@ const Tool = z
 
 const ToolChoice = z.union([
   z.enum(['auto', 'none', 'required']),
-  z.object({ type: z.literal('function'), function: z.object({ name }) }).transform((chosen) => ({ name: chosen.function.name })),
+  z.object({ type: z.literal('function'), function: z.object({ name }) }).transform((choice) => ({ name: choice.function.name })),
 ]);
 
 const ResponseFormat = z.discriminatedUnion('type', [
@@ -57,10 +61,10 @@ const ResponseFormat = z.discriminatedUnion('type', [
   z.object({ type: z.literal('json_object') }).transform(() => ({})),
   z
     .object({ type: z.literal('json_schema'), json_schema: z.object({ name, schema: schema.nullish(), strict: z.boolean().nullish() }) })
-    .transform(({ json_schema: asked }) => ({
-      name: asked.name,
-      ...(asked.schema == null ? {} : { schema: asked.schema }),
-      ...(asked.strict == null ? {} : { strict: asked.strict }),
+    .transform(({ json_schema: jsonSchema }) => ({
+      name: jsonSchema.name,
+      ...(jsonSchema.schema == null ? {} : { schema: jsonSchema.schema }),
+      ...(jsonSchema.strict == null ? {} : { strict: jsonSchema.strict }),
     })),
 ]);
 
@@ -92,9 +96,15 @@ export const LenientBody = z
     web_search_options: absent,
   })
   .transform((body, ctx) => {
-    const { tools, tool_choice: choice, parallel_tool_calls: parallel, max_completion_tokens: most, response_format: format } = body;
-    if (!isAmong(choice, tools)) {
-      ctx.addIssue({ code: 'custom', path: ['tool_choice'], message: 'one of the tools', params: { received: 'none of them' } });
+    const {
+      tools,
+      tool_choice: choice,
+      parallel_tool_calls: parallel,
+      max_completion_tokens: maxCompletionTokens,
+      response_format: format,
+    } = body;
+    if (!isOfferedChoice(choice, tools)) {
+      ctx.addIssue({ code: 'custom', path: ['tool_choice'], message: 'one of the tools', params: { received: 'another tool' } });
       return z.NEVER;
     }
     return {
@@ -102,19 +112,19 @@ export const LenientBody = z
       messages: body.messages,
       stream: body.stream,
       temperature: body.temperature,
-      max_tokens: most ?? body.max_tokens,
+      max_tokens: maxCompletionTokens ?? body.max_tokens,
       stream_options: body.stream_options,
-      stop: [body.stop ?? []].flat().filter((one) => one !== ''),
+      stop: [body.stop ?? []].flat().filter((sequence) => sequence !== ''),
       format,
-      tools: tools && callersTools(tools, choice, parallel),
+      tools: tools && createCallerTools(tools, choice, parallel),
     };
   });
 
-function isAmong(choice: CallerTools['choice'], tools: CallerTools['offered'] = []): boolean {
-  if (typeof choice === 'object') return tools.some(({ name: offered }) => offered === choice.name);
+function isOfferedChoice(choice: CallerTools['choice'], tools: CallerTools['offered'] = []): boolean {
+  if (typeof choice === 'object') return tools.some(({ name: toolName }) => toolName === choice.name);
   return choice !== 'required' || tools.length > 0;
 }
 
-function callersTools(offered: CallerTools['offered'], choice: CallerTools['choice'], parallel: CallerTools['parallel']): CallerTools {
+function createCallerTools(offered: CallerTools['offered'], choice: CallerTools['choice'], parallel: CallerTools['parallel']): CallerTools {
   return { offered, ...(choice === undefined ? {} : { choice }), ...(parallel === undefined ? {} : { parallel }) };
 }

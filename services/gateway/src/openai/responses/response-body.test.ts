@@ -2,15 +2,15 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { RefusalError } from '../../request/refusal.ts';
-import { responseBody, toResponseRequest } from './response-body.ts';
-import type { SaidItem } from './response-items.ts';
+import { parseResponseBody, toResponseRequest } from './response-body.ts';
+import type { InlineItem } from './response-items.ts';
 
 const ask = { model: 'm', input: 'hi' };
 const user = { role: 'user', content: 'hi' };
 const tool = { type: 'function', name: 'find', parameters: { type: 'object' } };
 const read = (body: unknown, lenient = false) => {
-  const parsed = responseBody(body, lenient);
-  return toResponseRequest(parsed, [], parsed.input as SaidItem[]);
+  const parsed = parseResponseBody(body, lenient);
+  return toResponseRequest(parsed, [], parsed.input as InlineItem[]);
 };
 
 function refusal(body: unknown, lenient = false): { message: string; param: string | undefined } {
@@ -110,7 +110,7 @@ test('any input is accepted or rejected by its field', () => {
 
 test('a lenient token may send unsupported fields except those that select another conversation', () => {
   for (const more of [{ top_p: 0.5 }, { reasoning: { effort: 'high' } }, { user: 'ada' }, { anything: [1] }]) {
-    assert.match(refusal({ ...ask, ...more }).message, /A lenient token takes this request/);
+    assert.match(refusal({ ...ask, ...more }).message, /A lenient token accepts this request/);
     assert.equal(read({ ...ask, ...more }, true).echo['top_p'], 1, 'what is repeated is what was done');
   }
   for (const param of ['conversation', 'prompt']) {

@@ -1,12 +1,12 @@
 import { validate, type JsonFormat, type StatelessTurn } from '@switchyard/contracts';
 import { RefusalError } from '../../request/refusal.ts';
-import { conversation, type Said } from '../chat-completions/completion-messages.ts';
-import { responseEcho } from './response-echo.ts';
-import { messagesOf, type SaidItem } from './response-items.ts';
+import { toConversation, type RequestMessage } from '../chat-completions/completion-messages.ts';
+import { createResponseEcho } from './response-echo.ts';
+import { toMessages, type InlineItem } from './response-items.ts';
 import { LenientBody, StrictBody, type ResponseBody } from './response-schema.ts';
-import { callersTools } from './response-tools.ts';
-import { fewFields, invalidBody, LENIENT_HOW_TO, refusedField } from '../openai-body.ts';
-import { withoutNulls } from '../openai-fields.ts';
+import { toCallerTools } from './response-tools.ts';
+import { checkFieldCount, createInvalidBodyRefusal, LENIENT_TOKEN_HINT, createFieldError } from '../openai-body.ts';
+import { removeNulls } from '../openai-fields.ts';
 
 /** A parsed `/v1/responses` request. */
 export interface ResponseRequest {
@@ -20,38 +20,42 @@ export interface ResponseRequest {
   echo: Record<string, unknown>;
 }
 
-/** Reads the body; throws the refusal of one that is wrong, naming what is. */
-export function responseBody(body: unknown, lenient: boolean): ResponseBody {
-  fewFields(body);
-  const given = withoutNulls(body);
-  const parsed = validate(lenient ? LenientBody : StrictBody, given);
+/** Parses the body. Throws a refusal that names the invalid field. */
+export function parseResponseBody(body: unknown, lenient: boolean): ResponseBody {
+  checkFieldCount(body);
+  const fields = removeNulls(body);
+  const parsed = validate(lenient ? LenientBody : StrictBody, fields);
   if (!parsed.success) {
-    const refusal = invalidBody(parsed.error);
-    const helped = !lenient && validate(LenientBody, given).success;
-    throw new RefusalError(helped ? { ...refusal, message: `${refusal.message}. ${LENIENT_HOW_TO}` } : refusal);
+    const refusal = createInvalidBodyRefusal(parsed.error);
+    const lenientAccepts = !lenient && validate(LenientBody, fields).success;
+    throw new RefusalError(lenientAccepts ? { ...refusal, message: `${refusal.message}. ${LENIENT_TOKEN_HINT}` } : refusal);
   }
   const { background, store } = parsed.data;
-  if (background && !store) throw refusedField('background', 'expected false where store is false, got true');
+  if (background && !store) throw createFieldError('background', 'expected false when store is false, got true');
   return parsed.data;
 }
 
-/** Builds the turn of a request from the earlier conversation (`before`) and the resolved input `items`. */
-export function toResponseRequest(body: ResponseBody, before: readonly Said[], items: readonly SaidItem[]): ResponseRequest {
+/** Builds the turn of a request from the messages of earlier responses and the resolved input items. */
+export function toResponseRequest(
+  body: ResponseBody,
+  previousMessages: readonly RequestMessage[],
+  items: readonly InlineItem[],
+): ResponseRequest {
   const { model, instructions, temperature, max_output_tokens: maxTokens, stream, store, background } = body;
-  const said = conversation([...before, ...messagesOf(items)], 'input');
-  const { system, ...talk } = said.turn;
-  const tools = callersTools({ tools: body.tools, choice: body.tool_choice, parallel: body.parallel_tool_calls });
-  if (tools === 'wrong') throw refusedField('tool_choice', 'expected one of the tools, got none of them');
-  // Calls that the caller made are of tools of its own, even where it offers none any more.
-  const offered = tools ?? (said.called ? { offered: [] } : undefined);
-  const told = [instructions, system].filter((one) => one !== undefined && one !== '');
-  const format = formatOf(body.text?.format);
+  const conversation = toConversation([...previousMessages, ...toMessages(items)], 'input');
+  const { system, ...messages } = conversation.turn;
+  const tools = toCallerTools({ tools: body.tools, choice: body.tool_choice, parallel: body.parallel_tool_calls });
+  if (tools === 'invalid-choice') throw createFieldError('tool_choice', 'expected one of the tools, got another tool');
+  // A conversation with tool calls uses the tools of the caller, even if this request offers none.
+  const turnTools = tools ?? (conversation.hasToolCalls ? { offered: [] } : undefined);
+  const instructionTexts = [instructions, system].filter((entry) => entry !== undefined && entry !== '');
+  const format = toJsonFormat(body.text?.format);
   return {
     turn: {
       model,
-      ...talk,
-      ...(told.length === 0 ? {} : { system: told.join('\n') }),
-      ...(offered === undefined ? {} : { tools: offered }),
+      ...messages,
+      ...(instructionTexts.length === 0 ? {} : { system: instructionTexts.join('\n') }),
+      ...(turnTools === undefined ? {} : { tools: turnTools }),
       ...(format === undefined ? {} : { format }),
       ...(temperature === undefined ? {} : { temperature }),
       ...(maxTokens === undefined ? {} : { maxTokens }),
@@ -60,11 +64,11 @@ export function toResponseRequest(body: ResponseBody, before: readonly Said[], i
     stream,
     store,
     background,
-    echo: responseEcho(body),
+    echo: createResponseEcho(body),
   };
 }
 
-function formatOf(format: NonNullable<ResponseBody['text']>['format']): JsonFormat | undefined {
+function toJsonFormat(format: NonNullable<ResponseBody['text']>['format']): JsonFormat | undefined {
   if (format == null || format.type === 'text') return undefined;
   if (format.type === 'json_object') return {};
   return { name: format.name, schema: format.schema, ...(format.strict == null ? {} : { strict: format.strict }) };

@@ -1,14 +1,14 @@
 import type { ResponseBody } from './response-schema.ts';
-import { toolEcho } from './response-tools.ts';
+import { createToolEcho } from './response-tools.ts';
 
 /** The request fields that a response resource repeats, with defaults for omitted fields. */
-export function responseEcho(body: ResponseBody): Record<string, unknown> {
+export function createResponseEcho(body: ResponseBody): Record<string, unknown> {
   const { format } = body.text ?? {};
   return {
     model: body.model,
     previous_response_id: body.previous_response_id ?? null,
     instructions: body.instructions ?? null,
-    tools: body.tools.map(toolEcho),
+    tools: body.tools.map(createToolEcho),
     tool_choice: body.tool_choice ?? 'auto',
     truncation: body.truncation,
     parallel_tool_calls: body.parallel_tool_calls ?? true,

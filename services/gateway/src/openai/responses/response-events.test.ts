@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { responseEvents } from './response-events.ts';
+import { createResponseEvents } from './response-events.ts';
 import type { ResponseOutcome } from './response-resource.ts';
 
 const head = { turnId: 'turn_0123456789abcdefghijkl', createdAt: 1, echo: { model: 'm' } };
@@ -8,8 +8,8 @@ const CALL = { callId: 'c1', name: 'find', arguments: '{}' };
 
 /** Tells a response in pieces, and gives the types and numbers of its events. */
 function tell(pieces: readonly string[], outcome: Omit<ResponseOutcome, 'text'>, after?: number): string[] {
-  const events = responseEvents(head, after);
-  const all = [...events.begin(), ...pieces.flatMap((piece) => events.say(piece))];
+  const events = createResponseEvents(head, after);
+  const all = [...events.begin(), ...pieces.flatMap((piece) => events.addText(piece))];
   return [...all, ...events.end({ text: pieces.join(''), ...outcome })].map(short);
 }
 
@@ -50,18 +50,18 @@ test('a resumed stream continues after the last event and always ends', () => {
 });
 
 test('text missing from the stream is sent at the end', () => {
-  const events = responseEvents(head);
+  const events = createResponseEvents(head);
   events.begin();
-  events.say('a');
+  events.addText('a');
   const end = events.end({ status: 'completed', text: 'ab' });
   assert.match(end[0] ?? '', /"delta":"b"/);
   assert.match(end.at(-1) ?? '', /"text":"ab"/);
 });
 
 test('one that cannot be followed ends with an error, and not as failed', () => {
-  const events = responseEvents(head, 9);
+  const events = createResponseEvents(head, 9);
   events.begin();
-  assert.deepEqual(events.lose({ code: 'server_error', message: 'lost' }), [
+  assert.deepEqual(events.abort({ code: 'server_error', message: 'lost' }), [
     'event: error\ndata: {"type":"error","sequence_number":10,"code":"server_error","message":"lost","param":null}\n\n',
   ]);
 });

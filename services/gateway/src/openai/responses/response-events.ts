@@ -1,11 +1,11 @@
 import type { CallerToolCall } from '@switchyard/contracts';
 import {
-  callId,
-  callItem,
-  messageId,
-  messageItem,
-  responseResource,
-  textPart,
+  toCallId,
+  createCallItem,
+  toMessageId,
+  createMessageItem,
+  createResponseResource,
+  createTextPart,
   type ResponseHead,
   type ResponseOutcome,
 } from './response-resource.ts';
@@ -16,82 +16,92 @@ import {
  */
 export interface ResponseEvents {
   begin(): string[];
-  say(text: string): string[];
-  /** The response has ended: nothing follows. */
+  addText(text: string): string[];
+  /** Ends the stream with the outcome. */
   end(outcome: ResponseOutcome): string[];
-  /** Ends the stream with an error because it cannot be followed further. The response may continue. */
-  lose(error: { code: string; message: string }): string[];
-  /** All text that was said. */
+  /** Ends the stream with an error when the response cannot be followed. The response may continue. */
+  abort(error: { code: string; message: string }): string[];
+  /** All text so far. */
   readonly text: string;
 }
 
 const CONTENT = { output_index: 0, content_index: 0 };
-const LAST = { completed: 'completed', incomplete: 'incomplete', cancelled: 'incomplete', failed: 'failed', in_progress: 'in_progress' };
+const END_EVENTS = {
+  completed: 'completed',
+  incomplete: 'incomplete',
+  cancelled: 'incomplete',
+  failed: 'failed',
+  in_progress: 'in_progress',
+};
 
-export function responseEvents(head: ResponseHead, after = -1): ResponseEvents {
+export function createResponseEvents(head: ResponseHead, after = -1): ResponseEvents {
   const { turnId } = head;
-  const item_id = messageId(turnId);
+  const item_id = toMessageId(turnId);
   let next = 0;
   let text = '';
-  let speaking = false;
+  let messageAdded = false;
 
-  const event = (type: string, more: object): string[] => {
+  const event = (type: string, fields: object): string[] => {
     const sequence_number = next++;
     if (sequence_number <= after) return [];
-    return [`event: ${type}\ndata: ${JSON.stringify({ type, sequence_number, ...more })}\n\n`];
+    return [`event: ${type}\ndata: ${JSON.stringify({ type, sequence_number, ...fields })}\n\n`];
   };
-  const whole = (type: string, outcome: ResponseOutcome): string[] => event(type, { response: responseResource(head, outcome) });
-  /** A client that resumes after a number above the known events still receives the end. */
-  const last = (): void => void (next = Math.max(next, after + 1));
+  const resourceEvent = (type: string, outcome: ResponseOutcome): string[] =>
+    event(type, { response: createResponseResource(head, outcome) });
+  /** Raises the next number above `after`, so that a client with an unknown event number receives the end. */
+  const skipToResumed = (): void => void (next = Math.max(next, after + 1));
 
-  function* open(): Generator<string> {
-    if (speaking) return;
-    speaking = true;
-    yield* event('response.output_item.added', { output_index: 0, item: messageItem(turnId, 'in_progress') });
-    yield* event('response.content_part.added', { item_id, ...CONTENT, part: textPart('') });
+  function* openMessage(): Generator<string> {
+    if (messageAdded) return;
+    messageAdded = true;
+    yield* event('response.output_item.added', { output_index: 0, item: createMessageItem(turnId, 'in_progress') });
+    yield* event('response.content_part.added', { item_id, ...CONTENT, part: createTextPart('') });
   }
 
-  function* say(more: string): Generator<string> {
-    if (more === '') return;
-    yield* open();
-    text += more;
-    yield* event('response.output_text.delta', { item_id, ...CONTENT, delta: more, logprobs: [] });
+  function* renderText(delta: string): Generator<string> {
+    if (delta === '') return;
+    yield* openMessage();
+    text += delta;
+    yield* event('response.output_text.delta', { item_id, ...CONTENT, delta: delta, logprobs: [] });
   }
 
-  function* close(status: 'completed' | 'incomplete'): Generator<string> {
+  function* closeMessage(status: 'completed' | 'incomplete'): Generator<string> {
     yield* event('response.output_text.done', { item_id, ...CONTENT, text, logprobs: [] });
-    yield* event('response.content_part.done', { item_id, ...CONTENT, part: textPart(text) });
-    yield* event('response.output_item.done', { output_index: 0, item: messageItem(turnId, status, text) });
+    yield* event('response.content_part.done', { item_id, ...CONTENT, part: createTextPart(text) });
+    yield* event('response.output_item.done', { output_index: 0, item: createMessageItem(turnId, status, text) });
   }
 
-  /** A tool call is sent when the model has completed it. */
-  function* called(call: CallerToolCall, at: number): Generator<string> {
-    const output_index = at + (speaking ? 1 : 0);
-    const place = { item_id: callId(turnId, at), output_index };
-    yield* event('response.output_item.added', { output_index, item: callItem(turnId, { call, at, status: 'in_progress' }) });
-    yield* event('response.function_call_arguments.delta', { ...place, delta: call.arguments });
-    yield* event('response.function_call_arguments.done', { ...place, name: call.name, arguments: call.arguments });
-    yield* event('response.output_item.done', { output_index, item: callItem(turnId, { call, at, status: 'completed' }) });
+  /** Renders the events of one completed tool call. */
+  function* renderCall(call: CallerToolCall, index: number): Generator<string> {
+    const output_index = index + (messageAdded ? 1 : 0);
+    const ids = { item_id: toCallId(turnId, index), output_index };
+    yield* event('response.output_item.added', {
+      output_index,
+      item: createCallItem(turnId, { call, index: index, status: 'in_progress' }),
+    });
+    yield* event('response.function_call_arguments.delta', { ...ids, delta: call.arguments });
+    yield* event('response.function_call_arguments.done', { ...ids, name: call.name, arguments: call.arguments });
+    yield* event('response.output_item.done', { output_index, item: createCallItem(turnId, { call, index: index, status: 'completed' }) });
   }
 
-  function* end(outcome: ResponseOutcome): Generator<string> {
+  function* renderEnd(outcome: ResponseOutcome): Generator<string> {
     const { status, calls = [] } = outcome;
     if (status === 'completed' || status === 'incomplete') {
-      if (outcome.text.startsWith(text)) yield* say(outcome.text.slice(text.length));
-      if (calls.length === 0 && status === 'completed') yield* open();
-      if (speaking) yield* close(status);
-      for (const [at, call] of calls.entries()) yield* called(call, at);
+      if (outcome.text.startsWith(text)) yield* renderText(outcome.text.slice(text.length));
+      if (calls.length === 0 && status === 'completed') yield* openMessage();
+      if (messageAdded) yield* closeMessage(status);
+      for (const [index, call] of calls.entries()) yield* renderCall(call, index);
     }
-    last();
-    yield* whole(`response.${LAST[status]}`, { ...outcome, text });
+    skipToResumed();
+    yield* resourceEvent(`response.${END_EVENTS[status]}`, { ...outcome, text });
   }
 
   return {
-    begin: () => ['response.created', 'response.in_progress'].flatMap((type) => whole(type, { status: 'in_progress', text: '' })),
-    say: (more) => [...say(more)],
-    end: (outcome) => [...end(outcome)],
-    lose: ({ code, message }) => {
-      last();
+    begin: () => ['response.created', 'response.in_progress'].flatMap((type) => resourceEvent(type, { status: 'in_progress', text: '' })),
+    addText: (delta) => [...renderText(delta)],
+    end: (outcome) => [...renderEnd(outcome)],
+    abort: ({ code, message }) => {
+      skipToResumed();
       return event('error', { code, message, param: null });
     },
     get text() {

@@ -1,19 +1,22 @@
 import { MAX, type TurnMessage } from '@switchyard/contracts';
 import { z } from 'zod';
-import type { Said } from '../chat-completions/completion-messages.ts';
+import type { RequestMessage } from '../chat-completions/completion-messages.ts';
 import { callId, name, text } from '../openai-fields.ts';
 
 const OTHER_PARTS = new Set(['input_image', 'input_file', 'input_audio', 'input_video']);
 
-/** A content part. Parts other than text are rejected, because they would be missing from the answer without notice. */
+/** A content part. Parts other than text are rejected, because dropping them would change the request without notice. */
 const TextPart = z.object({ type: z.string().max(MAX.name), text: text.optional(), refusal: text.optional() }).transform((part, ctx) => {
-  const said = part.type === 'refusal' ? part.refusal : ['input_text', 'output_text', 'text'].includes(part.type) ? part.text : undefined;
-  if (said !== undefined) return said;
+  const partText =
+    part.type === 'refusal' ? part.refusal : ['input_text', 'output_text', 'text'].includes(part.type) ? part.text : undefined;
+  if (partText !== undefined) return partText;
   const received = OTHER_PARTS.has(part.type) ? `a part of type ${part.type}` : 'another part';
   ctx.addIssue({ code: 'custom', message: 'a text part', params: { received } });
   return z.NEVER;
 });
-const content = z.union([text, z.array(TextPart).max(MAX.many)]).transform((said) => (typeof said === 'string' ? said : said.join('\n')));
+const content = z
+  .union([text, z.array(TextPart).max(MAX.many)])
+  .transform((value) => (typeof value === 'string' ? value : value.join('\n')));
 
 /** An item of an input. Output fields that clients repeat (ids, statuses, annotations) are ignored. */
 const Item = z.discriminatedUnion('type', [
@@ -24,11 +27,11 @@ const Item = z.discriminatedUnion('type', [
   z.object({ type: z.literal('item_reference'), id: z.string().min(1).max(MAX.id) }),
 ]);
 export type ResponseItem = z.output<typeof Item>;
-/** An item that says what it is itself. */
-export type SaidItem = Exclude<ResponseItem, { type: 'item_reference' }>;
+/** An item with content, in contrast to a reference. */
+export type InlineItem = Exclude<ResponseItem, { type: 'item_reference' }>;
 
-/** Easy messages leave out their type, and references may. */
-const EasyItem = z.preprocess(withType, Item);
+/** Adds the type to messages and references that omit it. */
+const TypedItem = z.preprocess(withType, Item);
 
 function withType(item: unknown): unknown {
   if (typeof item !== 'object' || item === null || ('type' in item && item.type != null)) return item;
@@ -38,15 +41,15 @@ function withType(item: unknown): unknown {
 /** Input of a request. A plain text is a user message. */
 export const ResponseInput = z.union([
   text.min(1).transform((content): ResponseItem[] => [{ type: 'message', role: 'user', content }]),
-  z.array(EasyItem).min(1).max(MAX.messages),
+  z.array(TypedItem).min(1).max(MAX.messages),
 ]);
 
 /**
- * Converts items to messages. Consecutive tool calls, and calls after an assistant message, belong to one message. Reasoning is a
- * separate message.
+ * Converts items to messages. Consecutive tool calls, and calls after an assistant message, belong to one message. Reasoning items are
+ * ignored.
  */
-export function messagesOf(items: readonly SaidItem[]): Said[] {
-  const messages: Said[] = [];
+export function toMessages(items: readonly InlineItem[]): RequestMessage[] {
+  const messages: RequestMessage[] = [];
   for (const item of items) {
     if (item.type === 'message') {
       messages.push({ role: item.role === 'developer' ? 'system' : item.role, content: item.content });
@@ -62,8 +65,8 @@ export function messagesOf(items: readonly SaidItem[]): Said[] {
   return messages;
 }
 
-/** A message of a conversation that was kept, as one of a request. */
-export function saidBefore(message: TurnMessage): Said {
+/** Converts a message of a stored conversation. */
+export function toRequestMessage(message: TurnMessage): RequestMessage {
   if (message.role === 'tool') return { role: 'tool', content: message.text, callId: message.callId };
   if (message.role === 'user') return { role: 'user', content: message.text };
   return { role: 'assistant', content: message.text, toolCalls: message.toolCalls };

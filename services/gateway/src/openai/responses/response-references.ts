@@ -2,70 +2,75 @@ import { MAX } from '@switchyard/contracts';
 import type { FastifyRequest } from 'fastify';
 import type { Edge } from '../../http/edge.ts';
 import { RefusalError } from '../../request/refusal.ts';
-import type { ResponseItem, SaidItem } from './response-items.ts';
-import { keptOf } from './stored-response.ts';
-import { inputItems, outputItems, whereIs, type KeptItem } from './stored-response-items.ts';
-import { responseId } from './response-resource.ts';
-import { refusedField } from '../openai-body.ts';
+import type { ResponseItem, InlineItem } from './response-items.ts';
+import { getStoredResponse } from './stored-response.ts';
+import { listInputItems, listOutputItems, parseItemId, type StoredItem } from './stored-response-items.ts';
+import { toResponseId } from './response-resource.ts';
+import { createFieldError } from '../openai-body.ts';
 
-/** How many responses one request may refer to, and how many are read at once. */
+/** Responses that one request may refer to. */
 const MAX_RESPONSES = 256;
-const AT_ONCE = 8;
+/** Responses that are read concurrently. */
+const READ_CONCURRENCY = 8;
 
 /**
  * Replaces each reference in the items by the stored item. Only items of the caller can be referenced; other references are rejected
  * before a turn starts.
  */
-export async function withReferences(edge: Edge, request: FastifyRequest, items: readonly ResponseItem[]): Promise<SaidItem[]> {
-  const named = items.filter(({ type }) => type === 'item_reference').map((item) => ('id' in item ? item.id : ''));
-  if (named.length === 0) return items.filter((item) => item.type !== 'item_reference');
-  const found = await readAll(edge, request, responsesOf(named));
+export async function resolveReferences(edge: Edge, request: FastifyRequest, items: readonly ResponseItem[]): Promise<InlineItem[]> {
+  const ids = items.filter(({ type }) => type === 'item_reference').map((item) => ('id' in item ? item.id : ''));
+  if (ids.length === 0) return items.filter((item) => item.type !== 'item_reference');
+  const itemsById = await readResponses(edge, request, listResponses(ids));
   let length = 0;
   return items.map((item) => {
     if (item.type !== 'item_reference') return item;
-    const there = found.get(item.id);
-    if (there === undefined) throw refusedField('input', NO_SUCH_ITEM);
-    // One that is named many times would make a small request a large one.
-    length += lengthOf(there);
-    if (length > MAX.payload) throw refusedField('input', `expected references to at most ${MAX.payload} characters, got more`);
-    return there;
+    const stored = itemsById.get(item.id);
+    if (stored === undefined) throw createFieldError('input', UNKNOWN_ITEM);
+    // Repeated references could turn a small request into a large one.
+    length += getLength(stored);
+    if (length > MAX.payload) throw createFieldError('input', `expected references to at most ${MAX.payload} characters, got more`);
+    return stored;
   });
 }
 
-const NO_SUCH_ITEM = 'expected references to items that are stored, got another id';
+const UNKNOWN_ITEM = 'expected references to stored items, got another id';
 
-/** The responses that have to be read, and whether with all that they were made from. */
-function responsesOf(ids: readonly string[]): [turnId: string, talk: boolean][] {
+/** Lists the responses to read, and whether to include their input. */
+function listResponses(ids: readonly string[]): [turnId: string, talk: boolean][] {
   const needed = new Map<string, boolean>();
   for (const id of ids) {
-    const where = whereIs(id);
-    if (where === undefined) throw refusedField('input', NO_SUCH_ITEM);
-    needed.set(where.turnId, needed.get(where.turnId) === true || where.side === 'input');
+    const location = parseItemId(id);
+    if (location === undefined) throw createFieldError('input', UNKNOWN_ITEM);
+    needed.set(location.turnId, needed.get(location.turnId) === true || location.side === 'input');
   }
-  if (needed.size > MAX_RESPONSES) throw refusedField('input', `expected references to at most ${MAX_RESPONSES} responses, got more`);
+  if (needed.size > MAX_RESPONSES) throw createFieldError('input', `expected references to at most ${MAX_RESPONSES} responses, got more`);
   return [...needed];
 }
 
-async function readAll(edge: Edge, request: FastifyRequest, needed: [turnId: string, talk: boolean][]): Promise<Map<string, SaidItem>> {
-  const found = new Map<string, SaidItem>();
+async function readResponses(
+  edge: Edge,
+  request: FastifyRequest,
+  pending: [turnId: string, talk: boolean][],
+): Promise<Map<string, InlineItem>> {
+  const itemsById = new Map<string, InlineItem>();
   const read = async (): Promise<void> => {
-    for (let next = needed.pop(); next; next = needed.pop())
-      for (const { id, item } of await itemsOf(edge, request, next)) found.set(id, item);
+    for (let next = pending.pop(); next; next = pending.pop())
+      for (const { id, item } of await readItems(edge, request, next)) itemsById.set(id, item);
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, read));
-  return found;
+  await Promise.all(Array.from({ length: READ_CONCURRENCY }, read));
+  return itemsById;
 }
 
-async function itemsOf(edge: Edge, request: FastifyRequest, [turnId, talk]: [turnId: string, talk: boolean]): Promise<KeptItem[]> {
+async function readItems(edge: Edge, request: FastifyRequest, [turnId, talk]: [turnId: string, talk: boolean]): Promise<StoredItem[]> {
   try {
-    const kept = await keptOf(edge, request, responseId(turnId), talk);
-    return [...inputItems(kept), ...outputItems(kept)];
+    const response = await getStoredResponse(edge, request, toResponseId(turnId), talk);
+    return [...listInputItems(response), ...listOutputItems(response)];
   } catch (error) {
-    throw error instanceof RefusalError && error.refusal.status === 404 ? refusedField('input', NO_SUCH_ITEM) : error;
+    throw error instanceof RefusalError && error.refusal.status === 404 ? createFieldError('input', UNKNOWN_ITEM) : error;
   }
 }
 
-function lengthOf(item: SaidItem): number {
+function getLength(item: InlineItem): number {
   if (item.type === 'message') return item.content.length;
   if (item.type === 'function_call') return item.arguments.length;
   return item.type === 'function_call_output' ? item.output.length : 0;

@@ -11,7 +11,7 @@ export interface ResponseHead {
 
 type Status = 'in_progress' | 'completed' | 'incomplete' | 'failed' | 'cancelled';
 
-/** How far a response is. */
+/** The state of a response. */
 export interface ResponseOutcome {
   status: Status;
   text: string;
@@ -19,83 +19,86 @@ export interface ResponseOutcome {
   usage?: StatelessResult['tokensUsed'] | undefined;
   /** Seconds. */
   endedAt?: number | undefined;
-  /** Why it is incomplete. */
+  /** The reason of an incomplete response. */
   reason?: string | undefined;
   error?: { code: string; message: string } | undefined;
 }
 
 const SUFFIX = /^resp_([0-9A-Za-z]{22})$/;
 
-export function responseId(turnId: string): string {
-  return `resp_${suffixOf(turnId)}`;
+export function toResponseId(turnId: string): string {
+  return `resp_${getIdSuffix(turnId)}`;
 }
 
 /** Returns the turn id of a response id; undefined for other ids. */
-export function turnOf(id: string): string | undefined {
+export function parseResponseId(id: string): string | undefined {
   const [, suffix] = SUFFIX.exec(id) ?? [];
   return suffix === undefined ? undefined : `turn_${suffix}`;
 }
 
-export function suffixOf(turnId: string): string {
+export function getIdSuffix(turnId: string): string {
   return turnId.slice(turnId.indexOf('_') + 1);
 }
 
-/** The resource, all 31 fields of it. */
-export function responseResource({ turnId, createdAt, echo }: ResponseHead, outcome: ResponseOutcome): Record<string, unknown> {
+/** Creates the response object of the Open Responses specification. */
+export function createResponseResource({ turnId, createdAt, echo }: ResponseHead, outcome: ResponseOutcome): Record<string, unknown> {
   const { status, usage, reason, error, endedAt } = outcome;
   return {
-    id: responseId(turnId),
+    id: toResponseId(turnId),
     object: 'response',
     created_at: createdAt,
     completed_at: status === 'completed' ? (endedAt ?? null) : null,
     status,
     incomplete_details: reason === undefined ? null : { reason },
     error: error ?? null,
-    output: outputOf(turnId, outcome),
-    usage: usage === undefined ? null : usageOf(usage),
+    output: createOutput(turnId, outcome),
+    usage: usage === undefined ? null : toUsage(usage),
     ...echo,
   };
 }
 
-/** Text comes before tool calls; an answer without both has an empty text. */
-function outputOf(turnId: string, { status, text, calls = [] }: ResponseOutcome): object[] {
-  const whole = status === 'completed' ? 'completed' : 'incomplete';
-  const silent = text === '' && (calls.length > 0 || status !== 'completed');
-  return [...(silent ? [] : [messageItem(turnId, whole, text)]), ...calls.map((call, at) => callItem(turnId, { call, at, status: whole }))];
+/** Lists the message before the tool calls. A completed response with neither has an empty message. */
+function createOutput(turnId: string, { status, text, calls = [] }: ResponseOutcome): object[] {
+  const itemStatus = status === 'completed' ? 'completed' : 'incomplete';
+  const omitMessage = text === '' && (calls.length > 0 || status !== 'completed');
+  return [
+    ...(omitMessage ? [] : [createMessageItem(turnId, itemStatus, text)]),
+    ...calls.map((call, index) => createCallItem(turnId, { call, index: index, status: itemStatus })),
+  ];
 }
 
 type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
 
-export function messageId(turnId: string): string {
-  return `msg_${suffixOf(turnId)}`;
+export function toMessageId(turnId: string): string {
+  return `msg_${getIdSuffix(turnId)}`;
 }
 
-/** Without a text it has only begun. */
-export function messageItem(turnId: string, status: ItemStatus, text?: string): object {
-  return { type: 'message', id: messageId(turnId), status, role: 'assistant', content: text === undefined ? [] : [textPart(text)] };
+/** Creates a message item. Without text its content is still empty. */
+export function createMessageItem(turnId: string, status: ItemStatus, text?: string): object {
+  return { type: 'message', id: toMessageId(turnId), status, role: 'assistant', content: text === undefined ? [] : [createTextPart(text)] };
 }
 
-export function textPart(text: string): object {
+export function createTextPart(text: string): object {
   return { type: 'output_text', text, annotations: [], logprobs: [] };
 }
 
-export interface Called {
+export interface CallItemOptions {
   call: CallerToolCall;
-  /** Which of the calls it is. */
-  at: number;
+  /** The index of the call. */
+  index: number;
   status: ItemStatus;
 }
 
-export function callId(turnId: string, at: number): string {
-  return `fc_${suffixOf(turnId)}_${at}`;
+export function toCallId(turnId: string, index: number): string {
+  return `fc_${getIdSuffix(turnId)}_${index}`;
 }
 
-export function callItem(turnId: string, { call, at, status }: Called): object {
-  const { callId: call_id, name, arguments: written } = call;
-  return { type: 'function_call', id: callId(turnId, at), call_id, name, arguments: status === 'in_progress' ? '' : written, status };
+export function createCallItem(turnId: string, { call, index, status }: CallItemOptions): object {
+  const { callId: call_id, name, arguments: args } = call;
+  return { type: 'function_call', id: toCallId(turnId, index), call_id, name, arguments: status === 'in_progress' ? '' : args, status };
 }
 
-function usageOf({ input, output, total }: StatelessResult['tokensUsed']): object {
+function toUsage({ input, output, total }: StatelessResult['tokensUsed']): object {
   return {
     input_tokens: input,
     input_tokens_details: { cached_tokens: 0 },
@@ -105,21 +108,21 @@ function usageOf({ input, output, total }: StatelessResult['tokensUsed']): objec
   };
 }
 
-/** Ends that are not the model's own: why the answer is not whole. */
-const CUT_SHORT: Partial<Record<StatelessResult['finishReason'], string>> = {
+/** The `incomplete_details` reason of finish reasons that cut a response short. */
+const INCOMPLETE_REASONS: Partial<Record<StatelessResult['finishReason'], string>> = {
   output_starved: 'max_output_tokens',
   budget_exceeded: 'max_output_tokens',
   budget_exhausted: 'max_output_tokens',
   max_steps: 'max_tool_calls',
 };
 
-export function endOf(finishReason: StatelessResult['finishReason']): Pick<ResponseOutcome, 'status' | 'reason'> {
-  const reason = CUT_SHORT[finishReason];
+export function toOutcomeStatus(finishReason: StatelessResult['finishReason']): Pick<ResponseOutcome, 'status' | 'reason'> {
+  const reason = INCOMPLETE_REASONS[finishReason];
   return reason === undefined ? { status: 'completed' } : { status: 'incomplete', reason };
 }
 
 /** Converts a failed turn to the error of a response. */
-export function failureOf({
+export function toFailedOutcome({
   code,
   message,
   reason,
@@ -132,9 +135,9 @@ export function failureOf({
   return { status: 'failed', error: { code: httpStatus(code) === 429 ? 'rate_limit_exceeded' : 'server_error', message } };
 }
 
-/** A response that is kept, as far as it is. */
-export function outcomeOf({ result, said = '', failure, endedAt }: ResponseState): ResponseOutcome {
-  if (result) return { ...endOf(result.finishReason), text: said, calls: result.toolCalls, usage: result.tokensUsed, endedAt };
-  if (failure) return { ...failureOf({ ...failure, reason: failure.details?.['reason'] }), text: said, endedAt };
+/** Converts the state of a stored response to an outcome. */
+export function toOutcome({ result, said: text = '', failure, endedAt }: ResponseState): ResponseOutcome {
+  if (result) return { ...toOutcomeStatus(result.finishReason), text: text, calls: result.toolCalls, usage: result.tokensUsed, endedAt };
+  if (failure) return { ...toFailedOutcome({ ...failure, reason: failure.details?.['reason'] }), text: text, endedAt };
   return { status: 'in_progress', text: '' };
 }

@@ -7,7 +7,7 @@ import { name, schema, text } from '../openai-fields.ts';
 const MAX_PAIRS = 16;
 const key = z.string().max(64);
 
-/** The fields of the Open Responses specification that mean something here, or that nothing depends on. */
+/** The supported fields of the Open Responses specification, and fields that can be ignored. */
 const fields = {
   model: name,
   input: ResponseInput,
@@ -42,7 +42,7 @@ const fields = {
 };
 
 /** Options that no model here supports; only their neutral value is accepted. */
-const unkept = {
+const neutralFields = {
   top_p: z.literal(1).optional(),
   presence_penalty: z.literal(0).optional(),
   frequency_penalty: z.literal(0).optional(),
@@ -53,7 +53,7 @@ const unkept = {
 const absent = z.never().optional();
 
 /** The fields that every token may send. */
-export const StrictBody = z.strictObject({ ...fields, ...unkept });
+export const StrictBody = z.strictObject({ ...fields, ...neutralFields });
 /** Lenient tokens may send further fields, which are ignored, except those that select another conversation. */
 export const LenientBody = z.object({ ...fields, conversation: absent, prompt: absent });
 export type ResponseBody = z.output<z.ZodObject<typeof fields>>;

@@ -3,86 +3,90 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Edge } from '../../http/edge.ts';
 import { DONE } from '../chat-completions/completion-chunks.ts';
 import { logFailure } from '../../request/failure-log.ts';
-import type { Run, Step } from '../chat-completions/keyed-completion.ts';
-import { responseEvents } from './response-events.ts';
-import { endOf, failureOf, outcomeOf, type ResponseHead, type ResponseOutcome } from './response-resource.ts';
+import type { NextStep, Step } from '../chat-completions/keyed-completion.ts';
+import { createResponseEvents } from './response-events.ts';
+import { toOutcomeStatus, toFailedOutcome, toOutcome, type ResponseHead, type ResponseOutcome } from './response-resource.ts';
 import { openEventStream } from '../../events/sse.ts';
 
 /** Yields the output in pieces and returns the outcome. Throws if the turn cannot be followed. */
-export type Telling = AsyncGenerator<string, ResponseOutcome, void>;
+export type ResponseOutput = AsyncGenerator<string, ResponseOutcome, void>;
 
-/** A turn that runs, from its first step on where that was heard already. */
-export async function* tellRun(run: Run, first?: Step): Telling {
-  let said = '';
-  for (let step = first ?? (await run()); ; step = await run()) {
+/** Streams the output of a running turn. `first` is its first step, if that was read already. */
+export async function* streamOutput(nextStep: NextStep, first?: Step): ResponseOutput {
+  let text = '';
+  for (let step = first ?? (await nextStep()); ; step = await nextStep()) {
     if (step.done === true) {
       const { response, finishReason, toolCalls: calls, tokensUsed: usage } = step.value;
       const endedAt = Math.floor(Date.now() / 1_000);
-      return { ...endOf(finishReason), text: said === '' ? response : said, calls, usage, endedAt };
+      return { ...toOutcomeStatus(finishReason), text: text === '' ? response : text, calls, usage, endedAt };
     }
     if (step.value.type !== 'delta') continue;
-    said += step.value.text;
+    text += step.value.text;
     yield step.value.text;
   }
 }
 
-/** A response that has ended, in the pieces in which it was told the first time. */
-export async function* tellAgain(state: ResponseState): Telling {
-  const { said = '', pieces = [] } = state;
-  let at = 0;
-  for (const chars of pieces) yield said.slice(at, (at += chars));
-  return outcomeOf(state);
+/** Replays an ended response in the pieces in which it was streamed before. */
+export async function* replayOutput(state: ResponseState): ResponseOutput {
+  const { said: text = '', pieces = [] } = state;
+  let offset = 0;
+  for (const chars of pieces) yield text.slice(offset, (offset += chars));
+  return toOutcome(state);
 }
 
-export interface Sending {
+export interface SendEventsOptions {
   head: ResponseHead;
-  telling: Telling;
-  /** The number of the last event that the client has. */
+  output: ResponseOutput;
+  /** The number of the last event that the client received. */
   after?: number | undefined;
   headers?: Record<string, string>;
-  /** How a response that is kept is by now, for one that cannot be followed. */
-  now?: (() => Promise<ResponseState>) | undefined;
+  /** Reads the state of a stored response that cannot be followed. */
+  readState?: (() => Promise<ResponseState>) | undefined;
 }
 
-/** Sends a response as events. However it ends, its last event says so. */
-export async function sendEvents(edge: Edge, { request, reply }: { request: FastifyRequest; reply: FastifyReply }, sending: Sending) {
-  const { head, telling, after, headers = {}, now } = sending;
-  const events = responseEvents(head, after);
-  const [first = ': on\n\n', ...begun] = events.begin();
+/** Sends a response as events. The last event reports its end, also after a failure. */
+export async function sendEvents(
+  edge: Edge,
+  { request, reply }: { request: FastifyRequest; reply: FastifyReply },
+  sending: SendEventsOptions,
+) {
+  const { head, output, after, headers = {}, readState } = sending;
+  const events = createResponseEvents(head, after);
+  const [first = ': on\n\n', ...opening] = events.begin();
   let wake = Promise.withResolvers<void>();
   const stream = openEventStream(reply, {
     first,
     headers,
-    admitted: () => edge.tokens.mayStream(request.caller),
+    isAuthorized: () => edge.tokens.mayStream(request.caller),
     onDrain: () => wake.resolve(),
     onClose: () => wake.resolve(),
   });
   /** Writes one event at a time and waits until the client has received it. */
-  const write = async (all: readonly string[]): Promise<void> => {
-    for (const event of all) stream.write(event);
-    if (!stream.behind || reply.raw.destroyed) return;
+  const write = async (batch: readonly string[]): Promise<void> => {
+    for (const event of batch) stream.write(event);
+    if (!stream.needsDrain || reply.raw.destroyed) return;
     wake = Promise.withResolvers();
     await wake.promise;
   };
-  await write(begun);
+  await write(opening);
   try {
     for (;;) {
-      const step = await telling.next();
-      await write(step.done === true ? events.end(step.value) : events.say(step.value));
+      const step = await output.next();
+      await write(step.done === true ? events.end(step.value) : events.addText(step.value));
       if (step.done === true) break;
     }
   } catch (thrown) {
     if (reply.raw.destroyed) return;
     const error = thrown instanceof ServiceError ? thrown : new ServiceError('INTERNAL', 'Internal error', { cause: thrown });
     logFailure(edge, request, error);
-    const outcome = now === undefined ? toldFailure(error) : await now().then(outcomeOf, () => undefined);
-    const ended = outcome !== undefined && outcome.status !== 'in_progress';
-    await write(ended ? events.end(outcome) : events.lose({ code: 'server_error', message: error.message }));
+    const outcome = readState === undefined ? toFailureOutcome(error) : await readState().then(toOutcome, () => undefined);
+    const isFinal = outcome !== undefined && outcome.status !== 'in_progress';
+    await write(isFinal ? events.end(outcome) : events.abort({ code: 'server_error', message: error.message }));
   }
   stream.end(DONE);
 }
 
-/** The failure of a stateless turn is its outcome. */
-function toldFailure({ code, message, details }: ServiceError): ResponseOutcome {
-  return { ...failureOf({ code, message, reason: details.reason }), text: '' };
+/** Converts the failure of a stateless turn to its outcome. */
+function toFailureOutcome({ code, message, details }: ServiceError): ResponseOutcome {
+  return { ...toFailedOutcome({ code, message, reason: details.reason }), text: '' };
 }

@@ -8,48 +8,56 @@ import { parseJsonBody } from '../../request/request-body.ts';
 import { createCallOptions } from '../../request/trace.ts';
 import { getIdempotencyKey } from '../../request/idempotency-key.ts';
 import { type Query, getQueryText } from '../../request/query.ts';
-import { firstWords, startRun } from '../chat-completions/completion-run.ts';
-import { completionError, RESPONSE_FIELDS } from '../openai-errors.ts';
-import { digestOf, readAlong, startOnce, type Reader } from '../chat-completions/keyed-completion.ts';
-import { responseBody, toResponseRequest, type ResponseRequest } from './response-body.ts';
+import { readFirstOutput, startStatelessTurn } from '../chat-completions/completion-run.ts';
+import { toCompletionError, RESPONSE_FIELDS } from '../openai-errors.ts';
+import { hashRequest, createStepReader, startKeyedTurn, type ResponseClient } from '../chat-completions/keyed-completion.ts';
+import { parseResponseBody, toResponseRequest, type ResponseRequest } from './response-body.ts';
 import { StrictBody } from './response-schema.ts';
-import { conversationBefore, headOf, keptOf, now, ofResponse, speaker, uncached } from './stored-response.ts';
-import { withReferences } from './response-references.ts';
-import { outcomeOf, responseId, responseResource, type ResponseHead } from './response-resource.ts';
-import { sendEvents, tellAgain, tellRun, type Telling } from './response-stream.ts';
+import {
+  readPreviousConversation,
+  toResponseHead,
+  getStoredResponse,
+  readStoredResponse,
+  callForResponse,
+  getCallerBus,
+  setNoStore,
+} from './stored-response.ts';
+import { resolveReferences } from './response-references.ts';
+import { toOutcome, toResponseId, createResponseResource, type ResponseHead } from './response-resource.ts';
+import { sendEvents, replayOutput, streamOutput, type ResponseOutput } from './response-stream.ts';
 import { followTurn } from '../../turns/turn-start.ts';
 import { hasEnded } from '../../turns/turn-reader.ts';
-import { refusedField } from '../openai-body.ts';
+import { createFieldError } from '../openai-body.ts';
 
 const SCOPES = ['rpc', 'api'] as const;
 const CREATE: RouteDoc = {
   scopes: SCOPES,
-  summary: 'A response of a model or an agent; with `stream` as events.',
+  summary: 'Creates a response of a model or an agent. With `stream` it is sent as events.',
   description:
-    'As the Open Responses specification has it. It is kept for thirty days unless `store` is false, and goes on without its client then. With an Idempotency-Key it runs once.',
+    'Follows the Open Responses specification. Unless `store` is false, the response is stored for thirty days and continues after a disconnect. With an Idempotency-Key it runs once.',
   headers: KeyHeader,
   body: StrictBody,
   example: { body: { model: 'dev/echo', input: 'hello' } },
-  answers: { 200: { description: 'The response; events up to `[DONE]` where `stream` is true.', schema: ResponseResource } },
+  responses: { 200: { description: 'The response, or events up to `[DONE]` with `stream`.', schema: ResponseResource } },
   refusals: [404, 409, 422],
 };
 const GET: RouteDoc = {
   scopes: SCOPES,
-  summary: 'A response that is kept; with `stream` told again as events.',
+  summary: 'Returns a stored response. With `stream` it is sent again as events.',
   query: ResponseQuery,
-  answers: { 200: { description: 'How it is.', schema: ResponseResource } },
+  responses: { 200: { description: 'The response.', schema: ResponseResource } },
   refusals: [404],
 };
 const CANCEL: RouteDoc = {
   scopes: SCOPES,
-  summary: 'Ends a response that runs.',
-  answers: { 200: { description: 'How it is now.', schema: ResponseResource } },
+  summary: 'Cancels a running response.',
+  responses: { 200: { description: 'The response after the cancellation.', schema: ResponseResource } },
   refusals: [404],
 };
 const DELETE: RouteDoc = {
   scopes: SCOPES,
-  summary: 'Forgets a response.',
-  answers: { 200: { description: 'It is gone.', schema: ResponseDeleted } },
+  summary: 'Deletes a stored response.',
+  responses: { 200: { description: 'The response was deleted.', schema: ResponseDeleted } },
   refusals: [404],
 };
 
@@ -65,104 +73,109 @@ interface Exchange {
  */
 export function registerResponses(app: FastifyInstance, edge: Edge): void {
   app.post('/v1/responses', edge.route(CREATE), async (request, reply) => {
-    const body = responseBody(parseJsonBody(request), request.caller.lenient);
-    const before = await conversationBefore(edge, request, body.previous_response_id);
-    const asked = toResponseRequest(body, before, await withReferences(edge, request, body.input));
+    const body = parseResponseBody(parseJsonBody(request), request.caller.lenient);
+    const before = await readPreviousConversation(edge, request, body.previous_response_id);
+    const parsed = toResponseRequest(body, before, await resolveReferences(edge, request, body.input));
     const key = getIdempotencyKey(request);
     try {
-      return asked.store || key !== undefined
-        ? await runKept(edge, { request, reply }, asked, key)
-        : await runUnkept(edge, { request, reply }, asked);
+      return parsed.store || key !== undefined
+        ? await runStored(edge, { request, reply }, parsed, key)
+        : await runStateless(edge, { request, reply }, parsed);
     } catch (error) {
-      throw completionError(error, RESPONSE_FIELDS);
+      throw toCompletionError(error, RESPONSE_FIELDS);
     }
   });
 
   app.get<{ Params: { id: string } }>('/v1/responses/:id', edge.route(GET), async (request, reply) => {
-    const kept = await keptOf(edge, request, request.params.id);
+    const stored = await getStoredResponse(edge, request, request.params.id);
     const query = request.query as Query;
-    if (getQueryText(query, 'stream') !== 'true') return uncached(reply, responseResource(headOf(kept), outcomeOf(kept)));
-    const after = startingAfter(getQueryText(query, 'starting_after'));
-    const telling = hasEnded(kept) ? tellAgain(kept) : await follow(edge, { request, reply }, kept.turnId);
-    await sendEvents(edge, { request, reply }, { head: headOf(kept), telling, after, now: () => now(edge, request, kept.turnId) });
+    if (getQueryText(query, 'stream') !== 'true')
+      return setNoStore(reply, createResponseResource(toResponseHead(stored), toOutcome(stored)));
+    const after = parseStartingAfter(getQueryText(query, 'starting_after'));
+    const output = hasEnded(stored) ? replayOutput(stored) : await followResponse(edge, { request, reply }, stored.turnId);
+    await sendEvents(
+      edge,
+      { request, reply },
+      { head: toResponseHead(stored), output: output, after, readState: () => readStoredResponse(edge, request, stored.turnId) },
+    );
     return reply;
   });
 
   app.post<{ Params: { id: string } }>('/v1/responses/:id/cancel', edge.route(CANCEL), async (request, reply) => {
-    const state = await ofResponse(request.params.id, (turnId) =>
-      speaker(edge, request).call('responses.cancel', { turnId }, createCallOptions(request)),
+    const state = await callForResponse(request.params.id, (turnId) =>
+      getCallerBus(edge, request).call('responses.cancel', { turnId }, createCallOptions(request)),
     );
-    return uncached(reply, responseResource(headOf(state), outcomeOf(state)));
+    return setNoStore(reply, createResponseResource(toResponseHead(state), toOutcome(state)));
   });
 
   app.delete<{ Params: { id: string } }>('/v1/responses/:id', edge.route(DELETE), async (request, reply) => {
     const { id } = request.params;
-    const { deleted } = await ofResponse(id, (turnId) =>
-      speaker(edge, request).call('responses.delete', { turnId }, createCallOptions(request)),
+    const { deleted } = await callForResponse(id, (turnId) =>
+      getCallerBus(edge, request).call('responses.delete', { turnId }, createCallOptions(request)),
     );
-    return uncached(reply, { id, object: 'response', deleted });
+    return setNoStore(reply, { id, object: 'response', deleted });
   });
 }
 
-function readerOf({ request, reply }: Exchange): Reader {
+function toResponseClient({ request, reply }: Exchange): ResponseClient {
   return { caller: request.caller, ids: createCallOptions(request), response: reply.raw };
 }
 
-function seconds(): number {
+function nowInSeconds(): number {
   return Math.floor(Date.now() / 1_000);
 }
 
-/** Nothing is kept of it; leaving it cancels it. */
-async function runUnkept(edge: Edge, exchange: Exchange, { turn, stream, echo }: ResponseRequest): Promise<unknown> {
-  const head: ResponseHead = { turnId: mintId('turn'), createdAt: seconds(), echo };
-  const run = startRun(edge.bus, { ...readerOf(exchange), completion: { turn } }, head.turnId);
-  // Until the first byte is out, a failure can still be a status.
-  const telling = tellRun(run, await firstWords(run));
-  if (!stream) return uncached(exchange.reply, await allOf(head, telling));
-  await sendEvents(edge, exchange, { head, telling });
+/** Runs a stateless turn, which a disconnect cancels. */
+async function runStateless(edge: Edge, exchange: Exchange, { turn, stream, echo }: ResponseRequest): Promise<unknown> {
+  const head: ResponseHead = { turnId: mintId('turn'), createdAt: nowInSeconds(), echo };
+  const nextStep = startStatelessTurn(edge.bus, { ...toResponseClient(exchange), completion: { turn } }, head.turnId);
+  // A failure before the first output is sent as an HTTP status.
+  const output = streamOutput(nextStep, await readFirstOutput(nextStep));
+  if (!stream) return setNoStore(exchange.reply, await collectResponse(head, output));
+  await sendEvents(edge, exchange, { head, output: output });
   return exchange.reply;
 }
 
 /** Starts a stored response, which continues without its client. */
-async function runKept(edge: Edge, exchange: Exchange, asked: ResponseRequest, key: string | undefined): Promise<unknown> {
+async function runStored(edge: Edge, exchange: Exchange, parsed: ResponseRequest, key: string | undefined): Promise<unknown> {
   const { request, reply } = exchange;
-  const { stream, background, echo } = asked;
-  const turn = onceOf(asked, key);
-  const { turnId, head: named, replayed, run } = await startOnce(edge, readerOf(exchange), turn);
-  const head: ResponseHead = { turnId, createdAt: named.created, echo };
+  const { stream, background, echo } = parsed;
+  const turn = createKeyedTurnParams(parsed, key);
+  const { turnId, head: answerHead, replayed, nextStep } = await startKeyedTurn(edge, toResponseClient(exchange), turn);
+  const head: ResponseHead = { turnId, createdAt: answerHead.created, echo };
   const headers: Record<string, string> = replayed ? { 'idempotency-replayed': 'true' } : {};
-  const state = asked.store ? () => now(edge, request, turnId) : undefined;
+  const readState = parsed.store ? () => readStoredResponse(edge, request, turnId) : undefined;
   if (stream) {
-    await sendEvents(edge, exchange, { head, telling: tellRun(run), headers, now: state });
+    await sendEvents(edge, exchange, { head, output: streamOutput(nextStep), headers, readState: readState });
     return reply;
   }
   reply.headers(headers);
-  if (background && state) return uncached(reply, responseResource(head, outcomeOf(await state())));
-  return uncached(reply, await allOf(head, tellRun(run)));
+  if (background && readState) return setNoStore(reply, createResponseResource(head, toOutcome(await readState())));
+  return setNoStore(reply, await collectResponse(head, streamOutput(nextStep)));
 }
 
-function onceOf(asked: ResponseRequest, key: string | undefined): Params<'turns.once'> {
-  const { turn, system, store, echo } = asked;
+function createKeyedTurnParams(parsed: ResponseRequest, key: string | undefined): Params<'turns.once'> {
+  const { turn, system, store, echo } = parsed;
   const turnId = mintId('turn');
-  const head = { id: responseId(turnId), created: seconds() };
+  const head = { id: toResponseId(turnId), created: nowInSeconds() };
   const response = { echo, ...(system === undefined ? {} : { system }) };
-  return { ...turn, turnId, idempotencyKey: key ?? turnId, fingerprint: digestOf(asked), head, ...(store ? { response } : {}) };
+  return { ...turn, turnId, idempotencyKey: key ?? turnId, fingerprint: hashRequest(parsed), head, ...(store ? { response } : {}) };
 }
 
-async function allOf(head: ResponseHead, telling: Telling): Promise<object> {
-  let step = await telling.next();
-  while (step.done !== true) step = await telling.next();
-  return responseResource(head, step.value);
+async function collectResponse(head: ResponseHead, output: ResponseOutput): Promise<object> {
+  let step = await output.next();
+  while (step.done !== true) step = await output.next();
+  return createResponseResource(head, step.value);
 }
 
 /** Streams a running response: its output so far, then live output. */
-async function follow(edge: Edge, { request, reply }: Exchange, turnId: string): Promise<Telling> {
-  const { reader, earlier } = await followTurn(speaker(edge, request), turnId, createCallOptions(request));
-  return tellRun(readAlong(edge, { turnId, reader, earlier, response: reply.raw }));
+async function followResponse(edge: Edge, { request, reply }: Exchange, turnId: string): Promise<ResponseOutput> {
+  const { reader, earlier } = await followTurn(getCallerBus(edge, request), turnId, createCallOptions(request));
+  return streamOutput(createStepReader(edge, { turnId, reader, earlier, response: reply.raw }));
 }
 
-function startingAfter(text: string | undefined): number | undefined {
+function parseStartingAfter(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
-  if (!/^\d{1,9}$/.test(text)) throw refusedField('starting_after', 'expected the number of an event, got something else');
+  if (!/^\d{1,9}$/.test(text)) throw createFieldError('starting_after', 'expected the number of an event, got another string');
   return Number(text);
 }
