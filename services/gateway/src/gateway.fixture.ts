@@ -24,12 +24,12 @@ export type GatewaySection = Sections['gateway'];
 /** Settings that a test changes at run time. */
 export interface TestSettings extends Settings<EdgeSections> {
   set(changes: Partial<GatewaySection>): void;
-  setWebhooks(webhooks: WebhooksGiven): void;
+  setWebhooks(webhooks: WebhooksInput): void;
 }
 
-export type WebhooksGiven = z.input<typeof sections.webhooks>;
+export type WebhooksInput = z.input<typeof sections.webhooks>;
 
-export function testSettings(changes: Partial<GatewaySection> = {}, webhooks?: WebhooksGiven): TestSettings {
+export function testSettings(changes: Partial<GatewaySection> = {}, webhooks?: WebhooksInput): TestSettings {
   let current: Pick<Sections, EdgeSections> = {
     gateway: { ...sections.gateway.parse(undefined), ...changes },
     webhooks: sections.webhooks.parse(webhooks),
@@ -82,7 +82,7 @@ export interface TestGateway extends AsyncDisposable {
 
 export interface TestGatewayOptions {
   settings?: Partial<GatewaySection>;
-  webhooks?: WebhooksGiven;
+  webhooks?: WebhooksInput;
   handlers?: Handlers<typeof sessions>;
   log?: Logger;
   cache?: Cache;
@@ -165,7 +165,7 @@ function testHealth(connected: () => boolean): HealthReporter {
 }
 
 /** A received message as text. */
-export function textOf(data: RawData): string {
+export function toText(data: RawData): string {
   return Buffer.isBuffer(data) ? data.toString() : '';
 }
 
@@ -175,14 +175,14 @@ function project({ secret, ...token }: Partial<TokenProjection> & { id: string; 
 
 function createRevisions(): { reached(revision: number): void; wait(revision: number): Promise<void> } {
   let reached = 0;
-  let waiting: { revision: number; resolve: () => void }[] = [];
+  let waiters: { revision: number; resolve: () => void }[] = [];
   return {
     reached(revision) {
       reached = Math.max(reached, revision);
-      for (const { resolve } of waiting.filter((one) => one.revision <= reached)) resolve();
-      waiting = waiting.filter((one) => one.revision > reached);
+      for (const { resolve } of waiters.filter((waiter) => waiter.revision <= reached)) resolve();
+      waiters = waiters.filter((waiter) => waiter.revision > reached);
     },
-    wait: (revision) => (revision <= reached ? Promise.resolve() : new Promise((resolve) => void waiting.push({ revision, resolve }))),
+    wait: (revision) => (revision <= reached ? Promise.resolve() : new Promise((resolve) => void waiters.push({ revision, resolve }))),
   };
 }
 
@@ -194,7 +194,7 @@ export interface TestSocket {
   next(): Promise<Answer>;
   /** The code and reason of the close. */
   closed: Promise<{ code: number; reason: string }>;
-  ask(message: unknown): Promise<Answer>;
+  request(message: unknown): Promise<Answer>;
 }
 
 /** A JSON-RPC message. */
@@ -210,11 +210,11 @@ export interface Answer {
 async function openSocket(url: string, token: string): Promise<TestSocket> {
   const socket = new WebSocket(url, token === '' ? {} : { headers: { authorization: `Bearer ${token}` } });
   const received: Answer[] = [];
-  const waiting: ((answer: Answer) => void)[] = [];
+  const waiters: ((answer: Answer) => void)[] = [];
   socket.on('message', (data) => {
-    const answer = JSON.parse(textOf(data)) as Answer;
-    const taker = waiting.shift();
-    if (taker) taker(answer);
+    const answer = JSON.parse(toText(data)) as Answer;
+    const waiter = waiters.shift();
+    if (waiter) waiter(answer);
     else received.push(answer);
   });
   const closed = new Promise<{ code: number; reason: string }>((resolve) => {
@@ -223,14 +223,14 @@ async function openSocket(url: string, token: string): Promise<TestSocket> {
   await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject));
   const next = (): Promise<Answer> => {
     const answer = received.shift();
-    return answer ? Promise.resolve(answer) : new Promise((resolve) => void waiting.push(resolve));
+    return answer ? Promise.resolve(answer) : new Promise((resolve) => void waiters.push(resolve));
   };
   return {
     socket,
     send: (data) => socket.send(data),
     next,
     closed,
-    ask(message) {
+    request(message) {
       socket.send(typeof message === 'string' ? message : JSON.stringify(message));
       return next();
     },

@@ -4,7 +4,7 @@ import { get, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { describe, test } from 'node:test';
 import { SECRETS, startTestGateway } from './gateway.fixture.ts';
-import { errorOf } from './problem.fixture.ts';
+import { readError } from './problem.fixture.ts';
 
 const HISTORY = '{"jsonrpc":"2.0","method":"session.history","id":1}';
 
@@ -52,24 +52,24 @@ describe('closing', () => {
       },
     });
     const socket = await gateway.connect();
-    const kept = await keptAlive(`${gateway.url}/health`);
-    const running = gateway.post('/rpc', HISTORY, { token: SECRETS.all });
+    const keepAlive = await openKeepAlive(`${gateway.url}/health`);
+    const response = gateway.post('/rpc', HISTORY, { token: SECRETS.all });
     await started;
-    const keptClosed = once(kept, 'close');
+    const keepAliveClosed = once(keepAlive, 'close');
     const closed = gateway.gateway.close();
     assert.equal(gateway.gateway.edge.closing.aborted, true);
     assert.deepEqual(await socket.closed, { code: 1001, reason: 'Server shutting down' });
-    await keptClosed;
-    await assert.rejects(fetch(`${gateway.url}/health`), 'nobody new is accepted');
+    await keepAliveClosed;
+    await assert.rejects(fetch(`${gateway.url}/health`), 'no new connection is accepted');
     release();
-    assert.equal((await running).status, 200);
+    assert.equal((await response).status, 200);
     await closed;
   });
 
   test('serves requests during drainDelayMs and closes each connection after its response', async () => {
     await using gateway = await startTestGateway({ handlers: { 'session.history': () => ({ messages: [] }) } });
     const socket = await gateway.connect();
-    const kept = await keptAlive(`${gateway.url}/health`);
+    const keepAlive = await openKeepAlive(`${gateway.url}/health`);
     let open = true;
     void socket.closed.then(() => (open = false));
     const closed = gateway.gateway.close({ delayMs: 300 });
@@ -80,20 +80,20 @@ describe('closing', () => {
     const served = await gateway.post('/rpc', HISTORY, { token: SECRETS.all });
     assert.deepEqual([served.status, served.headers.get('connection')], [200, 'close']);
     assert.equal(probe.headers.get('connection'), 'close');
-    assert.deepEqual((await socket.ask(HISTORY)).result, { messages: [] });
+    assert.deepEqual((await socket.request(HISTORY)).result, { messages: [] });
     const late = await gateway.connect();
-    assert.deepEqual([open, kept.destroyed], [true, false]);
+    assert.deepEqual([open, keepAlive.destroyed], [true, false]);
 
     assert.deepEqual(await socket.closed, { code: 1001, reason: 'Server shutting down' });
     assert.equal((await late.closed).code, 1001);
     await closed;
-    await assert.rejects(fetch(`${gateway.url}/health`), 'nobody new is accepted');
+    await assert.rejects(fetch(`${gateway.url}/health`), 'no new connection is accepted');
   });
 
   test('answers requests that exceed the drain timeout in the format of their route', async () => {
-    const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
-    let waiting = 0;
-    const started = (): void => void (++waiting === 3 && ask());
+    const { promise: allStarted, resolve: resolveAllStarted } = Promise.withResolvers<void>();
+    let startedCount = 0;
+    const started = (): void => void (++startedCount === 3 && resolveAllStarted());
     const { promise: stopped, resolve: stop } = Promise.withResolvers<unknown>();
     await using gateway = await startTestGateway({
       handlers: {
@@ -122,17 +122,17 @@ describe('closing', () => {
     const rpc = gateway.post('/rpc', HISTORY, { token: SECRETS.all });
     const chat = gateway.post('/api/chat', '{"message":"x"}', { token: SECRETS.all });
     const chunks = gateway.post('/v1/chat/completions', body, { token: SECRETS.all });
-    await asked;
+    await allStarted;
     const closed = gateway.gateway.close({ finishMs: 100 });
     const { error } = (await (await rpc).json()) as { error: { data: { code: string; reason: string } } };
     assert.deepEqual([(await rpc).status, error.data.code, error.data.reason], [200, 'UNAVAILABLE', 'SHUTTING_DOWN']);
     assert.deepEqual(
-      [(await chat).status, await errorOf(await chat)],
+      [(await chat).status, await readError(await chat)],
       [503, { error: 'The gateway is shutting down. The turn continues.' }],
     );
     assert.match(await (await chunks).text(), /begun[^]*"error":[^]*shutting down[^]*data: \[DONE\]\n\n$/);
     await closed;
-    assert.equal(((await stopped) as { code: string }).code, 'CANCELLED', 'and the handler is told');
+    assert.equal(((await stopped) as { code: string }).code, 'CANCELLED', 'the handler is cancelled');
   });
 
   test('does not wait for a connection without a request', { timeout: 10_000 }, async () => {
@@ -141,9 +141,9 @@ describe('closing', () => {
     const sockets = [1, 2].map(() => connect(Number(port), hostname));
     await Promise.all(sockets.map((socket) => once(socket, 'connect')));
     sockets[1]?.write('POST /rpc HTTP/1.1\r\nhost: loc');
-    const gone = sockets.map((socket) => new Promise((resolve) => socket.on('error', () => undefined).once('close', resolve)));
+    const closed = sockets.map((socket) => new Promise((resolve) => socket.on('error', () => undefined).once('close', resolve)));
     await gateway.gateway.close({ finishMs: 60_000 });
-    await Promise.all(gone);
+    await Promise.all(closed);
   });
 
   test('does not wait for an unresponsive WebSocket', async () => {
@@ -157,7 +157,7 @@ describe('closing', () => {
 });
 
 /** The socket of a keep-alive connection. */
-async function keptAlive(url: string): Promise<IncomingMessage['socket']> {
+async function openKeepAlive(url: string): Promise<IncomingMessage['socket']> {
   const request = get(url, { headers: { connection: 'keep-alive' } });
   const [response] = (await once(request, 'response')) as [IncomingMessage];
   const { socket } = response;

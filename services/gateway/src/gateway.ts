@@ -120,7 +120,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     draining: draining.signal,
     closing: closing.signal,
     ending: ending.signal,
-    guard: (wanted) => admission.guard(wanted),
+    guard: (guardOptions) => admission.guard(guardOptions),
     getClientAddress: (request) => admission.getClientAddress(request),
     route: (doc) => ({ onRequest: admission.guard(doc), config: { doc } }),
   };
@@ -154,13 +154,13 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     limitHttpConnections({ server: app.server, settings, getPeerAddress: (socket) => admission.getPeerAddress(socket) }),
   );
   registerPreFastifyRoutes(app, preFastifyRoutes);
-  void app.register((within, _options, done) => {
-    addCommonHooks(within, accessLog);
-    registerHealth(within, edge, { health: options.health, admission });
-    registerPreflight(within, admission);
-    registerDocuments(within, edge, documents);
-    within.get('/ws', (request, reply) => refuse(request, reply, UPGRADE_REQUIRED));
-    for (const register of options.routes) register(within, edge);
+  void app.register((scope, _options, done) => {
+    addCommonHooks(scope, accessLog);
+    registerHealth(scope, edge, { health: options.health, admission });
+    registerPreflight(scope, admission);
+    registerDocuments(scope, edge, documents);
+    scope.get('/ws', (request, reply) => refuse(request, reply, UPGRADE_REQUIRED));
+    for (const register of options.routes) register(scope, edge);
     done();
   });
 

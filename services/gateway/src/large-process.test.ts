@@ -14,7 +14,7 @@ import { SECRETS } from './gateway.fixture.ts';
 
 const NATS_OFF = process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off';
 const MB = 1_000_000;
-const MOST_MB = 64;
+const MAX_GROWTH_MB = 64;
 const BLOB_TOKEN = 'a token of all services, long enough';
 const MAIN = fileURLToPath(new URL('main.ts', import.meta.url));
 
@@ -28,22 +28,22 @@ const exported = (megabytes: number) => ({
   updatedAt: 2,
 });
 
-interface House {
+interface Deployment {
   pid: number;
   /** Received bytes and content length. A slow reader pauses after each part of the first ten megabytes. */
-  ask(megabytes: number, slowly?: boolean): Promise<[came: number, promised: number]>;
+  requestExport(megabytes: number, slowly?: boolean): Promise<[came: number, promised: number]>;
   /** The largest payload on the bus. */
   largest(): number;
 }
 
 /** A gateway in a process of its own and a service in this one, with a bus and a store. */
-async function openHouse(t: TestContext): Promise<House> {
+async function startDeployment(t: TestContext): Promise<Deployment> {
   const stack = new AsyncDisposableStack();
   t.after(() => stack.disposeAsync());
   const directory = stack.use(await tempDir()).path;
   const nats = await openNats();
   stack.defer(() => nats.stop());
-  const store = stack.adopt(await openBlobStore(`file:${directory}/blobs`, { log }), (one) => one.close());
+  const store = stack.adopt(await openBlobStore(`file:${directory}/blobs`, { log }), (opened) => opened.close());
   const served = stack.use(await serveBlobs({ store, host: '127.0.0.1', port: 0, token: BLOB_TOKEN, log }));
   const bus = await connectBus(nats.url, { log, service: 'sessions', large: largePayloads(() => Promise.resolve(store), log) });
   stack.defer(() => bus.drain());
@@ -65,28 +65,28 @@ async function openHouse(t: TestContext): Promise<House> {
     SWITCHYARD_PORT: '0',
   };
   const gateway = stack.use(await startProcess([process.execPath, ...SERVER_FLAGS, MAIN], { env, ready: /"url":"(http:[^"]+)"/ }));
-  await known(bus, revision);
-  return { pid: gateway.pid, ask: (...given) => ask(gateway.ready[1] ?? '', ...given), largest: () => largest };
+  await waitForRevision(bus, revision);
+  return { pid: gateway.pid, requestExport: (...args) => requestExport(gateway.ready[1] ?? '', ...args), largest: () => largest };
 }
 
-async function known(bus: Bus, revision: number): Promise<void> {
+async function waitForRevision(bus: Bus, revision: number): Promise<void> {
   using replicas = await watchReplicas(bus, TOKENS_BUCKET);
   assert.ok(await replicas.awaitRevision({ service: 'gateway', revision, timeoutMs: 20_000 }));
 }
 
-async function ask(url: string, megabytes: number, slowly = false): Promise<[number, number]> {
+async function requestExport(url: string, megabytes: number, slowly = false): Promise<[number, number]> {
   const params = { session_key: String(megabytes) };
   const response = await fetch(`${url}/rpc`, {
     method: 'POST',
     headers: { authorization: `Bearer ${SECRETS.all}`, 'content-type': 'application/json' },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'session.export', params }),
   });
-  let came = 0;
+  let received = 0;
   for await (const part of response.body ?? []) {
-    came += part.length;
-    if (slowly && came < 10 * MB) await sleep(5);
+    received += part.length;
+    if (slowly && received < 10 * MB) await sleep(5);
   }
-  return [came, Number(response.headers.get('content-length'))];
+  return [received, Number(response.headers.get('content-length'))];
 }
 
 function residentMb(pid: number): number {
@@ -94,22 +94,22 @@ function residentMb(pid: number): number {
 }
 
 test(
-  'an answer of 50 MB takes a gateway less than 64 MB of memory, however fast it is read, and no message above 64 KiB',
-  { skip: NATS_OFF || (process.platform !== 'linux' && 'it reads /proc') },
+  'streams a result of 50 MB with less than 64 MB of memory and no message above 64 KiB',
+  { skip: NATS_OFF || (process.platform !== 'linux' && 'requires /proc') },
   async (t) => {
-    const house = await openHouse(t);
-    await house.ask(1); // warm-up, so that loading and connecting is not measured
+    const deployment = await startDeployment(t);
+    await deployment.requestExport(1); // warm-up, so that loading and connecting is not measured
     for (const slowly of [false, true]) {
-      const before = residentMb(house.pid);
-      let most = 0;
-      const watch = setInterval(() => (most = Math.max(most, residentMb(house.pid) - before)), 2);
-      const [came, promised] = await house.ask(50, slowly);
+      const before = residentMb(deployment.pid);
+      let peak = 0;
+      const watch = setInterval(() => (peak = Math.max(peak, residentMb(deployment.pid) - before)), 2);
+      const [received, promised] = await deployment.requestExport(50, slowly);
       clearInterval(watch);
-      assert.equal(came, promised);
-      assert.ok(came > 50 * MB);
-      t.diagnostic(`${slowly ? 'slowly' : 'at once'}: ${most.toFixed(1)} MB more, the largest message ${house.largest()} bytes`);
-      assert.ok(most > 0 && most < MOST_MB, `it took ${most} MB`);
+      assert.equal(received, promised);
+      assert.ok(received > 50 * MB);
+      t.diagnostic(`${slowly ? 'slowly' : 'at once'}: ${peak.toFixed(1)} MB more, the largest message ${deployment.largest()} bytes`);
+      assert.ok(peak > 0 && peak < MAX_GROWTH_MB, `${peak} MB more`);
     }
-    assert.ok(house.largest() > 0 && house.largest() <= INLINE_BYTES, `${house.largest()} bytes crossed the bus`);
+    assert.ok(deployment.largest() > 0 && deployment.largest() <= INLINE_BYTES, `${deployment.largest()} bytes crossed the bus`);
   },
 );

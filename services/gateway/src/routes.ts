@@ -19,7 +19,7 @@ import { registerWebhooks } from './webhooks/webhook-routes.ts';
 import type { RegisterRoutes } from './gateway.ts';
 
 /** Registers routes only if `gateway.web.enabled` is set at the start. */
-function web(register: RegisterRoutes): RegisterRoutes {
+function whenWebEnabled(register: RegisterRoutes): RegisterRoutes {
   return (app, edge) => {
     if (edge.settings.current.gateway.web.enabled) register(app, edge);
   };
@@ -27,16 +27,16 @@ function web(register: RegisterRoutes): RegisterRoutes {
 
 /** All routes except pre-Fastify routes, `/ws` and the probes, in order of registration. */
 export const routes: readonly RegisterRoutes[] = [
-  web(registerChat),
-  web(registerHistory),
-  web(registerChatStream),
-  web(registerEvents),
-  web(registerMemory),
-  web(registerAgents),
-  web(registerChannels),
-  web(registerActivity),
-  web(registerTickets),
-  web(registerApp),
+  whenWebEnabled(registerChat),
+  whenWebEnabled(registerHistory),
+  whenWebEnabled(registerChatStream),
+  whenWebEnabled(registerEvents),
+  whenWebEnabled(registerMemory),
+  whenWebEnabled(registerAgents),
+  whenWebEnabled(registerChannels),
+  whenWebEnabled(registerActivity),
+  whenWebEnabled(registerTickets),
+  whenWebEnabled(registerApp),
   registerAudit,
   registerModels,
   registerResponses,

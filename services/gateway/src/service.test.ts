@@ -91,13 +91,13 @@ test('serves TLS with certificates and has an https URL', async (t) => {
 test('drains for drainDelayMs, limited by the shutdown timeout', async (t) => {
   const host = await openTestHost(t, { SWITCHYARD_GATEWAY__DRAIN_DELAY_MS: '60000', SWITCHYARD_DAEMON__SHUTDOWN_TIMEOUT_MS: '1200' });
   const service = await start(host);
-  const began = performance.now();
-  const ended = service[Symbol.asyncDispose]();
+  const startedAt = performance.now();
+  const stopped = service[Symbol.asyncDispose]();
   const probe = await untilDraining(service.url);
   assert.equal(probe.status, 503);
   assert.equal((await fetch(`${service.url}/health`)).status, 200);
-  await ended;
-  const ms = performance.now() - began;
+  await stopped;
+  const ms = performance.now() - startedAt;
   assert.ok(ms >= 399 && ms < 1_200, `${ms}`);
 });
 

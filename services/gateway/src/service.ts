@@ -49,7 +49,7 @@ export function defineGateway({ onListening }: GatewayHooks = {}): ServiceDefini
         declaredDashboard: configuration.origin('gateway.web.path').layer !== 'stored',
         onRevision,
       });
-      own.defer(() => gateway.close(drainTimes(settings.current)));
+      own.defer(() => gateway.close(getDrainTimes(settings.current)));
       log.info({ url: gateway.url }, 'listening');
       const exposure = describeExposure(settings.current.gateway);
       if (exposure !== undefined) log.warn({ host }, exposure);
@@ -62,7 +62,7 @@ export function defineGateway({ onListening }: GatewayHooks = {}): ServiceDefini
 /** The gateway in a process of its own. */
 export const gateway = defineGateway();
 
-function drainTimes({ gateway, daemon }: Pick<Sections, 'gateway' | 'daemon'>): DrainTimes {
+function getDrainTimes({ gateway, daemon }: Pick<Sections, 'gateway' | 'daemon'>): DrainTimes {
   const longest = daemon.shutdownTimeoutMs * DRAIN_SHARE;
   return { delayMs: Math.min(gateway.drainDelayMs, longest), finishMs: Math.min(REQUEST_DRAIN_TIMEOUT_MS, longest) };
 }

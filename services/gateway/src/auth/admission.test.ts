@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { describe, test } from 'node:test';
 import { SECRETS, startTestGateway, type Answer, type TestGateway } from '../gateway.fixture.ts';
-import { errorOf } from '../problem.fixture.ts';
+import { readError } from '../problem.fixture.ts';
 
 const PING = '{"jsonrpc":"2.0","method":"system.ping","id":1}';
 
 /** `fetch` sets Host and Origin itself. */
-async function raw(
+async function sendRaw(
   gateway: TestGateway,
   path: string,
   options: { method?: string; headers?: Record<string, string> },
@@ -21,7 +21,7 @@ async function raw(
 }
 
 const post = (gateway: TestGateway, headers: Record<string, string>): Promise<IncomingMessage> =>
-  raw(gateway, '/rpc', {
+  sendRaw(gateway, '/rpc', {
     method: 'POST',
     headers: { 'content-type': 'application/json', authorization: `Bearer ${SECRETS.all}`, ...headers },
   });
@@ -30,8 +30,8 @@ test('returns 503 instead of 401 while tokens cannot be verified', async (t) => 
   await using gateway = await startTestGateway();
   const socket = await gateway.connect();
   await gateway.loseBus();
-  const asked = (id: unknown): string => JSON.stringify({ jsonrpc: '2.0', method: 'system.ping', id });
-  assert.deepEqual((await socket.ask(asked(0))).error, undefined, 'requests are accepted for five seconds');
+  const createPing = (id: unknown): string => JSON.stringify({ jsonrpc: '2.0', method: 'system.ping', id });
+  assert.deepEqual((await socket.request(createPing(0))).error, undefined, 'requests are accepted for five seconds');
 
   t.mock.timers.enable({ apis: ['Date'], now: Date.now() + 5_001 });
   const response = await gateway.post('/rpc', PING, { token: SECRETS.all });
@@ -43,11 +43,11 @@ test('returns 503 instead of 401 while tokens cannot be verified', async (t) => 
   assert.equal((await gateway.post('/v1/chat/completions', '{}', { token: SECRETS.all })).status, 503);
   assert.equal((await gateway.post('/rpc', PING)).status, 401, 'a request without a token is 401');
 
-  const single = await socket.ask(asked(7));
+  const single = await socket.request(createPing(7));
   assert.deepEqual([single.id, single.error?.code, single.error?.data?.['retryable']], [7, -32603, true]);
-  const batch = (await socket.ask(`[${asked('a')},{"jsonrpc":"2.0","method":"system.ping"},1]`)) as unknown as Answer[];
+  const batch = (await socket.request(`[${createPing('a')},{"jsonrpc":"2.0","method":"system.ping"},1]`)) as unknown as Answer[];
   assert.deepEqual(
-    batch.map(({ id, error: said }) => [id, said?.code]),
+    batch.map(({ id, error: rpcError }) => [id, rpcError?.code]),
     [
       ['a', -32603],
       [null, -32600],
@@ -79,7 +79,7 @@ describe('browser requests', () => {
   test('get a CORS preflight for /api from a listed origin only', async () => {
     await using gateway = await startTestGateway({ settings: { corsOrigins: ['https://app.example'] } });
     const preflight = (path: string, origin: string): Promise<IncomingMessage> =>
-      raw(gateway, path, { method: 'OPTIONS', headers: { origin, 'access-control-request-method': 'GET' } });
+      sendRaw(gateway, path, { method: 'OPTIONS', headers: { origin, 'access-control-request-method': 'GET' } });
     const allowed = await preflight('/api/agents', 'https://app.example');
     assert.equal(allowed.statusCode, 204);
     assert.equal(allowed.headers['access-control-allow-origin'], 'https://app.example');
@@ -96,13 +96,13 @@ describe('the HTTP rate limit', () => {
     await using gateway = await startTestGateway({ settings: { rateLimit: { maxRequests: 4, windowMs: 60_000 } } });
     const batch = (calls: number): string =>
       JSON.stringify(Array.from({ length: calls }, (_, id) => ({ jsonrpc: '2.0', method: 'system.ping', id })));
-    const never = await gateway.post('/rpc', batch(5), { token: SECRETS.all });
-    const { error } = (await never.json()) as Answer;
-    assert.deepEqual([never.status, never.headers.get('retry-after'), error?.code], [429, null, -32000]);
+    const tooLarge = await gateway.post('/rpc', batch(5), { token: SECRETS.all });
+    const { error } = (await tooLarge.json()) as Answer;
+    assert.deepEqual([tooLarge.status, tooLarge.headers.get('retry-after'), error?.code], [429, null, -32000]);
     assert.equal(error?.data?.['retryable'], false, 'a batch above the rate is never allowed');
     assert.equal((await gateway.post('/rpc', batch(3), { token: SECRETS.all })).status, 200);
-    const over = await gateway.post('/rpc', batch(2), { token: SECRETS.rpc });
-    assert.equal(over.status, 200, 'another client has its own window');
+    const other = await gateway.post('/rpc', batch(2), { token: SECRETS.rpc });
+    assert.equal(other.status, 200, 'another client has its own window');
     const refused = await gateway.post('/rpc', batch(1), { token: SECRETS.all });
     assert.deepEqual([refused.status, Number(refused.headers.get('retry-after')) > 0], [429, true]);
   });
@@ -128,9 +128,9 @@ describe('the HTTP rate limit', () => {
   test('is reported in the format of the route', async () => {
     await using gateway = await startTestGateway({ settings: { rateLimit: { maxRequests: 1, windowMs: 60_000 } } });
     const get = (path: string): Promise<Response> => fetch(gateway.url + path);
-    assert.deepEqual(await errorOf(await get('/nothing/here')), { error: 'Not Found' });
+    assert.deepEqual(await readError(await get('/nothing/here')), { error: 'Not Found' });
     const rest = await get('/nothing/here');
-    assert.deepEqual([rest.status, await errorOf(rest)], [429, { error: 'Rate limit exceeded' }]);
+    assert.deepEqual([rest.status, await readError(rest)], [429, { error: 'Rate limit exceeded' }]);
     const v1 = await get('/v1/nothing');
     assert.equal(v1.status, 429);
     assert.deepEqual(await v1.json(), { error: { message: 'Rate limit exceeded', type: 'rate_limit_error', param: null, code: null } });

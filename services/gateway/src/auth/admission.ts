@@ -14,7 +14,7 @@ import {
 } from './client-address.ts';
 import type { GuardOptions } from '../openapi/route-doc.ts';
 import { rates, type RateLimits } from './rate-limits.ts';
-import { queryTicket, queryToken } from './query-token.ts';
+import { getQueryTicket, getQueryToken } from './query-token.ts';
 import { createRateLimitHeaders } from './rate-limit-headers.ts';
 import {
   HOST_NOT_ALLOWED,
@@ -29,7 +29,7 @@ import {
   type Refusal,
 } from '../request/refusal.ts';
 import type { Tickets } from './tickets.ts';
-import { bearerSecret, type Tokens } from './tokens.ts';
+import { parseBearerSecret, type Tokens } from './tokens.ts';
 import type { Caller } from '../request/caller.ts';
 
 /** Authenticates and rate-limits requests, for every transport. */
@@ -86,11 +86,11 @@ export function createAdmission({ settings, tokens, tickets, limits, host, assig
 
   function checkHostAndOrigin(request: IncomingMessage): Refusal | undefined {
     const { headers } = request;
-    const known = getPolicy();
-    const { hosts, origins } = known;
-    if (hosts && headers.host !== known.lastHost) {
+    const policy = getPolicy();
+    const { hosts, origins } = policy;
+    if (hosts && headers.host !== policy.lastHost) {
       if (!hosts.has(parseHostName(headers.host) ?? '')) return HOST_NOT_ALLOWED;
-      known.lastHost = headers.host;
+      policy.lastHost = headers.host;
     }
     if (headers.origin !== undefined && !isOriginAllowed(headers.origin, headers.host, origins)) return ORIGIN_NOT_ALLOWED;
     return undefined;
@@ -101,9 +101,9 @@ export function createAdmission({ settings, tokens, tickets, limits, host, assig
   }
 
   function redeemTicket(request: IncomingMessage): Promise<void> | undefined {
-    const ticket = queryTicket(request);
+    const ticket = getQueryTicket(request);
     const { authorization, origin } = request.headers;
-    if (ticket === undefined || authorization !== undefined || queryToken(request) !== undefined || checkHostAndOrigin(request))
+    if (ticket === undefined || authorization !== undefined || getQueryToken(request) !== undefined || checkHostAndOrigin(request))
       return undefined;
     // Failed tickets are counted apart from failed bearer tokens: other clients of the address cannot lock out a valid ticket.
     const failures = `ticket ${getClientAddress(request)}`;
@@ -124,7 +124,7 @@ export function createAdmission({ settings, tokens, tickets, limits, host, assig
     const { authorization, upgrade } = request.headers;
     const last = lastCallers.get(request.socket);
     if (last && last.authorization === authorization && tokens.isValid(last.caller)) return last.caller;
-    const secret = authorization === undefined && tokenInQuery ? queryToken(request) : bearerSecret(authorization);
+    const secret = authorization === undefined && tokenInQuery ? getQueryToken(request) : parseBearerSecret(authorization);
     const caller = secret === undefined ? undefined : tokens.authenticate(secret);
     // A WebSocket carries no other HTTP request, and has limits of its own.
     if (caller && upgrade === undefined && !assignConnection(request.socket, caller.key)) return { ...TOO_MANY_CONNECTIONS, caller };
@@ -213,7 +213,7 @@ function createRateRefusal(wait: number, { max, windowMs }: Rate): Refusal {
 
 /** Sets headers given as alternating names and values. */
 function setHeaders(reply: FastifyReply, headers: readonly string[]): void {
-  for (let at = 1; at < headers.length; at += 2) reply.header(headers[at - 1] ?? '', headers[at]);
+  for (let index = 1; index < headers.length; index += 2) reply.header(headers[index - 1] ?? '', headers[index]);
 }
 
 /** Lets a page of an allowed origin read the response. */
@@ -231,12 +231,12 @@ interface HostPolicy {
 
 /** Derives hosts, origins and trusted proxies once per revision of the settings. */
 function createHostPolicyCache(settings: Settings<'gateway'>, host: string): () => HostPolicy {
-  let from: unknown;
+  let source: unknown;
   let derived: HostPolicy | undefined;
   return () => {
     const { current } = settings;
-    if (derived && from === current) return derived;
-    from = current;
+    if (derived && source === current) return derived;
+    source = current;
     const { corsOrigins, trustedProxies } = current.gateway;
     derived = { hosts: getAllowedHosts(host, corsOrigins), origins: corsOrigins, trusted: parseTrustedProxies(trustedProxies) };
     return derived;

@@ -32,7 +32,7 @@ describe('the address of a client', () => {
     test(`is ${name}`, () => assert.equal(resolveClientAddress(request(peer, forwarded), trusted), expected));
   }
 
-  test('of a socket is grouped the same way, and absent for a trusted proxy', () => {
+  test('is grouped for a socket too, and undefined for a trusted proxy', () => {
     const socket = (remoteAddress: string) => ({ remoteAddress }) as Socket;
     assert.equal(getPeerAddress(socket('2001:db8::7'), trusted), '2001:db8::/64');
     assert.equal(getPeerAddress(socket('::ffff:203.0.113.9'), trusted), '203.0.113.9');
@@ -50,7 +50,7 @@ describe('the allowed host', () => {
     for (const host of ['127.0.0.1', 'localhost', '::1', '127.8.8.8']) {
       const hosts = getAllowedHosts(host, ['https://gate.example']);
       assert.ok(hosts);
-      for (const known of ['localhost', '127.0.0.1', '[::1]', 'gate.example']) assert.ok(hosts.has(known), known);
+      for (const name of ['localhost', '127.0.0.1', '[::1]', 'gate.example']) assert.ok(hosts.has(name), name);
       assert.ok(!hosts.has('evil.example'));
     }
     assert.equal(getAllowedHosts('0.0.0.0', []), undefined);

@@ -5,15 +5,15 @@ import { parseCounts, SYNC_INTERVAL_MS, type RateLimitSync, type CounterReplicat
 
 /** Publishes local counts to the other gateways over the bus. Counts taken while the bus is disconnected are not sent. */
 export function syncRateLimitsOverBus(bus: Bus, { takeDelta, applyRemote }: CounterReplication): RateLimitSync {
-  const from = mintId('gw');
+  const gatewayId = mintId('gw');
   /** The prefix of this gateway's own messages, which it receives too. */
-  const ownPrefix = `{"from":"${from}"`;
+  const ownPrefix = `{"from":"${gatewayId}"`;
   let timer: NodeJS.Timeout | undefined;
 
   function publish(): void {
     const counts = takeDelta();
     timer = counts === undefined ? undefined : setTimeout(publish, SYNC_INTERVAL_MS).unref();
-    if (counts !== undefined && bus.connected()) bus.publish(subjects.counted, Buffer.from(JSON.stringify({ from, ...counts })));
+    if (counts !== undefined && bus.connected()) bus.publish(subjects.counted, Buffer.from(JSON.stringify({ from: gatewayId, ...counts })));
   }
 
   const subscription = bus.subscribe(subjects.counted, ({ data }) => {

@@ -4,9 +4,9 @@ import { describeExposure } from './network-exposure.ts';
 
 test('describeExposure names the exposed addresses, the risk and the remedy', () => {
   for (const host of ['0.0.0.0', '::', '10.0.0.7', 'gateway.internal']) {
-    const said = describeExposure({ host, allowInsecureHttp: false }) ?? '';
+    const message = describeExposure({ host, allowInsecureHttp: false }) ?? '';
     for (const part of [/without TLS/, /clear text/, /proxy/, /SWITCHYARD_HOST=127\.0\.0\.1/, /allowInsecureHttp: true/]) {
-      assert.match(said, part, host);
+      assert.match(message, part, host);
     }
   }
   assert.match(describeExposure({ host: '10.0.0.7', allowInsecureHttp: false }) ?? '', /^the gateway listens on 10\.0\.0\.7 /);

@@ -10,9 +10,9 @@ export function describeExposure({
   allowInsecureHttp,
 }: Pick<Sections['gateway'], 'host' | 'tls' | 'allowInsecureHttp'>): string | undefined {
   if (tls || allowInsecureHttp || isLoopback(host)) return undefined;
-  const where = EVERY_ADDRESS.has(host) ? 'all network interfaces' : host;
+  const addresses = EVERY_ADDRESS.has(host) ? 'all network interfaces' : host;
   return (
-    `the gateway listens on ${where} without TLS: tokens and responses travel in clear text. ` +
+    `the gateway listens on ${addresses} without TLS: tokens and responses travel in clear text. ` +
     'Set gateway.tls, terminate TLS in a proxy, or listen on loopback: SWITCHYARD_HOST=127.0.0.1. ' +
     'gateway.allowInsecureHttp: true disables this warning.'
   );

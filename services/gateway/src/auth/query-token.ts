@@ -20,10 +20,10 @@ export function hideQueryToken(request: IncomingMessage): void {
   request.url = url.slice(0, question) + (query.size === 0 ? '' : `?${query.toString()}`);
 }
 
-export function queryToken(request: object): string | undefined {
+export function getQueryToken(request: object): string | undefined {
   return tokens.get(request);
 }
 
-export function queryTicket(request: object): string | undefined {
+export function getQueryTicket(request: object): string | undefined {
   return tickets.get(request);
 }

@@ -68,11 +68,11 @@ function newCounter(): Map<string, number> {
 }
 
 function takeEntries(amounts: Map<string, number>): Record<string, number> {
-  const taken: [string, number][] = [];
+  const entries: [string, number][] = [];
   for (const entry of amounts) {
-    if (taken.length === MAX_KEYS_PER_MESSAGE) break;
-    taken.push(entry);
+    if (entries.length === MAX_KEYS_PER_MESSAGE) break;
+    entries.push(entry);
     amounts.delete(entry[0]);
   }
-  return Object.fromEntries(taken);
+  return Object.fromEntries(entries);
 }

@@ -4,11 +4,11 @@ import { connectBus, type Bucket, type Bus } from '@switchyard/bus';
 import { TOKENS_BUCKET, TOKENS_COMPLETE_KEY } from '@switchyard/contracts';
 import { hashToken } from '@switchyard/security';
 import { silentLogger } from '@switchyard/telemetry';
-import { bearerSecret, openTokens, type Tokens } from './tokens.ts';
+import { parseBearerSecret, openTokens, type Tokens } from './tokens.ts';
 
 const SECRET = 'a-secret-of-more-than-thirty-two-characters';
-const OTHER = 'another-secret-of-more-than-thirty-two-chars';
-const TOLD = Buffer.from('{"told":true}');
+const OTHER_SECRET = 'another-secret-of-more-than-thirty-two-chars';
+const COMPLETE_MARKER = Buffer.from('{"told":true}');
 const log = silentLogger();
 
 interface Opened {
@@ -24,7 +24,7 @@ interface Opened {
 async function open(t: TestContext): Promise<Opened> {
   const bus = await connectBus('memory:', { log, service: 'gateway' });
   const bucket = await bus.kv(TOKENS_BUCKET);
-  await bucket.put(TOKENS_COMPLETE_KEY, TOLD);
+  await bucket.put(TOKENS_COMPLETE_KEY, COMPLETE_MARKER);
   let lost: number | undefined;
   const revisions = { inForce: 0, wake: (): void => undefined };
   const loseable: Bucket = {
@@ -73,7 +73,7 @@ describe('tokens', () => {
     assert.deepEqual(caller?.principal, { tenant: 'default', client: 'alice', scopes: ['rpc', 'admin'] });
     assert.deepEqual(caller?.may, { rpc: true, admin: true });
     assert.equal(tokens.authenticate(SECRET), caller, 'the same object as long as the token is the same');
-    assert.equal(tokens.authenticate(OTHER), undefined);
+    assert.equal(tokens.authenticate(OTHER_SECRET), undefined);
     assert.equal(tokens.authenticate(hashToken(SECRET)), undefined);
     assert.equal(tokens.authenticate(''), undefined);
   });
@@ -81,11 +81,11 @@ describe('tokens', () => {
   test('knows the existing tokens when opened', async (t) => {
     const { bus, put } = await open(t);
     await put();
-    await put({ id: 'bob', hash: hashToken(OTHER) });
+    await put({ id: 'bob', hash: hashToken(OTHER_SECRET) });
     const revisions: number[] = [];
     await using late = await openTokens({ bus, log, onRevision: (revision) => revisions.push(revision) });
     assert.equal(late.authenticate(SECRET)?.tokenId, 'alice');
-    assert.equal(late.authenticate(OTHER)?.tokenId, 'bob');
+    assert.equal(late.authenticate(OTHER_SECRET)?.tokenId, 'bob');
     assert.deepEqual(revisions, [3], 'reported once, after all tokens are applied');
   });
 
@@ -113,9 +113,9 @@ describe('tokens', () => {
     const { tokens, put } = await open(t);
     await put();
     const before = tokens.authenticate(SECRET);
-    await put({ hash: hashToken(OTHER), ver: 2 });
+    await put({ hash: hashToken(OTHER_SECRET), ver: 2 });
     assert.equal(tokens.authenticate(SECRET), undefined);
-    assert.equal(tokens.authenticate(OTHER)?.ver, 2);
+    assert.equal(tokens.authenticate(OTHER_SECRET)?.ver, 2);
     assert.ok(before && !tokens.isValid(before));
   });
 
@@ -167,8 +167,8 @@ describe('tokens', () => {
   test('a bus that lost its data ends no token until all tokens are published again', async (t) => {
     const { bus, tokens, put, bucket, settled } = await open(t);
     await put();
-    await put({ id: 'bob', hash: hashToken(OTHER) });
-    const [alice, bob] = [tokens.authenticate(SECRET), tokens.authenticate(OTHER)];
+    await put({ id: 'bob', hash: hashToken(OTHER_SECRET) });
+    const [alice, bob] = [tokens.authenticate(SECRET), tokens.authenticate(OTHER_SECRET)];
     assert.ok(alice && bob);
     await Promise.all(['default.alice', 'default.bob', TOKENS_COMPLETE_KEY].map((key) => bucket.remove(key)));
     await put({ id: 'carol', hash: hashToken('c'.repeat(40)) });
@@ -177,16 +177,16 @@ describe('tokens', () => {
     assert.equal(late.areVerifiable(), false, 'a gateway started meanwhile does not verify tokens either');
 
     await put();
-    await settled(await bucket.put(TOKENS_COMPLETE_KEY, TOLD));
+    await settled(await bucket.put(TOKENS_COMPLETE_KEY, COMPLETE_MARKER));
     assert.deepEqual([tokens.authenticate(SECRET), tokens.hasEnded(alice)], [alice, false]);
-    assert.deepEqual([tokens.authenticate(OTHER), tokens.hasEnded(bob)], [undefined, true]);
+    assert.deepEqual([tokens.authenticate(OTHER_SECRET), tokens.hasEnded(bob)], [undefined, true]);
     assert.ok(late.areVerifiable() && late.authenticate(SECRET));
   });
 });
 
-test('bearerSecret accepts one bearer token of token68 characters', () => {
-  assert.equal(bearerSecret('Bearer abc-._~+/09=='), 'abc-._~+/09==');
-  assert.equal(bearerSecret('bearer abc'), 'abc');
+test('parseBearerSecret accepts one bearer token of token68 characters', () => {
+  assert.equal(parseBearerSecret('Bearer abc-._~+/09=='), 'abc-._~+/09==');
+  assert.equal(parseBearerSecret('bearer abc'), 'abc');
   for (const header of [
     undefined,
     '',
@@ -200,6 +200,6 @@ test('bearerSecret accepts one bearer token of token68 characters', () => {
     'xBearer a',
     'Bearer ü',
   ]) {
-    assert.equal(bearerSecret(header), undefined, String(header));
+    assert.equal(parseBearerSecret(header), undefined, String(header));
   }
 });

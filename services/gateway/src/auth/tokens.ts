@@ -21,7 +21,7 @@ const Entry = z.union([TokensCompleteMarker, TokenProjection]);
 /** Secrets whose caller is cached, so that they are not hashed again. */
 const MAX_VERIFIED_SECRETS = 10_000;
 
-const NEVER = Number.POSITIVE_INFINITY;
+const NO_EXPIRY = Number.POSITIVE_INFINITY;
 
 export interface Tokens {
   /** The caller of a secret; undefined when the secret is unknown or expired, or cannot be verified. */
@@ -58,21 +58,21 @@ export async function openTokens({ bus, log, onRevision = () => undefined }: Tok
   let complete = false;
 
   function apply(key: string, projection: TokenProjection | undefined): void {
-    const known = byKey.get(key);
+    const existing = byKey.get(key);
     const text = projection && JSON.stringify(projection);
-    if (known?.text === text) return;
+    if (existing?.text === text) return;
     verified.clear();
-    if (known) drop(key, known);
+    if (existing) drop(key, existing);
     if (!projection || text === undefined) return;
     const caller = createCaller(key, projection);
     byKey.set(key, { text, hash: projection.hash, caller });
     byHash.set(projection.hash, caller);
   }
 
-  function drop(key: string, known: KnownToken): void {
-    known.caller.live = false;
+  function drop(key: string, token: KnownToken): void {
+    token.caller.live = false;
     byKey.delete(key);
-    if (byHash.get(known.hash) === known.caller) byHash.delete(known.hash);
+    if (byHash.get(token.hash) === token.caller) byHash.delete(token.hash);
   }
 
   function handleEntry(key: string, entry: z.infer<typeof Entry> | undefined): void {
@@ -108,7 +108,7 @@ export async function openTokens({ bus, log, onRevision = () => undefined }: Tok
   }
 
   function hasEnded({ live, expiresAt }: Caller): boolean {
-    return !live || (expiresAt !== NEVER && expiresAt <= Date.now());
+    return !live || (expiresAt !== NO_EXPIRY && expiresAt <= Date.now());
   }
 
   function isValid(caller: Caller): boolean {
@@ -116,8 +116,8 @@ export async function openTokens({ bus, log, onRevision = () => undefined }: Tok
   }
 
   function findCaller(secret: string): Caller | undefined {
-    const seen = verified.get(secret);
-    if (seen) return seen;
+    const cached = verified.get(secret);
+    if (cached) return cached;
     const caller = byHash.get(hashToken(secret));
     if (!caller) return undefined;
     verified.set(secret, caller);
@@ -168,7 +168,7 @@ function createCaller(record: string, projection: TokenProjection): Caller {
     mcpClient,
     may: { rpc: hasScope(scopes, 'rpc'), admin: hasScope(scopes, 'admin') },
     ver,
-    expiresAt: expiresAt ?? NEVER,
+    expiresAt: expiresAt ?? NO_EXPIRY,
     incompleteBytes: 0,
     live: true,
   };
@@ -177,6 +177,6 @@ function createCaller(record: string, projection: TokenProjection): Caller {
 const BEARER = /^Bearer ([A-Za-z0-9\-._~+/]+=*)$/i;
 
 /** The secret of an `Authorization` header; undefined unless the header is one well-formed bearer token. */
-export function bearerSecret(header: string | undefined): string | undefined {
+export function parseBearerSecret(header: string | undefined): string | undefined {
   return header === undefined ? undefined : BEARER.exec(header)?.[1];
 }

@@ -31,10 +31,10 @@ export async function openWebhookKeys({
   const stop = settings.onChange(forget);
 
   async function fetchKeys(): Promise<KeyValues> {
-    const to = recipient.createRequest();
-    const { keys } = await bus.call('secrets.webhookKeys', { to });
+    const keyRequest = recipient.createRequest();
+    const { keys } = await bus.call('secrets.webhookKeys', { to: keyRequest });
     const decrypted = keys.map(
-      async ({ name, value }) => [name, value === null ? null : await recipient.decrypt(name, value, to)] as const,
+      async ({ name, value }) => [name, value === null ? null : await recipient.decrypt(name, value, keyRequest)] as const,
     );
     return new Map(await Promise.all(decrypted));
   }

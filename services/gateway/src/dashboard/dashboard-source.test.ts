@@ -7,16 +7,16 @@ import { tempDir } from '@switchyard/testkit';
 import { followDashboard } from './dashboard-source.ts';
 
 /** Settings that a test changes, and the log. */
-function edge(path: string | undefined) {
+function createDeps(path: string | undefined) {
   const listeners = new Set<() => void>();
   const current = (web: object) => ({ gateway: sections.gateway.parse({ web }) });
   const errors: unknown[] = [];
   const settings = {
     current: current({ path }),
     onChange(listener: (now: { gateway: ReturnType<typeof current>['gateway'] }) => void) {
-      const heard = (): void => listener(settings.current);
-      listeners.add(heard);
-      return () => void listeners.delete(heard);
+      const notify = (): void => listener(settings.current);
+      listeners.add(notify);
+      return () => void listeners.delete(notify);
     },
   };
   return {
@@ -31,48 +31,48 @@ function edge(path: string | undefined) {
   };
 }
 
-async function dashboards() {
+async function createDirectories() {
   const dir = await tempDir();
-  const made = async (name: string): Promise<string> => {
+  const createDashboard = async (name: string): Promise<string> => {
     await mkdir(join(dir.path, name));
     await writeFile(join(dir.path, name, 'index.html'), name);
     return join(dir.path, name);
   };
   return {
-    one: await made('one'),
-    two: await made('two'),
+    one: await createDashboard('one'),
+    two: await createDashboard('two'),
     none: join(dir.path, 'none'),
     [Symbol.asyncDispose]: () => dir[Symbol.asyncDispose](),
   };
 }
 
-test('another dashboard is served as soon as the settings name it, and none when they name none', async () => {
-  await using at = await dashboards();
-  const given = edge(at.one);
-  using followed = followDashboard({ ...given, declared: true });
-  const page = (): string | undefined => followed.current?.('')?.bytes.toString();
+test('followDashboard serves the directory of the current settings, and nothing when disabled', async () => {
+  await using directories = await createDirectories();
+  const deps = createDeps(directories.one);
+  using dashboard = followDashboard({ ...deps, declared: true });
+  const page = (): string | undefined => dashboard.current?.('')?.bytes.toString();
   assert.equal(page(), 'one');
-  given.set({ path: at.two });
+  deps.set({ path: directories.two });
   assert.equal(page(), 'two');
-  given.set({ path: at.two, enabled: false });
+  deps.set({ path: directories.two, enabled: false });
   assert.equal(page(), undefined);
-  given.set({ path: at.one });
+  deps.set({ path: directories.one });
   assert.equal(page(), 'one');
-  given.set({ path: at.none });
-  assert.deepEqual([page(), given.errors.length], ['one', 1], 'the one before stays');
+  deps.set({ path: directories.none });
+  assert.deepEqual([page(), deps.errors.length], ['one', 1], 'the previous dashboard stays in use');
 });
 
-test('a folder set at run time does not prevent a start; one set in a file does', async () => {
-  await using at = await dashboards();
-  const given = edge(at.none);
-  using followed = followDashboard({ ...given, declared: false });
-  assert.deepEqual([followed.current, given.errors.length], [undefined, 1]);
-  assert.throws(() => followDashboard({ ...given, declared: true }), /gateway\.web\.path: .*none cannot be read/);
+test('followDashboard fails for an unreadable directory only if it was set before the start', async () => {
+  await using directories = await createDirectories();
+  const deps = createDeps(directories.none);
+  using dashboard = followDashboard({ ...deps, declared: false });
+  assert.deepEqual([dashboard.current, deps.errors.length], [undefined, 1]);
+  assert.throws(() => followDashboard({ ...deps, declared: true }), /gateway\.web\.path: .*none cannot be read/);
 });
 
-test('a closed source receives no update', async () => {
-  await using at = await dashboards();
-  const given = edge(at.one);
-  followDashboard({ ...given, declared: true })[Symbol.dispose]();
-  assert.equal(given.listeners.size, 0);
+test('a disposed dashboard does not listen to settings', async () => {
+  await using directories = await createDirectories();
+  const deps = createDeps(directories.one);
+  followDashboard({ ...deps, declared: true })[Symbol.dispose]();
+  assert.equal(deps.listeners.size, 0);
 });

@@ -2,7 +2,7 @@
 import { EVENTS_LOG } from '@switchyard/contracts';
 import { startTestGateway } from '../gateway.fixture.ts';
 
-export interface Say {
+export interface PublishRequest {
   perSecond: number;
   count: number;
 }
@@ -11,24 +11,25 @@ const TICK_MS = 5;
 const text = 'n'.repeat(120);
 const gateway = await startTestGateway({ settings: { maxHttpConnections: 20_000, maxHttpConnectionsPerAddress: 20_000 } });
 await gateway.bus.log(EVENTS_LOG);
-const voice = gateway.bus.as({ tenant: 'default', client: 'test', scopes: ['*'] });
+const publisher = gateway.bus.as({ tenant: 'default', client: 'test', scopes: ['*'] });
 
-async function say({ perSecond, count }: Say): Promise<void> {
+async function publish({ perSecond, count }: PublishRequest): Promise<void> {
   const startedAt = performance.now();
-  let said = 0;
+  let published = 0;
   await new Promise<void>((resolve) => {
     const timer = setInterval(() => {
       const due = Math.min(count, Math.floor(((performance.now() - startedAt) * perSecond) / 1_000));
-      for (; said < due; said += 1) voice.emit('message:sent', { channelId: 'gateway', messageId: String(said), content: text });
-      if (said < count) return;
+      for (; published < due; published += 1)
+        publisher.emit('message:sent', { channelId: 'gateway', messageId: String(published), content: text });
+      if (published < count) return;
       clearInterval(timer);
       resolve();
     }, TICK_MS);
   });
 }
 
-process.on('message', (told: Say | 'weigh') => {
-  void (told === 'weigh' ? Promise.resolve() : say(told)).then(() => {
+process.on('message', (request: PublishRequest | 'measure-memory') => {
+  void (request === 'measure-memory' ? Promise.resolve() : publish(request)).then(() => {
     globalThis.gc?.();
     process.send?.(process.memoryUsage.rss());
   });

@@ -8,20 +8,26 @@ import { createJoinedText, openEventStream, type EventStream, type EventStreamOp
 interface Opened extends AsyncDisposable {
   stream: EventStream;
   client: Socket;
-  /** Resolves when the response is over. */
+  /** Resolves when the response has ended. */
   closed: Promise<void>;
   drained: Promise<void>;
 }
 
-/** A stream to a client that has sent its request and reads nothing until it is told to. */
+/** Opens a stream to a client that does not read until it is resumed. */
 async function open(options: Partial<EventStreamOptions> = {}): Promise<Opened> {
   const closed = Promise.withResolvers<void>();
   const drained = Promise.withResolvers<void>();
   const opened = Promise.withResolvers<EventStream>();
   const app = fastify({ forceCloseConnections: true });
   app.get('/', (_request, reply) => {
-    const given = { first: 'retry: 1\n\n', isAuthorized: () => true, onDrain: drained.resolve, onClose: closed.resolve, ...options };
-    opened.resolve(openEventStream(reply.header('x-from', 'hook'), given));
+    const streamOptions = {
+      first: 'retry: 1\n\n',
+      isAuthorized: () => true,
+      onDrain: drained.resolve,
+      onClose: closed.resolve,
+      ...options,
+    };
+    opened.resolve(openEventStream(reply.header('x-from', 'hook'), streamOptions));
   });
   await app.listen({ host: '127.0.0.1', port: 0 });
   const client = connect({ port: (app.server.address() as AddressInfo).port, host: '127.0.0.1' });
@@ -46,7 +52,7 @@ async function fill(stream: EventStream): Promise<void> {
   }
 }
 
-test('headers and the first block leave at once, with what hooks added', async () => {
+test('sends the headers, headers of hooks and the first block immediately', async () => {
   await using s = await open({ headers: { 'x-extra': '1' } });
   const [head] = (await once(s.client.resume(), 'data')) as [Buffer];
   const text = head.toString();
@@ -63,13 +69,13 @@ test('headers and the first block leave at once, with what hooks added', async (
   }
 });
 
-test('a quiet stream is kept alive by comments', async () => {
+test('sends comments on a quiet stream', async () => {
   await using s = await open({ tickMs: 1 });
   s.client.resume();
   for await (const chunk of s.client) if (String(chunk).includes(': ping\n\n')) break;
 });
 
-test('text for a client that is behind is joined, and sent when it has caught up', async () => {
+test('joins text for a lagging client and sends it when the client has caught up', async () => {
   await using s = await open({ onDrain: () => text.flush() });
   const sent: string[] = [];
   const text = createJoinedText(s.stream, { send: (piece) => sent.push(piece) });
@@ -84,7 +90,7 @@ test('text for a client that is behind is joined, and sent when it has caught up
   assert.deepEqual(sent, ['a', 'bc']);
 });
 
-test('a client that stays behind is cut before more than its share is kept', async () => {
+test('closes the connection of a lagging client above the buffer limit', async () => {
   await using s = await open();
   const text = createJoinedText(s.stream, { send: (piece) => s.stream.write(piece) });
   await fill(s.stream);
@@ -92,21 +98,21 @@ test('a client that stays behind is cut before more than its share is kept', asy
   await s.closed;
 });
 
-test('a client that takes nothing for long is cut', async () => {
+test('closes the connection of a client that does not read', async () => {
   await using s = await open({ tickMs: 2 });
   await fill(s.stream);
   await s.closed;
 });
 
-test('a client that may not read any more is cut', async () => {
-  let admitted = true;
-  await using s = await open({ tickMs: 2, isAuthorized: () => admitted });
+test('closes the connection of a client that is no longer authorized', async () => {
+  let authorized = true;
+  await using s = await open({ tickMs: 2, isAuthorized: () => authorized });
   s.client.resume();
-  admitted = false;
+  authorized = false;
   await s.closed;
 });
 
-test('writing to a client that has left does nothing', async () => {
+test('ignores writes after a disconnect', async () => {
   await using s = await open();
   s.client.destroy();
   await s.closed;
@@ -115,25 +121,25 @@ test('writing to a client that has left does nothing', async () => {
   await new Promise(setImmediate);
 });
 
-test('a response that waits for its turn on a pipelined connection hears when that is gone', { timeout: 5_000 }, async () => {
+test('calls onClose of a waiting pipelined response when the connection closes', { timeout: 5_000 }, async () => {
   const closed: string[] = [];
-  const both = Promise.withResolvers<void>();
-  const begun = Promise.withResolvers<void>();
+  const bothClosed = Promise.withResolvers<void>();
+  const secondOpened = Promise.withResolvers<void>();
   const app = fastify({ forceCloseConnections: true });
   app.get('/:name', (request, reply) => {
     const { name } = request.params as { name: string };
     const onClose = (): void => {
-      if (closed.push(name) === 2) both.resolve();
+      if (closed.push(name) === 2) bothClosed.resolve();
     };
     openEventStream(reply, { first: ': hello\n\n', isAuthorized: () => true, onDrain: () => undefined, onClose });
-    if (name === 'second') begun.resolve();
+    if (name === 'second') secondOpened.resolve();
   });
   await app.listen({ host: '127.0.0.1', port: 0 });
   await using _open = { [Symbol.asyncDispose]: () => app.close() };
   const client = connect({ port: (app.server.address() as AddressInfo).port, host: '127.0.0.1' });
   client.write('GET /first HTTP/1.1\r\nHost: x\r\n\r\nGET /second HTTP/1.1\r\nHost: x\r\n\r\n');
-  await begun.promise;
+  await secondOpened.promise;
   client.destroy();
-  await both.promise;
+  await bothClosed.promise;
   assert.deepEqual(closed.toSorted(), ['first', 'second']);
 });

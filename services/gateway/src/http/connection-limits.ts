@@ -45,11 +45,11 @@ export function limitHttpConnections({ server, settings, getPeerAddress }: Conne
   const clients = new Map<string, Set<Socket>>();
 
   function remove(socket: Socket): void {
-    const plain = connections.get(socket);
-    if (!plain) return;
+    const connection = connections.get(socket);
+    if (!connection) return;
     connections.delete(socket);
-    removeFromGroup(addresses, plain.address, socket);
-    removeFromGroup(clients, plain.client, socket);
+    removeFromGroup(addresses, connection.address, socket);
+    removeFromGroup(clients, connection.client, socket);
   }
 
   /** A listener shared by all sockets, to save memory per WebSocket. */
@@ -109,13 +109,13 @@ export function limitHttpConnections({ server, settings, getPeerAddress }: Conne
     listUnused: () => [...connections].filter(([, { progress }]) => progress.unused).map(([socket]) => socket),
     assign(socket, client) {
       const accepted = getTcpSocket(socket);
-      const plain = connections.get(accepted);
-      if (plain?.address === undefined || plain.client === client) return true;
-      removeFromGroup(clients, plain.client, accepted);
-      plain.client = undefined;
+      const connection = connections.get(accepted);
+      if (connection?.address === undefined || connection.client === client) return true;
+      removeFromGroup(clients, connection.client, accepted);
+      connection.client = undefined;
       const siblings = clients.get(client);
       if (siblings && siblings.size >= settings.current.gateway.maxHttpConnectionsPerToken && !evict(siblings)) return false;
-      plain.client = client;
+      connection.client = client;
       addToGroup(clients, client, accepted);
       return true;
     },

@@ -58,7 +58,7 @@ export class Exchange {
   /** Set after authentication. */
   caller: Caller | undefined;
   /** Whether a response was started or the client disconnected. */
-  answered = false;
+  isAnswered = false;
   readonly #deps: ExchangeDeps;
   readonly #route: ExchangeRoute;
   readonly #startedAt = performance.now();
@@ -102,8 +102,8 @@ export class Exchange {
   onDisconnect(cancel: () => void): void {
     const { response } = this;
     const handleClose = (): void => {
-      if (this.answered && response.writableFinished) return;
-      this.answered = true;
+      if (this.isAnswered && response.writableFinished) return;
+      this.isAnswered = true;
       cancel();
     };
     if (response.destroyed) handleClose();
@@ -123,32 +123,36 @@ export class Exchange {
     return this.#begin(length);
   }
 
-  #begin(length: number, more = NO_HEADERS): ServerResponse {
-    return this.response.writeHead(200, [...this.headers(), 'content-type', JSON_TYPE, 'content-length', String(length), ...more]);
+  #begin(length: number, extraHeaders = NO_HEADERS): ServerResponse {
+    return this.response.writeHead(200, [...this.headers(), 'content-type', JSON_TYPE, 'content-length', String(length), ...extraHeaders]);
   }
 
   /** Headers as one array. Setting them one by one would double the cost of a short request. */
   headers(): string[] {
-    return [...this.#route.headers, 'cache-control', 'no-store', 'x-request-id', this.requestId, ...this.#standing(this.caller)];
+    return [...this.#route.headers, 'cache-control', 'no-store', 'x-request-id', this.requestId, ...this.#getRateLimitHeaders(this.caller)];
   }
 
   /** The rate limit headers of `/v1`. */
-  #standing(caller: Caller | undefined): readonly string[] {
+  #getRateLimitHeaders(caller: Caller | undefined): readonly string[] {
     return caller === undefined || this.#route.surface !== 'v1' ? NO_HEADERS : this.#deps.admission.getRateLimitHeaders(caller);
   }
 
   refuse(refusal: Refusal, error?: unknown): undefined {
-    this.answered = true;
-    this.#noteRefusal(refusal, error);
+    this.isAnswered = true;
+    this.#logRefusal(refusal, error);
     discardBody(this.request);
     const { caller = this.caller } = refusal;
-    refuseRaw(this.response, refusal, { surface: this.#route.surface, requestId: this.requestId, more: this.#standing(caller) });
+    refuseRaw(this.response, refusal, {
+      surface: this.#route.surface,
+      requestId: this.requestId,
+      extraHeaders: this.#getRateLimitHeaders(caller),
+    });
     this.logAccess();
   }
 
   /** Sends the refusal of an error, or a generic one for a defect. */
   fail(error: unknown): void {
-    if (this.answered) this.#noteRefusal(INTERNAL, error);
+    if (this.isAnswered) this.#logRefusal(INTERNAL, error);
     else this.refuse(findRefusal(error) ?? INTERNAL, error);
   }
 
@@ -169,7 +173,7 @@ export class Exchange {
     accessLog.log({ requestId: this.requestId, verb: METHOD, route: this.#route.path, status, ms });
   }
 
-  #noteRefusal({ status, code, message, caller = this.caller }: Refusal, error: unknown): void {
+  #logRefusal({ status, code, message, caller = this.caller }: Refusal, error: unknown): void {
     const { admission, failures } = this.#deps;
     failures.log({
       requestId: this.requestId,

@@ -30,7 +30,7 @@ async function readyz(url: string, token?: string): Promise<{ code: number; body
 }
 
 /** Polls a condition, because probes have no events. The timeout of the test bounds it. */
-async function eventually(isTrue: () => Promise<boolean>): Promise<void> {
+async function waitUntil(isTrue: () => Promise<boolean>): Promise<void> {
   while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 50));
 }
 
@@ -44,10 +44,10 @@ test('/readyz lists the services and their replicas for a token with scope admin
       services.map(({ service }) => service),
       [...SERVICES],
     );
-    const found = new Map(services.map((one) => [one.service, one]));
-    assert.deepEqual([found.get('sessions')?.state, found.get('sessions')?.replicas[0]?.pid], ['up', process.pid]);
-    assert.deepEqual(found.get('secrets'), { service: 'secrets', state: 'down', replicas: [] });
-    assert.equal(found.get('graph')?.state, 'unbuilt');
+    const byName = new Map(services.map((service) => [service.service, service]));
+    assert.deepEqual([byName.get('sessions')?.state, byName.get('sessions')?.replicas[0]?.pid], ['up', process.pid]);
+    assert.deepEqual(byName.get('secrets'), { service: 'secrets', state: 'down', replicas: [] });
+    assert.equal(byName.get('graph')?.state, 'unbuilt');
   }
 });
 
@@ -73,7 +73,7 @@ test('/readyz omits the services while the bus is lost', async () => {
   assert.deepEqual([code, body.services], [503, undefined]);
 });
 
-interface Alone {
+interface GatewayOverNats {
   url: string;
   host: Host;
   server: NatsServer;
@@ -83,7 +83,7 @@ interface Alone {
 }
 
 /** The gateway over a real NATS server, without tokens. Its required services answer discovery only. */
-async function startAlone(t: TestContext, neighbours = GATEWAY_DEPENDENCIES): Promise<Alone> {
+async function startOverNats(t: TestContext, services = GATEWAY_DEPENDENCIES): Promise<GatewayOverNats> {
   const server = await startNatsServer();
   const data = await tempDir();
   const env = { SWITCHYARD_DATA: data.path, SWITCHYARD_CONFIG: ':', SWITCHYARD_PORT: '0', SWITCHYARD_BUS: server.url };
@@ -95,7 +95,7 @@ async function startAlone(t: TestContext, neighbours = GATEWAY_DEPENDENCIES): Pr
     await bus.flush();
     return served;
   };
-  for (const name of neighbours) await join(name);
+  for (const name of services) await join(name);
   const service = await startService(defineGateway({ onListening: (address) => (url = address) }), host);
   t.after(async () => {
     await service[Symbol.asyncDispose]();
@@ -115,17 +115,17 @@ async function startAlone(t: TestContext, neighbours = GATEWAY_DEPENDENCIES): Pr
 const NATS_OFF = process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off';
 
 test('is not ready until the first token is published', { skip: NATS_OFF, timeout: 30_000 }, async (t) => {
-  const { url, putToken } = await startAlone(t);
+  const { url, putToken } = await startOverNats(t);
   const { code, body } = await readyz(url, SECRETS.admin);
   assert.deepEqual([code, body.status, body.services], [503, 'unavailable', undefined]);
   assert.match(body.dependencies['gateway.tokens']?.reason ?? '', /no token is known: the secrets service/);
   await putToken();
-  await eventually(async () => (await readyz(url)).code === 200);
+  await waitUntil(async () => (await readyz(url)).code === 200);
   assert.ok((await readyz(url, SECRETS.admin)).body.services);
 });
 
 test('is not ready while a required service has no replica, and names it', { skip: NATS_OFF, timeout: 40_000 }, async (t) => {
-  const { url, putToken, join } = await startAlone(t, ['secrets', 'registry']);
+  const { url, putToken, join } = await startOverNats(t, ['secrets', 'registry']);
   await putToken();
   const missing = async (): Promise<string[]> => {
     const { code, body } = await readyz(url);
@@ -133,12 +133,12 @@ test('is not ready while a required service has no replica, and names it', { ski
     assert.equal(code, names.length === 0 ? 200 : 503);
     return names;
   };
-  await eventually(async () => (await missing()).join() === 'gateway.sessions');
+  await waitUntil(async () => (await missing()).join() === 'gateway.sessions');
   const [first, second] = [await join('sessions'), await join('sessions')];
-  await eventually(async () => (await missing()).length === 0);
+  await waitUntil(async () => (await missing()).length === 0);
   await first.drain(0);
   await second.drain(0);
-  await eventually(async () => (await missing()).join() === 'gateway.sessions');
+  await waitUntil(async () => (await missing()).join() === 'gateway.sessions');
   assert.equal((await readyz(url)).body.dependencies['gateway.sessions']?.reason, 'no replica answers');
 });
 
@@ -148,9 +148,9 @@ test('/readyz?endpoints adds the statistics of each method', async () => {
   });
   for (const method of ['session.list', 'session.list', 'session.status'])
     await gateway.post('/rpc', JSON.stringify({ jsonrpc: '2.0', id: 1, method }), { token: SECRETS.all });
-  const sessionsOf = ({ services = [] }: Ready) => services.find(({ service }) => service === 'sessions')?.replicas[0];
-  const closely = await fetch(`${gateway.url}/readyz?endpoints`, { headers: { authorization: `Bearer ${SECRETS.admin}` } });
-  const endpoints = sessionsOf((await closely.json()) as Ready)?.endpoints ?? [];
+  const findSessionsReplica = ({ services = [] }: Ready) => services.find(({ service }) => service === 'sessions')?.replicas[0];
+  const response = await fetch(`${gateway.url}/readyz?endpoints`, { headers: { authorization: `Bearer ${SECRETS.admin}` } });
+  const endpoints = findSessionsReplica((await response.json()) as Ready)?.endpoints ?? [];
   assert.deepEqual(
     endpoints.map(({ method, requests, errors, lastError }) => ({ method, requests, errors, lastError })),
     [
@@ -159,33 +159,37 @@ test('/readyz?endpoints adds the statistics of each method', async () => {
     ],
   );
   assert.ok(endpoints.every(({ averageMs }) => averageMs > 0));
-  assert.equal(sessionsOf((await readyz(gateway.url, SECRETS.admin)).body)?.endpoints, undefined, 'they are many: only who asks is told');
+  assert.equal(
+    findSessionsReplica((await readyz(gateway.url, SECRETS.admin)).body)?.endpoints,
+    undefined,
+    'endpoints are omitted by default',
+  );
 });
 
 test('is not ready five seconds after the token bucket is lost', { skip: NATS_OFF, timeout: 30_000 }, async (t) => {
-  const { url, host, putToken } = await startAlone(t);
+  const { url, host, putToken } = await startOverNats(t);
   await putToken();
-  await eventually(async () => (await readyz(url)).code === 200);
+  await waitUntil(async () => (await readyz(url)).code === 200);
   host.bus.publish('$JS.API.STREAM.DELETE.KV_tokens', Buffer.alloc(0));
   await host.bus.flush();
   const lostAt = Date.now();
-  await eventually(async () => (await readyz(url)).code === 503);
-  assert.ok(Date.now() - lostAt > 3_000, 'a hiccup of the server turns nobody away');
+  await waitUntil(async () => (await readyz(url)).code === 503);
+  assert.ok(Date.now() - lostAt > 3_000, 'a short outage rejects no request');
   assert.equal((await readyz(url)).body.dependencies['gateway.tokens']?.reason, 'the watch of the token bucket is lost');
 });
 
 test('is not ready while the bus has lost its tokens', { skip: NATS_OFF, timeout: 40_000 }, async (t) => {
-  const { url, server, host, putToken } = await startAlone(t);
+  const { url, server, host, putToken } = await startOverNats(t);
   await putToken();
-  await eventually(async () => (await readyz(url)).code === 200);
+  await waitUntil(async () => (await readyz(url)).code === 200);
   await server.restart({ empty: true });
-  await eventually(async () => host.bus.connected());
-  await eventually(async () =>
+  await waitUntil(async () => host.bus.connected());
+  await waitUntil(async () =>
     /has not published all tokens again/.test((await readyz(url)).body.dependencies['gateway.tokens']?.reason ?? ''),
   );
   assert.equal((await readyz(url)).code, 503);
   await putToken();
-  await eventually(async () => (await readyz(url)).code === 200);
+  await waitUntil(async () => (await readyz(url)).code === 200);
 });
 
 test('probe responses have no request id', async () => {

@@ -58,8 +58,8 @@ function maySeeServices(admission: HealthOptions['admission'], { raw }: FastifyR
 /** Undefined while the bus is unavailable, which the readiness reports. */
 async function discoverServices({ bus }: Edge, endpoints: boolean): Promise<ServicePresence[] | undefined> {
   try {
-    const found = await bus.discover({ includeStats: true });
-    return servicePresence(endpoints ? found : found.map(withoutEndpoints));
+    const replicas = await bus.discover({ includeStats: true });
+    return servicePresence(endpoints ? replicas : replicas.map(withoutEndpoints));
   } catch (error) {
     if (error instanceof ServiceError) return undefined;
     throw error;

@@ -22,7 +22,7 @@ const OPEN = new Set([
 const VERBS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'];
 
 /** Sends bytes unchanged and reads until the connection closes. */
-async function speak(gateway: TestGateway, bytes: string): Promise<string> {
+async function sendRaw(gateway: TestGateway, bytes: string): Promise<string> {
   const { hostname, port } = new URL(gateway.url);
   const socket = connect({ host: hostname, port: Number(port) });
   let text = '';
@@ -35,7 +35,7 @@ async function speak(gateway: TestGateway, bytes: string): Promise<string> {
 const head = (line: string, ...headers: string[]): string =>
   [`${line} HTTP/1.1`, 'host: localhost', 'connection: close', ...headers, '', ''].join('\r\n');
 const bearer = `authorization: Bearer ${SECRETS.all}`;
-const statusOf = (text: string): number => Number(/^HTTP\/1\.1 (\d{3})/.exec(text)?.[1]);
+const parseStatus = (text: string): number => Number(/^HTTP\/1\.1 (\d{3})/.exec(text)?.[1]);
 
 test('every route requires a token except the open routes', async () => {
   await using gateway = await startTestGateway({ settings: { authFailures: { maxFailures: 1_000, windowMs: 60_000 } } });
@@ -44,18 +44,20 @@ test('every route requires a token except the open routes', async () => {
   for (const { verb, path } of routes) {
     const response = await fetch(gateway.url + path.replace('*', 'x'), { method: verb });
     const open = OPEN.has(`${verb} ${path}`);
-    assert.equal(response.status === 401, !open, `${verb} ${path} answers ${response.status} to nobody`);
+    assert.equal(response.status === 401, !open, `${verb} ${path}: ${response.status} without a token`);
     const wrong = await fetch(gateway.url + path.replace('*', 'x'), { method: verb, headers: { authorization: 'Bearer x' } });
-    assert.equal(wrong.status === 401, !open, `${verb} ${path} answers ${wrong.status} to a wrong token`);
+    assert.equal(wrong.status === 401, !open, `${verb} ${path}: ${wrong.status} with an invalid token`);
   }
 });
 
 test('answers every method on every route without a 5xx status', async () => {
   await using gateway = await startTestGateway();
-  const known = new Set(gateway.gateway.routes.map(({ verb, path }) => `${verb} ${path}`));
+  const registered = new Set(gateway.gateway.routes.map(({ verb, path }) => `${verb} ${path}`));
   for (const path of new Set(gateway.gateway.routes.map((route) => route.path))) {
-    for (const verb of VERBS.filter((one) => !known.has(`${one} ${path}`) && !(one === 'OPTIONS' && path.startsWith('/api/')))) {
-      const status = statusOf(await speak(gateway, head(`${verb} ${path.replace('*', 'x')}`, bearer, 'content-length: 0')));
+    for (const verb of VERBS.filter(
+      (candidate) => !registered.has(`${candidate} ${path}`) && !(candidate === 'OPTIONS' && path.startsWith('/api/')),
+    )) {
+      const status = parseStatus(await sendRaw(gateway, head(`${verb} ${path.replace('*', 'x')}`, bearer, 'content-length: 0')));
       assert.ok(status === 404 || status === 405, `${verb} ${path}: ${status}`);
     }
   }
@@ -77,16 +79,16 @@ describe('an unusual path', () => {
   ]) {
     test(`${path} is not found`, async () => {
       await using gateway = await startTestGateway();
-      const answer = await speak(gateway, head(`POST ${path}`, bearer, 'content-type: application/json', 'content-length: 2') + '{}');
-      assert.equal(statusOf(answer), 404, answer);
+      const answer = await sendRaw(gateway, head(`POST ${path}`, bearer, 'content-type: application/json', 'content-length: 2') + '{}');
+      assert.equal(parseStatus(answer), 404, answer);
     });
   }
 
   test('that cannot be decoded is refused without repeating it', async () => {
     await using gateway = await startTestGateway();
     for (const path of ['/v1/models/%zz-hunter2', '/%c0%ae', '/api/%']) {
-      const answer = await speak(gateway, head(`GET ${path}`, bearer));
-      assert.equal(statusOf(answer), 400, answer);
+      const answer = await sendRaw(gateway, head(`GET ${path}`, bearer));
+      assert.equal(parseStatus(answer), 400, answer);
       assert.match(answer, /x-request-id: req_/i);
       assert.match(answer, /"Bad Request"/);
       assert.ok(!answer.includes('hunter2') && !answer.includes('FST_'), answer);
@@ -106,8 +108,8 @@ describe('malformed HTTP', () => {
       [head('GET /health', 'x-request-id: a\rb'), 400],
     ];
     for (const [bytes, status] of cases) {
-      const answer = await speak(gateway, bytes);
-      assert.equal(statusOf(answer), status, bytes.slice(0, 60));
+      const answer = await sendRaw(gateway, bytes);
+      assert.equal(parseStatus(answer), status, bytes.slice(0, 60));
       if (bytes.includes('\r\nhost:')) assert.match(answer, /\r\n\r\n\{"error":"[A-Z][A-Za-z ]+"\}$/, answer); // Node refuses the other by itself
     }
   });
@@ -121,13 +123,13 @@ describe('malformed HTTP', () => {
         .split('')
         .map((byte) => `1\r\n${byte}\r\n`)
         .join('') + '0\r\n\r\n';
-    assert.match(await speak(gateway, head('POST /rpc', bearer, json, 'transfer-encoding: chunked') + chunks), /"pong":true/);
+    assert.match(await sendRaw(gateway, head('POST /rpc', bearer, json, 'transfer-encoding: chunked') + chunks), /"pong":true/);
     const old = `POST /rpc HTTP/1.0\r\nhost: localhost\r\n${bearer}\r\n${json}\r\ncontent-length: ${ping.length}\r\n\r\n${ping}`;
-    assert.match(await speak(gateway, old), /"pong":true/);
-    const whole = head('POST http://localhost/rpc?x=1', bearer, json, `content-length: ${ping.length}`) + ping;
-    assert.match(await speak(gateway, whole), /"pong":true/, 'the address with its host in it');
-    const kept = head('POST /rpc', bearer, json, `content-length: ${ping.length}`).replace('connection: close\r\n', '') + ping;
-    const answers = await speak(gateway, kept.repeat(5) + head('GET /health'));
+    assert.match(await sendRaw(gateway, old), /"pong":true/);
+    const absoluteUrl = head('POST http://localhost/rpc?x=1', bearer, json, `content-length: ${ping.length}`) + ping;
+    assert.match(await sendRaw(gateway, absoluteUrl), /"pong":true/, 'an absolute URL');
+    const keepAlive = head('POST /rpc', bearer, json, `content-length: ${ping.length}`).replace('connection: close\r\n', '') + ping;
+    const answers = await sendRaw(gateway, keepAlive.repeat(5) + head('GET /health'));
     assert.equal(answers.match(/"pong":true/g)?.length, 5);
     assert.match(answers, /"status":"ok"/);
   });
@@ -148,8 +150,8 @@ describe('malformed HTTP', () => {
       ['GET http://other.example/api/agents'],
       ['GET /ws', 'host: other.example', ...upgrade],
     ] as const) {
-      const answer = await speak(gateway, head(line, bearer, ...headers));
-      assert.equal(statusOf(answer), 400, `${line}: ${answer}`);
+      const answer = await sendRaw(gateway, head(line, bearer, ...headers));
+      assert.equal(parseStatus(answer), 400, `${line}: ${answer}`);
       assert.match(answer, /names two hosts/, line);
     }
   });
@@ -157,32 +159,32 @@ describe('malformed HTTP', () => {
   test('ignores an offer to upgrade to HTTP/2', async () => {
     await using gateway = await startTestGateway();
     const offer = ['upgrade: h2c', 'http2-settings: AAMAAABkAAQAAP__'];
-    const answer = await speak(
+    const answer = await sendRaw(
       gateway,
       head('GET /health', ...offer).replace('connection: close', 'connection: upgrade, http2-settings, close'),
     );
-    assert.equal(statusOf(answer), 200, answer);
+    assert.equal(parseStatus(answer), 200, answer);
   });
 });
 
 describe('request ids of clients', () => {
   test('are kept when valid and replaced otherwise', async () => {
     await using gateway = await startTestGateway();
-    const answered = async (value: string): Promise<string | undefined> =>
-      /x-request-id: ([^\r]*)/i.exec(await speak(gateway, head('GET /openrpc.json', `x-request-id: ${value}`)))?.[1];
-    assert.equal(await answered('abc-1.2_3'), 'abc-1.2_3');
+    const getRequestId = async (value: string): Promise<string | undefined> =>
+      /x-request-id: ([^\r]*)/i.exec(await sendRaw(gateway, head('GET /openrpc.json', `x-request-id: ${value}`)))?.[1];
+    assert.equal(await getRequestId('abc-1.2_3'), 'abc-1.2_3');
     for (const bad of ['a b', 'ü', 'x'.repeat(129), 'a, b', '<script>', 'a\tb', ''])
-      assert.match((await answered(bad)) ?? '', /^req_/, bad);
-    const twice = await speak(gateway, head('GET /openrpc.json', 'x-request-id: one', 'x-request-id: two'));
+      assert.match((await getRequestId(bad)) ?? '', /^req_/, bad);
+    const twice = await sendRaw(gateway, head('GET /openrpc.json', 'x-request-id: one', 'x-request-id: two'));
     assert.match(twice, /x-request-id: req_/i);
   });
 
   test('are the same in header, error and handler, with the trace id', async () => {
-    const heard: (string | undefined)[] = [];
+    const received: (string | undefined)[] = [];
     await using gateway = await startTestGateway({
       handlers: {
         'session.history': (_params, { requestId, traceparent }) => {
-          heard.push(requestId, traceparent);
+          received.push(requestId, traceparent);
           throw new Error('no luck');
         },
       },
@@ -193,7 +195,10 @@ describe('request ids of clients', () => {
       headers: { 'x-request-id': 'mine-1', traceparent },
     });
     const { error } = (await response.json()) as { error: { data: { requestId: string } } };
-    assert.deepEqual([response.headers.get('x-request-id'), error.data.requestId, ...heard], ['mine-1', 'mine-1', 'mine-1', traceparent]);
+    assert.deepEqual(
+      [response.headers.get('x-request-id'), error.data.requestId, ...received],
+      ['mine-1', 'mine-1', 'mine-1', traceparent],
+    );
   });
 });
 
@@ -205,13 +210,13 @@ test('does not log a failure for a client that disconnects within its body', asy
     const { hostname, port } = new URL(gateway.url);
     for (const path of ['/rpc', '/api/chat', '/v1/chat/completions']) {
       const socket = connect({ host: hostname, port: Number(port) });
-      const asked = head(`POST ${path}`, bearer, 'content-type: application/json', 'content-length: 1000', 'expect: 100-continue');
-      socket.write(asked);
+      const requestHead = head(`POST ${path}`, bearer, 'content-type: application/json', 'content-length: 1000', 'expect: 100-continue');
+      socket.write(requestHead);
       await once(socket, 'data'); // the server waits for the body
       socket.write('{"half":');
       socket.resetAndDestroy();
     }
-    await speak(gateway, head('GET /health'));
+    await sendRaw(gateway, head('GET /health'));
   } // closing the gateway waits for every connection
   const failures = lines.filter((line) => /"level":(40|50|60)/.test(line));
   assert.deepEqual(failures, []);
@@ -237,19 +242,19 @@ test('discards the body of a request without authentication', async () => {
 });
 
 test('answers pipelined requests in their order when the first one is slow', async () => {
-  const held = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
   const status = async (): Promise<never> => {
-    await held.promise;
+    await released.promise;
     throw new Error('late');
   };
   await using gateway = await startTestGateway({ handlers: { 'session.status': status } });
   const call = (id: string, method: string): string => JSON.stringify({ jsonrpc: '2.0', id, method });
   const post = (body: string): string =>
     `POST /rpc HTTP/1.1\r\nhost: localhost\r\n${bearer}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
-  const answer = speak(gateway, post(call('first', 'session.status')) + post(call('second', 'system.ping')) + head('GET /health'));
+  const answer = sendRaw(gateway, post(call('first', 'session.status')) + post(call('second', 'system.ping')) + head('GET /health'));
   // The earlier requests have been read when this response arrives.
   await gateway.post('/rpc', call('beside', 'system.ping'), { token: SECRETS.all });
-  held.resolve();
+  released.resolve();
   assert.match(await answer, /"id":"first"[^]*"id":"second"[^]*"status"/);
 });
 

@@ -183,10 +183,10 @@ const CLIENT_ERRORS: ReadonlyMap<string, readonly [number, string]> = new Map([
 
 /** Registers the CORS preflight of `/api`. */
 export function registerPreflight(app: FastifyInstance, admission: Admission): void {
-  app.options('/api/*', (request, reply) => preflight(admission, request, reply));
+  app.options('/api/*', (request, reply) => sendPreflight(admission, request, reply));
 }
 
-function preflight(admission: Admission, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+function sendPreflight(admission: Admission, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const refusal = admission.checkHostAndOrigin(request.raw);
   if (refusal) return refuse(request, reply, refusal);
   if (request.headers.origin !== undefined) allowOrigin(reply, request.headers.origin);

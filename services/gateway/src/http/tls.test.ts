@@ -28,8 +28,8 @@ type Trust = Pick<RequestOptions, 'ca' | 'cert' | 'key' | 'agent'>;
 
 async function ping({ url }: TestGateway, trust: Trust): Promise<{ status: number | undefined; body: string }> {
   const headers = { authorization: `Bearer ${SECRETS.rpc}`, 'content-type': 'application/json' };
-  const asked = request(`${url}/rpc`, { method: 'POST', headers, agent: false, ...trust }).end(PING);
-  const [response] = await once(asked, 'response');
+  const pingRequest = request(`${url}/rpc`, { method: 'POST', headers, agent: false, ...trust }).end(PING);
+  const [response] = await once(pingRequest, 'response');
   return { status: response.statusCode, body: await text(response) };
 }
 
@@ -55,11 +55,11 @@ test('serves HTTPS and WebSockets over TLS', async () => {
 test('refuses clients without a certificate of the authority when requireClientCert is set', async () => {
   await using directory = await tempDir();
   const { ca, client, tls } = setUp(directory.path, true);
-  const stranger = createAuthority(directory.path, 'other').issue('stranger');
+  const untrusted = createAuthority(directory.path, 'other').issue('stranger');
   await using gateway = await startTestGateway({ settings: { tls } });
   assert.equal((await ping(gateway, { ca, ...keyPair(client) })).status, 200);
   await assert.rejects(ping(gateway, { ca }));
-  await assert.rejects(ping(gateway, { ca, ...keyPair(stranger) }));
+  await assert.rejects(ping(gateway, { ca, ...keyPair(untrusted) }));
 });
 
 test('refuses TLS below 1.2 and clear text', async () => {
@@ -70,23 +70,23 @@ test('refuses TLS below 1.2 and clear text', async () => {
   const old = connectTls({ host: '127.0.0.1', port, ca, minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' });
   const [refused] = await once(old, 'error');
   assert.match(String(refused.code), /^E(RR_SSL|PROTO|CONNRESET)/);
-  const plain = connect({ host: '127.0.0.1', port });
-  plain.write('GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n');
-  let said = '';
-  plain.on('data', (bytes: Buffer) => (said += bytes.toString('latin1'))).on('error', () => undefined);
-  await once(plain, 'close');
-  assert.doesNotMatch(said, /HTTP\/1\.1 200/);
+  const socket = connect({ host: '127.0.0.1', port });
+  socket.write('GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n');
+  let received = '';
+  socket.on('data', (bytes: Buffer) => (received += bytes.toString('latin1'))).on('error', () => undefined);
+  await once(socket, 'close');
+  assert.doesNotMatch(received, /HTTP\/1\.1 200/);
 });
 
 test('closes an idle TLS connection for a new one, and no connection with a running request', async () => {
   await using directory = await tempDir();
   const { ca, tls } = setUp(directory.path, false);
-  const asked = Promise.withResolvers<void>();
-  const answered = Promise.withResolvers<void>();
+  const started = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
   const handlers = {
     'session.list': async () => {
-      asked.resolve();
-      await answered.promise;
+      started.resolve();
+      await released.promise;
       return { sessions: [], total: 0 };
     },
   };
@@ -95,16 +95,16 @@ test('closes an idle TLS connection for a new one, and no connection with a runn
   const body = '{"jsonrpc":"2.0","method":"session.list","id":2}';
   const busy = request(`${gateway.url}/rpc`, { method: 'POST', headers, agent: new Agent({ keepAlive: true }), ca }).end(body);
   const response = once(busy, 'response');
-  await asked.promise;
+  await started.promise;
   for (let newcomer = 0; newcomer < 4; newcomer += 1) {
     assert.equal((await ping(gateway, { ca, agent: new Agent({ keepAlive: true }) })).status, 200);
   }
-  answered.resolve();
-  const [whole] = await response;
-  assert.match(await text(whole), /"total":0/);
+  released.resolve();
+  const [completed] = await response;
+  assert.match(await text(completed), /"total":0/);
 });
 
-async function presentedAt(port: number, ca: string): Promise<string> {
+async function getFingerprint(port: number, ca: string): Promise<string> {
   const socket = connectTls({ host: '127.0.0.1', port, ca });
   await once(socket, 'secureConnect');
   const { fingerprint256 }: PeerCertificate = socket.getPeerCertificate();
@@ -119,10 +119,10 @@ test('presents renewed certificates within seconds', { timeout: 60_000 }, async 
   const write = (line: string): void => void (line.includes('reloaded the TLS certificates') && renewed.resolve());
   await using gateway = await startTestGateway({ settings: { tls }, log: createLogger({ destination: { write } }) });
   const port = Number(new URL(gateway.url).port);
-  const before = await presentedAt(port, ca);
+  const before = await getFingerprint(port, ca);
   issue('server');
   await renewed.promise;
-  assert.notEqual(await presentedAt(port, ca), before);
+  assert.notEqual(await getFingerprint(port, ca), before);
   assert.equal((await ping(gateway, { ca })).status, 200);
 });
 
@@ -135,19 +135,19 @@ test('logs unusable files once and keeps the previous certificates', async () =>
   const server = createServer(createTlsOptions(first, false)).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  const before = await presentedAt(port, ca);
-  using following = startTlsReloader({ server, tls, first, log });
-  await following.poll();
+  const before = await getFingerprint(port, ca);
+  using reloader = startTlsReloader({ server, tls, first, log });
+  await reloader.poll();
   await rename(tls.certPath, join(directory.path, 'kept'));
-  await following.poll();
+  await reloader.poll();
   await writeFile(tls.certPath, 'no certificate');
-  await following.poll();
-  await following.poll();
-  assert.equal(await presentedAt(port, ca), before);
+  await reloader.poll();
+  await reloader.poll();
+  assert.equal(await getFingerprint(port, ca), before);
   assert.equal(lines.filter((line) => line.includes('failed to reload')).length, 2);
   await rename(join(directory.path, 'kept'), tls.certPath);
-  await following.poll();
-  assert.equal(await presentedAt(port, ca), before);
+  await reloader.poll();
+  assert.equal(await getFingerprint(port, ca), before);
   assert.ok(!lines.some((line) => line.includes('reloaded the')));
   server.close();
 });
@@ -155,13 +155,13 @@ test('logs unusable files once and keeps the previous certificates', async () =>
 test('names the setting of a file that cannot be used', async () => {
   await using directory = await tempDir();
   const { tls, client } = setUp(directory.path, false);
-  const other = join(directory.path, 'text');
-  await writeFile(other, 'hello');
+  const textPath = join(directory.path, 'text');
+  await writeFile(textPath, 'hello');
   const wrong: [Partial<TlsSettings>, RegExp][] = [
     [{ certPath: 'nowhere' }, /^gateway\.tls\.certPath: nowhere cannot be read \(ENOENT\)/],
-    [{ certPath: other }, /^gateway\.tls\.certPath: expected a certificate in PEM in .*text/],
-    [{ keyPath: other }, /^gateway\.tls\.keyPath: expected a private key in PEM/],
-    [{ caPath: other }, /^gateway\.tls\.caPath: expected certificates in PEM/],
+    [{ certPath: textPath }, /^gateway\.tls\.certPath: expected a certificate in PEM in .*text/],
+    [{ keyPath: textPath }, /^gateway\.tls\.keyPath: expected a private key in PEM/],
+    [{ caPath: textPath }, /^gateway\.tls\.caPath: expected certificates in PEM/],
     [{ keyPath: client.keyPath }, /^gateway\.tls: the key in .* does not match the certificate/],
   ];
   for (const [change, message] of wrong) await assert.rejects(readTlsMaterial({ ...tls, ...change }), { name: 'StartError', message });
@@ -174,8 +174,8 @@ test('warns once a day about a certificate that expires within a week', async ()
   const { tls } = setUp(directory.path, false);
   const lines: string[] = [];
   const log = createLogger({ destination: { write: (line: string) => void lines.push(line) } });
-  using following = startTlsReloader({ server: { setSecureContext: () => undefined }, tls, first: await readTlsMaterial(tls), log });
-  await following.poll();
-  await following.poll();
+  using reloader = startTlsReloader({ server: { setSecureContext: () => undefined }, tls, first: await readTlsMaterial(tls), log });
+  await reloader.poll();
+  await reloader.poll();
   assert.equal(lines.filter((line) => line.includes('expires soon')).length, 1);
 });

@@ -35,10 +35,11 @@ export async function readTlsMaterial({ certPath, keyPath, caPath }: TlsSettings
   if (!certificate.checkPrivateKey(secret)) {
     throw new StartError(`gateway.tls: the key in ${keyPath} does not match the certificate in ${certPath}.`);
   }
-  const [from, to] = [Date.parse(certificate.validFrom), Date.parse(certificate.validTo)];
-  if (now < from) throw new StartError(`gateway.tls.certPath: the certificate in ${certPath} is not valid before ${iso(from)}.`);
-  if (now >= to) throw new StartError(`gateway.tls.certPath: the certificate in ${certPath} expired at ${iso(to)}; renew it.`);
-  return { cert, key, ca, expiresAt: to };
+  const [validFrom, validTo] = [Date.parse(certificate.validFrom), Date.parse(certificate.validTo)];
+  if (now < validFrom)
+    throw new StartError(`gateway.tls.certPath: the certificate in ${certPath} is not valid before ${toIso(validFrom)}.`);
+  if (now >= validTo) throw new StartError(`gateway.tls.certPath: the certificate in ${certPath} expired at ${toIso(validTo)}; renew it.`);
+  return { cert, key, ca, expiresAt: validTo };
 }
 
 async function readPem(name: keyof TlsSettings, path: string): Promise<string> {
@@ -58,8 +59,8 @@ function parse<T>(name: keyof TlsSettings, path: string, expected: string, read:
   }
 }
 
-function iso(at: number): string {
-  return new Date(at).toISOString();
+function toIso(time: number): string {
+  return new Date(time).toISOString();
 }
 
 /** The options of the TLS listener. With `requireClientCert` a client needs a certificate of the authority. */
@@ -103,7 +104,7 @@ export function startTlsReloader({ server, tls, first, log }: TlsReloaderOptions
       if (next.cert === current.cert && next.key === current.key && next.ca === current.ca) return;
       server.setSecureContext(createTlsOptions(next, tls.requireClientCert));
       current = next;
-      log.info({ expiresAt: iso(next.expiresAt) }, 'reloaded the TLS certificates');
+      log.info({ expiresAt: toIso(next.expiresAt) }, 'reloaded the TLS certificates');
     } catch (err) {
       lastFingerprint = now;
       log.error({ err }, 'failed to reload the TLS certificates; the previous ones stay in use');
@@ -114,7 +115,7 @@ export function startTlsReloader({ server, tls, first, log }: TlsReloaderOptions
     const days = Math.floor((current.expiresAt - Date.now()) / DAY_MS);
     if (days >= EXPIRY_WARNING_DAYS || days === warned) return;
     warned = days;
-    log.warn({ expiresAt: iso(current.expiresAt), days }, 'the TLS certificate expires soon');
+    log.warn({ expiresAt: toIso(current.expiresAt), days }, 'the TLS certificate expires soon');
   }
 
   const pollOnce = (): Promise<void> => (polling ??= poll().finally(() => (polling = undefined)));

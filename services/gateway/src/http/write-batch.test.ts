@@ -5,51 +5,51 @@ import { createWriteBatch } from './write-batch.ts';
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 test('writes the items of one turn at its end, in order', async () => {
-  const handed: number[] = [];
-  const give = createWriteBatch<number>({ defer: setImmediate, maxItems: 64 }, (item) => handed.push(item));
-  give(1);
-  process.nextTick(() => give(3));
-  assert.deepEqual(handed, []);
+  const written: number[] = [];
+  const add = createWriteBatch<number>({ defer: setImmediate, maxItems: 64 }, (item) => written.push(item));
+  add(1);
+  process.nextTick(() => add(3));
+  assert.deepEqual(written, []);
   await turn();
-  assert.deepEqual(handed, [1, 3]);
+  assert.deepEqual(written, [1, 3]);
 });
 
 test('defers items added while writing to the next turn', async () => {
-  const handed: number[] = [];
-  const give = createWriteBatch<number>({ defer: setImmediate, maxItems: 64 }, (item) => {
-    handed.push(item);
-    if (item < 3) give(item + 1);
+  const written: number[] = [];
+  const add = createWriteBatch<number>({ defer: setImmediate, maxItems: 64 }, (item) => {
+    written.push(item);
+    if (item < 3) add(item + 1);
   });
-  give(1);
+  add(1);
   await turn();
-  assert.deepEqual(handed, [1]);
+  assert.deepEqual(written, [1]);
   await turn();
   await turn();
-  assert.deepEqual(handed, [1, 2, 3]);
+  assert.deepEqual(written, [1, 2, 3]);
 });
 
 test('writes immediately when maxItems are waiting', async () => {
-  const handed: number[] = [];
-  const give = createWriteBatch<number>({ defer: setImmediate, maxItems: 64 }, (item) => handed.push(item));
-  for (let n = 0; n < 150; n++) give(n);
-  assert.equal(handed.length, 128);
+  const written: number[] = [];
+  const add = createWriteBatch<number>({ defer: setImmediate, maxItems: 64 }, (item) => written.push(item));
+  for (let n = 0; n < 150; n++) add(n);
+  assert.equal(written.length, 128);
   await turn();
   assert.deepEqual(
-    handed,
+    written,
     Array.from({ length: 150 }, (_, n) => n),
   );
 });
 
 test('writes at the end of the callback with process.nextTick', async () => {
-  const handed: (number | string)[] = [];
-  const give = createWriteBatch<number>({ defer: (handOn) => process.nextTick(handOn), maxItems: 64 }, (item) => handed.push(item));
+  const written: (number | string)[] = [];
+  const add = createWriteBatch<number>({ defer: (callback) => process.nextTick(callback), maxItems: 64 }, (item) => written.push(item));
   setImmediate(() => {
-    give(1);
-    give(2);
-    assert.deepEqual(handed, []);
+    add(1);
+    add(2);
+    assert.deepEqual(written, []);
   });
-  setImmediate(() => handed.push('next'));
+  setImmediate(() => written.push('next'));
   await turn();
   await turn();
-  assert.deepEqual(handed, [1, 2, 'next']);
+  assert.deepEqual(written, [1, 2, 'next']);
 });

@@ -38,9 +38,9 @@ function addSessionResources(mcp: McpLibrary, exchange: McpRequest, server: Serv
   server.setRequestHandler('resources/list', () => ({ resources: listSessionResources(exchange) }));
   server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates: [] }));
   server.setRequestHandler('resources/read', async ({ params: { uri } }) => {
-    const found = await convertErrors(mcp, exchange, () => readSession(exchange, uri));
-    if (!found) throw new mcp.ResourceNotFoundError(uri);
-    return found;
+    const contents = await convertErrors(mcp, exchange, () => readSession(exchange, uri));
+    if (!contents) throw new mcp.ResourceNotFoundError(uri);
+    return contents;
   });
 }
 

@@ -13,7 +13,7 @@ const agent = (id: string, status: 'active' | 'suspended' = 'active') => ({
   model: 'echo',
   status,
 });
-export const FOUND = {
+export const SEARCH_RESULT = {
   results: [
     { id: 'mem_1', content: 'Oslo', memoryType: 'semantic' as const, trustLevel: 'user' as const, score: 0.5, createdAt: 1, tags: [] },
   ],
@@ -25,7 +25,7 @@ export interface McpTestOptions extends TestGatewayOptions {
 }
 
 /** A gateway with two active agents, a suspended agent and a memory service. */
-export async function startMcp({ search = () => FOUND as never, ...options }: McpTestOptions = {}): Promise<TestGateway> {
+export async function startMcp({ search = () => SEARCH_RESULT as never, ...options }: McpTestOptions = {}): Promise<TestGateway> {
   const gateway = await startTestGateway(options);
   const agents = [agent('default'), agent('oslo'), agent('asleep', 'suspended')];
   await gateway.bus.serve(registry, { 'agents.visible': () => ({ agents }) }, { version: '0.0.0' });
@@ -35,8 +35,8 @@ export async function startMcp({ search = () => FOUND as never, ...options }: Mc
 
 /** Grants MCP permissions to the token `mcp`, or to a token with this id and secret. */
 export function grant(gateway: TestGateway, mcpClient: Partial<McpClient>, token = { id: 'mcp', secret: SECRETS.mcp as string }) {
-  const given = { allowlist: [], sessionAllowlist: [], toolRateLimit: {}, ...mcpClient };
-  return gateway.putToken({ ...token, scopes: ['mcp-client'], mcpClient: given, ver: 2 });
+  const permissions = { allowlist: [], sessionAllowlist: [], toolRateLimit: {}, ...mcpClient };
+  return gateway.putToken({ ...token, scopes: ['mcp-client'], mcpClient: permissions, ver: 2 });
 }
 
 /** An official MCP client of this protocol revision. */
@@ -53,6 +53,6 @@ export async function connect(
 }
 
 /** The text of a result. */
-export function textOf({ content }: Pick<CallToolResult, 'content'>): string {
+export function toText({ content }: Pick<CallToolResult, 'content'>): string {
   return content.map((part) => (part.type === 'text' ? part.text : '')).join('');
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ServiceError, type Principal } from '@switchyard/contracts';
 import { SECRETS } from '../gateway.fixture.ts';
-import { connect, ERAS, FOUND, grant, startMcp, textOf } from './mcp.fixture.ts';
+import { connect, ERAS, SEARCH_RESULT, grant, startMcp, toText } from './mcp.fixture.ts';
 
 const RESULT = { response: 'Hello.', tokensUsed: { input: 1, output: 2, total: 3 }, finishReason: 'stop' as const };
 
@@ -26,19 +26,19 @@ for (const era of ERAS) {
     });
 
     test('calls a method and gets the result as text and JSON', async () => {
-      let asked: { query: string; principal: Principal } | undefined;
+      let received: { query: string; principal: Principal } | undefined;
       await using gateway = await startMcp({
         search: ({ query }, { principal }) => {
-          asked = { query, principal };
-          return FOUND as never;
+          received = { query, principal };
+          return SEARCH_RESULT as never;
         },
       });
       await grant(gateway, { allowlist: ['memory_search'] });
       await using client = await connect(gateway, era);
       const result = await client.callTool({ name: 'memory_search', arguments: { query: 'capital' } });
-      assert.deepEqual([result.isError, result.structuredContent, JSON.parse(textOf(result))], [undefined, FOUND, FOUND]);
+      assert.deepEqual([result.isError, result.structuredContent, JSON.parse(toText(result))], [undefined, SEARCH_RESULT, SEARCH_RESULT]);
       const principal = { tenant: 'default', client: 'mcp', scopes: ['mcp-client'], sessions: 'own' };
-      assert.deepEqual(asked, { query: 'capital', principal });
+      assert.deepEqual(received, { query: 'capital', principal });
     });
 
     test('calls an agent and gets progress notifications', async () => {
@@ -54,21 +54,21 @@ for (const era of ERAS) {
       });
       await grant(gateway, { allowlist: ['agent_oslo'] });
       await using client = await connect(gateway, era);
-      const heard: number[] = [];
-      const onprogress = ({ progress }: { progress: number }) => void heard.push(progress);
+      const progressValues: number[] = [];
+      const onprogress = ({ progress }: { progress: number }) => void progressValues.push(progress);
       const result = await client.callTool({ name: 'agent_oslo', arguments: { message: 'Hi' } }, { onprogress });
-      assert.deepEqual([textOf(result), heard], ['oslo: Hi', [1, 2]]);
+      assert.deepEqual([toText(result), progressValues], ['oslo: Hi', [1, 2]]);
       assert.deepEqual(result.structuredContent, { ...RESULT, response: 'oslo: Hi' });
     });
 
     test('cancels its turn when it disconnects', { timeout: 10_000 }, async () => {
-      const begun = Promise.withResolvers<void>();
+      const started = Promise.withResolvers<void>();
       const ended = Promise.withResolvers<unknown>();
       await using gateway = await startMcp({
         handlers: {
           // eslint-disable-next-line require-yield
           async *'turns.run'(_, { signal }) {
-            begun.resolve();
+            started.resolve();
             await new Promise((resolve) => signal.addEventListener('abort', resolve));
             ended.resolve(signal.reason);
             throw new ServiceError('CANCELLED', 'It was left.');
@@ -77,11 +77,11 @@ for (const era of ERAS) {
       });
       await grant(gateway, { allowlist: ['agent_oslo'] });
       await using client = await connect(gateway, era);
-      const left = new AbortController();
-      const asked = client.callTool({ name: 'agent_oslo', arguments: { message: 'Hi' } }, { signal: left.signal });
-      await begun.promise;
-      left.abort();
-      await assert.rejects(asked);
+      const disconnect = new AbortController();
+      const call = client.callTool({ name: 'agent_oslo', arguments: { message: 'Hi' } }, { signal: disconnect.signal });
+      await started.promise;
+      disconnect.abort();
+      await assert.rejects(call);
       await client.close();
       await ended.promise;
     });
@@ -95,12 +95,12 @@ for (const era of ERAS) {
       await grant(gateway, { allowlist: ['*'] });
       await using client = await connect(gateway, era);
       const failed = await client.callTool({ name: 'memory_search', arguments: { query: 'x' } });
-      assert.deepEqual([failed.isError, textOf(failed)], [true, 'The index is being built.']);
+      assert.deepEqual([failed.isError, toText(failed)], [true, 'The index is being built.']);
       const { requestId, ...rest } = failed.structuredContent as Record<string, unknown>;
       assert.match(String(requestId), /^req_/);
       assert.deepEqual(rest, { code: 'UNAVAILABLE', retryable: true, retryAfterMs: 10 });
       const wrong = await client.callTool({ name: 'memory_search', arguments: { question: 'x' } });
-      assert.match(textOf(wrong), /^Invalid params: query: expected string, got nothing/);
+      assert.match(toText(wrong), /^Invalid params: query: expected string, got nothing/);
       const unserved = await client.callTool({ name: 'session_history', arguments: {} });
       assert.equal((unserved.structuredContent as { code: string }).code, 'UNAVAILABLE');
     });
@@ -133,11 +133,11 @@ for (const era of ERAS) {
         resources.map(({ name }) => name),
         ['default:a:b', 'default:gone'],
       );
-      const [{ uri } = { uri: '' }, gone] = resources;
+      const [{ uri } = { uri: '' }, missing] = resources;
       const { contents } = await client.readResource({ uri });
       assert.deepEqual(JSON.parse((contents[0] as { text: string }).text), { messages });
-      for (const other of [gone?.uri ?? '', 'switchyard://sessions/default%3Aother', 'file:///etc/passwd']) {
-        await assert.rejects(client.readResource({ uri: other }), { code: -32_602 }, other);
+      for (const otherUri of [missing?.uri ?? '', 'switchyard://sessions/default%3Aother', 'file:///etc/passwd']) {
+        await assert.rejects(client.readResource({ uri: otherUri }), { code: -32_602 }, otherUri);
       }
     });
   });
@@ -147,34 +147,34 @@ test('limits a tool to 30 calls a minute or the rate of the token, over both rev
   await using gateway = await startMcp();
   await grant(gateway, { allowlist: ['memory_search', 'agent_oslo'], toolRateLimit: { 'memory.search': 2 } });
   await gateway.putToken({ id: 'all', secret: SECRETS.all, ver: 2 });
-  await using old = await connect(gateway, '2025-11-25');
+  await using legacy = await connect(gateway, '2025-11-25');
   await using client = await connect(gateway, '2026-07-28');
-  const search = (through = client) => through.callTool({ name: 'memory_search', arguments: { query: 'x' } });
-  assert.deepEqual([(await search()).isError, (await search(old)).isError], [undefined, undefined]);
-  const refused = await search();
-  assert.match(textOf(refused), /^memory_search is limited to 2 calls a minute; retry in \d+ s\.$/);
+  const callSearch = (mcpClient = client) => mcpClient.callTool({ name: 'memory_search', arguments: { query: 'x' } });
+  assert.deepEqual([(await callSearch()).isError, (await callSearch(legacy)).isError], [undefined, undefined]);
+  const refused = await callSearch();
+  assert.match(toText(refused), /^memory_search is limited to 2 calls a minute; retry in \d+ s\.$/);
   assert.equal((refused.structuredContent as { code: string }).code, 'RESOURCE_EXHAUSTED');
-  await using other = await connect(gateway, '2026-07-28', SECRETS.all);
-  const answers = await Promise.all(Array.from({ length: 31 }, () => search(other)));
+  await using otherClient = await connect(gateway, '2026-07-28', SECRETS.all);
+  const answers = await Promise.all(Array.from({ length: 31 }, () => callSearch(otherClient)));
   assert.equal(answers.filter(({ isError }) => isError === true).length, 1);
 });
 
 describe('/mcp', () => {
-  const ask = { jsonrpc: '2.0', id: 1, method: 'ping' };
+  const pingMessage = { jsonrpc: '2.0', id: 1, method: 'ping' };
 
   test('requires scope mcp-client or *', async () => {
     await using gateway = await startMcp();
-    const statusFor = async (token?: string) => {
+    const getStatus = async (token?: string) => {
       const headers = { accept: 'application/json, text/event-stream' };
-      return (await gateway.post('/mcp', JSON.stringify(ask), { headers, ...(token === undefined ? {} : { token }) })).status;
+      return (await gateway.post('/mcp', JSON.stringify(pingMessage), { headers, ...(token === undefined ? {} : { token }) })).status;
     };
     assert.deepEqual(
       [
-        await statusFor(SECRETS.mcp),
-        await statusFor(SECRETS.all),
-        await statusFor(SECRETS.rpc),
-        await statusFor(SECRETS.admin),
-        await statusFor(),
+        await getStatus(SECRETS.mcp),
+        await getStatus(SECRETS.all),
+        await getStatus(SECRETS.rpc),
+        await getStatus(SECRETS.admin),
+        await getStatus(),
       ],
       [200, 200, 403, 403, 401],
     );
@@ -195,8 +195,8 @@ describe('/mcp', () => {
       ['{', -32_700],
       ['', -32_700],
       ['[]', -32_600],
-      [JSON.stringify([ask]), -32_600],
-      [JSON.stringify([ask, ask]), -32_600],
+      [JSON.stringify([pingMessage]), -32_600],
+      [JSON.stringify([pingMessage, pingMessage]), -32_600],
       ['{"jsonrpc":"2.0","id":1,"result":{}}', -32_600],
       [`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"memory_search","arguments":{"query":${deep}}}}`, -32_600],
     ] as const) {
@@ -209,7 +209,7 @@ describe('/mcp', () => {
   test('refuses foreign origins and hosts', async () => {
     await using gateway = await startMcp();
     const headers = { origin: 'https://evil.example' };
-    assert.equal((await gateway.post('/mcp', JSON.stringify(ask), { token: SECRETS.mcp, headers })).status, 403);
+    assert.equal((await gateway.post('/mcp', JSON.stringify(pingMessage), { token: SECRETS.mcp, headers })).status, 403);
   });
 
   test('does not hold a subscription open', async () => {

@@ -23,11 +23,11 @@ export async function findTool({ grant, context: use }: McpRequest, name: string
 }
 
 /** Calls a tool. A failure is a result too, as text for a model and as structured content for a program. */
-export async function callTool(exchange: McpRequest, tool: McpTool, { input, reportProgress: alive }: ToolCall): Promise<CallToolResult> {
+export async function callTool(exchange: McpRequest, tool: McpTool, { input, reportProgress }: ToolCall): Promise<CallToolResult> {
   const { context: use } = exchange;
   try {
     checkRate(exchange, tool);
-    const { text, value } = await tool.run(input, { ...use, reportProgress: alive });
+    const { text, value } = await tool.run(input, { ...use, reportProgress });
     tool.count('OK');
     return { content: [{ type: 'text', text }], ...(isObject(value) ? { structuredContent: value } : {}) };
   } catch (thrown) {

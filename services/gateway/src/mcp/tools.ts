@@ -91,13 +91,13 @@ function createAgentTool(id: string, name: string): McpTool {
       annotations: { idempotentHint: false, openWorldHint: true },
     },
     count: countAgents,
-    async run(input, { bus, options, reportProgress: alive }) {
+    async run(input, { bus, options, reportProgress }) {
       const { message } = parseParams(AgentToolInput, input);
       const frames = bus.stream('turns.run', { turnId: mintId('turn'), model: id, message }, options);
       let step = await frames.next();
       for (; !step.done; step = await frames.next()) {
         if (step.value.type === 'error') throw toServiceError(step.value.error);
-        if (step.value.type !== 'delta') alive();
+        if (step.value.type !== 'delta') reportProgress();
       }
       const { response, tokensUsed, finishReason } = step.value;
       return { text: response, value: { response, tokensUsed, finishReason } };

@@ -16,29 +16,29 @@ const VECTORS = [
 const answer: Answer = () => ({ model: 'small-2', vectors: VECTORS.map(({ buffer }) => Buffer.from(buffer).toString('base64')) });
 
 async function start(embed: Answer = answer) {
-  const asked: Parameters<Answer>[] = [];
+  const received: Parameters<Answer>[] = [];
   const gateway = await startTestGateway();
-  const handler: Answer = (...given) => {
-    asked.push(given);
-    return embed(...given);
+  const handler: Answer = (...args) => {
+    received.push(args);
+    return embed(...args);
   };
   await gateway.bus.serve(registry, { 'models.embed': handler }, { version: '0.0.0' });
   await gateway.putToken({ id: 'lenient', secret: LENIENT, scopes: ['api'], lenient: true });
   const client = (apiKey: string = SECRETS.rpc) => new OpenAI({ apiKey, baseURL: `${gateway.url}/v1`, maxRetries: 0 });
-  return { gateway, asked, client, [Symbol.asyncDispose]: () => gateway[Symbol.asyncDispose]() };
+  return { gateway, received, client, [Symbol.asyncDispose]: () => gateway[Symbol.asyncDispose]() };
 }
 
-async function refusalOf(asked: Promise<unknown>): Promise<{ status: number | undefined; error: Record<string, unknown> }> {
+async function catchApiError(call: Promise<unknown>): Promise<{ status: number | undefined; error: Record<string, unknown> }> {
   try {
-    await asked;
+    await call;
   } catch (error) {
     assert.ok(error instanceof APIError);
     return { status: error.status, error: error.error as Record<string, unknown> };
   }
-  return assert.fail('it answered');
+  return assert.fail('the call succeeded');
 }
 
-test('texts become vectors, as numbers and as base64 the same, with the estimate of their tokens', async () => {
+test('returns vectors as numbers or base64, with estimated usage', async () => {
   await using t = await start();
   const input = ['one', 'twenty'];
   const numbers = VECTORS.map((vector) => [...vector]);
@@ -49,30 +49,30 @@ test('texts become vectors, as numbers and as base64 the same, with the estimate
     model: 'small-2',
     usage: { prompt_tokens: 3, total_tokens: 3 },
   });
-  // Unless told otherwise the package asks for base64, and reads it.
+  // By default the package requests base64 and decodes it.
   const read = await t.client().embeddings.create({ model: 'small', input, dimensions: 3 });
   assert.deepEqual(
     read.data.map(({ embedding }) => embedding),
     numbers,
   );
   assert.deepEqual(
-    t.asked.map(([params]) => params),
+    t.received.map(([params]) => params),
     [
       { model: 'small', input },
       { model: 'small', input, dimensions: 3 },
     ],
   );
-  const [, { principal }] = t.asked[0] ?? assert.fail();
-  assert.deepEqual([principal.client, principal.tenant], ['rpc', 'default'], 'it is asked for the caller');
+  const [, { principal }] = t.received[0] ?? assert.fail();
+  assert.deepEqual([principal.client, principal.tenant], ['rpc', 'default'], 'the call is made as the client');
 });
 
-test('one text is a list of one', async () => {
+test('accepts a single text', async () => {
   await using t = await start(() => ({ model: 'm', vectors: ['AACAPw=='] }));
   const { data } = await t.client().embeddings.create({ model: 'm', input: 'hello' });
-  assert.deepEqual([data[0]?.embedding, t.asked[0]?.[0].input], [[1], ['hello']]);
+  assert.deepEqual([data[0]?.embedding, t.received[0]?.[0].input], [[1], ['hello']]);
 });
 
-test('an answer of many megabytes is whole', async () => {
+test('returns a response of many megabytes completely', async () => {
   const vector = Buffer.alloc(4 * 3_072).toString('base64');
   await using t = await start(({ input }) => ({ model: 'm', vectors: input.map(() => vector) }));
   const { data } = await t.client().embeddings.create({ model: 'm', input: Array<string>(500).fill('x'), encoding_format: 'float' });
@@ -104,45 +104,45 @@ test('names invalid fields without calling a provider', async () => {
     assert.deepEqual([response.status, error.type, error.param], [400, 'invalid_request_error', param], JSON.stringify(body));
     assert.match(error.message, /^Invalid request: /);
   }
-  assert.equal(t.asked.length, 0);
+  assert.equal(t.received.length, 0);
 });
 
 test('a lenient token may send unsupported fields; other tokens get a hint', async () => {
   await using t = await start();
   const body = { model: 'm', input: 'x', user: 'ada' };
   await t.client(LENIENT).embeddings.create(body);
-  const { error } = await refusalOf(t.client().embeddings.create(body));
+  const { error } = await catchApiError(t.client().embeddings.create(body));
   assert.match(String(error['message']), /A lenient token accepts this request/);
 });
 
-test('failures have the status and the words of the interface', async () => {
+test('returns failures with OpenAI statuses and messages', async () => {
   let failure = new ServiceError('NOT_FOUND', 'No embedding provider configured', { details: { reason: 'NO_EMBEDDER' } });
   await using t = await start(() => {
     throw failure;
   });
-  const said = async () => {
-    const { status, error } = await refusalOf(t.client().embeddings.create({ model: 'm', input: 'x' }));
+  const requestFailure = async () => {
+    const { status, error } = await catchApiError(t.client().embeddings.create({ model: 'm', input: 'x' }));
     return [status, error['message'], error['type'], error['param']];
   };
-  assert.deepEqual(await said(), [404, 'No embedding provider configured', 'not_found_error', null]);
+  assert.deepEqual(await requestFailure(), [404, 'No embedding provider configured', 'not_found_error', null]);
   failure = new ServiceError('NOT_FOUND', 'provider local does not know the model', { details: { reason: 'MODEL_NOT_FOUND' } });
-  assert.deepEqual(await said(), [404, 'Model not found', 'not_found_error', null]);
+  assert.deepEqual(await requestFailure(), [404, 'Model not found', 'not_found_error', null]);
   const issues = [{ path: 'dimensions', expected: 'less', received: 'more', message: 'dimensions: expected less, got more' }];
   failure = new ServiceError('INVALID_ARGUMENT', 'too many', { details: { issues } });
-  assert.deepEqual(await said(), [400, 'too many', 'invalid_request_error', 'dimensions']);
+  assert.deepEqual(await requestFailure(), [400, 'too many', 'invalid_request_error', 'dimensions']);
   failure = new ServiceError('RESOURCE_EXHAUSTED', 'over its limit', { details: { retryAfterMs: 1_500 } });
-  assert.deepEqual(await said(), [429, 'over its limit', 'rate_limit_error', null]);
+  assert.deepEqual(await requestFailure(), [429, 'over its limit', 'rate_limit_error', null]);
 });
 
-test('leaving ends the work', async () => {
+test('cancels the call when the client disconnects', async () => {
   const ended = Promise.withResolvers<void>();
   await using t = await start(async (_, { signal }) => {
-    leaving.abort();
+    disconnect.abort();
     await once(signal, 'abort');
     ended.resolve();
     throw new ServiceError('CANCELLED', 'left');
   });
-  const leaving = new AbortController();
-  await assert.rejects(t.client().embeddings.create({ model: 'm', input: 'x' }, { signal: leaving.signal }));
+  const disconnect = new AbortController();
+  await assert.rejects(t.client().embeddings.create({ model: 'm', input: 'x' }, { signal: disconnect.signal }));
   await ended.promise;
 });

@@ -7,11 +7,11 @@ const UNDOCUMENTED = ['GET /ws', 'OPTIONS /api/*'];
 
 test('every route for clients is documented', async () => {
   await using gateway = await startTestGateway();
-  const silent = gateway.gateway.routes.filter(({ doc }) => doc === undefined).map(({ verb, path }) => `${verb} ${path}`);
-  assert.deepEqual(silent.sort(), UNDOCUMENTED);
+  const undocumented = gateway.gateway.routes.filter(({ doc }) => doc === undefined).map(({ verb, path }) => `${verb} ${path}`);
+  assert.deepEqual(undocumented.sort(), UNDOCUMENTED);
 });
 
-test('a path with a wildcard names it, and what may go wrong is written beside what is answered', () => {
+test('names the wildcard of a path and lists the error statuses', () => {
   const doc = { scopes: ['rpc'], summary: 'One.', wildcard: 'model', responses: { 200: { description: 'It.' } }, refusals: [404] } as const;
   const steps = buildOpenApiInSteps([{ verb: 'GET', path: '/v1/models/*', doc }], { url: 'http://here', version: '1.0.0' });
   steps.next();

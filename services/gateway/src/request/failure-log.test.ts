@@ -13,14 +13,14 @@ function capture() {
   return { log, lines };
 }
 
-const failure = (n: number, more: Partial<Failure> = {}): Failure => ({
+const failure = (n: number, overrides: Partial<Failure> = {}): Failure => ({
   requestId: `req_${n}`,
   route: 'POST /rpc',
   status: 429,
   code: 'RESOURCE_EXHAUSTED',
   message: 'Rate limit exceeded',
   address: '192.0.2.1',
-  ...more,
+  ...overrides,
 });
 
 test('writes one line per failure at first, then merges failures of one kind', () => {
@@ -39,17 +39,17 @@ test('writes one line per failure at first, then merges failures of one kind', (
 });
 
 test('writes merged failures within a second', async () => {
-  const written = Promise.withResolvers<void>();
+  const merged = Promise.withResolvers<void>();
   let last = '';
   const write = (text: string): void => {
     last = text;
-    if (text.includes('"req_99"')) written.resolve();
+    if (text.includes('"req_99"')) merged.resolve();
   };
   using failures = createFailureLog(createLogger({ destination: { write } }));
   for (let n = 0; n < 100; n++) failures.log(failure(n));
   // The timer also keeps the process alive, which the log does not.
-  const late = setTimeout(() => written.reject(new Error('nothing was written')), 5_000);
-  await written.promise;
+  const late = setTimeout(() => merged.reject(new Error('nothing was written')), 5_000);
+  await merged.promise;
   clearTimeout(late);
   assert.match(last, /"requestIds":\[/);
 });
@@ -84,18 +84,21 @@ test('logs a defect as an error with its stack, in the service and in the gatewa
     },
   };
   await using gateway = await startTestGateway({ log, handlers });
-  const called = async (method: string): Promise<unknown> => {
+  const call = async (method: string): Promise<unknown> => {
     const response = await gateway.post('/rpc', JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: {} }), { token: SECRETS.all });
     return ((await response.json()) as Answer).error?.data?.['requestId'];
   };
-  const told = (requestId: unknown) => lines.filter((line) => line['requestId'] === requestId);
+  const findLines = (requestId: unknown) => lines.filter((line) => line['requestId'] === requestId);
 
-  const [service, edge] = told(await called('session.list'));
+  const [service, edge] = findLines(await call('session.list'));
   assert.deepEqual([service?.['level'], service?.['method'], service?.err?.message], [50, 'session.list', 'undefined is not a session']);
   assert.match(service?.err?.stack ?? '', /failure-log\.test\.ts/);
   assert.deepEqual([edge?.['level'], edge?.['method'], edge?.['code'], edge?.['client']], [50, 'session.list', 'INTERNAL', 'all']);
 
-  const [away, shown] = told(await called('session.history'));
-  assert.deepEqual([away?.['level'], away?.['code'], away?.err?.message], [30, 'UNAVAILABLE', 'disk on fire']);
-  assert.deepEqual([shown?.['code'], shown?.['reason'], shown?.['error']], ['UNAVAILABLE', 'STORE', 'The store is away.']);
+  const [serviceLine, gatewayLine] = findLines(await call('session.history'));
+  assert.deepEqual([serviceLine?.['level'], serviceLine?.['code'], serviceLine?.err?.message], [30, 'UNAVAILABLE', 'disk on fire']);
+  assert.deepEqual(
+    [gatewayLine?.['code'], gatewayLine?.['reason'], gatewayLine?.['error']],
+    ['UNAVAILABLE', 'STORE', 'The store is away.'],
+  );
 });

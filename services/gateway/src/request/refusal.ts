@@ -185,7 +185,7 @@ function sendReconnectDelay(reply: FastifyReply, { retryAfterMs = 0 }: Refusal):
 export function refuseRaw(
   response: ServerResponse,
   refusal: Refusal,
-  { surface, requestId, more: extraHeaders = [] }: { surface: Surface; requestId: string; more?: readonly string[] },
+  { surface, requestId, extraHeaders = [] }: { surface: Surface; requestId: string; extraHeaders?: readonly string[] },
 ): void {
   const body = createRefusalBody(surface, refusal, requestId);
   const headers = { ...createRefusalHeaders(refusal, requestId), 'content-length': String(Buffer.byteLength(body)) };

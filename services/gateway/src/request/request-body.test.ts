@@ -13,28 +13,34 @@ interface Read {
   /** The stream state: null if the stream never flowed. */
   flowing: boolean | null;
   /** The buffered bytes. */
-  kept: number;
+  bufferedBytes: number;
   /** The incomplete bytes of the client afterwards. */
-  unfinished: number;
+  incompleteBytes: number;
 }
 
 /** A client with this many incomplete bytes. */
-function client(unfinished = 0): Caller {
-  return { incompleteBytes: unfinished } as Caller;
+function createClient(incompleteBytes = 0): Caller {
+  return { incompleteBytes } as Caller;
 }
 
 /** The result of `readBody` for a request in these pieces. Each piece is sent after the previous one was received. */
-async function read(t: TestContext, pieces: readonly string[], limit = 1_000, caller = client()): Promise<Read> {
+async function read(t: TestContext, pieces: readonly string[], limit = 1_000, caller = createClient()): Promise<Read> {
   const server = createServer().listen(0, '127.0.0.1');
   t.after(() => server.close());
   await once(server, 'listening');
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
   t.after(() => socket.destroy());
-  const done = Promise.withResolvers<Read>();
+  const result = Promise.withResolvers<Read>();
   server.on('request', (request: IncomingMessage, response) => {
     readBody(request, { limit, caller }, (error, body) => {
-      const kept = body?.buffer.byteLength ?? 0;
-      done.resolve({ error, body: body?.toString(), flowing: request.readableFlowing, kept, unfinished: caller.incompleteBytes });
+      const bufferedBytes = body?.buffer.byteLength ?? 0;
+      result.resolve({
+        error,
+        body: body?.toString(),
+        flowing: request.readableFlowing,
+        bufferedBytes,
+        incompleteBytes: caller.incompleteBytes,
+      });
       response.end();
     });
     const [, ...rest] = pieces;
@@ -43,7 +49,7 @@ async function read(t: TestContext, pieces: readonly string[], limit = 1_000, ca
       else socket.write(piece);
   });
   socket.write(pieces[0] ?? '');
-  return done.promise;
+  return result.promise;
 }
 
 const head = (...fields: string[]): string => ['POST / HTTP/1.1', 'host: a', ...fields, '', ''].join('\r\n');
@@ -99,9 +105,9 @@ const ONE_BYTE_CHUNK = '1\r\nx\r\n';
 const chunked = head('transfer-encoding: chunked');
 
 test('buffers a body in one-byte chunks without overhead per chunk', async (t) => {
-  const { error, body, kept } = await read(t, [`${chunked}${ONE_BYTE_CHUNK.repeat(4_000)}0\r\n\r\n`], 1_000_000);
+  const { error, body, bufferedBytes } = await read(t, [`${chunked}${ONE_BYTE_CHUNK.repeat(4_000)}0\r\n\r\n`], 1_000_000);
   assert.deepEqual([error, body], [null, 'x'.repeat(4_000)]);
-  assert.ok(kept <= 8_192, `${kept} bytes are kept`);
+  assert.ok(bufferedBytes <= 8_192, `${bufferedBytes} bytes are kept`);
 });
 
 test('stops reading a body of a million one-byte chunks', async (t) => {
@@ -118,10 +124,10 @@ test('reads a large body in parts of network size', async (t) => {
 
 test('limits the incomplete bytes of a client over all its requests, and releases them', async (t) => {
   const parts = [`${head('content-length: 10000')}${'a'.repeat(5_000)}`, 'b'.repeat(5_000)];
-  const { error, unfinished } = await read(t, parts, 10_000, client(32 * 1024 * 1024 - 1));
+  const { error, incompleteBytes } = await read(t, parts, 10_000, createClient(32 * 1024 * 1024 - 1));
   assert.ok(error instanceof RefusalError);
-  assert.deepEqual([error.refusal, unfinished], [TOO_MANY_INCOMPLETE_BYTES, 32 * 1024 * 1024 - 1]);
-  const whole = await read(t, parts, 10_000);
-  assert.deepEqual([whole.error, whole.unfinished, whole.body?.length], [null, 0, 10_000]);
-  assert.equal((await read(t, [parts[0] ?? '', ''], 10_000)).unfinished, 0, 'also by one that left');
+  assert.deepEqual([error.refusal, incompleteBytes], [TOO_MANY_INCOMPLETE_BYTES, 32 * 1024 * 1024 - 1]);
+  const completed = await read(t, parts, 10_000);
+  assert.deepEqual([completed.error, completed.incompleteBytes, completed.body?.length], [null, 0, 10_000]);
+  assert.equal((await read(t, [parts[0] ?? '', ''], 10_000)).incompleteBytes, 0, 'also after a disconnect');
 });

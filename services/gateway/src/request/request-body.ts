@@ -23,36 +23,36 @@ export function readBody(payload: IncomingMessage, bodyLimit: BodyLimit, done: O
   process.nextTick(readBufferedBody, payload, bodyLimit, done);
 }
 
-function readBufferedBody(payload: IncomingMessage, allowed: BodyLimit, done: OnBody): void {
+function readBufferedBody(payload: IncomingMessage, bodyLimit: BodyLimit, done: OnBody): void {
   const length = Number(payload.headers['content-length']);
-  if (payload.readableLength !== length) return readParts(payload, allowed, done);
+  if (payload.readableLength !== length) return readParts(payload, bodyLimit, done);
   const body = (payload.read() as Buffer | null) ?? EMPTY;
-  if (length > allowed.limit) done(new RefusalError(BODY_TOO_LARGE));
+  if (length > bodyLimit.limit) done(new RefusalError(BODY_TOO_LARGE));
   else done(null, body);
 }
 
 /** Copies parts into one buffer as they arrive, because a one-byte chunk kept as an object takes hundreds of bytes. */
 function readParts(payload: IncomingMessage, { limit, caller }: BodyLimit, done: OnBody): void {
   if (Number(payload.headers['content-length']) > limit + MAX_DISCARDED_BYTES) return done(new RefusalError(BODY_TOO_LARGE));
-  let held: Buffer = EMPTY;
+  let buffer: Buffer = EMPTY;
   let size = 0;
   let parts = 0;
   /** Replaces the buffer; false when the incomplete bytes of the client exceed their limit. */
   const reserve = (bytes: Buffer): boolean => {
-    const change = bytes.length - held.length;
-    held = bytes;
+    const change = bytes.length - buffer.length;
+    buffer = bytes;
     return addIncompleteBytes(caller, change, limit);
   };
   const onData = (chunk: Buffer): void => {
-    const at = size;
+    const offset = size;
     size += chunk.length;
     if (hasTooManyParts(++parts, size)) return finish(new RefusalError(TOO_MANY_BODY_PARTS));
-    if (!reserve(size > limit ? EMPTY : append(held, at, chunk))) return finish(new RefusalError(TOO_MANY_INCOMPLETE_BYTES));
+    if (!reserve(size > limit ? EMPTY : append(buffer, offset, chunk))) return finish(new RefusalError(TOO_MANY_INCOMPLETE_BYTES));
     if (size > limit + MAX_DISCARDED_BYTES) finish(new RefusalError(BODY_TOO_LARGE));
   };
   const onEnd = (): void => {
     if (size > limit) finish(new RefusalError(BODY_TOO_LARGE));
-    else finish(null, held.subarray(0, size));
+    else finish(null, buffer.subarray(0, size));
   };
   let finished = false;
   const finish = (error: Error | null, body?: Buffer): void => {
@@ -68,15 +68,15 @@ function readParts(payload: IncomingMessage, { limit, caller }: BodyLimit, done:
 }
 
 /** Appends a part after the first `at` bytes of `held`, which doubles in size when it is full. A large first part is not copied. */
-function append(held: Buffer, at: number, part: Buffer): Buffer {
-  if (at === 0 && part.length >= MIN_BUFFER_BYTES) return part;
-  const size = at + part.length;
-  let grown = held;
-  if (size > held.length) {
-    grown = Buffer.allocUnsafeSlow(Math.max(MIN_BUFFER_BYTES, size, 2 * held.length));
-    held.copy(grown, 0, 0, at);
+function append(buffer: Buffer, offset: number, part: Buffer): Buffer {
+  if (offset === 0 && part.length >= MIN_BUFFER_BYTES) return part;
+  const size = offset + part.length;
+  let grown = buffer;
+  if (size > buffer.length) {
+    grown = Buffer.allocUnsafeSlow(Math.max(MIN_BUFFER_BYTES, size, 2 * buffer.length));
+    buffer.copy(grown, 0, 0, offset);
   }
-  part.copy(grown, at);
+  part.copy(grown, offset);
   return grown;
 }
 

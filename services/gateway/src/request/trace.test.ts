@@ -57,12 +57,12 @@ test('a call is one trace from client to service, and each span names the reques
       },
     });
     const headers = { authorization: `Bearer ${SECRETS.all}`, 'x-request-id': 'req-1', traceparent: `00-${TRACE}-${PARENT}-01` };
-    const ask = (method: string) => gateway.post('/rpc', JSON.stringify({ jsonrpc: '2.0', method, id: 1 }), { headers });
-    assert.equal((await ask('session.history')).status, 200);
-    assert.equal((await ask('session.status')).status, 200);
+    const call = (method: string) => gateway.post('/rpc', JSON.stringify({ jsonrpc: '2.0', method, id: 1 }), { headers });
+    assert.equal((await call('session.history')).status, 200);
+    assert.equal((await call('session.status')).status, 200);
     assert.equal((await fetch(`${gateway.url}/api/chat/history`, { headers })).status, 200);
     const socket = await gateway.connect();
-    await socket.ask({ jsonrpc: '2.0', method: 'session.history', id: 1 });
+    await socket.request({ jsonrpc: '2.0', method: 'session.history', id: 1 });
   }
   await telemetry.shutdown();
 
@@ -70,9 +70,9 @@ test('a call is one trace from client to service, and each span names the reques
   const [edge] = find('edge session.history');
   assert.ok(edge, JSON.stringify(collector.spans.map(({ name }) => name)));
   assert.deepEqual([edge.traceId, edge.parentSpanId], [TRACE, PARENT]);
-  const said = new Map(edge.attributes.map(({ key, value }) => [key, value.stringValue]));
+  const attributes = new Map(edge.attributes.map(({ key, value }) => [key, value.stringValue]));
   assert.deepEqual(
-    ['rpc.system', 'rpc.service', 'rpc.method', 'switchyard.request_id'].map((key) => said.get(key)),
+    ['rpc.system', 'rpc.service', 'rpc.method', 'switchyard.request_id'].map((key) => attributes.get(key)),
     ['jsonrpc', 'sessions', 'session.history', 'req-1'],
   );
   assert.ok(find('session.history').some(({ traceId, parentSpanId }) => traceId === TRACE && parentSpanId === edge.spanId));
@@ -83,6 +83,6 @@ test('a call is one trace from client to service, and each span names the reques
   assert.ok(find('session.history').some(({ parentSpanId }) => parentSpanId === route?.spanId));
 
   const own = find('edge session.history').find(({ traceId }) => traceId !== TRACE);
-  assert.ok(own && !own.parentSpanId, 'a call without a trace begins one');
+  assert.ok(own && !own.parentSpanId, 'a call without a trace starts one');
   assert.ok(find('session.history').some(({ traceId, parentSpanId }) => traceId === own.traceId && parentSpanId === own.spanId));
 });

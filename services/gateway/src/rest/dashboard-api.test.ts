@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { channels, EVENTS_LOG, registry, type Principal } from '@switchyard/contracts';
 import { SECRETS, startTestGateway, type TestGateway } from '../gateway.fixture.ts';
 
-const HERE: Principal = { tenant: 'default', client: 'test', scopes: ['*'] };
+const PRINCIPAL: Principal = { tenant: 'default', client: 'test', scopes: ['*'] };
 
 const read = (gateway: TestGateway, path: string, token: string = SECRETS.rpc) =>
   fetch(`${gateway.url}/api/${path}`, { headers: { authorization: `Bearer ${token}` } });
@@ -20,14 +20,14 @@ async function start() {
   return {
     gateway,
     log,
-    say: (content: string, tenant = 'default') =>
-      gateway.bus.as({ ...HERE, tenant }).emit('message:sent', { channelId: 'gateway', messageId: content, content }),
+    emitMessage: (content: string, tenant = 'default') =>
+      gateway.bus.as({ ...PRINCIPAL, tenant }).emit('message:sent', { channelId: 'gateway', messageId: content, content }),
     activity: async (query = '') => (await (await read(gateway, `activity${query}`)).json()) as Activity,
     [Symbol.asyncDispose]: () => gateway[Symbol.asyncDispose](),
   };
 }
 
-test('agents are listed with the models they answer with', async () => {
+test('lists agents with their models', async () => {
   await using gateway = await startTestGateway();
   const agent = { id: 'default', name: 'Default', provider: 'dev', model: 'echo', status: 'active' as const };
   await gateway.bus.serve(registry, { 'agents.visible': () => ({ agents: [agent] }) }, { version: '0.0.0' });
@@ -55,18 +55,18 @@ test('lists running channels', async () => {
   });
 });
 
-test('while nobody serves channels the answer is 503', async () => {
+test('returns 503 without a channels service', async () => {
   await using gateway = await startTestGateway();
   assert.equal((await read(gateway, 'channels')).status, 503);
 });
 
-test('activity is the newest of the tenant, oldest first, and nothing of others', async () => {
+test('returns the activity of the tenant only, oldest first', async () => {
   await using t = await start();
   const since = Date.now();
-  t.say('one');
-  t.say('of somebody else', 'elsewhere');
-  t.gateway.bus.as(HERE).emit('agent:hot_added', { agentId: 'a', timestamp: 1 });
-  t.say('two');
+  t.emitMessage('one');
+  t.emitMessage('of somebody else', 'elsewhere');
+  t.gateway.bus.as(PRINCIPAL).emit('agent:hot_added', { agentId: 'a', timestamp: 1 });
+  t.emitMessage('two');
   const { name, seq } = await t.log.position();
   const { entries, count } = await t.activity();
   assert.deepEqual(
@@ -82,7 +82,7 @@ test('activity is the newest of the tenant, oldest first, and nothing of others'
 
 test('returns the last fifty activities, or the requested number up to a hundred', async () => {
   await using t = await start();
-  for (let n = 1; n <= 700; n++) t.say(String(n), n % 5 === 0 ? 'default' : 'elsewhere');
+  for (let n = 1; n <= 700; n++) t.emitMessage(String(n), n % 5 === 0 ? 'default' : 'elsewhere');
   for (const [query, count] of [
     ['', 50],
     ['?limit=3', 3],
@@ -93,7 +93,7 @@ test('returns the last fifty activities, or the requested number up to a hundred
     const { entries } = await t.activity(query);
     assert.deepEqual(
       entries.map(({ payload }) => payload.content),
-      Array.from({ length: count }, (_, at) => String(700 - (count - 1 - at) * 5)),
+      Array.from({ length: count }, (_, index) => String(700 - (count - 1 - index) * 5)),
       query,
     );
   }
@@ -104,7 +104,7 @@ test('returns an empty list without activity', async () => {
   assert.deepEqual(await t.activity(), { entries: [], count: 0 });
 });
 
-test('all of it needs the scope rpc', async () => {
+test('requires scope rpc', async () => {
   await using gateway = await startTestGateway();
   for (const path of ['agents', 'channels', 'activity']) {
     assert.equal((await read(gateway, path, SECRETS.admin)).status, 403, path);

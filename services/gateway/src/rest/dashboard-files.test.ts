@@ -26,23 +26,23 @@ async function withDashboard() {
   };
 }
 
-/** As it is written: fetch would take the dots out of it. */
-async function statusOf({ url }: TestGateway, path: string): Promise<[number | undefined, string]> {
+/** Sends the path unchanged. `fetch` would remove the dots. */
+async function requestPath({ url }: TestGateway, path: string): Promise<[number | undefined, string]> {
   const [response] = (await once(request(url, { path }).end(), 'response')) as [IncomingMessage];
   return [response.statusCode, (await Array.fromAsync(response)).join('')];
 }
 
-test('the dashboard is served to anybody, and / leads there', async () => {
+test('serves the dashboard without a token and redirects / to it', async () => {
   await using t = await withDashboard();
   const root = await t.get('/');
   assert.deepEqual([root.status, root.headers.get('location')], [302, '/app/']);
   const page = await t.get('/app/');
   assert.deepEqual([page.status, page.headers.get('content-type'), await page.text()], [200, 'text/html; charset=utf-8', PAGE]);
-  assert.equal(await (await t.get('/app/sessions/today')).text(), PAGE, 'what is no file is its page');
+  assert.equal(await (await t.get('/app/sessions/today')).text(), PAGE, 'a client-side route returns the page');
   assert.equal((await t.get('/app/assets/gone.js')).status, 404);
 });
 
-test('pages are revalidated, assets are cached forever', async () => {
+test('revalidates pages and caches assets for a year', async () => {
   await using t = await withDashboard();
   const page = await t.get('/app/');
   assert.equal(page.headers.get('cache-control'), 'no-cache');
@@ -54,7 +54,7 @@ test('pages are revalidated, assets are cached forever', async () => {
   );
 });
 
-test('its page loads nothing from elsewhere, and stands in no frame', async () => {
+test('the page forbids other origins and framing', async () => {
   await using t = await withDashboard();
   const { headers } = await t.get('/app/');
   const policy = headers.get('content-security-policy') ?? '';
@@ -66,7 +66,7 @@ test('its page loads nothing from elsewhere, and stands in no frame', async () =
   );
 });
 
-test('no address leads out of it, and neither links nor hidden files are in it', async () => {
+test('serves no files outside the directory, no links and no hidden files', async () => {
   await using t = await withDashboard();
   for (const path of [
     '/app/../secret.txt',
@@ -76,13 +76,13 @@ test('no address leads out of it, and neither links nor hidden files are in it',
     '/app/.env',
     '/app//etc/passwd.txt',
   ]) {
-    const [status, text] = await statusOf(t.gateway, path);
+    const [status, text] = await requestPath(t.gateway, path);
     assert.ok((status === 200 && text === PAGE) || status === 404, `${path}: ${status}`);
     assert.ok(!text.includes('not to be had'), path);
   }
 });
 
-test('without one both say so, and how one is named', async () => {
+test('returns 404 with the setting when no dashboard is configured', async () => {
   await using gateway = await startTestGateway();
   for (const path of ['/', '/app/', '/app/assets/x.js']) {
     const response = await fetch(gateway.url + path, { redirect: 'manual' });
@@ -91,7 +91,7 @@ test('without one both say so, and how one is named', async () => {
   }
 });
 
-test('a directory without a page ends the start, in a sentence', async () => {
+test('fails to start for a directory without an index page', async () => {
   await using empty = await tempDir();
   for (const path of [empty.path, join(empty.path, 'nowhere')])
     await assert.rejects(startTestGateway({ settings: { web: { enabled: true, path } } }), /^\w*Error: gateway\.web\.path: /);

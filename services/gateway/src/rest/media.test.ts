@@ -7,17 +7,17 @@ import { silentLogger } from '@switchyard/telemetry';
 import { tempDir } from '@switchyard/testkit';
 import { SECRETS, startTestGateway, type TestGateway } from '../gateway.fixture.ts';
 
-interface Stage extends AsyncDisposable {
+interface MediaSetup extends AsyncDisposable {
   gateway: TestGateway;
   store: BlobStore;
   clock: { now: number };
-  /** Keeps a file and gives its id. */
+  /** Stores a file and returns its id. */
   put(text: string | Uint8Array, contentType?: string, tenant?: string): Promise<string>;
   get(path: string, headers?: Record<string, string>): Promise<Response>;
 }
 
-/** A gateway before a store that has a clock of its own. */
-async function start(): Promise<Stage> {
+/** A gateway with a blob store whose clock the test controls. */
+async function start(): Promise<MediaSetup> {
   await using starting = new AsyncDisposableStack();
   const directory = starting.use(await tempDir());
   const clock = { now: Date.now() };
@@ -36,7 +36,7 @@ async function start(): Promise<Stage> {
   };
 }
 
-test('a file comes as it was kept, with its type and with nothing for a browser to guess', async () => {
+test('returns a stored file with its type and nosniff', async () => {
   await using stage = await start();
   const bytes = randomBytes(1_000_000);
   const response = await stage.get(await stage.put(bytes, 'image/png'));
@@ -54,7 +54,7 @@ test('a file comes as it was kept, with its type and with nothing for a browser 
 
 test('executable content is sent as a download', async () => {
   await using stage = await start();
-  for (const [type, how] of [
+  for (const [type, disposition] of [
     ['text/html', 'attachment'],
     ['image/svg+xml', 'attachment'],
     ['application/xhtml+xml', 'attachment'],
@@ -64,7 +64,7 @@ test('executable content is sent as a download', async () => {
     ['video/mp4', 'inline'],
   ] as const) {
     const response = await stage.get(await stage.put('x', type));
-    assert.ok(response.headers.get('content-disposition')?.startsWith(how), type);
+    assert.ok(response.headers.get('content-disposition')?.startsWith(disposition), type);
     assert.equal(response.headers.get('content-type'), type);
     await response.body?.cancel();
   }
@@ -73,14 +73,14 @@ test('executable content is sent as a download', async () => {
 test('derives a missing content type from the extension', async () => {
   await using stage = await start();
   const id = await stage.put('x', 'application/octet-stream');
-  const typeOf = async (path: string) => (await stage.get(path)).headers.get('content-type');
-  assert.equal(await typeOf(`${id}.PNG`), 'image/png');
-  assert.equal(await typeOf(`${id}.exe`), 'application/octet-stream');
-  assert.equal(await typeOf(id), 'application/octet-stream');
-  assert.equal(await typeOf(`${await stage.put('x', 'text/html')}.png`), 'text/html');
+  const getType = async (path: string) => (await stage.get(path)).headers.get('content-type');
+  assert.equal(await getType(`${id}.PNG`), 'image/png');
+  assert.equal(await getType(`${id}.exe`), 'application/octet-stream');
+  assert.equal(await getType(id), 'application/octet-stream');
+  assert.equal(await getType(`${await stage.put('x', 'text/html')}.png`), 'text/html');
 });
 
-test('a range is a part, and one that is not there is refused with the size', async () => {
+test('returns a range, and 416 with the size for a range beyond the end', async () => {
   await using stage = await start();
   const id = await stage.put('0123456789');
   const part = await stage.get(id, { range: 'bytes=2-4' });
@@ -88,21 +88,21 @@ test('a range is a part, and one that is not there is refused with the size', as
     [part.status, await part.text(), part.headers.get('content-range'), part.headers.get('content-length')],
     [206, '234', 'bytes 2-4/10', '3'],
   );
-  const beyond = await stage.get(id, { range: 'bytes=10-' });
+  const outOfRange = await stage.get(id, { range: 'bytes=10-' });
   assert.deepEqual(
-    [beyond.status, await beyond.json(), beyond.headers.get('content-range')],
+    [outOfRange.status, await outOfRange.json(), outOfRange.headers.get('content-range')],
     [416, { error: 'Range not satisfiable' }, 'bytes */10'],
   );
   const etag = part.headers.get('etag') ?? '';
   assert.equal((await stage.get(id, { range: 'bytes=2-4', 'if-range': etag })).status, 206);
   assert.equal(await (await stage.get(id, { range: 'bytes=2-4', 'if-range': '"other"' })).text(), '0123456789');
-  const known = await stage.get(id, { 'if-none-match': `"other", ${etag}` });
-  assert.deepEqual([known.status, await known.text()], [304, '']);
+  const unchanged = await stage.get(id, { 'if-none-match': `"other", ${etag}` });
+  assert.deepEqual([unchanged.status, await unchanged.text()], [304, '']);
   const empty = await stage.get(await stage.put(''));
   assert.deepEqual([empty.status, await empty.text()], [200, '']);
 });
 
-test('sends the metadata of a file as headers', async () => {
+test('returns the metadata of a file', async () => {
   await using stage = await start();
   const before = Date.now();
   const id = await stage.put('hello', 'audio/ogg');
@@ -111,9 +111,9 @@ test('sends the metadata of a file as headers', async () => {
   assert.ok(savedAt >= before && savedAt <= Date.now() && expiresAt > savedAt);
 });
 
-test('rejects unknown, invalid, expired and foreign files as the interface says', async () => {
+test('rejects unknown, invalid and expired files and files of other tenants', async () => {
   await using stage = await start();
-  const [mine, foreign, payload] = [
+  const [own, foreign, payload] = [
     await stage.put('mine'),
     await stage.put('x', 'text/plain', 'other'),
     await stage.put('{}', PAYLOAD_TYPE),
@@ -135,12 +135,12 @@ test('rejects unknown, invalid, expired and foreign files as the interface says'
   }
   stage.clock.now += 7_200_000;
   for (const end of ['', '/meta']) {
-    const response = await stage.get(mine + end);
+    const response = await stage.get(own + end);
     assert.deepEqual([response.status, await response.json()], [410, { error: 'Media expired' }]);
   }
 });
 
-test('a token needs the scope rpc, and may stand in the address', async () => {
+test('requires scope rpc and accepts the token in the query', async () => {
   await using stage = await start();
   const id = await stage.put('x');
   for (const path of [id, `${id}/meta`]) {
@@ -153,21 +153,21 @@ test('a token needs the scope rpc, and may stand in the address', async () => {
   }
 });
 
-test('a reader who leaves half-way gives its place in the store back', async () => {
+test('releases the transfer of a client that disconnects', async () => {
   await using stage = await start();
   const id = await stage.put(Buffer.alloc(20_000_000));
   for (let times = 0; times < 70; times += 1) {
-    const leaving = new AbortController();
+    const disconnect = new AbortController();
     const response = await fetch(`${stage.gateway.url}/media/${id}`, {
       headers: { authorization: `Bearer ${SECRETS.rpc}` },
-      signal: leaving.signal,
+      signal: disconnect.signal,
     });
-    assert.equal(response.status, 200, `after ${times} who left`);
-    leaving.abort();
+    assert.equal(response.status, 200, `after ${times} disconnects`);
+    disconnect.abort();
   }
 });
 
-test('without a store it says that it is away', async () => {
+test('returns 503 without a blob store', async () => {
   await using gateway = await startTestGateway();
   const response = await fetch(`${gateway.url}/media/${mintBlobId()}`, { headers: { authorization: `Bearer ${SECRETS.rpc}` } });
   assert.equal(response.status, 503);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { many, only, onBothTransports } from './both-transports.fixture.ts';
+import { expectBatch, expectSingle, onBothTransports } from './both-transports.fixture.ts';
 import { SECRETS, startTestGateway, type TestGatewayOptions } from '../gateway.fixture.ts';
 
 const options: TestGatewayOptions = {
@@ -42,67 +42,67 @@ describe('the gateway answers bad input and stays available', () => {
   ] as const) {
     onBothTransports(
       name,
-      async ({ say }) => {
-        const answer = only(await say(message));
+      async ({ send: say }) => {
+        const answer = expectSingle(await say(message));
         assert.equal(answer.error?.code, code, JSON.stringify(answer));
         assert.deepEqual(answer.id, id);
-        assert.equal(only(await say(PING)).id, 'alive');
+        assert.equal(expectSingle(await say(PING)).id, 'alive');
         assert.equal(({} as { admin?: boolean }).admin, undefined);
       },
       options,
     );
   }
 
-  onBothTransports('100,000 nested arrays', async ({ say }) => {
-    const said = await say('['.repeat(100_000) + ']'.repeat(100_000));
+  onBothTransports('100,000 nested arrays', async ({ send: say }) => {
+    const response = await say('['.repeat(100_000) + ']'.repeat(100_000));
     assert.deepEqual(
-      many(said).map(({ error, id }) => [error?.code, id]),
+      expectBatch(response).map(({ error, id }) => [error?.code, id]),
       [[-32600, null]],
     );
   });
 
-  onBothTransports('a batch above maxBatchSize is one refusal with both sizes', async ({ say, gateway }) => {
-    const { error, id } = only(await say(`[${Array(51).fill(PING).join(',')}]`));
+  onBothTransports('a batch above maxBatchSize is one refusal with both sizes', async ({ send: say, gateway }) => {
+    const { error, id } = expectSingle(await say(`[${Array(51).fill(PING).join(',')}]`));
     assert.deepEqual([error?.code, id], [-32600, null]);
     assert.match(error?.message ?? '', /\b51\b.*\b50\b/);
-    assert.equal(many(await say(`[${Array(50).fill(PING).join(',')}]`)).length, 50);
+    assert.equal(expectBatch(await say(`[${Array(50).fill(PING).join(',')}]`)).length, 50);
     gateway.settings.set({ maxBatchSize: 1 });
-    assert.equal(only(await say(`[${PING},${PING}]`)).error?.code, -32600);
+    assert.equal(expectSingle(await say(`[${PING},${PING}]`)).error?.code, -32600);
   });
 
   onBothTransports(
-    'a duplicate name: the last one counts, and gives no wider scope',
-    async ({ say }) => {
+    'a repeated member uses the last value and grants no wider scope',
+    async ({ send: say }) => {
       const message = '{"jsonrpc":"2.0","method":"system.ping","id":1,"method":"session.list","id":2}';
-      const { error, id } = only(await say(message, SECRETS.rpc));
+      const { error, id } = expectSingle(await say(message, SECRETS.rpc));
       assert.deepEqual([error?.code, error?.message, id], [-32603, "Insufficient scope: requires 'admin'", 2]);
     },
     options,
   );
 
   onBothTransports(
-    'insufficient scope, in the words of the interface',
-    async ({ say }) => {
-      const denied = only(await say(call('session.list'), SECRETS.rpc)).error;
+    'insufficient scope returns the documented message',
+    async ({ send: say }) => {
+      const denied = expectSingle(await say(call('session.list'), SECRETS.rpc)).error;
       assert.deepEqual([denied?.code, denied?.message], [-32603, "Insufficient scope: requires 'admin'"]);
       assert.deepEqual([denied?.data?.['code'], denied?.data?.['reason']], ['PERMISSION_DENIED', 'FORBIDDEN']);
-      const alone = only(await say(call('session.history'), SECRETS.admin)).error;
-      assert.deepEqual([alone?.code, alone?.message], [-32603, "Insufficient scope: requires 'rpc'"]);
-      assert.equal(only(await say(call('session.history'), SECRETS.mcp)).error?.code, -32603);
-      assert.equal(only(await say(call('nobody.home'), SECRETS.mcp)).error?.code, -32601, 'existence comes first');
-      assert.equal(only(await say(call('session.list', '[]'), SECRETS.rpc)).error?.code, -32603, 'params come last');
-      assert.ok(only(await say(call('session.list'), SECRETS.admin)).result);
-      assert.ok(only(await say(call('rpc.discover'), SECRETS.mcp)).result, 'the document needs no scope');
+      const adminOnly = expectSingle(await say(call('session.history'), SECRETS.admin)).error;
+      assert.deepEqual([adminOnly?.code, adminOnly?.message], [-32603, "Insufficient scope: requires 'rpc'"]);
+      assert.equal(expectSingle(await say(call('session.history'), SECRETS.mcp)).error?.code, -32603);
+      assert.equal(expectSingle(await say(call('nobody.home'), SECRETS.mcp)).error?.code, -32601, 'the method is checked first');
+      assert.equal(expectSingle(await say(call('session.list', '[]'), SECRETS.rpc)).error?.code, -32603, 'params are checked last');
+      assert.ok(expectSingle(await say(call('session.list'), SECRETS.admin)).result);
+      assert.ok(expectSingle(await say(call('rpc.discover'), SECRETS.mcp)).result, 'the document needs no scope');
     },
     options,
   );
 
   onBothTransports(
-    'the value that was wrong is never repeated',
-    async ({ say }) => {
-      const said = JSON.stringify(await say(call('session.search', '{"query":{"secret":"hunter2"}}')));
-      assert.match(said, /query: expected string, got object/);
-      assert.doesNotMatch(said, /hunter2/);
+    'an error never repeats the invalid value',
+    async ({ send: say }) => {
+      const response = JSON.stringify(await say(call('session.search', '{"query":{"secret":"hunter2"}}')));
+      assert.match(response, /query: expected string, got object/);
+      assert.doesNotMatch(response, /hunter2/);
     },
     options,
   );
@@ -122,8 +122,8 @@ describe('the gateway answers bad input and stays available', () => {
         const text = await response.text();
         assert.ok(response.status === 200 || response.status === 204, `${response.status} ${text}`);
         if (response.status === 204) return;
-        const said: unknown = JSON.parse(text);
-        for (const { error } of (Array.isArray(said) ? said : [said]) as { error?: { code: number } }[]) {
+        const body: unknown = JSON.parse(text);
+        for (const { error } of (Array.isArray(body) ? body : [body]) as { error?: { code: number } }[]) {
           assert.ok(error === undefined || codes.includes(error.code), text);
         }
       }),
@@ -133,10 +133,10 @@ describe('the gateway answers bad input and stays available', () => {
 
   /** A request with one changed byte. */
   function mutated(): fc.Arbitrary<Buffer> {
-    const whole = Buffer.from(call('session.history', '{"channelId":"x","more":[1,{"a":null}]}', '"id"'));
-    return fc.tuple(fc.nat(whole.length - 1), fc.nat(255)).map(([at, byte]) => {
-      const copy = Buffer.from(whole);
-      copy[at] = byte;
+    const original = Buffer.from(call('session.history', '{"channelId":"x","more":[1,{"a":null}]}', '"id"'));
+    return fc.tuple(fc.nat(original.length - 1), fc.nat(255)).map(([index, byte]) => {
+      const copy = Buffer.from(original);
+      copy[index] = byte;
       return copy;
     });
   }

@@ -5,14 +5,14 @@ import { runBatch, type BatchOptions } from './batch.ts';
 import type { CallOrigin } from './call-context.ts';
 import { INVALID_REQUEST, NO_PARAMS, type Item, type RpcRequest } from './envelope.ts';
 
-const from = { requestId: 'req_1', traceparent: undefined } as CallOrigin;
+const origin = { requestId: 'req_1', traceparent: undefined } as CallOrigin;
 
 const refuse: BatchOptions['refuse'] = (fault, { requestId }, { id }) => encodeFault(fault, requestId, id);
 const request = (method: string, id?: string): RpcRequest => ({ fault: undefined, method, id, params: NO_PARAMS });
 const requests = (count: number): RpcRequest[] => Array.from({ length: count }, (_, index) => request(`m.${index}`, String(index)));
 
 /** A batch whose calls are completed by the test. */
-function start(items: Item[], atOnce = false) {
+function start(items: Item[], immediately = false) {
   const running = new Map<string, (text?: string) => void>();
   const started: string[] = [];
   const cancelled: string[] = [];
@@ -23,11 +23,11 @@ function start(items: Item[], atOnce = false) {
       running.delete(method);
       onResponse(id === undefined ? undefined : Buffer.from(text));
     };
-    if (atOnce) finish();
+    if (immediately) finish();
     else running.set(method, finish);
     return () => cancelled.push(method);
   };
-  const cancel = runBatch(items, { from, run, refuse, onResponse: (answer) => answers.push(answer?.toString()) });
+  const cancel = runBatch(items, { origin, run, refuse, onResponse: (answer) => answers.push(answer?.toString()) });
   const finish = (method: string, text?: string): void => running.get(method)?.(text);
   return { running, started, cancelled, answers, cancel, finish };
 }

@@ -16,20 +16,20 @@ const TOO_LARGE: Fault = {
 const NOT_RUN: Fault = { ...TOO_LARGE, message: 'The responses of this batch are too large together; this request was not run' };
 
 export interface BatchOptions {
-  from: CallOrigin;
-  run: (request: RpcRequest, from: CallOrigin, onResponse: OnResponse) => Cancel;
-  refuse: (fault: Fault, from: CallOrigin, member: { id: string; method?: string }) => Payload;
+  origin: CallOrigin;
+  run: (request: RpcRequest, origin: CallOrigin, onResponse: OnResponse) => Cancel;
+  refuse: (fault: Fault, origin: CallOrigin, member: { id: string; method?: string }) => Payload;
   onResponse: OnResponse;
 }
 
 /** Runs the members eight at a time and returns their responses in order. The batch does not wait for notifications. */
-export function runBatch(items: readonly Item[], { from, run, refuse, onResponse }: BatchOptions): Cancel {
+export function runBatch(items: readonly Item[], { origin, run, refuse, onResponse }: BatchOptions): Cancel {
   const answers: Payload[] = [];
   const cancels = new Set<Cancel>();
   const expected = items.filter((item) => item.fault !== undefined || item.id !== undefined).length;
-  let answered = 0;
+  let completedCount = 0;
   let next = 0;
-  let running = 0;
+  let runningCount = 0;
   let bytes = 0;
   let cancelled = false;
   let isPumping = false;
@@ -43,51 +43,51 @@ export function runBatch(items: readonly Item[], { from, run, refuse, onResponse
   }
 
   function hasCapacity(): boolean {
-    return running < MAX_CONCURRENT_CALLS;
+    return runningCount < MAX_CONCURRENT_CALLS;
   }
 
   function start(item: Item, index: number): void {
-    if (item.fault) complete(index, refuse(item.fault, from, item));
+    if (item.fault) complete(index, refuse(item.fault, origin, item));
     else if (item.id === undefined) notify(item);
-    else if (bytes > MAX_BATCH_RESPONSE_BYTES) complete(index, refuse(NOT_RUN, from, { id: item.id, method: item.method }));
+    else if (bytes > MAX_BATCH_RESPONSE_BYTES) complete(index, refuse(NOT_RUN, origin, { id: item.id, method: item.method }));
     else if (!cancelled) call(item, item.id, index);
   }
 
   function call(request: RpcRequest, id: string, index: number): void {
     let cancel: Cancel | undefined;
-    let done = false;
-    running++;
-    cancel = run(request, from, (answer = '') => {
+    let isDone = false;
+    runningCount++;
+    cancel = run(request, origin, (answer = '') => {
       if (cancelled) return;
-      done = true;
-      running--;
+      isDone = true;
+      runningCount--;
       if (cancel) cancels.delete(cancel);
       bytes += answer.length;
-      complete(index, bytes > MAX_BATCH_RESPONSE_BYTES ? refuse(TOO_LARGE, from, { id, method: request.method }) : answer);
+      complete(index, bytes > MAX_BATCH_RESPONSE_BYTES ? refuse(TOO_LARGE, origin, { id, method: request.method }) : answer);
       pump();
     });
-    if (!done) cancels.add(cancel);
+    if (!isDone) cancels.add(cancel);
   }
 
   function notify(request: RpcRequest): void {
-    running++;
-    run(request, from, () => {
-      running--;
+    runningCount++;
+    run(request, origin, () => {
+      runningCount--;
       pump();
     });
   }
 
   function complete(index: number, answer: Payload): void {
     answers[index] = answer;
-    if (++answered === expected && !cancelled) onResponse(encodeBatch(Object.values(answers)));
+    if (++completedCount === expected && !cancelled) onResponse(encodeBatch(Object.values(answers)));
   }
 
   if (expected === 0) onResponse(undefined);
   pump();
   return () => {
-    if (cancelled || answered === expected) return;
+    if (cancelled || completedCount === expected) return;
     cancelled = true;
-    running -= cancels.size;
+    runningCount -= cancels.size;
     for (const cancel of cancels) cancel();
     pump(); // notifications continue after the client has disconnected
   };

@@ -4,15 +4,15 @@ import { counter, type Counter } from '@switchyard/telemetry';
 export type CountCall = (code: string) => void;
 
 /** The label of unknown methods, whose names are arbitrary. */
-const OTHER = 'other';
+const UNKNOWN_METHOD = 'other';
 
 export function createCallCounter(method: string): CountCall {
   const byCode = new Map<string, Counter>();
   return (code) => {
-    let known = byCode.get(code);
-    if (known === undefined) byCode.set(code, (known = counter('switchyard.edge.calls', { method, code })));
-    known.add();
+    let metric = byCode.get(code);
+    if (metric === undefined) byCode.set(code, (metric = counter('switchyard.edge.calls', { method, code })));
+    metric.add();
   };
 }
 
-export const countUnknownMethod: CountCall = createCallCounter(OTHER);
+export const countUnknownMethod: CountCall = createCallCounter(UNKNOWN_METHOD);

@@ -32,9 +32,9 @@ export interface Dispatcher {
    * Runs a message and returns a function that cancels it. With `onStreamedResult` a large result of a single request is streamed. Without it the
    * result is buffered, up to the maximum payload of the bus.
    */
-  run(envelope: Envelope, from: CallOrigin, onResponse: OnResponse, onStreamedResult?: OnStreamedResult): Cancel;
+  run(envelope: Envelope, origin: CallOrigin, onResponse: OnResponse, onStreamedResult?: OnStreamedResult): Cancel;
   /** Returns the same fault for each request of a message, without running any. */
-  refuse(envelope: Envelope, fault: Fault, from: CallOrigin): Payload | undefined;
+  refuse(envelope: Envelope, fault: Fault, origin: CallOrigin): Payload | undefined;
 }
 
 export interface DispatcherOptions {
@@ -58,61 +58,62 @@ export function createDispatcher({ bus, settings, failures, local }: DispatcherO
   const forward: Bus['forward'] = (callable, params, head, onReply) =>
     tracing() ? forwardTraced(bus, callable, params, head, onReply) : bus.forward(callable, params, head, onReply);
 
-  function run(request: RpcRequest, from: CallOrigin, onResponse: OnResponse, onStreamedResult?: OnStreamedResult): Cancel {
+  function run(request: RpcRequest, origin: CallOrigin, onResponse: OnResponse, onStreamedResult?: OnStreamedResult): Cancel {
     const { id, params } = request;
     const route = routes.get(request.method);
-    const fault = route ? checkAccess(route, from.caller) : METHOD_NOT_FOUND;
+    const fault = route ? checkAccess(route, origin.caller) : METHOD_NOT_FOUND;
     if (fault || !route) {
       (route?.count ?? countUnknownMethod)((fault ?? METHOD_NOT_FOUND).code);
-      onResponse(id === undefined ? undefined : refuse(fault ?? METHOD_NOT_FOUND, from, { id, method: request.method }));
+      onResponse(id === undefined ? undefined : refuse(fault ?? METHOD_NOT_FOUND, origin, { id, method: request.method }));
     } else if (typeof params === 'string') {
       route.count('INVALID_ARGUMENT');
-      onResponse(fail(createParamsTypeError(params), from, request));
+      onResponse(fail(createParamsTypeError(params), origin, request));
     } else {
-      return runRoute(route, params, { from, request, onResponse, onStreamedResult });
+      return runRoute(route, params, { origin, request, onResponse, onStreamedResult });
     }
     return noop;
   }
 
-  function runRoute(route: Route, params: Uint8Array, { from, request, onResponse, onStreamedResult }: RunOptions): Cancel {
+  function runRoute(route: Route, params: Uint8Array, { origin, request, onResponse, onStreamedResult }: RunOptions): Cancel {
     const { id, method } = request;
-    const { caller, idempotencyKey: key } = from;
-    const keyed = key === undefined ? (overloads.findRejection(method, caller, params) ?? params) : addKey(route, params, { method, key });
-    if (keyed instanceof ServiceError) {
-      route.count(keyed.code);
-      onResponse(fail(keyed, from, request));
+    const { caller, idempotencyKey: key } = origin;
+    const keyedParams =
+      key === undefined ? (overloads.findRejection(method, caller, params) ?? params) : addKey(route, params, { method, key });
+    if (keyedParams instanceof ServiceError) {
+      route.count(keyedParams.code);
+      onResponse(fail(keyedParams, origin, request));
     } else if (route.callable) {
-      let fetching: AbortController | undefined;
+      let download: AbortController | undefined;
       const onReply = ({ data, large, error }: Reply): void => {
         route.count(error?.code ?? 'OK');
         if (error?.details.fullFor !== undefined) overloads.recordRejection(method, caller, error);
-        if (error) onResponse(fail(error, from, request));
+        if (error) onResponse(fail(error, origin, request));
         else if (data) onResponse(id === undefined ? undefined : encodeResult(data, id));
-        else fetchLarge({ request, from, large, signal: (fetching = new AbortController()).signal }, onResponse, onStreamedResult);
+        else fetchLarge({ request, origin, large, signal: (download = new AbortController()).signal }, onResponse, onStreamedResult);
       };
-      const notifyFrame = method === ATTACH_METHOD && id !== undefined ? from.notify : undefined;
+      const notifyFrame = method === ATTACH_METHOD && id !== undefined ? origin.notify : undefined;
       const cancel = notifyFrame
-        ? attachTurn(bus, keyed, { from, notify: notifyFrame, onReply })
-        : forward(route.callable, keyed, createCallHead(route.callable, from), onReply);
+        ? attachTurn(bus, keyedParams, { origin, notify: notifyFrame, onReply })
+        : forward(route.callable, keyedParams, createCallHead(route.callable, origin), onReply);
       return () => {
         cancel();
-        fetching?.abort();
+        download?.abort();
       };
     } else {
-      return runLocal(route, keyed, { from, request, onResponse });
+      return runLocal(route, keyedParams, { origin, request, onResponse });
     }
     return noop;
   }
 
   /** Streams a large result if the transport supports it, and buffers it otherwise. */
   function fetchLarge(
-    { request, from, large, signal }: LargeResultFetch,
+    { request, origin, large, signal }: LargeResultFetch,
     onResponse: OnResponse,
     onStreamedResult?: OnStreamedResult,
   ): void {
     const { id, method } = request;
-    const failed = (error: unknown): void => {
-      if (!signal.aborted) onResponse(fail(toServiceError(error), from, request));
+    const onFailure = (error: unknown): void => {
+      if (!signal.aborted) onResponse(fail(toServiceError(error), origin, request));
     };
     if (id === undefined) {
       large.discard();
@@ -120,86 +121,86 @@ export function createDispatcher({ bus, settings, failures, local }: DispatcherO
     } else if (onStreamedResult) {
       openStreamedResult(large, createResultEnvelope(id), signal).then(
         (pieces) => (signal.aborted ? pieces.cancel() : onStreamedResult(pieces)),
-        failed,
+        onFailure,
       );
     } else {
-      collect(`The result of ${method}`, large, signal).then((data) => signal.aborted || onResponse(encodeResult(data, id)), failed);
+      collect(`The result of ${method}`, large, signal).then((data) => signal.aborted || onResponse(encodeResult(data, id)), onFailure);
     }
   }
 
   function runLocal(
     { local, count }: LocalRoute,
     params: Uint8Array,
-    { from, request, onResponse }: Omit<RunOptions, 'onStreamedResult'>,
+    { origin, request, onResponse }: Omit<RunOptions, 'onStreamedResult'>,
   ): Cancel {
-    const answered = (result: string): void => {
+    const onResult = (result: string): void => {
       count('OK');
       onResponse(request.id === undefined ? undefined : encodeLocalResult(result, request.id));
     };
-    const failed = (error: unknown): void => {
+    const onFailure = (error: unknown): void => {
       const serviceError = toServiceError(error);
       count(serviceError.code);
-      onResponse(fail(serviceError, from, request));
+      onResponse(fail(serviceError, origin, request));
     };
     let result: string | Promise<string>;
     try {
       result = local(params);
     } catch (error) {
-      failed(error);
+      onFailure(error);
       return noop;
     }
     if (typeof result === 'string') {
-      answered(result);
+      onResult(result);
       return noop;
     }
     let cancelled = false;
     result.then(
-      (text) => cancelled || answered(text),
-      (error: unknown) => cancelled || failed(error),
+      (text) => cancelled || onResult(text),
+      (error: unknown) => cancelled || onFailure(error),
     );
     return () => void (cancelled = true);
   }
 
   /** Logs a failed call and returns its error response. A notification has none. */
-  function fail(error: ServiceError, from: CallOrigin, { id, method }: RpcRequest): Payload | undefined {
+  function fail(error: ServiceError, origin: CallOrigin, { id, method }: RpcRequest): Payload | undefined {
     if (id === undefined) return undefined;
     const { code, message } = error;
-    failures.log({ ...from, method, code, message, ...describeError(error) });
-    return encodeError(error, from.requestId, id);
+    failures.log({ ...origin, method, code, message, ...describeError(error) });
+    return encodeError(error, origin.requestId, id);
   }
 
-  function refuse(fault: Fault, from: CallOrigin, { id, method }: { id: string; method?: string }): Payload {
+  function refuse(fault: Fault, origin: CallOrigin, { id, method }: { id: string; method?: string }): Payload {
     const { code, reason, message } = fault;
     if (method === undefined) countUnknownMethod(code);
-    failures.log({ ...from, method, code, reason, message });
-    return encodeFault(fault, from.requestId, id);
+    failures.log({ ...origin, method, code, reason, message });
+    return encodeFault(fault, origin.requestId, id);
   }
 
-  function runSingle(item: Item, from: CallOrigin, onResponse: OnResponse, onStreamedResult?: OnStreamedResult): Cancel {
+  function runSingle(item: Item, origin: CallOrigin, onResponse: OnResponse, onStreamedResult?: OnStreamedResult): Cancel {
     if (item.fault) {
-      onResponse(refuse(item.fault, from, item));
+      onResponse(refuse(item.fault, origin, item));
       return noop;
     }
-    if (item.id !== undefined) return run(item, from, onResponse, onStreamedResult);
-    run(item, from, noop);
+    if (item.id !== undefined) return run(item, origin, onResponse, onStreamedResult);
+    run(item, origin, noop);
     onResponse(undefined); // a notification has no response and continues after the client disconnects
     return noop;
   }
 
   return {
     parse: (bytes) => readEnvelope(bytes, settings.current.gateway.maxBatchSize),
-    run(envelope, from, onResponse, onStreamedResult) {
-      if (Array.isArray(envelope) && from.idempotencyKey !== undefined) {
-        onResponse(refuse(BATCH_WITH_KEY, from, { id: NULL_ID }));
+    run(envelope, origin, onResponse, onStreamedResult) {
+      if (Array.isArray(envelope) && origin.idempotencyKey !== undefined) {
+        onResponse(refuse(BATCH_WITH_KEY, origin, { id: NULL_ID }));
         return noop;
       }
       return Array.isArray(envelope)
-        ? runBatch(envelope, { from, run, refuse, onResponse })
-        : runSingle(envelope, from, onResponse, onStreamedResult);
+        ? runBatch(envelope, { origin, run, refuse, onResponse })
+        : runSingle(envelope, origin, onResponse, onStreamedResult);
     },
-    refuse(envelope, fault, from) {
+    refuse(envelope, fault, origin) {
       const items = Array.isArray(envelope) ? envelope : [envelope];
-      const answers = items.flatMap(({ fault: own = fault, id }) => (id === undefined ? [] : [refuse(own, from, { id })]));
+      const answers = items.flatMap(({ fault: ownFault = fault, id }) => (id === undefined ? [] : [refuse(ownFault, origin, { id })]));
       return Array.isArray(envelope) && answers.length > 0 ? encodeBatch(answers) : answers[0];
     },
   };
@@ -208,7 +209,7 @@ export function createDispatcher({ bus, settings, failures, local }: DispatcherO
 /** A large result to be fetched for a request. */
 interface LargeResultFetch {
   request: RpcRequest;
-  from: CallOrigin;
+  origin: CallOrigin;
   large: LargeAnswer;
   signal: AbortSignal;
 }
@@ -262,7 +263,7 @@ function checkAccess({ scope, denied }: Route, caller: Caller): Fault | undefine
 
 /** A request and the callbacks for its response. */
 interface RunOptions {
-  from: CallOrigin;
+  origin: CallOrigin;
   request: RpcRequest;
   onResponse: OnResponse;
   onStreamedResult: OnStreamedResult | undefined;

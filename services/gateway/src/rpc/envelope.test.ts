@@ -16,20 +16,20 @@ import { damage, parses } from './json.fixture.ts';
 
 const read = (text: string, maxBatchSize = 50): Envelope => readEnvelope(Buffer.from(text), maxBatchSize);
 
-function one(text: string): Item {
+function readSingle(text: string): Item {
   const envelope = read(text);
   assert.ok(!Array.isArray(envelope), 'one message, not a batch');
   return envelope;
 }
 
 function request(text: string): RpcRequest {
-  const item = one(text);
+  const item = readSingle(text);
   assert.ok(item.fault === undefined, `refused: ${item.fault?.message}`);
   return item;
 }
 
 function refusal(text: string): InvalidItem {
-  const item = one(text);
+  const item = readSingle(text);
   assert.ok(item.fault !== undefined, 'accepted');
   return item;
 }
@@ -252,7 +252,7 @@ describe('property', () => {
   const id = fc.option(fc.oneof(fc.integer(), fc.string({ unit: 'binary' }), fc.double({ noNaN: true, noDefaultInfinity: true })), {
     nil: null,
   });
-  const spaced = (value: unknown, indent: string): string => JSON.stringify(value, undefined, indent);
+  const stringify = (value: unknown, indent: string): string => JSON.stringify(value, undefined, indent);
   const message = fc.record({
     params: fc.dictionary(fc.string({ unit: 'binary' }), json),
     id,
@@ -263,7 +263,7 @@ describe('property', () => {
   test('id and params are sliced exactly as JSON.parse sees them', () => {
     fc.assert(
       fc.property(message, ({ params, id, extra, indent }) => {
-        const item = request(spaced({ extra, method: 'a.b', params, id, jsonrpc: '2.0' }, indent));
+        const item = request(stringify({ extra, method: 'a.b', params, id, jsonrpc: '2.0' }, indent));
         assert.deepEqual(JSON.parse(paramsText(item) ?? ''), JSON.parse(JSON.stringify(params)));
         assert.deepEqual(JSON.parse(idText(item) ?? ''), JSON.parse(JSON.stringify(id)));
       }),
@@ -288,14 +288,14 @@ describe('property', () => {
   test('parses the members of a batch like single messages', () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(json, message), { minLength: 1, maxLength: 8 }), (members) => {
-        const whole = members.map((member) =>
+        const batch = members.map((member) =>
           isRecord(member) && 'params' in member ? { ...member, jsonrpc: '2.0', method: 'a.b' } : member,
         );
-        const items = readEnvelope(Buffer.from(JSON.stringify(whole)), 50);
+        const items = readEnvelope(Buffer.from(JSON.stringify(batch)), 50);
         assert.ok(Array.isArray(items));
         assert.deepEqual(
           items,
-          JSON.parse(JSON.stringify(whole)).map((member: unknown) => alone(member)),
+          JSON.parse(JSON.stringify(batch)).map((member: unknown) => readAlone(member)),
         );
       }),
     );
@@ -320,7 +320,7 @@ describe('property', () => {
   }
 
   // A member that is an array would be a batch by itself.
-  function alone(member: unknown): unknown {
+  function readAlone(member: unknown): unknown {
     return Array.isArray(member) ? { fault: INVALID_REQUEST, id: 'null' } : readEnvelope(Buffer.from(JSON.stringify(member)), 50);
   }
 });

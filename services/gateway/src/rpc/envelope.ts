@@ -53,9 +53,9 @@ export function readEnvelope(bytes: Buffer, maxBatchSize: number): Envelope {
   const reader = new Reader(bytes);
   const start = skipSpace(bytes, 0);
   const envelope = bytes[start] === OPEN_BRACKET ? reader.batch(start, maxBatchSize) : reader.item(start);
-  const whole = reader.at !== BROKEN && skipSpace(bytes, reader.at) === bytes.length;
+  const isComplete = reader.at !== BROKEN && skipSpace(bytes, reader.at) === bytes.length;
   // Invalid UTF-8 would parse as U+FFFD here, while the raw bytes are forwarded.
-  return whole && (reader.ascii || isUtf8(bytes)) ? envelope : invalidItem(PARSE_ERROR);
+  return isComplete && (reader.ascii || isUtf8(bytes)) ? envelope : createInvalidItem(PARSE_ERROR);
 }
 
 /** The position of a value. */
@@ -96,7 +96,7 @@ class Reader implements Scan {
     this.at = skipSpace(bytes, start + 1);
     if (bytes[this.at] === CLOSE_BRACKET) {
       this.at++;
-      return invalidItem(INVALID_REQUEST);
+      return createInvalidItem(INVALID_REQUEST);
     }
     for (;;) {
       const item = this.item(this.at);
@@ -108,24 +108,24 @@ class Reader implements Scan {
       this.at = bytes[next] === COMMA ? skipSpace(bytes, next + 1) : BROKEN;
     }
     if (count <= maxBatchSize) return items;
-    return invalidItem({ ...INVALID_REQUEST, message: `Batch too large: ${count} requests, maximum ${maxBatchSize}` });
+    return createInvalidItem({ ...INVALID_REQUEST, message: `Batch too large: ${count} requests, maximum ${maxBatchSize}` });
   }
 
   item(start: number): Item {
     const bytes = this.#bytes;
     if (bytes[start] !== OPEN_BRACE) {
       this.at = valueEnd(bytes, start, 1, this);
-      return invalidItem(INVALID_REQUEST);
+      return createInvalidItem(INVALID_REQUEST);
     }
     const members: Record<Name, Span> = { jsonrpc: ABSENT, method: ABSENT, params: ABSENT, id: ABSENT };
     this.deepest = 1;
     this.at = this.#read(start, members);
-    if (this.at === BROKEN) return invalidItem(PARSE_ERROR);
+    if (this.at === BROKEN) return createInvalidItem(PARSE_ERROR);
     const id = members.id === ABSENT ? undefined : bytes.toString('latin1', members.id.start, members.id.end);
-    if (id !== undefined && !isId(bytes[members.id.start])) return invalidItem(INVALID_REQUEST);
+    if (id !== undefined && !isId(bytes[members.id.start])) return createInvalidItem(INVALID_REQUEST);
     const method = readString(bytes, members.method);
-    if (!isVersion(bytes, members.jsonrpc) || method === undefined) return invalidItem(INVALID_REQUEST, id);
-    if (this.deepest > MAX_DEPTH) return invalidItem(TOO_DEEP, id);
+    if (!isVersion(bytes, members.jsonrpc) || method === undefined) return createInvalidItem(INVALID_REQUEST, id);
+    if (this.deepest > MAX_DEPTH) return createInvalidItem(TOO_DEEP, id);
     return { fault: undefined, method, id, params: readParams(bytes, members.params) };
   }
 
@@ -152,8 +152,8 @@ class Reader implements Scan {
 function readName(bytes: Buffer, start: number, end: number): Name | undefined {
   for (const [name, text] of NAMES) if (equalsAt(bytes, start + 1, end - 1, text)) return name;
   if (!hasEscape(bytes, start, end)) return undefined;
-  const written = unescape(bytes, start, end);
-  return NAMES.find(([name]) => name === written)?.[0];
+  const unescaped = unescape(bytes, start, end);
+  return NAMES.find(([name]) => name === unescaped)?.[0];
 }
 
 function isVersion(bytes: Buffer, span: Span): boolean {
@@ -173,7 +173,7 @@ function readParams(bytes: Buffer, span: Span): Uint8Array | string {
   return bytes[start] === OPEN_BRACE ? bytes.subarray(start, end) : describeType(bytes[start]);
 }
 
-function invalidItem(fault: Fault, id: string = NULL_ID): InvalidItem {
+function createInvalidItem(fault: Fault, id: string = NULL_ID): InvalidItem {
   return { fault, id };
 }
 

@@ -10,7 +10,7 @@ const PING = '{"jsonrpc":"2.0","method":"system.ping","id":1}';
 const HISTORY = '{"jsonrpc":"2.0","method":"session.history","id":1}';
 
 /** Far below the deadline of any call, so that a test fails if only the deadline ends the call. */
-const SOON = { timeout: 10_000 };
+const SHORT_TIMEOUT = { timeout: 10_000 };
 
 describe('POST /rpc', () => {
   test('forwards params unchanged and returns the result', async () => {
@@ -137,7 +137,7 @@ describe('POST /rpc', () => {
     assert.deepEqual([response.status, ((await response.json()) as Answer).error?.code], [200, -32700]);
   });
 
-  test('answers a notification before its call completes', SOON, async () => {
+  test('answers a notification before its call completes', SHORT_TIMEOUT, async () => {
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     const { promise: finished, resolve: finish } = Promise.withResolvers<boolean>();
     await using gateway = await startTestGateway({
@@ -155,7 +155,7 @@ describe('POST /rpc', () => {
     assert.equal(await finished, false);
   });
 
-  test('cancels the call when the client disconnects', SOON, async () => {
+  test('cancels the call when the client disconnects', SHORT_TIMEOUT, async () => {
     const { promise: started, resolve: start } = Promise.withResolvers<AbortSignal>();
     await using gateway = await startTestGateway({
       handlers: {
@@ -166,13 +166,13 @@ describe('POST /rpc', () => {
         },
       },
     });
-    const leaving = httpRequest(`${gateway.url}/rpc`, {
+    const clientRequest = httpRequest(`${gateway.url}/rpc`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', authorization: `Bearer ${SECRETS.all}` },
     });
-    leaving.on('error', () => undefined).end(HISTORY);
+    clientRequest.on('error', () => undefined).end(HISTORY);
     const signal = await started;
-    leaving.destroy();
+    clientRequest.destroy();
     if (!signal.aborted) await once(signal, 'abort');
   });
 
@@ -209,15 +209,15 @@ describe('the OpenRPC document', () => {
 
   test('names gateway.publicUrl as its server', async () => {
     await using gateway = await startTestGateway({ settings: { publicUrl: 'https://gate.example/' } });
-    const served = async (): Promise<string | undefined> => {
+    const getServerUrl = async (): Promise<string | undefined> => {
       const response = await fetch(`${gateway.url}/openrpc.json`, { headers: { authorization: `Bearer ${SECRETS.mcp}` } });
       return ((await response.json()) as OpenRpcDocument).servers[0]?.url;
     };
-    assert.equal(await served(), 'https://gate.example/rpc');
+    assert.equal(await getServerUrl(), 'https://gate.example/rpc');
     const socket = await gateway.connect();
-    const { result } = await socket.ask('{"jsonrpc":"2.0","method":"rpc.discover","id":1}');
+    const { result } = await socket.request('{"jsonrpc":"2.0","method":"rpc.discover","id":1}');
     assert.equal((result as OpenRpcDocument).servers[0]?.url, 'https://gate.example/rpc');
     gateway.settings.set({ publicUrl: 'https://gate.example/switchyard' });
-    assert.equal(await served(), 'https://gate.example/switchyard/rpc', 'a changed setting is in force at once');
+    assert.equal(await getServerUrl(), 'https://gate.example/switchyard/rpc', 'a changed setting applies at once');
   });
 });

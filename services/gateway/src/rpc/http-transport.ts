@@ -91,22 +91,22 @@ class RpcExchange extends Exchange {
 
   run(caller: Caller, body: Buffer): void {
     const { requestId, traceparent } = this;
-    const from: CallOrigin = { caller, requestId, route: ROUTE.name, traceparent };
+    const origin: CallOrigin = { caller, requestId, route: ROUTE.name, traceparent };
     const key = this.request.headers['idempotency-key'];
-    if (typeof key === 'string') from.idempotencyKey = key;
+    if (typeof key === 'string') origin.idempotencyKey = key;
     const { admission, dispatcher } = this.#deps;
     const envelope = dispatcher.parse(body);
     const refusal = Array.isArray(envelope) ? admission.limitBatch(caller.key, envelope.length) : undefined;
     if (refusal) return this.refuse(refusal);
     const onResponse = (answer: Payload | undefined): void => {
-      if (this.answered) return;
-      this.answered = true;
+      if (this.isAnswered) return;
+      this.isAnswered = true;
       this.#payload = answer;
       if (this.#forwarded) this.#deps.sendForwarded(this);
       else this.#deps.sendLocal(this);
     };
-    const cancel = dispatcher.run(envelope, from, onResponse, (pieces) => void this.#writeStream(pieces));
-    if (this.answered) return;
+    const cancel = dispatcher.run(envelope, origin, onResponse, (pieces) => void this.#writeStream(pieces));
+    if (this.isAnswered) return;
     this.#forwarded = true;
     this.onDisconnect(cancel);
   }
@@ -117,7 +117,7 @@ class RpcExchange extends Exchange {
 
   /** Streams a result as fast as the client reads. A failure closes the connection, so that a client does not take a part for the whole. */
   async #writeStream({ length, pieces }: StreamedResult): Promise<void> {
-    this.answered = true;
+    this.isAnswered = true;
     try {
       await pipeline(Readable.from(pieces, SINGLE_CHUNK), this.startBody(length));
     } catch (error) {

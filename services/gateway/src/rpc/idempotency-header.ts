@@ -23,23 +23,23 @@ interface KeyedCall {
 export function addIdempotencyKey({ method, callable }: KeyedCall, params: Uint8Array, key: string): Uint8Array {
   if (!callable?.keyed) throw createUnsupportedKeyError(method, callable);
   if (!IdempotencyKey.safeParse(key).success) throw createInvalidKeyError();
-  const own = Buffer.from(params.buffer, params.byteOffset, params.length);
-  requireSameKey(own, key);
+  const bytes = Buffer.from(params.buffer, params.byteOffset, params.length);
+  requireSameKey(bytes, key);
   const text = `{${JSON.stringify(IDEMPOTENCY_KEY)}:${JSON.stringify(key)}`;
-  const isEmpty = own.subarray(1, -1).every((byte) => SPACES.has(byte));
-  return Buffer.concat([Buffer.from(isEmpty ? text : `${text},`), own.subarray(1)]);
+  const isEmpty = bytes.subarray(1, -1).every((byte) => SPACES.has(byte));
+  return Buffer.concat([Buffer.from(isEmpty ? text : `${text},`), bytes.subarray(1)]);
 }
 
 const SPACES: ReadonlySet<number> = new Set(Buffer.from(' \t\r\n'));
 
 function createUnsupportedKeyError(method: string, callable: Callable | undefined): ServiceError {
-  const why = callable?.idempotent === false ? 'each call is executed again' : 'the method is idempotent';
+  const reason = callable?.idempotent === false ? 'each call is executed again' : 'the method is idempotent';
   return invalidParams([
     {
       path: IDEMPOTENCY_KEY,
       expected: 'no key',
       received: `the header ${HEADER}`,
-      message: `${method} takes no idempotency key (${why}); omit the header ${HEADER}`,
+      message: `${method} takes no idempotency key (${reason}); omit the header ${HEADER}`,
     },
   ]);
 }

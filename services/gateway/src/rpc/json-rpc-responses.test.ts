@@ -14,7 +14,7 @@ test('encodes the bytes of result and id at any length', () => {
     const expected = `{"jsonrpc":"2.0","result":${result.toString()},"id":"ü☃"}`;
     assert.equal(payloadBytes(answer).toString(), expected);
     assert.equal(answer.length, Buffer.byteLength(expected));
-    assert.equal(typeof answer, length < 16_000 ? 'string' : 'object', 'long ones stay bytes');
+    assert.equal(typeof answer, length < 16_000 ? 'string' : 'object', 'long payloads are buffers');
   }
 });
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import jayson from 'jayson/promise/index.js';
 import { JSONRPCClient, type JSONRPCResponse } from 'json-rpc-2.0';
-import { many, only, onBothTransports, type Said } from './both-transports.fixture.ts';
-import { SECRETS, startTestGateway, textOf, type TestGatewayOptions } from '../gateway.fixture.ts';
+import { expectBatch, expectSingle, onBothTransports, type Received } from './both-transports.fixture.ts';
+import { SECRETS, startTestGateway, toText, type TestGatewayOptions } from '../gateway.fixture.ts';
 
 const options: TestGatewayOptions = {
   handlers: { 'session.history': ({ channelId = 'gateway' }) => ({ messages: [{ role: 'user', content: channelId }] }) },
@@ -12,13 +12,13 @@ const echo = (content: string): unknown => ({ messages: [{ role: 'user', content
 const history = (id: string, channelId = 'x'): string =>
   `{"jsonrpc":"2.0","method":"session.history","params":{"channelId":"${channelId}"},"id":${id}}`;
 
-const brief = (said: Said): unknown => many(said).map(({ id, error, result }) => [id, error?.code ?? result]);
+const summarize = (response: Received): unknown => expectBatch(response).map(({ id, error, result }) => [id, error?.code ?? result]);
 
 describe('the examples of the JSON-RPC 2.0 specification', () => {
   onBothTransports(
     'call with positional parameters',
-    async ({ say }) => {
-      const { error, id } = only(await say('{"jsonrpc":"2.0","method":"session.history","params":[42,23],"id":1}'));
+    async ({ send: say }) => {
+      const { error, id } = expectSingle(await say('{"jsonrpc":"2.0","method":"session.history","params":[42,23],"id":1}'));
       assert.equal(error?.code, -32602);
       assert.equal(error.message, 'Invalid params: params: expected object, got array');
       assert.equal(id, 1);
@@ -28,15 +28,15 @@ describe('the examples of the JSON-RPC 2.0 specification', () => {
 
   onBothTransports(
     'call with named parameters',
-    async ({ say }) => {
-      assert.deepEqual(only(await say(history('3', 'minuend'))), { jsonrpc: '2.0', result: echo('minuend'), id: 3 });
+    async ({ send: say }) => {
+      assert.deepEqual(expectSingle(await say(history('3', 'minuend'))), { jsonrpc: '2.0', result: echo('minuend'), id: 3 });
     },
     options,
   );
 
   onBothTransports(
     'a notification',
-    async ({ say }) => {
+    async ({ send: say }) => {
       assert.equal(await say('{"jsonrpc":"2.0","method":"session.history","params":{}}'), undefined);
       assert.equal(await say('{"jsonrpc":"2.0","method":"foobar"}'), undefined);
       assert.equal(await say('{"jsonrpc":"2.0","method":"session.history","params":[1,2]}'), undefined);
@@ -45,46 +45,46 @@ describe('the examples of the JSON-RPC 2.0 specification', () => {
     options,
   );
 
-  onBothTransports('call of a method that does not exist', async ({ say }) => {
-    const { error, id } = only(await say('{"jsonrpc":"2.0","method":"foobar","id":"1"}'));
+  onBothTransports('call of a method that does not exist', async ({ send: say }) => {
+    const { error, id } = expectSingle(await say('{"jsonrpc":"2.0","method":"foobar","id":"1"}'));
     assert.deepEqual([error?.code, error?.message, id], [-32601, 'Method not found', '1']);
   });
 
-  onBothTransports('call with invalid JSON', async ({ say }) => {
-    const { error, id } = only(await say('{"jsonrpc":"2.0","method":"foobar, "params":"bar","baz]'));
+  onBothTransports('call with invalid JSON', async ({ send: say }) => {
+    const { error, id } = expectSingle(await say('{"jsonrpc":"2.0","method":"foobar, "params":"bar","baz]'));
     assert.deepEqual([error?.code, error?.message, id], [-32700, 'Parse error', null]);
   });
 
-  onBothTransports('call with an invalid request object', async ({ say }) => {
-    const { error, id } = only(await say('{"jsonrpc":"2.0","method":1,"params":"bar"}'));
+  onBothTransports('call with an invalid request object', async ({ send: say }) => {
+    const { error, id } = expectSingle(await say('{"jsonrpc":"2.0","method":1,"params":"bar"}'));
     assert.deepEqual([error?.code, error?.message, id], [-32600, 'Invalid Request', null]);
   });
 
-  onBothTransports('a batch of invalid JSON', async ({ say }) => {
-    const { error, id } = only(await say('[{"jsonrpc":"2.0","method":"sum","params":[1,2,4],"id":"1"},{"jsonrpc":"2.0","method"]'));
+  onBothTransports('a batch of invalid JSON', async ({ send: say }) => {
+    const { error, id } = expectSingle(await say('[{"jsonrpc":"2.0","method":"sum","params":[1,2,4],"id":"1"},{"jsonrpc":"2.0","method"]'));
     assert.deepEqual([error?.code, id], [-32700, null]);
   });
 
-  onBothTransports('an empty array', async ({ say }) => {
-    const { error, id } = only(await say('[]'));
+  onBothTransports('an empty array', async ({ send: say }) => {
+    const { error, id } = expectSingle(await say('[]'));
     assert.deepEqual([error?.code, id], [-32600, null]);
   });
 
-  onBothTransports('an invalid batch, but not an empty one', async ({ say }) => {
-    assert.deepEqual(brief(await say('[1]')), [[null, -32600]]);
+  onBothTransports('an invalid batch, but not an empty one', async ({ send: say }) => {
+    assert.deepEqual(summarize(await say('[1]')), [[null, -32600]]);
     assert.deepEqual(
-      brief(await say('[1,2,3]')),
+      summarize(await say('[1,2,3]')),
       [1, 2, 3].map(() => [null, -32600]),
     );
   });
 
   onBothTransports(
-    'a batch of everything',
-    async ({ say }) => {
-      const said = await say(
+    'a batch of requests, notifications and invalid members',
+    async ({ send: say }) => {
+      const response = await say(
         `[${history('"1"', 'a')},{"jsonrpc":"2.0","method":"session.history","params":{}},${history('"2"', 'b')},{"foo":"boo"},{"jsonrpc":"2.0","method":"foo.get","params":{"name":"myself"},"id":"5"},{"jsonrpc":"2.0","method":"session.history","id":"9"}]`,
       );
-      assert.deepEqual(brief(said), [
+      assert.deepEqual(summarize(response), [
         ['1', echo('a')],
         ['2', echo('b')],
         [null, -32600],
@@ -97,7 +97,7 @@ describe('the examples of the JSON-RPC 2.0 specification', () => {
 
   onBothTransports(
     'a batch of notifications',
-    async ({ say }) => {
+    async ({ send: say }) => {
       assert.equal(await say('[{"jsonrpc":"2.0","method":"session.history"},{"jsonrpc":"2.0","method":"system.ping"}]'), undefined);
     },
     options,
@@ -107,20 +107,20 @@ describe('the examples of the JSON-RPC 2.0 specification', () => {
 describe('ids', () => {
   for (const id of ['1', '-7', '1.5', '"1"', '""', '"ü\\u0000"', 'null', '123456789012345678901234567890', '1e2', '0.10']) {
     onBothTransports(
-      `${id} comes back as it was`,
-      async ({ gateway, say }) => {
-        assert.deepEqual(only(await say(history(id))).id, JSON.parse(id));
+      `${id} is echoed unchanged`,
+      async ({ gateway, send: say }) => {
+        assert.deepEqual(expectSingle(await say(history(id))).id, JSON.parse(id));
         const raw = await gateway.post('/rpc', history(id), { token: SECRETS.all });
-        assert.ok((await raw.text()).endsWith(`,"id":${id}}`), 'in its own text');
+        assert.ok((await raw.text()).endsWith(`,"id":${id}}`), 'the bytes are unchanged');
       },
       options,
     );
   }
 
   onBothTransports(
-    'may repeat within a batch: each request is answered',
-    async ({ say }) => {
-      assert.deepEqual(brief(await say(`[${history('1', 'a')},${history('1', 'b')}]`)), [
+    'may repeat within a batch',
+    async ({ send: say }) => {
+      assert.deepEqual(summarize(await say(`[${history('1', 'a')},${history('1', 'b')}]`)), [
         [1, echo('a')],
         [1, echo('b')],
       ]);
@@ -155,7 +155,7 @@ describe('third-party clients', () => {
     const client = new JSONRPCClient((request) => {
       socket.send(JSON.stringify(request));
     });
-    socket.socket.on('message', (data) => client.receive(JSON.parse(textOf(data)) as JSONRPCResponse));
+    socket.socket.on('message', (data) => client.receive(JSON.parse(toText(data)) as JSONRPCResponse));
     client.notify('session.history', { channelId: 'unheard' });
     assert.deepEqual(await client.request('session.history', { channelId: 'one' }), echo('one'));
     await assert.rejects(async () => client.request('foo.bar', {}), { message: 'Method not found', code: -32601 });

@@ -14,19 +14,19 @@ import { SECRETS, startTestGateway, type Answer, type TestGateway } from '../gat
 const MB = 1_000_000;
 const CALL = { jsonrpc: '2.0', id: 'é1', method: 'session.export', params: { session_key: 'default:alice:gateway' } };
 /** Longer than any reader needs for one chunk. */
-const STILL_MS = 500;
+const IDLE_MS = 500;
 const BODY = JSON.stringify(CALL);
 
 /** The blob store of the gateway. */
-interface Watched extends LargePayloads {
+interface WatchedStore extends LargePayloads {
   /** Fetched bytes. */
   fetched: number;
   /** Since when a chunk is waiting, by `performance.now()`. */
   offeredAt: number;
   /** The number of blobs. */
-  kept: number;
+  blobCount: number;
   /** The store fails after this many bytes. */
-  breakAt: number;
+  failAfter: number;
 }
 
 const exported = (megabytes: number, size = MB) => ({
@@ -39,13 +39,13 @@ const exported = (megabytes: number, size = MB) => ({
 });
 
 async function withGateway(
-  given: number | ReturnType<typeof exported>,
-  run: (gateway: TestGateway, store: Watched) => Promise<void>,
+  content: number | ReturnType<typeof exported>,
+  run: (gateway: TestGateway, store: WatchedStore) => Promise<void>,
 ): Promise<void> {
   await using directory = await tempDir();
   const store = await openBlobStore(`file:${directory.path}/blobs`, { log: silentLogger() });
-  const whole = typeof given === 'number' ? exported(given) : given;
-  const handlers: Handlers<typeof sessions> = { 'session.export': () => whole };
+  const result = typeof content === 'number' ? exported(content) : content;
+  const handlers: Handlers<typeof sessions> = { 'session.export': () => result };
   try {
     const large = watch(largePayloads(() => Promise.resolve(store), silentLogger()));
     await using gateway = await startTestGateway({ handlers, large });
@@ -55,29 +55,29 @@ async function withGateway(
   }
 }
 
-function watch(large: LargePayloads): Watched {
-  const watched: Watched = {
+function watch(large: LargePayloads): WatchedStore {
+  const watched: WatchedStore = {
     fetched: 0,
     offeredAt: Infinity,
-    kept: 0,
-    breakAt: Infinity,
-    async put(...given) {
-      const id = await large.put(...given);
-      watched.kept++;
+    blobCount: 0,
+    failAfter: Infinity,
+    async put(...args) {
+      const id = await large.put(...args);
+      watched.blobCount++;
       return id;
     },
-    async *read(...given) {
-      for await (const piece of large.read(...given)) {
-        if (watched.fetched >= watched.breakAt) throw new TypeError('the disk is gone');
+    async *read(...args) {
+      for await (const piece of large.read(...args)) {
+        if (watched.fetched >= watched.failAfter) throw new TypeError('the disk is gone');
         watched.fetched += piece.length;
         watched.offeredAt = performance.now();
         yield piece;
         watched.offeredAt = Infinity;
       }
     },
-    forget(...given) {
-      watched.kept--;
-      large.forget(...given);
+    forget(...args) {
+      watched.blobCount--;
+      large.forget(...args);
     },
   };
   return watched;
@@ -86,13 +86,13 @@ function watch(large: LargePayloads): Watched {
 /** A response that is not read yet. */
 async function post(url: string): Promise<IncomingMessage> {
   const headers = { authorization: `Bearer ${SECRETS.all}`, 'content-type': 'application/json' };
-  const asked = request(`${url}/rpc`, { method: 'POST', headers }).end(BODY);
-  const [response] = (await once(asked, 'response')) as [IncomingMessage];
+  const clientRequest = request(`${url}/rpc`, { method: 'POST', headers }).end(BODY);
+  const [response] = (await once(clientRequest, 'response')) as [IncomingMessage];
   return response;
 }
 
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await nextTurn();
+async function waitUntil(condition: () => boolean): Promise<void> {
+  while (!condition()) await nextTurn();
 }
 
 test('POST /rpc streams a large result with its length and leaves nothing in the store', async () => {
@@ -101,7 +101,7 @@ test('POST /rpc streams a large result with its length and leaves nothing in the
     const text = await response.text();
     assert.equal(Number(response.headers.get('content-length')), Buffer.byteLength(text));
     assert.equal(text, JSON.stringify({ jsonrpc: '2.0', result: exported(20), id: 'é1' }));
-    assert.deepEqual([store.kept, store.fetched > 20 * MB], [0, true]);
+    assert.deepEqual([store.blobCount, store.fetched > 20 * MB], [0, true]);
   });
 });
 
@@ -109,12 +109,12 @@ test('stops fetching while the client does not read, and continues afterwards', 
   await withGateway(40, async (gateway, store) => {
     const response = await post(gateway.url);
     // The socket buffers take some megabytes. When they are full, no further chunk is fetched.
-    await until(() => store.kept === 0 || performance.now() - store.offeredAt > STILL_MS);
+    await waitUntil(() => store.blobCount === 0 || performance.now() - store.offeredAt > IDLE_MS);
     assert.ok(store.fetched < 12 * MB, `${store.fetched} bytes were fetched for nobody`);
     let bytes = 0;
     for await (const piece of response as AsyncIterable<Buffer>) bytes += piece.length;
     assert.equal(bytes, Number(response.headers['content-length']));
-    assert.equal(store.kept, 0);
+    assert.equal(store.blobCount, 0);
   });
 });
 
@@ -123,45 +123,45 @@ test('leaves nothing in the store when the client disconnects', async () => {
     const response = await post(gateway.url);
     await once(response, 'readable');
     response.destroy();
-    await until(() => store.kept === 0);
+    await waitUntil(() => store.blobCount === 0);
     assert.ok(store.fetched < 30 * MB);
   });
 });
 
 test('closes the connection on a failure after the first chunk and returns an error before it', async () => {
   await withGateway(9, async (gateway, store) => {
-    store.breakAt = MB;
+    store.failAfter = MB;
     const response = await post(gateway.url);
     await assert.rejects(response.toArray(), { code: 'ECONNRESET' });
-    assert.equal(store.kept, 0);
-    store.breakAt = 0;
+    assert.equal(store.blobCount, 0);
+    store.failAfter = 0;
     const answer = (await (await gateway.post('/rpc', BODY, { token: SECRETS.all })).json()) as Answer;
     const { code, reason, retryable } = answer.error?.data ?? {};
     assert.deepEqual([answer.id, code, reason, retryable], ['é1', 'UNAVAILABLE', 'PAYLOAD_LOST', true]);
-    assert.equal(store.kept, 0);
+    assert.equal(store.blobCount, 0);
   });
 });
 
 test('batches and WebSockets get results up to 8 MB, and an error with the remedy above', async () => {
   await withGateway(8, async (gateway, store) => {
     const socket = await gateway.connect();
-    assert.deepEqual((await socket.ask(CALL)).result, exported(8));
-    const [alone] = (await (await gateway.post('/rpc', `[${BODY}]`, { token: SECRETS.all })).json()) as [Answer];
-    assert.deepEqual(alone.result, exported(8));
-    assert.equal(store.kept, 0);
+    assert.deepEqual((await socket.request(CALL)).result, exported(8));
+    const [batched] = (await (await gateway.post('/rpc', `[${BODY}]`, { token: SECRETS.all })).json()) as [Answer];
+    assert.deepEqual(batched.result, exported(8));
+    assert.equal(store.blobCount, 0);
     socket.socket.close();
   });
   await withGateway(9, async (gateway, store) => {
     const socket = await gateway.connect();
-    const [alone] = (await (await gateway.post('/rpc', `[${BODY}]`, { token: SECRETS.all })).json()) as [Answer];
-    for (const { error } of [await socket.ask(CALL), alone]) {
+    const [batched] = (await (await gateway.post('/rpc', `[${BODY}]`, { token: SECRETS.all })).json()) as [Answer];
+    for (const { error } of [await socket.request(CALL), batched]) {
       assert.match(
         error?.message ?? '',
         /^The result of session\.export is too large for this request: \d+ bytes, at most 8388608\. Send the call alone by POST \/rpc/,
       );
       assert.deepEqual([error?.data?.['code'], error?.data?.['reason']], ['FAILED_PRECONDITION', 'PAYLOAD_TOO_LARGE']);
     }
-    assert.deepEqual([store.kept, store.fetched], [0, 0]);
+    assert.deepEqual([store.blobCount, store.fetched], [0, 0]);
     socket.socket.close();
   });
 });
@@ -177,7 +177,7 @@ test('fetches many large results with bounded concurrency', async () => {
       answers.toSorted((a, b) => Number(a) - Number(b)),
       ids,
     );
-    await until(() => store.kept === 0);
+    await waitUntil(() => store.blobCount === 0);
     socket.socket.close();
   });
 });
@@ -187,8 +187,8 @@ test('discards the large result of a notification', async () => {
     const { id: _, ...notification } = CALL;
     const response = await gateway.post('/rpc', JSON.stringify(notification), { token: SECRETS.all });
     assert.equal(response.status, 204);
-    await until(() => store.kept === 1);
-    await until(() => store.kept === 0);
+    await waitUntil(() => store.blobCount === 1);
+    await waitUntil(() => store.blobCount === 0);
     assert.equal(store.fetched, 0);
   });
 });

@@ -35,21 +35,21 @@ export async function openStreamedResult(
 }
 
 /** Buffers a large result, for transports that cannot stream. */
-export type CollectLargeResult = (what: string, large: LargeAnswer, signal: AbortSignal) => Promise<Uint8Array>;
+export type CollectLargeResult = (name: string, large: LargeAnswer, signal: AbortSignal) => Promise<Uint8Array>;
 
 export function createLargeResultCollector(maximum: number): CollectLargeResult {
-  const waiting: (() => void)[] = [];
-  let running = 0;
+  const waiters: (() => void)[] = [];
+  let runningCount = 0;
 
-  return async (what, large, signal) => {
-    if (running >= MAX_CONCURRENT_RESULTS) await new Promise<void>((resolve) => void waiting.push(resolve));
-    else running++;
+  return async (name, large, signal) => {
+    if (runningCount >= MAX_CONCURRENT_RESULTS) await new Promise<void>((resolve) => void waiters.push(resolve));
+    else runningCount++;
     try {
-      return await collectLarge(what, large, maximum, signal);
+      return await collectLarge(name, large, maximum, signal);
     } finally {
-      const next = waiting.shift(); // takes over the slot
+      const next = waiters.shift(); // takes over the slot
       if (next) next();
-      else running--;
+      else runningCount--;
     }
   };
 }

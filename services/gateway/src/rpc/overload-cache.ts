@@ -43,11 +43,11 @@ export function createOverloadCache(clock: Pick<Clock, 'now'>): OverloadCache {
     recordRejection(method, { principal }, error) {
       const fullFor = FullFor.safeParse(error.details.fullFor).data;
       if (!fullFor) return;
-      const until = clock.now() + Math.min(fullFor.ms, MAX_TTL_MS);
+      const expiresAt = clock.now() + Math.min(fullFor.ms, MAX_TTL_MS);
       store(`${method} ${principal.tenant}`, {
         ...fullFor,
         error,
-        expiresAt: until,
+        expiresAt,
         remainingCalls: 0,
         nextRoundCalls: fullFor.tries?.calls ?? 0,
       });
@@ -59,13 +59,13 @@ export function createOverloadCache(clock: Pick<Clock, 'now'>): OverloadCache {
       const agents = rejections.get(key);
       if (!agents) return undefined;
       const now = clock.now();
-      for (const [agentId, one] of agents) if (one.expiresAt <= now && !startNextRound(one, now)) agents.delete(agentId);
+      for (const [agentId, rejection] of agents) if (rejection.expiresAt <= now && !startNextRound(rejection, now)) agents.delete(agentId);
       if (agents.size === 0) rejections.delete(key);
       const target = agents.size === 0 ? undefined : findTargetAgent(params, principal);
       if (!target) return undefined;
-      for (const one of agents.values())
-        if (one.agentId === target.agentId || (target.agentId === undefined && one.standard))
-          return one.remainingCalls-- > 0 ? undefined : one.error;
+      for (const rejection of agents.values())
+        if (rejection.agentId === target.agentId || (target.agentId === undefined && rejection.standard))
+          return rejection.remainingCalls-- > 0 ? undefined : rejection.error;
       return undefined;
     },
   };
@@ -76,11 +76,11 @@ export function createOverloadCache(clock: Pick<Clock, 'now'>): OverloadCache {
  * accept, and each further round twice as many, until a call is rejected again. Without rounds all waiting calls would be forwarded
  * before the first reply. Returns false when a round forwarded all of its calls, which ends the limit.
  */
-function startNextRound(one: CachedRejection, now: number): boolean {
-  if (!one.tries || one.remainingCalls > 0 || now - one.expiresAt >= MAX_TTL_MS) return false;
-  one.expiresAt = now + Math.min(one.tries.everyMs, MAX_TTL_MS);
-  one.remainingCalls = one.nextRoundCalls;
-  one.nextRoundCalls *= 2;
+function startNextRound(rejection: CachedRejection, now: number): boolean {
+  if (!rejection.tries || rejection.remainingCalls > 0 || now - rejection.expiresAt >= MAX_TTL_MS) return false;
+  rejection.expiresAt = now + Math.min(rejection.tries.everyMs, MAX_TTL_MS);
+  rejection.remainingCalls = rejection.nextRoundCalls;
+  rejection.nextRoundCalls *= 2;
   return true;
 }
 
@@ -92,10 +92,10 @@ function findTargetAgent(params: Uint8Array, { agent, agents }: Principal): { ag
   const { message, idempotencyKey, agentId = agent, sessionKey = {} } = parseJson(params);
   if (typeof message !== 'string' || message === '' || message.startsWith('/') || idempotencyKey !== undefined) return undefined;
   if (typeof sessionKey !== 'object' || sessionKey === null) return undefined;
-  const meant = agentId === undefined ? (sessionKey as Record<string, unknown>).agentId : agentId;
+  const target = agentId === undefined ? (sessionKey as Record<string, unknown>).agentId : agentId;
   // A token restricted to certain agents has another default agent than the tenant.
-  if (meant === undefined) return agents ? undefined : { agentId: undefined };
-  return typeof meant === 'string' ? { agentId: meant } : undefined;
+  if (target === undefined) return agents ? undefined : { agentId: undefined };
+  return typeof target === 'string' ? { agentId: target } : undefined;
 }
 
 function parseJson(params: Uint8Array): Record<string, unknown> {

@@ -26,39 +26,39 @@ function attach(socket: TestSocket, turnId: string, after?: number): void {
 
 async function frame(socket: TestSocket, turnId: string): Promise<Frame> {
   const { method, params } = await socket.next();
-  const said = params as { turnId: string; frame: Frame };
-  assert.deepEqual([method, said.turnId], ['agent.frame', turnId]);
-  return said.frame;
+  const message = params as { turnId: string; frame: Frame };
+  assert.deepEqual([method, message.turnId], ['agent.frame', turnId]);
+  return message.frame;
 }
 
 /** All frames up to the response, and the response. */
-async function readOut(socket: TestSocket, turnId: string): Promise<{ frames: Frame[]; answer: Answer }> {
+async function readAll(socket: TestSocket, turnId: string): Promise<{ frames: Frame[]; answer: Answer }> {
   const frames: Frame[] = [];
   for (;;) {
     const message = await socket.next();
     if (message.method === undefined) return { frames, answer: message };
-    const said = message.params as { turnId: string; frame: Frame };
-    assert.equal(said.turnId, turnId);
-    frames.push(said.frame);
+    const received = message.params as { turnId: string; frame: Frame };
+    assert.equal(received.turnId, turnId);
+    frames.push(received.frame);
   }
 }
 
-const textOf = (frames: readonly Frame[]): string => frames.map(({ text = '' }) => text).join('');
-const numbersOf = (frames: readonly Frame[]): number[] => frames.map(({ n }) => n);
+const joinText = (frames: readonly Frame[]): string => frames.map(({ text = '' }) => text).join('');
+const getNumbers = (frames: readonly Frame[]): number[] => frames.map(({ n }) => n);
 
 test('agent.attach sends every frame and then the result', async () => {
   await using t = await startTestTurns();
   const turn = await begin(t);
   const socket = await t.gateway.connect(SECRETS.rpc);
-  turn.say('one ');
+  turn.sendText('one ');
   attach(socket, turn.id);
   assert.equal((await frame(socket, turn.id)).type, 'accepted');
   assert.deepEqual(await frame(socket, turn.id), { n: 1, type: 'delta', text: 'one ' });
-  turn.say('two ');
+  turn.sendText('two ');
   turn.emit({ type: 'step', step: 2, fence: 7 });
-  turn.say('three');
+  turn.sendText('three');
   turn.done();
-  const { frames, answer } = await readOut(socket, turn.id);
+  const { frames, answer } = await readAll(socket, turn.id);
   assert.deepEqual(frames, [
     { n: 2, type: 'delta', text: 'two ' },
     { n: 3, type: 'step', step: 2 },
@@ -70,7 +70,7 @@ test('agent.attach sends every frame and then the result', async () => {
 test('agent.attach resumes after the given frame and then streams live frames', async () => {
   await using t = await startTestTurns();
   const turn = await begin(t);
-  turn.say('one ', 'two ', 'three ');
+  turn.sendText('one ', 'two ', 'three ');
   for (let after = 0; after <= 3; after++) {
     const socket = await t.gateway.connect(SECRETS.rpc);
     attach(socket, turn.id, after);
@@ -79,13 +79,13 @@ test('agent.attach resumes after the given frame and then streams live frames', 
   }
   const socket = await t.gateway.connect(SECRETS.rpc);
   attach(socket, turn.id, 2);
-  turn.say('four');
+  turn.sendText('four');
   turn.done();
-  const { frames, answer } = await readOut(socket, turn.id);
-  assert.deepEqual([numbersOf(frames), textOf(frames)], [[3, 4], 'three four']);
+  const { frames, answer } = await readAll(socket, turn.id);
+  assert.deepEqual([getNumbers(frames), joinText(frames)], [[3, 4], 'three four']);
   assert.ok(answer.result);
   attach(socket, turn.id, 4);
-  assert.deepEqual((await readOut(socket, turn.id)).frames, [], 'it had everything but the answer');
+  assert.deepEqual((await readAll(socket, turn.id)).frames, [], 'only the result was missing');
 });
 
 test('agent.attach replaces the text after a takeover', async () => {
@@ -98,7 +98,7 @@ test('agent.attach replaces the text after a takeover', async () => {
   const turn = await begin(t);
   const socket = await t.gateway.connect(SECRETS.rpc);
   attach(socket, turn.id, 1);
-  const { frames } = await readOut(socket, turn.id);
+  const { frames } = await readAll(socket, turn.id);
   assert.deepEqual(frames.slice(-2), [
     { n: 3, type: 'resumed', text: 'one ' },
     { n: 4, type: 'delta', text: 'two' },
@@ -111,7 +111,7 @@ test('agent.attach returns the failure of a failed turn', async () => {
   turn.fail({ code: 'UNAVAILABLE', message: 'The model is away.', details: { secret: 'x', turnId: turn.id } });
   const socket = await t.gateway.connect(SECRETS.rpc);
   attach(socket, turn.id);
-  const { error } = (await readOut(socket, turn.id)).answer;
+  const { error } = (await readAll(socket, turn.id)).answer;
   assert.deepEqual(
     [error?.code, error?.message, error?.data?.['code'], error?.data?.['secret']],
     [-32603, 'The model is away.', 'UNAVAILABLE', undefined],
@@ -121,17 +121,17 @@ test('agent.attach returns the failure of a failed turn', async () => {
 test('agent.attach returns NOT_FOUND for a turn of another client', async () => {
   await using t = await startTestTurns();
   const turn = await begin(t);
-  turn.say('mine');
-  const said = new Set<string>();
+  turn.sendText('mine');
+  const errors = new Set<string>();
   const socket = await t.gateway.connect(SECRETS.all);
   for (const turnId of [turn.id, mintId('turn')]) {
     attach(socket, turnId);
-    const { frames, answer } = await readOut(socket, turnId);
+    const { frames, answer } = await readAll(socket, turnId);
     assert.deepEqual(frames, []);
     const { requestId: _, ...data } = answer.error?.data ?? {};
-    said.add(JSON.stringify([answer.error?.code, answer.error?.message, data]));
+    errors.add(JSON.stringify([answer.error?.code, answer.error?.message, data]));
   }
-  assert.deepEqual([...said], ['[-32603,"There is no such turn.",{"code":"NOT_FOUND","retryable":false}]']);
+  assert.deepEqual([...errors], ['[-32603,"There is no such turn.",{"code":"NOT_FOUND","retryable":false}]']);
 });
 
 test('agent.attach validates its params and requires its scope', async () => {
@@ -144,12 +144,12 @@ test('agent.attach validates its params and requires its scope', async () => {
     [{ turnId: mintId('turn'), x: 1 }, 'x: expected no such parameter'],
   ] as const;
   for (const [params, expected] of wrong) {
-    const { error } = await socket.ask({ jsonrpc: '2.0', id: 1, method: 'agent.attach', params });
+    const { error } = await socket.request({ jsonrpc: '2.0', id: 1, method: 'agent.attach', params });
     assert.equal(error?.code, -32602);
     assert.ok(error.message.includes(expected), error.message);
   }
-  const other = await t.gateway.connect(SECRETS.admin);
-  const { error } = await other.ask({ jsonrpc: '2.0', id: 1, method: 'agent.attach', params: { turnId: mintId('turn') } });
+  const adminSocket = await t.gateway.connect(SECRETS.admin);
+  const { error } = await adminSocket.request({ jsonrpc: '2.0', id: 1, method: 'agent.attach', params: { turnId: mintId('turn') } });
   assert.equal(error?.data?.['reason'], 'FORBIDDEN');
 });
 
@@ -161,11 +161,11 @@ test('disconnecting stops the reader but not the turn', async () => {
   await frame(socket, turn.id);
   socket.socket.terminate();
   await socket.closed;
-  turn.say('later');
+  turn.sendText('later');
   turn.done();
-  const again = await t.gateway.connect(SECRETS.rpc);
-  attach(again, turn.id, 0);
-  assert.equal(textOf((await readOut(again, turn.id)).frames), 'later');
+  const second = await t.gateway.connect(SECRETS.rpc);
+  attach(second, turn.id, 0);
+  assert.equal(joinText((await readAll(second, turn.id)).frames), 'later');
 });
 
 test('agent.attach stops when the token is revoked', async () => {
@@ -175,7 +175,7 @@ test('agent.attach stops when the token is revoked', async () => {
   attach(socket, turn.id);
   await frame(socket, turn.id);
   await t.gateway.removeToken('rpc');
-  turn.say('secret');
+  turn.sendText('secret');
   assert.equal((await socket.closed).code, 4001);
 });
 

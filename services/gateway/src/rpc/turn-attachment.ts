@@ -8,8 +8,8 @@ import type { Cancel, CallOrigin } from './call-context.ts';
 export const ATTACH_METHOD = 'agent.attach';
 
 interface AttachOptions {
-  from: CallOrigin;
-  notify: (createNotification: Payload) => void;
+  origin: CallOrigin;
+  notify: (notification: Payload) => void;
   onReply: (reply: Reply) => void;
 }
 
@@ -17,7 +17,7 @@ interface AttachOptions {
  * `agent.attach`: sends the frames of a turn as notifications and then its result. After a lost connection a client attaches again on any
  * gateway and names the last frame it received. A turn of another client is NOT_FOUND.
  */
-export function attachTurn(bus: Bus, params: Uint8Array, { from, notify, onReply }: AttachOptions): Cancel {
+export function attachTurn(bus: Bus, params: Uint8Array, { origin, notify, onReply }: AttachOptions): Cancel {
   let close: Cancel | undefined;
   let cancelled = false;
   const fail = (error: unknown): void => {
@@ -27,7 +27,7 @@ export function attachTurn(bus: Bus, params: Uint8Array, { from, notify, onReply
   };
   const follow = async (): Promise<void> => {
     const { turnId, after = -1 } = readParams(params);
-    const { requestId, traceparent, caller } = from;
+    const { requestId, traceparent, caller } = origin;
     const callerBus = bus.as(caller.principal);
     const { reader, earlier } = await followTurn(callerBus, turnId, { requestId, ...(traceparent === undefined ? {} : { traceparent }) });
     close = () => reader.close();
@@ -35,7 +35,7 @@ export function attachTurn(bus: Bus, params: Uint8Array, { from, notify, onReply
     const sendFrame = (frame: TurnFrame): void => {
       if (frame.type === 'error') fail(toServiceError(frame.error));
       else if (frame.type === 'done') onReply(createReply({ turnId, sessionKey: earlier.sessionKey, ...frame.result }));
-      else if (frame.n > after) notify(notification(turnId, frame));
+      else if (frame.n > after) notify(createNotification(turnId, frame));
     };
     reader.read({ frames: (frames) => frames.forEach(sendFrame), lost: fail }, earlier);
   };
@@ -53,7 +53,7 @@ function readParams(params: Uint8Array): Input<typeof ATTACH_METHOD> {
 }
 
 /** Omits the internal fence of a frame. */
-function notification(turnId: string, { fence: _fence, ...frame }: TurnFrame): Payload {
+function createNotification(turnId: string, { fence: _fence, ...frame }: TurnFrame): Payload {
   return Buffer.from(JSON.stringify({ jsonrpc: '2.0', method: 'agent.frame', params: { turnId, frame } }));
 }
 

@@ -13,7 +13,7 @@ export interface FrameOrder {
   /** The number of the next expected frame. */
   readonly next: number;
   /** The number of frames waiting for a missing one. */
-  readonly waiting: number;
+  readonly bufferedCount: number;
 }
 
 export interface StoredProgress {
@@ -61,7 +61,7 @@ export function createFrameOrder(): FrameOrder {
     get next() {
       return next;
     },
-    get waiting() {
+    get bufferedCount() {
       return frames.size;
     },
   };

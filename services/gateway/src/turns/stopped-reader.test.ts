@@ -10,7 +10,7 @@ const PIECE = 'x'.repeat(64 * 1024);
 const settings = { wsMessageRateLimit: { maxMessages: 100_000, windowMs: 60_000 } };
 
 /** Requests a stream on a raw socket and reads nothing. */
-function askAndStop({ gateway }: TestTurns): Socket {
+function openUnreadStream({ gateway }: TestTurns): Socket {
   const { hostname, port } = new URL(gateway.url);
   const body = JSON.stringify({ model: 'dev/echo', stream: true, messages: [{ role: 'user', content: 'hi' }] });
   const headers = ['Host: localhost', `Authorization: Bearer ${SECRETS.all}`, 'Content-Type: application/json'];
@@ -21,13 +21,13 @@ function askAndStop({ gateway }: TestTurns): Socket {
 }
 
 test('closes a stream that is not read and cancels its turn without affecting other clients', { timeout: 60_000 }, async () => {
-  const left = new AbortController();
-  let said = 0;
+  const disconnected = new AbortController();
+  let sentBytes = 0;
   /** Sends text until the client disconnects. */
   const run: Handler<'turns.run'> = async function* (_asked, { signal }) {
-    signal.addEventListener('abort', () => left.abort());
+    signal.addEventListener('abort', () => disconnected.abort());
     for (let n = 0; !signal.aborted; n++) {
-      said += PIECE.length;
+      sentBytes += PIECE.length;
       yield { n, type: 'delta', text: PIECE };
       await new Promise(setImmediate);
     }
@@ -36,19 +36,19 @@ test('closes a stream that is not read and cancels its turn without affecting ot
   await using t = await startTestTurns(undefined, { settings, handlers: { 'turns.run': run } });
   const starting = t.next();
   const events = readEvents(await t.stream('message=hi'));
-  const other = await starting;
+  const otherTurn = await starting;
   const client = await t.gateway.connect();
   await events.next(); // accepted
 
-  const socket = askAndStop(t);
-  let meanwhile = 0;
-  for (; !left.signal.aborted; meanwhile++) {
-    other.say(`${meanwhile} `);
+  const socket = openUnreadStream(t);
+  let rounds = 0;
+  for (; !disconnected.signal.aborted; rounds++) {
+    otherTurn.sendText(`${rounds} `);
     assert.equal((await events.next()).value?.event, 'token');
-    assert.equal((await client.ask({ jsonrpc: '2.0', method: 'system.ping', id: meanwhile })).id, meanwhile);
+    assert.equal((await client.request({ jsonrpc: '2.0', method: 'system.ping', id: rounds })).id, rounds);
   }
-  assert.ok(meanwhile > 10, `${meanwhile} rounds`);
-  assert.ok(said < 64 * 1024 * 1024, `${said} bytes were taken in for it`);
+  assert.ok(rounds > 10, `${rounds} rounds`);
+  assert.ok(sentBytes < 64 * 1024 * 1024, `${sentBytes} bytes were buffered`);
 
   const closed = once(socket, 'close');
   let last = '';
@@ -57,7 +57,7 @@ test('closes a stream that is not read and cancels its turn without affecting ot
     .on('data', (text: string) => (last = (last + text).slice(-100)))
     .resume();
   await closed;
-  assert.ok(!last.includes('[DONE]'), 'nobody takes what came for the whole');
-  other.done();
+  assert.ok(!last.includes('[DONE]'), 'the stream does not look complete');
+  otherTurn.done();
   assert.equal((await Array.fromAsync(events)).at(-1)?.event, 'done');
 });

@@ -66,14 +66,14 @@ export function openTurnReader({
   function onMessage({ data }: Message): void {
     lastFrameAt = performance.now();
     const isBuffering = listener === undefined || isFilling;
-    if (isBuffering && order.waiting >= MAX_HELD_FRAMES) return;
+    if (isBuffering && order.bufferedCount >= MAX_HELD_FRAMES) return;
     order.add(decode(data));
     if (!isBuffering) advance();
   }
 
   function advance(): void {
     deliver();
-    if (!closed && order.waiting > 0) void catchUp();
+    if (!closed && order.bufferedCount > 0) void catchUp();
   }
 
   function deliver(): void {
@@ -103,7 +103,7 @@ export function openTurnReader({
       while (hasMore) hasMore = await readLog();
       if (closed) return;
       if (status && hasEnded(status)) deliverEnd(status);
-      else if (order.waiting > 0) await continueFromStatus();
+      else if (order.bufferedCount > 0) await continueFromStatus();
     } catch (error) {
       if (status && hasEnded(status)) deliverEnd(status);
       else fail(error);
@@ -130,7 +130,7 @@ export function openTurnReader({
     const entries = await retryDuringOutage(async () => (await bus.log(TURNS_LOG)).read(subject));
     for (const entry of entries) order.add(decode(entry.data));
     if (!closed) deliver();
-    return order.waiting > 0 && order.next > before;
+    return order.bufferedCount > 0 && order.next > before;
   }
 
   /** Replaces frames that the log has lost by the stored text, which is at most a second old. */
@@ -141,7 +141,7 @@ export function openTurnReader({
       if (closed) return;
       if (hasEnded(status)) return deliverEnd(status);
       if (status.soFar && order.skipTo(status.soFar)) deliver();
-      if (closed || order.waiting === 0) return;
+      if (closed || order.bufferedCount === 0) return;
     }
     fail(createFrameGapError(turnId));
   }

@@ -21,16 +21,16 @@ export const RESULT = { response: 'one two three', tokensUsed: { input: 3, outpu
 /** A durable turn whose frames are controlled by the test. */
 export interface TestTurn {
   id: string;
-  asked: Input<'turns.start'>;
+  params: Input<'turns.start'>;
   principal: Principal;
   status: Result<'turns.resume'>;
   /** Numbers and publishes a frame. The final frame ends the turn. */
   emit(body: FrameBody): void;
-  say(...texts: string[]): void;
+  sendText(...texts: string[]): void;
   done(): void;
   fail(error: TurnFailure): void;
   /** Skips a frame, which is never delivered. */
-  lose(): void;
+  skipFrame(): void;
 }
 
 export interface TestTurns {
@@ -40,33 +40,33 @@ export interface TestTurns {
   /** Resolves to the next started turn. */
   next(): Promise<TestTurn>;
   /** Adds a turn without frames. */
-  forget(status: Result<'turns.resume'>, client?: string): void;
+  addStoredTurn(status: Result<'turns.resume'>, client?: string): void;
   stream(query: string, headers?: Record<string, string>): Promise<Response>;
 }
 
 /** A gateway and a sessions service that runs `script` for each turn before it accepts the turn. */
 export async function startTestTurns(script: (turn: TestTurn) => void = () => undefined, options: TestGatewayOptions = {}) {
   const started: TestTurn[] = [];
-  const waiting: ((turn: TestTurn) => void)[] = [];
-  const known = new Map<string, { status: Result<'turns.resume'>; client: string }>();
+  const waiters: ((turn: TestTurn) => void)[] = [];
+  const statuses = new Map<string, { status: Result<'turns.resume'>; client: string }>();
   const keys = new Map<string, TestTurn>();
   const handlers: Handlers<typeof sessions> = {
-    'turns.start': (asked, { principal }) => {
-      const same = started.find(({ id }) => id === asked.turnId);
-      if (same && same.principal.client !== principal.client) throw new ServiceError('ALREADY_EXISTS', 'There is one already.');
-      const earlier = same ?? (asked.idempotencyKey === undefined ? undefined : keys.get(asked.idempotencyKey));
+    'turns.start': (params, { principal }) => {
+      const existing = started.find(({ id }) => id === params.turnId);
+      if (existing && existing.principal.client !== principal.client) throw new ServiceError('ALREADY_EXISTS', 'There is one already.');
+      const earlier = existing ?? (params.idempotencyKey === undefined ? undefined : keys.get(params.idempotencyKey));
       if (earlier) return earlier.status;
-      const turn = createTurn(gateway.bus, asked, principal);
+      const turn = createTurn(gateway.bus, params, principal);
       started.push(turn);
-      known.set(turn.id, { status: turn.status, client: principal.client });
-      if (asked.idempotencyKey !== undefined) keys.set(asked.idempotencyKey, turn);
+      statuses.set(turn.id, { status: turn.status, client: principal.client });
+      if (params.idempotencyKey !== undefined) keys.set(params.idempotencyKey, turn);
       turn.emit({ type: 'accepted', turnId: turn.id, agentId: 'default', model: 'dev/echo' });
       script(turn);
-      waiting.shift()?.(turn);
+      waiters.shift()?.(turn);
       return turn.status;
     },
     'turns.resume': ({ turnId }, { principal }) => {
-      const turn = known.get(turnId);
+      const turn = statuses.get(turnId);
       if (turn?.client !== principal.client) throw new ServiceError('NOT_FOUND', 'There is no such turn.');
       return turn.status;
     },
@@ -77,8 +77,8 @@ export async function startTestTurns(script: (turn: TestTurn) => void = () => un
   const turns: TestTurns & AsyncDisposable = {
     gateway,
     started,
-    next: () => new Promise((resolve) => void waiting.push(resolve)),
-    forget: (status, client = 'rpc') => void known.set(status.turnId, { status, client }),
+    next: () => new Promise((resolve) => void waiters.push(resolve)),
+    addStoredTurn: (status, client = 'rpc') => void statuses.set(status.turnId, { status, client }),
     stream: (query, headers = {}) =>
       fetch(`${gateway.url}/api/chat/stream?${query}`, { headers: { authorization: `Bearer ${SECRETS.rpc}`, ...headers } }),
     [Symbol.asyncDispose]: () => gateway[Symbol.asyncDispose](),
@@ -91,19 +91,19 @@ const VISIBLE = [
   { id: 'dev/echo', ownedBy: 'dev' },
 ];
 
-function createTurn(bus: Bus, asked: Input<'turns.start'>, principal: Principal): TestTurn {
-  const status: Result<'turns.resume'> = { turnId: asked.turnId, sessionKey: 'default:rpc:gateway', state: 'running' };
+function createTurn(bus: Bus, params: Input<'turns.start'>, principal: Principal): TestTurn {
+  const status: Result<'turns.resume'> = { turnId: params.turnId, sessionKey: 'default:rpc:gateway', state: 'running' };
   let n = 0;
   const emit = (body: FrameBody): void => {
-    bus.publish(subjects.turn(asked.turnId), Buffer.from(JSON.stringify({ n: n++, ...body })));
+    bus.publish(subjects.turn(params.turnId), Buffer.from(JSON.stringify({ n: n++, ...body })));
   };
   return {
-    id: asked.turnId,
-    asked,
+    id: params.turnId,
+    params,
     principal,
     status,
     emit,
-    say: (...texts) => texts.forEach((text) => emit({ type: 'delta', text })),
+    sendText: (...texts) => texts.forEach((text) => emit({ type: 'delta', text })),
     done() {
       Object.assign(status, { state: 'done', result: RESULT, lastFrame: n });
       emit({ type: 'done', result: RESULT });
@@ -112,7 +112,7 @@ function createTurn(bus: Bus, asked: Input<'turns.start'>, principal: Principal)
       Object.assign(status, { state: 'failed', failure, lastFrame: n });
       emit({ type: 'error', error: failure });
     },
-    lose: () => void n++,
+    skipFrame: () => void n++,
   };
 }
 
@@ -144,6 +144,6 @@ function parseBlock(block: string): ServerSentEvent {
     : { ...fields, data: fields['data'] === '[DONE]' ? '[DONE]' : (JSON.parse(fields['data']) as unknown) };
 }
 
-export async function allEvents(response: Response): Promise<ServerSentEvent[]> {
+export async function readAllEvents(response: Response): Promise<ServerSentEvent[]> {
   return Array.fromAsync(readEvents(response));
 }

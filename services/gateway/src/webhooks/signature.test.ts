@@ -24,8 +24,8 @@ const hex = (algorithm: string, key: string | Buffer, text: Buffer | string): st
   createHmac(algorithm, key).update(text).digest('hex');
 const signature = hex('sha256', KEY, body);
 
-function verdict(headers: Record<string, string>, changes: Partial<Check> = {}, key = KEY, sent = body) {
-  return verify({ ...check, ...changes }, key, { headers, body: sent, now: NOW });
+function verifyBody(headers: Record<string, string>, changes: Partial<Check> = {}, key = KEY, receivedBody = body) {
+  return verify({ ...check, ...changes }, key, { headers, body: receivedBody, now: NOW });
 }
 
 const MISSING = { problem: 'Missing webhook signature' };
@@ -33,7 +33,7 @@ const INVALID = { problem: 'Invalid webhook signature' };
 const EXPIRED = { problem: 'Webhook timestamp expired or invalid' };
 const NO_TIMESTAMP = { problem: 'Missing required webhook timestamp' };
 
-test('the vectors of RFC 4231', () => {
+test('verifies the vectors of RFC 4231', () => {
   const vectors = [
     {
       key: 'Jefe',
@@ -55,15 +55,15 @@ test('the vectors of RFC 4231', () => {
   for (const { key, data, ...digests } of vectors) {
     for (const algorithm of ['sha256', 'sha384', 'sha512'] as const) {
       const delivery = digests[algorithm];
-      assert.deepEqual(verdict({ 'x-webhook-signature': delivery }, { algorithm }, key, Buffer.from(data)), { delivery });
+      assert.deepEqual(verifyBody({ 'x-webhook-signature': delivery }, { algorithm }, key, Buffer.from(data)), { delivery });
     }
   }
 });
 
-test('a signature is hex, of any case, alone or behind the name of its algorithm', () => {
-  for (const written of [signature, signature.toUpperCase(), `sha256=${signature}`])
-    assert.deepEqual(verdict({ 'x-webhook-signature': written }), { delivery: signature });
-  for (const written of [
+test('accepts a hex signature in any case, with or without the algorithm name', () => {
+  for (const header of [signature, signature.toUpperCase(), `sha256=${signature}`])
+    assert.deepEqual(verifyBody({ 'x-webhook-signature': header }), { delivery: signature });
+  for (const header of [
     signature.slice(1),
     `${signature}0`,
     `sha512=${signature}`,
@@ -71,64 +71,67 @@ test('a signature is hex, of any case, alone or behind the name of its algorithm
     'x',
     '\u00e9'.repeat(64),
   ])
-    assert.deepEqual(verdict({ 'x-webhook-signature': written }), INVALID, written);
-  for (const headers of [{}, { 'x-webhook-signature': '' }, { 'x-other': signature }]) assert.deepEqual(verdict(headers), MISSING);
-  assert.deepEqual(verdict({ 'x-mine': signature }, { headers: ['X-Mine'] }), { delivery: signature });
+    assert.deepEqual(verifyBody({ 'x-webhook-signature': header }), INVALID, header);
+  for (const headers of [{}, { 'x-webhook-signature': '' }, { 'x-other': signature }]) assert.deepEqual(verifyBody(headers), MISSING);
+  assert.deepEqual(verifyBody({ 'x-mine': signature }, { headers: ['X-Mine'] }), { delivery: signature });
 });
 
-test('the body counts as it came, to its last byte', () => {
+test('verifies the raw bytes of the body', () => {
   const spaced = Buffer.from('{"action": "opened"}');
-  assert.deepEqual(verdict({ 'x-webhook-signature': hex('sha256', KEY, '{"action":"opened"}') }, {}, KEY, spaced), INVALID);
+  assert.deepEqual(verifyBody({ 'x-webhook-signature': hex('sha256', KEY, '{"action":"opened"}') }, {}, KEY, spaced), INVALID);
 });
 
-test('the signature comes first, then the time', () => {
-  const at = (timestamp: string, changes: Partial<Check> = {}, given = signature) =>
-    verdict({ 'x-webhook-signature': given, 'x-webhook-timestamp': timestamp }, changes);
-  for (const second of [NOW_SEC, NOW_SEC - 300, NOW_SEC + 300]) assert.deepEqual(at(String(second)), { delivery: signature });
+test('verifies the signature before the timestamp', () => {
+  const verifyAt = (timestamp: string, changes: Partial<Check> = {}, header = signature) =>
+    verifyBody({ 'x-webhook-signature': header, 'x-webhook-timestamp': timestamp }, changes);
+  for (const second of [NOW_SEC, NOW_SEC - 300, NOW_SEC + 300]) assert.deepEqual(verifyAt(String(second)), { delivery: signature });
   for (const timestamp of [NOW_SEC - 301, NOW_SEC + 301, NOW, 'now', '-1', '1e9', `${NOW_SEC}.5`])
-    assert.deepEqual(at(String(timestamp)), EXPIRED, String(timestamp));
-  assert.deepEqual(at('now', {}, 'wrong'), INVALID);
-  assert.deepEqual(verdict({ 'x-webhook-signature': signature }, { requireTimestamp: true }), NO_TIMESTAMP);
-  assert.deepEqual(verdict({}, { requireTimestamp: true }), MISSING);
-  assert.deepEqual(at(String(NOW_SEC), { requireTimestamp: true, maxAgeSec: 1 }), { delivery: signature });
+    assert.deepEqual(verifyAt(String(timestamp)), EXPIRED, String(timestamp));
+  assert.deepEqual(verifyAt('now', {}, 'wrong'), INVALID);
+  assert.deepEqual(verifyBody({ 'x-webhook-signature': signature }, { requireTimestamp: true }), NO_TIMESTAMP);
+  assert.deepEqual(verifyBody({}, { requireTimestamp: true }), MISSING);
+  assert.deepEqual(verifyAt(String(NOW_SEC), { requireTimestamp: true, maxAgeSec: 1 }), { delivery: signature });
 });
 
-test('a time that is signed cannot be put anew', () => {
+test('rejects a changed timestamp that is signed', () => {
   const signed = hex('sha256', KEY, `${NOW_SEC}.${body.toString()}`);
-  const sent = (timestamp: number) =>
-    verdict({ 'x-webhook-signature': signed, 'x-webhook-timestamp': String(timestamp) }, { signedTimestamp: true });
-  assert.deepEqual(sent(NOW_SEC), { delivery: signed });
-  assert.deepEqual(sent(NOW_SEC + 1), INVALID);
-  assert.deepEqual(verdict({ 'x-webhook-signature': signed }, { signedTimestamp: true }), NO_TIMESTAMP);
+  const verifySigned = (timestamp: number) =>
+    verifyBody({ 'x-webhook-signature': signed, 'x-webhook-timestamp': String(timestamp) }, { signedTimestamp: true });
+  assert.deepEqual(verifySigned(NOW_SEC), { delivery: signed });
+  assert.deepEqual(verifySigned(NOW_SEC + 1), INVALID);
+  assert.deepEqual(verifyBody({ 'x-webhook-signature': signed }, { signedTimestamp: true }), NO_TIMESTAMP);
 });
 
 test('accepts signatures of code hosts', async () => {
-  const written = await sign(KEY, body.toString());
-  const headers = { 'x-hub-signature-256': written };
-  assert.deepEqual(verdict(headers, { headers: ['x-hub-signature-256', 'x-webhook-signature'] }), { delivery: signature });
+  const header = await sign(KEY, body.toString());
+  const headers = { 'x-hub-signature-256': header };
+  assert.deepEqual(verifyBody(headers, { headers: ['x-hub-signature-256', 'x-webhook-signature'] }), { delivery: signature });
 });
 
 test('accepts Standard Webhooks signatures and reads their id', () => {
   const key = `whsec_${Buffer.from('a key of twenty-four by').toString('base64')}`;
-  const sent = (id: string, date = new Date(NOW), signer = key) => ({
+  const createHeaders = (id: string, date = new Date(NOW), signer = key) => ({
     'webhook-id': id,
     'webhook-timestamp': String(Math.floor(date.getTime() / 1_000)),
     'webhook-signature': new Webhook(signer).sign(id, date, body.toString()),
   });
   const standard = { scheme: 'standard' } as const;
-  const good = sent('msg_1');
-  assert.deepEqual(verdict(good, standard, key), { delivery: 'msg_1' });
-  assert.deepEqual(verdict(sent('msg_1', new Date(NOW - 60_000)), standard, key), { delivery: 'msg_1' });
+  const good = createHeaders('msg_1');
+  assert.deepEqual(verifyBody(good, standard, key), { delivery: 'msg_1' });
+  assert.deepEqual(verifyBody(createHeaders('msg_1', new Date(NOW - 60_000)), standard, key), { delivery: 'msg_1' });
   const several = { ...good, 'webhook-signature': `v1a,other v1,AAAA ${good['webhook-signature']}` };
-  assert.deepEqual(verdict(several, standard, key), { delivery: 'msg_1' });
+  assert.deepEqual(verifyBody(several, standard, key), { delivery: 'msg_1' });
 
-  assert.deepEqual(verdict({ ...good, 'webhook-id': 'msg_2' }, standard, key), INVALID);
-  assert.deepEqual(verdict({ ...good, 'webhook-timestamp': String(NOW_SEC + 1) }, standard, key), INVALID);
-  assert.deepEqual(verdict(sent('msg_1', new Date(NOW), `whsec_${Buffer.from('another').toString('base64')}`), standard, key), INVALID);
-  assert.deepEqual(verdict(sent('msg_1', new Date(NOW - 400_000)), standard, key), EXPIRED);
-  assert.deepEqual(verdict({ 'webhook-id': 'msg_1' }, standard, key), MISSING);
-  assert.deepEqual(verdict({ 'webhook-id': 'msg_1', 'webhook-signature': 'v1,' }, standard, key), NO_TIMESTAMP);
+  assert.deepEqual(verifyBody({ ...good, 'webhook-id': 'msg_2' }, standard, key), INVALID);
+  assert.deepEqual(verifyBody({ ...good, 'webhook-timestamp': String(NOW_SEC + 1) }, standard, key), INVALID);
+  assert.deepEqual(
+    verifyBody(createHeaders('msg_1', new Date(NOW), `whsec_${Buffer.from('another').toString('base64')}`), standard, key),
+    INVALID,
+  );
+  assert.deepEqual(verifyBody(createHeaders('msg_1', new Date(NOW - 400_000)), standard, key), EXPIRED);
+  assert.deepEqual(verifyBody({ 'webhook-id': 'msg_1' }, standard, key), MISSING);
+  assert.deepEqual(verifyBody({ 'webhook-id': 'msg_1', 'webhook-signature': 'v1,' }, standard, key), NO_TIMESTAMP);
 
   const raw = new Webhook(KEY, { format: 'raw' }).sign('msg_3', new Date(NOW), body.toString());
-  assert.deepEqual(verdict({ ...good, 'webhook-id': 'msg_3', 'webhook-signature': raw }, standard), { delivery: 'msg_3' });
+  assert.deepEqual(verifyBody({ ...good, 'webhook-id': 'msg_3', 'webhook-signature': raw }, standard), { delivery: 'msg_3' });
 });

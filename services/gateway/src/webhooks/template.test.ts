@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { compileTemplate, type TemplateVariables } from './template.ts';
 
-const given: TemplateVariables = {
+const variables: TemplateVariables = {
   payload: {
     action: 'opened',
     count: 0,
@@ -20,10 +20,10 @@ const given: TemplateVariables = {
 };
 
 function render(text: string, limit = 10_000): string {
-  return compileTemplate(text)(given, limit);
+  return compileTemplate(text)(variables, limit);
 }
 
-test('every expression of the interface finds its value', () => {
+test('renders every documented expression', () => {
   for (const [text, expected] of [
     ['{{payload.action}}', 'opened'],
     ['{{ payload.items[1].name }}', 'second'],
@@ -59,32 +59,32 @@ test('renders missing values as empty text', () => {
     assert.equal(render(`<${text}>`), '<>', text);
 });
 
-test('nothing is found that objects have by themselves', () => {
+test('renders no inherited property', () => {
   for (const path of ['__proto__', 'constructor', 'constructor.name', 'toString', 'items.__proto__', 'items.map', 'hasOwnProperty'])
     assert.equal(render(`{{payload.${path}}}{{headers.${path}}}{{query.${path}}}`), '', path);
   const own = JSON.parse('{"__proto__": {"name": "of the sender"}}') as unknown;
-  assert.equal(compileTemplate('{{__proto__.name}}')({ ...given, payload: own }, 100), 'of the sender');
+  assert.equal(compileTemplate('{{__proto__.name}}')({ ...variables, payload: own }, 100), 'of the sender');
 });
 
 test('does not evaluate expressions inside values', () => {
   assert.equal(render('{{nested}}'), '{{action}}');
 });
 
-test('a text is as long as it may be, and whole in its characters', () => {
+test('truncates a text at the limit and keeps it well-formed', () => {
   assert.equal(render('abc{{action}}', 5), 'abcop');
   const payload = { text: '\u{1F600}'.repeat(10), large: 'x'.repeat(100_000) };
-  assert.equal(compileTemplate('{{text}}')({ ...given, payload }, 3), '\u{1F600}\uFFFD');
-  const often = compileTemplate('{{large}}'.repeat(10_000));
+  assert.equal(compileTemplate('{{text}}')({ ...variables, payload }, 3), '\u{1F600}\uFFFD');
+  const repeated = compileTemplate('{{large}}'.repeat(10_000));
   const before = performance.now();
-  assert.equal(often({ ...given, payload }, 1_000_000).length, 1_000_000);
-  assert.ok(performance.now() - before < 1_000, 'it ends where it is full');
+  assert.equal(repeated({ ...variables, payload }, 1_000_000).length, 1_000_000);
+  assert.ok(performance.now() - before < 1_000, 'rendering stops at the limit');
 });
 
-test('depth has an end, of paths and of what is written', () => {
+test('limits the depth of paths and of serialized values', () => {
   const deep = JSON.parse('['.repeat(50_000) + ']'.repeat(50_000)) as unknown;
-  assert.equal(compileTemplate('<{{deep}}>')({ ...given, payload: { deep } }, 100), '<>');
+  assert.equal(compileTemplate('<{{deep}}>')({ ...variables, payload: { deep } }, 100), '<>');
   const steps = 'a.'.repeat(40) + 'a';
   const nest = (levels: number): unknown => (levels === 0 ? 'found' : { a: nest(levels - 1) });
-  assert.equal(compileTemplate(`{{${steps}}}`)({ ...given, payload: nest(41) }, 100), '');
-  assert.equal(compileTemplate('{{a.a.a}}')({ ...given, payload: nest(3) }, 100), 'found');
+  assert.equal(compileTemplate(`{{${steps}}}`)({ ...variables, payload: nest(41) }, 100), '');
+  assert.equal(compileTemplate('{{a.a.a}}')({ ...variables, payload: nest(3) }, 100), 'found');
 });

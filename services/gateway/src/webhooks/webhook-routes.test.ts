@@ -5,7 +5,7 @@ import { sign } from '@octokit/webhooks-methods';
 import { secrets, SECRETS_BUCKET, ServiceError } from '@switchyard/contracts';
 import { encryptSecret } from '@switchyard/service-kit';
 import { Webhook } from 'standardwebhooks';
-import type { WebhooksGiven } from '../gateway.fixture.ts';
+import type { WebhooksInput } from '../gateway.fixture.ts';
 import { startTestTurns, type TestTurns } from '../turns/turns.fixture.ts';
 
 const TOKEN = 'a token of webhooks with 40 characters..';
@@ -13,7 +13,7 @@ const signed = (body: string, key = TOKEN) => ({ 'x-webhook-signature': createHm
 
 type Started = TestTurns & AsyncDisposable;
 
-function start(webhooks: WebhooksGiven = {}, options: Parameters<typeof startTestTurns>[1] = {}): Promise<Started> {
+function start(webhooks: WebhooksInput = {}, options: Parameters<typeof startTestTurns>[1] = {}): Promise<Started> {
   return startTestTurns(() => undefined, { ...options, webhooks: { enabled: true, token: TOKEN, ...webhooks } });
 }
 
@@ -30,23 +30,23 @@ const issues = {
 };
 const opened = JSON.stringify({ action: 'opened', sender: { login: 'octocat' }, id: 7 });
 
-test('a signed webhook is a turn of its mapping, in a session of the mapping', async () => {
+test('a signed webhook starts a turn in a session of its mapping', async () => {
   await using t = await start({ mappings: [{ ...issues, agentId: 'oslo' }] });
   assert.deepEqual(await send(t, '/hooks/issues', opened), [200, { received: true, mapping: 'issues' }]);
-  const [{ asked, principal }] = t.started as [Started['started'][0]];
+  const [{ params, principal }] = t.started as [Started['started'][0]];
   assert.deepEqual(
-    [asked.message, asked.agentId, asked.session],
+    [params.message, params.agentId, params.session],
     ['opened by octocat', 'oslo', { userId: 'hook:issues:7', channelId: 'webhook' }],
   );
   assert.deepEqual(principal, { tenant: 'default', client: 'webhook/issues', scopes: ['rpc'], sessions: 'own' });
 });
 
-test('a mapping says which model answers, and within how long', async () => {
+test('applies the model and the timeout of the mapping', async () => {
   await using t = await start({ mappings: [{ ...issues, model: 'dev/slow', timeoutSeconds: 90 }, { id: 'plain' }] });
   await send(t, '/hooks/issues', opened);
   await send(t, '/hooks/any', opened);
   assert.deepEqual(
-    t.started.map(({ asked: { model, timeoutMs } }) => [model, timeoutMs]),
+    t.started.map(({ params: { model, timeoutMs } }) => [model, timeoutMs]),
     [
       ['dev/slow', 90_000],
       [undefined, undefined],
@@ -54,7 +54,7 @@ test('a mapping says which model answers, and within how long', async () => {
   );
 });
 
-test('the same delivery again is answered the same, and nothing runs twice', async () => {
+test('returns the same response for a repeated delivery and runs it once', async () => {
   await using t = await start({ mappings: [issues] });
   const post = () => t.gateway.post('/hooks/issues', opened, { headers: signed(opened) });
   const answers = await Promise.all([post(), post(), post()]);
@@ -64,12 +64,12 @@ test('the same delivery again is answered the same, and nothing runs twice', asy
   );
   assert.equal(t.started.length, 1);
   assert.equal((await post()).headers.get('idempotency-replayed'), 'true');
-  const other = opened.replace('7', '8');
-  assert.equal((await send(t, '/hooks/issues', other))[0], 200);
+  const otherBody = opened.replace('7', '8');
+  assert.equal((await send(t, '/hooks/issues', otherBody))[0], 200);
   assert.equal(t.started.length, 2);
 });
 
-test('a delivery that was accepted under other words was accepted', async () => {
+test('accepts a repeated delivery with another rendered message', async () => {
   const mismatch = () => {
     throw new ServiceError('INVALID_ARGUMENT', 'another request', { details: { reason: 'IDEMPOTENCY_MISMATCH' } });
   };
@@ -97,7 +97,7 @@ test('reports a delivery that cannot be stored, so that the sender retries', asy
   }
 });
 
-test('refusals have the words of the interface, and nothing beside them', async () => {
+test('refusals contain only the documented message', async () => {
   await using t = await start({ mappings: [issues], maxBodyBytes: 100 });
   const large = JSON.stringify({ text: 'x'.repeat(200) });
   for (const [path, body, headers, status, error] of [
@@ -115,7 +115,7 @@ test('refusals have the words of the interface, and nothing beside them', async 
   assert.equal(t.started.length, 0);
 });
 
-test('the first mapping that is meant is carried out', async () => {
+test('uses the first matching mapping', async () => {
   await using t = await start({
     mappings: [
       { id: 'both', match: { path: 'in', source: 'ci' }, messageTemplate: 'both' },
@@ -134,21 +134,21 @@ test('the first mapping that is meant is carried out', async () => {
     ['/hooks/out', '"ci"', 'any'],
     ['/hooks/webhook', '[1]', 'any'],
   ] as const) {
-    // The strict endpoint is there as soon as there is a token; it takes events alone.
-    const wanted = path === '/hooks/webhook' ? 422 : 200;
+    // With a token the strict endpoint exists, which accepts only events.
+    const expected = path === '/hooks/webhook' ? 422 : 200;
     const [status, answer] = await send(t, path, body);
-    assert.equal(status, wanted, path);
-    if (wanted === 200) assert.deepEqual(answer, { received: true, mapping }, `${path} ${body}`);
+    assert.equal(status, expected, path);
+    if (expected === 200) assert.deepEqual(answer, { received: true, mapping }, `${path} ${body}`);
   }
 });
 
-test('a rendered template stays within its mapping', async () => {
+test('keeps a rendered session key within its mapping', async () => {
   await using t = await start({ mappings: [{ id: 'm', sessionKey: '{{key}}', messageTemplate: 'x' }] });
   const users: unknown[] = [];
   for (const key of ['default:alice:gateway', '../../x', 'a b', 'hook:m:7', '7', 'hook:other:7', '', 'x'.repeat(300), 'ü']) {
     const body = JSON.stringify({ key });
     assert.equal((await send(t, '/hooks/any', body))[0], 200, key);
-    users.push((t.started.at(-1)?.asked.session as { userId: string } | undefined)?.userId);
+    users.push((t.started.at(-1)?.params.session as { userId: string } | undefined)?.userId);
   }
   for (const user of users) assert.match(String(user), /^hook:m:[A-Za-z0-9._:@-]{1,100}$/);
   assert.deepEqual(
@@ -167,20 +167,20 @@ test('uses the body as the message without a template', async () => {
   await using t = await start({ mappings });
   for (const { id } of mappings) await send(t, `/hooks/${id}`, opened);
   assert.deepEqual(
-    t.started.map(({ asked }) => asked.message),
+    t.started.map(({ params }) => params.message),
     [opened, opened, `The builder:\n${opened}`],
   );
 });
 
-test('a key and a cookie are not repeated to a model', async () => {
+test('removes credentials from the headers of templates', async () => {
   await using t = await start({
     mappings: [{ messageTemplate: '{{headers.authorization}}{{headers.cookie}}{{headers.x-webhook-signature}}{{headers.x-kind}}' }],
   });
   await send(t, '/hooks/any', '{}', { ...signed('{}'), authorization: 'Bearer x', cookie: 'c', 'x-kind': 'kind' });
-  assert.equal(t.started[0]?.asked.message, 'kind');
+  assert.equal(t.started[0]?.params.message, 'kind');
 });
 
-test('waking an agent is refused in a sentence until somebody can', async () => {
+test('rejects a mapping with the action wake', async () => {
   await using t = await start({ mappings: [{ id: 'wake', action: 'wake' }] });
   const response = await t.gateway.post('/hooks/any', '{}', { headers: signed('{}') });
   assert.equal(response.status, 503);
@@ -188,7 +188,7 @@ test('waking an agent is refused in a sentence until somebody can', async () => 
   assert.match(((await response.json()) as { error: string }).error, /^The action wake is not supported/);
 });
 
-test('an answer that is to be delivered is refused in a sentence until somebody can deliver it, and nothing begins', async () => {
+test('rejects a mapping with deliver without starting a turn', async () => {
   await using t = await start({ mappings: [{ id: 'told', deliver: true, channel: 'telegram', to: '42' }] });
   const response = await t.gateway.post('/hooks/any', '{}', { headers: signed('{}') });
   assert.equal(response.status, 503);
@@ -196,13 +196,13 @@ test('an answer that is to be delivered is refused in a sentence until somebody 
   assert.deepEqual(t.started, []);
 });
 
-test('an event on the strict endpoint is for the mapping of its source, else for the default agent', async () => {
+test('the strict endpoint uses the mapping of the source, or the default agent', async () => {
   await using t = await start({ mappings: [{ id: 'ci', match: { source: 'ci' }, messageTemplate: 'CI says {{event}}: {{data.text}}' }] });
   const event = (source: string) => JSON.stringify({ event: 'build', source, data: { text: 'green' }, timestamp: '2026-01-02T03:04:05Z' });
   assert.deepEqual(await send(t, '/hooks/webhook', event('ci')), [200, { received: true }]);
   assert.deepEqual(await send(t, '/hooks/webhook', event('deploy')), [200, { received: true }]);
   assert.deepEqual(
-    t.started.map(({ asked }) => [asked.message, asked.session]),
+    t.started.map(({ params }) => [params.message, params.session]),
     [
       ['CI says build: green', { userId: 'hook:ci:webhook', channelId: 'webhook' }],
       [`Event build from deploy:\n${event('deploy')}`, { userId: 'hook:@strict:deploy', channelId: 'webhook' }],
@@ -210,7 +210,7 @@ test('an event on the strict endpoint is for the mapping of its source, else for
   );
 });
 
-test('the strict endpoint has its own key, and names what is wrong with an event', async () => {
+test('the strict endpoint has its own key and names invalid fields', async () => {
   const own = 'the key of the strict endpoint alone.....';
   await using t = await start({ hmac: { secret: own }, mappings: [{ id: 'any' }] });
   const body = '{"event":"","source":7,"data":[],"timestamp":"today"}';
@@ -229,12 +229,12 @@ test('the strict endpoint has its own key, and names what is wrong with an event
   assert.equal(t.started.length, 0);
 });
 
-test('without a key there is no strict endpoint, and its path is one as others', async () => {
+test('without a key the path of the strict endpoint is a normal path', async () => {
   await using t = await start({ token: undefined, mappings: [{ id: 'any' }] });
   assert.deepEqual(await send(t, '/hooks/webhook', '[]', {}), [200, { received: true, mapping: 'any' }]);
 });
 
-test('without a key a delivery is known by what it says and by the id its sender gives it', async () => {
+test('identifies an unsigned delivery by its body and its delivery id', async () => {
   await using t = await start({ token: undefined, mappings: [{ id: 'any' }] });
   for (const headers of [{}, {}, { 'x-github-delivery': '1' }, { 'x-github-delivery': '2' }, { 'x-github-delivery': '1' }])
     assert.equal((await send(t, '/hooks/any', '{}', headers as Record<string, string>))[0], 200);
@@ -251,7 +251,7 @@ test('a mapping without a key rejects remote requests unless configured otherwis
   assert.equal((await send(t, '/hooks/any', '{}', {}))[0], 200);
 });
 
-test('a changed configuration is in force with the next request: mappings, path, and whether there are any', async () => {
+test('applies changed mappings, path and enabled to the next request', async () => {
   await using t = await startTestTurns();
   assert.equal((await send(t, '/hooks/issues', opened))[0], 404);
   const { settings } = t.gateway;
@@ -264,7 +264,7 @@ test('a changed configuration is in force with the next request: mappings, path,
   assert.equal((await send(t, '/hooks/issues', opened))[0], 404);
 });
 
-test('a code host that signs in its own way is understood by its preset', async () => {
+test('a preset verifies the signature of its code host', async () => {
   await using t = await start({ presets: ['github', 'gmail'] });
   const body = JSON.stringify({ action: 'opened', repository: { full_name: 'octo/repo' }, sender: { login: 'octocat' } });
   const headers = {
@@ -274,7 +274,7 @@ test('a code host that signs in its own way is understood by its preset', async 
   };
   assert.deepEqual(await send(t, '/hooks/github', body, headers), [200, { received: true, mapping: 'github' }]);
   assert.deepEqual(
-    [t.started[0]?.asked.message, t.started[0]?.asked.session],
+    [t.started[0]?.params.message, t.started[0]?.params.session],
     [
       'GitHub event issues in octo/repo: opened by octocat',
       { userId: 'hook:github:72d3162e-cc78-11e3-81ab-4c9367dc0958', channelId: 'webhook' },
@@ -289,10 +289,10 @@ test('a code host that signs in its own way is understood by its preset', async 
     messages: [{ id: 'm1', from: 'alice@example.com', subject: 'Hi', snippet: 'Hello', body: 'Hello there' }],
   });
   assert.deepEqual(await send(t, '/hooks/gmail', mail), [200, { received: true, mapping: 'gmail' }]);
-  assert.equal(t.started[1]?.asked.message, 'New mail from alice@example.com\nSubject: Hi\nHello\nHello there');
+  assert.equal(t.started[1]?.params.message, 'New mail from alice@example.com\nSubject: Hi\nHello\nHello there');
 });
 
-test('a mapping may ask for Standard Webhooks, with a key of its own', async () => {
+test('a mapping verifies Standard Webhooks with its own key', async () => {
   const key = `whsec_${Buffer.from('0123456789abcdef01234567').toString('base64')}`;
   await using t = await start({
     mappings: [
@@ -307,14 +307,14 @@ test('a mapping may ask for Standard Webhooks, with a key of its own', async () 
       'webhook-signature': new Webhook(key).sign(id, date, opened),
     });
   assert.deepEqual(await post(new Date()), [200, { received: true, mapping: 'std' }]);
-  assert.equal((await post(new Date(Date.now() - 5_000)))[0], 200, 'tried again, it is signed anew');
+  assert.equal((await post(new Date(Date.now() - 5_000)))[0], 200, 'a retry has a new signature');
   assert.equal(t.started.length, 1);
   assert.equal((await post(new Date(), 'msg_2'))[0], 200);
   assert.equal(t.started.length, 2);
-  assert.equal((await send(t, '/hooks/std', opened))[0], 401, 'the key of others is not its key');
+  assert.equal((await send(t, '/hooks/std', opened))[0], 401, 'the common key is rejected');
 });
 
-test('a mapping with a key of its own is not set off by the key of the strict endpoint', async () => {
+test('the key of the strict endpoint does not trigger a mapping with its own key', async () => {
   const own = { id: 'own', secret: 'the key of this one mapping alone, and no other' };
   await using t = await start({ mappings: [own, { id: 'any' }] });
   const event = JSON.stringify({ event: 'e', source: 's', data: {} });
@@ -322,24 +322,24 @@ test('a mapping with a key of its own is not set off by the key of the strict en
   assert.equal(t.started[0]?.principal.client, 'webhook/any');
 });
 
-test('a key that is named comes from the owner of secrets, and a new one is in force once it says so', async () => {
+test('resolves a key through the secrets service and applies a changed key', async () => {
   let value: string | null = TOKEN;
-  let asked = 0;
+  let fetches = 0;
   const ref = { source: 'env', provider: 'default', id: 'HOOK_TOKEN' } as const;
   await using t = await start({ token: ref, mappings: [issues] });
-  assert.equal((await send(t, '/hooks/issues', opened))[0], 503, 'nobody knows the key');
+  assert.equal((await send(t, '/hooks/issues', opened))[0], 503, 'no service resolves the key');
   await t.gateway.bus.serve(
     secrets,
     {
       async 'secrets.webhookKeys'({ to }) {
-        asked += 1;
+        fetches += 1;
         return { keys: [{ name: 'HOOK_TOKEN', value: value === null ? null : await encryptSecret('HOOK_TOKEN', value, to) }] };
       },
     },
     { version: '0.0.0' },
   );
   for (let times = 0; times < 3; times += 1) assert.equal((await send(t, '/hooks/issues', opened))[0], 200);
-  assert.equal(asked, 1);
+  assert.equal(fetches, 1);
   value = 'a key that somebody set a moment ago......';
   await (await t.gateway.bus.kv(SECRETS_BUCKET)).put('changed', Buffer.from('x'));
   assert.deepEqual(await send(t, '/hooks/issues', opened), [401, { error: 'Invalid webhook signature' }]);
@@ -349,7 +349,7 @@ test('a key that is named comes from the owner of secrets, and a new one is in f
   assert.deepEqual(await send(t, '/hooks/issues', opened), [500, { error: 'Internal error' }]);
 });
 
-test('the rate of an address holds, and no token is needed', async () => {
+test('applies the rate limit of the address without a token', async () => {
   await using t = await start({ mappings: [issues] }, { settings: { rateLimit: { windowMs: 60_000, maxRequests: 2 } } });
   for (const expected of [200, 200, 429]) assert.equal((await send(t, '/hooks/issues', opened))[0], expected);
 });

@@ -142,9 +142,9 @@ export function createConnections({ onClient }: ConnectionsOptions): Connections
 function createCork(): (connection: Connection) => void {
   let corked: Connection[] = [];
   function release(): void {
-    const now = corked;
+    const released = corked;
     corked = [];
-    for (const connection of now) {
+    for (const connection of released) {
       connection.corked = false;
       connection.stream.uncork();
     }

@@ -17,38 +17,38 @@ describe('notifications', () => {
     }
     gateway.settings.set({ wsHeartbeatMs: 0 });
     const [socket] = sockets;
-    for (let said = await socket.ask(ping('after')); said.id !== 'after'; said = await socket.next());
+    for (let message = await socket.request(ping('after')); message.id !== 'after'; message = await socket.next());
     gateway.settings.set({ wsHeartbeatMs: 10 });
     assert.equal((await socket.next()).method, 'heartbeat');
   });
 
   test('notifications reach every connection of their client, or all clients with scope rpc', async () => {
     await using gateway = await startTestGateway();
-    const mine = await Promise.all([gateway.connect(SECRETS.rpc), gateway.connect(SECRETS.rpc)]);
-    const other = await gateway.connect(SECRETS.all);
+    const rpcSockets = await Promise.all([gateway.connect(SECRETS.rpc), gateway.connect(SECRETS.rpc)]);
+    const allSocket = await gateway.connect(SECRETS.all);
     const mcp = await gateway.connect(SECRETS.mcp);
     const notify = (subject: string, text: string): void =>
       gateway.bus.publish(subject, Buffer.from(JSON.stringify({ jsonrpc: '2.0', method: 'notification.message', params: { text } })));
     notify(subjects.notifyClient('default', 'rpc'), 'to one');
     notify(subjects.notifyAll('default'), 'to all');
-    for (const socket of mine) {
+    for (const socket of rpcSockets) {
       assert.deepEqual([(await socket.next()).params, (await socket.next()).params], [{ text: 'to one' }, { text: 'to all' }]);
     }
-    assert.deepEqual((await other.next()).params, { text: 'to all' });
-    assert.equal((await mcp.ask(ping('nothing before'))).id, 'nothing before');
+    assert.deepEqual((await allSocket.next()).params, { text: 'to all' });
+    assert.equal((await mcp.request(ping('nothing before'))).id, 'nothing before');
   });
 
   test('every kind of notification arrives unchanged, for one client or for all', async () => {
     await using gateway = await startTestGateway();
-    const mine = await gateway.connect(SECRETS.rpc);
-    const other = await gateway.connect(SECRETS.all);
+    const rpcSocket = await gateway.connect(SECRETS.rpc);
+    const allSocket = await gateway.connect(SECRETS.all);
     const sent = Object.entries(notifications).filter(([, { from }]) => !(from as readonly string[]).includes('gateway'));
     assert.ok(sent.length >= 3);
     for (const [method, { example: params }] of sent) {
       const message = Buffer.from(JSON.stringify({ jsonrpc: '2.0', method, params }));
       gateway.bus.publish(subjects.notifyClient('default', 'rpc'), message);
       gateway.bus.publish(subjects.notifyAll('default'), message);
-      for (const socket of [mine, mine, other]) assert.deepEqual(await socket.next(), { jsonrpc: '2.0', method, params });
+      for (const socket of [rpcSocket, rpcSocket, allSocket]) assert.deepEqual(await socket.next(), { jsonrpc: '2.0', method, params });
     }
   });
 
@@ -56,8 +56,8 @@ describe('notifications', () => {
     await using gateway = await startTestGateway({ settings: { maxConnectionsPerToken: 1 } });
     const secret = 'a-secret-of-the-same-id-elsewhere-001';
     await gateway.putToken({ id: 'rpc', tenant: 'acme & sons', secret, key: 'elsewhere.rpc' });
-    const here = await gateway.connect(SECRETS.rpc);
-    const there = await gateway.connect(secret);
+    const defaultSocket = await gateway.connect(SECRETS.rpc);
+    const acmeSocket = await gateway.connect(secret);
     const notify = (subject: string, text: string): void =>
       gateway.bus.publish(subject, Buffer.from(JSON.stringify({ jsonrpc: '2.0', method: 'notification.message', params: { text } })));
     const acme = 'acme & sons';
@@ -66,9 +66,15 @@ describe('notifications', () => {
     notify(subjects.notifyClient('default', 'rpc'), 'to one here');
     notify(subjects.notifyAll('default'), 'to all here');
     await gateway.bus.flush();
-    assert.deepEqual([(await there.next()).params, (await there.next()).params], [{ text: 'to one there' }, { text: 'to all there' }]);
-    assert.deepEqual([(await here.next()).params, (await here.next()).params], [{ text: 'to one here' }, { text: 'to all here' }]);
-    for (const socket of [here, there]) assert.equal((await socket.ask(ping('nothing else'))).id, 'nothing else');
+    assert.deepEqual(
+      [(await acmeSocket.next()).params, (await acmeSocket.next()).params],
+      [{ text: 'to one there' }, { text: 'to all there' }],
+    );
+    assert.deepEqual(
+      [(await defaultSocket.next()).params, (await defaultSocket.next()).params],
+      [{ text: 'to one here' }, { text: 'to all here' }],
+    );
+    for (const socket of [defaultSocket, acmeSocket]) assert.equal((await socket.request(ping('nothing else'))).id, 'nothing else');
   });
 
   test('a finished sub-agent is reported only to its client or tenant', async () => {
@@ -77,35 +83,35 @@ describe('notifications', () => {
     await gateway.putToken({ id: 'rpc', tenant: 'acme', secret, key: 'elsewhere.rpc' });
     const sockets = { default: await gateway.connect(SECRETS.rpc), acme: await gateway.connect(secret) };
     const { example } = notifications['session.completed'];
-    const tell = (subject: string, sessionKey: string): void =>
+    const notify = (subject: string, sessionKey: string): void =>
       gateway.bus.publish(
         subject,
         Buffer.from(JSON.stringify({ jsonrpc: '2.0', method: 'session.completed', params: { ...example, sessionKey } })),
       );
     for (const tenant of ['default', 'acme']) {
-      tell(subjects.notifyClient(tenant, 'rpc'), `${tenant} one`);
-      tell(subjects.notifyAll(tenant), `${tenant} all`);
+      notify(subjects.notifyClient(tenant, 'rpc'), `${tenant} one`);
+      notify(subjects.notifyAll(tenant), `${tenant} all`);
     }
     await gateway.bus.flush();
     for (const [tenant, socket] of Object.entries(sockets)) {
-      const heard = [await socket.next(), await socket.next()].map(({ method, params }) => [
+      const received = [await socket.next(), await socket.next()].map(({ method, params }) => [
         method,
         (params as { sessionKey: string }).sessionKey,
       ]);
-      assert.deepEqual(heard, [
+      assert.deepEqual(received, [
         ['session.completed', `${tenant} one`],
         ['session.completed', `${tenant} all`],
       ]);
-      assert.equal((await socket.ask(ping('nothing else'))).id, 'nothing else');
+      assert.equal((await socket.request(ping('nothing else'))).id, 'nothing else');
     }
   });
 
   test('notifications never reach another tenant when ids contain dots', async () => {
     await using gateway = await startTestGateway({ settings: { maxConnectionsPerToken: 1 } });
-    const [one, other] = ['a-secret-of-a-tenant-without-a-dot-001', 'a-secret-of-a-tenant-with-a-dot-in-002'];
-    await gateway.putToken({ id: 'b.c', tenant: 'a', secret: one, key: 'one' });
-    await gateway.putToken({ id: 'c', tenant: 'a.b', secret: other, key: 'other' });
-    const sockets = [await gateway.connect(one), await gateway.connect(other)];
+    const [firstSecret, secondSecret] = ['a-secret-of-a-tenant-without-a-dot-001', 'a-secret-of-a-tenant-with-a-dot-in-002'];
+    await gateway.putToken({ id: 'b.c', tenant: 'a', secret: firstSecret, key: 'one' });
+    await gateway.putToken({ id: 'c', tenant: 'a.b', secret: secondSecret, key: 'other' });
+    const sockets = [await gateway.connect(firstSecret), await gateway.connect(secondSecret)];
     for (const [tenant, client] of [
       ['a', 'b.c'],
       ['a.b', 'c'],
@@ -113,7 +119,7 @@ describe('notifications', () => {
       gateway.bus.publish(subjects.notifyClient(tenant, client), Buffer.from(JSON.stringify({ method: tenant })));
     await gateway.bus.flush();
     assert.deepEqual(await Promise.all(sockets.map(async (socket) => (await socket.next()).method)), ['a', 'a.b']);
-    for (const socket of sockets) assert.equal((await socket.ask(ping('nothing else'))).id, 'nothing else');
+    for (const socket of sockets) assert.equal((await socket.request(ping('nothing else'))).id, 'nothing else');
   });
 
   test('notifications follow the client of a token, not its id', async () => {
@@ -133,14 +139,14 @@ describe('notifications', () => {
     const secret = 'a-secret-that-will-not-live-very-long';
     await gateway.putToken({ id: 'short', secret });
     const socket = await gateway.connect(secret);
-    await socket.ask(ping(1));
+    await socket.request(ping(1));
     await gateway.removeToken('short');
     gateway.bus.publish(subjects.notifyAll('default'), Buffer.from('{"jsonrpc":"2.0","method":"secret.news"}'));
     await gateway.bus.flush();
-    let heard = 0;
-    socket.socket.on('message', () => heard++);
+    let received = 0;
+    socket.socket.on('message', () => received++);
     socket.send(ping(2));
     assert.equal((await socket.closed).code, 4001);
-    assert.equal(heard, 0);
+    assert.equal(received, 0);
   });
 });

@@ -14,8 +14,8 @@ export interface HeartbeatOptions {
 }
 
 /** Starts the timers of all connections: heartbeat notifications, and pings that detect dead peers. */
-export function startHeartbeat({ settings, connections, pingIntervalMs: pingEveryMs = PING_INTERVAL_MS }: HeartbeatOptions): Disposable {
-  const pings = setInterval(() => forEach(connections.all, ping), pingEveryMs).unref();
+export function startHeartbeat({ settings, connections, pingIntervalMs = PING_INTERVAL_MS }: HeartbeatOptions): Disposable {
+  const pings = setInterval(() => forEach(connections.all, ping), pingIntervalMs).unref();
   let intervalMs = 0;
   let heartbeats: NodeJS.Timeout | undefined;
 
@@ -55,10 +55,10 @@ function ping(connection: Connection): void {
 }
 
 function forEach(connections: ReadonlySet<Connection>, visit: (connection: Connection) => void): void {
-  const left = connections.values();
+  const remaining = connections.values();
   function slice(): void {
     for (let served = 0; served < CONNECTIONS_PER_SLICE; served++) {
-      const { value, done } = left.next();
+      const { value, done } = remaining.next();
       if (done) return;
       visit(value);
     }

@@ -12,15 +12,15 @@ const ping = (id: unknown): string => JSON.stringify({ jsonrpc: '2.0', method: '
 test('closes a connection when the incomplete messages of its client exceed the limit', async () => {
   await using gateway = await startTestGateway();
   const part = Buffer.alloc(2_000_000, 'x');
-  const begun = await Promise.all(Array.from({ length: 20 }, () => gateway.connect(SECRETS.rpc)));
-  const other = await gateway.connect(SECRETS.all);
-  for (const { socket } of begun) socket.send(part, { fin: false, binary: false });
-  const { code } = await Promise.race(begun.map(({ closed }) => closed));
+  const sockets = await Promise.all(Array.from({ length: 20 }, () => gateway.connect(SECRETS.rpc)));
+  const otherSocket = await gateway.connect(SECRETS.all);
+  for (const { socket } of sockets) socket.send(part, { fin: false, binary: false });
+  const { code } = await Promise.race(sockets.map(({ closed }) => closed));
   assert.equal(code, 1008);
-  assert.equal((await other.ask(ping(1))).id, 1);
+  assert.equal((await otherSocket.request(ping(1))).id, 1);
   // The bytes of a closed connection are released when its closing completes.
-  while ((heldBy(gateway) ?? 0) > 32 * 1024 * 1024) await setImmediate();
-  for (const { socket } of begun) socket.terminate();
+  while ((getIncompleteBytes(gateway) ?? 0) > 32 * 1024 * 1024) await setImmediate();
+  for (const { socket } of sockets) socket.terminate();
 });
 
 test('releases the bytes of a completed message with pings inside it', async () => {
@@ -32,7 +32,7 @@ test('releases the bytes of a completed message with pings inside it', async () 
     socket.send(`${ping(n)}]`, { fin: true });
     await next();
   }
-  assert.equal(heldBy(gateway), 0);
+  assert.equal(getIncompleteBytes(gateway), 0);
 });
 
 test('does not count pings as incomplete bytes', async () => {
@@ -42,11 +42,11 @@ test('does not count pings as incomplete bytes', async () => {
     socket.ping('still there');
     await once(socket, 'pong');
   }
-  assert.equal(heldBy(gateway), 0);
+  assert.equal(getIncompleteBytes(gateway), 0);
   socket.send('[', { fin: false });
   socket.ping('still there');
   await once(socket, 'pong');
-  assert.equal(heldBy(gateway), 7, 'a byte and its head');
+  assert.equal(getIncompleteBytes(gateway), 7, 'one byte and its frame header');
 });
 
 test('a ping after a completed message does not make the count negative', () => {
@@ -58,7 +58,7 @@ test('a ping after a completed message does not make the count negative', () => 
 });
 
 /** The incomplete bytes of the client. */
-function heldBy({ gateway }: TestGateway): number | undefined {
+function getIncompleteBytes({ gateway }: TestGateway): number | undefined {
   const [connection] = gateway.connections.byClient({ key: 'default.rpc' } as Caller) ?? [];
   return connection?.caller.incompleteBytes;
 }

@@ -6,8 +6,8 @@ const CLOSE_GOING_AWAY = 1001;
 
 /** Closes all WebSockets with 1001 and terminates those that do not close in time. */
 export async function closeWebSockets({ all }: Connections): Promise<void> {
-  const gone = [...all].map(({ socket }) => new Promise<void>((resolve) => void socket.once('close', () => resolve())));
+  const closed = [...all].map(({ socket }) => new Promise<void>((resolve) => void socket.once('close', () => resolve())));
   for (const { socket } of all) socket.close(CLOSE_GOING_AWAY, 'Server shutting down');
-  await Promise.race([Promise.all(gone), delay(CLOSE_TIMEOUT_MS, undefined, { ref: false })]);
+  await Promise.race([Promise.all(closed), delay(CLOSE_TIMEOUT_MS, undefined, { ref: false })]);
   for (const { socket } of all) socket.terminate();
 }

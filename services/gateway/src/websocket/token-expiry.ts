@@ -12,9 +12,9 @@ interface TokenExpiryOptions {
 }
 
 /** Closes idle connections within a second after their token ends. One timer serves all connections. */
-export function closeExpiredConnections({ tokens, connections, intervalMs: everyMs = CHECK_INTERVAL_MS }: TokenExpiryOptions): Disposable {
+export function closeExpiredConnections({ tokens, connections, intervalMs = CHECK_INTERVAL_MS }: TokenExpiryOptions): Disposable {
   const timer = setInterval(() => {
     for (const { socket, caller } of connections.all) if (tokens.hasEnded(caller)) socket.close(CLOSE_UNAUTHORIZED, 'Unauthorized');
-  }, everyMs).unref();
+  }, intervalMs).unref();
   return { [Symbol.dispose]: () => clearInterval(timer) };
 }

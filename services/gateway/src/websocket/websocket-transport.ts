@@ -96,8 +96,8 @@ export function acceptWebSockets(server: Server, { edge, admission, dispatcher, 
     const path = request.url?.split('?', 1)[0];
     if (hasConflictingAuthority(request)) return refuseUpgrade(stream, logRefusal(request, CONFLICTING_HOST));
     if (path !== '/ws') return refuseUpgrade(stream, logRefusal(request, NOT_FOUND));
-    const spending = admission.redeemTicket(request);
-    if (spending) void spending.then(() => upgrade(request, stream, head));
+    const redemption = admission.redeemTicket(request);
+    if (redemption) void redemption.then(() => upgrade(request, stream, head));
     else upgrade(request, stream, head);
   });
 
@@ -162,8 +162,8 @@ export function acceptWebSockets(server: Server, { edge, admission, dispatcher, 
       if (size > largest) return reject(connection, createSizeFault(size, largest));
     }
     const envelope = dispatcher.parse(data);
-    const more = Array.isArray(envelope) ? messages.takeRemaining(caller.key, rate(), envelope.length) : 0;
-    if (more > 0) reject(connection, createRateFault(more));
+    const batchWait = Array.isArray(envelope) ? messages.takeRemaining(caller.key, rate(), envelope.length) : 0;
+    if (batchWait > 0) reject(connection, createRateFault(batchWait));
     else if (tokens.areVerifiable()) run(connection, envelope);
     else rejectUnverifiable(connection, envelope);
   }
@@ -180,17 +180,17 @@ export function acceptWebSockets(server: Server, { edge, admission, dispatcher, 
   }
 
   function run(connection: Connection, envelope: Envelope): void {
-    const from = createOrigin(connection);
-    from.notify = (notification) => notify(connection, notification);
+    const origin = createOrigin(connection);
+    origin.notify = (notification) => notify(connection, notification);
     let cancel: Cancel | undefined;
-    let answered = false;
-    cancel = dispatcher.run(envelope, from, (answer) => {
-      answered = true;
+    let isAnswered = false;
+    cancel = dispatcher.run(envelope, origin, (answer) => {
+      isAnswered = true;
       if (cancel) connection.pending?.delete(cancel);
       if (answer) connections.send(connection, answer);
       else connections.regulate(connection);
     });
-    if (answered) return;
+    if (isAnswered) return;
     connection.pending ??= new Set();
     connection.pending.add(cancel);
     connections.regulate(connection);
@@ -227,9 +227,9 @@ function createServer(maxPayload: number) {
 }
 
 /** Creates a shared listener that passes the connection of its socket. */
-function withConnection<A extends unknown[]>(then: (connection: Connection, ...args: A) => void): (this: WebSocket, ...said: A) => void {
-  return function (...said) {
-    if (this instanceof ConnectedSocket && this.connection) then(this.connection, ...said);
+function withConnection<A extends unknown[]>(handler: (connection: Connection, ...args: A) => void): (this: WebSocket, ...args: A) => void {
+  return function (...args) {
+    if (this instanceof ConnectedSocket && this.connection) handler(this.connection, ...args);
   };
 }
 

@@ -7,7 +7,7 @@ import type { Caller } from '../../request/caller.ts';
 import { openCompletionStream } from './completion-stream.ts';
 import { RESULT } from '../../turns/turns.fixture.ts';
 
-/** A client that reads when the test lets it, and what was written to it, write by write. */
+/** Records the writes to a client that reads only when the test lets it. */
 function slowClient() {
   const writes: string[] = [];
   const response = Object.assign(new EventEmitter(), {
@@ -35,23 +35,23 @@ function slowClient() {
   return { writes, failures, stream, response };
 }
 
-const contents = (written: string): string[] => [...written.matchAll(/"content":"([^"]*)"/g)].map(([, text = '']) => text);
+const readContents = (chunks: string): string[] => [...chunks.matchAll(/"content":"([^"]*)"/g)].map(([, text = '']) => text);
 
-test('text that waits for a slow client is told before the end, in one chunk', () => {
-  for (const how of ['finish', 'fail'] as const) {
+test('sends pending text of a slow client in one chunk before the end', () => {
+  for (const ending of ['finish', 'fail'] as const) {
     const { writes, failures, stream } = slowClient();
     stream.text('one ');
     stream.text('two');
-    assert.equal(writes.length, 1, 'the role alone');
-    if (how === 'finish') stream.finish(RESULT);
-    else stream.fail(new Error('of ours'));
+    assert.equal(writes.length, 1, 'only the role chunk');
+    if (ending === 'finish') stream.finish(RESULT);
+    else stream.fail(new Error('internal'));
     const [, last = ''] = writes;
-    assert.deepEqual(contents(last), ['one two']);
-    assert.equal(last.includes('"finish_reason":"stop"'), how === 'finish');
+    assert.deepEqual(readContents(last), ['one two']);
+    assert.equal(last.includes('"finish_reason":"stop"'), ending === 'finish');
     assert.ok(last.endsWith('data: [DONE]\n\n'));
     assert.deepEqual(
       failures.map(({ code }) => code),
-      how === 'finish' ? [] : ['INTERNAL'],
+      ending === 'finish' ? [] : ['INTERNAL'],
     );
   }
 });
@@ -62,6 +62,6 @@ test('writes all chunks of one callback at once', async () => {
   stream.text('one');
   stream.text('two');
   await new Promise((resolve) => setImmediate(resolve));
-  assert.deepEqual(writes.slice(1).map(contents), [['one', 'two']]);
+  assert.deepEqual(writes.slice(1).map(readContents), [['one', 'two']]);
   stream.finish(RESULT);
 });

@@ -5,7 +5,7 @@ import type { ChatCompletionMessageParam, ChatCompletionTool } from 'openai/reso
 import { ServiceError, type Input, type StatelessResult } from '@switchyard/contracts';
 import { readEvents, RESULT, startTestTurns } from '../../turns/turns.fixture.ts';
 
-type Asked = Input<'turns.run'>;
+type RunParams = Input<'turns.run'>;
 
 const LENIENT = 'test-secret-of-a-token-that-is-lenient-5';
 const CALLS = [
@@ -15,54 +15,54 @@ const CALLS = [
 const tools: ChatCompletionTool[] = [{ type: 'function', function: { name: 'find', parameters: { type: 'object' } } }];
 const messages: ChatCompletionMessageParam[] = [{ role: 'user', content: 'hi' }];
 const body = { model: 'dev/echo', messages, tools };
-const sent = CALLS.map(({ callId, name, arguments: text }) => ({ id: callId, type: 'function', function: { name, arguments: text } }));
+const toolCalls = CALLS.map(({ callId, name, arguments: text }) => ({ id: callId, type: 'function', function: { name, arguments: text } }));
 
-/** A gateway in front of turns that say some words and end as the test says, and a client with a lenient token. */
-async function start(answer: (asked: Asked) => Partial<StatelessResult> & { says?: string }) {
-  const asked: Asked[] = [];
+/** Starts a gateway whose turns return the given result, and a client with a lenient token. */
+async function start(answer: (params: RunParams) => Partial<StatelessResult> & { text?: string }) {
+  const requests: RunParams[] = [];
   const t = await startTestTurns(undefined, {
     handlers: {
-      'turns.run': async function* (given) {
-        asked.push(given);
-        const { says = '', ...more } = answer(given);
-        yield { n: 0, type: 'accepted', turnId: given.turnId, agentId: 'default', model: 'dev/echo' };
-        if (says !== '') yield { n: 1, type: 'delta', text: says };
-        return { ...RESULT, response: says, ...more };
+      'turns.run': async function* (params) {
+        requests.push(params);
+        const { text = '', ...rest } = answer(params);
+        yield { n: 0, type: 'accepted', turnId: params.turnId, agentId: 'default', model: 'dev/echo' };
+        if (text !== '') yield { n: 1, type: 'delta', text };
+        return { ...RESULT, response: text, ...rest };
       },
-      'turns.complete'(given) {
-        asked.push(given);
-        const { says = '', ...more } = answer(given);
-        return { ...RESULT, response: says, ...more };
+      'turns.complete'(params) {
+        requests.push(params);
+        const { text = '', ...rest } = answer(params);
+        return { ...RESULT, response: text, ...rest };
       },
     },
   });
   await t.gateway.putToken({ id: 'lenient', secret: LENIENT, scopes: ['api'], lenient: true });
   const client = new OpenAI({ apiKey: LENIENT, baseURL: `${t.gateway.url}/v1`, maxRetries: 0 });
-  return { ...t, asked, client, [Symbol.asyncDispose]: () => t[Symbol.asyncDispose]() };
+  return { ...t, requests, client, [Symbol.asyncDispose]: () => t[Symbol.asyncDispose]() };
 }
 
-const calling = (says = '') => ({ says, finishReason: 'tool_calls' as const, toolCalls: CALLS });
+const createToolCallResult = (text = '') => ({ text: text, finishReason: 'tool_calls' as const, toolCalls: CALLS });
 
-test('calls of the caller’s tools end an answer in one piece', async () => {
-  for (const says of ['', 'Let me look.']) {
-    await using t = await start(() => calling(says));
+test('returns tool calls in a non-streaming response', async () => {
+  for (const text of ['', 'Let me look.']) {
+    await using t = await start(() => createToolCallResult(text));
     const { choices } = await t.client.chat.completions.create(body);
-    const message = { role: 'assistant', content: says === '' ? null : says, tool_calls: sent };
+    const message = { role: 'assistant', content: text === '' ? null : text, tool_calls: toolCalls };
     assert.deepEqual(choices, [{ index: 0, message, finish_reason: 'tool_calls' }]);
-    assert.deepEqual(t.asked[0]?.tools, { offered: [{ name: 'find', parameters: { type: 'object' } }] });
+    assert.deepEqual(t.requests[0]?.tools, { offered: [{ name: 'find', parameters: { type: 'object' } }] });
   }
 });
 
-test('calls of the caller’s tools end a streamed answer: a chunk each, then the finish', async () => {
-  await using t = await start(() => calling('Let me look.'));
+test('streams one chunk per tool call before the finish chunk', async () => {
+  await using t = await start(() => createToolCallResult('Let me look.'));
   const response = await t.gateway.post('/v1/chat/completions', JSON.stringify({ ...body, stream: true }), { token: LENIENT });
   const events = await Array.fromAsync(readEvents(response));
   const choices = events.slice(0, -1).map(({ data }) => (data as { choices: object[] }).choices[0]);
   assert.deepEqual(choices, [
     { index: 0, delta: { role: 'assistant' }, finish_reason: null },
     { index: 0, delta: { content: 'Let me look.' }, finish_reason: null },
-    { index: 0, delta: { tool_calls: [{ index: 0, ...sent[0] }] }, finish_reason: null },
-    { index: 0, delta: { tool_calls: [{ index: 1, ...sent[1] }] }, finish_reason: null },
+    { index: 0, delta: { tool_calls: [{ index: 0, ...toolCalls[0] }] }, finish_reason: null },
+    { index: 0, delta: { tool_calls: [{ index: 1, ...toolCalls[1] }] }, finish_reason: null },
     { index: 0, delta: {}, finish_reason: 'tool_calls' },
   ]);
   const final = await t.client.chat.completions.stream(body).finalChatCompletion();

@@ -7,16 +7,16 @@ import type { z } from 'zod';
 import { SECRETS } from '../../gateway.fixture.ts';
 import { readEvents, RESULT, startTestTurns, type FrameBody } from '../../turns/turns.fixture.ts';
 
-type Play = (asked: Parameters<Handler<'turns.run'>>[0], ctx: Ctx) => AsyncGenerator<FrameBody, TurnResult, void>;
+type Script = (params: Parameters<Handler<'turns.run'>>[0], ctx: Ctx) => AsyncGenerator<FrameBody, TurnResult, void>;
 
 const TOKEN = SECRETS.rpc;
 const HOW_TO = `A lenient token accepts this request. Create one: bin/switchyard rpc tokens.create id=NAME scopes='["rpc"]' lenient=true`;
 
-async function start(play: Play) {
-  const run: Handler<'turns.run'> = async function* (asked, ctx) {
+async function start(script: Script) {
+  const run: Handler<'turns.run'> = async function* (params, ctx) {
     let n = 0;
-    const bodies = play(asked, ctx);
-    yield { n: n++, type: 'accepted', turnId: asked.turnId, agentId: 'default', model: 'dev/echo' };
+    const bodies = script(params, ctx);
+    yield { n: n++, type: 'accepted', turnId: params.turnId, agentId: 'default', model: 'dev/echo' };
     yield { n: n++, type: 'step', step: 1 };
     for (;;) {
       const step = await bodies.next();
@@ -27,8 +27,8 @@ async function start(play: Play) {
       }
     }
   };
-  const complete: Handler<'turns.complete'> = async (asked, ctx) => {
-    const bodies = play(asked, ctx);
+  const complete: Handler<'turns.complete'> = async (params, ctx) => {
+    const bodies = script(params, ctx);
     let step = await bodies.next();
     while (!step.done) step = await bodies.next();
     return step.value;
@@ -38,24 +38,24 @@ async function start(play: Play) {
   return { ...t, client, [Symbol.asyncDispose]: () => t[Symbol.asyncDispose]() };
 }
 
-async function* words(): AsyncGenerator<FrameBody, TurnResult, void> {
+async function* streamWords(): AsyncGenerator<FrameBody, TurnResult, void> {
   for (const text of ['one ', 'two ', 'three']) yield { type: 'delta', text };
   return RESULT;
 }
 
 // eslint-disable-next-line require-yield
-async function* failing(error: ServiceError): AsyncGenerator<FrameBody, TurnResult, void> {
+async function* failWith(error: ServiceError): AsyncGenerator<FrameBody, TurnResult, void> {
   throw error;
 }
 
 const messages = [{ role: 'user' as const, content: 'hi' }];
 const body = { model: 'dev/echo', messages };
 
-test('a completion in one piece', async () => {
-  let asked: unknown;
-  await using t = await start((given) => {
-    asked = given;
-    return words();
+test('returns a non-streaming completion', async () => {
+  let received: unknown;
+  await using t = await start((params) => {
+    received = params;
+    return streamWords();
   });
   const { data, response } = await t.client.chat.completions
     .create({ ...body, messages: [{ role: 'system', content: 'brief' }, ...messages], temperature: 0.5, max_tokens: 9 })
@@ -74,13 +74,13 @@ test('a completion in one piece', async () => {
     },
   );
   assert.equal(response.headers.get('cache-control'), 'no-store');
-  const { turnId, ...rest } = asked as { turnId: string };
+  const { turnId, ...rest } = received as { turnId: string };
   assert.match(turnId, /^turn_/);
   assert.deepEqual(rest, { model: 'dev/echo', message: 'hi', system: 'brief', temperature: 0.5, maxTokens: 9 });
 });
 
-test('a completion in pieces: role, content, finish, usage, end; data frames only', async () => {
-  await using t = await start(words);
+test('streams role, content, finish, usage and end as data frames', async () => {
+  await using t = await start(streamWords);
   const response = await t.gateway.post(
     '/v1/chat/completions',
     JSON.stringify({ ...body, stream: true, stream_options: { include_usage: true } }),
@@ -104,20 +104,20 @@ test('a completion in pieces: role, content, finish, usage, end; data frames onl
   ]);
 });
 
-test('each piece arrives unchanged in a chunk of its own', async () => {
-  const said = ['plain', 'say "hi"', '\\', '\\"', '\n\u0000', 'é😀', '\u2028', '{"n":1,"type":"delta","text":"x"}', '\ud83d', '\ude00'];
+test('sends each delta unchanged in its own chunk', async () => {
+  const texts = ['plain', 'say "hi"', '\\', '\\"', '\n\u0000', 'é😀', '\u2028', '{"n":1,"type":"delta","text":"x"}', '\ud83d', '\ude00'];
   await using t = await start(async function* () {
-    for (const text of said) yield { type: 'delta', text };
+    for (const text of texts) yield { type: 'delta', text };
     return RESULT;
   });
-  const heard: unknown[] = [];
+  const received: unknown[] = [];
   for await (const { choices } of await t.client.chat.completions.create({ ...body, stream: true }))
-    if (choices[0]?.delta.content !== undefined) heard.push(choices[0].delta.content);
-  assert.deepEqual(heard, said);
+    if (choices[0]?.delta.content !== undefined) received.push(choices[0].delta.content);
+  assert.deepEqual(received, texts);
 });
 
-test('the streams of the openai package work, with usage only when it is asked for', async () => {
-  await using t = await start(words);
+test('works with streams of the openai package and sends usage only on request', async () => {
+  await using t = await start(streamWords);
   let text = '';
   for await (const chunk of await t.client.chat.completions.create({ ...body, stream: true })) {
     text += chunk.choices[0]?.delta.content ?? '';
@@ -130,7 +130,7 @@ test('the streams of the openai package work, with usage only when it is asked f
   assert.equal(final.usage?.total_tokens, 7);
 });
 
-test('only a turn that ran out of steps finishes by length', async () => {
+test('returns finish_reason length only for max_steps', async () => {
   const reasons: [z.infer<typeof FinishReason>, string][] = [
     ['stop', 'stop'],
     ['end_turn', 'stop'],
@@ -149,7 +149,7 @@ test('only a turn that ran out of steps finishes by length', async () => {
   }
 });
 
-async function failureOf(promise: Promise<unknown>): Promise<APIError> {
+async function catchApiError(promise: Promise<unknown>): Promise<APIError> {
   const error: unknown = await promise.then(
     () => undefined,
     (thrown: unknown) => thrown,
@@ -158,7 +158,7 @@ async function failureOf(promise: Promise<unknown>): Promise<APIError> {
   return error;
 }
 
-test('a failure before the first piece is a status, streamed or not', async () => {
+test('returns a failure before the first delta as an HTTP status', async () => {
   const failures = [
     { error: new ServiceError('NOT_FOUND', 'Model not found'), status: 404, type: 'not_found_error' },
     {
@@ -172,36 +172,36 @@ test('a failure before the first piece is a status, streamed or not', async () =
     { error: new ServiceError('FAILED_PRECONDITION', 'suspended'), status: 400, type: 'invalid_request_error' },
   ];
   for (const { error, status, type, after = [null, null] } of failures) {
-    await using t = await start(() => failing(error));
+    await using t = await start(() => failWith(error));
     for (const stream of [false, true]) {
-      const failure = await failureOf(t.client.chat.completions.create({ ...body, stream }));
+      const failure = await catchApiError(t.client.chat.completions.create({ ...body, stream }));
       assert.equal(failure.status, status);
       assert.deepEqual(failure.error, { message: error.message, type, param: null, code: null });
       assert.deepEqual([failure.headers?.get('retry-after'), failure.headers?.get('retry-after-ms')], after);
-      assert.equal(failure.headers?.get('x-should-retry'), status === 504 ? 'false' : null, 'what took too long may have acted');
+      assert.equal(failure.headers?.get('x-should-retry'), status === 504 ? 'false' : null, 'a turn above its deadline may have run');
     }
   }
 });
 
-test('the package repeats what failed before it began, and not what must not be repeated', async () => {
-  const away = (retryable?: boolean) =>
+test('the openai package retries a turn that did not run, and no final failure', async () => {
+  const createUnavailable = (retryable?: boolean) =>
     new ServiceError('UNAVAILABLE', 'away', { details: { retryAfterMs: 1, ...(retryable === undefined ? {} : { retryable }) } });
-  const plays: [string, Play, number][] = [
-    ['nothing ran', () => failing(away()), 3],
-    ['said to be final', () => failing(away(false)), 1],
+  const scripts: [string, Script, number][] = [
+    ['did not run', () => failWith(createUnavailable()), 3],
+    ['marked as final', () => failWith(createUnavailable(false)), 1],
   ];
-  for (const [what, play, expected] of plays) {
+  for (const [name, script, expected] of scripts) {
     let attempts = 0;
-    await using t = await start((asked, ctx) => {
+    await using t = await start((params, ctx) => {
       attempts++;
-      return play(asked, ctx);
+      return script(params, ctx);
     });
-    await failureOf(t.client.chat.completions.create(body, { maxRetries: 2 }));
-    assert.equal(attempts, expected, what);
+    await catchApiError(t.client.chat.completions.create(body, { maxRetries: 2 }));
+    assert.equal(attempts, expected, name);
   }
 });
 
-test('a failure after the first piece ends the stream with an error frame and no finish', async () => {
+test('ends the stream with an error frame when a turn fails after the first delta', async () => {
   await using t = await start(async function* () {
     yield { type: 'delta', text: 'one ' };
     throw new ServiceError('UNAVAILABLE', 'The model broke off.');
@@ -215,7 +215,7 @@ test('a failure after the first piece ends the stream with an error frame and no
   assert.equal(events.length, 4);
   assert.ok(!JSON.stringify(events).includes('"finish_reason":"'));
 
-  const failure = await failureOf(
+  const failure = await catchApiError(
     (async () => {
       for await (const chunk of await t.client.chat.completions.create({ ...body, stream: true })) assert.ok(chunk.id);
     })(),
@@ -223,7 +223,7 @@ test('a failure after the first piece ends the stream with an error frame and no
   assert.match(failure.message, /The model broke off/);
 });
 
-test('a frame that says how the turn failed ends the stream as well', async () => {
+test('ends the stream when the turn sends an error frame', async () => {
   const error = { code: 'RESOURCE_EXHAUSTED' as const, message: 'enough' };
   await using t = await start(async function* () {
     yield { type: 'delta', text: 'one ' };
@@ -238,53 +238,55 @@ test('a frame that says how the turn failed ends the stream as well', async () =
   );
 });
 
-test('leaving cancels the turn', async () => {
+test('cancels the turn when the client disconnects', async () => {
   for (const stream of [false, true]) {
-    const begun = Promise.withResolvers<void>();
+    const started = Promise.withResolvers<void>();
     const ended = Promise.withResolvers<void>();
     await using t = await start(async function* (_asked, { signal }) {
       yield { type: 'delta', text: 'one ' };
-      begun.resolve();
+      started.resolve();
       await new Promise((resolve) => signal.addEventListener('abort', resolve));
       ended.resolve();
       throw new ServiceError('CANCELLED', 'left');
     });
-    const leaving = new AbortController();
-    const asked = t.client.chat.completions.create({ ...body, stream }, { signal: leaving.signal }).catch((error: unknown) => error);
-    await begun.promise;
-    leaving.abort();
+    const disconnect = new AbortController();
+    const completion = t.client.chat.completions
+      .create({ ...body, stream }, { signal: disconnect.signal })
+      .catch((error: unknown) => error);
+    await started.promise;
+    disconnect.abort();
     await ended.promise;
-    await asked;
+    await completion;
   }
 });
 
-test('invalid requests get an error object', async () => {
-  await using t = await start(words);
-  const ask = async (text: string, options: Parameters<typeof t.gateway.post>[2] = { token: TOKEN }) => {
+test('returns an error object for invalid requests', async () => {
+  await using t = await start(streamWords);
+  const send = async (text: string, options: Parameters<typeof t.gateway.post>[2] = { token: TOKEN }) => {
     const response = await t.gateway.post('/v1/chat/completions', text, options);
     const { error } = (await response.json()) as { error: { message: string; type: string; param: string | null; code: null } };
     assert.equal(error.code, null);
     return [response.status, error.type, error.message, error.param];
   };
   const valid = JSON.stringify(body);
-  assert.deepEqual(await ask('{'), [400, 'invalid_request_error', 'Invalid JSON body', null]);
-  assert.deepEqual(await ask(JSON.stringify({ ...body, tools: [] })), [
+  assert.deepEqual(await send('{'), [400, 'invalid_request_error', 'Invalid JSON body', null]);
+  assert.deepEqual(await send(JSON.stringify({ ...body, tools: [] })), [
     400,
     'invalid_request_error',
     `Invalid request: tools: expected no such parameter, got an unknown name. ${HOW_TO}`,
     'tools',
   ]);
-  assert.deepEqual(await ask(valid, {}), [401, 'authentication_error', 'Unauthorized', null]);
-  assert.deepEqual(await ask(valid, { token: SECRETS.mcp }), [403, 'permission_error', 'Forbidden: insufficient scope', null]);
-  assert.deepEqual(await ask('x'.repeat(2_000_000)), [413, 'server_error', 'Request body too large', null]);
+  assert.deepEqual(await send(valid, {}), [401, 'authentication_error', 'Unauthorized', null]);
+  assert.deepEqual(await send(valid, { token: SECRETS.mcp }), [403, 'permission_error', 'Forbidden: insufficient scope', null]);
+  assert.deepEqual(await send('x'.repeat(2_000_000)), [413, 'server_error', 'Request body too large', null]);
   const text = { token: TOKEN, headers: { 'content-type': 'text/plain' } };
-  assert.deepEqual(await ask(valid, text), [415, 'server_error', 'Content-Type must be application/json', null]);
+  assert.deepEqual(await send(valid, text), [415, 'server_error', 'Content-Type must be application/json', null]);
   t.gateway.settings.set({ rateLimit: { maxRequests: 1, windowMs: 60_000 } });
-  assert.deepEqual(await ask(valid), [429, 'rate_limit_error', 'Rate limit exceeded', null]);
+  assert.deepEqual(await send(valid), [429, 'rate_limit_error', 'Rate limit exceeded', null]);
 });
 
-test('scope api is enough', async () => {
-  await using t = await start(words);
+test('accepts a token with scope api', async () => {
+  await using t = await start(streamWords);
   const secret = 'test-secret-that-holds-api-alone-00005';
   await t.gateway.putToken({ id: 'api', secret, scopes: ['api'] });
   const client = new OpenAI({ apiKey: secret, baseURL: `${t.gateway.url}/v1`, maxRetries: 0 });
@@ -293,8 +295,8 @@ test('scope api is enough', async () => {
   assert.equal((await t.gateway.post('/api/chat', '{"message":"hi"}', { token: secret })).status, 403);
 });
 
-test('models: the list, and each with its slash raw or encoded', async () => {
-  await using t = await start(words);
+test('lists models and returns each by its raw or encoded id', async () => {
+  await using t = await start(streamWords);
   const list = await t.client.models.list();
   const echo = { id: 'dev/echo', object: 'model', created: 0, owned_by: 'dev' };
   assert.deepEqual(list.data, [{ id: 'default', object: 'model', created: 0, owned_by: 'switchyard' }, echo]);

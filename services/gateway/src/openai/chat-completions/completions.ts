@@ -127,16 +127,16 @@ class CompletionExchange extends Exchange {
   }
 
   #respond(head: CompletionHead, data: Uint8Array): void {
-    if (this.answered) return;
+    if (this.isAnswered) return;
     const result = JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.length).toString()) as StatelessResult;
     this.#answer = encodePayload(JSON.stringify(createCompletion(head, result)));
-    this.answered = true;
+    this.isAnswered = true;
     this.#deps.send(this);
   }
 
   /** Sends the error unless a response has started or the client has disconnected. */
   #failUnlessAnswered(error: unknown): void {
-    if (!this.answered) this.fail(toCompletionError(error));
+    if (!this.isAnswered) this.fail(toCompletionError(error));
   }
 
   /** Runs a turn and streams its output. */
@@ -162,7 +162,7 @@ class CompletionExchange extends Exchange {
       const extraHeaders = replayed ? REPLAYED : [];
       if (!completion.stream) {
         const result = await readResult(nextStep);
-        this.answered = true;
+        this.isAnswered = true;
         return this.write(encodePayload(JSON.stringify(createCompletion(head, result))), extraHeaders);
       }
       const step = await readFirstOutput(nextStep);
@@ -176,7 +176,7 @@ class CompletionExchange extends Exchange {
     { caller, completion, head }: { caller: Caller; completion: CompletionRequest; head: CompletionHead },
     extraHeaders: readonly string[] = [],
   ): CompletionStream {
-    this.answered = true;
+    this.isAnswered = true;
     const { response } = this;
     const { includeUsage } = completion;
     const headers = [...this.headers(), ...extraHeaders];

@@ -4,33 +4,33 @@ import { RefusalError } from '../../request/refusal.ts';
 import { parseCompletionBody, type CompletionRequest } from './completion-body.ts';
 
 const user = { role: 'user', content: 'hi' };
-const plain = { model: 'm', messages: [user] };
+const validBody = { model: 'm', messages: [user] };
 const find = { type: 'function', function: { name: 'find', description: 'finds', parameters: { type: 'object' }, strict: true } };
 const offered = [{ name: 'find', description: 'finds', parameters: { type: 'object' }, strict: true }];
-const called = { id: 'c1', type: 'function', function: { name: 'find', arguments: '{"q":1}' } };
+const toolCall = { id: 'c1', type: 'function', function: { name: 'find', arguments: '{"q":1}' } };
 
-const turnOf = (body: object): CompletionRequest['turn'] => parseCompletionBody({ ...plain, ...body }, true).turn;
-const asked = { model: 'm', message: 'hi' };
+const parseTurn = (body: object): CompletionRequest['turn'] => parseCompletionBody({ ...validBody, ...body }, true).turn;
+const simpleTurn = { model: 'm', message: 'hi' };
 
-test('fields that mean nothing here are passed over, and null is as good as nothing', () => {
+test('ignores unsupported fields and treats null as absent', () => {
   const sampling = { top_p: 0.9, presence_penalty: 1, frequency_penalty: 1, seed: 7, logit_bias: { 50256: -100 }, reasoning_effort: 'low' };
-  const keeping = { user: 'a', metadata: { a: 'b' }, store: true, service_tier: 'auto', prediction: {}, something: ['else'] };
+  const storage = { user: 'a', metadata: { a: 'b' }, store: true, service_tier: 'auto', prediction: {}, something: ['else'] };
   const usual = { n: 1, logprobs: false, modalities: ['text'], response_format: { type: 'text' }, stop: '', tool_choice: 'auto' };
-  const nothing = { ...sampling, ...keeping, ...usual, parallel_tool_calls: true };
-  assert.deepEqual(turnOf(nothing), asked);
+  const nothing = { ...sampling, ...storage, ...usual, parallel_tool_calls: true };
+  assert.deepEqual(parseTurn(nothing), simpleTurn);
   const nulls = Object.fromEntries([...Object.keys(nothing), 'temperature', 'max_tokens', 'stream', 'tools'].map((name) => [name, null]));
-  assert.deepEqual(turnOf(nulls), asked);
+  assert.deepEqual(parseTurn(nulls), simpleTurn);
   assert.deepEqual(
-    parseCompletionBody({ ...plain, stream: true, stream_options: { include_usage: true, include_obfuscation: false } }, true),
+    parseCompletionBody({ ...validBody, stream: true, stream_options: { include_usage: true, include_obfuscation: false } }, true),
     {
-      turn: asked,
+      turn: simpleTurn,
       stream: true,
       includeUsage: true,
     },
   );
 });
 
-test('developer is system, parts of text are joined, and the newer name of a limit wins', () => {
+test('maps developer to system, joins text parts and prefers max_completion_tokens', () => {
   const messages = [
     { role: 'system', content: 'be brief' },
     { role: 'developer', content: [{ type: 'text', text: 'be kind' }] },
@@ -43,7 +43,7 @@ test('developer is system, parts of text are joined, and the newer name of a lim
       ],
     },
   ];
-  assert.deepEqual(turnOf({ messages, max_tokens: 5, max_completion_tokens: 9, temperature: 0.5 }), {
+  assert.deepEqual(parseTurn({ messages, max_tokens: 5, max_completion_tokens: 9, temperature: 0.5 }), {
     model: 'm',
     message: 'one\ntwo',
     system: 'be brief\nbe kind',
@@ -52,23 +52,23 @@ test('developer is system, parts of text are joined, and the newer name of a lim
   });
 });
 
-test('the caller’s tools, which of them must be called, and how many at once', () => {
-  assert.deepEqual(turnOf({ tools: [find] }), { ...asked, tools: { offered } });
-  assert.deepEqual(turnOf({ tools: [] }), { ...asked, tools: { offered: [] } });
-  assert.deepEqual(turnOf({ tools: [{ type: 'function', function: { name: 'f', strict: null } }] }).tools, { offered: [{ name: 'f' }] });
-  assert.deepEqual(turnOf({ tools: [find], tool_choice: 'required', parallel_tool_calls: false }).tools, {
+test('passes on tools, tool_choice and parallel_tool_calls', () => {
+  assert.deepEqual(parseTurn({ tools: [find] }), { ...simpleTurn, tools: { offered } });
+  assert.deepEqual(parseTurn({ tools: [] }), { ...simpleTurn, tools: { offered: [] } });
+  assert.deepEqual(parseTurn({ tools: [{ type: 'function', function: { name: 'f', strict: null } }] }).tools, { offered: [{ name: 'f' }] });
+  assert.deepEqual(parseTurn({ tools: [find], tool_choice: 'required', parallel_tool_calls: false }).tools, {
     offered,
     choice: 'required',
     parallel: false,
   });
   const choice = { type: 'function', function: { name: 'find' } };
-  assert.deepEqual(turnOf({ tools: [find], tool_choice: choice }).tools, { offered, choice: { name: 'find' } });
+  assert.deepEqual(parseTurn({ tools: [find], tool_choice: choice }).tools, { offered, choice: { name: 'find' } });
 });
 
-test('calls and their results stand where they stood, and keep the agent’s tools out', () => {
+test('keeps tool calls and results in order and excludes the tools of the agent', () => {
   const round = [
     user,
-    { role: 'assistant', content: null, tool_calls: [called, { ...called, id: 'c2' }], refusal: null },
+    { role: 'assistant', content: null, tool_calls: [toolCall, { ...toolCall, id: 'c2' }], refusal: null },
     { role: 'tool', tool_call_id: 'c2', content: 'two' },
     { role: 'tool', tool_call_id: 'c1', content: [{ type: 'text', text: 'one' }] },
   ];
@@ -81,9 +81,9 @@ test('calls and their results stand where they stood, and keep the agent’s too
     { role: 'tool', callId: 'c2', name: 'find', text: 'two' },
     { role: 'tool', callId: 'c1', name: 'find', text: 'one' },
   ];
-  assert.deepEqual(turnOf({ messages: round }), { ...asked, since, tools: { offered: [] } });
-  const more = [...round, { role: 'assistant', content: 'both' }, { role: 'user', content: 'and?' }];
-  assert.deepEqual(turnOf({ messages: more, tools: [find] }), {
+  assert.deepEqual(parseTurn({ messages: round }), { ...simpleTurn, since, tools: { offered: [] } });
+  const longer = [...round, { role: 'assistant', content: 'both' }, { role: 'user', content: 'and?' }];
+  assert.deepEqual(parseTurn({ messages: longer, tools: [find] }), {
     model: 'm',
     message: 'and?',
     history: [{ role: 'user', text: 'hi' }, ...since, { role: 'assistant', text: 'both' }],
@@ -91,13 +91,13 @@ test('calls and their results stand where they stood, and keep the agent’s too
   });
 });
 
-test('stop sequences and response formats', () => {
-  assert.deepEqual(turnOf({ stop: 'END' }).stop, ['END']);
-  assert.deepEqual(turnOf({ stop: ['a', '', 'b'] }).stop, ['a', 'b']);
-  assert.deepEqual(turnOf({ response_format: { type: 'json_object' } }).format, {});
+test('passes on stop sequences and response formats', () => {
+  assert.deepEqual(parseTurn({ stop: 'END' }).stop, ['END']);
+  assert.deepEqual(parseTurn({ stop: ['a', '', 'b'] }).stop, ['a', 'b']);
+  assert.deepEqual(parseTurn({ response_format: { type: 'json_object' } }).format, {});
   const schema = { type: 'object', properties: {} };
   const json_schema = { name: 'thing', description: 'a thing', schema, strict: true };
-  assert.deepEqual(turnOf({ response_format: { type: 'json_schema', json_schema } }).format, { name: 'thing', schema, strict: true });
+  assert.deepEqual(parseTurn({ response_format: { type: 'json_schema', json_schema } }).format, { name: 'thing', schema, strict: true });
 });
 
 const nested = (levels: number): unknown => JSON.parse(`${'{"properties":'.repeat(levels)}{}${'}'.repeat(levels)}`);
@@ -115,7 +115,7 @@ const part = (type: string) => ({
 });
 const withSchema = (parameters: unknown) => ({ tools: [{ type: 'function', function: { name: 'f', parameters } }] });
 const inTools = 'Invalid request: tools.0.function.parameters: expected';
-const refused: [string, object, string, string][] = [
+const invalidCases: [string, object, string, string][] = [
   ['several answers', { n: 2 }, 'Invalid request: n: expected 1, got another number', 'n'],
   ['probabilities', { logprobs: true }, 'Invalid request: logprobs: expected false, got another boolean', 'logprobs'],
   ['speech', { modalities: ['text', 'audio'] }, 'Invalid request: modalities.1: expected "text", got another string', 'modalities'],
@@ -136,19 +136,19 @@ const refused: [string, object, string, string][] = [
     'tool_choice',
   ],
   [
-    'a choice that is no tool',
+    'a choice of an unknown tool',
     { tools: [find], tool_choice: { type: 'function', function: { name: 'other' } } },
     'Invalid request: tool_choice: expected one of the tools, got another tool',
     'tool_choice',
   ],
   [
-    'a result of no call',
+    'a tool result without a call',
     { messages: [user, { role: 'tool', tool_call_id: 'c9', content: 'x' }] },
     'Invalid request: messages.1.tool_call_id: expected the id of an earlier tool call, got another string',
     'messages',
   ],
-  ['a schema that is none', withSchema('x'), `${inTools} object of at most 64 levels, got another value`, 'tools'],
-  ['a bottomless schema', withSchema(nested(100_000)), `${inTools} object of at most 64 levels, got more`, 'tools'],
+  ['an invalid schema', withSchema('x'), `${inTools} object of at most 64 levels, got another value`, 'tools'],
+  ['a schema nested too deeply', withSchema(nested(100_000)), `${inTools} object of at most 64 levels, got more`, 'tools'],
   [
     'a high temperature',
     { temperature: 3 },
@@ -157,17 +157,17 @@ const refused: [string, object, string, string][] = [
   ],
   ['no user message', { messages: [{ role: 'developer', content: 'x' }] }, 'No user message found in messages array', 'messages'],
   [
-    'many messages',
+    'too many messages',
     { messages: Array.from({ length: 10_001 }, () => user) },
     'Invalid request: messages: expected array of at most 10000 items, got longer array',
     'messages',
   ],
 ];
 
-for (const [what, body, message, param] of refused) {
-  test(`refused, however lenient: ${what}`, () => {
+for (const [name, body, message, param] of invalidCases) {
+  test(`rejects ${name} even with a lenient token`, () => {
     assert.throws(
-      () => turnOf(body),
+      () => parseTurn(body),
       (error) => {
         assert.ok(error instanceof RefusalError);
         assert.deepEqual([error.refusal.status, error.refusal.message, error.refusal.param], [400, message, param]);

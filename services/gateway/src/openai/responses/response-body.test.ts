@@ -5,23 +5,23 @@ import { RefusalError } from '../../request/refusal.ts';
 import { parseResponseBody, toResponseRequest } from './response-body.ts';
 import type { InlineItem } from './response-items.ts';
 
-const ask = { model: 'm', input: 'hi' };
+const validBody = { model: 'm', input: 'hi' };
 const user = { role: 'user', content: 'hi' };
 const tool = { type: 'function', name: 'find', parameters: { type: 'object' } };
-const read = (body: unknown, lenient = false) => {
+const parse = (body: unknown, lenient = false) => {
   const parsed = parseResponseBody(body, lenient);
   return toResponseRequest(parsed, [], parsed.input as InlineItem[]);
 };
 
 function refusal(body: unknown, lenient = false): { message: string; param: string | undefined } {
   try {
-    read(body, lenient);
+    parse(body, lenient);
   } catch (error) {
     assert.ok(error instanceof RefusalError, String(error));
     assert.equal(error.refusal.status, 400);
     return { message: error.refusal.message, param: error.refusal.param };
   }
-  return assert.fail(`it was taken: ${JSON.stringify(body)}`);
+  return assert.fail(`accepted: ${JSON.stringify(body)}`);
 }
 
 test('errors name the invalid field', () => {
@@ -33,34 +33,34 @@ test('errors name the invalid field', () => {
     [{ model: 'm' }, 'input'],
     [{ model: 'm', input: null }, 'input'],
     [{ model: '', input: 'hi' }, 'model'],
-    [{ ...ask, input: '' }, 'input'],
-    [{ ...ask, input: [] }, 'input'],
-    [{ ...ask, input: [1] }, 'input'],
-    [{ ...ask, input: [{}] }, 'input'],
-    [{ ...ask, input: [{ role: 'user' }] }, 'input'],
-    [{ ...ask, input: [{ role: 'robot', content: 'x' }] }, 'input'],
-    [{ ...ask, input: [{ type: 'item_reference' }] }, 'input'],
-    [{ ...ask, input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'x' }] }] }, 'input'],
-    [{ ...ask, input: [{ role: 'assistant', content: 'nobody asked' }] }, 'input'],
-    [{ ...ask, input: [user, { type: 'function_call_output', call_id: 'c1', output: 'of no call' }] }, 'input'],
-    [{ ...ask, temperature: 3 }, 'temperature'],
-    [{ ...ask, max_output_tokens: 0 }, 'max_output_tokens'],
-    [{ ...ask, tools: [{ type: 'web_search' }] }, 'tools'],
-    [{ ...ask, tool_choice: 'required' }, 'tool_choice'],
-    [{ ...ask, tools: [tool], tool_choice: { type: 'function', name: 'other' } }, 'tool_choice'],
-    [{ ...ask, text: { format: { type: 'xml' } } }, 'text'],
-    [{ ...ask, metadata: { a: 1 } }, 'metadata'],
-    [{ ...ask, metadata: Object.fromEntries(Array.from({ length: 17 }, (_, at) => [at, 'x'])) }, 'metadata'],
-    [{ ...ask, background: true, store: false }, 'background'],
-    [{ ...ask, stream: 'yes' }, 'stream'],
-    [{ ...ask, top_p: 0.5 }, 'top_p'],
-    [{ ...ask, reasoning: { effort: 'high' } }, 'reasoning'],
-    [{ ...ask, user: 'ada' }, 'user'],
-    [Object.fromEntries(Array.from({ length: 101 }, (_, at) => [at, at])), undefined],
+    [{ ...validBody, input: '' }, 'input'],
+    [{ ...validBody, input: [] }, 'input'],
+    [{ ...validBody, input: [1] }, 'input'],
+    [{ ...validBody, input: [{}] }, 'input'],
+    [{ ...validBody, input: [{ role: 'user' }] }, 'input'],
+    [{ ...validBody, input: [{ role: 'robot', content: 'x' }] }, 'input'],
+    [{ ...validBody, input: [{ type: 'item_reference' }] }, 'input'],
+    [{ ...validBody, input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'x' }] }] }, 'input'],
+    [{ ...validBody, input: [{ role: 'assistant', content: 'nobody asked' }] }, 'input'],
+    [{ ...validBody, input: [user, { type: 'function_call_output', call_id: 'c1', output: 'of no call' }] }, 'input'],
+    [{ ...validBody, temperature: 3 }, 'temperature'],
+    [{ ...validBody, max_output_tokens: 0 }, 'max_output_tokens'],
+    [{ ...validBody, tools: [{ type: 'web_search' }] }, 'tools'],
+    [{ ...validBody, tool_choice: 'required' }, 'tool_choice'],
+    [{ ...validBody, tools: [tool], tool_choice: { type: 'function', name: 'other' } }, 'tool_choice'],
+    [{ ...validBody, text: { format: { type: 'xml' } } }, 'text'],
+    [{ ...validBody, metadata: { a: 1 } }, 'metadata'],
+    [{ ...validBody, metadata: Object.fromEntries(Array.from({ length: 17 }, (_, index) => [index, 'x'])) }, 'metadata'],
+    [{ ...validBody, background: true, store: false }, 'background'],
+    [{ ...validBody, stream: 'yes' }, 'stream'],
+    [{ ...validBody, top_p: 0.5 }, 'top_p'],
+    [{ ...validBody, reasoning: { effort: 'high' } }, 'reasoning'],
+    [{ ...validBody, user: 'ada' }, 'user'],
+    [Object.fromEntries(Array.from({ length: 101 }, (_, index) => [index, index])), undefined],
   ];
   for (const [body, param] of wrong) {
-    const { message, param: named } = refusal(body);
-    assert.equal(named, param, `${JSON.stringify(body)}: ${message}`);
+    const { message, param: actualParam } = refusal(body);
+    assert.equal(actualParam, param, `${JSON.stringify(body)}: ${message}`);
     assert.match(message, /^(Invalid request: |No user message found in input)/);
   }
 });
@@ -97,9 +97,9 @@ test('any input is accepted or rejected by its field', () => {
     },
     { requiredKeys: [] },
   );
-  const property = fc.property(fc.oneof(body, fc.jsonValue()), fc.boolean(), (given, lenient) => {
+  const property = fc.property(fc.oneof(body, fc.jsonValue()), fc.boolean(), (input, lenient) => {
     try {
-      const { turn } = read(given, lenient);
+      const { turn } = parse(input, lenient);
       assert.ok(turn.model.length > 0 && turn.message.length > 0);
     } catch (error) {
       assert.ok(error instanceof RefusalError && error.refusal.status === 400, String(error));
@@ -109,13 +109,13 @@ test('any input is accepted or rejected by its field', () => {
 });
 
 test('a lenient token may send unsupported fields except those that select another conversation', () => {
-  for (const more of [{ top_p: 0.5 }, { reasoning: { effort: 'high' } }, { user: 'ada' }, { anything: [1] }]) {
-    assert.match(refusal({ ...ask, ...more }).message, /A lenient token accepts this request/);
-    assert.equal(read({ ...ask, ...more }, true).echo['top_p'], 1, 'what is repeated is what was done');
+  for (const extra of [{ top_p: 0.5 }, { reasoning: { effort: 'high' } }, { user: 'ada' }, { anything: [1] }]) {
+    assert.match(refusal({ ...validBody, ...extra }).message, /A lenient token accepts this request/);
+    assert.equal(parse({ ...validBody, ...extra }, true).echo['top_p'], 1, 'the response repeats the effective value');
   }
   for (const param of ['conversation', 'prompt']) {
-    assert.equal(refusal({ ...ask, [param]: { id: 'x' } }, true).param, param);
-    assert.doesNotMatch(refusal({ ...ask, [param]: { id: 'x' } }).message, /lenient/);
+    assert.equal(refusal({ ...validBody, [param]: { id: 'x' } }, true).param, param);
+    assert.doesNotMatch(refusal({ ...validBody, [param]: { id: 'x' } }).message, /lenient/);
   }
 });
 
@@ -129,8 +129,8 @@ test('accepts null and neutral values for optional fields', () => {
     reasoning: null,
     max_tool_calls: null,
   };
-  const { turn } = read({
-    ...ask,
+  const { turn } = parse({
+    ...validBody,
     ...nothing,
     ...nulls,
     service_tier: 'auto',
@@ -140,9 +140,9 @@ test('accepts null and neutral values for optional fields', () => {
   assert.deepEqual(turn, { model: 'm', message: 'hi' }, 'the agent has its own tools');
 });
 
-test('items become the messages of a turn', () => {
+test('converts items to the messages of a turn', () => {
   const call = (id: string) => ({ type: 'function_call', call_id: id, name: 'find', arguments: '{}', id: 'fc_1', status: 'completed' });
-  const { turn, system } = read({
+  const { turn, system } = parse({
     model: 'm',
     instructions: 'be brief',
     input: [
@@ -169,22 +169,22 @@ test('items become the messages of a turn', () => {
       { type: 'function_call_output', call_id: 'c2', output: [{ type: 'input_text', text: 'snow' }] },
     ],
   });
-  const called = (callId: string) => ({ callId, name: 'find', arguments: '{}' });
+  const toToolCall = (callId: string) => ({ callId, name: 'find', arguments: '{}' });
   assert.deepEqual(turn, {
     model: 'm',
     message: 'one\ntwo',
     since: [
-      { role: 'assistant', text: 'so', toolCalls: [called('c1'), called('c2')] },
+      { role: 'assistant', text: 'so', toolCalls: [toToolCall('c1'), toToolCall('c2')] },
       { role: 'tool', callId: 'c1', name: 'find', text: 'rain' },
       { role: 'tool', callId: 'c2', name: 'find', text: 'snow' },
     ],
     system: 'be brief\nbe kind',
     tools: { offered: [] },
   });
-  assert.equal(system, 'be kind', 'instructions are of this response alone');
+  assert.equal(system, 'be kind', 'instructions apply to this response only');
 });
 
-test('tools, and which of them may or must be called', () => {
+test('passes on tools and tool_choice', () => {
   const tools = [tool, { ...tool, name: 'other' }];
   const offered = [
     { name: 'find', parameters: { type: 'object' } },
@@ -202,14 +202,14 @@ test('tools, and which of them may or must be called', () => {
       { offered: [offered[0]], choice: 'required' },
     ],
   ];
-  for (const [choice, expected] of choices) assert.deepEqual(read({ ...ask, tools, tool_choice: choice }).turn.tools, expected);
-  assert.deepEqual(read({ ...ask, tools, parallel_tool_calls: false }).turn.tools, { offered, parallel: false });
-  assert.deepEqual(read({ ...ask, tool_choice: 'none' }).turn.tools, { offered: [] }, 'not those of the agent either');
+  for (const [choice, expected] of choices) assert.deepEqual(parse({ ...validBody, tools, tool_choice: choice }).turn.tools, expected);
+  assert.deepEqual(parse({ ...validBody, tools, parallel_tool_calls: false }).turn.tools, { offered, parallel: false });
+  assert.deepEqual(parse({ ...validBody, tool_choice: 'none' }).turn.tools, { offered: [] }, 'the tools of the agent are excluded too');
 });
 
-test('a format is asked of the model', () => {
+test('passes on the text format', () => {
   const schema = { type: 'object' };
-  const format = (of: object) => read({ ...ask, text: { format: of } }).turn.format;
+  const format = (requested: object) => parse({ ...validBody, text: { format: requested } }).turn.format;
   assert.deepEqual(format({ type: 'json_object' }), {});
   assert.deepEqual(format({ type: 'json_schema', name: 'n', schema, strict: true }), { name: 'n', schema, strict: true });
 });

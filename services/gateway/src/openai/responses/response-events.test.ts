@@ -6,11 +6,11 @@ import type { ResponseOutcome } from './response-resource.ts';
 const head = { turnId: 'turn_0123456789abcdefghijkl', createdAt: 1, echo: { model: 'm' } };
 const CALL = { callId: 'c1', name: 'find', arguments: '{}' };
 
-/** Tells a response in pieces, and gives the types and numbers of its events. */
-function tell(pieces: readonly string[], outcome: Omit<ResponseOutcome, 'text'>, after?: number): string[] {
+/** Returns the numbers and types of the events of a response with these pieces. */
+function listEvents(pieces: readonly string[], outcome: Omit<ResponseOutcome, 'text'>, after?: number): string[] {
   const events = createResponseEvents(head, after);
-  const all = [...events.begin(), ...pieces.flatMap((piece) => events.addText(piece))];
-  return [...all, ...events.end({ text: pieces.join(''), ...outcome })].map(short);
+  const sent = [...events.begin(), ...pieces.flatMap((piece) => events.addText(piece))];
+  return [...sent, ...events.end({ text: pieces.join(''), ...outcome })].map(short);
 }
 
 function short(event: string): string {
@@ -20,33 +20,36 @@ function short(event: string): string {
 
 const OPENED = ['0 created', '1 in_progress', '2 output_item.added', '3 content_part.added'];
 const CLOSED = ['output_text.done', 'content_part.done', 'output_item.done'];
-const from = (number: number, types: readonly string[]): string[] => types.map((type, at) => `${number + at} ${type}`);
+const numberFrom = (number: number, types: readonly string[]): string[] => types.map((type, index) => `${number + index} ${type}`);
 
-test('text is an item with events before and after it', () => {
-  const said = [...OPENED, ...from(4, ['output_text.delta', 'output_text.delta'])];
-  assert.deepEqual(tell(['a', 'b'], { status: 'completed' }), [...said, ...from(6, [...CLOSED, 'completed'])]);
-  assert.deepEqual(tell(['a', 'b'], { status: 'incomplete', reason: 'max_output_tokens' }), [
-    ...said,
-    ...from(6, [...CLOSED, 'incomplete']),
+test('sends item events before and after text', () => {
+  const started = [...OPENED, ...numberFrom(4, ['output_text.delta', 'output_text.delta'])];
+  assert.deepEqual(listEvents(['a', 'b'], { status: 'completed' }), [...started, ...numberFrom(6, [...CLOSED, 'completed'])]);
+  assert.deepEqual(listEvents(['a', 'b'], { status: 'incomplete', reason: 'max_output_tokens' }), [
+    ...started,
+    ...numberFrom(6, [...CLOSED, 'incomplete']),
   ]);
-  assert.deepEqual(tell(['a', 'b'], { status: 'failed', error: { code: 'server_error', message: 'x' } }), [...said, '6 failed']);
-  assert.deepEqual(tell(['a', 'b'], { status: 'cancelled', reason: 'cancelled' }), [...said, '6 incomplete']);
+  assert.deepEqual(listEvents(['a', 'b'], { status: 'failed', error: { code: 'server_error', message: 'x' } }), [...started, '6 failed']);
+  assert.deepEqual(listEvents(['a', 'b'], { status: 'cancelled', reason: 'cancelled' }), [...started, '6 incomplete']);
 });
 
-test('an empty answer is an empty text, except with tool calls', () => {
-  assert.deepEqual(tell([], { status: 'completed' }), [...OPENED, ...from(4, [...CLOSED, 'completed'])]);
-  const called = ['output_item.added', 'function_call_arguments.delta', 'function_call_arguments.done', 'output_item.done'];
-  assert.deepEqual(tell([], { status: 'completed', calls: [CALL] }), [...OPENED.slice(0, 2), ...from(2, [...called, 'completed'])]);
-  const both = ['output_text.delta', ...CLOSED, ...called, ...called, 'completed'];
-  assert.deepEqual(tell(['a'], { status: 'completed', calls: [CALL, CALL] }), [...OPENED, ...from(4, both)]);
+test('sends an empty message for an empty response without tool calls', () => {
+  assert.deepEqual(listEvents([], { status: 'completed' }), [...OPENED, ...numberFrom(4, [...CLOSED, 'completed'])]);
+  const callEvents = ['output_item.added', 'function_call_arguments.delta', 'function_call_arguments.done', 'output_item.done'];
+  assert.deepEqual(listEvents([], { status: 'completed', calls: [CALL] }), [
+    ...OPENED.slice(0, 2),
+    ...numberFrom(2, [...callEvents, 'completed']),
+  ]);
+  const both = ['output_text.delta', ...CLOSED, ...callEvents, ...callEvents, 'completed'];
+  assert.deepEqual(listEvents(['a'], { status: 'completed', calls: [CALL, CALL] }), [...OPENED, ...numberFrom(4, both)]);
 });
 
 test('a resumed stream continues after the last event and always ends', () => {
-  const all = tell(['a', 'b'], { status: 'completed' });
-  for (let after = 0; after < all.length - 1; after += 1) {
-    assert.deepEqual(tell(['a', 'b'], { status: 'completed' }, after), all.slice(after + 1));
+  const events = listEvents(['a', 'b'], { status: 'completed' });
+  for (let after = 0; after < events.length - 1; after += 1) {
+    assert.deepEqual(listEvents(['a', 'b'], { status: 'completed' }, after), events.slice(after + 1));
   }
-  assert.deepEqual(tell([], { status: 'cancelled' }, 40), ['41 incomplete'], 'more was told than is known');
+  assert.deepEqual(listEvents([], { status: 'cancelled' }, 40), ['41 incomplete'], 'the client names an event that was never sent');
 });
 
 test('text missing from the stream is sent at the end', () => {
@@ -58,7 +61,7 @@ test('text missing from the stream is sent at the end', () => {
   assert.match(end.at(-1) ?? '', /"text":"ab"/);
 });
 
-test('one that cannot be followed ends with an error, and not as failed', () => {
+test('ends a stream that cannot be followed with an error event', () => {
   const events = createResponseEvents(head, 9);
   events.begin();
   assert.deepEqual(events.abort({ code: 'server_error', message: 'lost' }), [

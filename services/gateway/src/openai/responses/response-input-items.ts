@@ -27,13 +27,13 @@ export function registerResponseInputItems(app: FastifyInstance, edge: Edge): vo
     const order = getQueryText(query, 'order') ?? 'desc';
     if (order !== 'asc' && order !== 'desc') throw createFieldError('order', 'expected "asc" or "desc", got another string');
     const all = listInputItems(await getStoredResponse(edge, request, request.params.id, true));
-    const { items, hasMore: more } = selectPage(order === 'asc' ? all : all.toReversed(), query);
+    const { items, hasMore } = selectPage(order === 'asc' ? all : all.toReversed(), query);
     return setNoStore(reply, {
       object: 'list',
       data: items.map(renderItem),
       first_id: items[0]?.id ?? null,
       last_id: items.at(-1)?.id ?? null,
-      has_more: more,
+      has_more: hasMore,
     });
   });
 }
