@@ -9,7 +9,7 @@ import { registerEmbeddings } from './openai/embeddings.ts';
 import { registerEvents } from './rest/events.ts';
 import { registerHistory } from './rest/history.ts';
 import { registerMcp } from './mcp/mcp-route.ts';
-import { registerMedia } from './rest/media.ts';
+import { registerMedia } from './media/media-routes.ts';
 import { registerMemory } from './rest/memory.ts';
 import { registerModels } from './openai/models.ts';
 import { registerResponseInputItems } from './openai/responses/response-input-items.ts';

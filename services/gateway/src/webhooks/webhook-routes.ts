@@ -1,4 +1,6 @@
 import type { IncomingMessage } from 'node:http';
+import { ServiceError, type ErrorCode } from '@switchyard/contracts';
+import type { Settings } from '@switchyard/service-kit';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { RouteDoc } from '../openapi/route-doc.ts';
@@ -9,10 +11,9 @@ import { followHooks, allowsUnsigned, removeCredentialHeaders } from './configur
 import { normalizePath } from './mappings.ts';
 import { createHookPaths } from './webhook-path.ts';
 import { receiveMapped, receiveStrict, type WebhookRequest, type VerifiedDelivery } from './verified-body.ts';
-import { toHookRefusal, DELIVERY_UNSUPPORTED, WAKE_UNSUPPORTED } from './refusals.ts';
-import { createSenderBodyReader } from './sender-budgets.ts';
 import { STRICT_PATH, StrictPayload } from './strict-body.ts';
-import { NOT_FOUND, refuse, RefusalError } from '../request/refusal.ts';
+import { BODY_TOO_LARGE, findRefusal, INTERNAL, NOT_FOUND, refuse, RefusalError, type Refusal } from '../request/refusal.ts';
+import { readBody } from '../request/request-body.ts';
 import { createCallOptions } from '../request/trace.ts';
 
 const REFUSALS = [401, 403, 404, 429, 500, 503];
@@ -110,4 +111,53 @@ async function acceptDelivery(
 
 function getBody({ body }: FastifyRequest): Buffer {
   return Buffer.isBuffer(body) ? body : Buffer.alloc(0);
+}
+
+/** Reads bodies of unauthenticated senders, with a limit on the bytes held per address. */
+function createSenderBodyReader(settings: Settings<'webhooks'>, getAddress: (request: IncomingMessage) => string): typeof read {
+  const senders = new Map<string, { incompleteBytes: number; requests: number }>();
+
+  function read(payload: IncomingMessage, done: (error: Error | null, body?: Buffer) => void): void {
+    const address = getAddress(payload);
+    const caller = senders.get(address) ?? { incompleteBytes: 0, requests: 0 };
+    senders.set(address, caller);
+    caller.requests += 1;
+    readBody(payload, { limit: settings.current.webhooks.maxBodyBytes, caller }, (error, body) => {
+      caller.requests -= 1;
+      if (caller.requests === 0) senders.delete(address);
+      done(error, body);
+    });
+  }
+
+  return read;
+}
+
+/** No service implements the action `wake` yet. */
+const WAKE_UNSUPPORTED: Refusal = {
+  status: 503,
+  message: 'The action wake is not supported. Use a mapping with the action agent.',
+  code: 'UNAVAILABLE',
+  retryAfterMs: 60_000,
+};
+
+/** No service delivers responses to channels yet. Such a webhook is rejected, because its response would be lost. */
+const DELIVERY_UNSUPPORTED: Refusal = {
+  status: 503,
+  message: 'Delivery to a channel is not supported. Use a mapping without deliver.',
+  code: 'UNAVAILABLE',
+  retryAfterMs: 60_000,
+};
+
+const TOO_LARGE: Refusal = { status: 400, message: 'Request body exceeds maximum size', code: 'OUT_OF_RANGE' };
+
+/** Errors after which the sender should retry. Other errors are faults of the gateway or its configuration. */
+const RETRYABLE_CODES: ReadonlySet<ErrorCode> = new Set(['UNAVAILABLE', 'DEADLINE_EXCEEDED', 'RESOURCE_EXHAUSTED', 'ABORTED']);
+const RETRY_MS = 1_000;
+
+/** Converts an error to a refusal for senders: one sentence, without details of the configuration. */
+function toHookRefusal(error: unknown): Refusal {
+  if (error instanceof RefusalError) return { ...(error.refusal === BODY_TOO_LARGE ? TOO_LARGE : error.refusal), bare: true };
+  const refusal = findRefusal(error);
+  if (refusal === undefined || !(error instanceof ServiceError) || !RETRYABLE_CODES.has(error.code)) return { ...INTERNAL, bare: true };
+  return { retryAfterMs: RETRY_MS, ...refusal, message: 'The webhook cannot be stored at the moment. Send it again.', bare: true };
 }

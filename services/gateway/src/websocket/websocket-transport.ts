@@ -6,7 +6,7 @@ import { LRUCache } from 'lru-cache';
 import { WebSocket, WebSocketServer, type RawData, type ServerOptions } from 'ws';
 import { encodeFault, type Fault } from '../rpc/json-rpc-responses.ts';
 import type { Payload } from '../http/payload.ts';
-import { CLOSE_UNAUTHORIZED } from './token-expiry.ts';
+import { CLOSE_UNAUTHORIZED } from './connection-closing.ts';
 import type { Connection, Connections } from './connections.ts';
 import type { Dispatcher } from '../rpc/dispatcher.ts';
 import type { Edge } from '../http/edge.ts';

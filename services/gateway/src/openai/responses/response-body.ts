@@ -1,10 +1,9 @@
 import { validate, type JsonFormat, type StatelessTurn } from '@switchyard/contracts';
 import { RefusalError } from '../../request/refusal.ts';
 import { toConversation, type RequestMessage } from '../chat-completions/completion-messages.ts';
-import { createResponseEcho } from './response-echo.ts';
 import { toMessages, type InlineItem } from './response-items.ts';
 import { LenientBody, StrictBody, type ResponseBody } from './response-schema.ts';
-import { toCallerTools } from './response-tools.ts';
+import { createToolEcho, toCallerTools } from './response-tools.ts';
 import { checkFieldCount, createInvalidBodyRefusal, LENIENT_TOKEN_HINT, createFieldError } from '../openai-body.ts';
 import { removeNulls } from '../openai-fields.ts';
 
@@ -72,4 +71,33 @@ function toJsonFormat(format: NonNullable<ResponseBody['text']>['format']): Json
   if (format == null || format.type === 'text') return undefined;
   if (format.type === 'json_object') return {};
   return { name: format.name, schema: format.schema, ...(format.strict == null ? {} : { strict: format.strict }) };
+}
+
+/** The request fields that a response resource repeats, with defaults for omitted fields. */
+function createResponseEcho(body: ResponseBody): Record<string, unknown> {
+  const { format } = body.text ?? {};
+  return {
+    model: body.model,
+    previous_response_id: body.previous_response_id ?? null,
+    instructions: body.instructions ?? null,
+    tools: body.tools.map(createToolEcho),
+    tool_choice: body.tool_choice ?? 'auto',
+    truncation: body.truncation,
+    parallel_tool_calls: body.parallel_tool_calls ?? true,
+    text: { format: format ?? { type: 'text' } },
+    top_p: 1,
+    presence_penalty: 0,
+    frequency_penalty: 0,
+    top_logprobs: 0,
+    temperature: body.temperature ?? 1,
+    reasoning: null,
+    max_output_tokens: body.max_output_tokens ?? null,
+    max_tool_calls: null,
+    store: body.store,
+    background: body.background,
+    service_tier: 'default',
+    metadata: body.metadata,
+    safety_identifier: body.safety_identifier ?? null,
+    prompt_cache_key: body.prompt_cache_key ?? null,
+  };
 }

@@ -10,13 +10,13 @@ import { hashToken } from '@switchyard/security';
 import { largePayloads, watchReplicas } from '@switchyard/service-kit';
 import { silentLogger } from '@switchyard/telemetry';
 import { openNats, startProcess, tempDir } from '@switchyard/testkit';
-import { SECRETS } from './gateway.fixture.ts';
+import { SECRETS } from '../gateway.fixture.ts';
 
 const NATS_OFF = process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off';
 const MB = 1_000_000;
 const MAX_GROWTH_MB = 64;
 const BLOB_TOKEN = 'a token of all services, long enough';
-const MAIN = fileURLToPath(new URL('main.ts', import.meta.url));
+const MAIN = fileURLToPath(new URL('../main.ts', import.meta.url));
 
 const log = silentLogger();
 const exported = (megabytes: number) => ({

@@ -1,3 +1,4 @@
+import { extname } from 'node:path';
 import { Readable } from 'node:stream';
 import { readBlob, type Blobs } from '@switchyard/blob';
 import { PAYLOAD_TYPE, ServiceError, type BlobRef } from '@switchyard/contracts';
@@ -5,8 +6,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { RouteDoc } from '../openapi/route-doc.ts';
 import { MediaMeta, RangeHeader } from '../openapi/schemas.ts';
 import type { Edge } from '../http/edge.ts';
-import { resolveContentType, isInline } from '../media/content-type.ts';
-import { parseRange, type ByteRange } from '../media/range.ts';
+import { parseRange, type ByteRange } from './range.ts';
 import { INTERNAL, findRefusal, refuse, RefusalError, type Refusal } from '../request/refusal.ts';
 
 const GUARD = { scopes: ['rpc'], tokenInQuery: true } as const;
@@ -114,4 +114,31 @@ function toMediaRefusal(error: unknown): Refusal {
   const absent = error instanceof ServiceError && error.code === 'NOT_FOUND';
   const refusal = absent ? (error.details.reason === 'BLOB_EXPIRED' ? EXPIRED : ABSENT) : (findRefusal(error) ?? INTERNAL);
   return { ...refusal, bare: true };
+}
+
+const OCTETS = 'application/octet-stream';
+
+const BY_EXTENSION: Readonly<Record<string, string>> = {
+  '.jpg': 'image/jpeg',
+  '.jpeg': 'image/jpeg',
+  '.png': 'image/png',
+  '.webp': 'image/webp',
+  '.gif': 'image/gif',
+  '.mp3': 'audio/mpeg',
+  '.ogg': 'audio/ogg',
+  '.mp4': 'video/mp4',
+  '.pdf': 'application/pdf',
+  '.txt': 'text/plain; charset=utf-8',
+};
+
+/** Returns the stored content type, or the type of the file extension. */
+function resolveContentType(stored: string, name: string): string {
+  return stored === OCTETS || !/^[\w.+-]+\/[\w.+-]+/.test(stored) ? (BY_EXTENSION[extname(name).toLowerCase()] ?? OCTETS) : stored;
+}
+
+const INLINE_TYPES = /^(?:image\/(?:png|jpeg|gif|webp|avif)|audio\/[\w.+-]+|video\/[\w.+-]+|text\/plain)\s*(?:;|$)/i;
+
+/** Whether a browser may display the file, because it executes nothing in it. Other files are downloaded. */
+function isInline(contentType: string): boolean {
+  return INLINE_TYPES.test(contentType);
 }
