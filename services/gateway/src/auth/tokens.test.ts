@@ -174,7 +174,7 @@ describe('tokens', () => {
     await put({ id: 'carol', hash: hashToken('c'.repeat(40)) });
     assert.deepEqual([tokens.areVerifiable(), tokens.authenticate(SECRET), tokens.hasEnded(alice)], [false, undefined, false]);
     await using late = await openTokens({ bus, log });
-    assert.equal(late.areVerifiable(), false, 'a gateway started meanwhile does not verify tokens either');
+    assert.equal(late.areVerifiable(), false, 'a gateway started in the meantime does not verify tokens either');
 
     await put();
     await settled(await bucket.put(TOKENS_COMPLETE_KEY, COMPLETE_MARKER));

@@ -32,7 +32,7 @@ export interface Tokens {
   isValid(caller: Caller): boolean;
   /** Whether the token was revoked, rotated, changed or has expired. */
   hasEnded(caller: Caller): boolean;
-  /** Whether a stream to the caller may continue. A stream outlasts the loss of the bus, because it carries nothing meanwhile. */
+  /** Whether a stream to the caller may continue. A stream outlasts the loss of the bus, because no data is sent during an outage. */
   mayStream(caller: Caller): boolean;
   /** Whether the known tokens are complete and current. */
   areVerifiable(): boolean;

@@ -168,7 +168,7 @@ describe('malformed HTTP', () => {
 });
 
 describe('request ids of clients', () => {
-  test('are kept when valid and replaced otherwise', async () => {
+  test('are accepted when valid and replaced otherwise', async () => {
     await using gateway = await startTestGateway();
     const getRequestId = async (value: string): Promise<string | undefined> =>
       /x-request-id: ([^\r]*)/i.exec(await sendRaw(gateway, head('GET /openrpc.json', `x-request-id: ${value}`)))?.[1];

@@ -71,7 +71,7 @@ for (const era of ERAS) {
             started.resolve();
             await new Promise((resolve) => signal.addEventListener('abort', resolve));
             ended.resolve(signal.reason);
-            throw new ServiceError('CANCELLED', 'It was left.');
+            throw new ServiceError('CANCELLED', 'The client disconnected.');
           },
         },
       });

@@ -205,7 +205,7 @@ function createRefusalHeaders(refusal: Refusal, requestId: string): Record<strin
   };
 }
 
-/** Whether SDK clients retry this status unless told otherwise. */
+/** Whether SDK clients retry this status by default. */
 function isRetriedByClients(status: number): boolean {
   return status >= 500 || status === 408 || status === 409 || status === 429;
 }

@@ -107,7 +107,7 @@ const chunked = head('transfer-encoding: chunked');
 test('buffers a body in one-byte chunks without overhead per chunk', async (t) => {
   const { error, body, bufferedBytes } = await read(t, [`${chunked}${ONE_BYTE_CHUNK.repeat(4_000)}0\r\n\r\n`], 1_000_000);
   assert.deepEqual([error, body], [null, 'x'.repeat(4_000)]);
-  assert.ok(bufferedBytes <= 8_192, `${bufferedBytes} bytes are kept`);
+  assert.ok(bufferedBytes <= 8_192, `${bufferedBytes} bytes are buffered`);
 });
 
 test('stops reading a body of a million one-byte chunks', async (t) => {

@@ -154,7 +154,7 @@ test('rejects unauthorized and invalid requests', async () => {
   }
 });
 
-test('an EventSource that reconnects during an outage is asked to retry', async () => {
+test('an EventSource that reconnects during an outage gets a retry delay', async () => {
   await using t = await start({ settings: { rateLimit: { windowMs: 60_000, maxRequests: 1 } } });
   const { name } = await getPosition(t.gateway);
   const sse = { accept: 'text/event-stream' };

@@ -42,39 +42,39 @@ describe('the gateway answers bad input and stays available', () => {
   ] as const) {
     onBothTransports(
       name,
-      async ({ send: say }) => {
-        const answer = expectSingle(await say(message));
+      async ({ send }) => {
+        const answer = expectSingle(await send(message));
         assert.equal(answer.error?.code, code, JSON.stringify(answer));
         assert.deepEqual(answer.id, id);
-        assert.equal(expectSingle(await say(PING)).id, 'alive');
+        assert.equal(expectSingle(await send(PING)).id, 'alive');
         assert.equal(({} as { admin?: boolean }).admin, undefined);
       },
       options,
     );
   }
 
-  onBothTransports('100,000 nested arrays', async ({ send: say }) => {
-    const response = await say('['.repeat(100_000) + ']'.repeat(100_000));
+  onBothTransports('100,000 nested arrays', async ({ send }) => {
+    const response = await send('['.repeat(100_000) + ']'.repeat(100_000));
     assert.deepEqual(
       expectBatch(response).map(({ error, id }) => [error?.code, id]),
       [[-32600, null]],
     );
   });
 
-  onBothTransports('a batch above maxBatchSize is one refusal with both sizes', async ({ send: say, gateway }) => {
-    const { error, id } = expectSingle(await say(`[${Array(51).fill(PING).join(',')}]`));
+  onBothTransports('a batch above maxBatchSize is one refusal with both sizes', async ({ send, gateway }) => {
+    const { error, id } = expectSingle(await send(`[${Array(51).fill(PING).join(',')}]`));
     assert.deepEqual([error?.code, id], [-32600, null]);
     assert.match(error?.message ?? '', /\b51\b.*\b50\b/);
-    assert.equal(expectBatch(await say(`[${Array(50).fill(PING).join(',')}]`)).length, 50);
+    assert.equal(expectBatch(await send(`[${Array(50).fill(PING).join(',')}]`)).length, 50);
     gateway.settings.set({ maxBatchSize: 1 });
-    assert.equal(expectSingle(await say(`[${PING},${PING}]`)).error?.code, -32600);
+    assert.equal(expectSingle(await send(`[${PING},${PING}]`)).error?.code, -32600);
   });
 
   onBothTransports(
     'a repeated member uses the last value and grants no wider scope',
-    async ({ send: say }) => {
+    async ({ send }) => {
       const message = '{"jsonrpc":"2.0","method":"system.ping","id":1,"method":"session.list","id":2}';
-      const { error, id } = expectSingle(await say(message, SECRETS.rpc));
+      const { error, id } = expectSingle(await send(message, SECRETS.rpc));
       assert.deepEqual([error?.code, error?.message, id], [-32603, "Insufficient scope: requires 'admin'", 2]);
     },
     options,
@@ -82,25 +82,25 @@ describe('the gateway answers bad input and stays available', () => {
 
   onBothTransports(
     'insufficient scope returns the documented message',
-    async ({ send: say }) => {
-      const denied = expectSingle(await say(call('session.list'), SECRETS.rpc)).error;
+    async ({ send }) => {
+      const denied = expectSingle(await send(call('session.list'), SECRETS.rpc)).error;
       assert.deepEqual([denied?.code, denied?.message], [-32603, "Insufficient scope: requires 'admin'"]);
       assert.deepEqual([denied?.data?.['code'], denied?.data?.['reason']], ['PERMISSION_DENIED', 'FORBIDDEN']);
-      const adminOnly = expectSingle(await say(call('session.history'), SECRETS.admin)).error;
+      const adminOnly = expectSingle(await send(call('session.history'), SECRETS.admin)).error;
       assert.deepEqual([adminOnly?.code, adminOnly?.message], [-32603, "Insufficient scope: requires 'rpc'"]);
-      assert.equal(expectSingle(await say(call('session.history'), SECRETS.mcp)).error?.code, -32603);
-      assert.equal(expectSingle(await say(call('nobody.home'), SECRETS.mcp)).error?.code, -32601, 'the method is checked first');
-      assert.equal(expectSingle(await say(call('session.list', '[]'), SECRETS.rpc)).error?.code, -32603, 'params are checked last');
-      assert.ok(expectSingle(await say(call('session.list'), SECRETS.admin)).result);
-      assert.ok(expectSingle(await say(call('rpc.discover'), SECRETS.mcp)).result, 'the document needs no scope');
+      assert.equal(expectSingle(await send(call('session.history'), SECRETS.mcp)).error?.code, -32603);
+      assert.equal(expectSingle(await send(call('nobody.home'), SECRETS.mcp)).error?.code, -32601, 'the method is checked first');
+      assert.equal(expectSingle(await send(call('session.list', '[]'), SECRETS.rpc)).error?.code, -32603, 'params are checked last');
+      assert.ok(expectSingle(await send(call('session.list'), SECRETS.admin)).result);
+      assert.ok(expectSingle(await send(call('rpc.discover'), SECRETS.mcp)).result, 'the document needs no scope');
     },
     options,
   );
 
   onBothTransports(
     'an error never repeats the invalid value',
-    async ({ send: say }) => {
-      const response = JSON.stringify(await say(call('session.search', '{"query":{"secret":"hunter2"}}')));
+    async ({ send }) => {
+      const response = JSON.stringify(await send(call('session.search', '{"query":{"secret":"hunter2"}}')));
       assert.match(response, /query: expected string, got object/);
       assert.doesNotMatch(response, /hunter2/);
     },

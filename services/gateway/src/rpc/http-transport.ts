@@ -115,7 +115,7 @@ class RpcExchange extends Exchange {
     this.write(this.#payload);
   }
 
-  /** Streams a result as fast as the client reads. A failure closes the connection, so that a client does not take a part for the whole. */
+  /** Streams a result as fast as the client reads. A failure closes the connection, so that the client does not take a partial result for complete. */
   async #writeStream({ length, pieces }: StreamedResult): Promise<void> {
     this.isAnswered = true;
     try {

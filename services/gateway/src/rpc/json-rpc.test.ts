@@ -17,8 +17,8 @@ const summarize = (response: Received): unknown => expectBatch(response).map(({ 
 describe('the examples of the JSON-RPC 2.0 specification', () => {
   onBothTransports(
     'call with positional parameters',
-    async ({ send: say }) => {
-      const { error, id } = expectSingle(await say('{"jsonrpc":"2.0","method":"session.history","params":[42,23],"id":1}'));
+    async ({ send }) => {
+      const { error, id } = expectSingle(await send('{"jsonrpc":"2.0","method":"session.history","params":[42,23],"id":1}'));
       assert.equal(error?.code, -32602);
       assert.equal(error.message, 'Invalid params: params: expected object, got array');
       assert.equal(id, 1);
@@ -28,60 +28,62 @@ describe('the examples of the JSON-RPC 2.0 specification', () => {
 
   onBothTransports(
     'call with named parameters',
-    async ({ send: say }) => {
-      assert.deepEqual(expectSingle(await say(history('3', 'minuend'))), { jsonrpc: '2.0', result: echo('minuend'), id: 3 });
+    async ({ send }) => {
+      assert.deepEqual(expectSingle(await send(history('3', 'minuend'))), { jsonrpc: '2.0', result: echo('minuend'), id: 3 });
     },
     options,
   );
 
   onBothTransports(
     'a notification',
-    async ({ send: say }) => {
-      assert.equal(await say('{"jsonrpc":"2.0","method":"session.history","params":{}}'), undefined);
-      assert.equal(await say('{"jsonrpc":"2.0","method":"foobar"}'), undefined);
-      assert.equal(await say('{"jsonrpc":"2.0","method":"session.history","params":[1,2]}'), undefined);
-      assert.equal(await say('{"jsonrpc":"2.0","method":"system.ping"}'), undefined);
+    async ({ send }) => {
+      assert.equal(await send('{"jsonrpc":"2.0","method":"session.history","params":{}}'), undefined);
+      assert.equal(await send('{"jsonrpc":"2.0","method":"foobar"}'), undefined);
+      assert.equal(await send('{"jsonrpc":"2.0","method":"session.history","params":[1,2]}'), undefined);
+      assert.equal(await send('{"jsonrpc":"2.0","method":"system.ping"}'), undefined);
     },
     options,
   );
 
-  onBothTransports('call of a method that does not exist', async ({ send: say }) => {
-    const { error, id } = expectSingle(await say('{"jsonrpc":"2.0","method":"foobar","id":"1"}'));
+  onBothTransports('call of a method that does not exist', async ({ send }) => {
+    const { error, id } = expectSingle(await send('{"jsonrpc":"2.0","method":"foobar","id":"1"}'));
     assert.deepEqual([error?.code, error?.message, id], [-32601, 'Method not found', '1']);
   });
 
-  onBothTransports('call with invalid JSON', async ({ send: say }) => {
-    const { error, id } = expectSingle(await say('{"jsonrpc":"2.0","method":"foobar, "params":"bar","baz]'));
+  onBothTransports('call with invalid JSON', async ({ send }) => {
+    const { error, id } = expectSingle(await send('{"jsonrpc":"2.0","method":"foobar, "params":"bar","baz]'));
     assert.deepEqual([error?.code, error?.message, id], [-32700, 'Parse error', null]);
   });
 
-  onBothTransports('call with an invalid request object', async ({ send: say }) => {
-    const { error, id } = expectSingle(await say('{"jsonrpc":"2.0","method":1,"params":"bar"}'));
+  onBothTransports('call with an invalid request object', async ({ send }) => {
+    const { error, id } = expectSingle(await send('{"jsonrpc":"2.0","method":1,"params":"bar"}'));
     assert.deepEqual([error?.code, error?.message, id], [-32600, 'Invalid Request', null]);
   });
 
-  onBothTransports('a batch of invalid JSON', async ({ send: say }) => {
-    const { error, id } = expectSingle(await say('[{"jsonrpc":"2.0","method":"sum","params":[1,2,4],"id":"1"},{"jsonrpc":"2.0","method"]'));
+  onBothTransports('a batch of invalid JSON', async ({ send }) => {
+    const { error, id } = expectSingle(
+      await send('[{"jsonrpc":"2.0","method":"sum","params":[1,2,4],"id":"1"},{"jsonrpc":"2.0","method"]'),
+    );
     assert.deepEqual([error?.code, id], [-32700, null]);
   });
 
-  onBothTransports('an empty array', async ({ send: say }) => {
-    const { error, id } = expectSingle(await say('[]'));
+  onBothTransports('an empty array', async ({ send }) => {
+    const { error, id } = expectSingle(await send('[]'));
     assert.deepEqual([error?.code, id], [-32600, null]);
   });
 
-  onBothTransports('an invalid batch, but not an empty one', async ({ send: say }) => {
-    assert.deepEqual(summarize(await say('[1]')), [[null, -32600]]);
+  onBothTransports('an invalid batch, but not an empty one', async ({ send }) => {
+    assert.deepEqual(summarize(await send('[1]')), [[null, -32600]]);
     assert.deepEqual(
-      summarize(await say('[1,2,3]')),
+      summarize(await send('[1,2,3]')),
       [1, 2, 3].map(() => [null, -32600]),
     );
   });
 
   onBothTransports(
     'a batch of requests, notifications and invalid members',
-    async ({ send: say }) => {
-      const response = await say(
+    async ({ send }) => {
+      const response = await send(
         `[${history('"1"', 'a')},{"jsonrpc":"2.0","method":"session.history","params":{}},${history('"2"', 'b')},{"foo":"boo"},{"jsonrpc":"2.0","method":"foo.get","params":{"name":"myself"},"id":"5"},{"jsonrpc":"2.0","method":"session.history","id":"9"}]`,
       );
       assert.deepEqual(summarize(response), [
@@ -97,8 +99,8 @@ describe('the examples of the JSON-RPC 2.0 specification', () => {
 
   onBothTransports(
     'a batch of notifications',
-    async ({ send: say }) => {
-      assert.equal(await say('[{"jsonrpc":"2.0","method":"session.history"},{"jsonrpc":"2.0","method":"system.ping"}]'), undefined);
+    async ({ send }) => {
+      assert.equal(await send('[{"jsonrpc":"2.0","method":"session.history"},{"jsonrpc":"2.0","method":"system.ping"}]'), undefined);
     },
     options,
   );
@@ -108,8 +110,8 @@ describe('ids', () => {
   for (const id of ['1', '-7', '1.5', '"1"', '""', '"ü\\u0000"', 'null', '123456789012345678901234567890', '1e2', '0.10']) {
     onBothTransports(
       `${id} is echoed unchanged`,
-      async ({ gateway, send: say }) => {
-        assert.deepEqual(expectSingle(await say(history(id))).id, JSON.parse(id));
+      async ({ gateway, send }) => {
+        assert.deepEqual(expectSingle(await send(history(id))).id, JSON.parse(id));
         const raw = await gateway.post('/rpc', history(id), { token: SECRETS.all });
         assert.ok((await raw.text()).endsWith(`,"id":${id}}`), 'the bytes are unchanged');
       },
@@ -119,8 +121,8 @@ describe('ids', () => {
 
   onBothTransports(
     'may repeat within a batch',
-    async ({ send: say }) => {
-      assert.deepEqual(summarize(await say(`[${history('1', 'a')},${history('1', 'b')}]`)), [
+    async ({ send }) => {
+      assert.deepEqual(summarize(await send(`[${history('1', 'a')},${history('1', 'b')}]`)), [
         [1, echo('a')],
         [1, echo('b')],
       ]);

@@ -110,7 +110,7 @@ test('stops fetching while the client does not read, and continues afterwards', 
     const response = await post(gateway.url);
     // The socket buffers take some megabytes. When they are full, no further chunk is fetched.
     await waitUntil(() => store.blobCount === 0 || performance.now() - store.offeredAt > IDLE_MS);
-    assert.ok(store.fetched < 12 * MB, `${store.fetched} bytes were fetched for nobody`);
+    assert.ok(store.fetched < 12 * MB, `${store.fetched} bytes were fetched without a reader`);
     let bytes = 0;
     for await (const piece of response as AsyncIterable<Buffer>) bytes += piece.length;
     assert.equal(bytes, Number(response.headers['content-length']));

@@ -52,7 +52,7 @@ async function openScene(): Promise<Scene> {
   };
   const resume = () => {
     opened.statusRequests++;
-    if (opened.failures-- > 0) throw new ServiceError('UNAVAILABLE', 'Nobody is there.');
+    if (opened.failures-- > 0) throw new ServiceError('UNAVAILABLE', 'No replica answers.');
     return opened.status;
   };
   await owner.serve(sessions, { 'turns.resume': resume }, { version: '0.0.0' });

@@ -41,7 +41,7 @@ export interface Connections {
   readonly all: ReadonlySet<Connection>;
   add(from: Pick<Connection, 'socket' | 'stream' | 'maxPayload' | 'caller' | 'address' | 'traceparent'>): Connection;
   remove(connection: Connection): void;
-  /** Sends a message. All messages of one event-loop turn leave in one write per client. */
+  /** Sends a message. All messages of one event-loop turn are sent in one write per client. */
   send(connection: Connection, data: Payload): void;
   /** Sends several messages, whose buffers may be shared by many connections. */
   sendAll(connection: Connection, messages: readonly Uint8Array[]): void;

@@ -41,7 +41,7 @@ async function start(answer: (params: RunParams) => Partial<StatelessResult> & {
   return { ...t, requests, client, [Symbol.asyncDispose]: () => t[Symbol.asyncDispose]() };
 }
 
-const createToolCallResult = (text = '') => ({ text: text, finishReason: 'tool_calls' as const, toolCalls: CALLS });
+const createToolCallResult = (text = '') => ({ text, finishReason: 'tool_calls' as const, toolCalls: CALLS });
 
 test('returns tool calls in a non-streaming response', async () => {
   for (const text of ['', 'Let me look.']) {

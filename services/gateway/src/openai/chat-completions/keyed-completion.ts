@@ -52,7 +52,7 @@ export async function startKeyedCompletion(edge: Edge, options: KeyedCompletionO
     head: { id, created },
   };
   const { head, replayed, nextStep } = await startKeyedTurn(edge, options, { ...turn, ...(completion.stream ? {} : { whole: true }) });
-  return { head: { ...head, model }, replayed, nextStep: nextStep };
+  return { head: { ...head, model }, replayed, nextStep };
 }
 
 /** Returns the fingerprint of a request. A key cannot be used for requests with different fingerprints. */

@@ -20,7 +20,7 @@ function short(event: string): string {
 
 const OPENED = ['0 created', '1 in_progress', '2 output_item.added', '3 content_part.added'];
 const CLOSED = ['output_text.done', 'content_part.done', 'output_item.done'];
-const numberFrom = (number: number, types: readonly string[]): string[] => types.map((type, index) => `${number + index} ${type}`);
+const numberFrom = (first: number, types: readonly string[]): string[] => types.map((type, index) => `${first + index} ${type}`);
 
 test('sends item events before and after text', () => {
   const started = [...OPENED, ...numberFrom(4, ['output_text.delta', 'output_text.delta'])];

@@ -62,7 +62,7 @@ export function createResponseEvents(head: ResponseHead, after = -1): ResponseEv
     if (delta === '') return;
     yield* openMessage();
     text += delta;
-    yield* event('response.output_text.delta', { item_id, ...CONTENT, delta: delta, logprobs: [] });
+    yield* event('response.output_text.delta', { item_id, ...CONTENT, delta, logprobs: [] });
   }
 
   function* closeMessage(status: 'completed' | 'incomplete'): Generator<string> {
@@ -77,11 +77,11 @@ export function createResponseEvents(head: ResponseHead, after = -1): ResponseEv
     const ids = { item_id: toCallId(turnId, index), output_index };
     yield* event('response.output_item.added', {
       output_index,
-      item: createCallItem(turnId, { call, index: index, status: 'in_progress' }),
+      item: createCallItem(turnId, { call, index, status: 'in_progress' }),
     });
     yield* event('response.function_call_arguments.delta', { ...ids, delta: call.arguments });
     yield* event('response.function_call_arguments.done', { ...ids, name: call.name, arguments: call.arguments });
-    yield* event('response.output_item.done', { output_index, item: createCallItem(turnId, { call, index: index, status: 'completed' }) });
+    yield* event('response.output_item.done', { output_index, item: createCallItem(turnId, { call, index, status: 'completed' }) });
   }
 
   function* renderEnd(outcome: ResponseOutcome): Generator<string> {

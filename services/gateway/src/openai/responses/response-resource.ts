@@ -63,7 +63,7 @@ function createOutput(turnId: string, { status, text, calls = [] }: ResponseOutc
   const omitMessage = text === '' && (calls.length > 0 || status !== 'completed');
   return [
     ...(omitMessage ? [] : [createMessageItem(turnId, itemStatus, text)]),
-    ...calls.map((call, index) => createCallItem(turnId, { call, index: index, status: itemStatus })),
+    ...calls.map((call, index) => createCallItem(turnId, { call, index, status: itemStatus })),
   ];
 }
 
@@ -137,7 +137,7 @@ export function toFailedOutcome({
 
 /** Converts the state of a stored response to an outcome. */
 export function toOutcome({ result, said: text = '', failure, endedAt }: ResponseState): ResponseOutcome {
-  if (result) return { ...toOutcomeStatus(result.finishReason), text: text, calls: result.toolCalls, usage: result.tokensUsed, endedAt };
-  if (failure) return { ...toFailedOutcome({ ...failure, reason: failure.details?.['reason'] }), text: text, endedAt };
+  if (result) return { ...toOutcomeStatus(result.finishReason), text, calls: result.toolCalls, usage: result.tokensUsed, endedAt };
+  if (failure) return { ...toFailedOutcome({ ...failure, reason: failure.details?.['reason'] }), text, endedAt };
   return { status: 'in_progress', text: '' };
 }

@@ -96,7 +96,7 @@ export function registerResponses(app: FastifyInstance, edge: Edge): void {
     await sendEvents(
       edge,
       { request, reply },
-      { head: toResponseHead(stored), output: output, after, readState: () => readStoredResponse(edge, request, stored.turnId) },
+      { head: toResponseHead(stored), output, after, readState: () => readStoredResponse(edge, request, stored.turnId) },
     );
     return reply;
   });
@@ -132,7 +132,7 @@ async function runStateless(edge: Edge, exchange: Exchange, { turn, stream, echo
   // A failure before the first output is sent as an HTTP status.
   const output = streamOutput(nextStep, await readFirstOutput(nextStep));
   if (!stream) return setNoStore(exchange.reply, await collectResponse(head, output));
-  await sendEvents(edge, exchange, { head, output: output });
+  await sendEvents(edge, exchange, { head, output });
   return exchange.reply;
 }
 
@@ -146,7 +146,7 @@ async function runStored(edge: Edge, exchange: Exchange, parsed: ResponseRequest
   const headers: Record<string, string> = replayed ? { 'idempotency-replayed': 'true' } : {};
   const readState = parsed.store ? () => readStoredResponse(edge, request, turnId) : undefined;
   if (stream) {
-    await sendEvents(edge, exchange, { head, output: streamOutput(nextStep), headers, readState: readState });
+    await sendEvents(edge, exchange, { head, output: streamOutput(nextStep), headers, readState });
     return reply;
   }
   reply.headers(headers);
