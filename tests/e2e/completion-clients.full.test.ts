@@ -48,7 +48,7 @@ onEachProfile(
         assert.ok(error instanceof BadRequestError);
         assert.equal(error.param, 'top_p');
         const [, words] =
-          /Invalid request: top_p: .* A lenient token accepts this request: bin\/switchyard (.*)$/.exec(error.message) ?? [];
+          /Invalid request: top_p: .* A lenient token accepts this request\. Create one: bin\/switchyard (.*)$/.exec(error.message) ?? [];
         advised = words?.replace('NAME', 'advised').replaceAll("'", '').split(' ') ?? assert.fail(error.message);
         return true;
       });
