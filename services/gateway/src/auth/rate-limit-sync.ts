@@ -44,7 +44,7 @@ export interface PendingCounts {
 }
 
 export function createPendingCounts(): PendingCounts {
-  const pending = { requests: newCounter(), messages: newCounter(), authFailures: newCounter(), toolCalls: newCounter() };
+  const pending = { requests: createCounter(), messages: createCounter(), authFailures: createCounter(), toolCalls: createCounter() };
   return {
     add(limit, key, amount) {
       const amounts = pending[limit];
@@ -63,7 +63,7 @@ export function createPendingCounts(): PendingCounts {
   };
 }
 
-function newCounter(): Map<string, number> {
+function createCounter(): Map<string, number> {
   return new Map();
 }
 

@@ -12,7 +12,7 @@ export function encodePayload(json: string): Payload {
   return toLatin1(json);
 }
 
-export function payloadBytes(answer: Payload): Buffer {
+export function toPayloadBytes(answer: Payload): Buffer {
   return typeof answer === 'string' ? Buffer.from(answer, 'latin1') : answer;
 }
 

@@ -6,7 +6,7 @@ import type { RouteDoc } from '../openapi/route-doc.ts';
 import { McpResponse, McpBody, McpHeaders } from '../openapi/schemas.ts';
 import type { Edge } from '../http/edge.ts';
 import { encodeFault, type Fault } from '../rpc/json-rpc-responses.ts';
-import { payloadBytes } from '../http/payload.ts';
+import { toPayloadBytes } from '../http/payload.ts';
 import { INVALID_REQUEST, NULL_ID, readEnvelope, type InvalidItem } from '../rpc/envelope.ts';
 import { refuse, type Refusal } from '../request/refusal.ts';
 import { createCallOptions } from '../request/trace.ts';
@@ -95,7 +95,7 @@ function sendInvalidMessage({ failures }: Edge, { request, reply }: Exchange, { 
   return reply
     .code(400)
     .headers(JSON_HEADERS)
-    .send(payloadBytes(encodeFault(fault, request.id, id)));
+    .send(toPayloadBytes(encodeFault(fault, request.id, id)));
 }
 
 function createMcpRequest(edge: Edge, request: FastifyRequest, signal: AbortSignal): McpRequest {

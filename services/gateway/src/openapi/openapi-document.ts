@@ -76,7 +76,9 @@ function createOperation(verb: string, path: string, doc: RouteDoc): Operation {
     description: scopes === undefined ? description : `${description} Requires a token with the scope ${scopes.join(' or ')}.`,
     ...(open ? { security: [] } : doc.tokenInQuery ? { security: [{ bearer: [] }, { queryTicket: [] }, { queryToken: [] }] } : {}),
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...(body === undefined ? {} : { requestBody: { required: true, content: json(inputSchema(body, DIALECT), doc.example?.body) } }),
+    ...(body === undefined
+      ? {}
+      : { requestBody: { required: true, content: createJsonContent(inputSchema(body, DIALECT), doc.example?.body) } }),
     responses: createResponses(path, doc),
   };
 }
@@ -118,19 +120,22 @@ function createResponses(path: string, { responses: answers, refusals = [], open
   const error = {
     $ref: `#/components/schemas/${getSurface(path) === 'v1' ? 'CompletionError' : getSurface(path) === 'rpc' ? 'RpcError' : 'Error'}`,
   };
-  const errorResponses = statuses.map((status) => [status, { description: http.STATUS_CODES[status] ?? '', content: json(error) }]);
+  const errorResponses = statuses.map((status) => [
+    status,
+    { description: http.STATUS_CODES[status] ?? '', content: createJsonContent(error) },
+  ]);
   const successResponses = Object.entries(answers).map(([status, response]) => [status, createResponse(response)]);
   return Object.fromEntries([...errorResponses, ...successResponses]) as Record<string, unknown>;
 }
 
 function createResponse({ description, schema, type }: ResponseDoc): Record<string, unknown> {
-  if (schema !== undefined) return { description, content: json(outputSchema(schema, DIALECT)) };
+  if (schema !== undefined) return { description, content: createJsonContent(outputSchema(schema, DIALECT)) };
   return type === undefined
     ? { description }
     : { description, content: { [type]: { schema: type === 'application/json' ? {} : { type: 'string' } } } };
 }
 
-function json(schema: JsonSchema | { $ref: string }, example?: unknown): Record<string, unknown> {
+function createJsonContent(schema: JsonSchema | { $ref: string }, example?: unknown): Record<string, unknown> {
   return { 'application/json': { schema, ...(example === undefined ? {} : { example }) } };
 }
 

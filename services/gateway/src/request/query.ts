@@ -1,4 +1,4 @@
-import { badRequest } from './refusal.ts';
+import { createBadRequest } from './refusal.ts';
 
 export interface QueryLimit {
   max: number;
@@ -11,7 +11,7 @@ export type Query = Readonly<Record<string, unknown>>;
 /** Returns one parameter; undefined when it is absent or empty. Throws a refusal for a repeated name. */
 export function getQueryText(query: Query, name: string): string | undefined {
   const value = query[name];
-  if (typeof value !== 'string' && value !== undefined) throw badRequest(`Repeated query parameter: ${name}`);
+  if (typeof value !== 'string' && value !== undefined) throw createBadRequest(`Repeated query parameter: ${name}`);
   return value === '' ? undefined : value;
 }
 

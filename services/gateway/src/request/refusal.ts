@@ -58,7 +58,7 @@ export class RefusalError extends Error {
   }
 }
 
-export function badRequest(message: string): RefusalError {
+export function createBadRequest(message: string): RefusalError {
   return new RefusalError({ status: 400, message, code: 'INVALID_ARGUMENT' });
 }
 

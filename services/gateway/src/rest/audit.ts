@@ -5,7 +5,7 @@ import { AUDIT_LIMIT, AuditQuery } from '../openapi/schemas.ts';
 import type { Edge } from '../http/edge.ts';
 import { createCallOptions } from '../request/trace.ts';
 import { type Query, getQueryLimit, getQueryText } from '../request/query.ts';
-import { badRequest } from '../request/refusal.ts';
+import { createBadRequest } from '../request/refusal.ts';
 
 const AUDIT: RouteDoc = {
   scopes: ['admin'],
@@ -19,7 +19,7 @@ export function registerAudit(app: FastifyInstance, edge: Edge): void {
   app.get('/api/audit', edge.route(AUDIT), async (request, reply) => {
     const query = request.query as Query;
     const after = getQueryText(query, 'after') ?? '0';
-    if (!/^[0-9]{1,15}$/.test(after)) throw badRequest('after: expected a whole number');
+    if (!/^[0-9]{1,15}$/.test(after)) throw createBadRequest('after: expected a whole number');
     const params = { after: Number(after), limit: getQueryLimit(query, AUDIT_LIMIT) };
     reply.header('cache-control', 'no-store');
     return edge.bus.as(request.caller.principal).call('audit.read', params, createCallOptions(request));

@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { getIdempotencyKey } from '../request/idempotency-key.ts';
 import { getQueryText, type Query } from '../request/query.ts';
-import { badRequest } from '../request/refusal.ts';
+import { createBadRequest } from '../request/refusal.ts';
 import type { ChatRequest } from '../turns/turn-start.ts';
 
 export const ChatBody = z.strictObject({
@@ -17,20 +17,21 @@ const MAX_SHOWN_CHARS = 64;
 /** Parses the body of `POST /api/chat`. Throws a refusal for an invalid body. */
 export function parseChatBody(body: unknown): ChatRequest {
   const message = typeof body === 'object' && body !== null && 'message' in body ? body.message : undefined;
-  if (typeof message !== 'string' || message === '') throw badRequest('Missing required field: message (string)');
+  if (typeof message !== 'string' || message === '') throw createBadRequest('Missing required field: message (string)');
   return toChatRequest(parseParams(ChatBody, body));
 }
 
 /** Parses the query of `GET /api/chat/stream`. Unknown parameters are ignored, because caches and proxies add their own. */
 export function parseChatQuery(query: Query): ChatRequest {
   const message = getQueryText(query, 'message');
-  if (message === undefined) throw badRequest('Missing required query parameter: message');
+  if (message === undefined) throw createBadRequest('Missing required query parameter: message');
   const [agentId, sessionKey, idempotencyKey] = ['agentId', 'sessionKey', 'idempotencyKey'].map((name) => getQueryText(query, name));
   return toChatRequest({ message, agentId, sessionKey, idempotencyKey });
 }
 
 function toChatRequest({ message, agentId, sessionKey, idempotencyKey }: z.output<typeof ChatBody>): ChatRequest {
-  if (agentId !== undefined && !AgentId.safeParse(agentId).success) throw badRequest(`Unknown agent: ${agentId.slice(0, MAX_SHOWN_CHARS)}`);
+  if (agentId !== undefined && !AgentId.safeParse(agentId).success)
+    throw createBadRequest(`Unknown agent: ${agentId.slice(0, MAX_SHOWN_CHARS)}`);
   return {
     message,
     ...(agentId === undefined ? {} : { agentId }),

@@ -8,7 +8,7 @@ import { readAllEvents, readEvents, RESULT, startTestTurns, type TestTurn } from
 /** Request headers of an EventSource. */
 const EVENT_SOURCE_HEADERS = { accept: 'text/event-stream' };
 /** The first event id that an EventSource with the token `rpc` receives. */
-function firstId(): string {
+function createFirstId(): string {
   const nonce = randomBase62(22);
   return `${deriveId('turn', 'default', 'rpc', nonce)}:asked-${nonce}`;
 }
@@ -45,7 +45,7 @@ test('the client gets the turn id before the turn is accepted and resumes that t
 
 test('a reconnect with that id finds one turn in any state', async () => {
   await using t = await startTestTurns();
-  const id = firstId();
+  const id = createFirstId();
   const started = t.next();
   const first = readEvents(await t.stream('message=hi', resumeFrom(id)));
   const turn = await started;

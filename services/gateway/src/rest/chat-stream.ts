@@ -5,7 +5,7 @@ import type { Caller } from '../request/caller.ts';
 import type { RouteDoc } from '../openapi/route-doc.ts';
 import { KeyHeader, LastEventHeader, LastEventQuery } from '../openapi/schemas.ts';
 import type { Edge } from '../http/edge.ts';
-import { acceptsEvents, badRequest, RefusalError } from '../request/refusal.ts';
+import { acceptsEvents, createBadRequest, RefusalError } from '../request/refusal.ts';
 import { createCallOptions } from '../request/trace.ts';
 import { createRenderer, type Renderer } from './chat-events.ts';
 import { ChatBody, parseChatQuery, withIdempotencyKey } from './chat-request.ts';
@@ -93,7 +93,7 @@ function parseLastEventId({ headers }: FastifyRequest, query: Query): StreamPosi
   const text = typeof header === 'string' && header !== '' ? header : getQueryText(query, 'lastEventId');
   if (text === undefined) return undefined;
   const [, turnId, lastEvent] = EVENT_ID.exec(text) ?? [];
-  if (turnId === undefined || lastEvent === undefined) throw badRequest('Invalid Last-Event-ID: expected <turnId>:<n>');
+  if (turnId === undefined || lastEvent === undefined) throw createBadRequest('Invalid Last-Event-ID: expected <turnId>:<n>');
   return { turnId, lastEvent: /^\d/.test(lastEvent) ? Number(lastEvent) : lastEvent };
 }
 

@@ -4,7 +4,7 @@ import { LastEventHeader, LastEventQuery } from '../openapi/schemas.ts';
 import type { Edge } from '../http/edge.ts';
 import { createEventFeed, type EventFeed } from '../events/event-feed.ts';
 import { createEventReader, type EventPosition } from '../events/event-reader.ts';
-import { badRequest, RefusalError } from '../request/refusal.ts';
+import { createBadRequest, RefusalError } from '../request/refusal.ts';
 import { type Query, getQueryText } from '../request/query.ts';
 import { openEventStream } from '../events/sse.ts';
 
@@ -50,7 +50,7 @@ function parseLastEventId({ headers, query }: FastifyRequest): EventPosition | u
   const text = typeof header === 'string' && header !== '' ? header : getQueryText(query as Query, 'lastEventId');
   if (text === undefined) return undefined;
   const [, name, seq] = EVENT_ID.exec(text) ?? [];
-  if (name === undefined) throw badRequest('Invalid Last-Event-ID: expected <log>-<n>');
+  if (name === undefined) throw createBadRequest('Invalid Last-Event-ID: expected <log>-<n>');
   return { name, seq: Number(seq) };
 }
 

@@ -5,7 +5,7 @@ import { MEMORY_LIMIT, MemorySearchResult, MemoryQuery } from '../openapi/schema
 import type { Edge } from '../http/edge.ts';
 import { createCallOptions } from '../request/trace.ts';
 import { type Query, getQueryLimit, getQueryText } from '../request/query.ts';
-import { badRequest } from '../request/refusal.ts';
+import { createBadRequest } from '../request/refusal.ts';
 
 const SEARCH: RouteDoc = {
   scopes: ['rpc'],
@@ -26,7 +26,7 @@ export function registerMemory(app: FastifyInstance, edge: Edge): void {
   app.get('/api/memory/search', edge.route(SEARCH), async (request, reply) => {
     const parameters = request.query as Query;
     const query = getQueryText(parameters, 'q');
-    if (query === undefined) throw badRequest('Missing required query parameter: q');
+    if (query === undefined) throw createBadRequest('Missing required query parameter: q');
     const limit = getQueryLimit(parameters, MEMORY_LIMIT);
     const { results } = await edge.bus.as(request.caller.principal).call('memory.search', { query, limit }, createCallOptions(request));
     reply.header('cache-control', 'no-store');

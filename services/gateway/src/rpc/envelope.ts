@@ -6,14 +6,14 @@ import {
   CLOSE_BRACE,
   CLOSE_BRACKET,
   COMMA,
-  memberValue,
+  findMemberValue,
   MINUS,
   OPEN_BRACE,
   OPEN_BRACKET,
   QUOTE,
   skipSpace,
-  stringEnd,
-  valueEnd,
+  findStringEnd,
+  findValueEnd,
   type Scan,
 } from './json-scanner.ts';
 
@@ -114,7 +114,7 @@ class Reader implements Scan {
   item(start: number): Item {
     const bytes = this.#bytes;
     if (bytes[start] !== OPEN_BRACE) {
-      this.at = valueEnd(bytes, start, 1, this);
+      this.at = findValueEnd(bytes, start, 1, this);
       return createInvalidItem(INVALID_REQUEST);
     }
     const members: Record<Name, Span> = { jsonrpc: ABSENT, method: ABSENT, params: ABSENT, id: ABSENT };
@@ -135,9 +135,9 @@ class Reader implements Scan {
     let at = skipSpace(bytes, start + 1);
     if (bytes[at] === CLOSE_BRACE) return at + 1;
     for (;;) {
-      const nameEnd = stringEnd(bytes, at, this);
-      const value = memberValue(bytes, nameEnd);
-      const end = valueEnd(bytes, value, 2, this);
+      const nameEnd = findStringEnd(bytes, at, this);
+      const value = findMemberValue(bytes, nameEnd);
+      const end = findValueEnd(bytes, value, 2, this);
       if (end === BROKEN) return BROKEN;
       const name = readName(bytes, at, nameEnd);
       if (name !== undefined) members[name] = { start: value, end };

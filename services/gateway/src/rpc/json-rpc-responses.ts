@@ -1,5 +1,5 @@
 import { errorData, jsonRpcCode, type ErrorCode, type ErrorData, type ServiceError } from '@switchyard/contracts';
-import { payloadBytes, toLatin1, MIN_BUFFER_BYTES, type Payload } from '../http/payload.ts';
+import { toPayloadBytes, toLatin1, MIN_BUFFER_BYTES, type Payload } from '../http/payload.ts';
 
 /** An error of the gateway itself. */
 export interface Fault {
@@ -17,7 +17,7 @@ const RESULT_HEAD = '{"jsonrpc":"2.0","result":';
 
 /** The bytes around a result. The id is a Latin-1 string with one character per byte. */
 export function createResultEnvelope(id: string): [head: Buffer, tail: Buffer] {
-  return [Buffer.from(RESULT_HEAD), payloadBytes(createTail(id))];
+  return [Buffer.from(RESULT_HEAD), toPayloadBytes(createTail(id))];
 }
 
 function createTail(id: string): string {
@@ -29,7 +29,7 @@ export function encodeResult(result: Uint8Array, id: string): Payload {
   const tail = createTail(id);
   const bytes = Buffer.isBuffer(result) ? result : Buffer.from(result.buffer, result.byteOffset, result.length);
   if (bytes.length < MIN_BUFFER_BYTES) return RESULT_HEAD + bytes.toString('latin1') + tail;
-  return Buffer.concat([Buffer.from(RESULT_HEAD), bytes, payloadBytes(tail)]);
+  return Buffer.concat([Buffer.from(RESULT_HEAD), bytes, toPayloadBytes(tail)]);
 }
 
 /** Encodes a result of the gateway itself. */
@@ -54,7 +54,7 @@ function encodeFailure(error: { code: number; message: string; data: ErrorData }
 /** Joins the responses of a batch, in order. */
 export function encodeBatch(answers: readonly Payload[]): Payload {
   const parts: Buffer[] = [];
-  for (const answer of answers) parts.push(parts.length === 0 ? OPEN : COMMA, payloadBytes(answer));
+  for (const answer of answers) parts.push(parts.length === 0 ? OPEN : COMMA, toPayloadBytes(answer));
   return Buffer.concat([...parts, CLOSE]);
 }
 

@@ -3,18 +3,18 @@ import { isUtf8 } from 'node:buffer';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { damage, parses } from './json.fixture.ts';
-import { BROKEN, skipSpace, valueEnd, type Scan } from './json-scanner.ts';
+import { BROKEN, skipSpace, findValueEnd, type Scan } from './json-scanner.ts';
 
 const newScan = (): Scan => ({ deepest: 0, ascii: true });
 
 /** Whether the whole text is one JSON value. */
 function accepts(bytes: Buffer): boolean {
   const scan = newScan();
-  const end = valueEnd(bytes, skipSpace(bytes, 0), 1, scan);
+  const end = findValueEnd(bytes, skipSpace(bytes, 0), 1, scan);
   return end !== BROKEN && skipSpace(bytes, end) === bytes.length && (scan.ascii || isUtf8(bytes));
 }
 
-describe('valueEnd', () => {
+describe('findValueEnd', () => {
   const texts = [
     '0',
     '-0',
@@ -131,7 +131,7 @@ describe('valueEnd', () => {
 
 test('counts depth from the start depth and ignores strings', () => {
   const scan = newScan();
-  assert.equal(valueEnd(Buffer.from('[{"a":["[[[["]},[]]'), 0, 5, scan), 19);
+  assert.equal(findValueEnd(Buffer.from('[{"a":["[[[["]},[]]'), 0, 5, scan), 19);
   assert.equal(scan.deepest, 7);
 });
 

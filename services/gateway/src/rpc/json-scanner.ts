@@ -44,20 +44,20 @@ export function skipSpace(bytes: Uint8Array, at: number): number {
 }
 
 /** Returns the index after the value at `at`. A container there has nesting `depth`. */
-export function valueEnd(bytes: Uint8Array, at: number, depth: number, scan: Scan): number {
+export function findValueEnd(bytes: Uint8Array, at: number, depth: number, scan: Scan): number {
   const first = bytes[at];
-  return first === OPEN_BRACE || first === OPEN_BRACKET ? containerEnd(bytes, at, depth, scan) : scalarEnd(bytes, at, scan);
+  return first === OPEN_BRACE || first === OPEN_BRACKET ? findContainerEnd(bytes, at, depth, scan) : findScalarEnd(bytes, at, scan);
 }
 
 /** Returns the index of the value of a member whose name ends before `nameEnd`. */
-export function memberValue(bytes: Uint8Array, nameEnd: number): number {
+export function findMemberValue(bytes: Uint8Array, nameEnd: number): number {
   if (nameEnd === BROKEN) return BROKEN;
   const colon = skipSpace(bytes, nameEnd);
   return bytes[colon] === COLON ? skipSpace(bytes, colon + 1) : BROKEN;
 }
 
 /** Returns the index after the string at `at`. */
-export function stringEnd(bytes: Uint8Array, at: number, scan: Scan): number {
+export function findStringEnd(bytes: Uint8Array, at: number, scan: Scan): number {
   if (bytes[at] !== QUOTE) return BROKEN;
   let i = at + 1;
   while (i !== BROKEN && i < bytes.length) {
@@ -65,13 +65,13 @@ export function stringEnd(bytes: Uint8Array, at: number, scan: Scan): number {
     if (byte === QUOTE) return i + 1;
     if (byte < SPACE) return BROKEN;
     if (byte >= FIRST_NON_ASCII) scan.ascii = false;
-    i = byte === BACKSLASH ? escapeEnd(bytes, i + 1) : i + 1;
+    i = byte === BACKSLASH ? findEscapeEnd(bytes, i + 1) : i + 1;
   }
   return BROKEN;
 }
 
 /** Returns the index after the escape whose backslash is before `at`. */
-function escapeEnd(bytes: Uint8Array, at: number): number {
+function findEscapeEnd(bytes: Uint8Array, at: number): number {
   const kind = bytes[at];
   if (kind === undefined || !ESCAPED.has(kind)) return BROKEN;
   if (kind !== LETTER_U) return at + 1;
@@ -79,7 +79,7 @@ function escapeEnd(bytes: Uint8Array, at: number): number {
   return at + 5;
 }
 
-function containerEnd(bytes: Uint8Array, at: number, depth: number, scan: Scan): number {
+function findContainerEnd(bytes: Uint8Array, at: number, depth: number, scan: Scan): number {
   const closers: number[] = [];
   let i = at;
   for (;;) {
@@ -91,12 +91,12 @@ function containerEnd(bytes: Uint8Array, at: number, depth: number, scan: Scan):
       if (level > scan.deepest) scan.deepest = level;
       i = skipSpace(bytes, i + 1);
       if (bytes[i] !== closer) {
-        if (closer === CLOSE_BRACE) i = memberValue(bytes, stringEnd(bytes, i, scan));
+        if (closer === CLOSE_BRACE) i = findMemberValue(bytes, findStringEnd(bytes, i, scan));
         if (i === BROKEN) return BROKEN;
         continue;
       }
     } else {
-      i = scalarEnd(bytes, i, scan);
+      i = findScalarEnd(bytes, i, scan);
       if (i === BROKEN) return BROKEN;
       i = skipSpace(bytes, i);
     }
@@ -108,36 +108,36 @@ function containerEnd(bytes: Uint8Array, at: number, depth: number, scan: Scan):
     }
     if (bytes[i] !== COMMA) return BROKEN;
     i = skipSpace(bytes, i + 1);
-    if (closers.at(-1) === CLOSE_BRACE) i = memberValue(bytes, stringEnd(bytes, i, scan));
+    if (closers.at(-1) === CLOSE_BRACE) i = findMemberValue(bytes, findStringEnd(bytes, i, scan));
     if (i === BROKEN) return BROKEN;
   }
 }
 
-function scalarEnd(bytes: Uint8Array, at: number, scan: Scan): number {
+function findScalarEnd(bytes: Uint8Array, at: number, scan: Scan): number {
   const first = bytes[at];
   if (first === undefined) return BROKEN;
-  if (first === QUOTE) return stringEnd(bytes, at, scan);
-  return first === MINUS || isDigit(first) ? numberEnd(bytes, at) : literalEnd(bytes, at);
+  if (first === QUOTE) return findStringEnd(bytes, at, scan);
+  return first === MINUS || isDigit(first) ? findNumberEnd(bytes, at) : findLiteralEnd(bytes, at);
 }
 
-function literalEnd(bytes: Uint8Array, at: number): number {
+function findLiteralEnd(bytes: Uint8Array, at: number): number {
   const literal = LITERALS.find((word) => word.every((byte, index) => bytes[at + index] === byte));
   return literal === undefined ? BROKEN : at + literal.length;
 }
 
-function numberEnd(bytes: Uint8Array, at: number): number {
+function findNumberEnd(bytes: Uint8Array, at: number): number {
   const whole = bytes[at] === MINUS ? at + 1 : at;
-  let i = bytes[whole] === ZERO ? whole + 1 : digitsEnd(bytes, whole);
-  if (i !== BROKEN && bytes[i] === DOT) i = digitsEnd(bytes, i + 1);
+  let i = bytes[whole] === ZERO ? whole + 1 : findDigitsEnd(bytes, whole);
+  if (i !== BROKEN && bytes[i] === DOT) i = findDigitsEnd(bytes, i + 1);
   if (i !== BROKEN && ((bytes[i] ?? 0) | TO_LOWER) === LETTER_E) {
     const sign = bytes[i + 1];
-    i = digitsEnd(bytes, sign === MINUS || sign === PLUS ? i + 2 : i + 1);
+    i = findDigitsEnd(bytes, sign === MINUS || sign === PLUS ? i + 2 : i + 1);
   }
   return i;
 }
 
 /** Returns the index after one or more digits. */
-function digitsEnd(bytes: Uint8Array, at: number): number {
+function findDigitsEnd(bytes: Uint8Array, at: number): number {
   let i = at;
   while (isDigit(bytes[i])) i++;
   return i === at ? BROKEN : i;

@@ -1,7 +1,7 @@
 import type { Bus, CallOptions } from '@switchyard/bus';
 import { MAX, ServiceError, TURNS_LOG, WEBHOOK_CHANNEL, type Principal } from '@switchyard/contracts';
 import { mintId } from '@switchyard/security';
-import { digest, type Mapping } from './mappings.ts';
+import { hashText, type Mapping } from './mappings.ts';
 import type { TemplateVariables } from './template.ts';
 
 /** The settings of a mapping that apply to its turns. */
@@ -64,5 +64,5 @@ function createSessionUserId({ name, sessionKey }: HookTurn['mapping'], variable
   const rendered = sessionKey?.(variables, MAX_KEY_CHARS).trim() ?? '';
   const key = rendered.startsWith(prefix) ? rendered.slice(prefix.length) : rendered;
   if (key === '') return `${prefix}webhook`;
-  return prefix + (PLAIN_KEY.test(key) ? key : digest(key));
+  return prefix + (PLAIN_KEY.test(key) ? key : hashText(key));
 }

@@ -145,9 +145,9 @@ const PLAIN_ID = /^[A-Za-z0-9._-]{1,40}$/;
 
 /** Returns a different name for each id. An id with other characters is replaced by its hash. */
 function createName(id: string): string {
-  return PLAIN_ID.test(id) ? id : `@${digest(id)}`.slice(0, 40);
+  return PLAIN_ID.test(id) ? id : `@${hashText(id)}`.slice(0, 40);
 }
 
-export function digest(text: string | Uint8Array): string {
+export function hashText(text: string | Uint8Array): string {
   return createHash('sha256').update(text).digest('base64url');
 }

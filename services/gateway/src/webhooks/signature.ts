@@ -60,7 +60,7 @@ function verifyStandard({ maxAgeSec }: Check, key: string, { headers, body, now 
   const timestamp = getHeader(headers, 'webhook-timestamp');
   if (id === undefined || header === undefined) return MISSING;
   if (timestamp === undefined) return NO_TIMESTAMP;
-  const hmac = createHmac('sha256', standardKey(key)).update(`${id}.${timestamp}.`).update(body);
+  const hmac = createHmac('sha256', decodeStandardKey(key)).update(`${id}.${timestamp}.`).update(body);
   const expected = `v1,${hmac.digest('base64')}`;
   const signatures = header.split(' ').slice(0, MAX_SIGNATURES);
   if (!signatures.some((signature) => isEqual(signature, expected))) return INVALID;
@@ -68,7 +68,7 @@ function verifyStandard({ maxAgeSec }: Check, key: string, { headers, body, now 
 }
 
 /** A key with the prefix `whsec_` is base64. Other keys are used as they are. */
-function standardKey(key: string): Buffer {
+function decodeStandardKey(key: string): Buffer {
   return key.startsWith('whsec_') ? Buffer.from(key.slice('whsec_'.length), 'base64') : Buffer.from(key);
 }
 

@@ -2,7 +2,7 @@ import { describeIssues, validate } from '@switchyard/contracts';
 import { parseBody } from '../request/request-body.ts';
 import { RefusalError } from '../request/refusal.ts';
 import type { WebhookKeys } from '../auth/webhook-keys.ts';
-import { digest, hasPath, hasSource, type Hooks, type Mapping } from './mappings.ts';
+import { hashText, hasPath, hasSource, type Hooks, type Mapping } from './mappings.ts';
 import { verify, type Check, type SignedRequest, type Verdict } from './signature.ts';
 import { STRICT_PATH, StrictPayload, createDefaultMapping } from './strict-body.ts';
 
@@ -100,9 +100,9 @@ const DELIVERY_HEADERS = ['idempotency-key', 'webhook-id', 'x-github-delivery'];
 
 function createUnsignedDelivery({ headers, body }: SignedRequest): string {
   const delivery = DELIVERY_HEADERS.map((name) => headers[name]).find((value) => value !== undefined);
-  return JSON.stringify([delivery ?? '', digest(body)]);
+  return JSON.stringify([delivery ?? '', hashText(body)]);
 }
 
 function createDeliveryKey(mapping: string, delivery: string): string {
-  return digest(JSON.stringify([mapping, delivery]));
+  return hashText(JSON.stringify([mapping, delivery]));
 }

@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 import { WebSocket } from 'ws';
-import { type Payload, payloadBytes } from '../http/payload.ts';
+import { type Payload, toPayloadBytes } from '../http/payload.ts';
 import type { Cancel } from '../rpc/call-context.ts';
 import { createGauge } from '../auth/rate-limits.ts';
 import type { Caller } from '../request/caller.ts';
@@ -73,7 +73,7 @@ export function createConnections({ onClient }: ConnectionsOptions): Connections
   function send(connection: Connection, data: Payload): void {
     if (!canReceive(connection)) return;
     uncork(connection);
-    connection.socket.send(payloadBytes(data), TEXT_FRAME);
+    connection.socket.send(toPayloadBytes(data), TEXT_FRAME);
     regulate(connection);
   }
 

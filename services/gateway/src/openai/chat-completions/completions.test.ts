@@ -10,7 +10,7 @@ import { readEvents, RESULT, startTestTurns, type FrameBody } from '../../turns/
 type Script = (params: Parameters<Handler<'turns.run'>>[0], ctx: Ctx) => AsyncGenerator<FrameBody, TurnResult, void>;
 
 const TOKEN = SECRETS.rpc;
-const HOW_TO = `A lenient token accepts this request. Create one: bin/switchyard rpc tokens.create id=NAME scopes='["rpc"]' lenient=true`;
+const HINT = `A lenient token accepts this request. Create one: bin/switchyard rpc tokens.create id=NAME scopes='["rpc"]' lenient=true`;
 
 async function start(script: Script) {
   const run: Handler<'turns.run'> = async function* (params, ctx) {
@@ -273,7 +273,7 @@ test('returns an error object for invalid requests', async () => {
   assert.deepEqual(await send(JSON.stringify({ ...body, tools: [] })), [
     400,
     'invalid_request_error',
-    `Invalid request: tools: expected no such parameter, got an unknown name. ${HOW_TO}`,
+    `Invalid request: tools: expected no such parameter, got an unknown name. ${HINT}`,
     'tools',
   ]);
   assert.deepEqual(await send(valid, {}), [401, 'authentication_error', 'Unauthorized', null]);
