@@ -1,5 +1,4 @@
 import { jetstreamManager, type JetStreamManager } from '@nats-io/jetstream';
-import { INLINE_BYTES } from '@switchyard/contracts';
 import { mintId, randomBase62 } from '@switchyard/security';
 import type { Logger } from '@switchyard/telemetry';
 import type { BusCredentials } from './bus-credentials.ts';
@@ -58,6 +57,13 @@ export async function connectNats(url: string, options: NatsOptions): Promise<Tr
   return createTransport(link, await jetstreamManager(connection, { checkAPI: false }));
 }
 
+/**
+ * Larger payloads go through the payload store. A message of this size delays the others of its connection by some milliseconds at most.
+ */
+const MAX_INLINE_BYTES = 1_048_576;
+/** Room for the headers of a message, which count against `max_payload`. */
+const HEADER_BYTES = 65_536;
+
 function createTransport(link: BusConnection, manager: JetStreamManager): Transport {
   const acks = createMux(link, 'a');
   const connectionParts = { link, manager, acks };
@@ -97,7 +103,7 @@ function createTransport(link: BusConnection, manager: JetStreamManager): Transp
 
   return {
     ...link,
-    inlineBytes: INLINE_BYTES,
+    inlineBytes: Math.min(MAX_INLINE_BYTES, link.maxPayload - HEADER_BYTES),
     async serve(info, endpoints) {
       const serving = endpoints.map((endpoint) => link.subscribeEndpoint(endpoint, info.name));
       const subscription = combineSubscriptions([...serving, ...announce(link, info, endpoints)]);

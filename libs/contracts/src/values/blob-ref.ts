@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { MAX, boundedString } from './sizes.ts';
 
-/** Size above which the fields named in `blobs` travel through the blob store instead of the bus. */
+/** Maximum size of params and results of methods that name no field in `blobs`. */
 export const INLINE_BYTES = 65_536;
 
 /** The type of a field that does not ride the bus: whatever has it is between services, and no client may ask for it by its id. */
