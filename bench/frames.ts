@@ -13,8 +13,8 @@ interface NamedFrame {
 }
 
 function describeFrame({ functionName, url, lineNumber }: Runtime.CallFrame): NamedFrame {
-  const where = formatPosition(url, lineNumber);
-  return { name: `${functionName || '(anonymous)'}  ${where}`, ours: OURS.test(where) };
+  const location = formatPosition(url, lineNumber);
+  return { name: `${functionName || '(anonymous)'}  ${location}`, ours: OURS.test(location) };
 }
 
 /**

@@ -5,13 +5,13 @@ const AT_ONCE = 32;
 
 const [url = '', count = '0'] = process.argv.slice(2);
 const headers = JSON.parse(process.env['HEADERS'] ?? '{}') as Record<string, string>;
-let left = Number(count);
+let remaining = Number(count);
 let open = 0;
 let refused = '';
 
 async function openSome(): Promise<void> {
-  while (left > 0 && refused === '') {
-    left--;
+  while (remaining > 0 && refused === '') {
+    remaining--;
     try {
       const socket = await openSocket(url, headers);
       socket.on('close', () => (open -= 1)).on('error', () => socket.terminate());

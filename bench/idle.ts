@@ -17,13 +17,13 @@ interface HeldConnections {
 export async function measureIdle(
   ours: readonly Subject[],
   baseline: Subject,
-  wanted: number,
+  requestedCount: number,
 ): Promise<{ outcomes: Outcome[]; notes: string[] }> {
   const outcomes: Outcome[] = [];
   const notes: string[] = [];
-  const bare = await holdConnections(baseline, wanted);
+  const bare = await holdConnections(baseline, requestedCount);
   for (const subject of ours) {
-    const held = await holdConnections(subject, wanted);
+    const held = await holdConnections(subject, requestedCount);
     const isEdge = subject.name === 'nats';
     const label = `${held.connections} idle WS`;
     const line = { row: 12, ours: isEdge ? ('nats' as const) : ('embedded' as const) };
@@ -38,8 +38,8 @@ export async function measureIdle(
       },
       { ...line, what: `${label}, RSS of the edge`, values: [held.after / 1_024], unit: 'MiB', target: isEdge ? { most: 200 } : {} },
     );
-    if (held.connections < wanted)
-      notes.push(`Row 12, ${subject.name}: only ${held.connections} of ${wanted} connections could be opened.`);
+    if (held.connections < requestedCount)
+      notes.push(`Row 12, ${subject.name}: only ${held.connections} of ${requestedCount} connections could be opened.`);
   }
   notes.push(
     `Row 12: ${baseline.name} holds ${bare.connections} in ${bytesPerConnection(bare).toFixed(1)} KiB each, ${Math.round(bare.after / 1_024)} MiB in all.`,

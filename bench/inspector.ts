@@ -18,11 +18,11 @@ export async function inspect(process: StartedProcess): Promise<Inspector> {
   const [, address = ''] = await process.line(/Debugger listening on (ws:\S+)/);
   const socket = new WebSocket(address);
   await once(socket, 'open');
-  let asked = 0;
+  let requestCount = 0;
 
   /** A response of the inspector protocol. */
-  async function ask(method: string, params: object = {}): Promise<unknown> {
-    const id = ++asked;
+  async function sendRequest(method: string, params: object = {}): Promise<unknown> {
+    const id = ++requestCount;
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     const read = (data: Buffer): void => {
       const answer = JSON.parse(data.toString()) as { id?: number; result?: unknown; error?: { message: string } };
@@ -37,17 +37,17 @@ export async function inspect(process: StartedProcess): Promise<Inspector> {
 
   return {
     async time(work) {
-      await ask('Profiler.enable');
-      await ask('Profiler.setSamplingInterval', { interval: CPU_INTERVAL_US });
-      await ask('Profiler.start');
+      await sendRequest('Profiler.enable');
+      await sendRequest('Profiler.setSamplingInterval', { interval: CPU_INTERVAL_US });
+      await sendRequest('Profiler.start');
       await work();
-      return ((await ask('Profiler.stop')) as Profiler.StopReturnType).profile;
+      return ((await sendRequest('Profiler.stop')) as Profiler.StopReturnType).profile;
     },
     async allocations(work) {
       const all = { includeObjectsCollectedByMajorGC: true, includeObjectsCollectedByMinorGC: true };
-      await ask('HeapProfiler.startSampling', { samplingInterval: ALLOCATION_INTERVAL, ...all });
+      await sendRequest('HeapProfiler.startSampling', { samplingInterval: ALLOCATION_INTERVAL, ...all });
       await work();
-      return ((await ask('HeapProfiler.stopSampling')) as HeapProfiler.StopSamplingReturnType).profile;
+      return ((await sendRequest('HeapProfiler.stopSampling')) as HeapProfiler.StopSamplingReturnType).profile;
     },
     [Symbol.dispose]: () => socket.terminate(),
   };

@@ -91,10 +91,10 @@ function openConnection(
   onRead: (good: boolean, firstAt?: number) => void,
 ): { ask(): void; end(): void } {
   let socket = use(open());
-  let asked = false;
+  let isRequested = false;
 
   function answered(good: boolean, firstAt?: number): void {
-    asked = false;
+    isRequested = false;
     onRead(good, firstAt);
   }
 
@@ -102,7 +102,7 @@ function openConnection(
     const next = (good: boolean, firstAt?: number): void => {
       opened.removeAllListeners('close').destroy();
       socket = use(open());
-      if (asked) answered(good, firstAt); // The server may close an idle connection at any time.
+      if (isRequested) answered(good, firstAt); // The server may close an idle connection at any time.
     };
     const read = answerReader(isGood, (good, isLast, firstAt) => (isLast ? next(good, firstAt) : answered(good, firstAt)));
     return opened
@@ -113,7 +113,7 @@ function openConnection(
 
   return {
     ask() {
-      asked = true;
+      isRequested = true;
       socket.write(request());
     },
     end: () => void socket.removeAllListeners('close').destroy(),

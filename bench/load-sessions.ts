@@ -15,11 +15,11 @@ export function createSessionRequests<T>(texts: readonly string[], connection: n
     const session = `${connection}-${randomUUID()}`;
     return make(texts.map((text) => text.replaceAll(SESSION, session)));
   };
-  let left = TURNS_PER_SESSION - (connection % TURNS_PER_SESSION);
+  let remaining = TURNS_PER_SESSION - (connection % TURNS_PER_SESSION);
   let current = began();
   return () => {
-    if (left-- > 0) return current;
-    left = TURNS_PER_SESSION - 1;
+    if (remaining-- > 0) return current;
+    remaining = TURNS_PER_SESSION - 1;
     return (current = began());
   };
 }

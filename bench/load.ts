@@ -47,15 +47,15 @@ const POLL_INTERVAL_MS = 50;
 
 /** Warms the subject up and returns the number of responses. */
 async function warm(loop: Loop, { warmMs, warmRequests = 0 }: LoadPlan): Promise<number> {
-  const until = performance.now() + MAX_WARM_MS;
+  const deadline = performance.now() + MAX_WARM_MS;
   await after(warmMs);
-  while (loop.answered() < warmRequests && performance.now() < until) await after(POLL_INTERVAL_MS);
+  while (loop.answered() < warmRequests && performance.now() < deadline) await after(POLL_INTERVAL_MS);
   return loop.answered();
 }
 
 /** CPU seconds of all processes except the given ones and this one. */
 function foreignCpuSeconds(pids: readonly number[]): number {
-  return [process.pid, ...pids].reduce((left, pid) => left - cpuSeconds(pid), machineSeconds());
+  return [process.pid, ...pids].reduce((remaining, pid) => remaining - cpuSeconds(pid), machineSeconds());
 }
 
 function after(ms: number): Promise<void> {

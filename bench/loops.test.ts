@@ -13,21 +13,21 @@ const PER_SECOND = 200;
 
 /** A server that stops responding for a while and then sends all pending responses, like a long garbage collection. */
 async function stallingServer() {
-  let owed: ServerResponse[] | undefined;
+  let pendingWrites: ServerResponse[] | undefined;
   const answer = (response: ServerResponse): void => void response.end('{"jsonrpc":"2.0","result":{},"id":1}');
   const server = createServer((request, response) => {
     request.resume();
-    if (owed === undefined) answer(response);
-    else owed.push(response);
+    if (pendingWrites === undefined) answer(response);
+    else pendingWrites.push(response);
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     async stall() {
-      owed = [];
+      pendingWrites = [];
       await delay(STALL_MS);
-      owed.forEach(answer);
-      owed = undefined;
+      pendingWrites.forEach(answer);
+      pendingWrites = undefined;
     },
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
@@ -39,8 +39,8 @@ async function stallingServer() {
 async function measureStall(perSecond?: number): Promise<Samples> {
   await using server = await stallingServer();
   const { url } = server;
-  const given = { kind: 'http', url, path: '/', headers: {}, body: '{}', expect: 'result' } as const;
-  const plan: LoadPlan = { ...given, connections: CONNECTIONS, perSecond, warmMs: 0, ms: 0, pids: [] };
+  const options = { kind: 'http', url, path: '/', headers: {}, body: '{}', expect: 'result' } as const;
+  const plan: LoadPlan = { ...options, connections: CONNECTIONS, perSecond, warmMs: 0, ms: 0, pids: [] };
   const loop = await startLoop(plan);
   loop.begin();
   await server.stall();

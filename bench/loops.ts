@@ -107,13 +107,13 @@ async function openLoop(plan: LoadPlan, perSecond: number): Promise<Loop> {
     addSample(due.samples, due.at, { good, firstAt });
     asked[slot] = undefined;
     const overdue = waiting.shift();
-    if (overdue !== undefined) return ask(slot, overdue);
+    if (overdue !== undefined) return sendRequest(slot, overdue);
     free.push(slot);
     if (free.length === plan.connections) whenIdle?.();
   };
   const client = await openClient(plan, onAnswer);
 
-  function ask(slot: number, due: Due): void {
+  function sendRequest(slot: number, due: Due): void {
     asked[slot] = due;
     client.ask(slot);
   }
@@ -124,11 +124,11 @@ async function openLoop(plan: LoadPlan, perSecond: number): Promise<Loop> {
       samples.lates.push(now - next);
       const slot = free.pop();
       if (slot === undefined) waiting.push(due);
-      else ask(slot, due);
+      else sendRequest(slot, due);
     }
     if (stopping) return;
-    const left = next - performance.now();
-    if (left > TIMER_DELAY_MS) setTimeout(arrive, left - TIMER_DELAY_MS);
+    const remaining = next - performance.now();
+    if (remaining > TIMER_DELAY_MS) setTimeout(arrive, remaining - TIMER_DELAY_MS);
     else setImmediate(arrive);
   }
   arrive();

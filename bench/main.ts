@@ -10,7 +10,7 @@ function machine(): string {
   return `${processors.length} cores (${processors[0]?.model.trim() ?? 'unknown'}), ${memory} GiB, ${process.platform}, Node ${process.version}`;
 }
 
-const progress = (what: string): void => void process.stderr.write(`${what}\n`);
+const progress = (description: string): void => void process.stderr.write(`${description}\n`);
 
 async function main(options: Options): Promise<void> {
   if (options.profile) return printProfiles(options, progress);

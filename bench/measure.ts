@@ -41,7 +41,7 @@ export interface MeasureOptions {
   /** Same as in `LoadPlan`. */
   excludedPids: readonly number[];
   /** Called before each measurement to show progress. */
-  onProgress: (what: string) => void;
+  onProgress: (description: string) => void;
 }
 
 /**

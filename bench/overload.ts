@@ -30,7 +30,7 @@ interface OverloadOptions {
 /** Measures answered turns per second at capacity, and at three times the capacity. */
 export async function measureOverload(
   { starts, rounds, seconds }: OverloadOptions,
-  onProgress: (what: string) => void,
+  onProgress: (description: string) => void,
 ): Promise<Outcome[]> {
   const ratios: number[] = [];
   const growthMib: number[] = [];
@@ -69,17 +69,17 @@ export interface TurnLoad extends AsyncDisposable {
 
 export function openTurnLoad({ url, headers }: Subject): TurnLoad {
   const dispatcher = new Agent({ connections: MAX_WAITING * OVERLOAD_FACTOR, pipelining: 1 });
-  let [asked, answers] = [0, 0];
+  let [requestCount, answers] = [0, 0];
 
   /** Returns whether the turn was answered. A broken connection counts as unanswered. */
   async function turn(): Promise<boolean> {
-    const good = await ask().catch(() => false);
+    const good = await sendRequest().catch(() => false);
     if (good) answers += 1;
     return good;
   }
 
-  async function ask(): Promise<boolean> {
-    const [session, before] = [asked % SESSIONS, Math.floor(asked++ / (SESSIONS * TURNS_PER_SESSION))];
+  async function sendRequest(): Promise<boolean> {
+    const [session, before] = [requestCount % SESSIONS, Math.floor(requestCount++ / (SESSIONS * TURNS_PER_SESSION))];
     const params = { message: 'hello', sessionKey: { channelId: `c${session}-${before}` } };
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'agent.execute', params });
     const answer = await request(`${url}/rpc`, {
@@ -92,7 +92,7 @@ export function openTurnLoad({ url, headers }: Subject): TurnLoad {
   }
 
   /** Runs a closed loop while `mayGoOn` returns true, and returns the number of answers. */
-  async function runClosedLoop(mayGoOn: (answered: number) => boolean): Promise<number> {
+  async function runClosedLoop(mayGoOn: (answeredCount: number) => boolean): Promise<number> {
     let answered = 0;
     const client = async (): Promise<void> => {
       while (mayGoOn(answered)) if (await turn()) answered += 1;
@@ -104,8 +104,8 @@ export function openTurnLoad({ url, headers }: Subject): TurnLoad {
   return {
     answered: () => answers,
     async warm() {
-      const until = performance.now() + FILL_TIMEOUT_S * 1_000;
-      await runClosedLoop((answered) => answered < WARM_REQUESTS && performance.now() < until);
+      const deadline = performance.now() + FILL_TIMEOUT_S * 1_000;
+      await runClosedLoop((answered) => answered < WARM_REQUESTS && performance.now() < deadline);
     },
     async peak(seconds) {
       const until = performance.now() + seconds * 1_000;

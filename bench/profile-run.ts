@@ -31,7 +31,7 @@ interface Measured {
 }
 
 /** Loads the product alone and prints its hot functions. Profiling slows it down, so these runs give no ratios. */
-export async function printProfiles(options: Options, onProgress: (what: string) => void): Promise<void> {
+export async function printProfiles(options: Options, onProgress: (description: string) => void): Promise<void> {
   await using directory = await tempDir();
   for (const row of [17, 18] as const) if (options.rows.has(row)) console.log(await profileTurns(row, options.seconds, onProgress));
   const measured = await loadOurs(directory.path, options, onProgress);

@@ -37,10 +37,10 @@ export function hotSpots(file: string, { from, to, requests }: Pick<LoadResult, 
     // A sample covers the time until the next sample.
     const us = timeDeltas[index + 1] ?? 0;
     busy += us;
-    const where = formatPosition(frame.url, frame.lineNumber);
-    const key = `${frame.functionName} ${where}`;
+    const location = formatPosition(frame.url, frame.lineNumber);
+    const key = `${frame.functionName} ${location}`;
     const known = self.get(key);
-    if (known === undefined) self.set(key, { name: frame.functionName || '(anonymous)', where, us });
+    if (known === undefined) self.set(key, { name: frame.functionName || '(anonymous)', where: location, us });
     else known.us += us;
   }
   return [...self.values()]

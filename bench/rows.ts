@@ -127,9 +127,9 @@ export function groupKey({ of, connections, perSecond }: Pick<Row, 'of' | 'conne
 }
 
 /** Groups the subjects that have to be measured side by side for the given rows. */
-export function groupRows(wanted: readonly Row[]): Group[] {
+export function groupRows(requestedItems: readonly Row[]): Group[] {
   const groups = new Map<string, Group>();
-  for (const row of wanted) {
+  for (const row of requestedItems) {
     const { of, connections, perSecond, baseline } = row;
     const group = groups.get(groupKey(row)) ?? { of, connections, perSecond, baselines: [] };
     if (!group.baselines.includes(baseline)) group.baselines.push(baseline);

@@ -31,7 +31,7 @@ const QUIET = 0.15;
 const LOADED_ROWS = new Set(rows.map(({ row }) => row));
 
 /** Runs all parts. Each part starts and stops its own processes, so that no other process runs beside a measurement. */
-export async function runAll(options: Options, onProgress: (what: string) => void): Promise<Results> {
+export async function runAll(options: Options, onProgress: (description: string) => void): Promise<Results> {
   const results: Results = { outcomes: [], absolutes: [], notes: [] };
   if (options.rows.intersection(LOADED_ROWS).size > 0) await measureRows(options, onProgress, results);
   if (options.rows.has(6) || options.rows.has(16)) results.outcomes.push(...(await measureBus(options, onProgress)));
@@ -55,12 +55,12 @@ function add(results: Results, { outcomes, notes }: Pick<Results, 'outcomes' | '
 }
 
 async function measureRows(options: Options, onProgress: (what: string) => void, results: Results): Promise<void> {
-  const wanted = rows.filter(({ row }) => options.rows.has(row));
-  const groups = groupRows(wanted).map((group) => ({ group, rounds: new Map() as Rounds }));
+  const requestedItems = rows.filter(({ row }) => options.rows.has(row));
+  const groups = groupRows(requestedItems).map((group) => ({ group, rounds: new Map() as Rounds }));
   for (let start = 1; start <= options.starts; start++)
     await measureStarted(groups, options, (what) => onProgress(`start ${start}: ${what}`));
   for (const { group, rounds } of groups) {
-    const claims = wanted.filter((row) => groupKey(row) === groupKey(group));
+    const claims = requestedItems.filter((row) => groupKey(row) === groupKey(group));
     results.outcomes.push(...claims.flatMap((row) => computeOutcomes(row, rounds)));
     results.absolutes.push(...computeAbsolutes(group, rounds));
     if (group.perSecond !== undefined) results.notes.push(lateness(group, rounds));

@@ -19,7 +19,10 @@ interface Started {
 }
 
 /** Row 13: time from spawning the process to the first response of a service, on an empty data directory. */
-export async function measureStart(rounds: number, onProgress: (what: string) => void): Promise<{ outcomes: Outcome[]; notes: string[] }> {
+export async function measureStart(
+  rounds: number,
+  onProgress: (description: string) => void,
+): Promise<{ outcomes: Outcome[]; notes: string[] }> {
   const ours: Started[] = [];
   const bare: Started[] = [];
   for (let round = 0; round < rounds; round++) {

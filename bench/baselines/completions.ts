@@ -54,7 +54,7 @@ export function isStreamed(body: string): boolean {
 }
 
 /** Passes the complete response of the upstream to `onAnswer`. */
-export function ask(upstream: Pool, body: string, onAnswer: (answer: string) => void): void {
+export function sendRequest(upstream: Pool, body: string, onAnswer: (answer: string) => void): void {
   const parts: Buffer[] = [];
   upstream.dispatch(request(body), {
     onRequestStart: () => undefined,

@@ -1,5 +1,5 @@
 import { Pool } from 'undici';
-import { ask, follow, isStreamed, upstreamUrl } from './completions.ts';
+import { sendRequest, follow, isStreamed, upstreamUrl } from './completions.ts';
 import { connectHop, createPublish, readReply } from './hop.ts';
 import { subjectName } from './http.ts';
 
@@ -19,7 +19,7 @@ connection.subscribe(subjectName(), {
         (piece) => publish(reply, '', piece.toString()),
         () => publish(reply, '', ''),
       );
-    else ask(upstream, body, (answer) => publish(reply, '', answer));
+    else sendRequest(upstream, body, (answer) => publish(reply, '', answer));
   },
 });
 await connection.flush();

@@ -5,7 +5,7 @@ import { subjectName } from './http.ts';
 
 // The minimal gateway whose models are called by a service behind NATS.
 const connection = await connectHop();
-const ask = createRequest(connection);
+const sendRequest = createRequest(connection);
 const follow = createFollow(connection);
 const subject = subjectName();
 const app = fastify({ logger: false, exposeHeadRoutes: false, forceCloseConnections: true });
@@ -18,6 +18,6 @@ app.post(completionPath, (request, reply) => {
     return;
   }
   reply.header('content-type', 'application/json');
-  ask(subject, request.body as string, (bytes) => reply.send(Buffer.from(bytes)));
+  sendRequest(subject, request.body as string, (bytes) => reply.send(Buffer.from(bytes)));
 });
 console.log(`listening on ${await app.listen({ host: '127.0.0.1', port: 0 })}`);

@@ -13,28 +13,28 @@ export interface Driven {
 }
 
 /** Runs a closed loop for each plan that the parent process sends, and reports the result. */
-export function drive(ask: () => Promise<unknown>): void {
+export function drive(sendRequest: () => Promise<unknown>): void {
   process.on('message', (plan) => {
-    void run(ask, plan as DrivePlan).then((driven) => process.send?.(driven));
+    void run(sendRequest, plan as DrivePlan).then((driven) => process.send?.(driven));
   });
   process.on('disconnect', () => process.exit());
   process.send?.('ready');
 }
 
 async function run(ask: () => Promise<unknown>, { inFlight, warmMs, ms }: DrivePlan): Promise<Driven> {
-  let answered = 0;
+  let answeredCount = 0;
   let stopping = false;
   const loops = Array.from({ length: inFlight }, async () => {
     while (!stopping) {
       await ask();
-      answered++;
+      answeredCount++;
     }
   });
   await after(warmMs);
-  answered = 0;
+  answeredCount = 0;
   const from = performance.now();
   await after(ms);
-  const rate = answered / ((performance.now() - from) / 1_000);
+  const rate = answeredCount / ((performance.now() - from) / 1_000);
   stopping = true;
   await Promise.all(loops);
   return { rate };

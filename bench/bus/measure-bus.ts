@@ -42,7 +42,7 @@ export interface BusOptions {
 }
 
 /** Rows 6 and 16: calls and events on the bus, without a gateway. */
-export async function measureBus(options: BusOptions, onProgress: (what: string) => void): Promise<Outcome[]> {
+export async function measureBus(options: BusOptions, onProgress: (description: string) => void): Promise<Outcome[]> {
   const contests = CONTESTS.filter(({ row }) => options.rows.has(row));
   if (options.rows.has(6)) await installPeers();
   const rates = contests.map(() => ({ ours: [] as number[], theirs: [] as number[] }));

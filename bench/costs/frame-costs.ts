@@ -31,7 +31,7 @@ async function measure(seconds: number, streams: number, passing: boolean): Prom
 
   let said = 0;
   const talk = async (ms: number): Promise<void> => {
-    for (const until = performance.now() + ms; performance.now() < until; said += TURNS.length) {
+    for (const deadline = performance.now() + ms; performance.now() < deadline; said += TURNS.length) {
       for (const subject of TURNS) speaker.publish(subject, FRAME, { ephemeral: passing });
       await speaker.flush();
     }

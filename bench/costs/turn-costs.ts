@@ -27,18 +27,18 @@ export async function turnCosts(seconds: number): Promise<string> {
 }
 
 async function measure(subject: Subject, seconds: number): Promise<{ rate: number; us: number[] }> {
-  let asked = 0;
-  const ask = async (ms: number): Promise<void> => {
-    const until = performance.now() + ms;
+  let requestCount = 0;
+  const sendRequest = async (ms: number): Promise<void> => {
+    const deadline = performance.now() + ms;
     const loop = async (): Promise<void> => {
-      while (performance.now() < until) await askOnce(subject, `c${asked++}`);
+      while (performance.now() < deadline) await askOnce(subject, `c${requestCount++}`);
     };
     await Promise.all(Array.from({ length: AT_ONCE }, loop));
   };
-  await ask(WARM_MS);
-  const from = { at: performance.now(), asked, cpu: subject.pids.map(cpuSeconds) };
-  await ask(seconds * 1_000);
-  const count = asked - from.asked;
+  await sendRequest(WARM_MS);
+  const from = { at: performance.now(), asked: requestCount, cpu: subject.pids.map(cpuSeconds) };
+  await sendRequest(seconds * 1_000);
+  const count = requestCount - from.asked;
   const us = subject.pids.map((pid, at) => ((cpuSeconds(pid) - (from.cpu[at] ?? 0)) * MICROSECONDS) / count);
   return { rate: (count / (performance.now() - from.at)) * 1_000, us };
 }

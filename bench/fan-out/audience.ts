@@ -26,18 +26,22 @@ function onFrame(bytes: Buffer, at: number): void {
   if (messages++ % SAMPLED === 0) delays.push((now() - readSentAt(bytes, at)) / 1_000);
 }
 
-let left = Number(count);
+let remaining = Number(count);
 const opening = Array.from({ length: AT_ONCE }, async () => {
-  while (left-- > 0) sockets.push(await openRawSocket(url, headers, onFrame));
+  while (remaining-- > 0) sockets.push(await openRawSocket(url, headers, onFrame));
 });
 await Promise.all(opening);
 
 /** Stops reading on a number of sockets, or reports the messages since the last report. */
 process.on('message', ({ stall }: { stall?: number }) => {
   if (stall !== undefined) for (const socket of sockets.slice(0, stall)) socket.pause();
-  const heard: Received = { messages, p50Ms: delays.length ? quantile(delays, 0.5) : 0, p99Ms: delays.length ? quantile(delays, 0.99) : 0 };
+  const receivedMessage: Received = {
+    messages,
+    p50Ms: delays.length ? quantile(delays, 0.5) : 0,
+    p99Ms: delays.length ? quantile(delays, 0.99) : 0,
+  };
   [messages, delays] = [0, []];
-  process.send?.(heard);
+  process.send?.(receivedMessage);
 });
 process.on('disconnect', () => process.exit());
 process.send?.('ready');

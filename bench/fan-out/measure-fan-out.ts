@@ -26,7 +26,7 @@ interface Delivery extends Received {
 }
 
 /** Rows 10 and 11: broadcast to all clients, and clients that do not read. */
-export async function measureFanOut(onProgress: (what: string) => void): Promise<Outcome[]> {
+export async function measureFanOut(onProgress: (description: string) => void): Promise<Outcome[]> {
   await using stack = new AsyncDisposableStack();
   const broker = await startBroker(stack);
   const ours = await startCluster(broker, stack);
@@ -103,17 +103,17 @@ async function measureDelivery(subject: Subject, { publisher, clients, stalled =
   const { url, path, headers } = buildRoute(subject, cases['ws-call']);
   await using stack = new AsyncDisposableStack();
   const audience = await startChild('audience.ts', [url + path, String(clients)], { HEADERS: JSON.stringify(headers) }, stack);
-  await ask<Received>(audience, { stall: stalled });
-  await ask<number>(publisher, { perSecond: 50, ms: 500 } satisfies PublishOptions);
+  await sendRequest<Received>(audience, { stall: stalled });
+  await sendRequest<number>(publisher, { perSecond: 50, ms: 500 } satisfies PublishOptions);
   await delay(BACKLOG_TIMEOUT_MS);
-  await ask<Received>(audience, {});
-  const said = await ask<number>(publisher, { perSecond: PER_SECOND, ms: PUBLISH_MS } satisfies PublishOptions);
+  await sendRequest<Received>(audience, {});
+  const said = await sendRequest<number>(publisher, { perSecond: PER_SECOND, ms: PUBLISH_MS } satisfies PublishOptions);
   await delay(BACKLOG_TIMEOUT_MS);
-  const heard = await ask<Received>(audience, {});
+  const receivedMessage = await sendRequest<Received>(audience, {});
   return {
-    ...heard,
-    share: heard.messages / (said * (clients - stalled)),
-    rate: heard.messages / ((PUBLISH_MS + BACKLOG_TIMEOUT_MS) / 1_000),
+    ...receivedMessage,
+    share: receivedMessage.messages / (said * (clients - stalled)),
+    rate: receivedMessage.messages / ((PUBLISH_MS + BACKLOG_TIMEOUT_MS) / 1_000),
   };
 }
 
@@ -124,7 +124,7 @@ async function startChild(script: string, args: string[], env: Record<string, st
   return child;
 }
 
-async function ask<T>(child: ChildProcess, what: object): Promise<T> {
+async function sendRequest<T>(child: ChildProcess, what: object): Promise<T> {
   const answer = once(child, 'message');
   child.send(what);
   return ((await answer) as [T])[0];

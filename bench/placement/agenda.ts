@@ -34,9 +34,9 @@ export function createAgenda<T>(): Agenda<T> {
 
   function sink(): void {
     for (let at = 0; ;) {
-      const [left, right] = [2 * at + 1, 2 * at + 2];
+      const [remaining, right] = [2 * at + 1, 2 * at + 2];
       let first = at;
-      if (left < heap.length && before(left, first)) first = left;
+      if (remaining < heap.length && before(remaining, first)) first = remaining;
       if (right < heap.length && before(right, first)) first = right;
       if (first === at) return;
       swap(at, first);

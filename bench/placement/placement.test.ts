@@ -25,14 +25,14 @@ const mean = (values: readonly number[]): number => values.reduce((sum, value) =
 
 test('an agenda returns events by time, and in insertion order at the same time', () => {
   const agenda = createAgenda<string>();
-  for (const [at, what] of [
+  for (const [at, description] of [
     [3, 'c'],
     [1, 'a'],
     [2, 'b1'],
     [2, 'b2'],
     [0, 'first'],
   ] as const)
-    agenda.add(at, what);
+    agenda.add(at, description);
   const order: string[] = [];
   for (let next = agenda.next(); next !== undefined; next = agenda.next()) order.push(next.what);
   assert.deepEqual(order, ['first', 'a', 'b1', 'b2', 'c']);

@@ -71,7 +71,7 @@ export function simulate(scenario: Scenario): Outcome {
   const random = createRandom(scenario.seed);
   const agenda = createAgenda<SimulatedEvent>();
   const waiting = createWaitingLines<Turn>();
-  const lineOf = scenario.order === 'oldest-first' ? () => 0 : (tenant: number) => tenant;
+  const getLine = scenario.order === 'oldest-first' ? () => 0 : (tenant: number) => tenant;
   const { tenants, pick, everyMs } = createTenants(scenario, random);
   const cluster = Array.from({ length: replicas }, () => createReplica(tenants.length, random));
   let now = 0;
@@ -107,7 +107,7 @@ export function simulate(scenario: Scenario): Outcome {
   function arrive(): void {
     const turn = { tenant: pick(), cameAt: now };
     const replica = random.below(replicas);
-    const line = lineOf(turn.tenant);
+    const line = getLine(turn.tenant);
     came++;
     linesSeen += waiting.lines;
     if (waiting.length(line) === 0 && hasRoom(cluster[replica]!, turn.tenant)) return start(replica, turn);

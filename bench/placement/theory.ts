@@ -14,11 +14,11 @@ export function erlangWait({ servers, load, meanMs }: { servers: number; load: n
 export function fairShares(demands: readonly number[], capacity: number): number[] {
   const shares = demands.map(() => 0);
   const smallestFirst = demands.map((demand, index) => ({ demand, index })).sort((a, b) => a.demand - b.demand);
-  let left = capacity;
+  let remaining = capacity;
   for (const [served, { demand, index }] of smallestFirst.entries()) {
-    const share = Math.min(demand, left / (demands.length - served));
+    const share = Math.min(demand, remaining / (demands.length - served));
     shares[index] = share;
-    left -= share;
+    remaining -= share;
   }
   return shares;
 }

@@ -10,7 +10,7 @@ export type Order =
   /** Reports when all disconnected clients have reconnected, or after the timeout. */
   | { withinMs: number }
   /** Reports the number of clients with exactly one message since the last report. */
-  | { heard: true };
+  | { isReceived: true };
 
 /** Response to an order. */
 export type OrderReply = { done: unknown } | { failed: string };
@@ -44,7 +44,7 @@ function backoff(attempt: number): number {
 class Client {
   readonly #headers: Record<string, string>;
   #answered: (() => void) | undefined;
-  heard = 0;
+  receivedCount = 0;
   backMs = 0;
 
   constructor(token: string) {
@@ -69,7 +69,7 @@ class Client {
 
   #onFrame(bytes: Buffer, at: number): void {
     if (bytes[at + RESULT_AT] === LETTER_R) this.#answered?.();
-    else if (isMessage(bytes, at)) this.heard++;
+    else if (isMessage(bytes, at)) this.receivedCount++;
   }
 
   async #comeBack(): Promise<void> {
@@ -108,9 +108,9 @@ async function execute(order: Order): Promise<unknown> {
     ({ returnTo } = order);
     return connectClients(order.tokens, order.url);
   }
-  if ('heard' in order) {
-    const once = clients.filter(({ heard }) => heard === 1).length;
-    for (const client of clients) client.heard = 0;
+  if ('isReceived' in order) {
+    const once = clients.filter(({ receivedCount }) => receivedCount === 1).length;
+    for (const client of clients) client.receivedCount = 0;
     return once;
   }
   const late = new Promise<void>((resolve) => void setTimeout(resolve, order.withinMs));

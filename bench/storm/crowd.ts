@@ -34,7 +34,7 @@ export async function startClientPool(
       const all = await tellAll<Returned>({ withinMs });
       return { ms: all.flatMap(({ ms }) => ms), attempts: all.reduce((sum, { attempts }) => sum + attempts, 0) };
     },
-    heard: async () => (await tellAll<number>({ heard: true })).reduce((sum, one) => sum + one, 0),
+    heard: async () => (await tellAll<number>({ isReceived: true })).reduce((sum, one) => sum + one, 0),
   };
 }
 

@@ -24,16 +24,16 @@ const TENANT = 'default';
 const PER_CLIENT = 10;
 
 interface StormResult {
-  wanted: number;
+  requestedCount: number;
   returned: Returned;
   /** Number of clients that received their message. */
-  heard: number;
+  receivedCount: number;
   others: LoadResult;
   peakMib: number;
 }
 
 /** Row 21: a gateway is killed and its clients reconnect to the remaining gateway, which is under load. */
-export async function measureStorm(wanted: number, onProgress: (what: string) => void): Promise<Outcome[]> {
+export async function measureStorm(wanted: number, onProgress: (description: string) => void): Promise<Outcome[]> {
   await using stack = new AsyncDisposableStack();
   const broker = await startBroker(stack);
   const neighbour = await startCluster(broker, stack);
@@ -55,7 +55,7 @@ export async function measureStorm(wanted: number, onProgress: (what: string) =>
   onProgress(`${returned.ms.length} are back; telling each of them something`);
   const heard = await countDelivered([...tokens.keys()], broker.url, crowd);
   const peakMib = peakResidentKib(neighbour.edge.pid) / 1_024;
-  return computeOutcomes({ wanted, returned, heard, others: await measuring, peakMib });
+  return computeOutcomes({ requestedCount: wanted, returned, receivedCount: heard, others: await measuring, peakMib });
 }
 
 /** Sends one message to each client. A client receives it only if its subscription is restored. */
@@ -68,7 +68,7 @@ async function countDelivered(clients: readonly string[], url: string, crowd: Cl
   return crowd.heard();
 }
 
-function computeOutcomes({ wanted, returned, heard, others, peakMib }: StormResult): Outcome[] {
+function computeOutcomes({ requestedCount: wanted, returned, receivedCount: heard, others, peakMib }: StormResult): Outcome[] {
   const { ms, attempts } = returned;
   const line = { row: 21, ours: 'nats' as const };
   const percent = (count: number): number => (count / wanted) * 100;

@@ -13,10 +13,10 @@ const opened = await store.open({
   sessions: collection({ name: 'sessions', schema: Session, key: 'key' }),
 });
 const [turns, sessions] = [opened.turns.for({ tenant: 'default' }), opened.sessions.for({ tenant: 'default' })];
-let asked = 0;
+let requestCount = 0;
 
 async function run(key: string, message: string): Promise<string> {
-  const id = `turn-${process.pid}-${asked++}`;
+  const id = `turn-${process.pid}-${requestCount++}`;
   await turns.insert({ id, session: key, message, state: 'queued' });
   const entered = await sessions.update({ key }, { push: { queue: id } });
   if (!entered) await sessions.replace({ key, queue: [id], turns: 0 });

@@ -106,7 +106,7 @@ type Results = Map<string, Measured[]>;
 /** Rows 17 and 18: durable turns, which are flushed to disk before they are accepted and before they are answered. */
 export async function measureTurns(
   options: TurnOptions,
-  onProgress: (what: string) => void,
+  onProgress: (description: string) => void,
 ): Promise<{ outcomes: Outcome[]; notes: string[] }> {
   const results: Results = new Map();
   const contests = CONTESTS.filter(({ rows }) => rows.some((row) => options.rows.has(row)));

@@ -16,7 +16,7 @@ export type ProfiledRow = 17 | 18;
  * Profiles durable turns in two phases: at capacity and at three times the capacity. Prints the microseconds of an answered turn by
  * outermost function and its allocated bytes by innermost function of this repository.
  */
-export async function profileTurns(row: ProfiledRow, seconds: number, onProgress: (what: string) => void): Promise<string> {
+export async function profileTurns(row: ProfiledRow, seconds: number, onProgress: (description: string) => void): Promise<string> {
   await using stack = new AsyncDisposableStack();
   const upstream = row === 18 ? await startUpstream(stack) : undefined;
   const subject = await startEmbedded(stack, { inspect: true, upstream, env: { ...BOUNDED_QUEUE, ...slots(SLOTS) } });

@@ -26,7 +26,10 @@ const SETTINGS = {
  * Row 17, the queue: `count` turns wait for an agent without free slots. The process is killed, and a new process runs all of them.
  * Turns run in order, so a turn that is added last is answered when all others are done.
  */
-export async function measureQueue(count: number, onProgress: (what: string) => void): Promise<{ outcomes: Outcome[]; notes: string[] }> {
+export async function measureQueue(
+  count: number,
+  onProgress: (description: string) => void,
+): Promise<{ outcomes: Outcome[]; notes: string[] }> {
   await using data = await tempDir();
   onProgress(`a queue of ${count} turns: filling it`);
   const filledMib = await fill(data.path, count);
@@ -52,14 +55,14 @@ export async function measureQueue(count: number, onProgress: (what: string) => 
 /** Samples the maximum growth of a process in MiB until it is stopped. */
 function watchGrowth({ edge: { pid } }: Subject): { stop(): number } {
   const before = residentKib(pid);
-  let most = before;
-  const look = (): void => void (most = Math.max(most, residentKib(pid)));
+  let max = before;
+  const look = (): void => void (max = Math.max(max, residentKib(pid)));
   const sampling = setInterval(look, SAMPLE_MS);
   return {
     stop() {
       clearInterval(sampling);
       look();
-      return (most - before) / 1_024;
+      return (max - before) / 1_024;
     },
   };
 }
@@ -70,9 +73,9 @@ async function fill(data: string, count: number): Promise<number> {
   const subject = await startEmbedded(stack, { data, env: { ...SETTINGS, ...slots(1) } });
   await startAndLeave(subject, { session: 'blocker', script: [{ wait: BLOCKED_MS }, { text: 'late' }] });
   const growth = watchGrowth(subject);
-  let asked = 0;
+  let requestCount = 0;
   const callers = Array.from({ length: CALLERS }, async () => {
-    for (let at = asked++; at < count; at = asked++) {
+    for (let at = requestCount++; at < count; at = requestCount++) {
       await startAndLeave(subject, { session: `queued${Math.floor(at / IN_A_SESSION)}`, script: [{ text: 'done' }] });
     }
   });

@@ -15,22 +15,22 @@ const PORTION_MS = 5_000;
 /** Row 18, stored turns: the effect of `count` stored turns on rate and memory. The claim is made for 100,000. */
 export async function measureStoredTurns(
   count: number,
-  onProgress: (what: string) => void,
+  onProgress: (description: string) => void,
 ): Promise<{ outcomes: Outcome[]; notes: string[] }> {
   await using stack = new AsyncDisposableStack();
   const subject = await startTurnSubject('embedded-upstream', stack);
   using load = await startLoad();
   onProgress('turns kept: before');
-  const before = await ask(load, subject, { warmMs: WARM_MS, warmRequests: WARM_REQUESTS, ms: MEASURED_MS });
+  const before = await sendRequest(load, subject, { warmMs: WARM_MS, warmRequests: WARM_REQUESTS, ms: MEASURED_MS });
   const residentBefore = residentKib(subject.edge.pid);
   let added = 0;
   let residentHalfway = residentBefore;
   while (added < count) {
     if (added < count / 2) residentHalfway = residentKib(subject.edge.pid);
-    added += (await ask(load, subject, { warmMs: 0, ms: PORTION_MS })).requests;
+    added += (await sendRequest(load, subject, { warmMs: 0, ms: PORTION_MS })).requests;
     onProgress(`turns kept: ${added} of ${count}`);
   }
-  const after = await ask(load, subject, { warmMs: WARM_MS, ms: MEASURED_MS });
+  const after = await sendRequest(load, subject, { warmMs: WARM_MS, ms: MEASURED_MS });
   const residentAfter = residentKib(subject.edge.pid);
   const grown = (residentAfter - residentBefore) / 1_024;
   // After this portion the logs of the embedded bus have reached their limits.
@@ -59,7 +59,7 @@ export async function measureStoredTurns(
   };
 }
 
-async function ask(load: Load, subject: Subject, pace: Pick<LoadPlan, 'warmMs' | 'warmRequests' | 'ms'>) {
+async function sendRequest(load: Load, subject: Subject, pace: Pick<LoadPlan, 'warmMs' | 'warmRequests' | 'ms'>) {
   const result = await load.measure({ ...turnRoute(subject), ...pace, connections: CONNECTIONS, pids: subject.pids });
   if (result.failures > 0) throw new Error(`${result.failures} turns failed: what is kept are turns that are done`);
   return { ...result, edgeCpu: result.cpu[subject.edge.pid] ?? Number.NaN };

@@ -34,7 +34,7 @@ function assemble(name: string, out: string): void {
 function collect(directory: string, into: Set<string>): void {
   if (into.has(directory)) return;
   into.add(directory);
-  const { dependencies = {}, optionalDependencies, peerDependencies } = manifestOf(directory);
+  const { dependencies = {}, optionalDependencies, peerDependencies } = getManifest(directory);
   for (const name of Object.keys({ ...dependencies, ...optionalDependencies, ...peerDependencies })) {
     const found = locate(name, directory);
     if (found !== undefined) collect(found, into);
@@ -68,7 +68,7 @@ function copy(path: string, out: string): void {
   cpSync(from, join(out, path), { recursive: true, filter: belongs });
 }
 
-function manifestOf(directory: string): Manifest {
+function getManifest(directory: string): Manifest {
   return JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8')) as Manifest;
 }
 

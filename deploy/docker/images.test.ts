@@ -33,7 +33,7 @@ const { services, volumes } = parse(readFileSync(`${root}docker-compose.yml`, 'u
 const built = SERVICES.filter((name) => name === 'gateway' || isBuilt(name));
 
 /** The folder of keys that a container mounts, and its mount point. */
-function keysOf(service: ComposeService | undefined): string[] {
+function getKeys(service: ComposeService | undefined): string[] {
   return (service?.volumes ?? []).flatMap((one) => (typeof one === 'string' || one.source !== 'keys' ? [] : [one.volume?.subpath ?? '/']));
 }
 
@@ -61,7 +61,7 @@ test('every implemented service has an image and two replicas in the compose fil
   for (const name of built) {
     assert.equal(services[name]?.build?.args.IMAGE, name);
     assert.equal((services[name] as { deploy?: { replicas: number } }).deploy?.replicas, 2, name);
-    assert.deepEqual([services[name]?.read_only, keysOf(services[name])], [true, [name]], name);
+    assert.deepEqual([services[name]?.read_only, getKeys(services[name])], [true, [name]], name);
   }
   for (const [name, { build }] of Object.entries(services)) {
     if (build === undefined) continue;
@@ -95,7 +95,7 @@ test('make-keys generates each key once, and each container mounts the keys that
   assert.equal(readFileSync(`${dir.path}/secrets/token`, 'utf8'), token);
 
   for (const [name, service] of Object.entries(services)) {
-    const [part] = keysOf(service);
+    const [part] = getKeys(service);
     const named = JSON.stringify(service).matchAll(/\/run\/keys\/([\w.-]+)/g);
     for (const [, file = ''] of named) assert.ok(existsSync(`${dir.path}/${part}/${file}`), `${name}: ${part}/${file}`);
     if (part !== undefined && part !== '/') assert.ok(statSync(`${dir.path}/${part}`).isDirectory(), `${name}: ${part}`);

@@ -12,8 +12,8 @@ const faults = findLayoutFaults(paths.map((path) => ({ path, source: readFileSyn
 const exceptions = JSON.parse(readFileSync(EXCEPTIONS, 'utf8')) as string[];
 
 if (process.argv[2] === '--write') {
-  const left = exceptions.filter((exception) => faults.includes(exception));
-  writeFileSync(EXCEPTIONS, `${JSON.stringify(left, undefined, 2)}\n`);
+  const remainingItems = exceptions.filter((exception) => faults.includes(exception));
+  writeFileSync(EXCEPTIONS, `${JSON.stringify(remainingItems, undefined, 2)}\n`);
 } else {
   const added = faults.filter((fault) => !exceptions.includes(fault));
   for (const fault of added)

@@ -29,7 +29,7 @@ const sees = (...replicas: string[]): Answer => ({
 
 test('awaitReady reports the missing replica and the reason it gives itself', async (t) => {
   const gateway = await answering(t, sees('gateway-1'));
-  const reason = 'waits up to 15 s for a sign of life of sessions.dead, with another database';
+  const reason = 'waits up to 15 s for a heartbeat of sessions.dead, which use another database';
   const lacking = { status: 503, body: { dependencies: { bus: { ready: true }, 'sessions.store': { ready: false, reason } } } };
   const sessions = await answering(t, lacking);
   const dead = { name: 'secrets-1', url: 'http://127.0.0.1:1' };

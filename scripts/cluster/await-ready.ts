@@ -46,25 +46,25 @@ interface Readyz {
 
 /** Missing dependencies of a gateway, and the replicas it discovers. */
 async function look(gateway: string, token: string): Promise<{ lacks: string[]; there: ReadonlySet<string> }> {
-  const answer = await ask(gateway, { authorization: `Bearer ${token}` });
+  const answer = await sendRequest(gateway, { authorization: `Bearer ${token}` });
   if (answer === undefined) return { lacks: [`the gateway at ${gateway}`], there: new Set() };
   const there = new Set((answer.services ?? []).flatMap((service) => service.replicas.map(({ replica }) => replica)));
-  const lacks = lackingOf(answer).map((one) => `${gateway} lacks ${one}`);
+  const lacks = getLacking(answer).map((one) => `${gateway} lacks ${one}`);
   return { lacks: answer.ok || lacks.length > 0 ? lacks : [`the gateway at ${gateway}`], there };
 }
 
 /** Asks the replica itself, because a replica that is not on the bus yet may wait for a dependency. */
 async function explain({ name, url }: AwaitedReplica): Promise<string> {
-  const answer = await ask(url);
-  const lacking = answer === undefined ? [] : lackingOf(answer);
+  const answer = await sendRequest(url);
+  const lacking = answer === undefined ? [] : getLacking(answer);
   return lacking.length === 0 ? name : `${name} (${lacking.join('; ')})`;
 }
 
-function lackingOf({ dependencies = {} }: Readyz): string[] {
+function getLacking({ dependencies = {} }: Readyz): string[] {
   return Object.entries(dependencies).flatMap(([name, { ready, reason }]) => (ready ? [] : [`${name}: ${reason ?? 'not ready'}`]));
 }
 
-async function ask(url: string, headers: Record<string, string> = {}): Promise<(Readyz & { ok: boolean }) | undefined> {
+async function sendRequest(url: string, headers: Record<string, string> = {}): Promise<(Readyz & { ok: boolean }) | undefined> {
   try {
     const response = await fetch(`${url}/readyz`, { headers, signal: AbortSignal.timeout(PATIENCE_MS) });
     return { ...((await response.json()) as Readyz), ok: response.ok };

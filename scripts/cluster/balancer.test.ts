@@ -39,7 +39,7 @@ async function balance(t: TestContext, ...gateways: Gateway[]): Promise<Balancer
 }
 
 /** The name of the gateway that answers a new connection. */
-async function ask({ port }: Balancer): Promise<string> {
+async function sendRequest({ port }: Balancer): Promise<string> {
   const socket = connect(port, HOST);
   socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
   const parts: Buffer[] = [];
@@ -83,11 +83,11 @@ test('sends no new connection to a gateway that is not ready', async (t) => {
   const balancer = await balance(t, a, b);
   a.ready = false;
   await probedAgain(a);
-  const answers = await Promise.all(Array.from({ length: 10 }, () => ask(balancer)));
+  const answers = await Promise.all(Array.from({ length: 10 }, () => sendRequest(balancer)));
   assert.deepEqual([...new Set(answers)], ['b']);
   a.ready = true;
   await probedAgain(a);
-  assert.deepEqual(new Set(await Promise.all(Array.from({ length: 10 }, () => ask(balancer)))), new Set(['a', 'b']));
+  assert.deepEqual(new Set(await Promise.all(Array.from({ length: 10 }, () => sendRequest(balancer)))), new Set(['a', 'b']));
 });
 
 test('tries another gateway when one refuses the connection before a probe noticed', async (t) => {
@@ -96,7 +96,7 @@ test('tries another gateway when one refuses the connection before a probe notic
   t.after(() => balancer[Symbol.asyncDispose]());
   a.server.closeAllConnections();
   a.server.close();
-  assert.deepEqual([...new Set(await Promise.all(Array.from({ length: 10 }, () => ask(balancer))))], ['b']);
+  assert.deepEqual([...new Set(await Promise.all(Array.from({ length: 10 }, () => sendRequest(balancer))))], ['b']);
 });
 
 test('resets a connection at once when no gateway is there, and serves the next one when a gateway returns', async (t) => {
@@ -104,21 +104,21 @@ test('resets a connection at once when no gateway is there, and serves the next 
   const balancer = await balance(t, a);
   a.server.closeAllConnections();
   a.server.close();
-  await assert.rejects(ask(balancer), { code: 'ECONNRESET' });
+  await assert.rejects(sendRequest(balancer), { code: 'ECONNRESET' });
   await startGateway(t, 'again', Number(new URL(a.url).port));
-  assert.equal(await ask(balancer), 'again');
+  assert.equal(await sendRequest(balancer), 'again');
 });
 
 test('close refuses new connections and keeps existing ones', async (t) => {
   const a = await startGateway(t, 'a');
   const balancer = await balance(t, a);
   const held = await hold(balancer);
-  await ask(balancer);
+  await sendRequest(balancer);
   balancer.close();
   await assert.rejects(hold(balancer), { code: 'ECONNREFUSED' });
   held.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
-  const [said] = (await once(held, 'data')) as [Buffer];
-  assert.match(said.toString(), /^HTTP\/1\.1 200/);
+  const [message] = (await once(held, 'data')) as [Buffer];
+  assert.match(message.toString(), /^HTTP\/1\.1 200/);
 });
 
 test('delivers the response to a client that closed its sending side', async (t) => {

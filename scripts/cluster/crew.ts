@@ -38,8 +38,8 @@ export function openCrew({ logs, graceMs, longestWaitMs, onChange, say }: CrewOp
   async function onEnd({ member, pid, how, code, againInMs, logFrom }: Ended): Promise<void> {
     const { replica } = member;
     const started = complete;
-    const words = started && (code ?? 0) === 0 ? '' : await lastWords(logOf(replica), logFrom);
-    const wrote = `it wrote ${logOf(replica)}`;
+    const words = started && (code ?? 0) === 0 ? '' : await lastWords(getLog(replica), logFrom);
+    const wrote = `it wrote ${getLog(replica)}`;
     if (!started) return broken.reject(new StartError(words || `${replica} ${how}; ${wrote}`));
     say(
       `${replica} (process ${pid}) ${how} and is started again in ${againInMs} ms; ${words === '' ? '' : `it said "${words}", and `}${wrote}`,
@@ -52,14 +52,14 @@ export function openCrew({ logs, graceMs, longestWaitMs, onChange, say }: CrewOp
     if (complete) restarted?.().catch((error: unknown) => say(`${replica} was restarted, but its provisioning failed: ${String(error)}`));
   }
 
-  const logOf = (replica: string): string => join(logs, `${replica}.log`);
+  const getLog = (replica: string): string => join(logs, `${replica}.log`);
 
   return {
     broken: broken.promise,
     start(members) {
       const started = members.map((member) =>
         keepAlive(member, {
-          log: logOf(member.replica),
+          log: getLog(member.replica),
           onStart: () => onStart(member),
           onEnd: (ended) => void onEnd(ended),
           longestWaitMs,

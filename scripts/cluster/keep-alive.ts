@@ -59,7 +59,7 @@ export function keepAlive(member: Member, options: KeepAliveOptions): KeptAlive 
       ({ child } = launched);
       pid = child.pid ?? pid;
       if (child.pid !== undefined) onStart(child.pid);
-      const ended = await endOf(child);
+      const ended = await getEnd(child);
       child = undefined;
       if (ending.signal.aborted) return;
       failures = performance.now() - began > STEADY_MS ? 0 : failures;
@@ -102,7 +102,7 @@ function launch(
   }
 }
 
-async function endOf(child: ChildProcess): Promise<Pick<Ended, 'how' | 'code'>> {
+async function getEnd(child: ChildProcess): Promise<Pick<Ended, 'how' | 'code'>> {
   try {
     const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
     return { code: code ?? undefined, how: signal === null ? `ended with code ${code}` : `was ended by ${signal}` };

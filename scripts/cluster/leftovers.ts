@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { RunningProcess } from '@switchyard/contracts';
-import { programOf } from './services.ts';
+import { getProgram } from './services.ts';
 
 const run = promisify(execFile);
 const POLL_MS = 50;
@@ -14,10 +14,10 @@ export async function findLeftovers(processes: readonly RunningProcess[]): Promi
 }
 
 /** Sends SIGTERM, and SIGKILL after the grace period. Resolves when all processes are gone. */
-export async function endLeftovers(left: readonly RunningProcess[], graceMs: number): Promise<void> {
+export async function endLeftovers(remainingItems: readonly RunningProcess[], graceMs: number): Promise<void> {
   const deadline = performance.now() + graceMs;
-  for (const { pid } of left) signal(pid, 'SIGTERM');
-  for (const { pid } of left) {
+  for (const { pid } of remainingItems) signal(pid, 'SIGTERM');
+  for (const { pid } of remainingItems) {
     while (signal(pid, 0)) {
       if (performance.now() > deadline) signal(pid, 'SIGKILL');
       await sleep(POLL_MS);
@@ -30,7 +30,7 @@ export async function isStill({ pid, service, ports }: RunningProcess): Promise<
   try {
     const { stdout } = await run('ps', ['-ww', '-o', 'command=', '-p', String(pid)]);
     const words = stdout.split(/[\s:]+/);
-    const program = programOf(service);
+    const program = getProgram(service);
     return (
       words.some((word) => program === word || program.endsWith(`/${word}`)) ||
       Object.values(ports).some((port) => words.includes(String(port)))

@@ -6,8 +6,8 @@ import { openPorts } from './ports.ts';
 
 test('openPorts returns no port twice, also when a port is requested by number', async () => {
   await using ports = await openPorts();
-  const asked = [ports.one(), ports.one(), ports.one()];
-  const first = await Promise.all(asked);
+  const requests = [ports.one(), ports.one(), ports.one()];
+  const first = await Promise.all(requests);
   const all = [...first, ...(await ports.many(60)), await ports.one(first[0])];
   assert.equal(new Set(all).size, 64);
 });

@@ -11,7 +11,7 @@ const PLACE = 240;
 /** Allocates each port of a launcher once. */
 export interface Ports extends AsyncDisposable {
   /** Returns a free port: the wanted one if it is free. */
-  one(wanted?: number): Promise<number>;
+  one(requestedCount?: number): Promise<number>;
   /** Returns this many different ports. */
   many(count: number): Promise<number[]>;
 }
@@ -36,9 +36,9 @@ export async function openPorts(): Promise<Ports> {
   return {
     one,
     async many(count) {
-      const found: number[] = [];
-      while (found.length < count) found.push(await one());
-      return found;
+      const matches: number[] = [];
+      while (matches.length < count) matches.push(await one());
+      return matches;
     },
     async [Symbol.asyncDispose]() {
       claim.close();

@@ -17,9 +17,9 @@ export async function runCluster(env: Variables): Promise<void> {
   const began = performance.now();
   const ending = endOnSignal();
   const stack = new AsyncDisposableStack();
-  const say = (line: string): boolean => process.stderr.write(`switchyard ${line}\n`);
+  const sendMessage = (line: string): boolean => process.stderr.write(`switchyard ${line}\n`);
   try {
-    const cluster = await startCluster(env, { stack, signal: ending, say });
+    const cluster = await startCluster(env, { stack, signal: ending, say: sendMessage });
     process.stdout.write(await describe(cluster, (performance.now() - began) / 1_000));
     await aborted(ending);
   } catch (error) {
@@ -28,18 +28,18 @@ export async function runCluster(env: Variables): Promise<void> {
       process.exitCode = 1;
     }
   }
-  if (ending.aborted) say('finishes what runs; Ctrl-C again drops it');
+  if (ending.aborted) sendMessage('finishes what runs; Ctrl-C again drops it');
   await stack.disposeAsync();
 }
 
 /** Aborts at the first signal. At the second one the launcher exits and kills its children. */
 function endOnSignal(): AbortSignal {
   const ending = new AbortController();
-  let heard = 0;
+  let receivedCount = 0;
   for (const name of SIGNALS)
     process.on(name, () => {
-      if (ending.signal.aborted && performance.now() - heard > ONE_WISH_MS) process.exit(1);
-      heard = performance.now();
+      if (ending.signal.aborted && performance.now() - receivedCount > ONE_WISH_MS) process.exit(1);
+      receivedCount = performance.now();
       ending.abort();
     });
   return ending.signal;

@@ -78,7 +78,7 @@ function serviceMember(service: ServiceName, at: number, ground: Ground & Probed
   return {
     service,
     replica,
-    command: nodeCommand(programOf(service)),
+    command: nodeCommand(getProgram(service)),
     env: {
       ...inherited(ground.variables),
       NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/node'),
@@ -102,9 +102,9 @@ function serviceMember(service: ServiceName, at: number, ground: Ground & Probed
 
 /** Only the secrets service gets the master key: the one of the launcher's environment, else one that is generated once. */
 function secretsEnvironment({ variables, token, key }: Ground): Record<string, string> {
-  const given = Object.entries(variables).filter(([name, value]) => MASTER.test(name) && value !== undefined && value !== '');
+  const inputs = Object.entries(variables).filter(([name, value]) => MASTER.test(name) && value !== undefined && value !== '');
   const master =
-    given.length > 0 ? (Object.fromEntries(given) as Record<string, string>) : { SECRETS_MASTER_KEY: key('secrets-master').slice(1) };
+    inputs.length > 0 ? (Object.fromEntries(inputs) as Record<string, string>) : { SECRETS_MASTER_KEY: key('secrets-master').slice(1) };
   return { SWITCHYARD_TOKEN: token, ...master };
 }
 
@@ -138,7 +138,7 @@ export function natsKey(user: string): string {
 }
 
 /** Returns the program of a service name in `run.json`. */
-export function programOf(service: string): string {
+export function getProgram(service: string): string {
   return service === LAUNCHER ? join(root, 'scripts/cluster/main.ts') : join(root, 'services', service, 'src/main.ts');
 }
 

@@ -43,7 +43,14 @@ export interface Cluster {
 
 /** Starts the servers, then all services. Resolves when every replica is ready. */
 export async function startCluster(env: Variables, starting: Starting): Promise<Cluster> {
-  const { stack, signal, say: sayAloud, between = async (servers) => servers, longestWaitMs, gateways: wanted = REPLICAS } = starting;
+  const {
+    stack,
+    signal,
+    say: sayAloud,
+    between = async (servers) => servers,
+    longestWaitMs,
+    gateways: requestedCount = REPLICAS,
+  } = starting;
   const environment = await readEnvironment(env);
   const settings = stack.use(await openSettings(environment));
   for (const name of NOT_HERE.filter((one) => env[one] || env[`${one}_FILE`]))
@@ -57,31 +64,31 @@ export async function startCluster(env: Variables, starting: Starting): Promise<
   leaveNote(environment);
   mkdirSync(join(dir, 'logs'), { recursive: true, mode: 0o700 });
   const log = join(dir, 'logs', `${LAUNCHER}.log`);
-  const say = (line: string): void => {
+  const sendMessage = (line: string): void => {
     sayAloud(line);
     appendFileSync(log, `${new Date().toISOString()} ${line}\n`, { mode: 0o600 });
   };
-  await endWhatIsLeft(data, graceMs, say);
+  await endWhatIsLeft(data, graceMs, sendMessage);
   const token = environment.token ?? readToken(data) ?? mintToken('pat').token;
   keepToken(data, token);
 
   const { host, port } = settings.current.gateway;
   const ports = stack.use(await openPorts());
   const gatewayPorts: number[] = [];
-  for (let at = 1; at <= wanted; at++) gatewayPorts.push(await ports.one(port === 0 ? undefined : port + at));
-  const gateways = gatewayPorts.map((one) => addressOf(host, one));
+  for (let at = 1; at <= requestedCount; at++) gatewayPorts.push(await ports.one(port === 0 ? undefined : port + at));
+  const gateways = gatewayPorts.map((one) => getAddress(host, one));
   const balancer = stack.use(await listenForClients({ host, port, targets: gateways }));
   const runFile = stack.use(openRunFile(data));
   const launcher = { service: LAUNCHER, replica: LAUNCHER, pid: process.pid, ports: { http: balancer.port }, log };
-  const url = addressOf(host, balancer.port);
+  const url = getAddress(host, balancer.port);
   const now = (): RunFile => ({ url, processes: [...crew.processes(), launcher] });
-  const crew: Crew = openCrew({ logs: join(dir, 'logs'), graceMs, longestWaitMs, onChange: () => runFile.write(now()), say });
+  const crew: Crew = openCrew({ logs: join(dir, 'logs'), graceMs, longestWaitMs, onChange: () => runFile.write(now()), say: sendMessage });
 
   const givenUp = new AbortController();
   const goingOn = AbortSignal.any([signal, givenUp.signal]);
   const working = async (): Promise<void> => {
     const key = openKeys(join(dir, 'keys'));
-    const servers = await between(await startServers({ dir, key, ports, crew, stack, signal: goingOn, ending: signal, say }));
+    const servers = await between(await startServers({ dir, key, ports, crew, stack, signal: goingOn, ending: signal, say: sendMessage }));
     goingOn.throwIfAborted();
     const members = await serviceMembers({
       ...servers,
@@ -100,7 +107,7 @@ export async function startCluster(env: Variables, starting: Starting): Promise<
     stack.use(crew.start(members.filter(({ service }) => service === 'gateway')));
     stack.defer(() => balancer.close());
     const replicas = members.map(({ replica, ports }) => ({ name: replica, url: `http://127.0.0.1:${ports['metrics']}` }));
-    await awaitReady({ gateways, replicas, token, signal: goingOn, say: (missing) => say(`waits for ${missing}`) });
+    await awaitReady({ gateways, replicas, token, signal: goingOn, say: (missing) => sendMessage(`waits for ${missing}`) });
   };
   try {
     await Promise.race([working(), crew.broken, whenAborted(signal)]);
@@ -123,14 +130,14 @@ async function whenAborted(signal: AbortSignal): Promise<never> {
 
 /** Ends the processes of a launcher that was killed. */
 async function endWhatIsLeft(data: string, graceMs: number, say: Starting['say']): Promise<void> {
-  const left = await findLeftovers(readRunFile(data)?.processes ?? []);
-  if (left.length === 0) return;
-  say(`ends processes of an earlier start: ${left.map(({ replica, pid }) => `${replica} (process ${pid})`).join(', ')}`);
-  await endLeftovers(left, graceMs);
+  const remainingItems = await findLeftovers(readRunFile(data)?.processes ?? []);
+  if (remainingItems.length === 0) return;
+  say(`ends processes of an earlier start: ${remainingItems.map(({ replica, pid }) => `${replica} (process ${pid})`).join(', ')}`);
+  await endLeftovers(remainingItems, graceMs);
 }
 
 /** The address at which this machine reaches a listener. */
-function addressOf(host: string, port: number): string {
+function getAddress(host: string, port: number): string {
   const known = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host;
   return `http://${known.includes(':') && !known.startsWith('[') ? `[${known}]` : known}:${port}`;
 }

@@ -19,8 +19,8 @@ export async function findUnserved(): Promise<string[]> {
 function noting(service: AnyService, served: Set<string>): AnyService {
   return {
     ...service,
-    async setup(given) {
-      const handlers = await service.setup(given);
+    async setup(options) {
+      const handlers = await service.setup(options);
       for (const name of Object.keys(handlers)) served.add(name);
       return handlers;
     },

@@ -144,7 +144,7 @@ const rows: readonly Row[] = [
         queries: one(`count by (service, version) (${metric('switchyard.service.info')})`, '{{service}} {{version}}'),
       },
       {
-        title: 'What is not there',
+        title: 'Unavailable dependencies',
         unit: 'short',
         queries: [
           { expr: `${metric('switchyard.ready')}{dependency!="all"} == 0`, legend: '{{instance}} {{dependency}}' },

@@ -36,16 +36,16 @@ function describeObject({ properties, additionalProperties }: JsonSchema): strin
 }
 
 function range(schema: JsonSchema): string {
-  const [least, most, above] = [numberOf(schema, 'minimum'), numberOf(schema, 'maximum'), numberOf(schema, 'exclusiveMinimum')];
-  if (least !== undefined && most !== undefined) return `${least} to ${most}`;
+  const [least, max, above] = [getNumber(schema, 'minimum'), getNumber(schema, 'maximum'), getNumber(schema, 'exclusiveMinimum')];
+  if (least !== undefined && max !== undefined) return `${least} to ${max}`;
   if (above !== undefined) return schema.type === 'integer' ? `${above + 1} or more` : `above ${above}`;
   if (least !== undefined) return `${least} or more`;
-  return most === undefined ? '' : `at most ${most}`;
+  return max === undefined ? '' : `at most ${max}`;
 }
 
 /** The general limits of texts are not repeated. */
 function length(schema: JsonSchema): string {
-  const [least = 0, most = MAX.value] = [numberOf(schema, 'minLength'), numberOf(schema, 'maxLength')];
+  const [least = 0, most = MAX.value] = [getNumber(schema, 'minLength'), getNumber(schema, 'maxLength')];
   const bounds = [
     least > 1 ? `at least ${least} characters` : least === 1 ? 'not empty' : '',
     most < MAX.value ? `at most ${most} characters` : '',
@@ -61,7 +61,7 @@ function code(value: unknown): string {
   return `\`${String(value)}\``;
 }
 
-function numberOf(schema: JsonSchema, keyword: string): number | undefined {
+function getNumber(schema: JsonSchema, keyword: string): number | undefined {
   const value = schema[keyword];
   return typeof value === 'number' ? value : undefined;
 }

@@ -35,15 +35,15 @@ const NO_READER = /\.(test|contract|fixture|bench)\.ts$|\/libs\/(contracts|testk
  * it are accessed. Groups that share the declarations of their keys are thus distinguished by their own names.
  */
 export function findUnread(root: string, { ignored, readWhole }: Readers): Found {
-  const program = ts.createProgram(...sourcesOf(root));
+  const program = ts.createProgram(...getSources(root));
   const checker = program.getTypeChecker();
-  const keys = keysOf(sectionsType(program, checker), checker);
+  const keys = getKeys(sectionsType(program, checker), checker);
   const all = flatten(keys);
   const names = new Set(all.map(({ path }) => path.slice(path.lastIndexOf('.') + 1)));
   const readIn = (file: ts.SourceFile | undefined): ts.Node[] => (file === undefined ? [] : declarationsRead(file, checker, names));
   const readers = program.getSourceFiles().filter(({ fileName }) => isReader(fileName) && !ignored.includes(fileName.slice(root.length)));
   const read = new Set(readers.flatMap(readIn));
-  const isRead = ({ path, declaration }: Key): boolean => read.has(declaration) || readWhole.some((whole) => isWithin(path, whole));
+  const isRead = ({ path, declaration }: Key): boolean => read.has(declaration) || readWhole.some((fullText) => isWithin(path, fullText));
   return {
     declared: all.map(({ path }) => path),
     unread: topmost(keys, (key) => !isRead(key)).toSorted(),
@@ -58,7 +58,7 @@ function isWithin(path: string, whole: string): boolean {
   return path === whole || path.startsWith(`${whole}.`);
 }
 
-function sourcesOf(root: string): [files: string[], options: ts.CompilerOptions] {
+function getSources(root: string): [files: string[], options: ts.CompilerOptions] {
   const config = ts.getParsedCommandLineOfConfigFile(`${root}tsconfig.json`, {}, { ...ts.sys, onUnRecoverableConfigFileDiagnostic: fail });
   const files = (config?.fileNames ?? []).filter((file) => isReader(file) || file.endsWith(SECTIONS_FILE));
   return [files, config?.options ?? {}];
@@ -76,32 +76,32 @@ function sectionsType(program: ts.Program, checker: ts.TypeChecker): ts.Type {
 }
 
 /** The keys of an object type that the contracts declare, with the keys below them. */
-function keysOf(type: ts.Type, checker: ts.TypeChecker, prefix = ''): Key[] {
+function getKeys(type: ts.Type, checker: ts.TypeChecker, prefix = ''): Key[] {
   const bare = checker.getNonNullableType(type);
   const entry = checker.isArrayType(bare) ? checker.getTypeArguments(bare as ts.TypeReference)[0] : bare.getStringIndexType();
-  if (entry !== undefined) return keysOf(entry, checker, `${prefix}*.`);
+  if (entry !== undefined) return getKeys(entry, checker, `${prefix}*.`);
   if (bare.isUnion()) return [];
   return bare.getProperties().flatMap((property) => {
     const declaration = property.declarations?.find((node) => DECLARED_IN.test(node.getSourceFile().fileName));
     if (declaration === undefined) return [];
     const path = `${prefix}${property.name}`;
-    return [{ path, declaration, below: keysOf(checker.getTypeOfSymbol(property), checker, `${path}.`) }];
+    return [{ path, declaration, below: getKeys(checker.getTypeOfSymbol(property), checker, `${path}.`) }];
   });
 }
 
 /** Finds `a.name`, `a['name']` and the destructuring `{ name }` where the name is that of a setting. */
 function declarationsRead(file: ts.SourceFile, checker: ts.TypeChecker, names: ReadonlySet<string>): ts.Node[] {
-  const found: ts.Node[] = [];
+  const matches: ts.Node[] = [];
   const visit = (node: ts.Node): void => {
     const taken = propertyTaken(node);
     if (taken !== undefined && names.has(taken.name)) {
       const type = checker.getNonNullableType(checker.getTypeAtLocation(taken.from));
-      found.push(...(type.getProperty(taken.name)?.declarations ?? []));
+      matches.push(...(type.getProperty(taken.name)?.declarations ?? []));
     }
     ts.forEachChild(node, visit);
   };
   visit(file);
-  return found;
+  return matches;
 }
 
 interface Taken {

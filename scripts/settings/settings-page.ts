@@ -10,7 +10,7 @@ import {
   unserved,
   type SectionName,
 } from '@switchyard/contracts';
-import { PROCESS_VARIABLE_HELP, variableOf } from '@switchyard/service-kit';
+import { PROCESS_VARIABLE_HELP, getVariable } from '@switchyard/service-kit';
 import { describeDefault, describeType } from './describe-schema.ts';
 import { listSettings, type Setting } from './list-settings.ts';
 
@@ -70,13 +70,13 @@ function section(name: SectionName, settings: readonly Setting[]): string {
 
 /** Groups are listed only if they have a description and a key that is read. */
 function table(settings: readonly Setting[]): string {
-  const shown = settings.filter(
+  const lines = settings.filter(
     ({ path, group, schema }) =>
       !group || (schema['description'] !== undefined && settings.some((other) => !other.group && other.path.startsWith(`${path}.`))),
   );
   return `| Key | Type | Default | Meaning | Variable | Changed |
 | --- | --- | --- | --- | --- | --- |
-${shown.map(keyRow).join('\n')}`;
+${lines.map(keyRow).join('\n')}`;
 }
 
 function keyRow(setting: Setting): string {
@@ -88,7 +88,7 @@ function keyRow(setting: Setting): string {
 }
 
 function variableFor(path: string): string {
-  return variableOf(path.split('.')).replaceAll('*', '<ID>');
+  return getVariable(path.split('.')).replaceAll('*', '<ID>');
 }
 
 function changedBy(path: string): string {

@@ -32,7 +32,7 @@ if (files.length < (patterns.length > 0 || suite === 'docker' ? 1 : MIN_FILES)) 
 const since = performance.now();
 const durations = openDurations(join('node_modules', '.cache', 'test-durations.json'), suite);
 const clusters = suite !== 'quick' && process.env['SWITCHYARD_TEST_TARGET'] !== 'embedded';
-const units = planUnits(files, { classify: (file) => classifyFile(file, { clusters }), durationOf: (file) => durations.get(file), shard });
+const units = planUnits(files, { classify: (file) => classifyFile(file, { clusters }), getDuration: (file) => durations.get(file), shard });
 await findRedisServer().catch((error: unknown) => console.error(String(error)));
 const onCluster = new Set(clusters || suite === 'quick' ? files.filter((file) => sharesCluster(file)) : []);
 const needsCluster = ({ files }: Unit): boolean => files.some((file) => onCluster.has(file));
@@ -52,9 +52,9 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.exit(1);
   });
 await runInSlots([...ordered.entries()], SLOTS, {
-  slotsOf: ([, unit]) => (unit.class === 'cluster' ? 2 : 1),
+  getSlots: ([, unit]) => (unit.class === 'cluster' ? 2 : 1),
   async run([at, unit]) {
-    const result = await servers.envOf(at, { cluster: needsCluster(unit) }).then(
+    const result = await servers.getEnv(at, { cluster: needsCluster(unit) }).then(
       (env) => runUnit(unit, { env: { ...shared, ...env } }),
       (error: unknown): UnitResult => ({ unit, passed: false, exit: 1, events: [], output: String(error), durationMs: 0 }),
     );

@@ -11,7 +11,7 @@ export interface Unit {
 export interface PlanOptions {
   classify: (file: string) => FileClass;
   /** Duration of a file in an earlier run. */
-  durationOf: (file: string) => number | undefined;
+  getDuration: (file: string) => number | undefined;
   shard?: { index: number; count: number } | undefined;
 }
 
@@ -27,7 +27,7 @@ interface Candidate {
 }
 
 /** Groups the files of a run into units, longest first. Files of one package share a process, because they load the same modules. */
-export function planUnits(files: readonly string[], { classify, durationOf, shard }: PlanOptions): Unit[] {
+export function planUnits(files: readonly string[], { classify, getDuration: durationOf, shard }: PlanOptions): Unit[] {
   const candidates = files.map((file) => {
     const fileClass = classify(file);
     return { file, class: fileClass, expectedMs: durationOf(file) ?? ESTIMATES_MS[fileClass] };

@@ -5,19 +5,19 @@ import { runInSlots } from './pool.ts';
 
 test('runInSlots never uses more slots than there are, and runs every task', async () => {
   let used = 0;
-  let most = 0;
+  let max = 0;
   const ran: number[] = [];
   await runInSlots([1, 2, 1, 5, 1, 2], 3, {
-    slotsOf: (slots) => slots,
+    getSlots: (slots) => slots,
     async run(slots) {
       used += Math.min(slots, 3);
-      most = Math.max(most, used);
+      max = Math.max(max, used);
       await sleep(2);
       used -= Math.min(slots, 3);
       ran.push(slots);
     },
   });
-  assert.equal(most, 3);
+  assert.equal(max, 3);
   assert.deepEqual(
     ran.toSorted((a, b) => a - b),
     [1, 1, 1, 2, 2, 5],
@@ -27,7 +27,7 @@ test('runInSlots never uses more slots than there are, and runs every task', asy
 test('runInSlots lets a small task pass one that does not fit', async () => {
   const order: string[] = [];
   await runInSlots(['one', 'two', 'small'], 2, {
-    slotsOf: (task) => (task === 'two' ? 2 : 1),
+    getSlots: (task) => (task === 'two' ? 2 : 1),
     async run(task) {
       order.push(task);
       await sleep(1);

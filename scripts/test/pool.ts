@@ -4,16 +4,16 @@ export async function runInSlots<T>(tasks: readonly T[], slots: number, options:
   const running = new Set<Promise<void>>();
   let free = slots;
   while (waiting.length > 0 || running.size > 0) {
-    const at = waiting.findIndex((task) => Math.min(options.slotsOf(task), slots) <= free);
+    const at = waiting.findIndex((task) => Math.min(options.getSlots(task), slots) <= free);
     const [task] = at < 0 ? [] : waiting.splice(at, 1);
     if (task === undefined) {
       await Promise.race(running);
       continue;
     }
-    const taken = Math.min(options.slotsOf(task), slots);
-    free -= taken;
+    const takenCount = Math.min(options.getSlots(task), slots);
+    free -= takenCount;
     const run = options.run(task).finally(() => {
-      free += taken;
+      free += takenCount;
       running.delete(run);
     });
     running.add(run);
@@ -21,6 +21,6 @@ export async function runInSlots<T>(tasks: readonly T[], slots: number, options:
 }
 
 export interface SlotOptions<T> {
-  slotsOf: (task: T) => number;
+  getSlots: (task: T) => number;
   run: (task: T) => Promise<void>;
 }

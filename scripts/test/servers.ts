@@ -6,7 +6,7 @@ const ACCOUNTS_PER_UNIT = 8;
 
 export interface RunServers extends AsyncDisposable {
   /** The environment of a unit: where the servers of the run are, and the NATS accounts that only this unit uses. */
-  envOf(unit: number, options: { cluster: boolean }): Promise<Record<string, string>>;
+  getEnv(unit: number, options: { cluster: boolean }): Promise<Record<string, string>>;
 }
 
 /**
@@ -29,7 +29,7 @@ export async function startServers(units: number, options: { cluster: boolean })
   stack.defer(async () => (await cluster?.catch(() => undefined))?.[Symbol.asyncDispose]());
   const running = stack.move();
   return {
-    async envOf(unit, needs) {
+    async getEnv(unit, needs) {
       const urls = nats === undefined ? [] : accounts(unit).map((name) => `nats://${name}:${name}@127.0.0.1:${nats.port}`);
       const shared: SharedServers = { nats: urls };
       if (mongo !== undefined) shared.mongo = { url: mongo.url, name: mongo.name, real: mongo.real };

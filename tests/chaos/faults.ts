@@ -94,7 +94,7 @@ export function createInjector({ cluster, history, seek }: InjectorDeps): Inject
       if (placeIn(point) === 'take' && waited > (helped + 1) * TAKEOVER_MS) {
         helped += 1;
         // A turn is taken over only from a runner that died.
-        await hurt({ kind: 'kill', who: neighbourOf(who) });
+        await hurt({ kind: 'kill', who: getNeighbour(who) });
       }
       await sleep(POLL_MS);
     }
@@ -127,19 +127,19 @@ function find(cluster: ChaosCluster, who: string): RunningProcess | undefined {
 }
 
 async function withProcess(cluster: ChaosCluster, who: string, hurt: (found: RunningProcess) => void): Promise<string> {
-  const until = performance.now() + PATIENCE_MS;
+  const deadline = performance.now() + PATIENCE_MS;
   for (;;) {
     const found = find(cluster, who);
     if (found) {
       hurt(found);
       return `process ${found.pid}`;
     }
-    if (performance.now() > until) return 'nothing: it was not there';
+    if (performance.now() > deadline) return 'nothing: it was not there';
     await sleep(POLL_MS);
   }
 }
 
 /** Returns the other replica of a service. */
-function neighbourOf(replica: string): string {
+function getNeighbour(replica: string): string {
   return replica.endsWith('-1') ? replica.replace(/1$/, '2') : replica.replace(/2$/, '1');
 }

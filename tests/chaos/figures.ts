@@ -1,7 +1,7 @@
 import { longestAfterEnd } from './check/tokens.ts';
 import type { Known } from './check/known.ts';
 import { only } from './history.ts';
-import { pointsOf } from './points.ts';
+import { getPoints } from './points.ts';
 import { DIES } from './witness/notes.ts';
 import { RESET } from './workload/listener.ts';
 
@@ -12,7 +12,7 @@ export interface Figures {
   faults: Record<string, number>;
   missed: number;
   /** Points at which processes were ordered to die and did. */
-  points: ReturnType<typeof pointsOf>;
+  points: ReturnType<typeof getPoints>;
   turns: number;
   attempts: Record<string, number>;
   /** Failed attempts by reason. */
@@ -43,12 +43,12 @@ export interface Figures {
   recoveryMs?: number;
 }
 
-export function figuresOf(known: Known): Figures {
+export function getFigures(known: Known): Figures {
   const { all, asked, final, notes, events } = known;
   const turns = only(all, 'turn');
   const faults = only(all, 'fault');
-  const heard = turns.flatMap(({ heard }) => heard);
-  const listened = only(all, 'listen').flatMap(({ heard }) => heard);
+  const heard = turns.flatMap(({ receivedMessages: heard }) => heard);
+  const listened = only(all, 'listen').flatMap(({ receivedMessages: heard }) => heard);
   const waits = [...asked.values()].flatMap(({ from, attempts }) => {
     const told = attempts.filter(({ outcome }) => outcome === 'ok').map(({ to }) => to);
     return told.length === 0 ? [] : [Math.min(...told) - from];
@@ -57,7 +57,7 @@ export function figuresOf(known: Known): Figures {
     seconds: Math.round((Math.max(...all.map(({ from }) => from)) - Math.min(...all.map(({ from }) => from))) / 1_000),
     faults: countBy(faults, ({ asked: fault }) => ('who' in fault ? `${fault.kind} ${fault.who.replace(/-\d$/, '')}` : fault.kind)),
     missed: faults.filter(({ told }) => told?.did.startsWith('nothing') === true).length,
-    points: pointsOf(known),
+    points: getPoints(known),
     turns: asked.size,
     attempts: countBy(turns, ({ outcome }) => outcome),
     failures: countBy(
@@ -73,7 +73,7 @@ export function figuresOf(known: Known): Figures {
     reads: only(all, 'read').length,
     events: heard.length,
     resumed: heard.filter(({ event }) => event.name === 'resumed').length,
-    ...toolsOf(known),
+    ...getTools(known),
     told: listened.filter(({ event }) => event.name !== RESET).length,
     resets: listened.filter(({ event }) => event.name === RESET).length,
     logged: events.length,
@@ -84,11 +84,11 @@ export function figuresOf(known: Known): Figures {
   };
 }
 
-function toolsOf({ asked, executions }: Known): Pick<Figures, 'acts' | 'looks' | 'looksAgain'> {
+function getTools({ asked, executions }: Known): Pick<Figures, 'acts' | 'looks' | 'looksAgain'> {
   const uses = [...asked.values()].flatMap(({ attempts }) => attempts[0]?.asked.uses ?? []);
-  const keysOf = (wanted: string): string[] =>
-    uses.flatMap(({ tool, name }) => (tool === wanted ? (executions.get(name) ?? []).map(({ key }) => key) : []));
-  const [acts, looks] = [keysOf('dev_act'), keysOf('dev_look')];
+  const getKeys = (expected: string): string[] =>
+    uses.flatMap(({ tool, name }) => (tool === expected ? (executions.get(name) ?? []).map(({ key }) => key) : []));
+  const [acts, looks] = [getKeys('dev_act'), getKeys('dev_look')];
   return { acts: acts.length, looks: looks.length, looksAgain: looks.length - new Set(looks).size };
 }
 

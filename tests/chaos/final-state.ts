@@ -71,11 +71,11 @@ export async function readFinal({ url, prefix, patienceMs }: ReadFinal): Promise
     executions: executionCollection,
   });
   try {
-    const left = await awaitQuiet(data, prefix, patienceMs);
+    const remainingItems = await awaitQuiet(data, prefix, patienceMs);
     const sessions = (await data.sessions.for(TENANT).find({}, ALL)).items.filter(({ channelId }) => channelId.startsWith(prefix));
     const turns = (await data.turns.for(TENANT).find({}, ALL)).items.filter(({ sessionKey }) => getChannel(sessionKey).startsWith(prefix));
     const executions = (await data.executions.for(TENANT).find({}, ALL)).items.map(({ name, key }) => ({ name, key }));
-    return { left, sessions: sessions.map(toSession), turns: await withTexts(data.bodies, turns), executions };
+    return { left: remainingItems, sessions: sessions.map(toSession), turns: await withTexts(data.bodies, turns), executions };
   } finally {
     await store.close();
   }
@@ -87,7 +87,7 @@ interface Data {
 }
 
 async function awaitQuiet({ sessions, turns }: Data, prefix: string, patienceMs: number): Promise<string[]> {
-  const until = performance.now() + patienceMs;
+  const deadline = performance.now() + patienceMs;
   for (;;) {
     const mine = sessions.for(TENANT);
     const [open, waiting, held] = await Promise.all([
@@ -104,7 +104,7 @@ async function awaitQuiet({ sessions, turns }: Data, prefix: string, patienceMs:
       ...waiting.items.filter(here).map(({ key, depth }) => `${key} has ${depth} in its queue`),
       ...held.items.filter(here).map(({ key, owner }) => `${key} is held by ${owner}`),
     ];
-    if (left.length === 0 || performance.now() > until) return left;
+    if (left.length === 0 || performance.now() > deadline) return left;
     await sleep(POLL_MS);
   }
 }
@@ -122,8 +122,8 @@ async function withTexts(bodies: Collection<BodyDocument>, turns: readonly TurnD
       { turnId, said: message },
       { turnId, said: answer },
     ]);
-    const said = await loadTexts(bodies.for(TENANT), quoted);
-    all.push(...some.map((turn, nth) => toTurn(turn, said[nth * 2] ?? '', said[nth * 2 + 1] ?? '')));
+    const texts = await loadTexts(bodies.for(TENANT), quoted);
+    all.push(...some.map((turn, nth) => toTurn(turn, texts[nth * 2] ?? '', texts[nth * 2 + 1] ?? '')));
   }
   return all;
 }

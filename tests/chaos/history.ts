@@ -9,7 +9,7 @@ export function clockMs(): number {
 export type Door = 'rpc' | 'ws' | 'chat' | 'sse';
 
 /** A request of a client. */
-export interface Asked {
+export interface RequestParams {
   /** One attempt. The message identifies the turn, because no other turn has it; retries send the same key. */
   turn: { session: string; agent: string; message: string; says: Saying; uses?: readonly Use[]; door: Door; key?: string };
   /** The key of another turn with a different message; the request must be rejected. */
@@ -54,7 +54,7 @@ export interface Told {
   fault: { did: string };
 }
 
-export type Kind = keyof Asked;
+export type Kind = keyof RequestParams;
 
 export interface Failure {
   code: string;
@@ -78,7 +78,7 @@ export interface StreamEvent {
 
 /** A line of the history. The history is append-only. */
 export type Entry = { at: number; op: number } & (
-  | { [K in Kind]: { type: 'invoke'; client: string; f: K; asked: Asked[K] } }[Kind]
+  | { [K in Kind]: { type: 'invoke'; client: string; f: K; asked: RequestParams[K] } }[Kind]
   | { type: 'ok'; told: Told[Kind] }
   /** It did not and will not take effect. */
   | { type: 'failed'; failure: Failure }
@@ -96,7 +96,7 @@ export interface Trying<K extends Kind> {
 }
 
 export interface History extends Disposable {
-  begin<K extends Kind>(client: string, f: K, asked: Asked[K]): Trying<K>;
+  begin<K extends Kind>(client: string, f: K, asked: RequestParams[K]): Trying<K>;
 }
 
 /** Writes line by line, so that the history survives a crash of this process. */
@@ -127,8 +127,8 @@ export function openHistory(file: string): History {
 /** Reads a file of JSON lines. A truncated last line is ignored. */
 export function readLines<T>(file: string): T[] {
   const text = readFileSync(file, 'utf8');
-  const whole = text.slice(0, text.lastIndexOf('\n') + 1);
-  return whole.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as T]));
+  const fullText = text.slice(0, text.lastIndexOf('\n') + 1);
+  return fullText.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as T]));
 }
 
 /** An operation with its outcome. */
@@ -136,14 +136,14 @@ export interface Operation<K extends Kind = Kind> {
   op: number;
   client: string;
   f: K;
-  asked: Asked[K];
+  asked: RequestParams[K];
   from: number;
   /** Time at which the outcome was known; Infinity if it is unknown. */
   to: number;
   outcome: 'ok' | 'failed' | 'unknown';
   told?: Told[K];
   failure?: Failure;
-  heard: { at: number; event: StreamEvent }[];
+  receivedMessages: { at: number; event: StreamEvent }[];
 }
 
 /** Joins invocations and outcomes, in the order of invocation. */
@@ -152,12 +152,12 @@ export function operations(entries: readonly Entry[]): Operation[] {
   for (const entry of entries) {
     if (entry.type === 'invoke') {
       const { op, client, f, asked, at } = entry;
-      all.set(op, { op, client, f, asked, from: at, to: Infinity, outcome: 'unknown', heard: [] });
+      all.set(op, { op, client, f, asked, from: at, to: Infinity, outcome: 'unknown', receivedMessages: [] });
       continue;
     }
     const operation = all.get(entry.op);
     if (!operation) throw new Error(`line for operation ${entry.op}, which nobody began`);
-    if (entry.type === 'heard') operation.heard.push({ at: entry.at, event: entry.event });
+    if (entry.type === 'heard') operation.receivedMessages.push({ at: entry.at, event: entry.event });
     else end(operation, entry);
   }
   return [...all.values()];

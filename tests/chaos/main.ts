@@ -10,13 +10,13 @@ import { freshDirectory, judge, runChaos } from './run-chaos.ts';
 
 const { SEED, FAULTS, POINTS, ONLY, EVERY, TALKERS, DIR, CHECK } = process.env;
 
-function numberOf(name: string, text: string | undefined, otherwise: number): number {
+function getNumber(name: string, text: string | undefined, otherwise: number): number {
   const number = text === undefined || text === '' ? otherwise : Number(text);
   if (!Number.isSafeInteger(number) || number < 0) throw new Error(`${name}=${text}: expected a whole number`);
   return number;
 }
 
-function pointsOf(text: string | undefined): readonly Point[] {
+function getPoints(text: string | undefined): readonly Point[] {
   if (text === undefined || text === '') return ALL_POINTS;
   const names = text.split(',').map((name) => name.trim());
   const unknown = names.find((name) => !ALL_POINTS.some((point) => point === name));
@@ -24,22 +24,24 @@ function pointsOf(text: string | undefined): readonly Point[] {
   return ALL_POINTS.filter((point) => names.includes(point));
 }
 
-const seed = numberOf('SEED', SEED, Math.floor(Math.random() * 1_000_000));
+const seed = getNumber('SEED', SEED, Math.floor(Math.random() * 1_000_000));
 const dir = resolve(DIR === undefined || DIR === '' ? `.switchyard/chaos-${seed}` : DIR);
-const everyMs = numberOf('EVERY', EVERY, 1_500);
-const points = numberOf('POINTS', POINTS, 0);
+const everyMs = getNumber('EVERY', EVERY, 1_500);
+const points = getNumber('POINTS', POINTS, 0);
 const plan =
   points > 0
-    ? planPoints({ seed, times: points, everyMs, of: pointsOf(ONLY) })
-    : planFaults({ seed, faults: numberOf('FAULTS', FAULTS, 100), everyMs });
-const say = (line: string): boolean => process.stderr.write(`${line}\n`);
+    ? planPoints({ seed, times: points, everyMs, of: getPoints(ONLY) })
+    : planFaults({ seed, faults: getNumber('FAULTS', FAULTS, 100), everyMs });
+const sendMessage = (line: string): boolean => process.stderr.write(`${line}\n`);
 
 const { violations, unreached, figures } =
-  CHECK === '1' ? judge(dir) : await runChaos(freshDirectory(dir), { seed, plan, talkers: numberOf('TALKERS', TALKERS, 8), say });
+  CHECK === '1'
+    ? judge(dir)
+    : await runChaos(freshDirectory(dir), { seed, plan, talkers: getNumber('TALKERS', TALKERS, 8), say: sendMessage });
 process.stdout.write(`${JSON.stringify(figures, undefined, 2)}\n`);
 for (const { invariant, what } of violations) process.stdout.write(`${invariant}: ${what}\n`);
-for (const what of unreached) process.stdout.write(`not reached: ${what}\n`);
+for (const description of unreached) process.stdout.write(`not reached: ${description}\n`);
 const wrong = violations.length === 0 ? 'nothing is wrong' : `${violations.length} violations`;
 const missing = unreached.length === 0 ? '' : `, and ${unreached.length} points were not reached`;
-say(`${wrong}${missing}; everything stands in ${dir}`);
+sendMessage(`${wrong}${missing}; everything stands in ${dir}`);
 process.exit(violations.length + unreached.length === 0 ? 0 : 1);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { operations, type Entry } from './history.ts';
 import type { Point } from './plan.ts';
-import { pointsOf, unreached } from './points.ts';
+import { getPoints, unreached } from './points.ts';
 import { DIES, type Note } from './witness/notes.ts';
 
 /** Points of the orders to die, and points at which processes died. */
@@ -20,7 +20,7 @@ test('reports a point at which no process died, whatever was ordered', () => {
   assert.deepEqual(unreached(run(told, told)), []);
   assert.deepEqual(unreached(run(told, ['before take', 'after text'])), ['before take: 1 of 2 died there']);
   assert.deepEqual(unreached(run(told, ['after text', 'after take'])), ['before take: 0 of 2 died there']);
-  assert.deepEqual(pointsOf(run(told, told)), { 'after text': { told: 1, died: 1 }, 'before take': { told: 2, died: 2 } });
+  assert.deepEqual(getPoints(run(told, told)), { 'after text': { told: 1, died: 1 }, 'before take': { told: 2, died: 2 } });
 });
 
 test('a record at a point does not count as a death', () => {

@@ -6,18 +6,18 @@ import { openProxy } from './proxy.ts';
 
 /** Echoes and records each line. */
 async function startEcho() {
-  const said: string[] = [];
+  const texts: string[] = [];
   const server = createServer((socket) =>
     socket
       .on('error', () => undefined)
       .on('data', (data: Buffer) => {
-        said.push(data.toString());
+        texts.push(data.toString());
         socket.write(data);
       }),
   ).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  return { said, port, [Symbol.dispose]: () => void server.close() };
+  return { said: texts, port, [Symbol.dispose]: () => void server.close() };
 }
 
 test('a proxy forwards everything; while it drops responses, requests arrive and then the connection breaks', async () => {

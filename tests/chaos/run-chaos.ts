@@ -8,10 +8,10 @@ import { createInjector } from './faults.ts';
 import { readFinal } from './final-state.ts';
 import { openHistory, operations, readLines, type Entry } from './history.ts';
 import type { Planned } from './plan.ts';
-import { figuresOf, type Figures } from './figures.ts';
+import { getFigures, type Figures } from './figures.ts';
 import { unreached } from './points.ts';
 import type { Note } from './witness/notes.ts';
-import { askAgain, prefixOf, startWorkload } from './workload/workload.ts';
+import { askAgain, getPrefix, startWorkload } from './workload/workload.ts';
 
 /** Time limit to finish all work after the faults; the promise is one minute. */
 const PATIENCE_MS = 60_000;
@@ -62,7 +62,7 @@ export async function hurt(
   const healed = performance.now();
   await cluster.ready(AbortSignal.timeout(patienceMs * 2));
   await workload.finish(patienceMs);
-  const reading = { url: cluster.store, prefix: prefixOf(seed), patienceMs };
+  const reading = { url: cluster.store, prefix: getPrefix(seed), patienceMs };
   let final = await readFinal(reading);
   const recoveryMs = performance.now() - healed;
   if (final.left.length === 0) {
@@ -82,7 +82,7 @@ export async function hurt(
 export function judge(dir: string, witness = join(dir, 'witness'), recoveryMs?: number): Outcome {
   const evidence = readEvidence(dir, witness);
   const known = know(evidence);
-  const figures = { ...figuresOf(known), ...(recoveryMs === undefined ? {} : { recoveryMs: Math.round(recoveryMs) }) };
+  const figures = { ...getFigures(known), ...(recoveryMs === undefined ? {} : { recoveryMs: Math.round(recoveryMs) }) };
   const outcome = { violations: check(evidence), unreached: unreached(known), figures };
   writeFileSync(join(dir, 'verdict.json'), `${JSON.stringify(outcome, undefined, 2)}\n`);
   return outcome;

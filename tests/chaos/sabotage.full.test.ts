@@ -33,7 +33,7 @@ const STORIES: Readonly<Record<Sabotage, { plan: readonly Planned[]; breaks: str
   // A turn is acknowledged before it is written.
   order: { plan: [kill('sessions-1'), kill('sessions-2')], breaks: 'I1' },
   // A runner dies during a tool call.
-  tools: { plan: ['sessions-1', 'sessions-2', 'sessions-1', 'sessions-2'].map((who) => kill(who)), breaks: 'I6' },
+  tools: { plan: ['sessions-1', 'sessions-2', 'sessions-1', 'sessions-2'].map((name) => kill(name)), breaks: 'I6' },
   // Listeners lose their connections and reconnect.
   places: { plan: [kill('gateway-1'), kill('gateway-2')], breaks: 'I9' },
 };

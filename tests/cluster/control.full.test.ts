@@ -31,7 +31,7 @@ const CONFIG = {
 };
 
 const WRITERS = ['one', 'two', 'three'] as const;
-const entryOf = (n: number) => ({ type: 'openai-compatible', baseUrl: 'http://127.0.0.1:9', enabled: false, timeoutMs: n, maxRetries: n });
+const getEntry = (n: number) => ({ type: 'openai-compatible', baseUrl: 'http://127.0.0.1:9', enabled: false, timeoutMs: n, maxRetries: n });
 
 describe('three gateways and two replicas of each service', { skip: SKIP, timeout: 240_000 + WRITES * 400 + REVOKED * 2_000 }, () => {
   const stack = new AsyncDisposableStack();
@@ -43,7 +43,7 @@ describe('three gateways and two replicas of each service', { skip: SKIP, timeou
     await writeFile(`${path}/config.yaml`, JSON.stringify(CONFIG)); // JSON is valid YAML
     const env = { ...process.env, HOME: path, SWITCHYARD_DATA: path, SWITCHYARD_CONFIG: `${path}/config.yaml`, SWITCHYARD_PORT: '0' };
     cluster = await startCluster(env, { stack, signal: new AbortController().signal, say: () => undefined, gateways: GATEWAYS });
-    clients = gatewaysOf(cluster).map((url) => createClient({ url, token: cluster.token }));
+    clients = getGateways(cluster).map((url) => createClient({ url, token: cluster.token }));
   });
   after(() => stack.disposeAsync());
 
@@ -59,7 +59,7 @@ describe('three gateways and two replicas of each service', { skip: SKIP, timeou
     for (let n = 1; n <= WRITES / WRITERS.length; n += ROUND) {
       const writers = WRITERS.map(async (id, at) => {
         for (let value = n; value < n + ROUND; value++) {
-          const answer = await (clients[at] ?? ask).call('config.patch', { providers: { entries: { [id]: entryOf(value) } } });
+          const answer = await (clients[at] ?? ask).call('config.patch', { providers: { entries: { [id]: getEntry(value) } } });
           if ('commitSha' in answer && answer.commitSha) written.push(answer.commitSha);
         }
       });
@@ -83,11 +83,11 @@ describe('three gateways and two replicas of each service', { skip: SKIP, timeou
 
   test('every gateway rejects a revoked token at its next request under load', async (t) => {
     const [ask] = clients as [Client];
-    await using pings = startPings({ urls: gatewaysOf(cluster), token: cluster.token, aSecond: RATE });
+    await using pings = startPings({ urls: getGateways(cluster), token: cluster.token, aSecond: RATE });
     const took: number[] = [];
     for (let n = 0; n < REVOKED; n++) {
       const { id, secret } = await tryAgain((attempt) => ask.call('tokens.create', { id: `short-${n}-${attempt}`, scopes: ['rpc'] }));
-      const holders = gatewaysOf(cluster).map((url) => createClient({ url, token: secret }));
+      const holders = getGateways(cluster).map((url) => createClient({ url, token: secret }));
       await Promise.all(holders.map((holder) => tryAgain(() => holder.call('system.ping', {}))));
       const began = performance.now();
       await (clients[n % GATEWAYS] ?? ask).call('tokens.revoke', { id });
@@ -99,7 +99,7 @@ describe('three gateways and two replicas of each service', { skip: SKIP, timeou
           'at its next request',
         );
     }
-    const { asked, failed } = await pings.end();
+    const { requestCount: asked, failed } = await pings.end();
     assert.deepEqual(failed, []);
     took.sort((a, b) => a - b);
     const [median, p99] = [at(took, 0.5), at(took, 0.99)];
@@ -112,7 +112,7 @@ function at(sorted: readonly number[], share: number): number {
   return Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Infinity);
 }
 
-function gatewaysOf({ run }: Cluster): string[] {
+function getGateways({ run }: Cluster): string[] {
   return run.processes.flatMap(({ service, ports }) => (service === 'gateway' ? [`http://127.0.0.1:${ports['http']}`] : []));
 }
 
@@ -138,7 +138,7 @@ async function readUntil(client: Client, signal: AbortSignal): Promise<number> {
   let reads = 0;
   for (; !signal.aborted; reads++) {
     const { entries = {} } = (await client.call('config.get', { section: 'providers' })) as {
-      entries?: Record<string, ReturnType<typeof entryOf>>;
+      entries?: Record<string, ReturnType<typeof getEntry>>;
     };
     for (const [id, { timeoutMs, maxRetries }] of Object.entries(entries)) assert.equal(timeoutMs, maxRetries, `a mix in ${id}`);
     await sleep(POLL_MS);

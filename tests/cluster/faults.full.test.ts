@@ -4,8 +4,8 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RunningProcess } from '@switchyard/contracts';
 import { startProduct, type Running } from '../e2e/embedded.ts';
-import { ask, call, type Answer } from '../e2e/exchange.ts';
-import { processesOf, processOf, replaced, SKIP, whoAnswers } from './processes.ts';
+import { sendRequest, call, type Answer } from '../e2e/exchange.ts';
+import { getProcesses, getProcess, replaced, SKIP, whoAnswers } from './processes.ts';
 
 const POLL_MS = 50;
 const WORKERS = 4;
@@ -27,7 +27,7 @@ describe('loss of a server of the cluster', { skip: SKIP, timeout: 500_000 }, ()
 
   /** Resolves when the gateways have this many calls in flight. */
   async function underWay(calls: number): Promise<void> {
-    const gateways = (await processesOf(product)).filter(({ service }) => service === 'gateway');
+    const gateways = (await getProcesses(product)).filter(({ service }) => service === 'gateway');
     for (let waiting = 0; waiting < calls; await sleep(POLL_MS)) {
       const texts = gateways.map(async ({ ports }) => (await fetch(`http://127.0.0.1:${ports['metrics']}/metrics`)).text());
       const counts = (await Promise.all(texts)).map((text) => (PENDING.exec(text) ?? assert.fail('no gauge of calls that wait'))[1]);
@@ -36,10 +36,10 @@ describe('loss of a server of the cluster', { skip: SKIP, timeout: 500_000 }, ()
   }
 
   test('a call fails within a third of its deadline when its service dies', async () => {
-    const replicas = (await processesOf(product)).filter(({ service }) => service === 'registry');
+    const replicas = (await getProcesses(product)).filter(({ service }) => service === 'registry');
     for (const { pid } of replicas) process.kill(pid, 'SIGSTOP');
     const from = performance.now();
-    const told = Promise.all([ask(product, 'agents.list'), ask(product, 'agents.create', { name: 'oslo' })]);
+    const told = Promise.all([sendRequest(product, 'agents.list'), sendRequest(product, 'agents.create', { name: 'oslo' })]);
     await underWay(2); // a stopped process has received them
     for (const { pid } of replicas) process.kill(pid, 'SIGKILL');
     for (const { error } of await told) {
@@ -50,19 +50,19 @@ describe('loss of a server of the cluster', { skip: SKIP, timeout: 500_000 }, ()
   });
 
   test('the loss of Redis fails no call', async () => {
-    const { pid } = await serverOf('redis');
+    const { pid } = await getServer('redis');
     process.kill(pid, 'SIGKILL');
-    for (let turn = 0; turn < 10; turn++) assert.match(await say('hello'), /You said: hello/);
+    for (let turn = 0; turn < 10; turn++) assert.match(await sendMessage('hello'), /You said: hello/);
     await startedAgain('redis', pid);
   });
 
   test('every call ends with a result or UNAVAILABLE when NATS is lost, and the cluster recovers', async () => {
-    await say('before');
+    await sendMessage('before');
     const all = (await whoAnswers(product))?.size ?? 0;
     assert.ok(all >= 8, 'every service answers twice');
-    const { pid } = await serverOf('nats');
+    const { pid } = await getServer('nats');
     const under = Array.from({ length: 20 }, (_, at) =>
-      ask(product, 'agent.execute', { message: `under way ${at}`, sessionKey: { channelId: `nats-${at}` } }),
+      sendRequest(product, 'agent.execute', { message: `under way ${at}`, sessionKey: { channelId: `nats-${at}` } }),
     );
     process.kill(pid, 'SIGKILL');
     for (const { result, error } of await Promise.all(under)) assert.ok(result !== undefined || isAway(error), JSON.stringify(error));
@@ -73,14 +73,14 @@ describe('loss of a server of the cluster', { skip: SKIP, timeout: 500_000 }, ()
   });
 
   test('acknowledged writes survive the loss of the database, none is partial, and the cluster recovers', async () => {
-    await say('before', 'kept');
-    const { pid } = await serverOf('mongodb');
+    await sendMessage('before', 'kept');
+    const { pid } = await getServer('mongodb');
     process.kill(pid, 'SIGSTOP');
-    const asked = ask(product, 'agent.execute', { message: 'meanwhile', sessionKey: { channelId: 'kept' } });
+    const pending = sendRequest(product, 'agent.execute', { message: 'meanwhile', sessionKey: { channelId: 'kept' } });
     // Turns accepted just before the pause wait until it ends; all other calls fail.
-    await Promise.race([asked, sleep(TOLD_MS)]);
+    await Promise.race([pending, sleep(TOLD_MS)]);
     process.kill(pid, 'SIGCONT');
-    const { result, error } = await asked;
+    const { result, error } = await pending;
     assert.ok(result !== undefined || isAway(error), JSON.stringify(error));
     await worksAgain();
     const { messages } = await call<{ messages: { role: string; content: string }[] }>(product, 'session.history', { channelId: 'kept' });
@@ -90,7 +90,7 @@ describe('loss of a server of the cluster', { skip: SKIP, timeout: 500_000 }, ()
   });
 
   test('every call ends in time while the database is paused for half a minute, and no write is lost, doubled or partial', async (t) => {
-    const { pid, replica } = await serverOf('mongodb');
+    const { pid, replica } = await getServer('mongodb');
     t.diagnostic(`the database is ${replica}`);
     const load = startLoad(product);
     await load.answers(WORKERS * 2);
@@ -115,13 +115,13 @@ describe('loss of a server of the cluster', { skip: SKIP, timeout: 500_000 }, ()
       const { messages } = await call<{ messages: { role: string; content: string }[] }>(product, 'session.history', {
         channelId,
       });
-      const asked = messages.filter(({ role }) => role === 'user').map(({ content }) => content);
+      const requests = messages.filter(({ role }) => role === 'user').map(({ content }) => content);
       assert.deepEqual(
-        asked.filter((one) => answered.includes(one)),
+        requests.filter((one) => answered.includes(one)),
         answered,
         'what was answered is there once, in its order',
       );
-      assert.equal(new Set(asked).size, asked.length, 'and nothing twice');
+      assert.equal(new Set(requests).size, requests.length, 'and nothing twice');
       assertWhole(messages);
     }
   });
@@ -130,13 +130,13 @@ describe('loss of a server of the cluster', { skip: SKIP, timeout: 500_000 }, ()
     const file = `${product.data}/cluster/redis/redis.conf`;
     const right = await readFile(file, 'utf8');
     const ofRedis = async (configuration: string): Promise<void> => {
-      const { pid } = await serverOf('redis');
+      const { pid } = await getServer('redis');
       await writeFile(file, configuration);
       process.kill(pid, 'SIGKILL');
       await startedAgain('redis', pid);
     };
     await ofRedis(right.replace(/^requirepass .*$/m, 'requirepass another'));
-    const gateway = await processOf(product, 'gateway-1');
+    const gateway = await getProcess(product, 'gateway-1');
     process.kill(gateway.pid, 'SIGKILL');
     for (const ms of [500, 1000, 2000])
       await product.process.line(
@@ -144,28 +144,28 @@ describe('loss of a server of the cluster', { skip: SKIP, timeout: 500_000 }, ()
           `gateway-1 \\(process \\d+\\) ended with code 1 and is started again in ${ms} ms; it said "gateway cannot start: SWITCHYARD_CACHE `,
         ),
       );
-    assert.match(await say('the other gateway'), /You said/);
+    assert.match(await sendMessage('the other gateway'), /You said/);
     await ofRedis(right);
     await replaced(product, gateway);
   });
 
-  async function say(message: string, channelId = 'said'): Promise<string> {
+  async function sendMessage(message: string, channelId = 'said'): Promise<string> {
     return (await call<{ response: string }>(product, 'agent.execute', { message, sessionKey: { channelId } })).response;
   }
 
-  async function serverOf(service: string): Promise<RunningProcess> {
-    return (await processesOf(product)).find((one) => one.service === service) ?? assert.fail(`there is no ${service}`);
+  async function getServer(service: string): Promise<RunningProcess> {
+    return (await getProcesses(product)).find((one) => one.service === service) ?? assert.fail(`there is no ${service}`);
   }
 
   async function startedAgain(service: string, before: number): Promise<void> {
-    while ((await serverOf(service)).pid === before) await sleep(POLL_MS);
+    while ((await getServer(service)).pid === before) await sleep(POLL_MS);
   }
 
   /** Resolves when every gateway is ready and a turn succeeds. */
   async function worksAgain(): Promise<void> {
     for (;;) {
-      const there = (await whoAnswers(product)) !== undefined;
-      if (there && (await ask(product, 'agent.execute', { message: 'again' })).result !== undefined) return;
+      const exists = (await whoAnswers(product)) !== undefined;
+      if (exists && (await sendRequest(product, 'agent.execute', { message: 'again' })).result !== undefined) return;
       await sleep(POLL_MS);
     }
   }
@@ -198,7 +198,7 @@ function startLoad(product: Running) {
     for (let n = 0; !ending; n++) {
       const message = `${channelId} says ${n}`;
       const at = performance.now();
-      const { error, result } = await ask(product, 'agent.execute', { message, sessionKey: { channelId } });
+      const { error, result } = await sendRequest(product, 'agent.execute', { message, sessionKey: { channelId } });
       calls.push({ at, tookMs: performance.now() - at, error });
       if (result !== undefined) answered.push(message);
       await sleep(POLL_MS);

@@ -8,7 +8,7 @@ import { healthClient, startProcess, tempDir, type TempDir } from '@switchyard/t
 import { contents, openai } from '../e2e/clients.ts';
 import { command, launch, linesWritten, startProduct, type Running } from '../e2e/embedded.ts';
 import { call } from '../e2e/exchange.ts';
-import { answering, isAlive, processesOf, processOf, replaced, SKIP } from './processes.ts';
+import { answering, isAlive, getProcesses, getProcess, replaced, SKIP } from './processes.ts';
 
 const STOP = new URL('../../scripts/cluster/stop.ts', import.meta.url).pathname;
 const SERVERS = ['nats', 'mongodb', 'redis'];
@@ -30,7 +30,7 @@ describe('a cluster on one machine', { skip: SKIP, timeout: 300_000 }, () => {
   });
 
   test('run.json and the banner list every process, and each one runs, listens and writes a log', async () => {
-    const processes = await processesOf(product);
+    const processes = await getProcesses(product);
     const built = SERVICES.filter(isBuilt);
     assert.deepEqual(new Set(processes.map(({ service }) => service)), new Set([...built, 'gateway', ...SERVERS, 'cluster']));
     for (const name of built) assert.equal(processes.filter(({ service }) => service === name).length, 2, name);
@@ -40,11 +40,11 @@ describe('a cluster on one machine', { skip: SKIP, timeout: 300_000 }, () => {
       if (replica !== 'cluster') assert.ok(existsSync(log), log);
       for (const port of Object.values(ports)) assert.ok(product.process.output().includes(String(port)), replica);
     }
-    await answering(product, processes.filter(isReplica).map(nameOf));
+    await answering(product, processes.filter(isReplica).map(getName));
   });
 
   test('each service has gRPC health and Prometheus metrics', async () => {
-    const services = (await processesOf(product)).filter(isReplica);
+    const services = (await getProcesses(product)).filter(isReplica);
     for (const { service, ports } of services) {
       using client = await healthClient(`127.0.0.1:${ports['health']}`);
       assert.deepEqual([await client.check(''), await client.check(service)], ['SERVING', 'SERVING']);
@@ -57,7 +57,7 @@ describe('a cluster on one machine', { skip: SKIP, timeout: 300_000 }, () => {
   test('the CLI finds the cluster, and status lists each process', async () => {
     const { code, stdout } = await command(product, 'status');
     assert.equal(code, 0, stdout);
-    for (const { replica, pid } of await processesOf(product)) assert.match(stdout, new RegExp(`${replica} .*pid ${pid} alive`));
+    for (const { replica, pid } of await getProcesses(product)) assert.match(stdout, new RegExp(`${replica} .*pid ${pid} alive`));
   });
 
   test('stored files are private to the user, and no password is in a log or on a command line', async () => {
@@ -76,7 +76,7 @@ describe('a cluster on one machine', { skip: SKIP, timeout: 300_000 }, () => {
 
   test('restarts a killed process and records its new pid in run.json', async () => {
     for (const replica of ['secrets-1', 'sessions-2', 'gateway-1']) {
-      const victim = await processOf(product, replica);
+      const victim = await getProcess(product, replica);
       process.kill(victim.pid, 'SIGKILL');
       const next = await replaced(product, victim);
       assert.deepEqual([next.ports, next.log], [victim.ports, victim.log]);
@@ -93,7 +93,7 @@ describe('a cluster on one machine', { skip: SKIP, timeout: 300_000 }, () => {
 
   test('make cluster-stop ends the cluster, and the next one keeps token and conversations', async () => {
     await call(product, 'agent.execute', { message: 'remember me', sessionKey: { channelId: 'kept' } });
-    const before = await processesOf(product);
+    const before = await getProcesses(product);
     await using stop = await startProcess([process.execPath, STOP], { env: { SWITCHYARD_DATA: product.data } });
     assert.equal((await stop.exited).code, 0, stop.output());
     assert.match(stop.output(), /has ended/);
@@ -111,20 +111,20 @@ describe('a cluster on one machine', { skip: SKIP, timeout: 300_000 }, () => {
   });
 
   test('the next launcher ends the processes of a killed launcher', async () => {
-    const left = await processesOf(product);
+    const remainingItems = await getProcesses(product);
     await product.process.end('SIGKILL');
     assert.ok(
-      left.filter(({ replica }) => replica !== 'cluster').every(({ pid }) => isAlive(pid)),
+      remainingItems.filter(({ replica }) => replica !== 'cluster').every(({ pid }) => isAlive(pid)),
       'they are there without it',
     );
     product = await startProduct('cluster', { data: data.path });
     assert.match(product.process.output(), /ends processes of an earlier start: .*sessions-1/);
-    await gone(left);
+    await gone(remainingItems);
     assert.ok(await call(product, 'session.list'));
   });
 
   test('make cluster-stop ends the processes of a killed launcher', async () => {
-    const left = await processesOf(product);
+    const left = await getProcesses(product);
     await product.process.end('SIGKILL');
     await using stop = await startProcess([process.execPath, STOP], { env: { SWITCHYARD_DATA: product.data } });
     assert.equal((await stop.exited).code, 0);
@@ -144,7 +144,7 @@ test('an impossible start prints one sentence and leaves no process', { skip: SK
       [{ SWITCHYARD_BUS: 'nats://127.0.0.1:4222' }, /SWITCHYARD_BUS is set, but a cluster on one machine starts its own servers/],
       [{ SWITCHYARD_STORE_FILE: '/dev/null' }, /SWITCHYARD_STORE is set/],
       [{ SWITCHYARD_PORT: String(port) }, new RegExp(`port ${port} .* is in use\\..*SWITCHYARD_PORT=0 make cluster`)],
-      [{ SWITCHYARD_HOST: '192.0.2.1' }, /192\.0\.2\.1 is no address of this machine/],
+      [{ SWITCHYARD_HOST: '192.0.2.1' }, /192\.0\.2\.1 is not an address of this machine/],
       [{ SWITCHYARD_GATEWAY__PROT: '1' }, /SWITCHYARD_GATEWAY__PROT/],
       [{ OPENAI_BASE_URL: 'localhost:1' }, /OPENAI_BASE_URL/],
     ] as const) {
@@ -164,6 +164,6 @@ function isReplica({ service }: RunningProcess): boolean {
   return !SERVERS.includes(service) && service !== 'cluster';
 }
 
-function nameOf({ replica }: RunningProcess): string {
+function getName({ replica }: RunningProcess): string {
   return replica;
 }

@@ -12,12 +12,12 @@ export const SKIP =
   (process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off') ||
   (process.env['SWITCHYARD_TEST_TARGET'] === 'embedded' && 'SWITCHYARD_TEST_TARGET=embedded');
 
-export async function processesOf({ data }: Pick<Running, 'data'>): Promise<readonly RunningProcess[]> {
+export async function getProcesses({ data }: Pick<Running, 'data'>): Promise<readonly RunningProcess[]> {
   return parseRunFile(await readFile(`${data}/run.json`, 'utf8'))?.processes ?? [];
 }
 
-export async function processOf(product: Pick<Running, 'data'>, replica: string): Promise<RunningProcess> {
-  return (await processesOf(product)).find((one) => one.replica === replica) ?? assert.fail(`there is no ${replica}`);
+export async function getProcess(product: Pick<Running, 'data'>, replica: string): Promise<RunningProcess> {
+  return (await getProcesses(product)).find((one) => one.replica === replica) ?? assert.fail(`there is no ${replica}`);
 }
 
 export function isAlive(pid: number): boolean {
@@ -30,7 +30,7 @@ export function isAlive(pid: number): boolean {
 
 /** Replicas that every gateway discovers, with their pids by name; undefined while a gateway is not ready. */
 export async function whoAnswers(product: Running): Promise<Map<string, number> | undefined> {
-  const gateways = (await processesOf(product)).filter(({ service }) => service === 'gateway');
+  const gateways = (await getProcesses(product)).filter(({ service }) => service === 'gateway');
   const seen = await Promise.all(gateways.map(({ ports }) => readiness(`http://127.0.0.1:${ports['http']}`, product.token)));
   if (seen.some((one) => one === undefined)) return undefined;
   const replicas = seen.map((services) => (services ?? []).flatMap((service) => service.replicas));
@@ -42,9 +42,9 @@ export async function whoAnswers(product: Running): Promise<Map<string, number> 
 export async function answering(product: Running, replicas: readonly string[]): Promise<void> {
   const since = performance.now();
   for (;;) {
-    const heard = [...((await whoAnswers(product))?.keys() ?? [])].toSorted();
-    if (isDeepStrictEqual(heard, replicas.toSorted())) return;
-    if (performance.now() - since > PATIENCE_MS) return assert.deepEqual(heard, replicas.toSorted());
+    const receivedMessages = [...((await whoAnswers(product))?.keys() ?? [])].toSorted();
+    if (isDeepStrictEqual(receivedMessages, replicas.toSorted())) return;
+    if (performance.now() - since > PATIENCE_MS) return assert.deepEqual(receivedMessages, replicas.toSorted());
     await sleep(POLL_MS);
   }
 }
@@ -62,7 +62,7 @@ async function readiness(gateway: string, token: string): Promise<ServicePresenc
 /** Resolves when another process has replaced this one and is ready. */
 export async function replaced(product: Running, { replica, pid }: Pick<RunningProcess, 'replica' | 'pid'>): Promise<RunningProcess> {
   for (;;) {
-    const now = await processOf(product, replica);
+    const now = await getProcess(product, replica);
     if (now.pid !== pid && (await whoAnswers(product))?.get(replica) === now.pid) return now;
     await sleep(POLL_MS);
   }

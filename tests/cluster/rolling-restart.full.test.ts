@@ -7,7 +7,7 @@ import { chatUrl, contents } from '../e2e/clients.ts';
 import { startProduct, type Running } from '../e2e/embedded.ts';
 import { openSocket } from '../e2e/exchange.ts';
 import { isNamed, listen } from '../e2e/listening.ts';
-import { processesOf, processOf, replaced, SKIP } from './processes.ts';
+import { getProcesses, getProcess, replaced, SKIP } from './processes.ts';
 
 const WORKERS = 4;
 const PAUSE_MS = 20;
@@ -22,10 +22,10 @@ describe('rolling restart and drain', { skip: SKIP, timeout: 300_000 }, () => {
 
   test('a rolling restart of every service under load fails no call, loses no turn and repeats none', async () => {
     await using load = startLoad(product);
-    const old = (await processesOf(product)).filter(({ service }) => SERVICES.includes(service as ServiceName));
+    const old = (await getProcesses(product)).filter(({ service }) => SERVICES.includes(service as ServiceName));
     assert.ok(old.length >= 8, 'there is something to restart');
-    const asked = await Promise.all([load.client, load.client].map((client) => client.call('gateway.restart', {})));
-    assert.deepEqual(asked, [{ restarting: true }, { restarting: true }]);
+    const requests = await Promise.all([load.client, load.client].map((client) => client.call('gateway.restart', {})));
+    assert.deepEqual(requests, [{ restarting: true }, { restarting: true }]);
     for (let restart = await load.restart(); restart?.state !== 'done'; restart = await load.restart()) {
       assert.equal(restart?.state, 'running', JSON.stringify(restart));
       await load.another(WORKERS);
@@ -33,8 +33,8 @@ describe('rolling restart and drain', { skip: SKIP, timeout: 300_000 }, () => {
     const names = old.map(({ service, replica }) => `${service}.${replica}`);
     assert.deepEqual((await load.restart())?.restarted.toSorted(), names.toSorted(), 'each once, though it was asked for twice');
     for (const one of old) await replaced(product, one);
-    const said = await load.end();
-    for (const [channel, messages] of said) {
+    const texts = await load.end();
+    for (const [channel, messages] of texts) {
       const asked = (await contents(product, channel)).filter((_, at) => at % 2 === 0);
       assert.deepEqual(asked, messages, 'each was asked once, in its order');
     }
@@ -47,7 +47,7 @@ describe('rolling restart and drain', { skip: SKIP, timeout: 300_000 }, () => {
     using stream = listen(chatUrl(product, { message: question, agentId: 'slow', sessionKey: 'rolled' }));
     const sockets = await Promise.all(Array.from({ length: 4 }, () => openSocket(product, product.token)));
     await stream.until(isNamed('token'));
-    const gateways = [await processOf(product, 'gateway-1'), await processOf(product, 'gateway-2')];
+    const gateways = [await getProcess(product, 'gateway-1'), await getProcess(product, 'gateway-2')];
     for (const one of gateways) {
       process.kill(one.pid, 'SIGTERM');
       await replaced(product, one);

@@ -6,13 +6,13 @@ import OpenAI, { APIError } from 'openai';
 import { createClient, type ChatEvent } from '@switchyard/client';
 import { chatUrl, contents } from '../e2e/clients.ts';
 import { startProduct, type Running } from '../e2e/embedded.ts';
-import { ask } from '../e2e/exchange.ts';
-import { isNamed, listen, type Heard } from '../e2e/listening.ts';
-import { processesOf, processOf, replaced, SKIP } from './processes.ts';
+import { sendRequest } from '../e2e/exchange.ts';
+import { isNamed, listen, type Received } from '../e2e/listening.ts';
+import { getProcesses, getProcess, replaced, SKIP } from './processes.ts';
 
 const config = { agents: { default: {}, slow: { provider: 'dev', model: 'slow' } } };
 const QUESTION = Array.from({ length: 120 }, (_, n) => `word${n}`).join(' ');
-const SAID = `I am dev/slow, the development model. You said: ${QUESTION}`;
+const RESPONSE = `I am dev/slow, the development model. You said: ${QUESTION}`;
 const GATEWAYS = ['gateway-1', 'gateway-2'];
 const RUNNERS = ['sessions-1', 'sessions-2'];
 
@@ -22,20 +22,20 @@ describe('streams while processes are killed', { skip: SKIP, timeout: 400_000 },
   after(() => product[Symbol.asyncDispose]());
 
   test('tenant events arrive without a gap while every gateway is killed', async () => {
-    using heard = listenToEvents(product);
-    await heard.opened;
+    using receivedMessage = listenToEvents(product);
+    await receivedMessage.opened;
     for (let n = 0; n < 30; n++) {
       if (n === 10) await killOne('gateway-1');
       if (n === 20) await killOne('gateway-2');
-      await say(`counted ${n}`);
+      await sendMessage(`counted ${n}`);
     }
-    await heard.until('counted 29');
-    const counted = heard.said.filter((text) => text.startsWith('counted '));
+    await receivedMessage.until('counted 29');
+    const counted = receivedMessage.texts.filter((text) => text.startsWith('counted '));
     assert.deepEqual(
       counted,
       Array.from({ length: 30 }, (_, n) => `counted ${n}`),
     );
-    assert.deepEqual(heard.resets, []);
+    assert.deepEqual(receivedMessage.resets, []);
   });
 
   test('a /v1 request with a key is complete after a retry when its runners were killed', async () => {
@@ -55,8 +55,8 @@ describe('streams while processes are killed', { skip: SKIP, timeout: 400_000 },
       APIError,
     );
     await killed;
-    assert.equal(await read(), SAID);
-    assert.equal(await read(), SAID, 'and kept');
+    assert.equal(await read(), RESPONSE);
+    assert.equal(await read(), RESPONSE, 'and kept');
   });
 
   const disturbances: Record<string, () => Promise<void>> = {
@@ -65,23 +65,23 @@ describe('streams while processes are killed', { skip: SKIP, timeout: 400_000 },
     'NATS with all that it kept': wipeNats,
   };
 
-  for (const [what, disturb] of Object.entries(disturbances)) {
-    test(`an EventSource reads a complete answer of one turn when ${what} is killed`, async () => {
-      const channel = `source-${what.replaceAll(' ', '-')}`;
+  for (const [description, disturb] of Object.entries(disturbances)) {
+    test(`an EventSource reads a complete answer of one turn when ${description} is killed`, async () => {
+      const channel = `source-${description.replaceAll(' ', '-')}`;
       using stream = listen(chatUrl(product, { message: QUESTION, agentId: 'slow', sessionKey: channel }));
       await stream.until(isNamed('token'));
       await disturb();
       const { name, data } = await stream.until(isNamed('done', 'error'));
       assert.equal(name, 'done', JSON.stringify(data));
-      assert.equal(data['response'], SAID);
-      assertWhole(stream.heard);
+      assert.equal(data['response'], RESPONSE);
+      assertWhole(stream.receivedMessages);
       await stream.stopped;
       assert.equal(stream.statuses.at(-1), 204);
-      assert.deepEqual(await contents(product, channel), [QUESTION, SAID], 'the question was asked once');
+      assert.deepEqual(await contents(product, channel), [QUESTION, RESPONSE], 'the question was asked once');
     });
 
-    test(`a WebSocket client reattaches and reads a complete answer when ${what} is killed`, async () => {
-      const channel = `socket-${what.replaceAll(' ', '-')}`;
+    test(`a WebSocket client reattaches and reads a complete answer when ${description} is killed`, async () => {
+      const channel = `socket-${description.replaceAll(' ', '-')}`;
       const client = createClient({ url: product.url, token: product.token, transport: 'ws' });
       const events: ChatEvent[] = [];
       for await (const event of client.chat(QUESTION, { agentId: 'slow', sessionKey: channel })) {
@@ -96,20 +96,20 @@ describe('streams while processes are killed', { skip: SKIP, timeout: 400_000 },
         assert.equal(event.accumulated, text, 'nothing is missing, and nothing is twice');
       }
       const end = events.at(-1);
-      assert.deepEqual([text, end?.type === 'done' && end.response], [SAID, SAID]);
-      assert.deepEqual(await contents(product, channel), [QUESTION, SAID], 'the question was asked once');
+      assert.deepEqual([text, end?.type === 'done' && end.response], [RESPONSE, RESPONSE]);
+      assert.deepEqual(await contents(product, channel), [QUESTION, RESPONSE], 'the question was asked once');
     });
   }
 
   async function killOne(replica: string): Promise<void> {
-    const one = await processOf(product, replica);
+    const one = await getProcess(product, replica);
     process.kill(one.pid, 'SIGKILL');
     await replaced(product, one);
   }
 
   /** The replica that runs the turn. */
   async function killAtOnce(replicas: readonly string[]): Promise<void> {
-    const all = await Promise.all(replicas.map((replica) => processOf(product, replica)));
+    const all = await Promise.all(replicas.map((replica) => getProcess(product, replica)));
     for (const { pid } of all) process.kill(pid, 'SIGKILL');
     for (const one of all) await replaced(product, one);
   }
@@ -120,27 +120,27 @@ describe('streams while processes are killed', { skip: SKIP, timeout: 400_000 },
 
   /** Simulates a lost disk: the server restarts empty. */
   async function wipeNats(): Promise<void> {
-    const nats = (await processesOf(product)).find(({ service }) => service === 'nats') ?? assert.fail('there is no NATS');
+    const nats = (await getProcesses(product)).find(({ service }) => service === 'nats') ?? assert.fail('there is no NATS');
     process.kill(nats.pid, 'SIGSTOP'); // it must neither write nor restart in between
     await rm(`${product.data}/cluster/nats`, { recursive: true });
     process.kill(nats.pid, 'SIGKILL');
   }
 
   /** Retries until the message is accepted, because processes are down. */
-  async function say(message: string): Promise<void> {
+  async function sendMessage(message: string): Promise<void> {
     for (;;) {
       const params = { message, sessionKey: { channelId: 'said' }, idempotencyKey: `say-${message.replaceAll(' ', '-')}` };
-      const answer = await ask(product, 'agent.execute', params).catch(() => undefined);
+      const answer = await sendRequest(product, 'agent.execute', params).catch(() => undefined);
       if (answer?.result !== undefined) return;
     }
   }
 });
 
 /** Asserts that chunks are contiguous, also where another process continued the turn. */
-function assertWhole(heard: readonly Heard[]): void {
+function assertWhole(receivedMessages: readonly Received[]): void {
   let text = '';
   let last = -1;
-  for (const { id, name, data } of heard) {
+  for (const { id, name, data } of receivedMessages) {
     const n = Number(id.split(':')[1]);
     assert.ok(n > last, `${id} after ${last}`);
     last = n;
@@ -148,12 +148,12 @@ function assertWhole(heard: readonly Heard[]): void {
     if (name === 'resumed') text = String(data['accumulated']);
     if (name !== 'done') assert.equal(data['accumulated'], text, id);
   }
-  assert.equal(text, SAID);
+  assert.equal(text, RESPONSE);
 }
 
 interface Hearing extends Disposable {
   /** The messages in the events, in order. */
-  readonly said: readonly string[];
+  readonly texts: readonly string[];
   /** The reasons of the received resets. */
   readonly resets: readonly string[];
   opened: Promise<unknown>;
@@ -171,7 +171,7 @@ function listenToEvents({ url, token }: Running): Hearing {
   });
   source.addEventListener('stream:reset', ({ data }) => void resets.push((JSON.parse(data as string) as { reason: string }).reason));
   return {
-    said,
+    texts: said,
     resets,
     opened: new Promise((resolve) => source.addEventListener('open', resolve, { once: true })),
     async until(text) {

@@ -96,7 +96,7 @@ const METHODS_ROUTE = 'POST /rpc';
 
 onEachProfile('authorization', (product) => {
   const secrets = new Map<Who, Promise<string>>();
-  const secretOf = (who: Who): Promise<string> => {
+  const getSecret = (who: Who): Promise<string> => {
     const secret = secrets.get(who) ?? makeSecret(product, who);
     secrets.set(who, secret);
     return secret;
@@ -107,9 +107,9 @@ onEachProfile('authorization', (product) => {
       test(`every method with a token for ${held}, over ${transport}`, async () => {
         const names = [...publicMethods.keys(), ...UNKNOWN, DISCOVER];
         const calls = names.map((method) => ({ method, params: PARAMS }));
-        const answers = await callAll({ product, transport, token: await secretOf(held) }, calls);
+        const answers = await callAll({ product, transport, token: await getSecret(held) }, calls);
         assert.deepEqual(
-          names.map((name, at) => [name, outcomeOf(answers[at])]),
+          names.map((name, at) => [name, getOutcome(answers[at])]),
           names.map((name) => [name, expected(name, held)]),
         );
       });
@@ -118,7 +118,7 @@ onEachProfile('authorization', (product) => {
 
   for (const stranger of STRANGERS) {
     test(`${stranger} opens neither transport`, async () => {
-      const token = await secretOf(stranger);
+      const token = await getSecret(stranger);
       const body = `[${[...publicMethods.keys(), 'nobody.home']
         .slice(0, 50)
         .map((name) => request(name))
@@ -138,13 +138,13 @@ onEachProfile('authorization', (product) => {
   for (const route of ROUTES) {
     test(`${route.verb ?? ''} ${route.path} for every kind of token`.trimStart(), async () => {
       for (const held of HOLDERS) {
-        const { status, body } = await visit(product, route, await secretOf(held));
+        const { status, body } = await visit(product, route, await getSecret(held));
         if (route.tellsAll && held in TOLD_SOME) assert.deepEqual([status, body], [403, refusal(route, TOLD_SOME[held] ?? '', '')], held);
         else if (opens(route, held)) assert.equal(status, route.opened, `${held}: ${body}`);
         else assert.deepEqual([status, body], [403, refusal(route, 'Forbidden: insufficient scope', 'permission_error')], held);
       }
       for (const stranger of STRANGERS) {
-        const { status, body } = await visit(product, route, await secretOf(stranger));
+        const { status, body } = await visit(product, route, await getSecret(stranger));
         if (route.scopes === 'anybody') assert.equal(status, route.opened, `${stranger}: ${body}`);
         else assert.deepEqual([status, body], [401, refusal(route, 'Unauthorized', 'authentication_error')], stranger);
       }
@@ -156,10 +156,10 @@ onEachProfile('authorization', (product) => {
       paths: Record<string, Record<string, unknown>>;
     };
     const written = Object.entries(paths).flatMap(([path, verbs]) => Object.keys(verbs).map((verb) => [verb.toUpperCase(), path] as const));
-    const asked = ROUTES.map(({ path, verb, body }) => `${verb ?? (body === undefined ? 'GET' : 'POST')} ${path}`);
+    const requests = ROUTES.map(({ path, verb, body }) => `${verb ?? (body === undefined ? 'GET' : 'POST')} ${path}`);
     const missing = written.filter(([verb, path]) => {
       const form = new RegExp(`^${verb} ${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`);
-      return !asked.some((one) => form.test(one)) && `${verb} ${path}` !== METHODS_ROUTE;
+      return !requests.some((one) => form.test(one)) && `${verb} ${path}` !== METHODS_ROUTE;
     });
     assert.deepEqual(missing, []);
   });
@@ -202,14 +202,14 @@ function expected(name: string, held: Holder): Outcome {
   if (name === DISCOVER) return 'passes';
   const scope = publicMethods.get(name)?.scope;
   if (scope === undefined) return 'no such method';
-  return OPENS[scopeOf(held)].includes(scope) ? 'passes' : `refused: ${scope}`;
+  return OPENS[getScope(held)].includes(scope) ? 'passes' : `refused: ${scope}`;
 }
 
-function scopeOf(held: Holder): TokenScope {
+function getScope(held: Holder): TokenScope {
   return held in HELD_BACK ? HELD_BACK[held as keyof typeof HELD_BACK].scopes[0] : (held as TokenScope);
 }
 
-function outcomeOf(answer: Answer | undefined): Outcome {
+function getOutcome(answer: Answer | undefined): Outcome {
   const { code, message, data } = answer?.error ?? {};
   if (code === -32601 && message === 'Method not found') return 'no such method';
   if (code === -32602) return 'passes';
@@ -221,7 +221,7 @@ function outcomeOf(answer: Answer | undefined): Outcome {
 }
 
 function opens({ scopes }: Route, held: Holder): boolean {
-  const scope = scopeOf(held);
+  const scope = getScope(held);
   return typeof scopes === 'string' || scope === '*' || scopes.includes(scope);
 }
 

@@ -41,7 +41,7 @@ for (const method of STORY) {
       const answer = await call<unknown>(product, method, translated(example.params));
       const { error } = result.safeParse(answer);
       assert.equal(error, undefined, `${method} answers ${JSON.stringify(answer)}`);
-      assert.deepEqual(shapeOf(answer, example.result), shapeOf(example.result, answer), method);
+      assert.deepEqual(getShape(answer, example.result), getShape(example.result, answer), method);
       learn(example.result, answer);
     }
   });
@@ -65,9 +65,9 @@ function translated(params: unknown): unknown {
 }
 
 /** Compares the types of the fields that example and answer share. */
-function shapeOf(value: unknown, other: unknown): unknown {
+function getShape(value: unknown, other: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return Array.isArray(value) ? 'array' : typeof value;
   const theirs = Object(other) as Record<string, unknown>;
   const shared = Object.entries(value).filter(([key]) => Object.hasOwn(theirs, key));
-  return Object.fromEntries(shared.map(([key, field]) => [key, shapeOf(field, theirs[key])]));
+  return Object.fromEntries(shared.map(([key, field]) => [key, getShape(field, theirs[key])]));
 }

@@ -6,7 +6,7 @@ import { contents } from '../e2e/clients.ts';
 import { startEmbedded, type Running } from '../e2e/embedded.ts';
 import { openSocket } from '../e2e/exchange.ts';
 
-const SAID = 'I am dev/echo, the development model. You said: hello';
+const RESPONSE = 'I am dev/echo, the development model. You said: hello';
 const turn = (channelId: string): { message: string; sessionKey: { channelId: string } } => ({
   message: 'hello',
   sessionKey: { channelId },
@@ -55,7 +55,7 @@ for (const [transport, connect] of [
     test('runs a turn', async () => {
       await using connected = await connect();
       const { response } = (await connected.client.request('agent.execute', turn(`plain-${transport}`))) as { response: string };
-      assert.equal(response, SAID);
+      assert.equal(response, RESPONSE);
     });
 
     test('receives each error with its code', async () => {
@@ -92,7 +92,7 @@ for (const [transport, connect] of [
       await using connected = await connect();
       connected.client.notify('agent.execute', turn(`told-${transport}`));
       while ((await contents(product, `told-${transport}`)).length < 2) await connected.client.request('system.ping', {});
-      assert.deepEqual(await contents(product, `told-${transport}`), ['hello', SAID]);
+      assert.deepEqual(await contents(product, `told-${transport}`), ['hello', RESPONSE]);
     });
   });
 }
@@ -105,7 +105,7 @@ describe('jayson over http', () => {
 
   test('runs a turn', async () => {
     const { result } = await connect().request('agent.execute', turn('jayson'));
-    assert.equal(result.response, SAID);
+    assert.equal(result.response, RESPONSE);
   });
 
   test('sends a batch of calls and notifications', async () => {

@@ -17,9 +17,9 @@ await using product = await startEmbedded();
 const { hostname, port } = new URL(product.url);
 const proxy = createServer((asked, answer) => {
   const headers = { ...asked.headers, authorization: `Bearer ${product.token}` };
-  const passed = request({ hostname, port, path: asked.url, method: asked.method, headers }, (given) => {
-    answer.writeHead(given.statusCode ?? 502, given.headers);
-    given.pipe(answer);
+  const passed = request({ hostname, port, path: asked.url, method: asked.method, headers }, (options) => {
+    answer.writeHead(options.statusCode ?? 502, options.headers);
+    options.pipe(answer);
   });
   asked.pipe(passed);
 });

@@ -69,9 +69,9 @@ test('GET routes without parameters answer as documented', async () => {
   assert.ok(plain.length >= 12, `${plain.length} of them`);
   for (const { path, operation } of plain) {
     const response = await read(path);
-    const said = operation.responses[response.status];
-    assert.ok(said, `${path} answers ${response.status}, which is not written`);
-    const [type, { schema = {} } = {}] = Object.entries(said.content ?? {})[0] ?? [];
+    const message = operation.responses[response.status];
+    assert.ok(message, `${path} answers ${response.status}, which is not written`);
+    const [type, { schema = {} } = {}] = Object.entries(message.content ?? {})[0] ?? [];
     assert.equal(response.headers.get('content-type')?.split(';')[0], type, path);
     if (type !== 'application/json') continue;
     const isSo = ajv.compile({ ...schema, components: document.components });

@@ -54,11 +54,11 @@ interface Shown {
 }
 
 /** The documented requests. Requests signed by another system have no example. */
-function shown(): Shown[] {
+function render(): Shown[] {
   return Object.entries(document.paths).flatMap(([path, verbs]) =>
     Object.entries(verbs).flatMap(([verb, operation]) => {
       const { parameters = [], requestBody, tags } = operation;
-      const needed = requestBody !== undefined || parameters.some(({ in: where, required }) => where === 'query' && required);
+      const needed = requestBody !== undefined || parameters.some(({ in: location, required }) => location === 'query' && required);
       if (!needed || tags[0] === 'webhooks') return [];
       const query = Object.fromEntries(parameters.flatMap(({ name, example }) => (example === undefined ? [] : [[name, example]])));
       return [{ verb, path, operation, query, body: requestBody?.content['application/json']?.example }];
@@ -67,14 +67,14 @@ function shown(): Shown[] {
 }
 
 test('every route with a required body has an example', () => {
-  const all = shown();
+  const all = render();
   assert.ok(all.length >= 8, `${all.length} of them`);
   for (const { path, body, query } of all) assert.ok(body !== undefined || Object.keys(query).length > 0, path);
 });
 
 test('every example of /openapi.json gets the documented response', async () => {
   const ajv = new Ajv2020({ strict: false, validateFormats: false });
-  for (const { verb, path, operation, body, query } of shown()) {
+  for (const { verb, path, operation, body, query } of render()) {
     if (path === '/v1/embeddings') upstream.respond({ kind: 'answer', body: VECTORS });
     const response = await fetch(`${product.url}${path}?${new URLSearchParams(query).toString()}`, {
       method: verb.toUpperCase(),

@@ -13,10 +13,10 @@ const paramSets: readonly (readonly [name: string, paramsOf: (callable: Callable
 const RESTART = 'gateway.restart';
 
 onEachProfile('declared and served methods', (product) => {
-  for (const [name, paramsOf] of paramSets) {
+  for (const [name, getParams] of paramSets) {
     test(`every method, called with ${name}: the list of unserved methods is exact`, async () => {
       const callables = [...publicMethods.values()].filter((one) => one.name !== RESTART);
-      const calls = callables.map((callable) => ({ method: callable.name as MethodName, params: paramsOf(callable) }));
+      const calls = callables.map((callable) => ({ method: callable.name as MethodName, params: getParams(callable) }));
       const answers = await callAll({ product }, calls);
       const missing = calls.filter((_, at) => ['UNAVAILABLE', 'UNIMPLEMENTED'].includes(String(answers[at]?.error?.data?.['code'])));
       assert.deepEqual(missing.map(({ method }) => method).sort(), [...unserved].sort());

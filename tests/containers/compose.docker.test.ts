@@ -31,7 +31,7 @@ describe('docker compose up', { timeout: PATIENCE_MS }, () => {
   async function compose(...args: string[]): Promise<string> {
     return (await run('docker', ['compose', ...args], { cwd: root, env, maxBuffer: 2 ** 26 })).stdout;
   }
-  async function ask(message: string): Promise<string> {
+  async function sendRequest(message: string): Promise<string> {
     return (
       await client.call('agent.execute', { message, sessionKey: { channelId: CHANNEL } }, { idempotencyKey: message, timeoutMs: 60_000 })
     ).response;
@@ -55,9 +55,9 @@ describe('docker compose up', { timeout: PATIENCE_MS }, () => {
   });
 
   test('answers survive the loss of one container of each service', async () => {
-    assert.match(await ask('first'), /first/);
+    assert.match(await sendRequest('first'), /first/);
     for (const service of built) await run('docker', ['kill', `${PROJECT}-${service}-1`]);
-    assert.match(await ask('second'), /second/);
+    assert.match(await sendRequest('second'), /second/);
     await compose('up', '--detach', '--wait');
   });
 
@@ -68,7 +68,7 @@ describe('docker compose up', { timeout: PATIENCE_MS }, () => {
     for (let n = 0; n < 5; n += 1) await assert.rejects(client.call('session.list', {}), unavailable);
     await run('docker', ['start', `${PROJECT}-nats-1`]);
     await compose('up', '--detach', '--wait');
-    assert.match(await ask('third'), /third/);
+    assert.match(await sendRequest('third'), /third/);
   });
 
   test('no container has an anonymous volume', async () => {
@@ -90,8 +90,8 @@ describe('docker compose up', { timeout: PATIENCE_MS }, () => {
     await compose('down');
     await compose('up', '--detach', '--wait');
     const { messages } = await client.call('session.history', { channelId: CHANNEL }, idempotent);
-    const asked = messages.filter(({ role }) => role === 'user').map(({ content }) => content);
-    assert.deepEqual(asked, ['first', 'second', 'third']);
+    const requests = messages.filter(({ role }) => role === 'user').map(({ content }) => content);
+    assert.deepEqual(requests, ['first', 'second', 'third']);
   });
 
   test('down --volumes removes everything', async () => {

@@ -7,18 +7,18 @@ export * from '@switchyard/bus';
 const order = process.env['DIE_ORDER'] ?? '';
 
 /** Like the real function, with buckets that can end the process before a write. */
-export const connectBus: typeof connect = async (...given) => {
-  const bus = await connect(...given);
-  return new Proxy(bus, { get: (target, name) => (name === 'kv' ? kvOf(target) : Reflect.get(target, name)) });
+export const connectBus: typeof connect = async (...inputs) => {
+  const bus = await connect(...inputs);
+  return new Proxy(bus, { get: (target, name) => (name === 'kv' ? getKv(target) : Reflect.get(target, name)) });
 };
 
-function kvOf(bus: Bus): Bus['kv'] {
+function getKv(bus: Bus): Bus['kv'] {
   return async (definition) => {
     const bucket = await bus.kv(definition);
     const dying: Bucket = {
       ...bucket,
-      put: (...given) => (reach(definition.name), bucket.put(...given)),
-      update: (...given) => (reach(definition.name), bucket.update(...given)),
+      put: (...inputs) => (reach(definition.name), bucket.put(...inputs)),
+      update: (...inputs) => (reach(definition.name), bucket.update(...inputs)),
     };
     return dying;
   };

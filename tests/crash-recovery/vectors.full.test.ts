@@ -27,7 +27,7 @@ test('the memory service resumes after a kill during embedding, and its index eq
   const embed = ({ model, input }: { model: string; input: string[] }) => {
     sent.push(...input);
     dies?.();
-    return { model, vectors: input.map(vectorOf) };
+    return { model, vectors: input.map(getVector) };
   };
   await provider.serve(registry, { 'models.embed': embed }, { version: '0.0.0' });
   const keeps = { 'audit.begin': () => ({ begun: true }), 'audit.finish': () => ({ recorded: true }) };
@@ -51,10 +51,10 @@ test('the memory service resumes after a kill during embedding, and its index eq
       await running.end('SIGKILL');
       await rm(join(dir.path, 'index'), { recursive: true });
       running = await start(`model-${n}`);
-      const asked = sent.length;
+      const requestCount = sent.length;
       await filled(bus);
       assert.deepEqual(await answers(bus), before);
-      assert.deepEqual(sent.slice(asked), QUESTIONS, 'nothing is paid for again');
+      assert.deepEqual(sent.slice(requestCount), QUESTIONS, 'nothing is paid for again');
     }
   } finally {
     await running.end('SIGKILL');
@@ -78,22 +78,22 @@ function launch({ data, url, model }: { data: string; url: string; model: string
   return startProcess([process.execPath, MAIN], { env, ready: /"msg":"serving"/, timeoutMs: 60_000 });
 }
 
-function vectorOf(text: string): string {
+function getVector(text: string): string {
   return Buffer.from(Float32Array.from({ length: 8 }, (_, at) => (text.includes(WORDS[at] ?? 'number') ? 1 : 0.1)).buffer).toString(
     'base64',
   );
 }
 
 async function answers(bus: Bus): Promise<unknown> {
-  const found = [];
-  for (const query of QUESTIONS) found.push((await bus.call('memory.search', { query })).results);
+  const matches = [];
+  for (const query of QUESTIONS) matches.push((await bus.call('memory.search', { query })).results);
   const { cacheHitRate: _, ...stats } = await bus.call('memory.stats', {});
-  return { found, stats };
+  return { found: matches, stats };
 }
 
 async function filled(bus: Bus): Promise<void> {
-  for (const until = Date.now() + 30_000; (await bus.call('memory.stats', {})).embeddedEntries !== MEMORIES;) {
-    assert.ok(Date.now() < until, JSON.stringify(await bus.call('memory.stats', {})));
+  for (const deadline = Date.now() + 30_000; (await bus.call('memory.stats', {})).embeddedEntries !== MEMORIES;) {
+    assert.ok(Date.now() < deadline, JSON.stringify(await bus.call('memory.stats', {})));
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }

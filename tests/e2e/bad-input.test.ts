@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { rest } from './clients.ts';
 import { post, type Running } from './embedded.ts';
 import {
-  ask,
+  sendRequest,
   call,
   many,
   mint,
@@ -161,7 +161,7 @@ onEachProfile(
           assert.equal(one(await client.say(params(body, method))).error?.code, -32602, method);
         }
       }
-      assert.equal((await ask(product, 'session.list', {}, secret)).error?.message, "Insufficient scope: requires 'admin'");
+      assert.equal((await sendRequest(product, 'session.list', {}, secret)).error?.message, "Insufficient scope: requires 'admin'");
       const { sessionKey } = await call<{ sessionKey: string }>(product, 'agent.execute', { message: 'hello' });
       assert.equal(sessionKey, `${product.tenant}:${product.client}:gateway`);
       assert.deepEqual((await call<{ agents: string[] }>(product, 'agents.list')).agents, ['default']);

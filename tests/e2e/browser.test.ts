@@ -77,12 +77,12 @@ function read(page: Page, path: string, last: string) {
   return page.evaluate(([url, name]) => (globalThis as unknown as Yard).read(url, name), [path, last] as const);
 }
 
-function say(page: Page, url: string, messages: object[]) {
+function sendMessage(page: Page, url: string, messages: object[]) {
   return page.evaluate(([to, all]) => (globalThis as unknown as Yard).say(to, all), [url, messages] as const);
 }
 
 const ping = { jsonrpc: '2.0', id: 1, method: 'system.ping' };
-const socketOf = ({ url }: Running, ticket: string): string => `${url.replace('http', 'ws')}/ws?ticket=${ticket}`;
+const getSocket = ({ url }: Running, ticket: string): string => `${url.replace('http', 'ws')}/ws?ticket=${ticket}`;
 
 if (found instanceof Error) test('a browser', { skip: found.message }, () => undefined);
 else
@@ -101,28 +101,28 @@ else
         const path = `/api/chat/stream?message=${encodeURIComponent('hello yard')}&sessionKey=browser&ticket=${await ticketFor(page, product.token)}`;
         const { events, state } = await read(page, path, 'done');
         assert.equal(state, 'heard');
-        const said = events.filter(({ name }) => name === 'token').map(({ data }) => data['delta']);
-        assert.equal(said.join(''), 'I am dev/echo, the development model. You said: hello yard');
+        const texts = events.filter(({ name }) => name === 'token').map(({ data }) => data['delta']);
+        assert.equal(texts.join(''), 'I am dev/echo, the development model. You said: hello yard');
         assert.deepEqual(await read(page, path, 'done'), { events: [], state: 'refused' });
         await page.close();
       });
 
       test('receives events and calls over a WebSocket, each with a single-use ticket', async () => {
         const page = await open(`${product.url}/app/`);
-        const heard = read(page, `/api/events?ticket=${await ticketFor(page, product.token)}`, 'message:received');
+        const receivedMessage = read(page, `/api/events?ticket=${await ticketFor(page, product.token)}`, 'message:received');
         const ticket = await ticketFor(page, product.token);
-        const asked = {
+        const request = {
           jsonrpc: '2.0',
           id: 2,
           method: 'agent.execute',
           params: { message: 'over a socket', sessionKey: { channelId: 'socket' } },
         };
-        const { answers, state } = await say(page, socketOf(product, ticket), [ping, asked]);
+        const { answers, state } = await sendMessage(page, getSocket(product, ticket), [ping, request]);
         assert.equal(state, 'answered');
         const executed = answers.find(({ id }) => id === 2)?.result as { response: string };
         assert.match(executed.response, /You said: over a socket$/);
-        assert.equal((await heard).state, 'heard');
-        assert.deepEqual(await say(page, socketOf(product, ticket), [ping]), { answers: [], state: 'closed 4001' });
+        assert.equal((await receivedMessage).state, 'heard');
+        assert.deepEqual(await sendMessage(page, getSocket(product, ticket), [ping]), { answers: [], state: 'closed 4001' });
         await page.close();
       });
 
@@ -136,7 +136,7 @@ else
         const theirs = await open(`http://127.0.0.1:${(other.address() as AddressInfo).port}/`);
         try {
           const ticket = await ticketFor(own, product.token);
-          assert.deepEqual(await say(theirs, socketOf(product, ticket), [ping]), { answers: [], state: 'closed 1006' });
+          assert.deepEqual(await sendMessage(theirs, getSocket(product, ticket), [ping]), { answers: [], state: 'closed 1006' });
           const stream = `${product.url}/api/events?ticket=${await ticketFor(own, product.token)}`;
           assert.deepEqual(await read(theirs, stream, 'done'), { events: [], state: 'refused' });
           await assert.rejects(ticketFor(theirs, product.token));

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import OpenAI from 'openai';
 import type { Running } from './embedded.ts';
 import { call } from './exchange.ts';
-import type { Heard } from './listening.ts';
+import type { Received } from './listening.ts';
 
 /** A client of the `/v1` API without automatic retries. */
 export function openai({ url, token }: Running): OpenAI {
@@ -34,8 +34,8 @@ export async function contents(product: Running, channelId: string): Promise<str
 }
 
 /** Asserts that all events belong to one turn with increasing positions. */
-export function assertOneTurn(heard: readonly Heard[]): void {
-  const ids = heard.map(({ id }) => /^(turn_[0-9A-Za-z]{22}):(\d+)$/.exec(id) ?? assert.fail(`${id} is no event id`));
+export function assertOneTurn(receivedMessages: readonly Received[]): void {
+  const ids = receivedMessages.map(({ id }) => /^(turn_[0-9A-Za-z]{22}):(\d+)$/.exec(id) ?? assert.fail(`${id} is no event id`));
   assert.equal(new Set(ids.map(([, turnId]) => turnId)).size, 1);
   const numbers = ids.map(([, , n]) => Number(n));
   assert.deepEqual(
@@ -44,6 +44,6 @@ export function assertOneTurn(heard: readonly Heard[]): void {
   );
 }
 
-export function textOf(heard: readonly Heard[]): string {
+export function getText(heard: readonly Received[]): string {
   return heard.map(({ data }) => (typeof data['delta'] === 'string' ? data['delta'] : '')).join('');
 }

@@ -1,36 +1,36 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assertOneTurn, chatUrl, contents, textOf } from './clients.ts';
+import { assertOneTurn, chatUrl, contents, getText } from './clients.ts';
 import type { Running } from './embedded.ts';
 import { call, mint, openSocket, request } from './exchange.ts';
 import { isNamed, listen } from './listening.ts';
 import { onEachProfile } from './profiles.ts';
 
 const QUESTION = Array.from({ length: 20 }, (_, n) => `word${n}`).join(' ');
-const SAID = `I am dev/slow, the development model. You said: ${QUESTION}`;
+const RESPONSE = `I am dev/slow, the development model. You said: ${QUESTION}`;
 const config = { agents: { default: {}, slow: { provider: 'dev', model: 'slow' } } };
 
-const asked = (channel: string): Record<string, string> => ({ message: QUESTION, agentId: 'slow', sessionKey: channel });
+const createRequest = (channel: string): Record<string, string> => ({ message: QUESTION, agentId: 'slow', sessionKey: channel });
 
 onEachProfile(
   'stream resume',
   (product) => {
     test('an EventSource resumes a broken stream at its position', async () => {
-      using stream = listen(chatUrl(product, asked('broken')));
+      using stream = listen(chatUrl(product, createRequest('broken')));
       await stream.until(({ data }) => String(data['delta']).startsWith('model'));
-      const before = stream.heard.length;
+      const before = stream.receivedMessages.length;
       stream.cut();
       const done = await stream.until(isNamed('done', 'error'));
-      assert.equal(done.data['response'], SAID);
+      assert.equal(done.data['response'], RESPONSE);
       assert.deepEqual(stream.statuses, [200, 200]);
-      assert.ok(stream.heard.length > before + 1);
-      assert.equal(textOf(stream.heard), SAID);
-      assertOneTurn(stream.heard);
-      assert.deepEqual(await contents(product, 'broken'), [QUESTION, SAID], 'the question was asked once');
+      assert.ok(stream.receivedMessages.length > before + 1);
+      assert.equal(getText(stream.receivedMessages), RESPONSE);
+      assertOneTurn(stream.receivedMessages);
+      assert.deepEqual(await contents(product, 'broken'), [QUESTION, RESPONSE], 'the question was asked once');
     });
 
     test('a reader that reconnects at once, later or after the end gets the rest without duplicates', async () => {
-      const url = chatUrl(product, asked('again'));
+      const url = chatUrl(product, createRequest('again'));
       using first = listen(url);
       const seen = await first.until(({ data }) => String(data['delta']).startsWith('model'));
       first[Symbol.dispose]();
@@ -39,27 +39,27 @@ onEachProfile(
       const next = await second.until(isNamed('token'));
       assert.equal(next.data['accumulated'], `${String(seen.data['accumulated'])}${String(next.data['delta'])}`);
       const done = await second.until(isNamed('done', 'error'));
-      const whole = [...first.heard.slice(0, first.heard.indexOf(seen) + 1), ...second.heard];
-      assert.equal(textOf(whole), SAID);
+      const whole = [...first.receivedMessages.slice(0, first.receivedMessages.indexOf(seen) + 1), ...second.receivedMessages];
+      assert.equal(getText(whole), RESPONSE);
       assertOneTurn(whole);
 
       using third = listen(url, seen.id);
       assert.equal((await third.until(isNamed('done', 'error'))).id, done.id);
-      assert.equal(textOf(third.heard), textOf(second.heard), 'what it missed is still there');
+      assert.equal(getText(third.receivedMessages), getText(second.receivedMessages), 'what it missed is still there');
 
       using fourth = listen(url, done.id);
       await fourth.stopped;
-      assert.deepEqual([fourth.statuses, fourth.heard], [[204], []]);
-      assert.deepEqual(await contents(product, 'again'), [QUESTION, SAID]);
+      assert.deepEqual([fourth.statuses, fourth.receivedMessages], [[204], []]);
+      assert.deepEqual(await contents(product, 'again'), [QUESTION, RESPONSE]);
     });
 
     test('a client cannot resume a turn of another client', async () => {
-      using mine = listen(chatUrl(product, asked('mine')));
+      using mine = listen(chatUrl(product, createRequest('mine')));
       const { id } = await mine.until(isNamed('token'));
       const { secret } = await mint(product, 'rpc');
-      using theirs = listen(chatUrl({ ...product, token: secret }, asked('theirs')), id);
+      using theirs = listen(chatUrl({ ...product, token: secret }, createRequest('theirs')), id);
       await theirs.stopped;
-      assert.deepEqual([theirs.statuses, theirs.heard], [[204], []]);
+      assert.deepEqual([theirs.statuses, theirs.receivedMessages], [[204], []]);
       await mine.until(isNamed('done'));
     });
 
@@ -69,7 +69,7 @@ onEachProfile(
         await leave(product, channel);
         const next = { message: 'still there?', agentId: 'slow', sessionKey: { channelId: channel } };
         const { response } = await call<{ response: string }>(product, 'agent.execute', next);
-        assert.deepEqual(await contents(product, channel), [QUESTION, SAID, 'still there?', response]);
+        assert.deepEqual(await contents(product, channel), [QUESTION, RESPONSE, 'still there?', response]);
       });
     }
   },
@@ -77,12 +77,12 @@ onEachProfile(
 );
 
 async function leaveStream(product: Running, channel: string): Promise<void> {
-  using stream = listen(chatUrl(product, asked(channel)));
+  using stream = listen(chatUrl(product, createRequest(channel)));
   await stream.until(isNamed('token'));
 }
 
 function leaveChat(product: Running, channel: string): Promise<void> {
-  return leaveRequest(product, channel, { path: '/api/chat', body: JSON.stringify(asked(channel)) });
+  return leaveRequest(product, channel, { path: '/api/chat', body: JSON.stringify(createRequest(channel)) });
 }
 
 function leaveRpc(product: Running, channel: string): Promise<void> {

@@ -23,7 +23,7 @@ const QUESTION = 'weather {"city":"Oslo"}';
 const ANSWER = 'I am dev/tools, the development model. weather answered: rain in Oslo';
 
 const user = (content: string): ChatCompletionMessageParam => ({ role: 'user', content });
-const asked = (model: string, content: string) => ({ model, messages: [user(content)] });
+const createRequest = (model: string, content: string) => ({ model, messages: [user(content)] });
 
 let minted = 0;
 
@@ -31,10 +31,10 @@ let minted = 0;
 async function lenient(product: Running): Promise<OpenAI> {
   const token = { id: `lenient${minted++}`, scopes: ['rpc'], lenient: true };
   const { secret } = await call<{ secret: string }>(product, 'tokens.create', token);
-  return clientOf(product, secret);
+  return getClient(product, secret);
 }
 
-function clientOf({ url }: Running, apiKey: string): OpenAI {
+function getClient({ url }: Running, apiKey: string): OpenAI {
   return new OpenAI({ baseURL: `${url}/v1`, apiKey, maxRetries: 0 });
 }
 
@@ -42,7 +42,7 @@ onEachProfile(
   'clients of /v1 without an upstream',
   (product) => {
     test('a strict token gets an error with the field and the command that creates a lenient token', async () => {
-      const body: ChatCompletionCreateParamsNonStreaming = { ...asked('dev/echo', 'hello'), top_p: 0.5, user: 'ada' };
+      const body: ChatCompletionCreateParamsNonStreaming = { ...createRequest('dev/echo', 'hello'), top_p: 0.5, user: 'ada' };
       let advised: string[] = [];
       await assert.rejects(openai(product).chat.completions.create(body), (error) => {
         assert.ok(error instanceof BadRequestError);
@@ -54,7 +54,7 @@ onEachProfile(
       });
       const { stdout, stderr } = await command(product, ...advised);
       const { secret } = JSON.parse(stdout || assert.fail(stderr)) as { secret: string };
-      const { choices } = await clientOf(product, secret).chat.completions.create(body);
+      const { choices } = await getClient(product, secret).chat.completions.create(body);
       assert.match(choices[0]?.message.content ?? '', /You said: hello$/);
     });
 
@@ -80,7 +80,7 @@ onEachProfile(
         { tool: { name: 'weather', input: { city: 'Oslo' } } },
         { tool: { name: 'weather' } },
       ]);
-      const stream = await client.chat.completions.create({ ...asked('dev/scripted', script), tools: [WEATHER], stream: true });
+      const stream = await client.chat.completions.create({ ...createRequest('dev/scripted', script), tools: [WEATHER], stream: true });
       const choices = (await Array.fromAsync(stream)).flatMap((chunk) => chunk.choices);
       assert.equal(choices.map(({ delta }) => delta.content ?? '').join(''), 'Let me look. ');
       assert.deepEqual(
@@ -109,7 +109,7 @@ onEachProfile(
             function: { ...WEATHER_FUNCTION, parse: JSON.parse as (text: string) => { city: string }, function: weather },
           },
         ];
-        const params = { ...asked('dev/tools', QUESTION), tools };
+        const params = { ...createRequest('dev/tools', QUESTION), tools };
         const runner = stream ? client.chat.completions.runTools({ ...params, stream }) : client.chat.completions.runTools(params);
         assert.equal(await runner.finalContent(), ANSWER);
         assert.deepEqual(ran, ['Oslo']);
@@ -119,7 +119,7 @@ onEachProfile(
     test('the agent’s own tools are disabled only when the caller sends tools', async () => {
       const client = await lenient(product);
       const offered = async (more: object) => {
-        const { choices } = await client.chat.completions.create({ ...asked('dev/tools', 'which?'), ...more });
+        const { choices } = await client.chat.completions.create({ ...createRequest('dev/tools', 'which?'), ...more });
         return choices[0]?.message.content ?? '';
       };
       assert.match(await offered({}), /session_history/);
@@ -137,7 +137,7 @@ onEachProfile(
         [image, 'messages'],
         [json, 'response_format'],
       ] as const) {
-        await assert.rejects(client.chat.completions.create({ ...asked('dev/echo', 'hello'), ...more }), (error) => {
+        await assert.rejects(client.chat.completions.create({ ...createRequest('dev/echo', 'hello'), ...more }), (error) => {
           assert.ok(error instanceof BadRequestError);
           assert.equal(error.param, param);
           return true;
@@ -181,7 +181,7 @@ onEachProfile(
       ];
       await openai(product).chat.completions.create({ model: 'default', messages });
       assert.deepEqual(upstream.requests.at(-1)?.body.messages, messages);
-      await openai(product).chat.completions.create(asked('default', 'and I?'));
+      await openai(product).chat.completions.create(createRequest('default', 'and I?'));
       assert.deepEqual(upstream.requests.at(-1)?.body.messages, [user('and I?')]);
       assert.equal((await call<{ total: number }>(product, 'session.list')).total, 0);
     });
@@ -192,7 +192,7 @@ onEachProfile(
       upstream.respond({ kind: 'tools', calls: [{ name: 'weather', arguments: text }] });
       const response_format = { type: 'json_schema' as const, json_schema: { name: 'thing', schema: { type: 'object' }, strict: true } };
       const rules = { tools: [WEATHER], tool_choice: 'required' as const, stop: ['END'], response_format };
-      const { choices } = await client.chat.completions.create({ ...asked('default', 'hello'), ...rules });
+      const { choices } = await client.chat.completions.create({ ...createRequest('default', 'hello'), ...rules });
       const { tools, tool_choice, stop, response_format: format } = upstream.requests.at(-1)?.body ?? assert.fail();
       assert.deepEqual({ tools, tool_choice, stop: stop, response_format: format }, rules);
       const [made] = choices[0]?.message.tool_calls ?? [];
@@ -210,7 +210,7 @@ onEachProfile(
 
     test('an incomplete tool call is an error', async () => {
       const client = await lenient(product);
-      const params = { ...asked('default', 'hello'), tools: [WEATHER] };
+      const params = { ...createRequest('default', 'hello'), tools: [WEATHER] };
       const half = { kind: 'half-call', name: 'weather', arguments: '{"city":"Os' } as const;
       upstream.respond({ ...half, end: 'cut' });
       await assert.rejects(client.chat.completions.create(params), { status: 503 });
@@ -220,7 +220,7 @@ onEachProfile(
 
     test('a model unknown to the upstream is 404', async () => {
       upstream.respond({ kind: 'status', status: 404, message: 'no such model' });
-      await assert.rejects(openai(product).chat.completions.create(asked('default', 'hello')), (error) => {
+      await assert.rejects(openai(product).chat.completions.create(createRequest('default', 'hello')), (error) => {
         assert.ok(error instanceof OpenAI.NotFoundError);
         assert.deepEqual(error.error, { message: 'Model not found', type: 'not_found_error', param: null, code: null });
         return true;

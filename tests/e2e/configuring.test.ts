@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Running } from './embedded.ts';
-import { ask, call } from './exchange.ts';
+import { sendRequest, call } from './exchange.ts';
 import { onEachProfile } from './profiles.ts';
 
 interface Entry {
@@ -18,7 +18,7 @@ interface History {
 const SECOND_MS = 1_000;
 
 /** Resolves with the elapsed milliseconds. */
-async function until(holds: () => Promise<boolean>): Promise<number> {
+async function waitUntil(holds: () => Promise<boolean>): Promise<number> {
   const since = performance.now();
   while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 10));
   return performance.now() - since;
@@ -33,7 +33,7 @@ async function lagging(product: Running): Promise<unknown[]> {
 }
 
 /** Reads maxBatchSize from the rejection of an oversized batch, at the gateway that the balancer selects. */
-async function batchOf(product: Running, calls: number): Promise<number> {
+async function getBatch(product: Running, calls: number): Promise<number> {
   const body = Array.from({ length: calls }, (_, id) => ({ jsonrpc: '2.0', id, method: 'system.ping', params: {} }));
   const headers = { authorization: `Bearer ${product.token}`, 'content-type': 'application/json' };
   const answer: unknown = await (await fetch(`${product.url}/rpc`, { method: 'POST', headers, body: JSON.stringify(body) })).json();
@@ -42,21 +42,21 @@ async function batchOf(product: Running, calls: number): Promise<number> {
 
 onEachProfile('the configuration', (product) => {
   test('a change and its revert are in force at every replica within a second, without a restart', async () => {
-    assert.equal(await batchOf(product, 3), 3);
+    assert.equal(await getBatch(product, 3), 3);
     const before = (await history(product, 1)).entries[0];
     await call(product, 'config.set', { section: 'gateway', key: 'maxBatchSize', value: 2 });
-    const took = await until(async () => (await lagging(product)).length === 0);
+    const took = await waitUntil(async () => (await lagging(product)).length === 0);
     assert.ok(took < 5 * SECOND_MS, `${took} ms`);
-    for (let n = 0; n < 6; n++) assert.equal(await batchOf(product, 3), 0, 'whichever gateway answers');
+    for (let n = 0; n < 6; n++) assert.equal(await getBatch(product, 3), 0, 'whichever gateway answers');
 
     await call(product, 'config.rollback', { sha: before?.sha });
-    await until(async () => (await lagging(product)).length === 0);
-    for (let n = 0; n < 6; n++) assert.equal(await batchOf(product, 3), 3);
+    await waitUntil(async () => (await lagging(product)).length === 0);
+    for (let n = 0; n < 6; n++) assert.equal(await getBatch(product, 3), 3);
   });
 
   test('an agent uses a changed setting from its next turn on', async () => {
     await call(product, 'config.patch', { agents: { default: { model: 'dev/scripted' } } });
-    await until(async () => {
+    await waitUntil(async () => {
       const { response } = await call<{ response: string }>(product, 'agent.execute', { message: '[{"text":"as told"}]' });
       return response === 'as told';
     });
@@ -72,7 +72,7 @@ onEachProfile('the configuration', (product) => {
       ['config.set', { section: 'gateway', key: 'constructor', value: 1 }],
       ['config.rollback', { sha: '0'.repeat(64) }],
     ] as const;
-    for (const [method, params] of poison) assert.ok((await ask(product, method, params)).error, JSON.stringify(params));
+    for (const [method, params] of poison) assert.ok((await sendRequest(product, method, params)).error, JSON.stringify(params));
     assert.deepEqual((await history(product)).entries, entries);
     assert.deepEqual(await lagging(product), []);
   });
@@ -105,7 +105,7 @@ onEachProfile('the configuration', (product) => {
       [config.gateway['trustedProxies'], config.gateway['corsOrigins'], config.queue['cleanupIdleMs']],
       [['10.0.0.14'], ['10.0.0.14'], 15],
     );
-    await until(async () => (await lagging(product)).length === 0);
+    await waitUntil(async () => (await lagging(product)).length === 0);
     const { inForce } = await history(product, 1);
     assert.equal(inForce.sha, entries[0]?.sha);
     assert.ok(inForce.replicas >= 4);
@@ -114,7 +114,7 @@ onEachProfile('the configuration', (product) => {
   test('distributes a configuration that exceeds a bus message', async () => {
     const corsOrigins = Array.from({ length: 200 }, (_, at) => `https://${at}.example/${'x'.repeat(900)}`);
     await call(product, 'config.set', { section: 'gateway', key: 'corsOrigins', value: corsOrigins });
-    await until(async () => (await lagging(product)).length === 0);
+    await waitUntil(async () => (await lagging(product)).length === 0);
     const { corsOrigins: read } = await call<{ corsOrigins: string[] }>(product, 'config.get', { section: 'gateway' });
     assert.equal(read.length, 200);
     await call(product, 'config.set', { section: 'gateway', key: 'corsOrigins', value: null });

@@ -43,11 +43,11 @@ export function overRpc(transport: Transport): Play {
       assert.equal(error, undefined, method);
       return result;
     };
-    const ask = async (message: string): Promise<string> => {
+    const sendRequest = async (message: string): Promise<string> => {
       const answer = await call('agent.execute', { message, agentId: 'tale', sessionKey: { channelId } });
       return (answer as { response: string }).response;
     };
-    return await played({ ask, call });
+    return await played({ ask: sendRequest, call });
   };
 }
 
@@ -80,13 +80,13 @@ export const byCommand: Play = (product, channelId, played) => {
 /** Stores the conversation itself. The server keeps no history, and commands are ordinary text. */
 export async function completions(product: Running, messages: readonly string[]): Promise<string[]> {
   const client = openai(product);
-  const said: { role: 'user' | 'assistant'; content: string }[] = [];
+  const texts: { role: 'user' | 'assistant'; content: string }[] = [];
   for (const content of messages) {
-    said.push({ role: 'user', content });
-    const { choices } = await client.chat.completions.create({ model: 'tale', messages: said });
-    said.push({ role: 'assistant', content: choices[0]?.message.content ?? '' });
+    texts.push({ role: 'user', content });
+    const { choices } = await client.chat.completions.create({ model: 'tale', messages: texts });
+    texts.push({ role: 'assistant', content: choices[0]?.message.content ?? '' });
   }
-  return said.filter(({ role }) => role === 'assistant').map(({ content }) => content);
+  return texts.filter(({ role }) => role === 'assistant').map(({ content }) => content);
 }
 
 /** Plays the conversation, then searches it and reads its history. */
@@ -94,10 +94,10 @@ export async function play(product: Running, how: Play, word: string): Promise<T
   return how(product, `tale-${word}`, async (player) => {
     const answers: string[] = [];
     for (const message of script(word)) answers.push(await player.ask(message));
-    const found = (await player.call('session.search', { query: word })) as Told['found'];
+    const matches = (await player.call('session.search', { query: word })) as Told['found'];
     const key = `agent:tale:default:${product.client}:tale-${word}`;
     const kept = (await player.call('session.export', { session_key: key })) as Told['kept'];
-    return { answers, found, kept };
+    return { answers, found: matches, kept };
   });
 }
 

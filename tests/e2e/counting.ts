@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Running } from './embedded.ts';
-import { ask, call, type Answer } from './exchange.ts';
+import { sendRequest, call, type Answer } from './exchange.ts';
 
 const POLL_MS = 50;
 
@@ -17,8 +17,8 @@ export interface Counted {
 
 /** The number of executions of a tool name, read by a separate turn. */
 export async function counted(product: Running, name: string): Promise<Counted> {
-  const asked = { agentId: 'tools', message: `dev_count {"name":"${name}"}`, sessionKey: { channelId: `count-${name}` } };
-  const { response } = await call<{ response: string }>(product, 'agent.execute', asked);
+  const request = { agentId: 'tools', message: `dev_count {"name":"${name}"}`, sessionKey: { channelId: `count-${name}` } };
+  const { response } = await call<{ response: string }>(product, 'agent.execute', request);
   return JSON.parse(response.slice(response.indexOf('{'))) as Counted;
 }
 
@@ -29,9 +29,9 @@ export function toolTurn(tool: string, name: string): Record<string, unknown> {
 }
 
 /** Retries until there is an answer, because the runner is killed and restarted. */
-export async function answerOf(product: Running, params: Record<string, unknown>): Promise<Answer> {
+export async function getAnswer(product: Running, params: Record<string, unknown>): Promise<Answer> {
   for (;;) {
-    const answer = await ask(product, 'agent.execute', params).catch(() => undefined);
+    const answer = await sendRequest(product, 'agent.execute', params).catch(() => undefined);
     if (answer?.result !== undefined) return answer;
     await sleep(POLL_MS);
   }

@@ -5,13 +5,13 @@ import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { tempDir } from '@switchyard/testkit';
 import { startEmbedded, type Running } from './embedded.ts';
-import { ask, call } from './exchange.ts';
+import { sendRequest, call } from './exchange.ts';
 
 /** Number of kills, at random times. 200 take about ten minutes. */
 const KILLS = Number(process.env['SWITCHYARD_TEST_KILLS'] ?? 1);
 const CHANNELS = ['one', 'two', 'three'];
 const TURNS = 4;
-const SOON_MS = 700;
+const DEADLINE_MS = 700;
 const PATIENCE_MS = 30_000;
 /** Longer than a turn on a busy machine. */
 const TURN_MS = 200;
@@ -36,7 +36,7 @@ const configured = (compactionModel: string) => ({
   },
 });
 /** Every second summary takes seconds, so that a kill interrupts one. */
-const configOf = (kill: number) => configured(kill % 2 === 0 ? 'dev/slow' : 'dev/echo');
+const getConfig = (kill: number) => configured(kill % 2 === 0 ? 'dev/slow' : 'dev/echo');
 const config = configured('dev/echo');
 
 const message = (channel: string, n: number): string => `${channel}, ${n}: the tide turns at ${n % 24}.`;
@@ -45,17 +45,17 @@ const message = (channel: string, n: number): string => `${channel}, ${n}: the t
 type Said = Map<string, number>;
 
 /** Retries until there is an answer, or until the process is killed. */
-async function talk({ product, said, gone }: Talking, channel: string, upTo: number): Promise<void> {
+async function talk({ product, said: texts, gone }: Talking, channel: string, upTo: number): Promise<void> {
   let why: unknown;
-  for (const until = Date.now() + PATIENCE_MS + upTo * TURN_MS; (said.get(channel) ?? 0) < upTo;) {
-    const n = said.get(channel) ?? 0;
-    const asked = { message: message(channel, n), sessionKey: { channelId: channel }, idempotencyKey: `${channel}${n}` };
-    const answer = await ask(product, 'agent.execute', asked).catch((error: unknown) => void (why = error));
-    if (answer?.result !== undefined) said.set(channel, n + 1);
+  for (const deadline = Date.now() + PATIENCE_MS + upTo * TURN_MS; (texts.get(channel) ?? 0) < upTo;) {
+    const n = texts.get(channel) ?? 0;
+    const request = { message: message(channel, n), sessionKey: { channelId: channel }, idempotencyKey: `${channel}${n}` };
+    const answer = await sendRequest(product, 'agent.execute', request).catch((error: unknown) => void (why = error));
+    if (answer?.result !== undefined) texts.set(channel, n + 1);
     else if (gone.aborted) return;
     else {
       why = answer?.error ?? why;
-      assert.ok(Date.now() < until, `${channel} has come to ${n} of ${upTo}: ${JSON.stringify(why)}`);
+      assert.ok(Date.now() < deadline, `${channel} has come to ${n} of ${upTo}: ${JSON.stringify(why)}`);
       await wait(20);
     }
   }
@@ -77,27 +77,27 @@ test('loses and duplicates nothing when killed during turns, memory writes and c
   await using data = await tempDir();
   const said: Said = new Map();
   for (let kill = 1; kill <= KILLS; kill += 1) {
-    await using product = await startEmbedded({ data: data.path, config: configOf(kill) });
+    await using product = await startEmbedded({ data: data.path, config: getConfig(kill) });
     const killed = new AbortController();
     const talks = CHANNELS.map((channel) => talk({ product, said, gone: killed.signal }, channel, Infinity));
-    await wait(Math.random() * SOON_MS);
+    await wait(Math.random() * DEADLINE_MS);
     killed.abort();
     await product.process.end('SIGKILL');
     await Promise.all(talks);
   }
   const upTo = Math.max(KILLS * TURNS, ...CHANNELS.map((channel) => (said.get(channel) ?? 0) + 1));
   const turns = Array.from({ length: upTo }, (_, n) => n);
-  const asked = CHANNELS.flatMap((channel) => turns.map((n) => `Asked: ${message(channel, n)}`)).toSorted();
+  const requests = CHANNELS.flatMap((channel) => turns.map((n) => `Asked: ${message(channel, n)}`)).toSorted();
   let before: unknown;
   {
     await using product = await startEmbedded({ data: data.path, config });
     const { signal: gone } = new AbortController();
     await Promise.all(CHANNELS.map((channel) => talk({ product, said, gone }, channel, upTo)));
     const until = Date.now() + PATIENCE_MS;
-    while ((await remembered(product)).length < asked.length && Date.now() < until) await wait(KILLS > 1 ? 500 : 50);
+    while ((await remembered(product)).length < requests.length && Date.now() < until) await wait(KILLS > 1 ? 500 : 50);
     assert.deepEqual(
       (await remembered(product)).map((content) => content.split('\n')[0]),
-      asked,
+      requests,
     );
     let summaries = 0;
     for (const channel of CHANNELS) {
@@ -116,7 +116,7 @@ test('loses and duplicates nothing when killed during turns, memory writes and c
       for (const { childIds } of nodes) for (const child of childIds) assert.ok(known.has(child), child);
       summaries += nodes.length;
     }
-    t.diagnostic(`${asked.length} turns, ${KILLS} kills, ${summaries} summaries`);
+    t.diagnostic(`${requests.length} turns, ${KILLS} kills, ${summaries} summaries`);
     before = await searched(product);
   }
   await rm(join(data.path, 'index'), { recursive: true });

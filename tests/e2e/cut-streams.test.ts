@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assertOneTurn, chatUrl, contents, textOf } from './clients.ts';
+import { assertOneTurn, chatUrl, contents, getText } from './clients.ts';
 import { startCutting, type CutAt } from './cutting.ts';
 import { isNamed, listen } from './listening.ts';
 import { onEachProfile } from './profiles.ts';
 
 const QUESTION = 'one two three';
-const SAID = `I am dev/slow, the development model. You said: ${QUESTION}`;
+const RESPONSE = `I am dev/slow, the development model. You said: ${QUESTION}`;
 const config = { agents: { default: {}, slow: { provider: 'dev', model: 'slow' } } };
 
 /** Cuts this number of bytes after the first occurrence of the word. */
 function after(word: string, bytes: number): CutAt {
   return (answer) => {
     const at = answer.indexOf(word);
-    const most = at + word.length + bytes;
-    return at >= 0 && answer.length >= most ? most : undefined;
+    const max = at + word.length + bytes;
+    return at >= 0 && answer.length >= max ? max : undefined;
   };
 }
 
@@ -38,19 +38,19 @@ const UNKNOWN: Readonly<Record<string, CutAt>> = {
 onEachProfile(
   'interrupted streams',
   (product) => {
-    for (const [where, cutAt] of Object.entries({ ...UNKNOWN, ...KNOWN })) {
-      for (const keyed of where in KNOWN ? [false, true] : [true]) {
-        test(`${where}, ${keyed ? 'with a key' : 'without a key'}: one turn with all of its events`, async () => {
+    for (const [location, cutAt] of Object.entries({ ...UNKNOWN, ...KNOWN })) {
+      for (const keyed of location in KNOWN ? [false, true] : [true]) {
+        test(`${location}, ${keyed ? 'with a key' : 'without a key'}: one turn with all of its events`, async () => {
           await using proxy = await startCutting(product.url, cutAt);
-          const channel = `${keyed} ${where}`.replaceAll(/\W+/g, '-');
-          const asked = { message: QUESTION, agentId: 'slow', sessionKey: channel, ...(keyed ? { idempotencyKey: channel } : {}) };
-          using stream = listen(chatUrl({ ...product, url: proxy.url }, asked));
+          const channel = `${keyed} ${location}`.replaceAll(/\W+/g, '-');
+          const request = { message: QUESTION, agentId: 'slow', sessionKey: channel, ...(keyed ? { idempotencyKey: channel } : {}) };
+          using stream = listen(chatUrl({ ...product, url: proxy.url }, request));
           const done = await stream.until(isNamed('done', 'error'));
           assert.ok(proxy.cut);
-          assert.equal(done.data['response'], SAID);
-          assert.equal(textOf(stream.heard), SAID);
-          assertOneTurn(stream.heard);
-          assert.deepEqual(await contents(product, channel), [QUESTION, SAID], 'the question was asked once');
+          assert.equal(done.data['response'], RESPONSE);
+          assert.equal(getText(stream.receivedMessages), RESPONSE);
+          assertOneTurn(stream.receivedMessages);
+          assert.deepEqual(await contents(product, channel), [QUESTION, RESPONSE], 'the question was asked once');
         });
       }
     }

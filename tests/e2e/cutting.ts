@@ -27,14 +27,14 @@ export async function startCutting(target: string, cutAt: CutAt): Promise<Cuttin
     server.on('data', (data: Buffer) => {
       const before = answer.length;
       answer += data.toString('latin1');
-      const most = first ? cutAt(answer) : undefined;
-      if (most === undefined) {
+      const max = first ? cutAt(answer) : undefined;
+      if (max === undefined) {
         client.write(data);
         return;
       }
       cut = true;
       // The forwarded bytes arrive before the connection ends.
-      client.write(data.subarray(0, Math.max(most - before, 0)), () => setImmediate(() => client.resetAndDestroy()));
+      client.write(data.subarray(0, Math.max(max - before, 0)), () => setImmediate(() => client.resetAndDestroy()));
     });
   });
   await once(listener.listen(0, '127.0.0.1'), 'listening');

@@ -14,11 +14,11 @@ export interface Dropping extends AsyncDisposable {
 
 export async function startDropping(target: string): Promise<Dropping> {
   const seen: string[] = [];
-  let left = 0;
+  let remaining = 0;
   const server = createServer((request, response) => {
     seen.push(request.url ?? '');
-    const lost = left > 0;
-    if (lost) left -= 1;
+    const lost = remaining > 0;
+    if (lost) remaining -= 1;
     pass(target, request, response, lost).catch(() => response.destroy());
   });
   server.listen(0, '127.0.0.1');
@@ -26,7 +26,7 @@ export async function startDropping(target: string): Promise<Dropping> {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     seen,
-    drop: (answers) => void (left = answers),
+    drop: (answers) => void (remaining = answers),
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       server.close();

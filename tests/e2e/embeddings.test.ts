@@ -21,8 +21,8 @@ onEachProfile(
         upstream.respond({ kind: 'answer', body: { object: 'list', data, model: 'small-2', usage: { prompt_tokens: texts } } });
         for (const format of ['float', 'base64'] as const) {
           const input = Array.from({ length: texts }, (_, at) => `text ${at}`);
-          const asked = { model: 'lab/small', input, encoding_format: format };
-          const answer = await openai(product).embeddings.create(asked);
+          const request = { model: 'lab/small', input, encoding_format: format };
+          const answer = await openai(product).embeddings.create(request);
           assert.deepEqual([answer.model, answer.data.length], ['small-2', texts]);
           const read: unknown = answer.data.at(-1)?.embedding;
           assert.deepEqual(typeof read === 'string' ? floats(read) : read, vector, format);

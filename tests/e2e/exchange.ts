@@ -136,7 +136,7 @@ export function many(said: Answer | Answer[]): Answer[] {
 }
 
 /** Calls a method over HTTP and returns the response. */
-export async function ask(product: Running, method: string, params: unknown = {}, token = product.token): Promise<Answer> {
+export async function sendRequest(product: Running, method: string, params: unknown = {}, token = product.token): Promise<Answer> {
   return one(await overHttp(product, token).say(request(method, params)));
 }
 
@@ -147,7 +147,7 @@ export async function call<T = Record<string, unknown>>(
   params: unknown = {},
   token?: string,
 ): Promise<T> {
-  const { error, result } = await ask(product, method, params, token);
+  const { error, result } = await sendRequest(product, method, params, token);
   assert.equal(error, undefined, `${method}: ${JSON.stringify(error)}`);
   return result as T;
 }

@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { startUpstream, type Upstream } from '@switchyard/testkit';
 import { chatUrl } from './clients.ts';
 import { linesWritten, type Running } from './embedded.ts';
-import { ask, many, mint, one, openExchange, openSocket, request, type Answer } from './exchange.ts';
+import { sendRequest, many, mint, one, openExchange, openSocket, request, type Answer } from './exchange.ts';
 import { isNamed, listen } from './listening.ts';
 import { onEachProfile } from './profiles.ts';
 
@@ -106,9 +106,9 @@ onEachProfile(
       upstream.respond({ kind: 'status', status: 400, message: 'out of order' });
       const body = JSON.stringify({ message: 'hello' });
       const headers = { authorization: `Bearer ${product.token}`, 'content-type': 'application/json' };
-      const { error } = await ask(product, 'agent.execute', { message: 'hello' });
+      const { error } = await sendRequest(product, 'agent.execute', { message: 'hello' });
       const posted = await fetch(`${product.url}/api/chat`, { method: 'POST', body, headers });
-      const completion = await fetch(`${product.url}/v1/chat/completions`, { method: 'POST', body: completionOf(false), headers });
+      const completion = await fetch(`${product.url}/v1/chat/completions`, { method: 'POST', body: getCompletion(false), headers });
       assert.deepEqual([posted.ok, completion.ok], [false, false]);
       using stream = listen(chatUrl(product, { message: 'hello' }));
       const event = (await stream.until(isNamed('error'))).data;
@@ -129,7 +129,7 @@ onEachProfile(
     test('logs the ids of an interrupted /v1 stream', async () => {
       upstream.respond({ kind: 'cut', text: 'Hello from the model upstream.', afterTokens: 3 });
       const headers = { authorization: `Bearer ${product.token}`, 'content-type': 'application/json' };
-      const response = await fetch(`${product.url}/v1/chat/completions`, { method: 'POST', body: completionOf(true), headers });
+      const response = await fetch(`${product.url}/v1/chat/completions`, { method: 'POST', body: getCompletion(true), headers });
       assert.match(await response.text(), /"error":/);
       const requestId = response.headers.get('x-request-id') ?? '';
       await assertLogged(product, [{ what: 'error frame', requestId, code: 'UNAVAILABLE' }]);
@@ -172,17 +172,17 @@ onEachProfile(
       await Promise.all(Array.from({ length: CLIENTS }, send));
       const through = FLOOD - shown.length;
       // Gateways tell each other what they let through a moment later; the launcher asked under the same token, more often if it waited.
-      const [least, most] = profile === 'cluster' ? [1, 2 * MOST] : [MOST, MOST];
-      assert.ok(through >= least && through <= most, `${through} were let through`);
+      const [least, max] = profile === 'cluster' ? [1, 2 * MOST] : [MOST, MOST];
+      assert.ok(through >= least && through <= max, `${through} were let through`);
       await assertLogged(product, shown);
-      const lines = (await linesOf(product)).filter(({ code }) => code === 'RESOURCE_EXHAUSTED');
+      const lines = (await getLines(product)).filter(({ code }) => code === 'RESOURCE_EXHAUSTED');
       assert.ok(lines.length < shown.length / 2, `${lines.length} lines for ${shown.length} refusals`);
     });
   },
   { start: () => ({ env: { SWITCHYARD_GATEWAY__RATE_LIMIT__MAX_REQUESTS: String(MOST) } }) },
 );
 
-function completionOf(stream: boolean): string {
+function getCompletion(stream: boolean): string {
   return JSON.stringify({ model: 'default', messages: [{ role: 'user', content: 'hello' }], stream });
 }
 
@@ -194,11 +194,11 @@ async function over(transport: 'http' | 'ws', product: Running, message: string,
   return answers.map(({ error }) => shownBy(`${transport} ${message.slice(0, 80)}`, error));
 }
 
-function shownBy(what: string, error: Answer['error']): Shown {
-  assert.ok(error?.data, `${what} is an error with data`);
+function shownBy(description: string, error: Answer['error']): Shown {
+  assert.ok(error?.data, `${description} is an error with data`);
   const { requestId, turnId, code } = error.data;
   assert.ok(typeof requestId === 'string' && requestId !== '');
-  return { what, requestId, code, ...(typeof turnId === 'string' ? { turnId } : {}) };
+  return { what: description, requestId, code, ...(typeof turnId === 'string' ? { turnId } : {}) };
 }
 
 /** Headers of a page after DNS rebinding. */
@@ -211,19 +211,19 @@ async function foreignHost({ url }: Running): Promise<Shown> {
 }
 
 /** The servers' own log files do not count. */
-async function linesOf(product: Running): Promise<Line[]> {
+async function getLines(product: Running): Promise<Line[]> {
   const ours = (await linesWritten(product)).filter((line) => line.startsWith('{'));
   return ours.map((line) => JSON.parse(line) as Line).filter(({ level }) => level >= INFO);
 }
 
 /** Asserts that every id is in a log record of level info or above, with code and message of the error. */
 async function assertLogged(product: Running, shown: readonly Shown[]): Promise<void> {
-  const until = performance.now() + WITHIN_MS;
+  const deadline = performance.now() + WITHIN_MS;
   for (;;) {
-    const lines = await linesOf(product);
+    const lines = await getLines(product);
     const missing = shown.filter((one) => !isIn(lines, one));
     if (missing.length === 0) return;
-    assert.ok(performance.now() < until, `not in the log: ${JSON.stringify(missing.slice(0, 5))} of ${missing.length}`);
+    assert.ok(performance.now() < deadline, `not in the log: ${JSON.stringify(missing.slice(0, 5))} of ${missing.length}`);
     await pause(50);
   }
 }
@@ -232,7 +232,7 @@ async function assertLogged(product: Running, shown: readonly Shown[]): Promise<
 async function failedTurns(product: Running, count: number): Promise<Line[]> {
   const until = performance.now() + WITHIN_MS;
   for (;;) {
-    const lines = (await linesOf(product)).filter(({ turnId, error }) => turnId !== undefined && error?.includes('out of order'));
+    const lines = (await getLines(product)).filter(({ turnId, error }) => turnId !== undefined && error?.includes('out of order'));
     const own = lines.filter(({ msg }) => msg === 'turn failed');
     if ((own.length >= count && lines.length > count) || performance.now() > until) return own;
     await pause(50);

@@ -70,8 +70,8 @@ onEachProfile('fuzzed frames follow the protocol', (product) => {
   for (const transport of TRANSPORTS) {
     test(`${FRAMES} frames over ${transport}, seed ${SEED}`, async () => {
       await using client = transport === 'http' ? overHttp() : await overWebSocket();
-      const property = fc.asyncProperty(frame, async (given) => {
-        const bytes = transport === 'http' ? given : Buffer.from(given.toString()); // an invalid UTF-8 text frame would close the connection
+      const property = fc.asyncProperty(frame, async (options) => {
+        const bytes = transport === 'http' ? options : Buffer.from(options.toString()); // an invalid UTF-8 text frame would close the connection
         const text = await client.send(bytes);
         if (text !== undefined) judge(bytes, text);
       });

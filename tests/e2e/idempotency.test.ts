@@ -5,7 +5,7 @@ import OpenAI, { UnprocessableEntityError } from 'openai';
 import { contents } from './clients.ts';
 import { startDropping } from './dropping.ts';
 import type { Profile, Running } from './embedded.ts';
-import { processesOf } from '../cluster/processes.ts';
+import { getProcesses } from '../cluster/processes.ts';
 import { onEachProfile } from './profiles.ts';
 
 const TEXT = 'Hello from the model upstream.';
@@ -28,7 +28,7 @@ async function askedDuring(work: () => Promise<unknown>): Promise<unknown[]> {
   return upstream.requests.slice(before).map(({ body }) => (body.messages?.at(-1) as { content?: unknown } | undefined)?.content);
 }
 
-const asked = (content: string, model = 'default') => ({ model, messages: [{ role: 'user' as const, content }] });
+const createRequest = (content: string, model = 'default') => ({ model, messages: [{ role: 'user' as const, content }] });
 const keyed = (key: string) => ({ headers: { 'Idempotency-Key': key } });
 
 /** The openai package with its automatic retries. */
@@ -62,9 +62,10 @@ const ways: Record<string, Ask> = {
     const text = await response.text();
     return text.slice(text.indexOf('event: done'));
   },
-  'POST /v1/chat/completions': (url, token, message, key) => post(`${url}/v1/chat/completions`, { token, key, body: asked(message) }),
+  'POST /v1/chat/completions': (url, token, message, key) =>
+    post(`${url}/v1/chat/completions`, { token, key, body: createRequest(message) }),
   'POST /v1/chat/completions, streamed': async (url, token, message, key) => {
-    const stream = await openai(url, token, 0).chat.completions.create({ ...asked(message), stream: true }, keyed(key));
+    const stream = await openai(url, token, 0).chat.completions.create({ ...createRequest(message), stream: true }, keyed(key));
     const chunks = await Array.fromAsync(stream);
     return [chunks[0]?.id, chunks.map(({ choices }) => choices[0]?.delta.content ?? '').join('')];
   },
@@ -73,23 +74,23 @@ const ways: Record<string, Ask> = {
 /** The addresses of all gateways. */
 async function gateways(product: Running, profile: Profile): Promise<string[]> {
   if (profile === 'embedded') return [product.url, product.url];
-  const all = (await processesOf(product)).filter(({ service }) => service === 'gateway');
+  const all = (await getProcesses(product)).filter(({ service }) => service === 'gateway');
   return all.map(({ ports }) => `http://127.0.0.1:${ports['http']}`);
 }
 
 onEachProfile(
   'idempotency keys',
   (product, profile) => {
-    for (const [name, ask] of Object.entries(ways)) {
+    for (const [name, sendRequest] of Object.entries(ways)) {
       test(`${name}: a retry after a lost response gets the same answer of one turn`, async () => {
         await using proxy = await startDropping(product.url);
         const key = newKey();
         const turns = await askedDuring(async () => {
           proxy.drop(1);
-          await assert.rejects(ask(proxy.url, product.token, 'lost', key));
-          const answer = await ask(proxy.url, product.token, 'lost', key);
+          await assert.rejects(sendRequest(proxy.url, product.token, 'lost', key));
+          const answer = await sendRequest(proxy.url, product.token, 'lost', key);
           assert.match(JSON.stringify(answer), /Hello from the model upstream\./);
-          assert.deepEqual(await ask(product.url, product.token, 'lost', key), answer);
+          assert.deepEqual(await sendRequest(product.url, product.token, 'lost', key), answer);
         });
         assert.deepEqual(turns, ['lost']);
       });
@@ -98,7 +99,7 @@ onEachProfile(
         const key = newKey();
         const turns = await askedDuring(async () => {
           const urls = (await gateways(product, profile)).flatMap((url) => [url, url]);
-          const answers = await Promise.all(urls.map((url) => ask(url, product.token, 'at once', key)));
+          const answers = await Promise.all(urls.map((url) => sendRequest(url, product.token, 'at once', key)));
           for (const answer of answers) assert.deepEqual(answer, answers[0]);
           assert.match(JSON.stringify(answers[0]), /Hello from the model upstream\./);
         });
@@ -107,9 +108,9 @@ onEachProfile(
 
       test(`${name}: rejects another message with the same key`, async () => {
         const key = newKey();
-        await ask(product.url, product.token, 'this', key);
+        await sendRequest(product.url, product.token, 'this', key);
         const turns = await askedDuring(async () => {
-          const refused = await ask(product.url, product.token, 'that', key).catch((error: unknown) => error);
+          const refused = await sendRequest(product.url, product.token, 'that', key).catch((error: unknown) => error);
           if (refused instanceof UnprocessableEntityError) assert.match(refused.message, /used for another request/);
           else assert.match(JSON.stringify(refused), /"reason":"IDEMPOTENCY_MISMATCH"/);
         });
@@ -124,11 +125,13 @@ onEachProfile(
         const turns = await askedDuring(async () => {
           proxy.drop(2);
           if (stream) {
-            const chunks = await Array.fromAsync(await client.chat.completions.create({ ...asked('once'), stream }, keyed(newKey())));
+            const chunks = await Array.fromAsync(
+              await client.chat.completions.create({ ...createRequest('once'), stream }, keyed(newKey())),
+            );
             assert.equal(chunks.map(({ choices }) => choices[0]?.delta.content ?? '').join(''), TEXT);
             assert.equal(chunks.at(-1)?.choices[0]?.finish_reason, 'stop');
           } else {
-            const { choices } = await client.chat.completions.create(asked('once'), keyed(newKey()));
+            const { choices } = await client.chat.completions.create(createRequest('once'), keyed(newKey()));
             assert.equal(choices[0]?.message.content, TEXT);
           }
         });
@@ -140,14 +143,14 @@ onEachProfile(
     test('without a key a retry of the openai package is a second turn', async () => {
       await using proxy = await startDropping(product.url);
       proxy.drop(1);
-      const turns = await askedDuring(() => openai(proxy.url, product.token).chat.completions.create(asked('twice')));
+      const turns = await askedDuring(() => openai(proxy.url, product.token).chat.completions.create(createRequest('twice')));
       assert.deepEqual(turns, ['twice', 'twice']);
     });
 
     test('a retry after leaving a stream gets the same stream from its start, during and after the turn', async () => {
       const client = openai(product.url, product.token, 0);
       const key = newKey();
-      const open = () => client.chat.completions.create({ ...asked(SLOW, 'dev/slow'), stream: true }, keyed(key)).withResponse();
+      const open = () => client.chat.completions.create({ ...createRequest(SLOW, 'dev/slow'), stream: true }, keyed(key)).withResponse();
       const first = await open();
       assert.equal(first.response.headers.get('idempotency-replayed'), null);
       let id = '';
@@ -169,7 +172,7 @@ onEachProfile(
 
     test('a /v1 answer with a key is in no history', async () => {
       const client = openai(product.url, product.token, 0);
-      await client.chat.completions.create(asked('not to be remembered'), keyed(newKey()));
+      await client.chat.completions.create(createRequest('not to be remembered'), keyed(newKey()));
       for (const channel of ['gateway', 'openai']) assert.ok(!(await contents(product, channel)).includes('not to be remembered'));
     });
   },

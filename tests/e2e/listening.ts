@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { EventSource } from 'eventsource';
 
 /** A received server-sent event. */
-export interface Heard {
+export interface Received {
   id: string;
   name: string;
   data: Record<string, unknown>;
@@ -10,24 +10,24 @@ export interface Heard {
 
 /** An EventSource that records its events. */
 export interface Listening extends Disposable {
-  readonly heard: readonly Heard[];
+  readonly receivedMessages: readonly Received[];
   /** The status of each connection. */
   readonly statuses: readonly number[];
   /** Resolves with the first matching event, past or future. */
-  until(like: (event: Heard) => boolean): Promise<Heard>;
+  until(like: (event: Received) => boolean): Promise<Received>;
   /** Breaks the connection. The EventSource reconnects. */
   cut(): void;
   /** Resolves when the EventSource stops reconnecting. */
   stopped: Promise<void>;
 }
 
-export function isNamed(...names: string[]): (event: Heard) => boolean {
+export function isNamed(...names: string[]): (event: Received) => boolean {
   return ({ name }) => names.includes(name);
 }
 
 /** Reads a stream as a browser does. `lastEventId` resumes an earlier stream. */
 export function listen(url: string, lastEventId?: string): Listening {
-  const heard: Heard[] = [];
+  const heard: Received[] = [];
   const statuses: number[] = [];
   const news = new EventTarget();
   const stopped = Promise.withResolvers<void>();
@@ -51,7 +51,7 @@ export function listen(url: string, lastEventId?: string): Listening {
     });
   }
   return {
-    heard,
+    receivedMessages: heard,
     statuses,
     async until(like) {
       for (;;) {

@@ -20,7 +20,7 @@ export interface Malformed {
 }
 
 /** Documented routes, and the WebSocket, a preflight and an unknown path. */
-export function targetsOf({ paths }: OpenApi): Target[] {
+export function getTargets({ paths }: OpenApi): Target[] {
   const documented = Object.entries(paths).flatMap(([path, verbs]) =>
     Object.entries(verbs).map(([verb, operation]) => ({
       verb: verb.toUpperCase(),
@@ -105,7 +105,7 @@ const header = fc.oneof(
   ),
 );
 
-const shapeOf = (names: readonly string[]): fc.Arbitrary<unknown> => {
+const getShape = (names: readonly string[]): fc.Arbitrary<unknown> => {
   const key = fc.oneof(
     often(4, fc.constantFrom(...names, 'message')),
     fc.constantFrom('__proto__', 'constructor', ''),
@@ -152,11 +152,11 @@ const mcpCall = fc.record({
 });
 const deep = fc.nat(3_000).map((depth) => '['.repeat(depth) + ']'.repeat(depth));
 
-function bodyOf({ path, names }: Target): fc.Arbitrary<Buffer> {
+function getBody({ path, names }: Target): fc.Arbitrary<Buffer> {
   const own: fc.Arbitrary<unknown> =
-    path === '/rpc' ? fc.oneof(call, fc.array(call, { maxLength: 4 })) : path === '/mcp' ? mcpCall : shapeOf(names);
+    path === '/rpc' ? fc.oneof(call, fc.array(call, { maxLength: 4 })) : path === '/mcp' ? mcpCall : getShape(names);
   const text = own.map((json) => JSON.stringify(json) ?? '');
-  const cut = fc.tuple(text, fc.nat()).map(([whole, at]) => whole.slice(0, at % (whole.length + 1)));
+  const cut = fc.tuple(text, fc.nat()).map(([fullText, at]) => fullText.slice(0, at % (fullText.length + 1)));
   return fc.oneof(
     often(
       6,
@@ -212,12 +212,12 @@ function requestTo(target: Target, token: string): fc.Arbitrary<Malformed> {
       headers: fc.array(header, { maxLength: 5 }),
       known: fc.oneof(often(8, fc.constant(true)), fc.constant(false)),
       json: fc.boolean(),
-      body: bodyOf(target),
+      body: getBody(target),
       framing,
       junk: fc.oneof(often(30, fc.constant('')), value),
     })
-    .map(({ verb, parts, query: asked, headers, known, json, body, framing: framed, junk }) => {
-      const path = target.path.replaceAll(/\{\w+\}/g, () => parts.pop() ?? 'x') + asked;
+    .map(({ verb, parts, query: question, headers, known, json, body, framing: framed, junk }) => {
+      const path = target.path.replaceAll(/\{\w+\}/g, () => parts.pop() ?? 'x') + question;
       const lines = [`${verb} ${path} HTTP/1.1`, 'host: 127.0.0.1', 'connection: close'];
       if (known) lines.push(`authorization: Bearer ${token}`);
       if (json) lines.push('content-type: application/json');
@@ -229,18 +229,18 @@ function requestTo(target: Target, token: string): fc.Arbitrary<Malformed> {
 
 /** The framing headers of a body, and the bytes sent. */
 const FRAMES: Readonly<Record<Framing, (body: Buffer) => { head: string[]; sent: Buffer }>> = {
-  whole: (body) => ({ head: [lengthOf(body)], sent: body }),
+  whole: (body) => ({ head: [getLength(body)], sent: body }),
   chunked: (body) => ({ head: [CHUNKED], sent: inChunks(body, 4_096) }),
   crumbs: (body) => ({ head: [CHUNKED], sent: inChunks(body, 1) }),
   none: (body) => ({ head: [], sent: body }),
-  twice: (body) => ({ head: [lengthOf(body), lengthOf(body, 1)], sent: body }),
-  both: (body) => ({ head: [lengthOf(body), CHUNKED], sent: inChunks(body, 64) }),
-  short: (body) => ({ head: [lengthOf(body, 10)], sent: body }),
+  twice: (body) => ({ head: [getLength(body), getLength(body, 1)], sent: body }),
+  both: (body) => ({ head: [getLength(body), CHUNKED], sent: inChunks(body, 64) }),
+  short: (body) => ({ head: [getLength(body, 10)], sent: body }),
   negative: (body) => ({ head: ['content-length: -1'], sent: body }),
 };
 const CHUNKED = 'transfer-encoding: chunked';
 
-function lengthOf({ length }: Buffer, more = 0): string {
+function getLength({ length }: Buffer, more = 0): string {
   return `content-length: ${length + more}`;
 }
 
@@ -258,7 +258,7 @@ function frame(lines: string[], body: Buffer, framed: Framing): Buffer {
   return Buffer.concat([Buffer.from(`${[...lines, ...head].join('\r\n')}\r\n\r\n`, 'latin1'), sent]);
 }
 
-export interface Heard {
+export interface Received {
   /** Undefined when the connection ended without an answer. */
   status: number | undefined;
   ms: number;
@@ -266,7 +266,7 @@ export interface Heard {
 }
 
 /** Sends bytes and waits for the response head only. */
-export function sendBytes(url: string, { bytes, broken }: Malformed, hangMs: number): Promise<Heard> {
+export function sendBytes(url: string, { bytes, broken }: Malformed, hangMs: number): Promise<Received> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
     const socket = connect(Number(port), hostname);

@@ -17,10 +17,10 @@ interface Found {
 const PATIENCE_MS = 10_000;
 
 async function eventually<T>(look: () => Promise<T | undefined>): Promise<T> {
-  for (const until = Date.now() + PATIENCE_MS; ;) {
+  for (const deadline = Date.now() + PATIENCE_MS; ;) {
     const found = await look();
     if (found !== undefined) return found;
-    assert.ok(Date.now() < until, 'it did not come');
+    assert.ok(Date.now() < deadline, 'it did not come');
     await wait(50);
   }
 }
@@ -50,16 +50,16 @@ onEachProfile(
     });
 
     test('injects a memory into another conversation of the same client', async () => {
-      const said = (message: string, channelId: string) => call(product, 'agent.execute', { message, sessionKey: { channelId } });
-      await said('Remember that my locker has the number 4711.', 'one');
+      const readText = (message: string, channelId: string) => call(product, 'agent.execute', { message, sessionKey: { channelId } });
+      await readText('Remember that my locker has the number 4711.', 'one');
       await eventually(async () => ((await search(product, 'locker number')).results.length > 0 ? true : undefined));
-      const given = await eventually(async () => {
-        await said('what is the number of my locker?', `other-${Date.now()}`);
+      const inputs = await eventually(async () => {
+        await readText('what is the number of my locker?', `other-${Date.now()}`);
         const messages = upstream.requests.at(-1)?.body.messages as { role: string; content: string }[];
         return messages.length > 1 ? messages : undefined;
       });
-      assert.equal(given.at(-1)?.content, 'what is the number of my locker?');
-      assert.match(given.at(-2)?.content ?? '', /"remembered":"Remember that my locker has the number 4711\."/);
+      assert.equal(inputs.at(-1)?.content, 'what is the number of my locker?');
+      assert.match(inputs.at(-2)?.content ?? '', /"remembered":"Remember that my locker has the number 4711\."/);
     });
   },
   {

@@ -23,7 +23,7 @@ async function startReplica(): Promise<Running> {
   return { url, token, client: 'env', tenant: 'default', data, process: child, [Symbol.asyncDispose]: () => started.disposeAsync() };
 }
 
-const say = (product: Running, message: string) =>
+const sendMessage = (product: Running, message: string) =>
   call<{ response: string }>(product, 'agent.execute', { message, sessionKey: { channelId: 'shared' } });
 
 /** The status of a call that any token may make. */
@@ -35,8 +35,8 @@ test('replicas share turns, tokens and history in one MongoDB across a crash and
   {
     await using one = await startReplica();
     await using other = await startReplica();
-    assert.match((await say(one, 'first')).response, /first/);
-    assert.match((await say(other, 'second')).response, /second/);
+    assert.match((await sendMessage(one, 'first')).response, /first/);
+    assert.match((await sendMessage(other, 'second')).response, /second/);
     assert.deepEqual(
       (await contents(one, 'shared')).filter((_, n) => n % 2 === 0),
       ['first', 'second'],
@@ -49,7 +49,7 @@ test('replicas share turns, tokens and history in one MongoDB across a crash and
     assert.deepEqual([await status(one, secret), await status(other, secret)], [401, 401]);
 
     await one.process.end('SIGKILL');
-    assert.match((await say(other, 'third')).response, /third/);
+    assert.match((await sendMessage(other, 'third')).response, /third/);
     await Promise.all(
       Array.from({ length: 8 }, (_, n) => call(other, 'agent.execute', { message: `${n}`, sessionKey: { channelId: `c${n}` } })),
     );
@@ -60,5 +60,5 @@ test('replicas share turns, tokens and history in one MongoDB across a crash and
     ['first', 'second', 'third'],
   );
   assert.equal(await status(again, revoked), 401);
-  assert.match((await say(again, 'fourth')).response, /fourth/);
+  assert.match((await sendMessage(again, 'fourth')).response, /fourth/);
 });

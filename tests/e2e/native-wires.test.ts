@@ -26,8 +26,8 @@ for (const wire of ['anthropic', 'google'] as const)
 
     /** Calls a tool once when Alice asks. */
     function reply({ body }: NativeRequest) {
-      const asked = JSON.stringify(body);
-      const calls = asked.includes('I am Alice') && !/tool_result|functionResponse/.test(asked);
+      const question = JSON.stringify(body);
+      const calls = question.includes('I am Alice') && !/tool_result|functionResponse/.test(question);
       return { writes: events(calls ? ASKS_FOR_A_TOOL : { says: [{ text: 'All ' }, { text: 'is well.' }] }) };
     }
 
@@ -55,7 +55,7 @@ for (const wire of ['anthropic', 'google'] as const)
       assert.equal(streamed, 'All is well.');
     });
 
-    async function clientOf(id: string, more: object = {}): Promise<OpenAI> {
+    async function getClient(id: string, more: object = {}): Promise<OpenAI> {
       const { secret } = await call<{ secret: string }>(product, 'tokens.create', { id, scopes: ['api'], lenient: true, ...more });
       return openai({ ...product, token: secret });
     }
@@ -76,7 +76,7 @@ for (const wire of ['anthropic', 'google'] as const)
     }
 
     test('resends reasoning before a call to its own client only', async () => {
-      const [alice, bob, carol] = [await clientOf('alice'), await clientOf('bob', { tenant: 'bobs' }), await clientOf('carol')];
+      const [alice, bob, carol] = [await getClient('alice'), await getClient('bob', { tenant: 'bobs' }), await getClient('carol')];
       const asked = await alice.chat.completions.create({
         model: MODEL,
         tools: TOOLS,

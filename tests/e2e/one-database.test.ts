@@ -3,7 +3,7 @@ import { test, type TestContext } from 'node:test';
 import { openNats, tempDir } from '@switchyard/testkit';
 import { launch, post, refusal, startEmbedded } from './embedded.ts';
 
-const REFUSED = /^switchyard cannot start: secrets already runs on this bus, as secrets-\w+, .* in another database.*SWITCHYARD_STORE.*$/m;
+const REFUSED = /^switchyard cannot start: secrets already runs on this bus as secrets-\w+ with another database.*SWITCHYARD_STORE.*$/m;
 const EXECUTE = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'agent.execute', params: { message: 'hello' } });
 const skip = process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off';
 
@@ -20,9 +20,9 @@ test('rejects a second instance with its own database on the same bus', { skip }
     await using first = await startEmbedded({ env, data: data.path });
     await using other = await tempDir();
     await using second = await launch(other.path, env);
-    const said = await refusal(second);
-    assert.match(said, REFUSED);
-    assert.doesNotMatch(said, /\n\s+at /);
+    const text = await refusal(second);
+    assert.match(text, REFUSED);
+    assert.doesNotMatch(text, /\n\s+at /);
     assert.equal((await fetch(`${first.url}/readyz`)).status, 200);
     assert.equal((await post(first, EXECUTE)).status, 200);
     await first.process.end('SIGKILL');

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ask, call, type Answer } from './exchange.ts';
+import { sendRequest, call, type Answer } from './exchange.ts';
 import { onEachProfile } from './profiles.ts';
 
 const ROOM = 2;
@@ -18,30 +18,30 @@ onEachProfile(
   'three times the capacity',
   (product, profile) => {
     test('answers the queued turns, rejects the others at once with a retry time, and recovers', async () => {
-      const most = (ROOM + MAY_WAIT) * REPLICAS[profile];
-      const asked = Array.from({ length: most * TIMES }, (_, at) => at);
-      let answered = 0;
+      const max = (ROOM + MAY_WAIT) * REPLICAS[profile];
+      const requests = Array.from({ length: max * TIMES }, (_, at) => at);
+      let answeredCount = 0;
       /** Turns that ended early made room for others. */
       let roomMade = 0;
       const answers = await Promise.all(
-        asked.map(async (at) => {
-          const answer = await ask(product, 'agent.execute', turn(at));
-          if (answer.error) roomMade = answered;
-          else answered += 1;
+        requests.map(async (at) => {
+          const answer = await sendRequest(product, 'agent.execute', turn(at));
+          if (answer.error) roomMade = answeredCount;
+          else answeredCount += 1;
           return answer;
         }),
       );
       const refused = answers.filter(({ error }) => error !== undefined);
       for (const { error } of refused) assertShed(error);
-      assert.ok(answered >= MAY_WAIT && answered <= most + roomMade, `${answered} of ${asked.length} were answered`);
+      assert.ok(answeredCount >= MAY_WAIT && answeredCount <= max + roomMade, `${answeredCount} of ${requests.length} were answered`);
       assert.ok(refused.length > 0);
-      const { response } = await call<{ response: string }>(product, 'agent.execute', turn(asked.length));
-      assert.equal(response, `turn ${asked.length}`);
+      const { response } = await call<{ response: string }>(product, 'agent.execute', turn(requests.length));
+      assert.equal(response, `turn ${requests.length}`);
     });
 
     test('a rejected turn is in no history and can be retried with its key', async () => {
       const flood = Array.from({ length: (ROOM + MAY_WAIT) * REPLICAS[profile] * TIMES }, (_, at) => at + 1_000);
-      const first = await Promise.all(flood.map((at) => ask(product, 'agent.execute', keyed(at))));
+      const first = await Promise.all(flood.map((at) => sendRequest(product, 'agent.execute', keyed(at))));
       const refused = flood.filter((_, at) => first[at]?.error !== undefined);
       assert.ok(refused.length > 0);
       const [one = 0] = refused;

@@ -8,7 +8,7 @@ import { silentLogger } from '@switchyard/telemetry';
 import { openNats } from '@switchyard/testkit';
 import { chatUrl, rest } from './clients.ts';
 import { startEmbedded, type Running } from './embedded.ts';
-import { ask, call, one, openExchange, request } from './exchange.ts';
+import { sendRequest, call, one, openExchange, request } from './exchange.ts';
 import { isNamed, listen } from './listening.ts';
 
 const NATS_OFF = process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off';
@@ -37,7 +37,7 @@ const ofStatus = (status: number, told: unknown) => ofCode(status === 200 ? unde
 const rpc =
   (method: string, params: (key: string) => object): Route =>
   async (client, key) => {
-    const { error } = await ask(client, method, params(key));
+    const { error } = await sendRequest(client, method, params(key));
     return ofCode(error?.data?.['code'], error);
   };
 
@@ -59,8 +59,8 @@ async function chatStream(client: Client, key: string) {
 
 /** Calls a tool of the agent in a turn that is not stored. */
 async function completion(client: Client, key: string) {
-  const said = await complete(client, `session_history ${JSON.stringify({ session_key: key })}`);
-  return said.includes('NOT_FOUND') ? ofCode('NOT_FOUND', said) : 'answers';
+  const text = await complete(client, `session_history ${JSON.stringify({ session_key: key })}`);
+  return text.includes('NOT_FOUND') ? ofCode('NOT_FOUND', text) : 'answers';
 }
 
 async function complete(client: Client, content: string): Promise<string> {
@@ -95,13 +95,13 @@ describe('session ownership on every route', { skip: NATS_OFF, timeout: 60_000 }
   });
   after(() => stack.disposeAsync());
 
-  let made = 0;
+  let createdCount = 0;
 
   /** Publishes a token to the gateways as the secrets service does. */
-  async function newClient(sessions: Kind, id = `client-${++made}`, client = id): Promise<Client> {
+  async function newClient(sessions: Kind, id = `client-${++createdCount}`, client = id): Promise<Client> {
     const token = `test-${randomBytes(24).toString('hex')}`;
     const hash = createHash('sha256').update(token).digest('hex');
-    const entry: TokenProjection = { id, hash, scopes: ['*'], tenant: 'default', client, sessions, lenient: false, ver: ++made };
+    const entry: TokenProjection = { id, hash, scopes: ['*'], tenant: 'default', client, sessions, lenient: false, ver: ++createdCount };
     const revision = await bucket.put(`default.${id}`, Buffer.from(JSON.stringify(entry)));
     using replicas = await watchReplicas(bus, TOKENS_BUCKET);
     assert.ok(await replicas.awaitRevision({ service: 'gateway', revision, timeoutMs: 5_000 }));
@@ -129,9 +129,9 @@ describe('session ownership on every route', { skip: NATS_OFF, timeout: 60_000 }
     test(`a request without a session uses the client’s own, or none (${kind})`, async () => {
       const [mine, other, newcomer] = [await speaker(kind), await speaker('tenant'), await newClient(kind)];
       await call(other, 'session.send', { key: other.key, message: 'the newest of all' });
-      const said = async (client: Client) => (await rest(client, '/api/chat/history')).body['messages'] as { content: string }[];
-      assert.equal((await said(mine)).length, 2);
-      assert.deepEqual(await said(newcomer), []);
+      const readText = async (client: Client) => (await rest(client, '/api/chat/history')).body['messages'] as { content: string }[];
+      assert.equal((await readText(mine)).length, 2);
+      assert.deepEqual(await readText(newcomer), []);
       assert.deepEqual(await call(newcomer, 'session.history'), { messages: [] });
       assert.doesNotMatch(await complete(newcomer, 'session_history {}'), /newest of all/);
       const { sessions } = await call<{ sessions: { sessionKey: string }[] }>(mine, 'session.list');

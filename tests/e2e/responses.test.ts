@@ -16,7 +16,7 @@ const FIELDS =
   'id object created_at completed_at status incomplete_details model previous_response_id instructions output error tools tool_choice truncation parallel_tool_calls text top_p presence_penalty frequency_penalty top_logprobs temperature reasoning usage max_output_tokens max_tool_calls store background service_tier metadata safety_identifier prompt_cache_key'
     .split(' ')
     .toSorted();
-const SAID = 'I am dev/echo, the development model. You said: ';
+const RESPONSE = 'I am dev/echo, the development model. You said: ';
 const WEATHER = {
   type: 'function' as const,
   name: 'weather',
@@ -40,10 +40,10 @@ function assertGapless(events: readonly ResponseStreamEvent[], from = 0): void {
 }
 
 async function refusal(
-  asked: Promise<unknown>,
+  pending: Promise<unknown>,
 ): Promise<{ status: number | undefined; message: string; type: string; param: string | null }> {
   try {
-    await asked;
+    await pending;
   } catch (error) {
     assert.ok(error instanceof APIError, String(error));
     return { status: error.status, ...(error.error as { message: string; type: string; param: string | null }) };
@@ -75,7 +75,7 @@ onEachProfile(
         const response = await openai(product).responses.create({ model: 'dev/echo', input: 'hello', store, metadata: { a: 'b' } });
         assertResource(response);
         const { status, output_text: text, output, usage, metadata, error, completed_at: at, created_at: from } = response;
-        assert.deepEqual([status, text, metadata, error], ['completed', `${SAID}hello`, { a: 'b' }, null]);
+        assert.deepEqual([status, text, metadata, error], ['completed', `${RESPONSE}hello`, { a: 'b' }, null]);
         assert.ok(from <= (at ?? 0) && Math.abs(from - Date.now() / 1_000) < 60);
         assert.deepEqual(
           output.map(({ type }) => type),
@@ -111,7 +111,7 @@ onEachProfile(
         assert.ok(last?.type === 'response.completed');
         assertResource(last.response);
         const final = await openai(product).responses.stream({ model: 'dev/echo', input: 'hello', store }).finalResponse();
-        assert.equal(final.output_text, `${SAID}hello`);
+        assert.equal(final.output_text, `${RESPONSE}hello`);
       }
     });
 
@@ -134,15 +134,15 @@ onEachProfile(
       const client = openai(product);
       const model = 'dev/tools';
       const tools = [WEATHER];
-      const asked = await client.responses.create({ model, tools, input: 'weather {"city":"Oslo"}', instructions: 'be brief' });
-      const [called] = asked.output;
+      const request = await client.responses.create({ model, tools, input: 'weather {"city":"Oslo"}', instructions: 'be brief' });
+      const [called] = request.output;
       assert.ok(called?.type === 'function_call');
-      assert.deepEqual([called.name, JSON.parse(called.arguments), asked.status], ['weather', { city: 'Oslo' }, 'completed']);
+      assert.deepEqual([called.name, JSON.parse(called.arguments), request.status], ['weather', { city: 'Oslo' }, 'completed']);
       for (const output of ['rain', 'snow']) {
         const input: ResponseInput = [{ type: 'function_call_output', call_id: called.call_id, output }];
-        const next: Response = await client.responses.create({ model, tools, input, previous_response_id: asked.id });
+        const next: Response = await client.responses.create({ model, tools, input, previous_response_id: request.id });
         assert.match(next.output_text, new RegExp(`weather answered: ${output}`));
-        assert.deepEqual([next.previous_response_id, next.instructions], [asked.id, null]);
+        assert.deepEqual([next.previous_response_id, next.instructions], [request.id, null]);
       }
     });
 
@@ -227,7 +227,7 @@ onEachProfile(
       const told = all.map(
         (item) => item.type === 'message' && `${item.role}: ${item.content.map((part) => 'text' in part && part.text).join()}`,
       );
-      assert.deepEqual(told, ['system: be kind', 'user: one', `assistant: ${SAID}one`, 'user: two']);
+      assert.deepEqual(told, ['system: be kind', 'user: one', `assistant: ${RESPONSE}one`, 'user: two']);
       assert.deepEqual(await listed({}), all.toReversed());
       assert.deepEqual(await listed({ limit: 1 }), all.toReversed(), 'page after page');
       const page = await client.responses.inputItems.list(second.id, { order: 'asc', limit: 2, after: all[0]?.id ?? assert.fail() });

@@ -22,11 +22,11 @@ test('a restart in place keeps pid and port, fails no retried call, and continue
   using stream = listen(chatUrl(product, { message: question, agentId: 'slow', sessionKey: 'going-on' }));
   await stream.until(isNamed('token'));
 
-  const asked = await client.call('gateway.restart', {});
-  assert.deepEqual(Object.keys(asked), ['restarting', 'warning']);
+  const request = await client.call('gateway.restart', {});
+  assert.deepEqual(Object.keys(request), ['restarting', 'warning']);
   const began = performance.now();
-  while ((await again(client, 'gateway.status')).uptime * 1_000 > performance.now() - began) await sleep(PAUSE_MS);
-  const status = await again(client, 'gateway.status');
+  while ((await repeat(client, 'gateway.status')).uptime * 1_000 > performance.now() - began) await sleep(PAUSE_MS);
+  const status = await repeat(client, 'gateway.status');
   assert.equal(status.pid, pid);
   assert.ok(isAlive(pid));
   const run = JSON.parse(readFileSync(`${product.data}/run.json`, 'utf8')) as { url: string };
@@ -59,16 +59,16 @@ test('a process with restricted file access works and is restarted by its launch
   assert.match(response, /needle/);
   const { pid } = await client.call('gateway.status', {});
   await client.call('gateway.restart', {});
-  while ((await again(client, 'gateway.status')).pid === pid) await sleep(PAUSE_MS);
-  const found = await client.call('session.search', { query: 'needle' });
-  assert.notEqual(found.length, 0);
+  while ((await repeat(client, 'gateway.status')).pid === pid) await sleep(PAUSE_MS);
+  const matches = await client.call('session.search', { query: 'needle' });
+  assert.notEqual(matches.length, 0);
   client.close();
   assert.deepEqual(await product.end('SIGTERM'), { code: 0, signal: null });
   assert.ok(!product.output().includes('SecurityWarning'), product.output());
 });
 
 /** Retries while no process listens or the answer is UNAVAILABLE. */
-async function again(client: Client, method: 'gateway.status') {
+async function repeat(client: Client, method: 'gateway.status') {
   for (;;) {
     try {
       return await client.call(method, {});

@@ -32,12 +32,12 @@ test('the banner shows correct facts', async () => {
 });
 
 test('warns in banner and log when the product is reachable from other machines, unless allowed', async () => {
-  for (const known of [false, true]) {
-    const env = { SWITCHYARD_HOST: '0.0.0.0', SWITCHYARD_GATEWAY__ALLOW_INSECURE_HTTP: String(known) };
+  for (const isKnown of [false, true]) {
+    const env = { SWITCHYARD_HOST: '0.0.0.0', SWITCHYARD_GATEWAY__ALLOW_INSECURE_HTTP: String(isKnown) };
     await using product = await startEmbedded({ env });
     const log = readFileSync(`${product.data}/logs/daemon.log`, 'utf8');
-    assert.equal(/^ {2}warning .*clear text.*SWITCHYARD_HOST=127\.0\.0\.1/m.test(product.process.output()), !known);
-    assert.equal(/"level":40,.*responses travel in clear text/.test(log), !known);
+    assert.equal(/^ {2}warning .*clear text.*SWITCHYARD_HOST=127\.0\.0\.1/m.test(product.process.output()), !isKnown);
+    assert.equal(/"level":40,.*responses travel in clear text/.test(log), !isKnown);
   }
 });
 
@@ -47,7 +47,7 @@ test('names an unread setting on the terminal, in the log and in gateway.status'
   const status = await post(product, JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'gateway.status', params: {} }));
   assert.match(
     product.process.output(),
-    /^ {2}no effect +autoReplyEngine\.enabled \(SWITCHYARD_AUTO_REPLY_ENGINE__ENABLED\): nothing reads this yet$/m,
+    /^ {2}no effect +autoReplyEngine\.enabled \(SWITCHYARD_AUTO_REPLY_ENGINE__ENABLED\): not used by any service yet$/m,
   );
   assert.equal(
     log.split('\n').filter((line) => /"level":40,.*autoReplyEngine\.enabled \(SWITCHYARD_AUTO_REPLY_ENGINE__ENABLED\)/.test(line)).length,

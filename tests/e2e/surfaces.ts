@@ -1,4 +1,4 @@
-import { chatUrl, openai, rest, textOf } from './clients.ts';
+import { chatUrl, openai, rest, getText } from './clients.ts';
 import type { Running } from './embedded.ts';
 import { one, openExchange, request, type Answer, type Transport } from './exchange.ts';
 import { isNamed, listen } from './listening.ts';
@@ -36,7 +36,7 @@ async function throughChat(product: Running, { message, agent }: Question): Prom
 async function throughStream(product: Running, { message, agent }: Question): Promise<Outcome> {
   using stream = listen(chatUrl(product, { message, agentId: agent, sessionKey: 'streamed' }));
   const { name, data } = await stream.until(isNamed('done', 'error'));
-  return name === 'done' ? { response: String(data['response']) } : { failure: data, written: textOf(stream.heard) };
+  return name === 'done' ? { response: String(data['response']) } : { failure: data, written: getText(stream.receivedMessages) };
 }
 
 async function throughCompletions(product: Running, { message, agent }: Question): Promise<Outcome> {

@@ -8,7 +8,7 @@ import { one, openExchange, request } from './exchange.ts';
 import { isNamed, listen } from './listening.ts';
 import { onEachProfile } from './profiles.ts';
 
-const SAID = 'I am dev/echo, the development model. You said: hello';
+const RESPONSE = 'I am dev/echo, the development model. You said: hello';
 const USED = { input: 1, output: 9, total: 10 };
 
 onEachProfile(
@@ -16,8 +16,8 @@ onEachProfile(
   (product) => {
     test('bin/switchyard ask', async () => {
       const { code, stdout, stderr } = await command(product, 'ask', '--session', 'typed', 'hello');
-      assert.deepEqual([code, stdout], [0, `${SAID}\n`], stderr);
-      assert.deepEqual(await contents(product, 'typed'), ['hello', SAID]);
+      assert.deepEqual([code, stdout], [0, `${RESPONSE}\n`], stderr);
+      assert.deepEqual(await contents(product, 'typed'), ['hello', RESPONSE]);
     });
 
     for (const transport of ['http', 'ws'] as const) {
@@ -27,22 +27,22 @@ onEachProfile(
         const { id, result } = one(await client.say(request('agent.execute', params, 'first')));
         assert.equal(id, 'first');
         assert.deepEqual(result, {
-          response: SAID,
+          response: RESPONSE,
           tokensUsed: USED,
           finishReason: 'stop',
           sessionKey: `default:${product.client}:rpc-${transport}`,
         });
         const again = one(await client.say(request('agent.stream', params))).result as { response: string };
-        assert.equal(again.response, SAID);
-        assert.deepEqual(await contents(product, `rpc-${transport}`), ['hello', SAID, 'hello', SAID]);
+        assert.equal(again.response, RESPONSE);
+        assert.deepEqual(await contents(product, `rpc-${transport}`), ['hello', RESPONSE, 'hello', RESPONSE]);
       });
     }
 
     test('GET /api/chat/stream sends tokens and done, and stops a reconnect', async () => {
       using stream = listen(chatUrl(product, { message: 'hello', sessionKey: 'streamed' }));
       const done = await stream.until(isNamed('done', 'error'));
-      assert.deepEqual(done.data, { response: SAID, tokensUsed: USED, finishReason: 'stop' });
-      const tokens = stream.heard.filter(isNamed('token'));
+      assert.deepEqual(done.data, { response: RESPONSE, tokensUsed: USED, finishReason: 'stop' });
+      const tokens = stream.receivedMessages.filter(isNamed('token'));
       // Tokens that arrive together may be one event.
       assert.ok(tokens.length > 0, 'nothing was told before the end');
       let accumulated = '';
@@ -50,23 +50,23 @@ onEachProfile(
         accumulated += String(data['delta']);
         assert.deepEqual(data, { delta: data['delta'], accumulated });
       }
-      assert.equal(accumulated, SAID);
-      assertOneTurn(stream.heard);
+      assert.equal(accumulated, RESPONSE);
+      assertOneTurn(stream.receivedMessages);
 
       await stream.stopped;
       assert.deepEqual(stream.statuses, [200, 204]);
-      assert.equal(stream.heard.length, tokens.length + 1, 'nothing is said twice');
-      assert.deepEqual(await contents(product, 'streamed'), ['hello', SAID]);
+      assert.equal(stream.receivedMessages.length, tokens.length + 1, 'nothing is said twice');
+      assert.deepEqual(await contents(product, 'streamed'), ['hello', RESPONSE]);
     });
 
     test('POST /api/chat, and its history', async () => {
       const answer = await rest(product, '/api/chat', { message: 'hello', sessionKey: 'posted' });
-      assert.deepEqual(answer, { status: 200, body: { response: SAID, tokensUsed: USED, finishReason: 'stop' } });
+      assert.deepEqual(answer, { status: 200, body: { response: RESPONSE, tokensUsed: USED, finishReason: 'stop' } });
       const { body } = await rest(product, '/api/chat/history?channelId=posted');
       const messages = body['messages'] as { role: string; content: string }[];
       assert.deepEqual(
         messages.map(({ role, content }) => `${role}: ${content}`),
-        ['user: hello', `assistant: ${SAID}`],
+        ['user: hello', `assistant: ${RESPONSE}`],
       );
     });
 
@@ -74,7 +74,7 @@ onEachProfile(
       const answer = await openai(product).chat.completions.create({ model: 'dev/echo', messages: [{ role: 'user', content: 'hello' }] });
       assert.match(answer.id, /^chatcmpl-[0-9a-f-]{36}$/);
       assert.deepEqual([answer.object, answer.model], ['chat.completion', 'dev/echo']);
-      assert.deepEqual(answer.choices, [{ index: 0, message: { role: 'assistant', content: SAID }, finish_reason: 'stop' }]);
+      assert.deepEqual(answer.choices, [{ index: 0, message: { role: 'assistant', content: RESPONSE }, finish_reason: 'stop' }]);
       assert.deepEqual(answer.usage, { prompt_tokens: 1, completion_tokens: 9, total_tokens: 10 });
     });
 
@@ -90,7 +90,7 @@ onEachProfile(
         assert.deepEqual(new Set(chunks.map(({ id, object, model }) => `${id} ${object} ${model}`)).size, 1);
         const deltas = chunks.filter(({ choices }) => choices.length > 0).map(({ choices }) => choices[0]);
         assert.deepEqual(deltas[0]?.delta, { role: 'assistant' });
-        assert.equal(deltas.map((choice) => choice?.delta.content ?? '').join(''), SAID);
+        assert.equal(deltas.map((choice) => choice?.delta.content ?? '').join(''), RESPONSE);
         assert.deepEqual([deltas.at(-1)?.delta, deltas.at(-1)?.finish_reason], [{}, 'stop']);
         assert.ok(deltas.slice(0, -1).every((choice) => choice?.finish_reason === null));
         const usage = chunks.filter((chunk) => 'usage' in chunk).map(({ usage, choices }) => [usage, choices]);
@@ -115,12 +115,12 @@ onEachProfile(
       assert.ok(first);
       const { answers, found, kept } = first.told;
       assert.match(answers[1] ?? '', /session_search answered: .*The heron nests in the old mill\./);
-      assert.deepEqual(answers[5], 'This session is labelled: Of the heron');
+      assert.deepEqual(answers[5], 'Label of this session: Of the heron');
       assert.equal(found.length, 1);
-      const said = script('heron');
+      const texts = script('heron');
       assert.deepEqual(
         kept.messages.map(({ content }) => content),
-        [said[3], answers[3], said[4], answers[4]],
+        [texts[3], answers[3], texts[4], answers[4]],
         'what was said since it began anew',
       );
       for (const { word, told } of played) assert.deepEqual(alike(told, word), alike(first.told, first.word), word);
@@ -132,13 +132,13 @@ onEachProfile(
 
     test('an unknown model is 404', async () => {
       const client = openai(product);
-      const asked = [
+      const requests = [
         () => client.chat.completions.create({ model: 'nobody/home', messages: [{ role: 'user', content: 'hello' }] }),
         () => client.chat.completions.create({ model: 'nobody/home', messages: [{ role: 'user', content: 'hello' }], stream: true }),
         () => client.models.retrieve('nobody/home'),
       ];
-      for (const ask of asked) {
-        await assert.rejects(ask, (error) => {
+      for (const sendRequest of requests) {
+        await assert.rejects(sendRequest, (error) => {
           assert.ok(error instanceof NotFoundError);
           assert.deepEqual(error.error, { message: 'Model not found', type: 'not_found_error', param: null, code: null });
           return true;

@@ -42,7 +42,7 @@ onEachProfile(
   (product) => {
     test('answers on all surfaces', async () => {
       upstream.respond({ kind: 'text', text: TEXT });
-      for (const name of surfaceNames) assert.equal((await ask(product, name)).response, TEXT, name);
+      for (const name of surfaceNames) assert.equal((await sendRequest(product, name)).response, TEXT, name);
       const { path, body } = upstream.requests.at(-1) ?? assert.fail();
       assert.deepEqual([path, body.model, body.stream], ['/v1/chat/completions', 'one', true]);
       assert.deepEqual(body.messages, [{ role: 'user', content: 'hello' }]);
@@ -62,7 +62,7 @@ onEachProfile(
       for (const name of surfaceNames) {
         const calls = [{ name: 'session_history', arguments: { channelId: 'told' } }];
         upstream.respond({ kind: 'tools', calls, text: 'Let me look. ' }, { kind: 'text', text: TEXT });
-        const { response = '' } = await ask(product, name);
+        const { response = '' } = await sendRequest(product, name);
         assert.ok(response.endsWith(TEXT), `${name}: ${response}`);
         const [first, second] = upstream.requests.slice(-2).map(({ body }) => body);
         assert.ok(first && second);
@@ -81,7 +81,7 @@ onEachProfile(
       );
       const started = performance.now();
       const before = upstream.requests.length;
-      assert.equal((await ask(product, 'rpc')).response, TEXT);
+      assert.equal((await sendRequest(product, 'rpc')).response, TEXT);
       assert.ok(performance.now() - started >= 0.9 * RETRY_AFTER_MS);
       assert.equal(upstream.requests.length - before, 2);
     });
@@ -89,27 +89,27 @@ onEachProfile(
     test('retries an upstream that fails once', async () => {
       for (const name of ['rpc', 'sse', 'v1 streamed'] as const) {
         upstream.respond({ kind: 'status', status: 500 }, { kind: 'text', text: TEXT });
-        assert.equal((await ask(product, name)).response, TEXT, name);
+        assert.equal((await sendRequest(product, name)).response, TEXT, name);
       }
     });
 
     test('reports an error on every surface after three failed attempts', async () => {
       upstream.respond({ kind: 'status', status: 500, message: 'out of order' });
       const before = upstream.requests.length;
-      await Promise.all(surfaceNames.map(async (name) => assertUnavailable(name, await ask(product, name))));
+      await Promise.all(surfaceNames.map(async (name) => assertUnavailable(name, await sendRequest(product, name))));
       assert.equal(upstream.requests.length - before, 3 * surfaceNames.length);
     });
 
-    for (const [how, behaviour] of [
+    for (const [mode, behaviour] of [
       ['cuts its stream', { kind: 'cut', text: TEXT, afterTokens: 3 }],
       ['ends its stream early', { kind: 'unfinished', text: 'Hello from the ' }],
       ['says so in its stream', { kind: 'frame-error', text: 'Hello from the ', error: { message: 'overloaded', code: 500 } }],
     ] as const) {
-      test(`reports an error on every surface when the upstream ${how} in the middle`, async () => {
+      test(`reports an error on every surface when the upstream ${mode} in the middle`, async () => {
         upstream.respond(behaviour);
         await Promise.all(
           surfaceNames.map(async (name) => {
-            const outcome = await ask(product, name);
+            const outcome = await sendRequest(product, name);
             assertUnavailable(name, outcome);
             if (name === 'sse' || name.endsWith('streamed')) assert.equal(outcome.written, 'Hello from the ');
           }),
@@ -129,7 +129,7 @@ onEachProfile(
     for (const afterTokens of [0, 2]) {
       test(`reports an error on every surface when the upstream stalls after ${afterTokens} tokens`, async () => {
         upstream.respond({ kind: 'stall', text: TEXT, afterTokens });
-        await Promise.all(surfaceNames.map(async (name) => assertFailure(name, await ask(product, name, 'hasty'), SILENT)));
+        await Promise.all(surfaceNames.map(async (name) => assertFailure(name, await sendRequest(product, name, 'hasty'), SILENT)));
       });
     }
 
@@ -164,20 +164,20 @@ onEachProfile(
     test('answers on all surfaces, with the key, instead of the development models', async () => {
       upstream.respond({ kind: 'text', text: TEXT });
       for (const name of surfaceNames) {
-        assert.equal((await ask(product, name)).response, TEXT, name);
+        assert.equal((await sendRequest(product, name)).response, TEXT, name);
         assert.equal(upstream.requests.at(-1)?.headers.authorization, `Bearer ${KEY}`);
       }
       const { body } = await rest(product, '/v1/models');
       const ids = (body['data'] as { id: string }[]).map(({ id }) => id);
       assert.deepEqual(ids, ['default', `openai/${upstream.requests.at(-1)?.body.model}`]);
-      assert.equal((await ask(product, 'v1', 'dev/echo')).failure instanceof APIError, true);
+      assert.equal((await sendRequest(product, 'v1', 'dev/echo')).failure instanceof APIError, true);
     });
 
     test('is named by the banner, and its key by nobody', async () => {
       assert.match(product.process.output(), /provider +openai\//);
       upstream.respond({ kind: 'status', status: 401, message: `Incorrect API key provided: ${KEY}` });
       for (const name of surfaceNames) {
-        const { failure } = await ask(product, name);
+        const { failure } = await sendRequest(product, name);
         const said = failure instanceof APIError ? JSON.stringify([failure.message, failure.error]) : JSON.stringify(failure);
         assert.match(said, /OPENAI_API_KEY/, name);
         assert.ok(!said.includes(KEY), said);
@@ -194,7 +194,7 @@ onEachProfile(
   },
 );
 
-function ask(product: Running, surface: SurfaceName, to = 'default'): Promise<Outcome> {
+function sendRequest(product: Running, surface: SurfaceName, to = 'default'): Promise<Outcome> {
   return surfaces[surface](product, { message: 'hello', agent: to });
 }
 

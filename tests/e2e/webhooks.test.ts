@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { sign } from '@octokit/webhooks-methods';
 import { tempDir } from '@switchyard/testkit';
 import { startEmbedded, type Running } from './embedded.ts';
-import { ask } from './exchange.ts';
+import { sendRequest } from './exchange.ts';
 
 const TOKEN = 'a key that the operator and the host share';
 const config = {
@@ -22,7 +22,7 @@ async function send({ url }: Running, key = TOKEN): Promise<{ status: number; an
 /** Returns the texts of the delivery's session when the answer exists. */
 async function conversation(product: Running): Promise<unknown[]> {
   for (;;) {
-    const { result } = await ask(product, 'session.history', { session_key: SESSION });
+    const { result } = await sendRequest(product, 'session.history', { session_key: SESSION });
     const { messages = [] } = (result ?? {}) as { messages?: { role: string; content: string }[] };
     if (messages.some(({ role }) => role === 'assistant')) return messages.map(({ role, content }) => [role, content]);
     await new Promise((resolve) => setTimeout(resolve, 20));
@@ -40,10 +40,10 @@ test('an acknowledged webhook is one turn, also after a crash and a repeated del
     await product.process.end('SIGKILL');
   }
   await using product = await startEmbedded(options);
-  const said = 'GitHub event issues in octo/repo: opened by octocat';
+  const text = 'GitHub event issues in octo/repo: opened by octocat';
   const expected = [
-    ['user', said],
-    ['assistant', `I am dev/echo, the development model. You said: ${said}`],
+    ['user', text],
+    ['assistant', `I am dev/echo, the development model. You said: ${text}`],
   ];
   assert.deepEqual(await conversation(product), expected);
   assert.deepEqual(await send(product), { ...kept, replayed: 'true' });

@@ -24,7 +24,7 @@ describe('health and metrics of a cluster', { skip: NATS_OFF, timeout: 115_000 }
     return (await response.json()) as Record<string, unknown>;
   }
 
-  const metricsOf = async (service: (typeof BUILT)[number]): Promise<string> =>
+  const getMetrics = async (service: (typeof BUILT)[number]): Promise<string> =>
     (await look(cluster.services[service].metrics, '/metrics')).body;
 
   async function ready(): Promise<{ code: number; missing: string[] }> {
@@ -33,7 +33,7 @@ describe('health and metrics of a cluster', { skip: NATS_OFF, timeout: 115_000 }
     return { code: response.status, missing: Object.entries(dependencies).flatMap(([name, one]) => (one.ready ? [] : [name])) };
   }
 
-  const ask = (...words: string[]) => command({ data: cluster.data }, ...words, '--url', cluster.url, '--token', TOKEN);
+  const sendRequest = (...words: string[]) => command({ data: cluster.data }, ...words, '--url', cluster.url, '--token', TOKEN);
 
   test(`each process reports its health over gRPC and serves valid metrics (${checker})`, async () => {
     await rpc('agent.execute', { message: 'hello' });
@@ -44,7 +44,7 @@ describe('health and metrics of a cluster', { skip: NATS_OFF, timeout: 115_000 }
       using client = await healthClient(`127.0.0.1:${health}`);
       const names = ['', service, 'bus', 'liveness', ...(service === 'gateway' ? ['gateway.tokens', 'gateway.sessions'] : ['store'])];
       for (const name of names) assert.equal(await client.check(name), 'SERVING', `${service}: ${name}`);
-      const metrics = await metricsOf(service);
+      const metrics = await getMetrics(service);
       assert.equal(await checkMetrics(metrics), '', service);
       assert.match(
         metrics,
@@ -52,7 +52,7 @@ describe('health and metrics of a cluster', { skip: NATS_OFF, timeout: 115_000 }
       );
       assert.match(metrics, /^switchyard_ready\{dependency="all"\} 1$/m);
     }
-    const sessions = await metricsOf('sessions');
+    const sessions = await getMetrics('sessions');
     for (const line of [
       'switchyard_method_duration_seconds_count{service="sessions",method="agent.execute",code="OK"} 1',
       'switchyard_turn_duration_seconds_count{kind="durable",outcome="stop"} 1',
@@ -62,7 +62,7 @@ describe('health and metrics of a cluster', { skip: NATS_OFF, timeout: 115_000 }
       'switchyard_bus_connected{service="sessions"} 1',
     ])
       assert.ok(sessions.includes(`\n${line}\n`), `${line}\n${sessions}`);
-    const edge = await metricsOf('gateway');
+    const edge = await getMetrics('gateway');
     assert.ok(edge.includes('\nswitchyard_edge_calls_total{method="agent.execute",code="OK"} 1\n'), edge);
     assert.match(
       edge,
@@ -75,7 +75,7 @@ describe('health and metrics of a cluster', { skip: NATS_OFF, timeout: 115_000 }
     await fetch(`${cluster.url}/nowhere`, { method: 'PURGE' }).catch(() => undefined);
     await rpc('agent.execute', { message: 'hello', sessionKey: { userId: 'u', channelId: 'c', peerId: 'p' } });
     const series = async (): Promise<string[]> =>
-      (await Promise.all([metricsOf('gateway'), metricsOf('sessions')]))
+      (await Promise.all([getMetrics('gateway'), getMetrics('sessions')]))
         .join('')
         .split('\n')
         // The event loop is measured from the first scrape on and reported from the second.
@@ -88,14 +88,14 @@ describe('health and metrics of a cluster', { skip: NATS_OFF, timeout: 115_000 }
       await rpc('agent.execute', { message: `hello ${n}`, sessionKey: { userId: `u${n}`, channelId: `c${n}`, peerId: `p${n}` } });
     }
     assert.deepEqual(await series(), before);
-    assert.match(await metricsOf('gateway'), /^switchyard_edge_calls_total\{method="other",code="UNIMPLEMENTED"\} 41$/m);
+    assert.match(await getMetrics('gateway'), /^switchyard_edge_calls_total\{method="other",code="UNIMPLEMENTED"\} 41$/m);
   });
 
   test('status shows the health of each replica, and services shows its requests', async () => {
-    const status = await ask('status');
+    const status = await sendRequest('status');
     assert.equal(status.code, 0, status.stdout + status.stderr);
     for (const service of BUILT) assert.match(status.stdout, new RegExp(`^service +${service} +${service}-\\w+ .* ready$`, 'm'));
-    const { code, stdout } = await ask('services', 'sessions');
+    const { code, stdout } = await sendRequest('services', 'sessions');
     assert.equal(code, 0);
     assert.match(stdout, /^ {2}agent\.execute +\d+ requests {2}0 errors {2}[0-9.]+ ms$/m);
   });
@@ -104,7 +104,7 @@ describe('health and metrics of a cluster', { skip: NATS_OFF, timeout: 115_000 }
     await cluster.services.sessions.process.end('SIGKILL');
     await eventually(async () => (await ready()).code === 503);
     assert.deepEqual((await ready()).missing, ['gateway.sessions']);
-    const [status, doctor, services] = [await ask('status'), await ask('doctor'), await ask('services')];
+    const [status, doctor, services] = [await sendRequest('status'), await sendRequest('doctor'), await sendRequest('services')];
     assert.deepEqual([status.code, doctor.code, services.code], [1, 1, 0]);
     assert.match(status.stdout, /^service +sessions +down: no replica answers$/m);
     assert.match(services.stdout, /^sessions {2}down: no replica answers$/m);
@@ -131,7 +131,7 @@ describe('health and metrics of a cluster', { skip: NATS_OFF, timeout: 115_000 }
       [await client.check(''), await client.check('liveness'), await client.check('registry')],
       ['NOT_SERVING', 'SERVING', 'SERVING'],
     );
-    assert.match(await metricsOf('registry'), /^switchyard_bus_connected\{service="registry"\} 0$/m);
+    assert.match(await getMetrics('registry'), /^switchyard_bus_connected\{service="registry"\} 0$/m);
     assert.equal((await look(cluster.services.registry.metrics, '/readyz')).status, 503);
     await cluster.nats.restart();
     await eventually(async () => (await client.check('')) === 'SERVING');

@@ -26,12 +26,12 @@ function namesIn(text: string): string[] {
   return [...new Set(text.match(NAME))].filter((name) => !labels.has(name));
 }
 
-const queriesOf = (file: string): string =>
+const getQueries = (file: string): string =>
   [...readFileSync(root + file, 'utf8').matchAll(/(?:expr: |"expr": )(.+)$/gm)].map(([, expr]) => expr).join('\n');
 
 for (const file of [ALERTS, DASHBOARD]) {
   test(`every metric in ${file} is declared`, () => {
-    const named = namesIn(queriesOf(file));
+    const named = namesIn(getQueries(file));
     assert.ok(named.length > 5, named.join(' '));
     assert.deepEqual(
       named.filter((name) => !readable.has(name)),
@@ -41,14 +41,14 @@ for (const file of [ALERTS, DASHBOARD]) {
 }
 
 test('the dashboard shows every declared metric', () => {
-  const named = new Set(namesIn(queriesOf(DASHBOARD)));
-  const shown = ([name, definition]: (typeof entries)[number]) => {
+  const named = new Set(namesIn(getQueries(DASHBOARD)));
+  const render = ([name, definition]: (typeof entries)[number]) => {
     const called = prometheusName(name, definition);
     return ['', '_bucket', '_sum', '_count'].some((part) => named.has(called + part));
   };
   const entries = [...metricDefinitions];
   assert.deepEqual(
-    entries.filter((entry) => !shown(entry)).map(([name]) => name),
+    entries.filter((entry) => !render(entry)).map(([name]) => name),
     [],
   );
 });
@@ -68,7 +68,7 @@ test('every metric named in READMEs and the guide exists', () => {
 });
 
 test(`promtool accepts the Prometheus files (${checker})`, async (t) => {
-  const found = [await checkFile('rules', `${root}${ALERTS}`), await checkFile('config', `${root}deploy/prometheus/prometheus.yml`)];
-  if (found.includes(undefined)) t.diagnostic('promtool is neither in SWITCHYARD_PROMTOOL nor on the PATH: the rules were not parsed');
-  assert.deepEqual(found.filter(Boolean), []);
+  const matches = [await checkFile('rules', `${root}${ALERTS}`), await checkFile('config', `${root}deploy/prometheus/prometheus.yml`)];
+  if (matches.includes(undefined)) t.diagnostic('promtool is neither in SWITCHYARD_PROMTOOL nor on the PATH: the rules were not parsed');
+  assert.deepEqual(matches.filter(Boolean), []);
 });

@@ -86,14 +86,14 @@ describe('separate processes over NATS, with a collector', { skip: NATS_OFF, tim
     const { error } = (await answer.json()) as { error: { data: { requestId: string; turnId: string } } };
     assert.equal(error.data.requestId, 'req-failed');
     const { sessions, gateway } = cluster.services;
-    const lineOf = async (from: typeof sessions, msg: string): Promise<Record<string, unknown>> => {
+    const getLine = async (from: typeof sessions, msg: string): Promise<Record<string, unknown>> => {
       const [line] = await from.process.line(new RegExp(`^\\{.*"requestId":"req-failed".*"msg":"${msg}".*\\}$`, 'm'));
       return JSON.parse(line) as Record<string, unknown>;
     };
     for (const line of [
-      await lineOf(gateway, 'request failed'),
-      await lineOf(sessions, 'call failed'),
-      await lineOf(sessions, 'turn failed'),
+      await getLine(gateway, 'request failed'),
+      await getLine(sessions, 'call failed'),
+      await getLine(sessions, 'turn failed'),
     ])
       assert.deepEqual([line['traceId'], line['turnId']], [trace, error.data.turnId], JSON.stringify(line));
     await collector.until(() => ended(trace, 'edge agent.execute'));

@@ -22,16 +22,16 @@ const canaries = Array.from({ length: COUNT }, () => `wren-${randomBytes(24).toS
 /** Requests to the gateway during the test. */
 const told = Array.from({ length: 2 }, () => `finch-${randomBytes(24).toString('base64url')}`);
 const TOKEN = 'operator-chosen-'.padEnd(40, 'x');
-const nameOf = (n: number): string => `HOUSE_${n}_API_KEY`;
+const getName = (n: number): string => `HOUSE_${n}_API_KEY`;
 
 test('no secret appears on the bus, in logs, traces, metrics, events or answers', { skip: SKIP, timeout: 60_000 }, async () => {
   await using server = await started();
   await using collected = await collecting();
-  const heard: string[] = [];
+  const receivedMessages: string[] = [];
   const tap = await connect({ servers: server.url });
   tap.subscribe('>', {
     callback: (_, { subject, headers, data }) =>
-      void heard.push(`${subject} ${JSON.stringify([...(headers ?? [])])} ${Buffer.from(data).toString('latin1')}`),
+      void receivedMessages.push(`${subject} ${JSON.stringify([...(headers ?? [])])} ${Buffer.from(data).toString('latin1')}`),
   });
   const echo = (key: string) => ({
     kind: 'status' as const,
@@ -46,7 +46,7 @@ test('no secret appears on the bus, in logs, traces, metrics, events or answers'
   const entry = (n: number) => ({
     type: 'openai-compatible',
     baseUrl: `${upstream.url}/${n}`,
-    apiKeyName: nameOf(n),
+    apiKeyName: getName(n),
     maxRetries: 0,
     models: [{ id: 'm' }],
   });
@@ -55,7 +55,7 @@ test('no secret appears on the bus, in logs, traces, metrics, events or answers'
     SWITCHYARD_BUS: server.url,
     SWITCHYARD_TOKEN: TOKEN,
     SECRETS_MASTER_KEY: randomBytes(32).toString('hex'),
-    ...Object.fromEntries(canaries.map((value, n) => [nameOf(n), value])),
+    ...Object.fromEntries(canaries.map((value, n) => [getName(n), value])),
   };
   await using app = await testService(secrets, { as: principal({ scopes: ['*'] }), env, log, settings: { providers: { entries } } });
   await using _registry = await startService(registry, app.host);
@@ -85,17 +85,20 @@ test('no secret appears on the bus, in logs, traces, metrics, events or answers'
   await tap.drain();
   const [spans, metrics] = await collected.told();
 
-  assert.ok(heard.filter((line) => line.includes('secrets.resolve')).length >= COUNT, 'the tap hears the asking');
-  assert.ok(heard.some((line) => line.startsWith('evt.')) && heard.some((line) => line.startsWith('$KV.')), 'and events, and buckets');
+  assert.ok(receivedMessages.filter((line) => line.includes('secrets.resolve')).length >= COUNT, 'the tap hears the asking');
+  assert.ok(
+    receivedMessages.some((line) => line.startsWith('evt.')) && receivedMessages.some((line) => line.startsWith('$KV.')),
+    'and events, and buckets',
+  );
   assert.ok(spans.includes('models.test') && spans.includes('gen_ai'), 'and there are spans of the calls and of the models');
   assert.ok(metrics.includes('gen_ai.client.operation.duration'), 'and metrics');
   const { subject } = callables.get('env.set') ?? assert.fail();
-  assert.ok(heard.filter((line) => line.startsWith(subject)).length >= 2 * told.length, 'and the setting of secrets');
-  const places = { bus: heard.join('\n'), log: lines.join(''), answers: JSON.stringify(answers), spans, metrics };
-  for (const [where, text] of Object.entries(places))
+  assert.ok(receivedMessages.filter((line) => line.startsWith(subject)).length >= 2 * told.length, 'and the setting of secrets');
+  const places = { bus: receivedMessages.join('\n'), log: lines.join(''), answers: JSON.stringify(answers), spans, metrics };
+  for (const [location, text] of Object.entries(places))
     for (const value of [...canaries, ...told, ...minted])
       for (const form of [value, Buffer.from(value).toString('base64').slice(0, 30), encodeURIComponent(value)])
-        assert.ok(!text.includes(form), `${where}: ${text.slice(Math.max(0, text.indexOf(form) - 200), text.indexOf(form) + 50)}`);
+        assert.ok(!text.includes(form), `${location}: ${text.slice(Math.max(0, text.indexOf(form) - 200), text.indexOf(form) + 50)}`);
 });
 
 /** A gateway on the same bus, and a client. */

@@ -9,13 +9,13 @@ export const TOKEN = 'operator-chosen-'.padEnd(40, 'x');
 /** All users of the generated configuration. */
 export const USERS = [...SERVICES, 'provisioner', 'operator'] as const;
 
-export function passwordOf(user: string): string {
+export function getPassword(user: string): string {
   return `pass-of-${user}`;
 }
 
 /** Starts nats-server with a delivered configuration. */
 export function startDeliveredServer({ file = 'nats-server.conf', env = {} }: Delivered = {}): Promise<NatsServer> {
-  const passwords = Object.fromEntries(USERS.map((user) => [`NATS_${user.toUpperCase()}_PASSWORD`, passwordOf(user)]));
+  const passwords = Object.fromEntries(USERS.map((user) => [`NATS_${user.toUpperCase()}_PASSWORD`, getPassword(user)]));
   return startNatsServer({ file: `${root}deploy/nats/${file}`, env: { ...passwords, ...env } });
 }
 
@@ -47,20 +47,20 @@ export function provisionStreams(server: NatsServer, streams: string): Promise<s
 }
 
 export function busEnv(server: NatsServer, user: string): Record<string, string> {
-  return { SWITCHYARD_BUS: server.url, SWITCHYARD_BUS_USER: user, SWITCHYARD_BUS_PASSWORD: passwordOf(user) };
+  return { SWITCHYARD_BUS: server.url, SWITCHYARD_BUS_USER: user, SWITCHYARD_BUS_PASSWORD: getPassword(user) };
 }
 
 export const BUILT = ['secrets', 'registry', 'sessions', 'memory', 'gateway'] as const;
 
 /** Starts a service in a process of its own with its NATS user. */
-export function startOne(server: NatsServer, service: string, given: { data: string; ready: RegExp }): Promise<StartedProcess> {
+export function startOne(server: NatsServer, service: string, options: { data: string; ready: RegExp }): Promise<StartedProcess> {
   const env = {
-    HOME: given.data,
-    SWITCHYARD_DATA: given.data,
+    HOME: options.data,
+    SWITCHYARD_DATA: options.data,
     SWITCHYARD_CONFIG: ':',
     SWITCHYARD_PORT: '0',
     SWITCHYARD_TOKEN: TOKEN,
     ...busEnv(server, service),
   };
-  return startProcess([process.execPath, `${root}services/${service}/src/main.ts`], { env, ready: given.ready });
+  return startProcess([process.execPath, `${root}services/${service}/src/main.ts`], { env, ready: options.ready });
 }

@@ -4,7 +4,7 @@ import { errors, type NatsConnection } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
 import { SERVICES, type ServiceName } from '@switchyard/contracts';
 import { type NatsServer } from '@switchyard/testkit';
-import { passwordOf, provision, startDeliveredServer } from './house.ts';
+import { getPassword, provision, startDeliveredServer } from './house.ts';
 
 // Subjects are literal here, so that the generated permissions are compared with an independent source.
 const OFF = process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off';
@@ -96,16 +96,16 @@ describe('permissions on the bus', { skip: OFF, timeout: 120_000 }, () => {
   }
 
   test('only the called service can reply', async () => {
-    const [asked, meddler] = [await probeAs(server, 'secrets'), await probeAs(server, 'registry')];
+    const [request, meddler] = [await probeAs(server, 'secrets'), await probeAs(server, 'registry')];
     try {
-      assert.equal(await asked.publishes('_INBOX_sessions.conn.r.1.secrets'), true);
+      assert.equal(await request.publishes('_INBOX_sessions.conn.r.1.secrets'), true);
       assert.equal(await meddler.publishes('_INBOX_sessions.conn.r.1.secrets'), false);
-      assert.equal(await asked.publishes('_INBOX_sessions.conn.r.1.registry'), false);
-      assert.equal(await asked.publishes('_INBOX_gateway.conn.w.1'), false);
+      assert.equal(await request.publishes('_INBOX_sessions.conn.r.1.registry'), false);
+      assert.equal(await request.publishes('_INBOX_gateway.conn.w.1'), false);
       assert.equal(await meddler.publishes('_INBOX_memory.conn.r.1.registry'), true, 'memory asks it for vectors');
       assert.equal(await meddler.publishes('_INBOX_secrets.conn.r.1.registry'), false, 'secrets asks it nothing');
     } finally {
-      await Promise.all([asked.connection.close(), meddler.connection.close()]);
+      await Promise.all([request.connection.close(), meddler.connection.close()]);
     }
   });
 
@@ -125,8 +125,8 @@ describe('permissions on the bus', { skip: OFF, timeout: 120_000 }, () => {
   });
 
   test('rejects connections without credentials or with wrong ones', async () => {
-    for (const given of [{}, { user: 'gateway', pass: 'wrong' }, { user: 'nobody', pass: passwordOf('gateway') }, { token: 'any' }])
-      await assert.rejects(connect({ servers: server.url, reconnect: false, ...given }), errors.AuthorizationError);
+    for (const options of [{}, { user: 'gateway', pass: 'wrong' }, { user: 'nobody', pass: getPassword('gateway') }, { token: 'any' }])
+      await assert.rejects(connect({ servers: server.url, reconnect: false, ...options }), errors.AuthorizationError);
   });
 });
 
@@ -154,7 +154,7 @@ interface Probe {
 
 /** The server sends a permission error before its next pong. */
 async function probeAs(server: NatsServer, user: string): Promise<Probe> {
-  const connection = await connect({ servers: server.url, user, pass: passwordOf(user), inboxPrefix: `_INBOX_${user}` });
+  const connection = await connect({ servers: server.url, user, pass: getPassword(user), inboxPrefix: `_INBOX_${user}` });
   let refusals = 0;
   void (async () => {
     for await (const status of connection.status()) if (status.type === 'error') refusals++;

@@ -4,7 +4,7 @@ import { connectBus, type Bus } from '@switchyard/bus';
 import { contracts, EVENTS_LOG, ServiceError, subjects, TURNS_LOG, type ServiceName } from '@switchyard/contracts';
 import { silentLogger } from '@switchyard/telemetry';
 import { freePort, type NatsServer } from '@switchyard/testkit';
-import { passwordOf, provision, startDeliveredServer } from './house.ts';
+import { getPassword, provision, startDeliveredServer } from './house.ts';
 
 const OFF = process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off';
 
@@ -12,9 +12,9 @@ test('requested events cross from a region to the hub; frames, calls and keys do
   await using own = new AsyncDisposableStack();
   const port = await freePort();
   const hub = await start(own, 'regions/hub.conf', { NATS_LEAF_PORT: String(port) });
-  const region = await start(own, 'regions/region.conf', { NATS_HUB: `nats-leaf://west:${passwordOf('west')}@127.0.0.1:${port}` });
+  const region = await start(own, 'regions/region.conf', { NATS_HUB: `nats-leaf://west:${getPassword('west')}@127.0.0.1:${port}` });
   const join = async (server: NatsServer, service: ServiceName): Promise<Bus> => {
-    const credentials = { user: service, password: passwordOf(service) };
+    const credentials = { user: service, password: getPassword(service) };
     const bus = await connectBus(server.url, { log: silentLogger(), service, credentials });
     own.defer(() => bus.drain());
     return bus;
@@ -22,9 +22,9 @@ test('requested events cross from a region to the hub; frames, calls and keys do
   const [edge, edgeThere, there] = [await join(hub, 'gateway'), await join(region, 'gateway'), await join(region, 'sessions')];
   await Promise.all([edge.log(TURNS_LOG), there.log(TURNS_LOG)]);
 
-  const heard: string[] = [];
+  const receivedMessages: string[] = [];
   const heardThere: string[] = [];
-  edge.subscribe(subjects.turns, ({ subject }) => void heard.push(subject));
+  edge.subscribe(subjects.turns, ({ subject }) => void receivedMessages.push(subject));
   edgeThere.subscribe(subjects.turns, ({ subject }) => void heardThere.push(subject));
   const crossed = Promise.withResolvers<string>();
   edge.on('session:created', ({ tenant }) => crossed.resolve(tenant));
@@ -42,11 +42,11 @@ test('requested events cross from a region to the hub; frames, calls and keys do
   }
   assert.equal(tenant, 'far');
   await Promise.all([edge.flush(), edgeThere.flush()]);
-  assert.deepEqual(heard, [], 'nothing of a turn crosses');
+  assert.deepEqual(receivedMessages, [], 'nothing of a turn crosses');
   assert.equal(heardThere.length, said, 'and all of it is heard where it runs');
   assert.deepEqual(await (await edge.log(TURNS_LOG)).read(subjects.turn('turn_0')), []);
-  const kept = await (await edge.log(EVENTS_LOG)).read(subjects.event('sessions', 'session:created'));
-  assert.ok(kept.length > 0, 'the middle keeps what it was told');
+  const keptItems = await (await edge.log(EVENTS_LOG)).read(subjects.event('sessions', 'session:created'));
+  assert.ok(keptItems.length > 0, 'the middle keeps what it was told');
 
   // Calls find no responder in either direction.
   const nobody = (error: unknown): boolean => error instanceof ServiceError && error.details['reason'] === 'NO_RESPONDERS';
@@ -63,7 +63,7 @@ test('requested events cross from a region to the hub; frames, calls and keys do
 });
 
 async function start(own: AsyncDisposableStack, file: string, env: Record<string, string>): Promise<NatsServer> {
-  const server = await startDeliveredServer({ file, env: { ...env, NATS_WEST_PASSWORD: passwordOf('west') } });
+  const server = await startDeliveredServer({ file, env: { ...env, NATS_WEST_PASSWORD: getPassword('west') } });
   own.defer(() => server.stop());
   assert.match(await provision(server), /^0 provisioned/);
   return server;

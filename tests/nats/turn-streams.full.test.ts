@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { createClient } from '@switchyard/client';
 import { tempDir, type NatsServer } from '@switchyard/testkit';
-import { chatUrl, textOf } from '../e2e/clients.ts';
+import { chatUrl, getText } from '../e2e/clients.ts';
 import { isNamed, listen, type Listening } from '../e2e/listening.ts';
 import { BUILT, provisionStreams, startDeliveredServer, startOne, TOKEN } from './house.ts';
 
 const OFF = process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off';
 const QUESTION = Array.from({ length: 60 }, (_, n) => `word${n}`).join(' ');
-const SAID = `I am dev/slow, the development model. You said: ${QUESTION}`;
+const RESPONSE = `I am dev/slow, the development model. You said: ${QUESTION}`;
 /** Enough turns that each of four streams has some. */
 const TURNS = Array.from({ length: 12 }, (_, n) => n);
 
@@ -31,17 +31,17 @@ describe('turn frames in several streams', { skip: OFF, timeout: 120_000 }, () =
 
   test('resumes a turn from whichever of four streams has its frames', async () => {
     using clients = new DisposableStack();
-    const asked = TURNS.map((n) => clients.use(ask(url, `four-${n}`)));
-    await Promise.all(asked.map((stream) => stream.until(({ data }) => String(data['delta']).startsWith('word3'))));
-    for (const stream of asked.map((earlier) => clients.use(comeBack(url, earlier)))) {
-      assert.equal((await stream.until(isNamed('done', 'error'))).data['response'], SAID);
-      assert.equal(textOf(stream.heard), SAID, 'piece by piece, from the log');
+    const requests = TURNS.map((n) => clients.use(sendRequest(url, `four-${n}`)));
+    await Promise.all(requests.map((stream) => stream.until(({ data }) => String(data['delta']).startsWith('word3'))));
+    for (const stream of requests.map((earlier) => clients.use(comeBack(url, earlier)))) {
+      assert.equal((await stream.until(isNamed('done', 'error'))).data['response'], RESPONSE);
+      assert.equal(getText(stream.receivedMessages), RESPONSE, 'piece by piece, from the log');
     }
   });
 
   test('resumes turns while the number of streams grows and shrinks', async () => {
     using clients = new DisposableStack();
-    const asked = TURNS.map((n) => clients.use(ask(url, `moved-${n}`)));
+    const asked = TURNS.map((n) => clients.use(sendRequest(url, `moved-${n}`)));
     await Promise.all(asked.map((stream) => stream.until(isNamed('token'))));
     for (const streams of ['1', '6', '2']) {
       assert.match(await provisionStreams(server, streams), /^0 provisioned: TURNS_0 /);
@@ -49,9 +49,9 @@ describe('turn frames in several streams', { skip: OFF, timeout: 120_000 }, () =
     }
     const again = asked.map((earlier) => clients.use(comeBack(url, earlier)));
     for (const stream of [...asked, ...again]) {
-      assert.equal((await stream.until(isNamed('done', 'error'))).data['response'], SAID);
-      const last = stream.heard.findLast(isNamed('token'));
-      assert.ok(SAID.startsWith(String(last?.data['accumulated'])), 'what no stream has kept came from the turn itself');
+      assert.equal((await stream.until(isNamed('done', 'error'))).data['response'], RESPONSE);
+      const last = stream.receivedMessages.findLast(isNamed('token'));
+      assert.ok(RESPONSE.startsWith(String(last?.data['accumulated'])), 'what no stream has kept came from the turn itself');
     }
   });
 
@@ -60,12 +60,12 @@ describe('turn frames in several streams', { skip: OFF, timeout: 120_000 }, () =
   });
 });
 
-function ask(url: string, channel: string): Listening {
+function sendRequest(url: string, channel: string): Listening {
   return listen(chatUrl({ url, token: TOKEN }, { message: QUESTION, agentId: 'slow', sessionKey: channel }));
 }
 
 /** A client that reads a turn from its beginning. */
-function comeBack(url: string, { heard }: Listening): Listening {
+function comeBack(url: string, { receivedMessages: heard }: Listening): Listening {
   const [turnId] = heard[0]?.id.split(':') ?? [];
   return listen(chatUrl({ url, token: TOKEN }, { message: QUESTION }), `${turnId}:0`);
 }

@@ -6,7 +6,7 @@ import { findQueries, type Query } from './queries.ts';
 const TABLE = new URL('../../docs/reference/queries.md', import.meta.url);
 
 /** A row of the table: file, operation, fields. */
-function rowOf({ file, collection, operation, fields }: Query): string {
+function getRow({ file, collection, operation, fields }: Query): string {
   return `${file} ${collection}.${operation} ${fields.join(' ')}`.trim();
 }
 
@@ -27,7 +27,7 @@ describe('queries of a database sharded by tenant and key', { timeout: 180_000 }
   before(() => void (queries = findQueries()));
 
   test('finds the queries of all services', () => {
-    const seen = queries.filter(({ tenant, key }) => tenant && key).map(rowOf);
+    const seen = queries.filter(({ tenant, key }) => tenant && key).map(getRow);
     // One of each kind: by key, by a filter built elsewhere, by a list of keys, from a type.
     for (const row of [
       'services/sessions/src/turns/turn-runner.ts turns.get',
@@ -40,7 +40,7 @@ describe('queries of a database sharded by tenant and key', { timeout: 180_000 }
   });
 
   test('every query names tenant and key, or is listed in the table with a reason', () => {
-    const slow = new Set(queries.filter(({ tenant, key }) => !tenant || !key).map(rowOf));
+    const slow = new Set(queries.filter(({ tenant, key }) => !tenant || !key).map(getRow));
     assert.deepEqual(
       [...slow].toSorted(),
       readTable()

@@ -28,13 +28,13 @@ export function findQueries(): Query[] {
   const program = openProgram();
   const checker = program.getTypeChecker();
   const sources = program.getSourceFiles().filter(({ fileName }) => isProduction(relative(ROOT, fileName)));
-  const collections = sources.flatMap((source) => collectionsOf(source, checker));
+  const collections = sources.flatMap((source) => getCollections(source, checker));
   return sources.flatMap((source) =>
     callsIn(source).flatMap((call) => {
-      const documents = ts.isPropertyAccessExpression(call.expression) && documentsOf(checker, call.expression.expression);
+      const documents = ts.isPropertyAccessExpression(call.expression) && getDocuments(checker, call.expression.expression);
       const operation = ts.isPropertyAccessExpression(call.expression) ? call.expression.name.text : '';
       if (!documents || !OPERATIONS.includes(operation)) return [];
-      const collection = collections.find(({ shape }) => shape === shapeOf(documents.type));
+      const collection = collections.find(({ shape }) => shape === getShape(documents.type));
       const named = BY_KEY.includes(operation) ? [] : namedIn(checker, call.arguments[0]);
       return {
         file: relative(ROOT, source.fileName),
@@ -78,7 +78,7 @@ interface Declared {
 }
 
 /** A declaration `collection({ name, schema, key })`. */
-function collectionsOf(source: ts.SourceFile, checker: ts.TypeChecker): Declared[] {
+function getCollections(source: ts.SourceFile, checker: ts.TypeChecker): Declared[] {
   return callsIn(source).flatMap((call) => {
     const [spec] = call.arguments;
     if (!ts.isIdentifier(call.expression) || call.expression.text !== 'collection' || !spec || !ts.isObjectLiteralExpression(spec))
@@ -88,12 +88,12 @@ function collectionsOf(source: ts.SourceFile, checker: ts.TypeChecker): Declared
     const [name, key, schema] = [valueOf('name'), valueOf('key'), valueOf('schema')];
     if (!name || !key || !schema || !ts.isStringLiteral(name) || !ts.isStringLiteral(key)) return [];
     const output = checker.getTypeAtLocation(schema).getProperty('_output');
-    return output ? [{ name: name.text, key: key.text, shape: shapeOf(checker.getTypeOfSymbolAtLocation(output, schema)) }] : [];
+    return output ? [{ name: name.text, key: key.text, shape: getShape(checker.getTypeOfSymbolAtLocation(output, schema)) }] : [];
   });
 }
 
 /** Document types are distinguished by their fields. */
-function shapeOf(type: ts.Type): string {
+function getShape(type: ts.Type): string {
   return type
     .getProperties()
     .map(({ name }) => name)
@@ -103,7 +103,7 @@ function shapeOf(type: ts.Type): string {
 }
 
 /** The document type of an expression: `Documents<D>` or the result of `system()`. */
-function documentsOf(checker: ts.TypeChecker, expression: ts.Expression): { type: ts.Type; across: boolean } | undefined {
+function getDocuments(checker: ts.TypeChecker, expression: ts.Expression): { type: ts.Type; across: boolean } | undefined {
   const type = checker.getTypeAtLocation(expression);
   const across = type.aliasSymbol?.name === 'Omit';
   const whole = across ? type.aliasTypeArguments?.[0] : type;

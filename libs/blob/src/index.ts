@@ -10,6 +10,6 @@ export {
 export { mintBlobId } from './store/validate-blob.ts';
 export { BLOB_LIMITS, type BlobLimits } from './store/blob-limits.ts';
 export { openBlobStore, isBlobUrl, type OpenBlobStoreOptions } from './open-blob-store.ts';
-export { bytesOf, putBlob, type PutOptions, type Source } from './transfer/put-blob.ts';
+export { createSource, putBlob, type PutOptions, type Source } from './transfer/put-blob.ts';
 export { readBlob } from './transfer/read-blob.ts';
 export { serveBlobs } from './serve-blobs.ts';

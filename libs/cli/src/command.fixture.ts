@@ -71,18 +71,18 @@ async function stop(server: Server): Promise<void> {
 async function answer(request: IncomingMessage, response: ServerResponse, behaviour: Behaviour): Promise<void> {
   const { authorization } = request.headers;
   if (authorization !== undefined) behaviour.onToken?.(authorization);
-  const known = authorization === `Bearer ${TOKEN}`;
+  const isKnown = authorization === `Bearer ${TOKEN}`;
   const { pathname, searchParams } = new URL(request.url ?? '/', 'http://localhost');
   if (pathname === '/health') return sendJson(response, 200, { status: 'ok', timestamp: new Date().toISOString() });
   if (pathname === '/readyz') {
     const { code, body } = behaviour.readiness ?? { code: 200, body: { status: 'ready', dependencies: { bus: { ready: true } } } };
-    return sendJson(response, code, known && behaviour.services !== undefined ? { ...body, services: behaviour.services } : body);
+    return sendJson(response, code, isKnown && behaviour.services !== undefined ? { ...body, services: behaviour.services } : body);
   }
-  if (!known) return sendJson(response, 401, { error: 'Unauthorized' });
+  if (!isKnown) return sendJson(response, 401, { error: 'Unauthorized' });
   if (pathname === '/rpc') return sendJson(response, 200, answerCalls(JSON.parse(await text(request)) as Call | Call[], behaviour));
   if (pathname === '/api/chat/stream' && behaviour.chat) return behaviour.chat(searchParams, response);
-  const asked = behaviour.api?.[pathname];
-  if (asked) return sendJson(response, 200, asked(searchParams));
+  const sendRequest = behaviour.api?.[pathname];
+  if (sendRequest) return sendJson(response, 200, sendRequest(searchParams));
   sendJson(response, 404, { error: 'Not found' });
 }
 

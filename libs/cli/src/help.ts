@@ -4,16 +4,13 @@ import { rows } from './output/output.ts';
 import { self } from './server/installation.ts';
 
 const OPTIONS: readonly [string, string][] = [
-  ['--url <url>', 'the server; else SWITCHYARD_URL, else the one that runs with the data directory, else http://127.0.0.1:4766'],
-  ['--token <token>', 'else SWITCHYARD_TOKEN or SWITCHYARD_TOKEN_FILE, else the one saved in the data directory'],
-  ['--data <directory>', 'the data directory; else SWITCHYARD_DATA, else .switchyard'],
-  [
-    '-o, --output <form>',
-    'table, json, yaml, or ndjson with a line for each; failures are JSON beside all but the first, on standard error',
-  ],
+  ['--url <url>', 'server address. Default: SWITCHYARD_URL, else the server of the data directory, else http://127.0.0.1:4766'],
+  ['--token <token>', 'access token. Default: SWITCHYARD_TOKEN or SWITCHYARD_TOKEN_FILE, else the token in the data directory'],
+  ['--data <directory>', 'data directory. Default: SWITCHYARD_DATA, else .switchyard'],
+  ['-o, --output <form>', 'table, json, yaml, or ndjson with one line per entry; with all but table, errors are JSON on standard error'],
   ['--json', 'the same as --output json'],
-  ['-h, --help', 'what a command does'],
-  ['-v, --version', 'the version of this command'],
+  ['-h, --help', 'describes a command'],
+  ['-v, --version', 'prints the version'],
 ];
 
 /** Renders the short help that is shown without arguments. */
@@ -33,15 +30,15 @@ export function generalHelp(): string {
     `Usage: ${self()} <command> [options]`,
     '',
     indented(
-      [...Object.values(commands), { usage: 'help [command]', summary: 'says more about one' }].map(({ usage, summary }) => [
+      [...Object.values(commands), { usage: 'help [command]', summary: 'describes one command' }].map(({ usage, summary }) => [
         usage,
         summary,
       ]),
     ),
-    'Options of every command',
+    'Common options',
     indented(OPTIONS),
-    'Exit codes: 0 done · 1 the server or the call said no · 2 wrong usage · 130 stopped by Ctrl-C',
-    'Colour is for terminals; NO_COLOR=1 turns it off.',
+    'Exit codes: 0 success · 1 failure or refusal · 2 wrong usage · 130 stopped by Ctrl-C',
+    'Colours are used on terminals only; NO_COLOR=1 disables them.',
     '',
   ].join('\n');
 }

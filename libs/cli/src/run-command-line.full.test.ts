@@ -35,13 +35,13 @@ test('prints the version', async () => {
 
 test('exits with 2 and prints the next command on a usage error', async () => {
   const wrong: [string[], RegExp, RegExp][] = [
-    [['stauts'], /no command stauts; did you mean status/, /switchyard status$/],
+    [['stauts'], /Unknown command stauts\. Did you mean status/, /switchyard status$/],
     [['deploy'], /no command deploy\.$/, /switchyard help$/],
     [['constructor'], /no command constructor/, /help$/],
-    [['ask', '--sesion', 'x', 'hi'], /no flag --sesion; did you mean --session\?/, /ask --help$/],
+    [['ask', '--sesion', 'x', 'hi'], /Unknown flag --sesion\. Did you mean --session\?/, /ask --help$/],
     [['ask', 'hi', '--agent'], /--agent needs a value/, /ask --help$/],
     [['ask', 'hi', '--url='], /--url needs a value/, /ask --help$/],
-    [['status', '-o', 'xml'], /--output is table, json, yaml or ndjson, not xml/, /help$/],
+    [['status', '-o', 'xml'], /--output must be table, json, yaml or ndjson, not xml/, /help$/],
     [['ask'], /ask needs a message/, /ask "hello"$/],
     [['rpc'], /rpc needs a method/, /rpc --help$/],
     [['start', '--port', '70000'], /--port is a number/, /start --port 0$/],
@@ -62,7 +62,7 @@ test('prints failures as JSON with machine-readable output', async () => {
   const { code, stdout, stderr } = await run(['stauts', '--output', 'json']);
   assert.deepEqual([code, stdout], [2, '']);
   const { error } = JSON.parse(stderr) as { error: Record<string, string> };
-  assert.match(error['message'] ?? '', /did you mean status/);
+  assert.match(error['message'] ?? '', /Did you mean status/);
   assert.match(error['next'] ?? '', /switchyard status$/);
 });
 
@@ -106,7 +106,7 @@ test('exits with 1 and suggests a command for an unreachable server, a rejected 
     run(['rpc', 'agents.list', '--url', server.url, '--token', TOKEN]),
   ]);
   assert.deepEqual([nothing.code, refused.code, scope.code], [1, 1, 1]);
-  assert.match(nothing.stderr, /^error: Nothing answers at http.*\n.*\n {2}next: .*switchyard start\n$/);
+  assert.match(nothing.stderr, /^error: No server answers at http.*\n.*\n {2}next: .*switchyard start\n$/);
   assert.match(refused.stderr, /does not accept the token in SWITCHYARD_TOKEN.*\n(.*\n)* {2}next: unset SWITCHYARD_TOKEN\n$/);
   assert.match(
     scope.stderr,
@@ -141,7 +141,7 @@ test('rejects an invalid address from a flag or variable', async () => {
       assert.deepEqual([code, stdout], [2, ''], url);
       assert.match(
         stderr,
-        /^error: (--url|SWITCHYARD_URL) must be an address such as http\S+, without a name and password\.\n {2}next: .*\n$/,
+        /^error: (--url|SWITCHYARD_URL) must be an address such as http\S+, without user name and password\.\n {2}next: .*\n$/,
       );
     }
   }

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { outputOf, parse, splitCommand } from './arguments/arguments.ts';
+import { getOutput, parse, splitCommand } from './arguments/arguments.ts';
 import { presentCertificate } from './server/client-certificate.ts';
 import { closest } from './arguments/similar-names.ts';
 import { EXIT, type Invocation } from './arguments/command.ts';
@@ -20,7 +20,7 @@ export async function runCommandLine(args: readonly string[]): Promise<number> {
     return name === undefined ? withoutCommand(rest) : await runNamed(name, rest);
   } catch (error) {
     const failure = asFailure(error, `${self()} ${args.includes('doctor') ? 'status' : 'doctor'}`);
-    printFailure(failure, outputOf(args));
+    printFailure(failure, getOutput(args));
     return failure.exitCode;
   }
 }
@@ -35,7 +35,7 @@ async function runNamed(name: string, rest: readonly string[]): Promise<number> 
   if (name === 'help') return runHelp(rest);
   if (!isCommand(name)) {
     const meant = closest(name, [...Object.keys(commands), 'help']);
-    const sentence = `There is no command ${name}${meant.length === 0 ? '.' : `; did you mean ${meant.join(' or ')}?`}`;
+    const sentence = `Unknown command ${name}.${meant.length === 0 ? '' : ` Did you mean ${meant.join(' or ')}?`}`;
     throw wrongUsage(sentence, meant[0] === undefined ? `${self()} help` : `${self()} ${meant[0]}`);
   }
   const command = await commands[name].load();

@@ -5,7 +5,7 @@ import type { Command, Kind, Names } from './arguments/command.ts';
 import { commands, isCommand } from './commands.ts';
 import { connect, locate } from './server/server-location.ts';
 import { OUTPUTS } from './output/output.ts';
-import { leavesOf } from './output/settings-table.ts';
+import { getLeaves } from './output/settings-table.ts';
 
 /** Timeout of a request for completions. The shell blocks until they are printed. */
 const PATIENCE_MS = 700;
@@ -17,23 +17,23 @@ export async function suggest(words: readonly string[]): Promise<readonly string
   const before = words.slice(0, -1);
   const names = await namesFor(before, typed.startsWith('-'));
   if (names === 'files') return 'files';
-  const found = typeof names === 'string' ? await ask(names, before) : names;
+  const matches = typeof names === 'string' ? await sendRequest(names, before) : names;
   // Only the last entry of a comma-separated list is completed.
   const start = typed.slice(0, typed.lastIndexOf(',') + 1);
-  return found.map((name) => start + name).filter((name) => name.startsWith(typed));
+  return matches.map((name) => start + name).filter((name) => name.startsWith(typed));
 }
 
 async function namesFor(before: readonly string[], flag: boolean): Promise<Names> {
   const { name, words, open } = read(before, undefined);
   if (open !== undefined) return OWN_NAMES[open] ?? [];
-  if (name === undefined) return flag ? flagsOf(undefined, undefined) : [...Object.keys(commands), 'help'];
+  if (name === undefined) return flag ? getFlags(undefined, undefined) : [...Object.keys(commands), 'help'];
   if (name === 'help') return words.length === 0 ? Object.keys(commands) : [];
   if (!isCommand(name)) return [];
   const command: Command = await commands[name].load();
   const typed = read(before, command);
-  if (typed.open !== undefined) return command.namesOf?.(typed.open) ?? OWN_NAMES[typed.open] ?? [];
+  if (typed.open !== undefined) return command.getNames?.(typed.open) ?? OWN_NAMES[typed.open] ?? [];
   const offer = (await command.suggest?.(typed.words)) ?? {};
-  return flag ? flagsOf(command, offer.flags) : (offer.words ?? offer.names ?? []);
+  return flag ? getFlags(command, offer.flags) : (offer.words ?? offer.names ?? []);
 }
 
 /** Parses the words before the cursor: the command, its words, and the flag whose value comes next. */
@@ -51,7 +51,7 @@ function isValued(options: typeof EVERYWHERE, flag: string): boolean {
   return options[flag]?.type === 'string';
 }
 
-function flagsOf(command: Command | undefined, some: readonly string[] | undefined): string[] {
+function getFlags(command: Command | undefined, some: readonly string[] | undefined): string[] {
   const own = some ?? [...(command?.flags ?? []), ...(command?.switches ?? [])];
   return [...own, ...Object.keys(EVERYWHERE)].map((flag) => `--${flag}`);
 }
@@ -64,12 +64,12 @@ const ASKED: Readonly<Record<Kind, (client: Pick<Client, 'call'>) => Promise<str
   versions: async (client) => (await client.call('config.history', { limit: 20 })).entries.map(({ sha }) => sha.slice(0, 12)),
   settings: async (client) => {
     const { config } = (await client.call('config.read', {})) as { config: Record<string, unknown> };
-    return [...Object.keys(config), ...[...leavesOf(config)].map(([path]) => path)];
+    return [...Object.keys(config), ...[...getLeaves(config)].map(([path]) => path)];
   },
 };
 
 /** Fetches names from the server. Returns none if it is unreachable, slow, or rejects the token. */
-async function ask(kind: Kind, before: readonly string[]): Promise<string[]> {
+async function sendRequest(kind: Kind, before: readonly string[]): Promise<string[]> {
   try {
     const { values } = parseArgs({ args: [...before], options: EVERYWHERE, strict: false, allowPositionals: true });
     const flags = Object.fromEntries(Object.entries(values).flatMap(([flag, value]) => (typeof value === 'string' ? [[flag, value]] : [])));

@@ -53,9 +53,9 @@ test('chatOverSocket starts a turn, attaches to it and reads it to its end', asy
   const events = await Array.fromAsync(t.client.chat('hi', { agentId: 'oslo', sessionKey: 'lobby' }));
   assert.deepEqual(events, [token('one ', 'one '), token('two', 'one two'), { type: 'done', ...RESULT }]);
   const [begun, attached] = t.calls;
-  const { idempotencyKey, ...asked } = begun?.params ?? {};
+  const { idempotencyKey, ...request } = begun?.params ?? {};
   assert.match(String(idempotencyKey), /^[0-9a-f]{32}$/);
-  assert.deepEqual(asked, { message: 'hi', agentId: 'oslo', sessionKey: 'lobby' });
+  assert.deepEqual(request, { message: 'hi', agentId: 'oslo', sessionKey: 'lobby' });
   assert.deepEqual([attached?.method, attached?.params], ['agent.attach', { turnId: TURN }]);
 });
 

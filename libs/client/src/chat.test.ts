@@ -23,10 +23,10 @@ async function read(events: AsyncIterable<ChatEvent>): Promise<ChatEvent[]> {
 }
 
 test('chat streams tokens and ends with done', async () => {
-  let asked: unknown[] = [];
+  let requests: unknown[] = [];
   await using server = await startServer({
     http(request, response) {
-      asked = [request.url, request.headers.authorization, request.headers['last-event-id']];
+      requests = [request.url, request.headers.authorization, request.headers['last-event-id']];
       stream(response).end(`retry: 3000\n\n: ping\n\n${token(1, 'a', 'a')}${token(2, 'b', 'ab')}${event(3, 'done', DONE)}`);
     },
   });
@@ -36,7 +36,7 @@ test('chat streams tokens and ends with done', async () => {
     { type: 'token', delta: 'b', accumulated: 'ab' },
     { type: 'done', ...DONE },
   ]);
-  assert.deepEqual(asked, ['/api/chat/stream?message=hello+%26+goodbye&agentId=oslo&sessionKey=k', 'Bearer secret', undefined]);
+  assert.deepEqual(requests, ['/api/chat/stream?message=hello+%26+goodbye&agentId=oslo&sessionKey=k', 'Bearer secret', undefined]);
 });
 
 test('chat cancels the turn of a leaving reader only with cancels: true', async () => {
@@ -109,16 +109,16 @@ test('chat replaces the text on a resumed event', async () => {
 });
 
 test('chat fails when the stream breaks before its first event', async () => {
-  let asked = 0;
+  let requestCount = 0;
   await using server = await startServer({
     http(_, response) {
-      asked += 1;
+      requestCount += 1;
       stream(response).write(': ping\n\n', () => response.destroy());
     },
   });
   const failed = await read(createClient({ url: server.url, reconnect: FAST }).chat('hi')).catch((error: unknown) => error);
   assert.ok(failed instanceof RpcError && !failed.retryable && failed.data.reason === 'CONNECTION_LOST', String(failed));
-  assert.equal(asked, 1);
+  assert.equal(requestCount, 1);
 });
 
 test('chat throws STREAM_ENDED when a resumed turn has ended', async () => {
@@ -165,10 +165,10 @@ test('chat throws the error of a failed turn or a rejected request without a ret
 });
 
 test('chat closes its connection when the reader leaves, aborts or closes the client', async () => {
-  const left: Promise<void>[] = [];
+  const remainingItems: Promise<void>[] = [];
   await using server = await startServer({
     http(_, response) {
-      left.push(new Promise((resolve) => void response.on('close', resolve)));
+      remainingItems.push(new Promise((resolve) => void response.on('close', resolve)));
       stream(response).write(token(1, 'a', 'a'));
     },
   });
@@ -177,7 +177,7 @@ test('chat closes its connection when the reader leaves, aborts or closes the cl
     assert.equal(each.type, 'token');
     break;
   }
-  await left[0];
+  await remainingItems[0];
 
   const abort = new AbortController();
   const aborted = client.chat('hi', { signal: abort.signal });
@@ -185,12 +185,12 @@ test('chat closes its connection when the reader leaves, aborts or closes the cl
   const pending = aborted.next();
   abort.abort(new Error('enough'));
   await assert.rejects(pending, { message: 'enough' });
-  await left[1];
+  await remainingItems[1];
 
   const closing = client.chat('hi');
   await closing.next();
   const cut = closing.next();
   client.close();
   await assert.rejects(cut, (error: RpcError) => error.data.reason === 'CLIENT_CLOSED');
-  await left[2];
+  await remainingItems[2];
 });

@@ -119,17 +119,17 @@ test('call fails on a broken connection and repeats idempotent calls', async () 
 });
 
 test('call does not repeat a request when the response has x-should-retry: false', async () => {
-  let asked = 0;
+  let requestCount = 0;
   await using server = await startServer({
     http(_, response) {
-      asked++;
+      requestCount++;
       const data = { code: 'UNAVAILABLE', requestId: 'req_1', retryable: false };
       response.writeHead(503).end(JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32603, message: 'gone', data } }));
     },
   });
   const client = createClient({ url: server.url, reconnect: FAST });
   await assert.rejects(client.call('system.ping', {}, { idempotent: true }), { message: 'gone' });
-  assert.equal(asked, 1);
+  assert.equal(requestCount, 1);
 });
 
 test('call rejects on timeout, abort and close', async () => {

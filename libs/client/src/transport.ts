@@ -41,8 +41,8 @@ export function decodeAnswer(message: unknown): { id: unknown; answer: Answer } 
   return 'result' in message ? { id, answer: { ok: true, result: message['result'] } } : undefined;
 }
 
-export function badAnswer(what: string): RpcError {
-  return localError('INTERNAL', 'BAD_ANSWER', what);
+export function badAnswer(description: string): RpcError {
+  return localError('INTERNAL', 'BAD_ANSWER', description);
 }
 
 /** Resolves a path below the gateway's address, which may have a path itself. */

@@ -45,16 +45,16 @@ test('calls share one connection with the token in a header', async () => {
 });
 
 test('sends the token in the query string with tokenIn: query', async () => {
-  let asked: string | undefined;
+  let question: string | undefined;
   await using server = await startServer({
     socket(socket, request) {
-      asked = request.url;
+      question = request.url;
       echo([])(socket);
     },
   });
   const client = createClient({ url: server.url, token: 'a b', transport: 'ws', tokenIn: 'query' });
   await client.call('system.ping');
-  assert.equal(asked, '/ws?token=a+b');
+  assert.equal(question, '/ws?token=a+b');
   client.close();
 });
 
@@ -173,10 +173,10 @@ test('delivers notifications to listeners across connections', async () => {
   const client = createClient({ url: server.url, transport: 'ws', reconnect: FAST });
   const next = () => new Promise<WebSocket>((resolve) => void connected.push(resolve));
   const first = next();
-  const heard: number[] = [];
+  const receivedMessages: number[] = [];
   const waiting: (() => void)[] = [];
   const stop = client.on('heartbeat', ({ ts }) => {
-    heard.push(ts);
+    receivedMessages.push(ts);
     waiting.shift()?.();
   });
   const beat = async (socket: WebSocket, ts: number) => {
@@ -189,7 +189,7 @@ test('delivers notifications to listeners across connections', async () => {
   open[0]?.terminate();
   await beat(await second, 2);
   stop();
-  assert.deepEqual(heard, [1, 2]);
+  assert.deepEqual(receivedMessages, [1, 2]);
   client.close();
 });
 

@@ -50,16 +50,16 @@ test('banner includes a warning if there is one', () => {
 
 test('banner explains how to set a token if no valid one is saved', () => {
   const text = banner({ ...run, token: undefined });
-  assert.match(text, /token +none that works is saved here.*SWITCHYARD_TOKEN=/);
+  assert.match(text, /token +the saved token is no longer valid.*SWITCHYARD_TOKEN=/);
   assert.ok(!text.includes('undefined'));
 });
 
 test('banner lists settings without effect and where they are set', () => {
   const set = (count: number) => Array.from({ length: count }, (_, n) => ({ path: `memory.key${n}`, from: 'config.yaml' }));
-  assert.match(banner({ ...run, notInForce: set(1) }), /\n {2}no effect +memory\.key0 \(config\.yaml\): nothing reads this yet\nTry:/);
+  assert.match(banner({ ...run, notInForce: set(1) }), /\n {2}no effect +memory\.key0 \(config\.yaml\): not used by any service yet\nTry:/);
   assert.match(
     banner({ ...run, notInForce: set(9) }),
-    /memory\.key3 \(config\.yaml\): nothing reads this yet, nor 5 more: bin\/switchyard doctor/,
+    /memory\.key3 \(config\.yaml\): not used by any service yet, and 5 more; list them: bin\/switchyard doctor/,
   );
   assert.doesNotMatch(banner(run), /no effect/);
 });

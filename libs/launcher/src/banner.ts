@@ -3,7 +3,7 @@ import type { IneffectiveSetting } from '@switchyard/service-kit';
 import type { RunningProcess } from '@switchyard/contracts';
 
 /** Settings listed in the banner; the log and `doctor` list all. */
-const MOST_NAMED = 4;
+const MAX_NAMED = 4;
 
 /** The content of the banner. */
 export interface Served {
@@ -45,7 +45,7 @@ export function banner(run: Served): string {
     ...(metrics === undefined ? [] : [['metrics', metrics] as [string, string]]),
     ['token', tokenText(run)],
     ...(warning === undefined ? [] : [['warning', warning] as [string, string]]),
-    ...(notInForce.length === 0 ? [] : [['no effect', noEffectText(run)] as [string, string]]),
+    ...(notInForce.length === 0 ? [] : [['no effect', formatUnusedSettings(run)] as [string, string]]),
   ];
   return [
     `switchyard ${run.version}  ${run.how}; data in ${data}`,
@@ -60,7 +60,7 @@ export function banner(run: Served): string {
 }
 
 function tokenText({ token, terminal, data, command, again }: Served): string {
-  if (token === undefined) return `none that works is saved here; yours does, and SWITCHYARD_TOKEN=… ${again} gives you another`;
+  if (token === undefined) return `the saved token is no longer valid; use your own, or set another one: SWITCHYARD_TOKEN=… ${again}`;
   return terminal ? `${token}  scopes *   saved in ${data}/token` : `saved in ${data}/token  scopes *   ${command} token   prints it`;
 }
 
@@ -88,10 +88,10 @@ function nearest(file: string): string {
 }
 
 /** Renders settings without effect, such as `autoReplyEngine.enabled (config.yaml)`. They are accepted so that one configuration can serve two versions. */
-function noEffectText({ notInForce, command }: Served): string {
-  const named = notInForce.slice(0, MOST_NAMED).map(({ path, from }) => `${path} (${from})`);
+function formatUnusedSettings({ notInForce, command }: Served): string {
+  const named = notInForce.slice(0, MAX_NAMED).map(({ path, from }) => `${path} (${from})`);
   const more = notInForce.length - named.length;
-  return `${named.join(', ')}: nothing reads this yet${more === 0 ? '' : `, nor ${more} more: ${command} doctor   names them`}`;
+  return `${named.join(', ')}: not used by any service yet${more === 0 ? '' : `, and ${more} more; list them: ${command} doctor`}`;
 }
 
 /** Removes user names and passwords from a bus URL. */

@@ -69,9 +69,9 @@ export function keepPrivately(dir: string, name: string, text: string): void {
 
 function notWritable(dir: string, cause: unknown): StartError {
   const { code, path = dir } = cause as NodeJS.ErrnoException;
-  const where = path === dir ? '' : ` at ${path.replace(/\.new$/, '')}`;
+  const location = path === dir ? '' : ` at ${path.replace(/\.new$/, '')}`;
   return new StartError(
-    `the data directory ${dir} cannot be used (${code ?? 'unknown error'}${where}). Choose another: SWITCHYARD_DATA=~/.switchyard`,
+    `the data directory ${dir} cannot be used (${code ?? 'unknown error'}${location}). Choose another one: SWITCHYARD_DATA=~/.switchyard`,
     { cause },
   );
 }

@@ -6,7 +6,7 @@ import { startUpstream } from '@switchyard/testkit';
 import type { ModelPart, ModelRequest, Models } from './index.ts';
 import { against, KEY, LOCAL, open, request, run, TEXT } from './models.fixture.ts';
 
-function textOf(parts: readonly ModelPart[]): string {
+function getText(parts: readonly ModelPart[]): string {
   return parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
 }
 
@@ -33,7 +33,7 @@ test('streams text and ends with usage and price', async () => {
   const { parts, error } = await run(against(upstream), request({ system: 'be brief', temperature: 0.5, maxTokens: 64 }));
 
   assert.equal(error, undefined);
-  assert.equal(textOf(parts), 'one two three');
+  assert.equal(getText(parts), 'one two three');
   assert.ok(parts.slice(0, -1).every(({ type }) => type === 'text'));
   assert.deepEqual(parts.at(-1), {
     type: 'finish',
@@ -63,7 +63,7 @@ test('retries 429 after Retry-After', async () => {
 
   const { parts } = await run(against(upstream));
 
-  assert.equal(textOf(parts), 'one two three');
+  assert.equal(getText(parts), 'one two three');
   assert.equal(upstream.requests.length, 2);
   assert.ok(performance.now() - startedAt >= 115);
 });
@@ -97,7 +97,7 @@ test('does not retry an exhausted quota', async () => {
 
 test('retries 500 and fails UNAVAILABLE after maxRetries', async () => {
   await using upstream = await startUpstream({ kind: 'status', status: 500 }, TEXT);
-  assert.equal(textOf((await run(against(upstream))).parts), 'one two three');
+  assert.equal(getText((await run(against(upstream))).parts), 'one two three');
 
   upstream.respond({ kind: 'status', status: 503 });
   await fails(against(upstream, { maxRetries: 1 }), { code: 'UNAVAILABLE', reason: 'PROVIDER_UNAVAILABLE' });
@@ -109,7 +109,7 @@ test('fails on a stream that breaks after text, without a retry', async () => {
 
   const parts = await fails(against(upstream), { code: 'UNAVAILABLE', reason: 'STREAM_CUT' });
 
-  assert.equal(textOf(parts), 'one two ');
+  assert.equal(getText(parts), 'one two ');
   assert.equal(upstream.requests.length, 1);
 });
 
@@ -117,7 +117,7 @@ test('fails STREAM_CUT when a stream ends without a finish', async () => {
   await using upstream = await startUpstream({ kind: 'unfinished', text: 'one two' });
 
   const parts = await fails(against(upstream), { code: 'UNAVAILABLE', reason: 'STREAM_CUT' });
-  assert.equal(textOf(parts), 'one two');
+  assert.equal(getText(parts), 'one two');
 });
 
 test('fails STREAM_CUT for finish reasons of an aborted response', async () => {
@@ -137,7 +137,7 @@ test('does not deliver an incomplete tool call', async () => {
 test('retries a stream that breaks before the first token', async () => {
   await using upstream = await startUpstream({ kind: 'cut', text: '', afterTokens: 0 }, TEXT);
 
-  assert.equal(textOf((await run(against(upstream))).parts), 'one two three');
+  assert.equal(getText((await run(against(upstream))).parts), 'one two three');
 });
 
 test('fails BAD_RESPONSE for invalid responses without a retry', async () => {
@@ -157,7 +157,7 @@ test('converts error frames like HTTP errors', async () => {
   await fails(against(upstream), { code: 'RESOURCE_EXHAUSTED', reason: 'PROVIDER_RATE_LIMITED', message: /too much/ });
 
   upstream.respond({ kind: 'frame-error', error: { message: 'down', code: 502 } }, TEXT);
-  assert.equal(textOf((await run(against(upstream))).parts), 'one two three');
+  assert.equal(getText((await run(against(upstream))).parts), 'one two three');
 });
 
 test('names provider and secret, but not the key, when a key is rejected', async () => {
@@ -175,7 +175,7 @@ test('reads a rejected key again', async () => {
   await fails(models, { code: 'FAILED_PRECONDITION', reason: 'PROVIDER_AUTH' });
 
   key = 'new';
-  assert.equal(textOf((await run(models)).parts), 'one two three');
+  assert.equal(getText((await run(models)).parts), 'one two three');
   assert.equal(upstream.requests[1]?.headers.authorization, 'Bearer new');
 });
 
@@ -226,13 +226,13 @@ test('fails MODEL_STALLED on silence inside a stream', async () => {
   await using upstream = await startUpstream({ kind: 'stall', text: 'one two', afterTokens: 1 });
 
   const parts = await fails(against(upstream), { code: 'DEADLINE_EXCEEDED', reason: 'MODEL_STALLED' }, request({ promptTimeoutMs: 500 }));
-  assert.equal(textOf(parts), 'one ');
+  assert.equal(getText(parts), 'one ');
 });
 
 test('retries an attempt that exceeds timeoutMs', async () => {
   await using upstream = await startUpstream({ kind: 'stall' }, TEXT);
 
-  assert.equal(textOf((await run(against(upstream, { timeoutMs: 400 }))).parts), 'one two three');
+  assert.equal(getText((await run(against(upstream, { timeoutMs: 400 }))).parts), 'one two three');
 });
 
 test('closes the connection on cancel', async () => {
@@ -261,15 +261,15 @@ test('closes the connection when the reader leaves', async () => {
 test('streamTo closes the connection and clears its timer when the callback returns false', async () => {
   await using upstream = await startUpstream({ kind: 'stall', text: 'one two three', afterTokens: 2 });
   const { signal } = new AbortController();
-  const heard: string[] = [];
+  const receivedMessages: string[] = [];
 
   const end = await against(upstream).streamTo(request({ signal }), (text) => {
-    heard.push(text);
+    receivedMessages.push(text);
     return false;
   });
 
   assert.equal(end, undefined);
-  assert.equal(heard.length, 1);
+  assert.equal(receivedMessages.length, 1);
   assert.equal(getEventListeners(signal, 'abort').length, 0);
   await upstream.abandoned;
 });

@@ -35,7 +35,7 @@ export function createModels(options: ModelsOptions): Models {
   const calls = createCalls({ ...options, find: createFindTarget(directory, keys, env), keys });
   return {
     stream: (request) => calls.stream(request),
-    streamTo: (request, say) => calls.streamTo(request, say),
+    streamTo: (request, sendMessage) => calls.streamTo(request, sendMessage),
     complete: (request) => calls.complete(request),
     clearKeyCache: () => keys.clear(),
     embed: (request) => calls.embed(request),

@@ -33,11 +33,11 @@ export function request(rest: Partial<ModelRequest> = {}): ModelRequest {
 export async function run(
   models: Models,
   asked: ModelRequest = request(),
-  whole = false,
+  isComplete = false,
 ): Promise<{ parts: ModelPart[]; error?: unknown }> {
   const parts: ModelPart[] = [];
   try {
-    if (whole) parts.push(...toParts(await models.complete(asked)));
+    if (isComplete) parts.push(...toParts(await models.complete(asked)));
     else parts.push(...(await streamParts(models, asked, (part) => parts.push(part))));
     return { parts };
   } catch (error) {
@@ -45,9 +45,9 @@ export async function run(
   }
 }
 
-async function streamParts(models: Models, asked: ModelRequest, hear: (part: ModelPart) => void): Promise<ModelPart[]> {
+async function streamParts(models: Models, asked: ModelRequest, onMessage: (part: ModelPart) => void): Promise<ModelPart[]> {
   const end = await models.streamTo(asked, (text, type) => {
-    hear({ type, text });
+    onMessage({ type, text });
     return true;
   });
   if (end === undefined) throw new Error('it was left');

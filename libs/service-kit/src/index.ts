@@ -21,7 +21,7 @@ export {
   type WatchedReplicas,
 } from './control-state/replica-reports.ts';
 export { runProcess, runService, startSentence, type Starting } from './service/service-process.ts';
-export { variableOf, type Pin } from './settings/environment-layer.ts';
+export { getVariable, type Pin } from './settings/environment-layer.ts';
 export { type IneffectiveSetting } from './settings/unused-settings.ts';
 export { startAgainWith } from './host/node-permissions.ts';
 export { openSettings, type ConfigurationSource, type Refusal } from './settings/configuration-source.ts';
@@ -29,7 +29,7 @@ export { type Origin } from './settings/origin.ts';
 export { closest } from './settings/spelling-suggestion.ts';
 export { createSecretReader, createSecretRecipient, encryptSecret, type SecretReader } from './control-state/secret-encryption.ts';
 export { referencesIn, resolveReferences, sentReferences } from './settings/references.ts';
-export { isTree, merge, only, refuseUnsafeKeys, treeOf, valueAt, type Tree } from './settings/configuration-tree.ts';
+export { isTree, merge, only, refuseUnsafeKeys, getTree, valueAt, type Tree } from './settings/configuration-tree.ts';
 export { keepFile } from './storage/private-file.ts';
 export { StartError } from './variables/start-error.ts';
 export type { StoreFile } from './storage/store-file.ts';

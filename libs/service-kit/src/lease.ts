@@ -115,7 +115,7 @@ function hold({ tenant, documents, key, document, now, log, leaseMs = LEASE_MS, 
   async function guarded(change: Change<Work>): Promise<Work> {
     const written = await documents.update(mine, change);
     if (written) return written;
-    const fenced = new ServiceError('ABORTED', 'somebody else took this work over', { details: { reason: 'FENCED', retryable: false } });
+    const fenced = new ServiceError('ABORTED', 'another replica took over the lease', { details: { reason: 'FENCED', retryable: false } });
     lose(fenced);
     throw fenced;
   }
@@ -129,7 +129,7 @@ function hold({ tenant, documents, key, document, now, log, leaseMs = LEASE_MS, 
       const { leaseUntil } = await guarded({ set: { leaseUntil: now() + leaseMs } });
       document = { ...document, leaseUntil };
     } catch (error) {
-      if (!ended) warn(error, 'lease not renewed', 'the work stops here if it fails again');
+      if (!ended) warn(error, 'failed to renew the lease', 'the work stops if renewal fails again');
       throw error;
     }
   }
@@ -148,7 +148,7 @@ function hold({ tenant, documents, key, document, now, log, leaseMs = LEASE_MS, 
     try {
       await finalWrite({ set: { state: 'queued', owner: null, leaseUntil: 0 } });
     } catch (error) {
-      warn(error, 'lease not released', 'it runs out by itself');
+      warn(error, 'failed to release the lease', 'the lease expires by itself');
     }
   }
 

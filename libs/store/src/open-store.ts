@@ -15,7 +15,7 @@ export async function openStore(url: string, options: StoreOptions): Promise<Sto
   const message =
     scheme === 'sqlite'
       ? 'the store URL sqlite: names no directory; write sqlite:DIR'
-      : `there is no store for ${scheme === '' ? 'a URL without a scheme' : `${scheme}:`}; write sqlite:DIR or mongodb://host:port`;
+      : `no store supports ${scheme === '' ? 'a URL without a scheme' : `${scheme}:`}; write sqlite:DIR or mongodb://host:port`;
   throw new ServiceError('FAILED_PRECONDITION', message, { details: { reason: 'STORE_URL' } });
 }
 

@@ -61,20 +61,20 @@ test('overrides take precedence over configured levels until they are removed', 
   const levels = logLevels(log);
   const sessions = log.child({ service: 'sessions' });
   const bus = log.child({ module: 'bus' });
-  const say = (): unknown[] => {
+  const sendMessage = (): unknown[] => {
     for (const one of [log, sessions, bus]) one.info('said');
     return modules();
   };
   levels.configure({ all: 'info', modules: { bus: 'error' } });
-  assert.deepEqual(say(), ['process', 'sessions']);
+  assert.deepEqual(sendMessage(), ['process', 'sessions']);
   levels.wish({ all: 'debug', modules: { sessions: 'warn' } });
-  assert.deepEqual(say(), ['process', 'bus']);
+  assert.deepEqual(sendMessage(), ['process', 'bus']);
   levels.configure({ all: 'error', modules: {} });
-  assert.deepEqual(say(), ['process', 'bus']);
+  assert.deepEqual(sendMessage(), ['process', 'bus']);
   levels.wish({ modules: {} });
-  assert.deepEqual(say(), []);
+  assert.deepEqual(sendMessage(), []);
   levels.configure({ all: 'info', modules: {} });
-  assert.deepEqual(say(), ['process', 'sessions', 'bus']);
+  assert.deepEqual(sendMessage(), ['process', 'sessions', 'bus']);
 });
 
 test('restores the initial level after an override without configuration', () => {

@@ -53,12 +53,12 @@ export function createLevels(root: Levelled): LevelRegistry {
     return wished.all ?? configured?.all ?? before ?? root.level;
   }
 
-  function levelOf(names: Names): string | undefined {
+  function getLevel(names: Names): string | undefined {
     return namedIn(wished, names) ?? (wished.all === undefined ? namedIn(configured ?? NOTHING, names) : undefined);
   }
 
   function settle(logger: Levelled, names: Names): void {
-    const level = levelOf(names);
+    const level = getLevel(names);
     if (level === undefined && !own.has(logger)) return;
     own.add(logger);
     logger.level = level ?? root.level;

@@ -8,7 +8,7 @@ interface Drop {
 
 function collect() {
   const written: Together<Drop>[] = [];
-  return { written, flood: createFlood<Drop>({ kindOf: ({ kind }) => kind, write: (together) => void written.push(together) }) };
+  return { written, flood: createFlood<Drop>({ getKind: ({ kind }) => kind, write: (together) => void written.push(together) }) };
 }
 
 test('writes few entries one by one and groups many by kind, at most 100 ids per line', () => {

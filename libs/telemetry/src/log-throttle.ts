@@ -14,13 +14,13 @@ export interface Together<T> {
 }
 
 /** Throttles log lines: writes few entries one by one and groups many by kind. No id is lost. */
-export interface Flood<T> extends Disposable {
+export interface LogThrottle<T> extends Disposable {
   note(one: T, id: string): void;
 }
 
 export interface FloodOptions<T> {
   /** Returns the group key of an entry. */
-  kindOf: (one: T) => string;
+  getKind: (one: T) => string;
   write: (together: Together<T>) => void;
 }
 
@@ -28,7 +28,7 @@ interface Group<T> extends Together<T> {
   ids: Set<string>;
 }
 
-export function createFlood<T>({ kindOf, write }: FloodOptions<T>): Flood<T> {
+export function createFlood<T>({ getKind: kindOf, write }: FloodOptions<T>): LogThrottle<T> {
   const groups = new Map<string, Group<T>>();
   let period = 0;
   let written = 0;

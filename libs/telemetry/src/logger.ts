@@ -50,7 +50,7 @@ export function createLogger({
     level,
     customLevels: { audit: AUDIT },
     base: safe.fields(base),
-    mixin: (_fields, _level, logger) => ({ module: (logger as unknown as Plain)[NAMES].module }),
+    mixin: (_fields, _level, logger) => ({ module: (logger as unknown as PlainLogger)[NAMES].module }),
     mixinMergeStrategy: (fields, names) => ({ ...names, ...safe.fields(fields) }),
     // `redact` already serializes errors; pino's serializer would do it again.
     serializers: { msg: (msg: unknown) => (typeof msg === 'string' ? safe.text(msg) : msg), err: (err: unknown) => err },
@@ -66,7 +66,7 @@ function withoutAudit(this: PinoLogger, args: Parameters<LogFn>, write: LogFn, l
 
 /** Returns the levels of this logger, its parents and all their children. */
 export function logLevels(log: Logger): Levels {
-  return (log as unknown as Plain)[LEVELS];
+  return (log as unknown as PlainLogger)[LEVELS];
 }
 
 /** Returns a logger that writes nothing, for tests and as a default. */
@@ -88,11 +88,11 @@ const LEVELS = Symbol('levels');
 
 /** Redacts fields bound by `child`, which pino's formatters do not see. Reads the module and service of a child from its bindings. */
 function withoutSecrets(logger: Logger, names: Names, safe: typeof redact): Logger {
-  const inherited = Object.getPrototypeOf(logger) as Pick<Plain, 'child'>;
+  const inherited = Object.getPrototypeOf(logger) as Pick<PlainLogger, 'child'>;
   return Object.assign(logger, {
     [NAMES]: names,
     [LEVELS]: createLevels(logger),
-    child(this: Plain, { module, ...bindings }: Record<string, unknown>, options?: ChildLoggerOptions): Plain {
+    child(this: PlainLogger, { module, ...bindings }: Record<string, unknown>, options?: ChildLoggerOptions): PlainLogger {
       const child = inherited.child.call(this, safe(bindings), options);
       const service = typeof bindings['service'] === 'string' ? bindings['service'] : undefined;
       return typeof module === 'string' ? named(child, module, service) : service === undefined ? child : named(child, service, service);
@@ -101,17 +101,17 @@ function withoutSecrets(logger: Logger, names: Names, safe: typeof redact): Logg
 }
 
 /** Sets the module and the service of a logger and registers it for levels. */
-function named(logger: Plain, module: string, service = logger[NAMES].service): Plain {
+function named(logger: PlainLogger, module: string, service = logger[NAMES].service): PlainLogger {
   logger[NAMES] = { module, service };
   logger[LEVELS].add(logger, logger[NAMES]);
   return logger;
 }
 
-interface Plain {
+interface PlainLogger {
   level: string;
   [NAMES]: Names;
   [LEVELS]: LevelRegistry;
-  child(this: Plain, bindings: Record<string, unknown>, options?: ChildLoggerOptions): Plain;
+  child(this: PlainLogger, bindings: Record<string, unknown>, options?: ChildLoggerOptions): PlainLogger;
 }
 
 /** Opens an asynchronous destination, which is flushed when the process exits. Opens a file synchronously, so that an immediate exit works. */

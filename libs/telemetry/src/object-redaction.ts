@@ -102,7 +102,7 @@ function copyObject(value: object, { depth, above, room }: Place): unknown {
   if (plain !== value) return copyValue(plain, { ...inside, depth });
   if (depth >= MAX_DEPTH) return Array.isArray(value) ? '[Array]' : '[Object]';
   if (Array.isArray(value)) return copyItems(value, inside);
-  return copyFields(value, keysOf(value), inside);
+  return copyFields(value, getKeys(value), inside);
 }
 
 function copyItems(items: readonly unknown[], place: Place): unknown[] {
@@ -128,7 +128,7 @@ function read(from: object, key: string): unknown {
   }
 }
 
-function keysOf(value: object): string[] {
+function getKeys(value: object): string[] {
   try {
     return Object.keys(value);
   } catch {

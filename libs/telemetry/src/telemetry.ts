@@ -23,17 +23,17 @@ type Environment = Readonly<Record<string, string | undefined>>;
  * Call it once per process. Throws an error with one sentence for an invalid endpoint.
  */
 export async function startTelemetry(env: Environment, { service, log }: { service: string; log?: Logger }): Promise<Telemetry> {
-  const wanted = { traces: wants(env, 'TRACES'), metrics: wants(env, 'METRICS') };
-  if (!wanted.traces && !wanted.metrics) return { ...wanted, shutdown: () => Promise.resolve() };
+  const requested = { traces: wants(env, 'TRACES'), metrics: wants(env, 'METRICS') };
+  if (!requested.traces && !requested.metrics) return { ...requested, shutdown: () => Promise.resolve() };
 
   for (const name of ENDPOINTS) checkEndpoint(name, env[name]);
-  if (wanted.metrics) checkExporter(env['OTEL_METRICS_EXPORTER'] || OTLP);
+  if (requested.metrics) checkExporter(env['OTEL_METRICS_EXPORTER'] || OTLP);
 
   const { startNodeSdk } = await import('@opentelemetry/sdk-node');
   // Created first, so that invalid settings are reported before anything runs.
-  const metricReaders = wanted.metrics ? [await (await import('./metrics/otlp-reader.ts')).metricReader(env, SCOPE)] : [];
+  const metricReaders = requested.metrics ? [await (await import('./metrics/otlp-reader.ts')).metricReader(env, SCOPE)] : [];
   const sdk = startNodeSdk({
-    ...(wanted.traces ? {} : { spanProcessors: [] }),
+    ...(requested.traces ? {} : { spanProcessors: [] }),
     metricReaders,
     logRecordProcessors: [],
     // The SDK's own detectors would report the command line.
@@ -42,12 +42,12 @@ export async function startTelemetry(env: Environment, { service, log }: { servi
     logLevel: 'none',
   });
   if (log !== undefined) reportTo(log);
-  setTracer(wanted.traces ? trace.getTracer(SCOPE) : undefined);
-  const unobserve = wanted.metrics ? observeProcess() : undefined;
-  setSampling(wanted.traces ? sampling(env) : undefined);
+  setTracer(requested.traces ? trace.getTracer(SCOPE) : undefined);
+  const unobserve = requested.metrics ? observeProcess() : undefined;
+  setSampling(requested.traces ? sampling(env) : undefined);
 
   return {
-    ...wanted,
+    ...requested,
     async shutdown() {
       setTracer(undefined);
       setSampling(undefined);

@@ -29,10 +29,10 @@ test('redaction time grows linearly with the length of a text', () => {
   const attacks = HEADS.flatMap((head) => FILLS.flatMap((fill) => attacksWith(head, fill)));
   assert.ok(attacks.length > 3_000);
   for (const attack of attacks) {
-    scrub(textOf(attack, SHORT));
+    scrub(getText(attack, SHORT));
     // Slow cases are measured again, because the machine may have been busy.
-    let growth = growthOf(attack, 1);
-    for (let tries = 0; growth > MOST && tries < 5; tries++) growth = Math.min(growth, growthOf(attack, 10));
+    let growth = getGrowth(attack, 1);
+    for (let tries = 0; growth > MOST && tries < 5; tries++) growth = Math.min(growth, getGrowth(attack, 10));
     assert.ok(growth <= MOST, `${JSON.stringify(attack)}: eight times the length takes ${Math.round(growth)} times as long`);
   }
 });
@@ -46,12 +46,12 @@ function attacksWith(head: string, fill: string): Attack[] {
   ];
 }
 
-function textOf({ head, unit, tail }: Attack, length: number): string {
+function getText({ head, unit, tail }: Attack, length: number): string {
   return (head + unit.repeat(Math.ceil(length / unit.length))).slice(0, length - tail.length) + tail;
 }
 
-function growthOf(attack: Attack, runs: number): number {
-  return fastest(textOf(attack, LONG), runs) / fastest(textOf(attack, SHORT), runs + 4);
+function getGrowth(attack: Attack, runs: number): number {
+  return fastest(getText(attack, LONG), runs) / fastest(getText(attack, SHORT), runs + 4);
 }
 
 function fastest(text: string, runs: number): number {

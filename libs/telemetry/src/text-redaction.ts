@@ -36,14 +36,14 @@ export function scrub(text: string): string {
 
 /** Like `scrub`, but redacts only masked values. */
 export function scrubKnown(text: string): string {
-  return text.length > MAX_TEXT ? `${beginningOf(text)}… ${text.length - MAX_TEXT} more` : withoutHidden(text, REDACTED);
+  return text.length > MAX_TEXT ? `${getBeginning(text)}… ${text.length - MAX_TEXT} more` : withoutHidden(text, REDACTED);
 }
 
 /** Masks beyond the cut by the length of the longest masked value, so that no half of a value remains. */
-function beginningOf(text: string): string {
+function getBeginning(text: string): string {
   const beyond = longestHidden();
-  const shown = withoutHidden(text.slice(0, MAX_TEXT + beyond), REDACTED);
-  return shown.slice(0, Math.min(MAX_TEXT, shown.length - beyond));
+  const output = withoutHidden(text.slice(0, MAX_TEXT + beyond), REDACTED);
+  return output.slice(0, Math.min(MAX_TEXT, output.length - beyond));
 }
 
 function keepGroups(...match: unknown[]): string {

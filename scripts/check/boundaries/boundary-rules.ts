@@ -25,7 +25,7 @@ export const rules: readonly Rule[] = [
   {
     name: 'libs-know-no-service',
     severity: 'error',
-    comment: 'What a library needs of a service is passed in.',
+    comment: 'Libraries do not import services. Pass the dependency as an option.',
     from: { path: '^libs/' },
     to: { path: '^services/' },
   },

@@ -55,19 +55,19 @@ function joinLineComments(file: ts.SourceFile, ranges: readonly ts.CommentRange[
 }
 
 function extractStrings(file: ts.SourceFile, withMessages: boolean): Paragraph[] {
-  const found: Paragraph[] = [];
+  const matches: Paragraph[] = [];
   const visit = (node: ts.Node) => {
     const text = textOfLiteral(node);
     if (text !== undefined) {
       const line = lineAt(file.text, node.getStart(file));
-      if (isTestTitle(node)) found.push({ kind: 'titles', text, line });
+      if (isTestTitle(node)) matches.push({ kind: 'titles', text, line });
       else if (withMessages && MESSAGE.test(text) && text.split(/\s+/).length >= MIN_MESSAGE_WORDS)
-        found.push({ kind: 'messages', text, line });
+        matches.push({ kind: 'messages', text, line });
     }
     ts.forEachChild(node, visit);
   };
   visit(file);
-  return found;
+  return matches;
 }
 
 /** The text of a string or template literal; each substitution of a template reads as "X". */

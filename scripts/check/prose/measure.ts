@@ -16,7 +16,7 @@ export type Rates = Record<Kind, { sentences: number; unreadable: number }>;
 /** Measures the sentences of some files: how many there are of each kind, and those that are unreadable. */
 export function measureProse(files: Iterable<{ path: string; source: string }>): { rates: Rates; found: UnreadableSentence[] } {
   const rates = Object.fromEntries(KINDS.map((kind) => [kind, { sentences: 0, unreadable: 0 }])) as Rates;
-  const found: UnreadableSentence[] = [];
+  const matches: UnreadableSentence[] = [];
   for (const { path, source } of files)
     for (const { kind, text, line } of extractParagraphs(path, source))
       for (const [index, sentence] of splitSentences(text).entries()) {
@@ -24,9 +24,9 @@ export function measureProse(files: Iterable<{ path: string; source: string }>):
         const faults = findProseFaults(sentence, index === 0);
         if (faults.length === 0) continue;
         rates[kind].unreadable++;
-        found.push({ path, line, kind, sentence, faults });
+        matches.push({ path, line, kind, sentence, faults });
       }
-  return { rates, found };
+  return { rates, found: matches };
 }
 
 /** Unreadable sentences per 100, to one decimal. */

@@ -50,8 +50,12 @@ test('extractParagraphs reads comments, test titles and messages of a source fil
     'throw new Error(`the batch ${name} is too large`);',
     'const pattern = /\\/\\/ no comment/;',
   ].join('\n');
-  const found = extractParagraphs('libs/x/src/x.ts', source).map(({ kind, text, line }) => [kind, text.replace(/\s+/g, ' ').trim(), line]);
-  assert.deepEqual(found, [
+  const matches = extractParagraphs('libs/x/src/x.ts', source).map(({ kind, text, line }) => [
+    kind,
+    text.replace(/\s+/g, ' ').trim(),
+    line,
+  ]);
+  assert.deepEqual(matches, [
     ['comments', 'Runs a task and returns its result.', 1],
     ['comments', 'Trailing comment here.', 3],
     ['comments', 'First line of two and the second line.', 5],

@@ -9,9 +9,9 @@ const pages = await referencePages();
 
 test('the committed pages equal the generated ones, and no other page exists', async () => {
   for (const [file, text] of Object.entries(pages)) assert.equal(await readFile(new URL(file, root), 'utf8'), text, `${file}: make lock`);
-  const kept = (await readdir(new URL('docs/reference/methods/', root))).map((name) => `docs/reference/methods/${name}`);
+  const keptItems = (await readdir(new URL('docs/reference/methods/', root))).map((name) => `docs/reference/methods/${name}`);
   assert.deepEqual(
-    kept.filter((file) => !(file in pages)),
+    keptItems.filter((file) => !(file in pages)),
     [],
   );
 });

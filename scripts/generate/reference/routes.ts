@@ -54,8 +54,8 @@ function section({ title, description, security, parameters = [], requestBody, r
 }
 
 function parameterTable(parameters: NonNullable<Operation['parameters']>): string {
-  const rows = parameters.map(({ name, in: where, required, description = '', schema }) => {
-    return [code(name), where, cell(describeType(schema)), required ? 'required' : '', cell(description || described(schema))];
+  const rows = parameters.map(({ name, in: location, required, description = '', schema }) => {
+    return [code(name), location, cell(describeType(schema)), required ? 'required' : '', cell(description || described(schema))];
   });
   return table(['Parameter', 'In', 'Type', '', 'Meaning'], rows);
 }

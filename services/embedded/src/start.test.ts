@@ -8,7 +8,7 @@ import { startProcess, tempDir } from '@switchyard/testkit';
  * The packages that a start loads. Drivers of databases, brokers and providers, and telemetry exporters are imported on first use,
  * because every loaded package costs start time and memory.
  */
-const PACKAGES = ['@opentelemetry/api', 'close-with-grace', 'croner', 'fastify', 'lru-cache', 'pino', 'ws', 'zod'];
+const PACKAGES = ['@opentelemetry/api', 'close-with-grace', 'croner', 'fastify', 'ipaddr.js', 'lru-cache', 'pino', 'ws', 'zod'];
 
 /** Records at exit which packages and Node modules were loaded. */
 const WITNESS = `

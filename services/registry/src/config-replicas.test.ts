@@ -38,7 +38,7 @@ async function replicas(t: TestContext, count: number, options: TestServiceOptio
   return [first, ...others];
 }
 
-async function until<T>(look: () => Promise<T | undefined | false>): Promise<T> {
+async function waitUntil<T>(look: () => Promise<T | undefined | false>): Promise<T> {
   for (;;) {
     const found = await look();
     if (found !== undefined && found !== false) return found;
@@ -70,11 +70,11 @@ test(
       [...entries.slice(1).map(({ sha }) => sha), undefined],
     );
     for (const { host } of [app, other]) {
-      await until(async () => host.settings.stored['gateway'] !== undefined && host.settings.current.gateway.maxBatchSize === 100);
+      await waitUntil(async () => host.settings.stored['gateway'] !== undefined && host.settings.current.gateway.maxBatchSize === 100);
       const { gateway } = host.settings.current;
       assert.deepEqual([gateway.maxBatchSize, gateway.wsHeartbeatMs, gateway.httpBodyLimitBytes], [100, 100, 100]);
     }
-    const now = await until(async () => {
+    const now = await waitUntil(async () => {
       const state = await inForce(app);
       return state.lagging.length === 0 && state;
     });
@@ -87,9 +87,9 @@ test('gateway.status and config.history name a replica that does not run the new
   await app.bus.call('config.patch', { logLevel: 'warn' });
   await using behind = await reportRevisions(app.host.bus, 'sessions', 'slow');
   behind.applied(CONFIG_BUCKET.name, 1);
-  const [lagging] = await until(async () => {
-    const found = (await inForce(app)).lagging.filter(({ replica }) => replica === 'sessions.slow');
-    return found.length > 0 && found;
+  const [lagging] = await waitUntil(async () => {
+    const matches = (await inForce(app)).lagging.filter(({ replica }) => replica === 'sessions.slow');
+    return matches.length > 0 && matches;
   });
   assert.deepEqual(lagging, { replica: 'sessions.slow', revision: 1 });
   const { inForce: received } = await app.bus.call('config.history', {});
@@ -107,13 +107,13 @@ test('rolls back a version that a service refuses and reports the reason', { tim
   const good = (await app.bus.call('config.history', { limit: 1 })).entries[0];
   await app.bus.call('config.set', { section: 'gateway', key: 'maxBatchSize', value: 11 });
 
-  const [back] = await until(async () => {
+  const [back] = await waitUntil(async () => {
     const { entries } = await app.bus.call('config.history', {});
     return entries[0]?.reason !== undefined && entries;
   });
   assert.deepEqual([back?.author, back?.restores, back?.section], ['switchyard', good?.sha, 'gateway']);
   assert.match(back?.reason ?? '', /refused [0-9a-f]{12}: ten is the most$/);
-  await until(async () => app.host.settings.current.gateway.maxBatchSize === 7);
+  await waitUntil(async () => app.host.settings.current.gateway.maxBatchSize === 7);
   const messages = [];
   for (let n = 0; n < 3; n++) messages.push(await app.nextEvent('config:patched'));
   assert.deepEqual(
@@ -137,12 +137,12 @@ test('keeps an older version that a replica refuses', { timeout: PATIENCE_MS }, 
   t.mock.timers.enable({ apis: ['Date'], now: Date.now() + 60_000 });
   await using late = await reportRevisions(app.host.bus, 'sessions', 'late');
   late.refused(CONFIG_BUCKET.name, { revision: received.revision, reason: 'its own file is wrong' });
-  const [named] = await until(async () => {
+  const [named] = await waitUntil(async () => {
     const found = (await inForce(app)).lagging.filter(({ replica }) => replica === 'sessions.late');
     return found.length > 0 && found;
   });
   assert.deepEqual(named?.refused, 'its own file is wrong');
-  await until(async () => lines.some((line) => line.includes('it is kept') && line.includes('sessions.late')));
+  await waitUntil(async () => lines.some((line) => line.includes('it is kept') && line.includes('sessions.late')));
   assert.equal((await app.bus.call('config.history', {})).entries[0]?.message, 'config.patch logLevel');
 });
 
@@ -159,10 +159,10 @@ test('corrects a foreign entry in the bucket, and publishes again after the serv
     return entry?.value && (JSON.parse(Buffer.from(entry.value).toString()) as { layer: ConfigurationPatch }).layer;
   };
   await bucket.put('head', Buffer.from('{"layer":{"gateway":{"maxBatchSize":9}}}'));
-  await until(async () => (await layerIn())?.gateway?.maxBatchSize === 3);
+  await waitUntil(async () => (await layerIn())?.gateway?.maxBatchSize === 3);
 
   const restored = new Promise<void>((resolve) => app.host.bus.onRestored(resolve));
   await server.restart({ empty: true });
   await restored;
-  await until(async () => (await layerIn())?.gateway?.maxBatchSize === 3);
+  await waitUntil(async () => (await layerIn())?.gateway?.maxBatchSize === 3);
 });

@@ -119,13 +119,14 @@ test('models.embed reserves the estimate before the call, adds the rest after it
   const local = { ...entry(upstream.url), models: [{ id: 'small', cost }] };
   const received = Promise.withResolvers<void>();
   const counted: Input<'budgets.spend'>[] = [];
-  let left = 5;
-  const spend: Spend = (asked) => {
-    counted.push(asked);
-    if (asked.late) received.resolve();
-    if (left <= 0) throw new ServiceError('RESOURCE_EXHAUSTED', 'used up', { details: { reason: 'BUDGET_EXCEEDED', retryAfterMs: 9 } });
-    left -= asked.tokens;
-    return { tokens: asked.tokens, costUsd: asked.costUsd ?? 2e-6 };
+  let remaining = 5;
+  const spend: Spend = (request) => {
+    counted.push(request);
+    if (request.late) received.resolve();
+    if (remaining <= 0)
+      throw new ServiceError('RESOURCE_EXHAUSTED', 'used up', { details: { reason: 'BUDGET_EXCEEDED', retryAfterMs: 9 } });
+    remaining -= request.tokens;
+    return { tokens: request.tokens, costUsd: request.costUsd ?? 2e-6 };
   };
   await using app = await start({ LOCAL_KEY: 'k' }, { settings: { providers: { entries: { local } } }, spend });
   const usage = app.nextEvent('observability:token_usage');
@@ -162,7 +163,7 @@ test('models.test returns the reason of a failure', async () => {
 test('models.test returns a result for an unknown model or provider', async () => {
   await using app = await start({});
   const unknown = { ok: false, latencyMs: 0 };
-  const asked = [
+  const requests = [
     [{ model: 'no-such-model' }, { provider: '', error: 'no provider has the model no-such-model' }],
     [{ model: 'nowhere/small' }, { provider: 'nowhere', error: 'no provider has the model nowhere/small' }],
     [
@@ -170,7 +171,7 @@ test('models.test returns a result for an unknown model or provider', async () =
       { provider: 'nowhere', error: 'no provider has the model nowhere/small' },
     ],
   ] as const;
-  for (const [params, content] of asked) assert.deepEqual(await app.bus.call('models.test', params), { ...unknown, ...content });
+  for (const [params, content] of requests) assert.deepEqual(await app.bus.call('models.test', params), { ...unknown, ...content });
 });
 
 test('agents.update rejects a provider that rejects its key, and accepts an unreachable one', async () => {

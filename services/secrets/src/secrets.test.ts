@@ -58,8 +58,10 @@ test('one of several concurrent tokens.create calls for a revoked id succeeds', 
   await using app = await start();
   await app.bus.call('tokens.create', { id: 'ci', scopes: ['rpc'] });
   await app.bus.call('tokens.revoke', { id: 'ci' });
-  const made = await Promise.allSettled(Array.from({ length: 20 }, () => app.bus.call('tokens.create', { id: 'ci', scopes: ['rpc'] })));
-  const won = made.filter(({ status }) => status === 'fulfilled');
+  const createdItems = await Promise.allSettled(
+    Array.from({ length: 20 }, () => app.bus.call('tokens.create', { id: 'ci', scopes: ['rpc'] })),
+  );
+  const won = createdItems.filter(({ status }) => status === 'fulfilled');
   assert.equal(won.length, 1);
   assert.equal((await projected(app)).get('default.ci')?.client, 'ci=2');
 });

@@ -88,14 +88,14 @@ export function listen(bus: Bus, turnId: string): { frames: TurnFrame[]; until(t
 
 /** Resolves when a turn has ended, even if it ended before. */
 export async function ended(bus: Bus, turnId: string): Promise<Result<'turns.resume'>> {
-  const heard = listen(bus, turnId);
+  const receivedMessage = listen(bus, turnId);
   const now = await bus.call('turns.resume', { turnId });
   if (now.state !== 'queued' && now.state !== 'running') return now;
-  await Promise.race([heard.until('done'), heard.until('error')]);
+  await Promise.race([receivedMessage.until('done'), receivedMessage.until('error')]);
   return bus.call('turns.resume', { turnId });
 }
 
 /** Returns a valid turn id that is readable in failures. */
-export function turnIdOf(name: string): string {
+export function getTurnId(name: string): string {
   return `turn_${name.padEnd(22, '0')}`;
 }

@@ -15,7 +15,7 @@ import { countMessages } from './model/turn-messages.ts';
 import { defineSessions, type SessionsTiming } from './service.ts';
 import { testSessions } from './sessions.fixture.ts';
 
-interface Heard {
+interface Received {
   sessionKey: string | undefined;
   frames: TurnFrame[];
 }
@@ -23,7 +23,7 @@ interface Heard {
 /** One run of the service with all published frames. Ends with a shutdown or a crash. */
 export interface Life extends AsyncDisposable {
   app: TestService;
-  heard: Map<string, Heard>;
+  receivedMessages: Map<string, Received>;
   /** Whether leases may expire during work, as short ones do on a busy machine. */
   mayLapse: boolean;
   /** Turns that ran concurrently in one session. Collected, because a listener cannot throw. */
@@ -48,19 +48,19 @@ export const AGENTS = {
 
 export async function beginLife({ data, replicas, timing }: LifeOptions): Promise<Life> {
   await using starting = new AsyncDisposableStack();
-  const heard = new Map<string, Heard>();
+  const heard = new Map<string, Received>();
   const overlaps: string[] = [];
-  const hear = hearing(heard, overlaps);
+  const onMessage = hearing(heard, overlaps);
   let over = false;
   const app = starting.use(await testSessions({ as: principal(), data, agents: AGENTS, settings: SETTINGS, timing }));
   app.host.bus.subscribe(subjects.turns, (message) => {
-    if (!over) hear(message.subject.split('.').at(-1) ?? '', TurnFrame.parse(JSON.parse(Buffer.from(message.data).toString())));
+    if (!over) onMessage(message.subject.split('.').at(-1) ?? '', TurnFrame.parse(JSON.parse(Buffer.from(message.data).toString())));
   });
   for (let n = 1; n < replicas; n += 1) starting.use(await startService(defineSessions(timing), app.host));
   const started = starting.move();
   return {
     app,
-    heard,
+    receivedMessages: heard,
     mayLapse: timing.leaseMs !== undefined,
     overlaps,
     crash(to) {
@@ -71,7 +71,7 @@ export async function beginLife({ data, replicas, timing }: LifeOptions): Promis
   };
 }
 
-function hearing(heard: Life['heard'], overlaps: string[]): (turnId: string, frame: TurnFrame) => void {
+function hearing(heard: Life['receivedMessages'], overlaps: string[]): (turnId: string, frame: TurnFrame) => void {
   const busy = new Map<string, string>();
   return (turnId, frame) => {
     const known = heard.get(turnId) ?? { sessionKey: undefined, frames: [] };
@@ -126,7 +126,7 @@ export function newLedger(): Ledger {
  * Checks the frames of a run: one turn at a time per session, no gaps except after a takeover, one end and nothing after it. Text that an
  * expired runner did not publish is read from the document.
  */
-export function checkFrames({ heard, mayLapse, overlaps }: Life): void {
+export function checkFrames({ receivedMessages: heard, mayLapse, overlaps }: Life): void {
   assert.deepEqual(overlaps, []);
   for (const [turnId, { frames: all }] of heard) {
     // Drops repeated frames as readers do.
@@ -140,7 +140,7 @@ export function checkFrames({ heard, mayLapse, overlaps }: Life): void {
 }
 
 /** Checks that every end was published with the number stored in the turn document. */
-export function checkEnds(heard: Life['heard'], { turns }: Data): void {
+export function checkEnds(heard: Life['receivedMessages'], { turns }: Data): void {
   for (const { turnId, lastFrame } of turns) {
     const frames = heard.get(turnId)?.frames;
     if (frames?.[0]?.n === 0) assert.equal(frames.at(-1)?.n, lastFrame, `${turnId}: ${JSON.stringify(frames)}`);

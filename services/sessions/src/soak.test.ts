@@ -102,9 +102,9 @@ async function retry({ roll, ledger, over }: World, bus: Bus): Promise<void> {
       bus.call('turns.start', { turnId: same ? turnId : newTurnId(), agentId: 'scripted', message, session, idempotencyKey }),
     ),
   );
-  const told = new Set(answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value.turnId] : [])));
-  assert.ok(told.size <= 1, `one key named ${told.size} turns`);
-  for (const accepted of told) if (!over()) ledger.accepted.add(accepted);
+  const notifications = new Set(answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value.turnId] : [])));
+  assert.ok(notifications.size <= 1, `one key named ${notifications.size} turns`);
+  for (const accepted of notifications) if (!over()) ledger.accepted.add(accepted);
   for (const answer of answers) if (answer.status === 'rejected') throw answer.reason;
 }
 
@@ -116,10 +116,10 @@ async function empty({ roll }: World, bus: Bus): Promise<void> {
 
 /** Runs many clients concurrently, each sequentially. */
 async function play(world: World, steps: number): Promise<void> {
-  let left = steps;
+  let remaining = steps;
   await Promise.all(
     Array.from({ length: 8 }, async () => {
-      while (left-- > 0 && !world.over()) {
+      while (remaining-- > 0 && !world.over()) {
         await act(world).catch((error: unknown) => {
           if (world.over()) return;
           if (!(error instanceof ServiceError) || !EXPECTED.has(error.code)) throw error;
@@ -168,17 +168,17 @@ async function checkSlots({ app }: Life): Promise<void> {
   await Promise.all([call(0, 'scripted', wait), call(1, 'scripted', wait), call(2, 'default', 'hello')]);
 }
 
-async function round(given: { roll: Dice; ledger: Ledger; data: string; next: string; at: number }): Promise<string> {
-  const { roll, ledger, data, next, at } = given;
+async function round(options: { roll: Dice; ledger: Ledger; data: string; next: string; at: number }): Promise<string> {
+  const { roll, ledger, data, next, at } = options;
   const replicas = at === 0 ? 1 : 2;
   const ends = (['quiet', 'stop', 'crash'] as const)[at % 3];
   // Turns left by the previous run need sweeps; runs without leftovers must not need them.
   const timing = at === 0 ? UNSWEPT : SWEPT;
   let over = false;
-  let heard: Life['heard'];
+  let heard: Life['receivedMessages'];
   {
     await using life = await beginLife({ data, replicas, timing });
-    ({ heard } = life);
+    ({ receivedMessages: heard } = life);
     const world = { roll, ledger, life, over: () => over };
     const playing = play(world, STEPS);
     if (ends === 'quiet') {

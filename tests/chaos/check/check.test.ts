@@ -8,10 +8,10 @@ import { add, finalTurn, goodRun, tokenEvent, turn, type GoodRun } from './good-
 type Spoiling = readonly [title: string, invariant: string, says: RegExp, spoil: (run: GoodRun) => void];
 
 const drop = <T>(list: T[], like: (one: T) => boolean): void => void list.splice(list.findIndex(like), 1);
-const turnOf = (run: GoodRun, message: string) => run.final.turns.find((one) => one.message === message)!;
-const endOf = (run: GoodRun, op: number) => run.history.find((entry) => entry.op === op && entry.type === 'ok') as Entry & { type: 'ok' };
+const getTurn = (run: GoodRun, message: string) => run.final.turns.find((one) => one.message === message)!;
+const getEnd = (run: GoodRun, op: number) => run.history.find((entry) => entry.op === op && entry.type === 'ok') as Entry & { type: 'ok' };
 const events = (run: GoodRun) => run.history.filter((entry) => entry.type === 'heard');
-const eventOf = (run: GoodRun, id: string) => events(run).find(({ event }) => event.id === id && event.name !== 'token')!;
+const getEvent = (run: GoodRun, id: string) => events(run).find(({ event }) => event.id === id && event.name !== 'token')!;
 
 const SPOILED: readonly Spoiling[] = [
   [
@@ -20,7 +20,7 @@ const SPOILED: readonly Spoiling[] = [
     /a was answered, and one does not have it/,
     (run) => drop(run.final.turns, ({ message }) => message === 'a'),
   ],
-  ['a turn runs for ever', 'I1', /turn_b is running in the end/, (run) => void (turnOf(run, 'b').state = 'running')],
+  ['a turn runs for ever', 'I1', /turn_b is running in the end/, (run) => void (getTurn(run, 'b').state = 'running')],
   ['a session is never free again', 'I1', /is held by/, (run) => void run.final.left.push('one is held by sessions-2')],
   [
     'an accepted turn is gone that nobody had an answer of',
@@ -42,7 +42,7 @@ const SPOILED: readonly Spoiling[] = [
     /turn_x in one says x, which nobody asked/,
     (run) => void run.final.turns.push({ ...finalTurn('x', 'one', 9), epoch: 'gone' }),
   ],
-  ['a turn is in another session', 'I2', /which nobody asked there/, (run) => void (turnOf(run, 'd').session = 'one')],
+  ['a turn is in another session', 'I2', /which nobody asked there/, (run) => void (getTurn(run, 'd').session = 'one')],
   [
     'a key runs two turns',
     'I3',
@@ -73,7 +73,7 @@ const SPOILED: readonly Spoiling[] = [
     },
   ],
   ['a retry gets another answer', 'I4', /a has 2 answers/, (run) => void add(run, 300, turn('a', 'rpc'), { told: { response: 'A!' } })],
-  ['what is kept is not what was answered', 'I4', /kept is b\?/, (run) => void (turnOf(run, 'b').response = 'b?')],
+  ['what is kept is not what was answered', 'I4', /kept is b\?/, (run) => void (getTurn(run, 'b').response = 'b?')],
   [
     'a key takes another message',
     'I4',
@@ -85,7 +85,7 @@ const SPOILED: readonly Spoiling[] = [
     'I5',
     /a stands in one after b/,
     (run) => {
-      [turnOf(run, 'a').seq, turnOf(run, 'b').seq] = [2, 1];
+      [getTurn(run, 'a').seq, getTurn(run, 'b').seq] = [2, 1];
     },
   ],
   [
@@ -98,25 +98,25 @@ const SPOILED: readonly Spoiling[] = [
     'a read has another beginning',
     'I5',
     /no beginning of what is there/,
-    (run) => void (endOf(run, 4).told = { messages: ['b', 'b!', 'a', 'a!'] }),
+    (run) => void (getEnd(run, 4).told = { messages: ['b', 'b!', 'a', 'a!'] }),
   ],
   [
     'a question gets the answer of another one',
     'I5',
     /a was answered b!, not a!/,
-    (run) => void (endOf(run, 4).told = { messages: ['a', 'b!', 'b', 'b!'] }),
+    (run) => void (getEnd(run, 4).told = { messages: ['a', 'b!', 'b', 'b!'] }),
   ],
   [
     'a read ends with a question',
     'I5',
     /ends with a question/,
-    (run) => void (endOf(run, 4).told = { messages: ['a', 'a!', 'b', 'b!', 'a'] }),
+    (run) => void (getEnd(run, 4).told = { messages: ['a', 'a!', 'b', 'b!', 'a'] }),
   ],
   [
     'a reset leaves something behind',
     'I5',
     /has c from before it was emptied/,
-    (run) => void (endOf(run, 9).told = { messages: ['c', 'c!', 'd', 'd!'] }),
+    (run) => void (getEnd(run, 9).told = { messages: ['c', 'c!', 'd', 'd!'] }),
   ],
   [
     'a tool acts twice',
@@ -158,26 +158,26 @@ const SPOILED: readonly Spoiling[] = [
     'an event of the log is not heard',
     'I9',
     /new-3 message:sent was not heard/,
-    (run) => drop(run.history, (entry) => entry === eventOf(run, 'new-3')),
+    (run) => drop(run.history, (entry) => entry === getEvent(run, 'new-3')),
   ],
   [
     'the last events are not heard',
     'I9',
     /new-4 message:sent was not heard/,
-    (run) => drop(run.history, (entry) => entry === eventOf(run, 'new-4')),
+    (run) => drop(run.history, (entry) => entry === getEvent(run, 'new-4')),
   ],
   [
     'an event of the log is heard twice',
     'I9',
     /new-3 came after number 3/,
-    (run) => void run.history.splice(run.history.indexOf(eventOf(run, 'new-3')), 0, { ...eventOf(run, 'new-3') }),
+    (run) => void run.history.splice(run.history.indexOf(getEvent(run, 'new-3')), 0, { ...getEvent(run, 'new-3') }),
   ],
   [
     'events go back',
     'I9',
     /new-3 came after number 4/,
     (run) => {
-      const [three, four] = [eventOf(run, 'new-3'), eventOf(run, 'new-4')];
+      const [three, four] = [getEvent(run, 'new-3'), getEvent(run, 'new-4')];
       [three.event, four.event] = [four.event, three.event];
     },
   ],
@@ -191,7 +191,7 @@ const SPOILED: readonly Spoiling[] = [
     'a reset hides what was lost before it',
     'I9',
     /old-3 message:sent was not heard/,
-    (run) => drop(run.history, (entry) => entry === eventOf(run, 'old-3')),
+    (run) => drop(run.history, (entry) => entry === getEvent(run, 'old-3')),
   ],
   [
     'a reset is of a place that is long past',
@@ -209,9 +209,9 @@ const SPOILED: readonly Spoiling[] = [
     'an event is another one',
     'I9',
     /which the log does not have there/,
-    (run) => void (eventOf(run, 'new-3').event.name = 'agent:hot_removed'),
+    (run) => void (getEvent(run, 'new-3').event.name = 'agent:hot_removed'),
   ],
-  ['an event is of another tenant', 'I9', /which the log does not have there/, (run) => void (eventOf(run, 'old-3').event.id = 'old-2')],
+  ['an event is of another tenant', 'I9', /which the log does not have there/, (run) => void (getEvent(run, 'old-3').event.id = 'old-2')],
   [
     'a listener is sent away',
     'I9',
@@ -266,9 +266,9 @@ for (const [title, invariant, says, spoil] of SPOILED) {
   test(`the checker reports when ${title}`, () => {
     const run = goodRun();
     spoil(run);
-    const found = check(run).filter((violation) => violation.invariant === invariant);
+    const matches = check(run).filter((violation) => violation.invariant === invariant);
     assert.ok(
-      found.some(({ what }) => says.test(what)),
+      matches.some(({ what }) => says.test(what)),
       JSON.stringify(check(run), undefined, 2),
     );
   });

@@ -1,21 +1,21 @@
 import type { LoggedEvent } from '../event-log.ts';
 import { only, type Operation, type StreamEvent } from '../history.ts';
-import { placeOf, RESET } from '../workload/listener.ts';
+import { getPlace, RESET } from '../workload/listener.ts';
 import type { Known, Violation } from './known.ts';
 
 const TENANT = 'default';
 
 /** I9 for tenant events: listeners receive each event of the log once and in order, and a reset wherever events are missing. */
 export function events(known: Known): Violation[] {
-  const logs = logsOf(known.events);
+  const logs = getLogs(known.events);
   const listeners = Map.groupBy(only(known.all, 'listen'), ({ client }) => client);
   return [...listeners].flatMap(([client, listened]) => {
-    const found = [...stopped(listened), ...wrongOrder(logs, listened)];
-    return found.map((what) => ({ invariant: 'I9', what: `${client}: ${what}` }));
+    const matches = [...stopped(listened), ...wrongOrder(logs, listened)];
+    return matches.map((description) => ({ invariant: 'I9', what: `${client}: ${description}` }));
   });
 }
 
-type Place = ReturnType<typeof placeOf>;
+type Place = ReturnType<typeof getPlace>;
 
 /** The events of a log by sequence number, and the received ones. */
 interface Log {
@@ -27,7 +27,7 @@ interface Log {
 /** In chronological order. */
 type Logs = Map<string, Log>;
 
-function logsOf(logged: readonly LoggedEvent[]): Logs {
+function getLogs(logged: readonly LoggedEvent[]): Logs {
   const logs: Logs = new Map();
   for (const entry of logged) {
     const { log, seq } = entry;
@@ -42,15 +42,18 @@ function logsOf(logged: readonly LoggedEvent[]): Logs {
 /** A listener with a position reconnects until it is served. */
 function stopped(listened: readonly Operation<'listen'>[]): string[] {
   return listened
-    .filter(({ asked, heard, failure }) => failure?.code === 'STOPPED' && (asked.after !== undefined || heard.length > 0))
+    .filter(
+      ({ asked: request, receivedMessages: heard, failure }) =>
+        failure?.code === 'STOPPED' && (request.after !== undefined || heard.length > 0),
+    )
     .map(({ failure }) => `it was told not to come back: ${failure?.reason}`);
 }
 
 function wrongOrder(logs: Logs, listened: readonly Operation<'listen'>[]): string[] {
   const found: string[] = [];
   let place: Place | undefined;
-  for (const { event } of listened.flatMap(({ heard }) => heard)) {
-    const next = placeOf(event.id);
+  for (const { event } of listened.flatMap(({ receivedMessages: heard }) => heard)) {
+    const next = getPlace(event.id);
     if (event.name === RESET) found.push(...wrongReset(logs, place, event));
     else found.push(...wrongEvent(logs, place, event));
     place = next;
@@ -62,7 +65,7 @@ function wrongOrder(logs: Logs, listened: readonly Operation<'listen'>[]): strin
 }
 
 function wrongEvent(logs: Logs, place: Place | undefined, { id, name }: StreamEvent): string[] {
-  const { log, seq } = placeOf(id);
+  const { log, seq } = getPlace(id);
   const known = logs.get(log);
   const entry = known?.entries.get(seq);
   const seen = known !== undefined && seq >= known.first && seq <= known.last;
@@ -75,10 +78,10 @@ function wrongEvent(logs: Logs, place: Place | undefined, { id, name }: StreamEv
 
 /** A reset names the client's position. Events between the last received one and that position are not reported as missing. */
 function wrongReset(logs: Logs, place: Place | undefined, { from = '' }: StreamEvent): string[] {
-  const said = placeOf(from);
+  const message = getPlace(from);
   if (!place) return [];
-  if (said.log !== place.log || said.seq < place.seq) return [`a reset from ${from} came after ${place.log}-${place.seq}`];
-  return missing(logs, place, said.seq + 1);
+  if (message.log !== place.log || message.seq < place.seq) return [`a reset from ${from} came after ${place.log}-${place.seq}`];
+  return missing(logs, place, message.seq + 1);
 }
 
 function missing(logs: Logs, after: Place, before: number): string[] {

@@ -1,6 +1,6 @@
 import type { LoggedEvent } from '../event-log.ts';
 import type { Executed, FinalSession, FinalTurn } from '../final-state.ts';
-import type { Asked, Door, Entry, Failure, Kind, StreamEvent, Told, Use } from '../history.ts';
+import type { RequestParams, Door, Entry, Failure, Kind, StreamEvent, Told, Use } from '../history.ts';
 import type { Note } from '../witness/notes.ts';
 import type { Evidence } from './known.ts';
 
@@ -20,9 +20,9 @@ interface Ending {
 }
 
 /** Adds an operation that starts at the given time and takes ten milliseconds. */
-export function add<K extends Kind>(run: GoodRun, at: number, [f, asked]: readonly [K, Asked[K]], ending: Ending): number {
+export function add<K extends Kind>(run: GoodRun, at: number, [f, request]: readonly [K, RequestParams[K]], ending: Ending): number {
   const op = run.history.filter(({ type }) => type === 'invoke').length + 1;
-  run.history.push({ at, op, type: 'invoke', client: 'c', f, asked } as Entry);
+  run.history.push({ at, op, type: 'invoke', client: 'c', f, asked: request } as Entry);
   for (const event of ending.events ?? []) run.history.push({ at: at + 5, op, type: 'heard', event });
   const failure = ending.failure ?? { code: 'LOST' };
   if (ending.told) run.history.push({ at: at + 10, op, type: 'ok', told: ending.told });
@@ -30,7 +30,7 @@ export function add<K extends Kind>(run: GoodRun, at: number, [f, asked]: readon
   return op;
 }
 
-export function turn(message: string, door: Door, session = 'one'): readonly ['turn', Asked['turn']] {
+export function turn(message: string, door: Door, session = 'one'): readonly ['turn', RequestParams['turn']] {
   const says = { response: `${message}!`, whole: `${message}!` };
   const uses = USES.get(message);
   return ['turn', { session, agent: 'default', message, says, door, key: `key-${message}`, ...(uses ? { uses } : {}) }];
@@ -69,7 +69,7 @@ export function goodRun(): GoodRun {
   add(run, 160, ['read', { session: 'two' }], { told: { messages: ['d', 'd!'] } });
   addTokens(run);
   addEvents(run);
-  run.notes.push(...['a', 'b', 'c', 'd'].flatMap((name, at) => notesOf(name, at)));
+  run.notes.push(...['a', 'b', 'c', 'd'].flatMap((name, at) => getNotes(name, at)));
   run.notes.push(
     { ...note('call', 'session.history', 70), input: { channelId: 'a' } },
     { ...note('call', 'session.history', 80), input: { channelId: 'a' } },
@@ -104,11 +104,11 @@ function addEvents(run: GoodRun): void {
   add(run, 420, ['listen', { after: 'new-2' }], { told: {}, events: [event('new-3'), event('new-4')] });
 }
 
-function note(what: string, id: string, from: number): Note {
-  return { replica: 'sessions-1', pid: 1, from, to: from + 2, what, id };
+function note(description: string, id: string, from: number): Note {
+  return { replica: 'sessions-1', pid: 1, from, to: from + 2, what: description, id };
 }
 
-function notesOf(name: string, at: number): Note[] {
+function getNotes(name: string, at: number): Note[] {
   const [id, session, from] = [`turn_${name}`, at < 2 ? 'one' : 'two', at * 100];
   return [
     { ...note('accept', id, from), fence: 0, state: 'queued' },

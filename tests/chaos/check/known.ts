@@ -19,7 +19,7 @@ export interface Evidence {
 }
 
 /** A turn as its clients know it, identified by its message. */
-export interface Asked {
+export interface RequestParams {
   message: string;
   session: string;
   attempts: Operation<'turn'>[];
@@ -32,7 +32,7 @@ export interface Asked {
 /** The recording, indexed for the checks. */
 export interface Known {
   all: Operation[];
-  asked: Map<string, Asked>;
+  asked: Map<string, RequestParams>;
   notes: readonly Note[];
   events: readonly LoggedEvent[];
   final: Final;
@@ -56,13 +56,16 @@ export function know({ history, notes, events, final }: Evidence): Known {
     final,
     executions: Map.groupBy(final.executions, ({ name }) => name),
     turns: Map.groupBy(final.turns, ({ message }) => message),
-    transcripts: new Map(final.sessions.map((session) => [session.session, transcriptOf(session, final.turns)])),
+    transcripts: new Map(final.sessions.map((session) => [session.session, getTranscript(session, final.turns)])),
     resets: only(all, 'reset'),
   };
 }
 
-function toAsked(message: string, attempts: Operation<'turn'>[]): Asked {
-  const told = attempts.flatMap(({ outcome, to, heard }) => [...(outcome === 'ok' ? [to] : []), ...heard.map(({ at }) => at)]);
+function toAsked(message: string, attempts: Operation<'turn'>[]): RequestParams {
+  const told = attempts.flatMap(({ outcome, to, receivedMessages: heard }) => [
+    ...(outcome === 'ok' ? [to] : []),
+    ...heard.map(({ at }) => at),
+  ]);
   return {
     message,
     session: attempts[0]?.asked.session ?? '',
@@ -73,7 +76,7 @@ function toAsked(message: string, attempts: Operation<'turn'>[]): Asked {
 }
 
 /** Completed turns of the session's epoch, as far as the session has counted them. */
-function transcriptOf({ session, epoch, lastSeq }: FinalSession, turns: readonly FinalTurn[]): FinalTurn[] {
+function getTranscript({ session, epoch, lastSeq }: FinalSession, turns: readonly FinalTurn[]): FinalTurn[] {
   return turns
     .filter((turn) => turn.session === session && turn.state === 'done' && turn.epoch === epoch && (turn.seq ?? Infinity) <= lastSeq)
     .toSorted((a, b) => (a.seq ?? 0) - (b.seq ?? 0));

@@ -1,5 +1,5 @@
 import { only, type Operation } from '../history.ts';
-import { mayBeEmptied, type Asked, type Known, type Violation } from './known.ts';
+import { mayBeEmptied, type RequestParams, type Known, type Violation } from './known.ts';
 import { short } from './turns.ts';
 
 /**
@@ -10,22 +10,22 @@ const SETTLED_MS = 12_000;
 
 /** I5: a session's history has question and answer of each turn, in the order of acceptance, and only grows. */
 export function conversation(known: Known): Violation[] {
-  const found: string[] = [];
+  const matches: string[] = [];
   for (const [session, transcript] of known.transcripts) {
-    const said = transcript.map(({ message }) => message);
-    found.push(...outOfOrder(known, session, said));
-    for (const { message, response } of transcript) found.push(...wrongAnswer(known, message, response));
+    const texts = transcript.map(({ message }) => message);
+    matches.push(...outOfOrder(known, session, texts));
+    for (const { message, response } of transcript) matches.push(...wrongAnswer(known, message, response));
   }
-  for (const read of only(known.all, 'read')) if (read.told) found.push(...wrongRead(known, read, read.told.messages));
+  for (const read of only(known.all, 'read')) if (read.told) matches.push(...wrongRead(known, read, read.told.messages));
   for (const { attempts, message } of known.asked.values())
-    for (const { told } of attempts) if (told) found.push(...wrongAnswer(known, message, told.response));
-  return [...new Set(found)].map((what) => ({ invariant: 'I5', what }));
+    for (const { told } of attempts) if (told) matches.push(...wrongAnswer(known, message, told.response));
+  return [...new Set(matches)].map((description) => ({ invariant: 'I5', what: description }));
 }
 
 /** A turn requested after another one was known to be accepted follows that one. */
 function outOfOrder({ asked }: Known, session: string, said: readonly string[]): string[] {
   const found: string[] = [];
-  let latest: Asked | undefined;
+  let latest: RequestParams | undefined;
   for (const message of said) {
     const mine = asked.get(message);
     if (!mine) continue;
@@ -49,16 +49,16 @@ function wrongRead(known: Known, { asked: { session }, from, op }: Operation<'re
     if (!known.asked.has(message)) found.push(`read ${op} of ${session} has ${short(message)}, which nobody asked`);
     found.push(...wrongAnswer(known, message, messages[at * 2 + 1]));
   }
-  const resets = known.resets.filter(({ asked, outcome }) => asked.session === session && outcome !== 'failed');
+  const resets = known.resets.filter(({ asked: request, outcome }) => request.session === session && outcome !== 'failed');
   const transcript = known.transcripts.get(session)?.map(({ message }) => message) ?? [];
   if (resets.length === 0 && questions.some((message, at) => message !== transcript[at]))
     found.push(`read ${op} of ${session} is no beginning of what is there in the end`);
-  for (const { message, attempts, session: theirs, from: asked } of known.asked.values()) {
+  for (const { message, attempts, session: theirs, from: requestCount } of known.asked.values()) {
     if (theirs !== session) continue;
-    const answered = Math.min(Infinity, ...attempts.flatMap(({ outcome, to }) => (outcome === 'ok' ? [to] : [])));
-    const emptied = resets.some((reset) => reset.outcome === 'ok' && reset.from > answered && reset.to < from);
+    const answeredCount = Math.min(Infinity, ...attempts.flatMap(({ outcome, to }) => (outcome === 'ok' ? [to] : [])));
+    const emptied = resets.some((reset) => reset.outcome === 'ok' && reset.from > answeredCount && reset.to < from);
     if (emptied && questions.includes(message)) found.push(`read ${op} of ${session} has ${short(message)} from before it was emptied`);
-    if (answered + SETTLED_MS < from && !mayBeEmptied(known, session, asked) && !questions.includes(message))
+    if (answeredCount + SETTLED_MS < from && !mayBeEmptied(known, session, requestCount) && !questions.includes(message))
       found.push(`read ${op} of ${session} lacks ${short(message)}, which was answered before`);
   }
   return found;

@@ -6,13 +6,13 @@ const BOUND_MS = 5_000;
 
 /** I10: revoked secrets are rejected, valid ones are accepted, and no call exceeds the scopes of its token. */
 export function tokens({ all }: Known): Violation[] {
-  const found: string[] = [];
-  const changes = Map.groupBy([...only(all, 'rotate'), ...only(all, 'revoke')], ({ asked }) => asked.token);
-  for (const use of only(all, 'use')) found.push(...wrongUse(use, changes.get(use.asked.token) ?? []));
+  const matches: string[] = [];
+  const changes = Map.groupBy([...only(all, 'rotate'), ...only(all, 'revoke')], ({ asked: request }) => request.token);
+  for (const use of only(all, 'use')) matches.push(...wrongUse(use, changes.get(use.asked.token) ?? []));
   for (const { op, failure, f } of all)
     if (f !== 'use' && failure?.code === 'UNAUTHENTICATED')
-      found.push(`operation ${op} was refused as UNAUTHENTICATED with a token that nobody revoked`);
-  return found.map((what) => ({ invariant: 'I10', what }));
+      matches.push(`operation ${op} was refused as UNAUTHENTICATED with a token that nobody revoked`);
+  return matches.map((description) => ({ invariant: 'I10', what: description }));
 }
 
 type Change = Operation<'rotate'> | Operation<'revoke'>;

@@ -6,20 +6,21 @@ const ENDED = ['done', 'failed', 'cancelled'];
 /** I1: every turn that a client knows as accepted ends, and its answer does not change. */
 export function lost(known: Known): Violation[] {
   const { final, asked, turns, transcripts } = known;
-  const found = final.left.map((what) => `after everything was healed, ${what}`);
-  for (const { turnId, state } of final.turns) if (!ENDED.includes(state)) found.push(`${turnId} is ${state} in the end`);
+  const matches = final.left.map((description) => `after everything was healed, ${description}`);
+  for (const { turnId, state } of final.turns) if (!ENDED.includes(state)) matches.push(`${turnId} is ${state} in the end`);
   for (const { message, session, attempts, from, acceptedBy } of asked.values()) {
     if (attempts[0]?.asked.key !== undefined && attempts.every(({ outcome }) => outcome === 'unknown'))
-      found.push(`${short(message)} was asked for until the end, and nobody said what became of it`);
+      matches.push(`${short(message)} was asked for until the end, and nobody said what became of it`);
     if (acceptedBy === Infinity) continue;
-    const mine = turns.get(message) ?? [];
-    if (mine.length === 0 && !mayBeEmptied(known, session, from)) found.push(`${short(message)} was accepted, and there is no such turn`);
+    const ownItems = turns.get(message) ?? [];
+    if (ownItems.length === 0 && !mayBeEmptied(known, session, from))
+      matches.push(`${short(message)} was accepted, and there is no such turn`);
     const answered = attempts.filter(({ outcome }) => outcome === 'ok');
     if (answered.length === 0) continue;
-    const there = transcripts.get(session)?.some((turn) => turn.message === message) === true;
-    if (!there && !mayBeEmptied(known, session, from)) found.push(`${short(message)} was answered, and ${session} does not have it`);
+    const exists = transcripts.get(session)?.some((turn) => turn.message === message) === true;
+    if (!exists && !mayBeEmptied(known, session, from)) matches.push(`${short(message)} was answered, and ${session} does not have it`);
   }
-  return found.map((what) => ({ invariant: 'I1', what }));
+  return matches.map((what) => ({ invariant: 'I1', what }));
 }
 
 /** I2: every stored turn was requested. */
@@ -40,8 +41,8 @@ export function committedOnce({ asked, turns, final, notes, transcripts }: Known
     const { attempts = [] } = asked.get(message) ?? {};
     const keyed = attempts[0]?.asked.key !== undefined;
     // An EventSource that loses its connection before the first event repeats the request; without a key that is a new turn.
-    const most = keyed ? 1 : attempts[0]?.asked.door === 'sse' ? Infinity : attempts.length;
-    if (done.length > most) found.push(`${short(message)} was carried out ${done.length} times`);
+    const max = keyed ? 1 : attempts[0]?.asked.door === 'sse' ? Infinity : attempts.length;
+    if (done.length > max) found.push(`${short(message)} was carried out ${done.length} times`);
   }
   for (const { session, messageCount, key } of final.sessions) {
     const transcript = transcripts.get(session) ?? [];

@@ -4,8 +4,8 @@ import { witnessed } from './notes.ts';
 export * from '@switchyard/bus';
 
 /** Like the real function, but records calls on behalf of a client. Sessions makes such calls for tools only. */
-export const connectBus: typeof connect = async (...given) => {
-  const bus = await connect(...given);
+export const connectBus: typeof connect = async (...inputs) => {
+  const bus = await connect(...inputs);
   return withAs(bus, (...who) => witnessing(bus.as(...who)));
 };
 

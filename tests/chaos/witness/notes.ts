@@ -31,9 +31,9 @@ const { pid } = process;
 let fd: number | undefined;
 
 /** Writes synchronously, because the process may die immediately afterwards. */
-export function note(said: Omit<Note, 'replica' | 'pid'>): void {
+export function note(message: Omit<Note, 'replica' | 'pid'>): void {
   fd ??= openSync(join(witnessDirectory(), `${replica}-${pid}.jsonl`), 'a', 0o600);
-  writeSync(fd, `${JSON.stringify({ replica, pid, ...said })}\n`);
+  writeSync(fd, `${JSON.stringify({ replica, pid, ...message })}\n`);
 }
 
 const order = join(witnessDirectory(), `${replica}.point`);
@@ -48,11 +48,11 @@ function reach(point: string): void {
 }
 
 /** Runs an operation between its two points. */
-export async function witnessed<T>(place: string | undefined, work: () => Promise<T>, tell: (done: T) => Told | undefined): Promise<T> {
+export async function witnessed<T>(place: string | undefined, work: () => Promise<T>, notify: (done: T) => Told | undefined): Promise<T> {
   if (place !== undefined) reach(`before ${place}`);
   const from = clockMs();
   const done = await work();
-  const told = tell(done);
+  const told = notify(done);
   if (told) note({ from, to: clockMs(), ...told });
   if (place !== undefined) reach(`after ${place}`);
   return done;

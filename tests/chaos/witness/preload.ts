@@ -28,10 +28,10 @@ if (service !== undefined && patches.length > 0) {
   registerHooks({
     load(url, context, next) {
       const loaded = next(url, context);
-      const found = patches.filter(({ file }) => url.endsWith(file));
-      if (found.length === 0) return loaded;
+      const matches = patches.filter(({ file }) => url.endsWith(file));
+      if (matches.length === 0) return loaded;
       let source = Buffer.from(loaded.source as Uint8Array).toString();
-      for (const { file, from, to } of found) {
+      for (const { file, from, to } of matches) {
         if (!source.includes(from)) throw new Error(`${file} has no ${from} any more: sabotage.ts is to be brought up to date`);
         source = source.replace(from, to);
       }

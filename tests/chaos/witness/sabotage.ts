@@ -20,9 +20,9 @@ export const SABOTAGE: Readonly<Record<Sabotage | 'none', Way>> = {
   dedupe: { patches: [] },
   sweeper: { patches: [] },
   order: { patches: [] },
-  // Whatever was under way is made again.
+  // Interrupted tool calls are repeated.
   tools: { patches: [{ file: 'sessions/src/agent-loop/tool-calls.ts', from: ' && !tools.isIdempotent(first.name)', to: ' && false' }] },
-  // Who comes back for events gets some of what was missed.
+  // A client that reconnects misses some events.
   places: { patches: [{ file: 'gateway/src/events/event-reader.ts', from: 'next = after.seq + 1;', to: 'next = after.seq + 3;' }] },
 };
 
@@ -33,6 +33,6 @@ export function witnessDirectory(): string {
 /** The guard to remove, as written by the test before the process started. */
 export function readSabotage(): Sabotage | undefined {
   const file = join(witnessDirectory(), 'sabotage');
-  const said = existsSync(file) ? readFileSync(file, 'utf8') : '';
-  return SABOTAGES.find((one) => one === said);
+  const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
+  return SABOTAGES.find((one) => one === text);
 }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { openStore as open, type Collection, type Document, type Documents, type Store } from '@switchyard/store';
 import { witnessed } from './notes.ts';
 import { readSabotage } from './sabotage.ts';
-import { placeOf, toldOf, type Write } from './writes.ts';
+import { getPlace, getTold, type Write } from './writes.ts';
 
 export * from '@switchyard/store';
 
@@ -13,8 +13,8 @@ const LATE_MS = 3_000;
 type Any = Documents<Document>;
 
 /** Like the real function, but records writes. Omits the guard that a test removes. */
-export const openStore: typeof open = async (...given) => {
-  const store = await open(...given);
+export const openStore: typeof open = async (...inputs) => {
+  const store = await open(...inputs);
   return new Proxy(store, {
     get: (target, name) => {
       if (name === 'open') return opening(target);
@@ -62,7 +62,7 @@ function watched(name: string, collection: Collection<Document>): Collection<Doc
 
 function watchedDocuments(collection: 'sessions' | 'turns', documents: Any): Any {
   const write = async (given: Write, work: () => Promise<Document | null>): Promise<Document | null> =>
-    witnessed(placeOf(given), work, (done) => (done ? toldOf(given, done) : undefined));
+    witnessed(getPlace(given), work, (done) => (done ? getTold(given, done) : undefined));
   return {
     get: (key) => documents.get(key),
     find: (filter, options) =>
@@ -78,9 +78,9 @@ function watchedDocuments(collection: 'sessions' | 'turns', documents: Any): Any
     update: (filter, change) => {
       const given: Write = { collection, change, filter };
       const { fence: _fence, ...unfenced } = filter;
-      const asked = sabotage === 'fencing' ? unfenced : filter;
-      if (sabotage === 'order' && placeOf(given) === 'commit') return late(documents, asked, change);
-      return write(given, () => documents.update(asked, change));
+      const request = sabotage === 'fencing' ? unfenced : filter;
+      if (sabotage === 'order' && getPlace(given) === 'commit') return late(documents, request, change);
+      return write(given, () => documents.update(request, change));
     },
     claim: (filter, change, options) => write({ collection, change, filter }, () => documents.claim(filter, change, options)),
   };

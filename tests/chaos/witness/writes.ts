@@ -9,7 +9,7 @@ export interface Write {
 }
 
 /** The name of a write; undefined for other writes. */
-export function placeOf({ collection, change }: Write): string | undefined {
+export function getPlace({ collection, change }: Write): string | undefined {
   if (change === 'insert') return collection === 'turns' ? 'accept' : 'enter';
   return collection === 'turns' ? placeOfTurn(change) : placeOfSession(change);
 }
@@ -36,23 +36,23 @@ function placeOfSession({ set = {}, push, pull, inc = {}, unset = [] }: Change<D
 }
 
 /** The record of a write. */
-export function toldOf(write: Write, document: Document): (Pick<Note, 'what' | 'id'> & Partial<Note>) | undefined {
-  const what = placeOf(write);
-  if (what === undefined) return undefined;
+export function getTold(write: Write, document: Document): (Pick<Note, 'what' | 'id'> & Partial<Note>) | undefined {
+  const description = getPlace(write);
+  if (description === undefined) return undefined;
   const { fence, state, turnId, key } = document as { fence: number; state?: string; turnId?: string; key?: string };
   const { set, inc } = write.change === 'insert' ? {} : write.change;
   const counted = set?.['lastSeq'];
   return {
-    what,
+    what: description,
     id: String(turnId ?? key),
-    fence: inc?.['fence'] === undefined ? (fenceOf(write.filter) ?? fence) : fence,
+    fence: inc?.['fence'] === undefined ? (getFence(write.filter) ?? fence) : fence,
     ...(state === undefined ? {} : { state }),
     ...(inc?.['messageCount'] === undefined ? {} : { counted: Number(counted) }),
   };
 }
 
 /** The lease that a write names, independent of the document. */
-function fenceOf(filter: Filter<Document> = {}): number | undefined {
-  const asked = filter['fence'] as number | { lte?: number; lt?: number } | undefined;
-  return typeof asked === 'object' ? (asked.lte ?? asked.lt) : asked;
+function getFence(filter: Filter<Document> = {}): number | undefined {
+  const request = filter['fence'] as number | { lte?: number; lt?: number } | undefined;
+  return typeof request === 'object' ? (request.lte ?? request.lt) : request;
 }

@@ -1,7 +1,7 @@
 import { createClient, type Client } from '@switchyard/client';
 import { EventSource } from 'eventsource';
 import type { ChaosCluster } from '../cluster.ts';
-import type { Asked, StreamEvent, Told, Trying } from '../history.ts';
+import type { RequestParams, StreamEvent, Told, Trying } from '../history.ts';
 import { asFailure, HttpFailure } from './outcome.ts';
 
 /** A client retries when there is no answer or first event within this time. */
@@ -11,7 +11,7 @@ const STREAM_MS = 40_000;
 
 /** The APIs through which a client requests a turn. */
 export interface Doors extends Disposable {
-  turn(asked: Asked['turn'], trying: Trying<'turn'>): Promise<Told['turn']>;
+  turn(request: RequestParams['turn'], trying: Trying<'turn'>): Promise<Told['turn']>;
   call: Client['call'];
 }
 
@@ -19,7 +19,7 @@ export function openDoors({ url, token }: Pick<ChaosCluster, 'url' | 'token'>): 
   const http = createClient({ url, token, timeoutMs: ATTEMPT_MS });
   const socket = createClient({ url, token, transport: 'ws', timeoutMs: ATTEMPT_MS });
 
-  async function execute(client: Client, { message, session, agent, key }: Asked['turn']): Promise<Told['turn']> {
+  async function execute(client: Client, { message, session, agent, key }: RequestParams['turn']): Promise<Told['turn']> {
     const params = { message, sessionKey: { channelId: session }, ...(agent === 'default' ? {} : { agentId: agent }) };
     const { response } = await client.call('agent.execute', params, key === undefined ? {} : { idempotencyKey: key });
     return { response };
@@ -39,7 +39,7 @@ export function openDoors({ url, token }: Pick<ChaosCluster, 'url' | 'token'>): 
   };
 }
 
-async function chat(url: string, token: string, { message, session, agent, key }: Asked['turn']): Promise<Told['turn']> {
+async function chat(url: string, token: string, { message, session, agent, key }: RequestParams['turn']): Promise<Told['turn']> {
   const answer = await fetch(`${url}/api/chat`, {
     method: 'POST',
     headers: {
@@ -65,7 +65,7 @@ const REFUSED: Readonly<Record<number, string>> = {
   429: 'RESOURCE_EXHAUSTED',
 };
 
-function streamUrl(url: string, token: string, { message, session, agent, key }: Asked['turn']): string {
+function streamUrl(url: string, token: string, { message, session, agent, key }: RequestParams['turn']): string {
   const query = new URLSearchParams({ message, sessionKey: session, token });
   if (agent !== 'default') query.set('agentId', agent);
   if (key !== undefined) query.set('idempotencyKey', key);
@@ -78,7 +78,7 @@ function listen(url: string, trying: Trying<'turn'>): Promise<Told['turn']> {
   const source = new EventSource(url);
   const silent = setTimeout(() => reject(new Error('no event within the time')), ATTEMPT_MS);
   const late = setTimeout(() => reject(new Error('no end within the time')), STREAM_MS);
-  const hear = (name: string, event: MessageEvent): void => {
+  const onMessage = (name: string, event: MessageEvent): void => {
     clearTimeout(silent);
     const { delta, accumulated, response, ...rest } = JSON.parse(String(event.data)) as Partial<StreamEvent> & { data?: unknown };
     const said = { ...(delta === undefined ? {} : { delta }), ...(accumulated === undefined ? {} : { accumulated }) };
@@ -86,9 +86,9 @@ function listen(url: string, trying: Trying<'turn'>): Promise<Told['turn']> {
     if (name === 'done') resolve({ response: String(response) });
     if (name === 'error') reject(new HttpFailure(asFailure(rest.data ?? rest)));
   };
-  for (const name of ['token', 'resumed', 'done'] as const) source.addEventListener(name, (event) => hear(name, event));
+  for (const name of ['token', 'resumed', 'done'] as const) source.addEventListener(name, (event) => onMessage(name, event));
   source.addEventListener('error', (event) => {
-    if (event instanceof MessageEvent) hear('error', event);
+    if (event instanceof MessageEvent) onMessage('error', event);
     else if (source.readyState === EventSource.CLOSED)
       reject(new Error(`it stopped coming back: ${event.code ?? ''} ${event.message ?? ''}`));
   });

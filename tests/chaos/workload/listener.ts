@@ -21,22 +21,22 @@ export interface Listener {
 /** Listens from now on. Replaces an EventSource that gives up by one that resumes at its position. */
 export function startListener({ cluster: { url, token }, history, name }: ListenerOptions): Listener {
   let last: string | undefined;
-  let heard = Promise.withResolvers<void>();
+  let receivedMessage = Promise.withResolvers<void>();
   let end = (): void => undefined;
 
-  function hear(trying: Trying<'listen'>, event: string, { lastEventId, data }: MessageEvent): void {
+  function onMessage(trying: Trying<'listen'>, event: string, { lastEventId, data }: MessageEvent): void {
     last = lastEventId;
     const { from, to } = event === RESET ? (JSON.parse(String(data)) as Pick<StreamEvent, 'from' | 'to'>) : {};
     trying.heard({ id: lastEventId, name: event, ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) });
-    heard.resolve();
-    heard = Promise.withResolvers();
+    receivedMessage.resolve();
+    receivedMessage = Promise.withResolvers();
   }
 
   function open(): void {
     const trying = history.begin(name, 'listen', last === undefined ? {} : { after: last });
     const query = new URLSearchParams({ token, ...(last === undefined ? {} : { lastEventId: last }) });
     const source = new EventSource(`${url}/api/events?${query.toString()}`);
-    for (const event of [...eventServices.keys(), RESET]) source.addEventListener(event, (message) => hear(trying, event, message));
+    for (const event of [...eventServices.keys(), RESET]) source.addEventListener(event, (message) => onMessage(trying, event, message));
     source.addEventListener('error', ({ code, message }) => {
       if (source.readyState !== EventSource.CLOSED) return;
       trying.failed({ code: 'STOPPED', reason: `${code ?? ''} ${message ?? ''}`.trim() });
@@ -51,21 +51,22 @@ export function startListener({ cluster: { url, token }, history, name }: Listen
 
   open();
   return {
-    async finish(wanted, patienceMs) {
+    async finish(expected, patienceMs) {
       const late = new Promise<'late'>((resolve) => void setTimeout(resolve, patienceMs, 'late').unref());
-      while (wanted !== undefined && !isAtOrAfter(last, wanted)) if ((await Promise.race([heard.promise, late])) === 'late') break;
+      while (expected !== undefined && !isAtOrAfter(last, expected))
+        if ((await Promise.race([receivedMessage.promise, late])) === 'late') break;
       end();
     },
   };
 }
 
 /** A position: the log and the sequence number. */
-export function placeOf(id: string): { log: string; seq: number } {
+export function getPlace(id: string): { log: string; seq: number } {
   const [log = '', seq = ''] = id.split('-');
   return { log, seq: Number(seq) };
 }
 
 function isAtOrAfter(id: string | undefined, wanted: string): boolean {
-  const [here, there] = [placeOf(id ?? ''), placeOf(wanted)];
+  const [here, there] = [getPlace(id ?? ''), getPlace(wanted)];
   return here.log === there.log && here.seq >= there.seq;
 }

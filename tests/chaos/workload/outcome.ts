@@ -13,7 +13,7 @@ export async function attempt<K extends Kind>(trying: Trying<K>, work: () => Pro
     trying.ok(told);
     return { told };
   } catch (error) {
-    const failure = failureOf(error);
+    const failure = getFailure(error);
     if (isFinal(failure)) {
       trying.failed(failure);
       return { failure };
@@ -45,7 +45,7 @@ function isFinal({ code, reason, turnId, retryable }: Failure): boolean {
   return ended || FINAL_CODES.includes(code);
 }
 
-function failureOf(error: unknown): Failure {
+function getFailure(error: unknown): Failure {
   if (error instanceof HttpFailure) return error.failure;
   if (error instanceof RpcError) return asFailure(error.data);
   return { code: 'LOST', reason: error instanceof Error ? error.message.slice(0, 200) : String(error) };

@@ -1,9 +1,9 @@
 import type { Dice } from '@switchyard/testkit';
-import type { Asked, Door, Use } from '../history.ts';
+import type { RequestParams, Door, Use } from '../history.ts';
 import type { Place } from '../plan.ts';
 
 /** A turn that clients request repeatedly until its outcome is known. */
-export type Question = Omit<Asked['turn'], 'door'> & { doors: readonly Door[] };
+export type Question = Omit<RequestParams['turn'], 'door'> & { doors: readonly Door[] };
 
 export interface Asking {
   random: Dice;
@@ -41,8 +41,8 @@ interface Middle {
 function saying(name: string, { waits: [before, after], tools }: Middle): Pick<Question, 'message' | 'says'> {
   const [begins, ends] = [`${name} begins `, `${name} ends`];
   const message = JSON.stringify([{ text: begins }, { wait: before }, ...tools, { wait: after }, { text: ends }]);
-  const whole = begins + ends;
-  return { message, says: { response: tools.length === 0 ? whole : ends, whole } };
+  const fullText = begins + ends;
+  return { message, says: { response: tools.length === 0 ? fullText : ends, whole: fullText } };
 }
 
 function calling({ tool, name }: Use, waitMs: number): object {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { dice } from '@switchyard/testkit';
 import type { Place } from '../plan.ts';
 import { questionToward } from './question.ts';
-import { ask, type Talking } from './talker.ts';
+import { sendRequest, type Talking } from './talker.ts';
 
 const EVERY_MS = 200;
 /** Every n-th question is long, so that a runner dies during it. */
@@ -28,13 +28,13 @@ export interface Seeking extends Talking {
 export function startSeekers({ seed, prefix, ...talking }: Seeking): Seekers {
   const random = dice(seed);
   const asking = new Set<Promise<unknown>>();
-  let asked = 0;
+  let requestCount = 0;
 
   function askOne(place: Place): void {
-    const name = `${prefix}${asked}`;
-    const question = questionToward(asked % LASTING === 0 ? 'text' : place, { random, name, session: name });
-    asked += 1;
-    const done = ask(talking, name, question, random).finally(() => asking.delete(done));
+    const name = `${prefix}${requestCount}`;
+    const question = questionToward(requestCount % LASTING === 0 ? 'text' : place, { random, name, session: name });
+    requestCount += 1;
+    const done = sendRequest(talking, name, question, random).finally(() => asking.delete(done));
     asking.add(done);
   }
 

@@ -46,19 +46,19 @@ export async function talk({ seed, name, topics, ...talking }: Talker): Promise<
     const session = `${topic.name}.${Math.floor(n / TURNS_A_SESSION)}`;
     const question = questionFor({ random, name: `${name}-${n}`, session, agent });
     const emptied = topic.emptied && random.chance(EMPTIED);
-    const answered = await ask(talking, name, question, random);
-    if (answered && random.chance(0.4)) await read(talking, name, session);
-    if (answered && question.key !== undefined && random.chance(REUSED)) await reuse(talking, name, question);
+    const isAnswered = await sendRequest(talking, name, question, random);
+    if (isAnswered && random.chance(0.4)) await read(talking, name, session);
+    if (isAnswered && question.key !== undefined && random.chance(REUSED)) await reuse(talking, name, question);
     if (emptied) await empty(talking, name, session, agent);
     await sleep(20 + random.below(200));
   }
 }
 
 /** Sends a question once without a key, else until its outcome is known. Returns whether it was answered. */
-export async function ask({ doors, history, over }: Talking, client: string, question: Question, random: Dice): Promise<boolean> {
-  const { doors: ways, ...asked } = question;
+export async function sendRequest({ doors, history, over }: Talking, client: string, question: Question, random: Dice): Promise<boolean> {
+  const { doors: ways, ...request } = question;
   while (!over.aborted) {
-    const attempted = { ...asked, door: random.of(ways) };
+    const attempted = { ...request, door: random.of(ways) };
     const trying = history.begin(client, 'turn', attempted);
     const outcome = await Promise.race([attempt(trying, () => doors.turn(attempted, trying)), whenAborted(over)]);
     if (outcome && outcome.failure?.code !== 'RESOURCE_EXHAUSTED') return outcome.told !== undefined;

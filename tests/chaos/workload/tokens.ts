@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient, RpcError } from '@switchyard/client';
 import { dice } from '@switchyard/testkit';
-import type { Asked } from '../history.ts';
+import type { RequestParams } from '../history.ts';
 import { attempt, type Outcome } from './outcome.ts';
 import type { Talking } from './talker.ts';
 
@@ -22,18 +22,18 @@ export async function churn({ seed, name, url, doors, history, signal, over }: C
     return attempt(history.begin(name, f, { token }), work);
   }
 
-  async function use(secret: string, asked: Asked['use']): Promise<void> {
+  async function use(secret: string, request: RequestParams['use']): Promise<void> {
     const client = createClient({ url, token: secret, timeoutMs: ATTEMPT_MS });
-    await attempt(history.begin(name, 'use', asked), async () => {
-      if (asked.within) await client.call('session.status');
+    await attempt(history.begin(name, 'use', request), async () => {
+      if (request.within) await client.call('session.status');
       else await client.call('tokens.list');
       return {};
     });
     client.close();
   }
 
-  async function useOften(secret: string, asked: Omit<Asked['use'], 'within'>): Promise<void> {
-    for (let left = 1 + random.below(3); left > 0; left -= 1) {
+  async function useOften(secret: string, asked: Omit<RequestParams['use'], 'within'>): Promise<void> {
+    for (let remaining = 1 + random.below(3); remaining > 0; remaining -= 1) {
       await use(secret, { ...asked, within: random.chance(0.8) });
       await sleep(random.below(AGAIN_MS));
     }

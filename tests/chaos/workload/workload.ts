@@ -4,7 +4,7 @@ import { only, type History, type Operation } from '../history.ts';
 import { openDoors } from './doors.ts';
 import { startListener } from './listener.ts';
 import { startSeekers, type Seekers } from './seekers.ts';
-import { ask, talk, type Talking, type Topic } from './talker.ts';
+import { sendRequest, talk, type Talking, type Topic } from './talker.ts';
 import { churn } from './tokens.ts';
 
 const AT_ONCE = 8;
@@ -30,11 +30,11 @@ export function startWorkload(cluster: ChaosCluster, history: History, { seed, t
   const others = openDoors(cluster);
   const common = { history, signal: stopping.signal, over: over.signal };
   const working = doors.map((one, at) => {
-    const given = { ...common, doors: one, seed: seed * 1_000 + at, name: `s${seed}c${at}` };
-    if (at === talkers) return churn({ ...given, url: cluster.url });
-    return talk({ ...given, topics: topicsOf(`${prefixOf(seed)}${Math.floor(at / 2)}`) });
+    const options = { ...common, doors: one, seed: seed * 1_000 + at, name: `s${seed}c${at}` };
+    if (at === talkers) return churn({ ...options, url: cluster.url });
+    return talk({ ...options, topics: getTopics(`${getPrefix(seed)}${Math.floor(at / 2)}`) });
   });
-  const seekers = startSeekers({ ...common, doors: others, seed, prefix: `${prefixOf(seed)}p` });
+  const seekers = startSeekers({ ...common, doors: others, seed, prefix: `${getPrefix(seed)}p` });
   const listeners = Array.from({ length: LISTENERS }, (_, at) => startListener({ cluster, history, name: `s${seed}l${at}` }));
   return {
     seek: (place) => seekers.seek(place),
@@ -51,12 +51,12 @@ export function startWorkload(cluster: ChaosCluster, history: History, { seed, t
 }
 
 /** Prefix of the sessions of a run. */
-export function prefixOf(seed: number): string {
+export function getPrefix(seed: number): string {
   return `s${seed}-`;
 }
 
 /** The sessions that both talkers of a pair use. */
-function topicsOf(pair: string): Topic[] {
+function getTopics(pair: string): Topic[] {
   return [
     { name: `${pair}-echo`, agent: 'default', emptied: false },
     { name: `${pair}-scripted`, agent: 'scripted', emptied: false },
@@ -71,12 +71,12 @@ export async function askAgain(cluster: ChaosCluster, history: History, done: re
   using doors = openDoors(cluster);
   const talking: Talking = { doors, history, signal: over, over };
   const questions = new Map(only(done, 'turn').flatMap(({ asked }) => (asked.key === undefined ? [] : [[asked.key, asked] as const])));
-  const left = [...questions.values()];
+  const remainingItems = [...questions.values()];
   const random = dice(1);
   const work = async (): Promise<void> => {
-    for (let asked = left.shift(); asked && !over.aborted; asked = left.shift()) {
+    for (let asked = remainingItems.shift(); asked && !over.aborted; asked = remainingItems.shift()) {
       const { door, ...question } = asked;
-      await ask(talking, 'again', { ...question, doors: door === 'rpc' || door === 'ws' ? ['rpc'] : ['chat', 'sse'] }, random);
+      await sendRequest(talking, 'again', { ...question, doors: door === 'rpc' || door === 'ws' ? ['rpc'] : ['chat', 'sse'] }, random);
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));

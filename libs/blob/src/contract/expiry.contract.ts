@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { mintBlobId } from '../store/validate-blob.ts';
-import { bytesOf, putBlob } from '../transfer/put-blob.ts';
+import { createSource, putBlob } from '../transfer/put-blob.ts';
 import { a, createOpener, newHead, sha256, someBytes, TYPE, writeAll, type OpenBlobs } from './fixture.contract.ts';
 
 const HOUR_MS = 3_600_000;
@@ -13,7 +13,7 @@ export function expiryContract(open: OpenBlobs): void {
   test('reports a blob as BLOB_EXPIRED from its expiry time on', async (t) => {
     const clock = { now: Date.now() };
     const blobs = (await openStore(t, { now: () => clock.now })).for(a);
-    const { id, expiresAt } = await putBlob(blobs, bytesOf(someBytes(10)), { contentType: TYPE });
+    const { id, expiresAt } = await putBlob(blobs, createSource(someBytes(10)), { contentType: TYPE });
     assert.equal(expiresAt, clock.now + HOUR_MS);
     clock.now = expiresAt - 1;
     assert.equal((await blobs.status(id)).size, 10);
@@ -26,7 +26,7 @@ export function expiryContract(open: OpenBlobs): void {
   test('accepts an expiry time of the writer up to maxTtlMs', async (t) => {
     const now = Date.now();
     const blobs = (await openStore(t, { now: () => now, limits: { maxTtlMs: 2 * HOUR_MS } })).for(a);
-    const put = async (expiresAt: number) => (await putBlob(blobs, bytesOf(someBytes(1)), { contentType: TYPE, expiresAt })).expiresAt;
+    const put = async (expiresAt: number) => (await putBlob(blobs, createSource(someBytes(1)), { contentType: TYPE, expiresAt })).expiresAt;
     assert.equal(await put(now + 5_000), now + 5_000);
     assert.equal(await put(now + 9 * HOUR_MS), now + 2 * HOUR_MS);
   });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bytesOf, putBlob } from '../transfer/put-blob.ts';
+import { createSource, putBlob } from '../transfer/put-blob.ts';
 import { a, b, createOpener, newHead, readAll, sha256, someBytes, TYPE, writeAll, type OpenBlobs } from './fixture.contract.ts';
 
 const TOO_LARGE = { code: 'FAILED_PRECONDITION', details: { reason: 'PAYLOAD_TOO_LARGE' } };
@@ -24,7 +24,7 @@ export function limitsContract(open: OpenBlobs): void {
 
   test('limits concurrent transfers per tenant and in total', async (t) => {
     const store = await openStore(t, { limits: { maxTransfersPerTenant: 2, maxTransfers: 3 } });
-    const { id } = await putBlob(store.for(a), bytesOf(someBytes(5_000_000)), { contentType: TYPE });
+    const { id } = await putBlob(store.for(a), createSource(someBytes(5_000_000)), { contentType: TYPE });
     const first = await store.for(a).write(newHead());
     const reading = await store.for(a).read(id);
     const rejected = { code: 'RESOURCE_EXHAUSTED', details: { reason: 'TOO_MANY_TRANSFERS', retryAfterMs: 1_000 } };
@@ -41,7 +41,7 @@ export function limitsContract(open: OpenBlobs): void {
 
   test('ends idle transfers and frees their slots', async (t) => {
     const blobs = (await openStore(t, { limits: { idleMs: 200, maxTransfersPerTenant: 2 } })).for(a);
-    const { id } = await putBlob(blobs, bytesOf(someBytes(20_000_000)), { contentType: TYPE });
+    const { id } = await putBlob(blobs, createSource(someBytes(20_000_000)), { contentType: TYPE });
     const head = newHead();
     const ended = Promise.withResolvers<{ code: string }>();
     const writer = await blobs.write(head, { onEnd: ended.resolve });

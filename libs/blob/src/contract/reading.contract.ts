@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { a, createOpener, readAll, someBytes, TYPE, type OpenBlobs } from './fixture.contract.ts';
-import { bytesOf, putBlob } from '../transfer/put-blob.ts';
+import { createSource, putBlob } from '../transfer/put-blob.ts';
 
 export function readingContract(open: OpenBlobs): void {
   const openStore = createOpener(open);
@@ -9,7 +9,7 @@ export function readingContract(open: OpenBlobs): void {
   test('reads any range of a blob and rejects an offset beyond its end', async (t) => {
     const blobs = (await openStore(t)).for(a);
     const bytes = someBytes(700_000);
-    const { id } = await putBlob(blobs, bytesOf(bytes), { contentType: TYPE });
+    const { id } = await putBlob(blobs, createSource(bytes), { contentType: TYPE });
     for (const [offset, limit] of [
       [0, 1],
       [0, 65_536],
@@ -28,7 +28,7 @@ export function readingContract(open: OpenBlobs): void {
   test('continues a read at an offset', async (t) => {
     const blobs = (await openStore(t)).for(a);
     const bytes = someBytes(700_000);
-    const { id } = await putBlob(blobs, bytesOf(bytes), { contentType: TYPE });
+    const { id } = await putBlob(blobs, createSource(bytes), { contentType: TYPE });
     const received: Uint8Array[] = [];
     for await (const chunk of (await blobs.read(id)).bytes) if (received.push(chunk) === 3) break;
     const offset = Buffer.concat(received).length;
@@ -38,7 +38,7 @@ export function readingContract(open: OpenBlobs): void {
 
   test('ends a read when its signal aborts', async (t) => {
     const blobs = (await openStore(t)).for(a);
-    const { id } = await putBlob(blobs, bytesOf(someBytes(10_000_000)), { contentType: TYPE });
+    const { id } = await putBlob(blobs, createSource(someBytes(10_000_000)), { contentType: TYPE });
     const controller = new AbortController();
     const { bytes } = await blobs.read(id, { signal: controller.signal });
     await assert.rejects(
@@ -68,7 +68,7 @@ export function readingContract(open: OpenBlobs): void {
     assert.throws(() => store.for({ tenant: '' }), { code: 'INVALID_ARGUMENT' });
     for (const tenant of ['../b', 'a/b', '.', 'ä\0', 'x'.repeat(256)]) {
       const unusual = store.for({ tenant });
-      const { id } = await putBlob(unusual, bytesOf(someBytes(3)), { contentType: TYPE });
+      const { id } = await putBlob(unusual, createSource(someBytes(3)), { contentType: TYPE });
       assert.equal((await unusual.status(id)).size, 3);
     }
   });

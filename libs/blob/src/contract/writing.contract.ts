@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { mintBlobId } from '../store/validate-blob.ts';
-import { bytesOf, putBlob } from '../transfer/put-blob.ts';
+import { createSource, putBlob } from '../transfer/put-blob.ts';
 import { a, b, createOpener, newHead, readAll, sha256, someBytes, TYPE, writeAll, type OpenBlobs } from './fixture.contract.ts';
 
 export function writingContract(open: OpenBlobs): void {
@@ -11,7 +11,7 @@ export function writingContract(open: OpenBlobs): void {
     const blobs = (await openStore(t)).for(a);
     const bytes = someBytes(300_000);
     const before = Date.now();
-    const ref = await putBlob(blobs, bytesOf(bytes), { contentType: 'text/plain; charset=utf-8' });
+    const ref = await putBlob(blobs, createSource(bytes), { contentType: 'text/plain; charset=utf-8' });
     const { id, expiresAt, savedAt = 0, ...properties } = ref;
     assert.match(id, /^blob_[0-9A-Za-z]{22}$/);
     assert.deepEqual(properties, { size: bytes.length, sha256: sha256(bytes), contentType: 'text/plain; charset=utf-8' });
@@ -26,7 +26,7 @@ export function writingContract(open: OpenBlobs): void {
 
   test('stores an empty blob', async (t) => {
     const blobs = (await openStore(t)).for(a);
-    const { id, size } = await putBlob(blobs, bytesOf(Buffer.alloc(0)), { contentType: TYPE });
+    const { id, size } = await putBlob(blobs, createSource(Buffer.alloc(0)), { contentType: TYPE });
     assert.deepEqual([size, (await readAll(blobs, id)).length], [0, 0]);
   });
 
@@ -69,7 +69,7 @@ export function writingContract(open: OpenBlobs): void {
   test('creates one blob from concurrent uploads of the same id', async (t) => {
     const blobs = (await openStore(t)).for(a);
     const [bytes, head] = [someBytes(200_000), newHead()];
-    const put = () => putBlob(blobs, bytesOf(bytes), { id: head.id, contentType: TYPE });
+    const put = () => putBlob(blobs, createSource(bytes), { id: head.id, contentType: TYPE });
     const refs = await Promise.all(Array.from({ length: 8 }, put));
     assert.deepEqual(new Set(refs.map((ref) => JSON.stringify(ref))).size, 1);
     assert.ok(bytes.equals(await readAll(blobs, head.id)));
@@ -80,15 +80,15 @@ export function writingContract(open: OpenBlobs): void {
     const [bytes, head] = [someBytes(10), newHead()];
     const ref = await writeAll(blobs, head, bytes);
     await assert.rejects(blobs.write(head), { code: 'ALREADY_EXISTS', details: { reason: 'BLOB_WHOLE' } });
-    assert.deepEqual(await putBlob(blobs, bytesOf(bytes), { id: head.id, contentType: TYPE }), ref);
+    assert.deepEqual(await putBlob(blobs, createSource(bytes), { id: head.id, contentType: TYPE }), ref);
   });
 
   test('reports a blob of another tenant as unknown and does not remove it', async (t) => {
     const store = await openStore(t);
-    const { id } = await putBlob(store.for(a), bytesOf(someBytes(10)), { contentType: TYPE });
+    const { id } = await putBlob(store.for(a), createSource(someBytes(10)), { contentType: TYPE });
     const others = store.for(b);
     for (const unknown of [id, mintBlobId()]) {
-      const expected = { code: 'NOT_FOUND', message: `There is no blob ${unknown}.` };
+      const expected = { code: 'NOT_FOUND', message: `Blob ${unknown} not found.` };
       await assert.rejects(others.read(unknown), expected);
       await assert.rejects(others.status(unknown), expected);
     }
@@ -98,7 +98,7 @@ export function writingContract(open: OpenBlobs): void {
 
   test('remove deletes a blob and is idempotent', async (t) => {
     const blobs = (await openStore(t)).for(a);
-    const { id } = await putBlob(blobs, bytesOf(someBytes(10)), { contentType: TYPE });
+    const { id } = await putBlob(blobs, createSource(someBytes(10)), { contentType: TYPE });
     await blobs.remove(id);
     await blobs.remove(id);
     await assert.rejects(blobs.status(id), { code: 'NOT_FOUND' });

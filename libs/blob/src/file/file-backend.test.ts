@@ -10,7 +10,7 @@ import { mintBlobId } from '../store/validate-blob.ts';
 import { a, newHead, readAll, someBytes, TYPE } from '../contract/fixture.contract.ts';
 import type { BlobLimits } from '../store/blob-limits.ts';
 import { openBlobStore } from '../open-blob-store.ts';
-import { bytesOf, putBlob } from '../transfer/put-blob.ts';
+import { createSource, putBlob } from '../transfer/put-blob.ts';
 import { toServiceError } from './file-errors.ts';
 
 interface TestStore {
@@ -41,7 +41,7 @@ async function findFiles(path: string): Promise<string[]> {
 test('creates private files whose paths do not contain the tenant', async (t) => {
   const { path, store, listFiles } = await open(t);
   const blobs = store.for({ tenant: '../../acme' });
-  const { id } = await putBlob(blobs, bytesOf(someBytes(10)), { contentType: TYPE });
+  const { id } = await putBlob(blobs, createSource(someBytes(10)), { contentType: TYPE });
   await blobs.write(newHead());
   const names = await listFiles();
   assert.equal(names.length, 2);
@@ -56,7 +56,7 @@ test('creates private files whose paths do not contain the tenant', async (t) =>
 
 test('does not follow symbolic links', async (t) => {
   const { path, store, listFiles } = await open(t);
-  const { id } = await putBlob(store.for(a), bytesOf(someBytes(10)), { contentType: TYPE });
+  const { id } = await putBlob(store.for(a), createSource(someBytes(10)), { contentType: TYPE });
   const [name = ''] = await listFiles();
   const [secret, other] = [join(path, 'secret'), mintBlobId()];
   await writeFile(secret, 'x'.repeat(5_000));
@@ -67,7 +67,7 @@ test('does not follow symbolic links', async (t) => {
 test('fails DATA_LOSS before the last chunk of a corrupted file', async (t) => {
   const { path, store, listFiles } = await open(t);
   const bytes = someBytes(200_000);
-  const { id } = await putBlob(store.for(a), bytesOf(bytes), { contentType: TYPE });
+  const { id } = await putBlob(store.for(a), createSource(bytes), { contentType: TYPE });
   const [name = ''] = await listFiles();
   const file = await openFile(join(path, name), 'r+');
   await file.write(Buffer.from([(bytes[100_000] ?? 0) ^ 1]), 0, 1, 1_024 + 100_000);
@@ -111,10 +111,10 @@ test('sweeps the upload of a killed process', async (t) => {
 
 test('a sweep uses the expiry time in the header, not the modification time', async (t) => {
   const { path, store, listFiles } = await open(t, { sweepMs: 5 });
-  const { id } = await putBlob(store.for(a), bytesOf(someBytes(10)), { contentType: TYPE });
+  const { id } = await putBlob(store.for(a), createSource(someBytes(10)), { contentType: TYPE });
   const [name = ''] = await listFiles();
   await utimes(join(path, name), new Date(0), new Date(0));
-  const swept = await putBlob(store.for(a), bytesOf(someBytes(10)), { contentType: TYPE, expiresAt: Date.now() + 50 });
+  const swept = await putBlob(store.for(a), createSource(someBytes(10)), { contentType: TYPE, expiresAt: Date.now() + 50 });
   while ((await listFiles()).some((one) => one.endsWith(swept.id))) await delay(5);
   assert.equal((await store.for(a).status(id)).size, 10);
 });
@@ -138,7 +138,7 @@ test('reports a full disk as STORE_FULL and accepts the blob afterwards', async 
   await using child = await startProcess(command, { cwd: import.meta.dirname, ready: /rejected (\{.*\})/ });
   assert.deepEqual(JSON.parse(child.ready[1] ?? ''), { code: 'RESOURCE_EXHAUSTED', reason: 'STORE_FULL' });
   await child.exited;
-  const ref = await putBlob(store.for(a), bytesOf(Buffer.alloc(300_000, 1)), { id, contentType: 'a/b' });
+  const ref = await putBlob(store.for(a), createSource(Buffer.alloc(300_000, 1)), { id, contentType: 'a/b' });
   assert.deepEqual([ref.id, ref.size], [id, 300_000]);
 });
 

@@ -8,7 +8,7 @@ import { tempDir } from '@switchyard/testkit';
 import type { BlobStore } from '../store/blob-store.ts';
 import { a, collect, newHead, sha256, someBytes, TYPE } from '../contract/fixture.contract.ts';
 import { openBlobStore } from '../open-blob-store.ts';
-import { bytesOf, putBlob } from '../transfer/put-blob.ts';
+import { createSource, putBlob } from '../transfer/put-blob.ts';
 import { readBlob } from '../transfer/read-blob.ts';
 import { connectBlobs, type ConnectBlobsOptions } from './connect-blobs.ts';
 import { startCuttingProxy, type CuttingProxy } from './cutting-proxy.fixture.ts';
@@ -50,7 +50,7 @@ test('putBlob starts again after a cut connection', async (t) => {
   const { blobs, proxy, store } = await startBehindProxy(t);
   proxy.cutAfter(2 * MIB, 2 * MIB);
   const bytes = someBytes(4 * MIB);
-  const ref = await putBlob(blobs, bytesOf(bytes), { contentType: TYPE });
+  const ref = await putBlob(blobs, createSource(bytes), { contentType: TYPE });
   assert.ok(proxy.bytes() > 7 * MIB, `forwarded ${proxy.bytes()} bytes`);
   assert.ok(bytes.equals(await collect((await store.for(a).read(ref.id)).bytes)));
 });
@@ -58,7 +58,7 @@ test('putBlob starts again after a cut connection', async (t) => {
 test('readBlob continues at the current offset after a cut connection', async (t) => {
   const { blobs, proxy, store } = await startBehindProxy(t);
   const bytes = someBytes(8 * MIB);
-  const { id } = await putBlob(store.for(a), bytesOf(bytes), { contentType: TYPE });
+  const { id } = await putBlob(store.for(a), createSource(bytes), { contentType: TYPE });
   proxy.cutAfter(2 * MIB, 2 * MIB, 2 * MIB);
   const reading = await readBlob(blobs, id);
   assert.ok(bytes.equals(await collect(reading.bytes)));
@@ -68,12 +68,12 @@ test('readBlob continues at the current offset after a cut connection', async (t
 test('putBlob fails UNAVAILABLE when every connection is cut', async (t) => {
   const { blobs, proxy } = await startBehindProxy(t);
   proxy.cutAfter(...Array.from({ length: 20 }, () => 10));
-  await assert.rejects(putBlob(blobs, bytesOf(someBytes(10)), { contentType: TYPE }), { code: 'UNAVAILABLE', retryable: true });
+  await assert.rejects(putBlob(blobs, createSource(someBytes(10)), { contentType: TYPE }), { code: 'UNAVAILABLE', retryable: true });
 });
 
 test('rejects every call without the token', async (t) => {
   const { connect, store } = await startTestServer(t);
-  const { id } = await putBlob(store.for(a), bytesOf(someBytes(10)), { contentType: TYPE });
+  const { id } = await putBlob(store.for(a), createSource(someBytes(10)), { contentType: TYPE });
   for (const token of ['', `${TOKEN}x`, TOKEN.slice(1), TOKEN.toUpperCase()]) {
     const blobs = (await connect({ token })).for(a);
     const expected = { code: 'UNAUTHENTICATED', details: { reason: 'BLOB_TOKEN' } };
@@ -97,7 +97,7 @@ test('verifies the server certificate, and the client certificate if the server 
   const tls = { cert: text('server.pem'), key: text('server.key') };
   const oneWay = await startTestServer(t, { tls });
   const scheme = 'grpcs';
-  const { id } = await putBlob(oneWay.store.for(a), bytesOf(someBytes(10)), { contentType: TYPE });
+  const { id } = await putBlob(oneWay.store.for(a), createSource(someBytes(10)), { contentType: TYPE });
   assert.equal((await (await oneWay.connect({ scheme, tls: { ca: tls.cert } })).for(a).status(id)).size, 10);
   await assert.rejects((await oneWay.connect({ scheme, tls: { ca: text('untrusted.pem') } })).for(a).status(id), { code: 'UNAVAILABLE' });
   await assert.rejects((await oneWay.connect()).for(a).status(id), { code: 'UNAVAILABLE' });
@@ -121,7 +121,7 @@ test('putBlob completes after the server restarts on the same port', async (t) =
   const bytes = someBytes(4 * MIB);
   let restarted = false;
   async function* source() {
-    for (const chunk of bytesOf(bytes)() as Iterable<Uint8Array>) {
+    for (const chunk of createSource(bytes)() as Iterable<Uint8Array>) {
       yield chunk;
       if (restarted || chunk.byteOffset - bytes.byteOffset < 2 * MIB) continue;
       restarted = true;
@@ -157,7 +157,7 @@ for (const host of ['127.0.0.1', 'localhost'])
     let attempts = 0;
     async function* source(): AsyncGenerator<Uint8Array> {
       attempts += 1;
-      for (const chunk of bytesOf(bytes)() as Iterable<Uint8Array>) yield chunk;
+      for (const chunk of createSource(bytes)() as Iterable<Uint8Array>) yield chunk;
       if (attempts > 1) return;
       await one.close();
       await servers[0]?.[Symbol.asyncDispose]();
@@ -169,7 +169,7 @@ for (const host of ['127.0.0.1', 'localhost'])
 
 test('ignores names that do not resolve, and fails promptly when a duplicate server is down', async (t) => {
   const { server, store } = await startTestServer(t);
-  const { id } = await putBlob(store.for(a), bytesOf(someBytes(10)), { contentType: TYPE });
+  const { id } = await putBlob(store.for(a), createSource(someBytes(10)), { contentType: TYPE });
   const open = async (...hosts: string[]): Promise<BlobStore> => {
     const client = await openBlobStore(`grpc://${hosts.join(',')}`, { log: silentLogger(), remote: { token: TOKEN } });
     t.after(() => client.close());

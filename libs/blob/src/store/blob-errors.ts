@@ -2,7 +2,7 @@ import { ServiceError } from '@switchyard/contracts';
 
 /** Does not reveal whether the blob exists for another tenant. */
 export function unknownBlob(id: string): ServiceError {
-  return new ServiceError('NOT_FOUND', `There is no blob ${id}.`, { details: { reason: 'BLOB_UNKNOWN' } });
+  return new ServiceError('NOT_FOUND', `Blob ${id} not found.`, { details: { reason: 'BLOB_UNKNOWN' } });
 }
 
 /** The blob expired but was not swept yet. */

@@ -57,7 +57,7 @@ async function findBlob(blobs: Blobs, id: string, retry: Retry): Promise<BlobRef
 }
 
 /** Creates a source from bytes in memory. */
-export function bytesOf(bytes: Uint8Array): Source {
+export function createSource(bytes: Uint8Array): Source {
   return function* chunks() {
     for (let start = 0; start < bytes.length; start += CHUNK_BYTES) yield bytes.subarray(start, start + CHUNK_BYTES);
   };

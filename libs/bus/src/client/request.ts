@@ -39,7 +39,7 @@ export interface Request {
 /** Returns the declaration of a method or operation. Throws if it is unknown or if this service may not call it. */
 export function resolveCallable(context: BusContext, name: string): Callable {
   const callable = callables.get(name);
-  if (callable === undefined) throw new ServiceError('UNIMPLEMENTED', `There is no ${name}.`);
+  if (callable === undefined) throw new ServiceError('UNIMPLEMENTED', `Unknown method ${name}.`);
   if (callable.kind === 'operation' && context.service !== undefined && !callable.callers.includes(context.service)) {
     throw new ServiceError('PERMISSION_DENIED', `The ${context.service} service may not call ${name}.`);
   }

@@ -61,11 +61,11 @@ export function streamToSink(context: BusContext, request: Request, sink: Stream
     backlog: () => 0,
     clear: () => void (closed = true),
     // An immediate failure is delivered after this function has returned.
-    end: (how) => void (begun ? end(how) : setImmediate(end, how)),
+    end: (how) => void (isStarted ? end(how) : setImmediate(end, how)),
   };
-  let begun = false;
+  let isStarted = false;
   const cancel = startStream(context, { request, inbox, signal: undefined });
-  begun = true;
+  isStarted = true;
   return cancel;
 }
 
@@ -181,8 +181,8 @@ function acceptChunk(state: StreamState, data: Uint8Array): void {
 }
 
 function watchSilence(state: StreamState): void {
-  const left = state.lastFrameAt + state.context.streams.silenceMs - performance.now();
-  if (left > 0) state.silenceTimer = setTimeout(watchSilence, left, state);
+  const remaining = state.lastFrameAt + state.context.streams.silenceMs - performance.now();
+  if (remaining > 0) state.silenceTimer = setTimeout(watchSilence, remaining, state);
   else cancelStream(state, streamSilentError(state.request.callable));
 }
 

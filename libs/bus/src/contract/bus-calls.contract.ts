@@ -19,9 +19,10 @@ export function callContract({ withBuses, withSecrets }: BusFixture): void {
       const owner = await join({ service: 'secrets', log });
       const served = await owner.serve(contracts.secrets, { 'secrets.resolve': resolve }, { version });
       const caller = await join({ service: 'sessions' });
-      const ask = (name: string, requestId: string) => caller.call('secrets.resolve', { name, to }, { requestId }).catch(() => undefined);
-      await Promise.all(Array.from({ length: 300 }, (_, at) => ask('A', `a${at}`)));
-      await Promise.all(Array.from({ length: 50 }, (_, at) => ask('B', `b${at}`)));
+      const sendRequest = (name: string, requestId: string) =>
+        caller.call('secrets.resolve', { name, to }, { requestId }).catch(() => undefined);
+      await Promise.all(Array.from({ length: 300 }, (_, at) => sendRequest('A', `a${at}`)));
+      await Promise.all(Array.from({ length: 50 }, (_, at) => sendRequest('B', `b${at}`)));
       await served.drain(1_000);
     });
     const failed = lines.filter(({ msg }) => msg === 'call failed');
@@ -35,9 +36,9 @@ export function callContract({ withBuses, withSecrets }: BusFixture): void {
     const seen: Pick<Ctx, 'principal' | 'requestId' | 'traceparent'>[] = [];
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00';
     await withSecrets(
-      ({ name: asked }, { principal, requestId, traceparent: trace }) => {
+      ({ name: question }, { principal, requestId, traceparent: trace }) => {
         seen.push({ principal, requestId, traceparent: trace });
-        return { value: `of-${asked}` };
+        return { value: `of-${question}` };
       },
       async (caller) => {
         assert.deepEqual(await caller.as(alice).call('secrets.resolve', { name: 'API_KEY', to }, { requestId: 'req_1', traceparent }), {
@@ -59,13 +60,13 @@ export function callContract({ withBuses, withSecrets }: BusFixture): void {
         return { value: `${asked}-${requestId}` };
       },
       async (caller) => {
-        const asked = Array.from({ length: 1_000 }, (_, n) => `K${n}`);
+        const requests = Array.from({ length: 1_000 }, (_, n) => `K${n}`);
         const answers = await Promise.all(
-          asked.map((one) => caller.call('secrets.resolve', { name: one, to }, { requestId: `req_${one}` })),
+          requests.map((one) => caller.call('secrets.resolve', { name: one, to }, { requestId: `req_${one}` })),
         );
         assert.deepEqual(
           answers.map(({ value }) => value),
-          asked.map((one) => `${one}-req_${one}`),
+          requests.map((one) => `${one}-req_${one}`),
         );
       },
     );
@@ -133,15 +134,15 @@ export function callContract({ withBuses, withSecrets }: BusFixture): void {
   });
 
   test('the idempotency key reaches the handler, and an invalid key is not sent', async () => {
-    const heard: (string | undefined)[] = [];
+    const receivedMessages: (string | undefined)[] = [];
     await withSecrets(
-      async (_, { key }) => ({ value: (heard.push(key), null) }),
+      async (_, { key }) => ({ value: (receivedMessages.push(key), null) }),
       async (caller) => {
         await caller.call('secrets.resolve', { name: 'A', to }, { key: 'turn_a/1/0' });
         await caller.call('secrets.resolve', { name: 'A', to });
-        assert.deepEqual(heard, ['turn_a/1/0', undefined]);
+        assert.deepEqual(receivedMessages, ['turn_a/1/0', undefined]);
         await assert.rejects(caller.call('secrets.resolve', { name: 'A', to }, { key: 'a\r\nSy-Principal: somebody' }));
-        assert.equal(heard.length, 2);
+        assert.equal(receivedMessages.length, 2);
       },
     );
   });

@@ -19,9 +19,9 @@ export function discoveryContract({ withBuses }: BusFixture): void {
       const shared = await join({ service: 'registry' });
       await shared.serve(contracts.registry, {}, { version, replica: 'a.b c' });
       await shared.serve(contracts.memory, {}, { version, replica: 'a.b c' });
-      const found = await (await join({ service: 'gateway' })).discover();
+      const matches = await (await join({ service: 'gateway' })).discover();
       assert.deepEqual(
-        found.map(({ service, replica, version: released, pid, host }) => ({ service, replica, version: released, pid, host })),
+        matches.map(({ service, replica, version: released, pid, host }) => ({ service, replica, version: released, pid, host })),
         [
           { service: 'memory', replica: 'a.b c', version },
           { service: 'registry', replica: 'a.b c', version },
@@ -29,7 +29,7 @@ export function discoveryContract({ withBuses }: BusFixture): void {
           { service: 'secrets', replica: 'b', version: '1.2.3' },
         ].map((one) => ({ ...one, pid: process.pid, host: hostname() })),
       );
-      for (const { startedAt } of found) assert.ok(startedAt >= before && startedAt <= Date.now());
+      for (const { startedAt } of matches) assert.ok(startedAt >= before && startedAt <= Date.now());
     }));
 
   test('discover with includeStats returns readiness and call statistics', () =>
@@ -57,9 +57,9 @@ export function discoveryContract({ withBuses }: BusFixture): void {
       await owner.serve(contracts.secrets, {}, { version, replica: 'a' });
       const asker = await join({ service: 'gateway' });
       await asker.discover({ requiredServices: ['secrets'] });
-      const asked = performance.now();
+      const requestCount = performance.now();
       const found = await asker.discover({ requiredServices: ['secrets'] });
-      assert.ok(performance.now() - asked < 200, 'resolves with the last response');
+      assert.ok(performance.now() - requestCount < 200, 'resolves with the last response');
       assert.deepEqual(
         found.map(({ replica }) => replica),
         ['a'],

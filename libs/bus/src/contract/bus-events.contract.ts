@@ -40,9 +40,9 @@ export function eventContract({ withBuses, name }: BusFixture): void {
       };
       await bus.record(event);
       await bus.record(event);
-      const kept = (await log.read(subject)).slice(before);
+      const keptItems = (await log.read(subject)).slice(before);
       assert.deepEqual(
-        kept.map(({ data }) => JSON.parse(Buffer.from(data).toString()) as unknown),
+        keptItems.map(({ data }) => JSON.parse(Buffer.from(data).toString()) as unknown),
         [event.payload],
       );
       await events.until(1);

@@ -191,9 +191,9 @@ export function largeContract({ withBuses }: BusFixture): void {
     await withSessions(handlers, async ({ caller, shelf }) => {
       shelf.before = () => held.promise;
       const leaving = new AbortController();
-      const asked = caller.call('agent.execute', { message: LONG }, { signal: leaving.signal });
+      const pending = caller.call('agent.execute', { message: LONG }, { signal: leaving.signal });
       leaving.abort();
-      await assert.rejects(asked, { code: 'CANCELLED' });
+      await assert.rejects(pending, { code: 'CANCELLED' });
       const writing = Promise.withResolvers<void>();
       shelf.before = () => {
         writing.resolve();
@@ -225,12 +225,12 @@ export function largeContract({ withBuses }: BusFixture): void {
 
       const { subject } = callable('agent.execute');
       const wire = await raw();
-      const heard = Promise.withResolvers<string>();
-      wire.subscribe(`${wire.inbox}.one`, ({ data }) => heard.resolve(Buffer.from(data).toString()));
+      const receivedMessage = Promise.withResolvers<string>();
+      wire.subscribe(`${wire.inbox}.one`, ({ data }) => receivedMessage.resolve(Buffer.from(data).toString()));
       await wire.flush();
       const headers = joinHeaders(encodePrincipal({ ...alice, tenant: 'other' }), formatPayloadHeader(id, bytes.length));
       wire.publish({ subject, data: EMPTY, reply: `${wire.inbox}.one`, headers });
-      assert.match(await heard.promise, /"PAYLOAD_LOST"/);
+      assert.match(await receivedMessage.promise, /"PAYLOAD_LOST"/);
       assert.equal(shelf.kept.size, 1, 'the payload stays for its own tenant');
 
       const caller = await join({ service: 'gateway', principal: alice, ...options });
@@ -268,21 +268,21 @@ export function largeContract({ withBuses }: BusFixture): void {
       const shelf = createPayloadStore();
       const options = { large: shelf, inlineBytes: INLINE_BYTES, checkResults: false };
       const owner = await join({ service: 'secrets', ...options });
-      let asked = 0;
-      const resolve = () => ({ value: LONG.slice(asked++) });
+      let requestCount = 0;
+      const resolve = () => ({ value: LONG.slice(requestCount++) });
       await owner.serve(contracts.secrets, { 'secrets.resolve': resolve }, { version });
       const caller = await join({ service: 'sessions', ...options });
       await assert.rejects(caller.call('secrets.resolve', { name: LONG, to }), {
         code: 'INVALID_ARGUMENT',
         message: 'Invalid params: params: expected at most 65536 bytes, got 200124 bytes',
       });
-      assert.equal(asked, 0);
+      assert.equal(requestCount, 0);
       await assert.rejects(caller.call('secrets.resolve', { name: 'A', to }), {
         code: 'FAILED_PRECONDITION',
         message: 'The result of secrets.resolve is too large: 200012 bytes, at most 65536 are allowed.',
         details: { reason: 'PAYLOAD_TOO_LARGE' },
       });
-      assert.deepEqual([shelf.sizes, asked], [[], 1]);
+      assert.deepEqual([shelf.sizes, requestCount], [[], 1]);
     });
   });
 

@@ -120,7 +120,8 @@ export function sealedContract({ withBuses }: BusFixture): void {
         'another call': { seal: `${replyKey}.${'n'.repeat(22)}.${keyIssuedAt}` },
         'a changed byte': { bytes: changeByte(data) },
       };
-      for (const [what, change] of Object.entries(changes)) assert.match(await replay(change), /UNAVAILABLE.*NOT_SEALED/, what);
+      for (const [description, change] of Object.entries(changes))
+        assert.match(await replay(change), /UNAVAILABLE.*NOT_SEALED/, description);
       assert.match(await replay({ bytes: Buffer.from(SET) }), /FAILED_PRECONDITION.*NOT_SEALED/, 'clear text');
       assert.match(await replay({ seal: 'none' }), /NOT_SEALED/);
       clock.now -= 120_000;

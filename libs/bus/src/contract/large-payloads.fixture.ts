@@ -16,9 +16,9 @@ export interface PayloadStore extends LargePayloads {
 }
 
 export function createPayloadStore(): PayloadStore {
-  const kept = new Map<string, Uint8Array>();
+  const keptItems = new Map<string, Uint8Array>();
   const store: PayloadStore = {
-    kept,
+    kept: keptItems,
     sizes: [],
     ttls: [],
     before: () => Promise.resolve(),
@@ -27,15 +27,15 @@ export function createPayloadStore(): PayloadStore {
       if (signal.aborted) throw new ServiceError('CANCELLED', 'left');
       const id = `blob_${String(store.sizes.push(bytes.length)).padStart(22, '0')}`;
       store.ttls.push(ttlMs);
-      kept.set(`${tenant}/${id}`, bytes);
+      keptItems.set(`${tenant}/${id}`, bytes);
       return id;
     },
     async *read(tenant, id) {
-      const bytes = kept.get(`${tenant}/${id}`);
-      if (bytes === undefined) throw new ServiceError('NOT_FOUND', `There is no blob ${id}.`);
+      const bytes = keptItems.get(`${tenant}/${id}`);
+      if (bytes === undefined) throw new ServiceError('NOT_FOUND', `Blob ${id} not found.`);
       for (let at = 0; at < bytes.length; at += PIECE) yield bytes.subarray(at, at + PIECE);
     },
-    forget: (tenant, id) => void kept.delete(`${tenant}/${id}`),
+    forget: (tenant, id) => void keptItems.delete(`${tenant}/${id}`),
   };
   return store;
 }

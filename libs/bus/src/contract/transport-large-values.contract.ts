@@ -8,7 +8,7 @@ const MiB = 1_048_576;
 const SIZES = [0, 1, 65_535, 65_536, 65_537, 200_000, MiB];
 
 /** A value that proves its integrity: it repeats one letter, and the letter determines its length. */
-function valueOf(n: number): Uint8Array {
+function getValue(n: number): Uint8Array {
   const letter = n % 26;
   return new Uint8Array(Buffer.alloc(30_000 + letter * 20_000, 97 + letter));
 }
@@ -81,7 +81,7 @@ export function largeValuesContract(connect: () => Promise<Transport>): void {
       const value = new Uint8Array(Buffer.alloc(size, String(size)));
       const next = await bucket.update('k', value, revision);
       assert.ok(next !== undefined && next > revision);
-      assert.equal(await bucket.update('k', valueOf(3), revision), undefined);
+      assert.equal(await bucket.update('k', getValue(3), revision), undefined);
       assert.equal(await bucket.update('k', bytes('small'), 0), undefined);
       assert.deepEqual(await bucket.get('k'), { key: 'k', value, revision: next });
       revision = next;
@@ -90,7 +90,7 @@ export function largeValuesContract(connect: () => Promise<Transport>): void {
 
   test('put stores the value as it was at the time of the call', async () => {
     const bucket = await open(fresh('given'));
-    const value = valueOf(9);
+    const value = getValue(9);
     const writing = bucket.put('k', value);
     value.fill(0);
     await writing;
@@ -100,17 +100,17 @@ export function largeValuesContract(connect: () => Promise<Transport>): void {
   test('exactly one of several concurrent creations of a key succeeds', async () => {
     const name = fresh('large-race');
     const buckets = [await open(name), await open(name)];
-    const tries = Array.from({ length: 12 }, (_, n) => (buckets[n % 2] as Bucket).update('k', valueOf(n), 0));
+    const tries = Array.from({ length: 12 }, (_, n) => (buckets[n % 2] as Bucket).update('k', getValue(n), 0));
     const won = (await Promise.all(tries)).flatMap((revision, n) => (revision === undefined ? [] : [{ revision, n }]));
     assert.equal(won.length, 1);
     const [{ revision, n } = { revision: 0, n: 0 }] = won;
-    assert.deepEqual(await buckets[0]?.get('k'), { key: 'k', value: valueOf(n), revision });
+    assert.deepEqual(await buckets[0]?.get('k'), { key: 'k', value: getValue(n), revision });
   });
 
   test('readers and watchers get complete values in order while others write', async () => {
     const name = fresh('storm');
     const [one, other, reader] = [await open(name), await open(name), await open(name)];
-    await one.put('k', valueOf(0));
+    await one.put('k', getValue(0));
     await one.put('beside', bytes('still'));
     const following = await follow(reader);
     let writing = true;
@@ -130,7 +130,7 @@ export function largeValuesContract(connect: () => Promise<Transport>): void {
     })();
     const write = async (bucket: Bucket, from: number): Promise<number[]> => {
       const revisions: number[] = [];
-      for (let n = from; n < from + 26; n++) revisions.push(await bucket.put('k', valueOf(n * 7)));
+      for (let n = from; n < from + 26; n++) revisions.push(await bucket.put('k', getValue(n * 7)));
       return revisions;
     };
     const revisions = (await Promise.all([write(one, 1), write(other, 13)])).flat();
@@ -153,7 +153,7 @@ export function largeValuesContract(connect: () => Promise<Transport>): void {
   test('a large value expires after its TTL', async () => {
     const bucket = await (await connect()).kv({ name: fresh('large-ttl'), ttlMs: 1_000 });
     const following = await follow(bucket);
-    const written = await bucket.put('k', valueOf(20));
+    const written = await bucket.put('k', getValue(20));
     await following.until(written + 1);
     assert.deepEqual(
       following.entries.map(({ key, value }) => [key, value?.length]),
@@ -163,7 +163,7 @@ export function largeValuesContract(connect: () => Promise<Transport>): void {
       ],
     );
     assert.deepEqual([await bucket.get('k'), await bucket.keys()], [undefined, []]);
-    assert.ok(await bucket.update('k', valueOf(2), 0));
+    assert.ok(await bucket.update('k', getValue(2), 0));
     following.watch.stop();
   });
 }

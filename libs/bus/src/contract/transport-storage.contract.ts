@@ -81,10 +81,10 @@ export function keepingContract(connect: () => Promise<Transport>): void {
     for (let n = 0; n < 5_000; n++) a.publish({ subject: `${subject}.loud`, data: bytes(String(n)) });
     await log.append({ subject: `${subject}.quiet`, data: bytes('two') });
 
-    const said = async (of: string) => (await log.read(`${subject}.${of}`)).map(({ data }) => text(data));
-    assert.deepEqual(await said('loud'), ['4997', '4998', '4999']);
-    assert.deepEqual(await said('quiet'), ['one', 'two']);
-    assert.deepEqual(await said('*'), ['one', '4997', '4998', '4999', 'two']);
+    const readText = async (of: string) => (await log.read(`${subject}.${of}`)).map(({ data }) => text(data));
+    assert.deepEqual(await readText('loud'), ['4997', '4998', '4999']);
+    assert.deepEqual(await readText('quiet'), ['one', 'two']);
+    assert.deepEqual(await readText('*'), ['one', '4997', '4998', '4999', 'two']);
   });
 
   test('a log in several streams rejects reads from a sequence number', async () => {
@@ -106,8 +106,8 @@ export function keepingContract(connect: () => Promise<Transport>): void {
     const a = await connect();
     const subject = fresh('passing');
     const log = await a.log({ name: subject, subjects: [subject], maxAgeMs: 60_000, storage: 'memory' });
-    const heard: (string | undefined)[] = [];
-    a.subscribe(subject, ({ data }) => void heard.push(text(data)));
+    const receivedMessages: (string | undefined)[] = [];
+    a.subscribe(subject, ({ data }) => void receivedMessages.push(text(data)));
     for (const said of ['kept', 'passing', 'kept too'])
       a.publish(said === 'passing' ? { subject, data: bytes(said), ephemeral: true } : { subject, data: bytes(said) });
     a.publish({ subject, data: bytes('with headers'), headers: formatHeaders(['Sy-Seq', '3']), ephemeral: true });
@@ -115,7 +115,7 @@ export function keepingContract(connect: () => Promise<Transport>): void {
     const last = await log.append({ subject, data: bytes('last') });
     await a.flush();
 
-    assert.deepEqual(heard, ['kept', 'passing', 'kept too', 'with headers', 'last']);
+    assert.deepEqual(receivedMessages, ['kept', 'passing', 'kept too', 'with headers', 'last']);
     assert.deepEqual(
       (await log.read(subject)).map(({ data }) => text(data)),
       ['kept', 'kept too', 'last'],
@@ -195,7 +195,7 @@ export function keepingContract(connect: () => Promise<Transport>): void {
       revisions.push(revision);
       wake();
     });
-    const until = async (count: number): Promise<void> => {
+    const waitUntil = async (count: number): Promise<void> => {
       while (seen.length < count) await new Promise<void>((resolve) => (wake = resolve));
     };
     assert.deepEqual(seen, [
@@ -206,11 +206,11 @@ export function keepingContract(connect: () => Promise<Transport>): void {
 
     // A watch may skip a value that was replaced before its delivery.
     await theirs.remove('y');
-    await until(3);
+    await waitUntil(3);
     await theirs.put('z', bytes('3'));
-    await until(4);
+    await waitUntil(4);
     await theirs.put('z', bytes('4'));
-    await until(5);
+    await waitUntil(5);
     assert.deepEqual(seen.slice(2), [
       ['y', undefined],
       ['z', '3'],

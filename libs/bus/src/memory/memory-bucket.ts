@@ -43,12 +43,12 @@ export function createMemoryBucket(ttlMs = Infinity): MemoryBucket {
   function expire(): void {
     timer = undefined;
     for (const [key, { expiresAt }] of values) {
-      const left = expiresAt - Date.now();
-      if (left <= 0) {
+      const remaining = expiresAt - Date.now();
+      if (remaining <= 0) {
         change(key, undefined);
         continue;
       }
-      timer = setTimeout(expire, Math.min(left, MAX_DELAY_MS)).unref();
+      timer = setTimeout(expire, Math.min(remaining, MAX_DELAY_MS)).unref();
       return;
     }
   }

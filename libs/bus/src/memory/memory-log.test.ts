@@ -9,10 +9,10 @@ test('removes the oldest messages of a full log', () => {
   const log = createMemoryLog({ subjects: ['turn.*'], maxAgeMs: 60_000 });
   const mebibyte = Buffer.alloc(1024 * 1024);
   for (let n = 0; n < 100; n++) log.append({ subject: 'turn.a', data: mebibyte });
-  const kept = log.read('turn.a');
-  assert.ok(kept.length >= 15 && kept.length <= 16, String(kept.length));
-  assert.equal(kept.at(-1)?.seq, 100);
-  assert.equal(kept[0]?.seq, 101 - kept.length);
+  const keptItems = log.read('turn.a');
+  assert.ok(keptItems.length >= 15 && keptItems.length <= 16, String(keptItems.length));
+  assert.equal(keptItems.at(-1)?.seq, 100);
+  assert.equal(keptItems[0]?.seq, 101 - keptItems.length);
 });
 
 test('keeps the order of many small messages', () => {
@@ -32,8 +32,8 @@ test('bounds the memory of many small messages with ids', async () => {
   const before = await usedBytes();
   const log = createMemoryLog({ subjects: ['turn.>'], maxAgeMs: 60_000 });
   for (let n = 0; n < 300_000; n++) log.append({ subject: `turn.${n % 16}.turn_${n}`, data: Buffer.from(`{"n":${n}}`) }, `evt_${n}`);
-  const taken = (await usedBytes()) - before;
-  assert.ok(taken > MAX_BYTES / 2 && taken < MAX_BYTES * 1.25, `${Math.round(taken / 1024)} KiB`);
+  const takenCount = (await usedBytes()) - before;
+  assert.ok(takenCount > MAX_BYTES / 2 && takenCount < MAX_BYTES * 1.25, `${Math.round(takenCount / 1024)} KiB`);
   assert.ok(log.read('turn.>').length > 30_000);
 });
 

@@ -5,11 +5,11 @@ import { createSubjectIndex, createSubjectMatcher } from './subject-index.ts';
 
 /** Reference implementation: compares token by token. */
 function falls(subject: string, pattern: string): boolean {
-  const [tokens, wanted] = [subject.split('.'), pattern.split('.')];
-  const open = wanted.at(-1) === '>';
-  if (open) wanted.pop();
-  if (open ? tokens.length <= wanted.length : tokens.length !== wanted.length) return false;
-  return wanted.every((token, at) => token === '*' || token === tokens[at]);
+  const [tokens, expectedItems] = [subject.split('.'), pattern.split('.')];
+  const open = expectedItems.at(-1) === '>';
+  if (open) expectedItems.pop();
+  if (open ? tokens.length <= expectedItems.length : tokens.length !== expectedItems.length) return false;
+  return expectedItems.every((token, at) => token === '*' || token === tokens[at]);
 }
 
 const tokens = fc.array(fc.constantFrom('a', 'b', 'ab'), { minLength: 1, maxLength: 4 });
@@ -40,10 +40,10 @@ test('routes a message to the current subscribers only', () => {
         if (comes) there.add(form);
         else there.delete(form);
         for (const subject of subjects.map((text) => text.join('.'))) {
-          const heard: string[] = [];
-          const told = index.route(subject, (listener) => heard.push(listener));
+          const receivedMessages: string[] = [];
+          const told = index.route(subject, (listener) => receivedMessages.push(listener));
           const due = [...there].filter((one) => falls(subject, one));
-          assert.deepEqual(heard.toSorted(), due.toSorted(), subject);
+          assert.deepEqual(receivedMessages.toSorted(), due.toSorted(), subject);
           assert.equal(told, due.length > 0);
         }
       }

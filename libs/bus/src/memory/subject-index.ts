@@ -3,17 +3,17 @@ import { LRUCache } from 'lru-cache';
 /** Creates a matcher for a subject pattern. `*` matches one token, a trailing `>` one or more. */
 export function createSubjectMatcher(pattern: string): (subject: string) => boolean {
   if (!isWildcard(pattern)) return (subject) => subject === pattern;
-  const wanted = pattern.split('.');
-  const open = wanted.at(-1) === '>';
-  if (open) wanted.pop();
-  if (!wanted.includes('*')) return matchPrefix(joinPrefix(wanted));
-  if (!open && wanted.indexOf('*') === wanted.length - 1) return matchOneToken(joinPrefix(wanted.slice(0, -1)));
-  const beginning = joinPrefix(wanted.slice(0, wanted.indexOf('*')));
+  const requestedItems = pattern.split('.');
+  const open = requestedItems.at(-1) === '>';
+  if (open) requestedItems.pop();
+  if (!requestedItems.includes('*')) return matchPrefix(joinPrefix(requestedItems));
+  if (!open && requestedItems.indexOf('*') === requestedItems.length - 1) return matchOneToken(joinPrefix(requestedItems.slice(0, -1)));
+  const beginning = joinPrefix(requestedItems.slice(0, requestedItems.indexOf('*')));
   return (subject) => {
     if (!subject.startsWith(beginning)) return false; // most subjects are rejected without splitting
     const tokens = subject.split('.');
-    if (open ? tokens.length <= wanted.length : tokens.length !== wanted.length) return false;
-    return wanted.every((token, at) => token === '*' || token === tokens[at]);
+    if (open ? tokens.length <= requestedItems.length : tokens.length !== requestedItems.length) return false;
+    return requestedItems.every((token, at) => token === '*' || token === tokens[at]);
   };
 }
 
@@ -111,9 +111,9 @@ function getPrefix(subject: string): string {
 /** Whether a pattern can match a subject with this prefix. */
 function mayMatchPrefix(pattern: readonly string[], tokens: readonly string[]): boolean {
   for (const [at, token] of tokens.entries()) {
-    const wanted = pattern[at];
-    if (wanted === '>') return true;
-    if (wanted !== '*' && wanted !== token) return false;
+    const requested = pattern[at];
+    if (requested === '>') return true;
+    if (requested !== '*' && requested !== token) return false;
   }
   return true;
 }

@@ -57,7 +57,7 @@ test('an existing bucket keeps its revisions and gets its new configuration', { 
   assert.equal(await again.put('k', bytes('3')), 3);
 });
 
-function valueOf(size: number, text: string): Uint8Array {
+function getValue(size: number, text: string): Uint8Array {
   return new Uint8Array(Buffer.alloc(size, text));
 }
 
@@ -68,12 +68,12 @@ async function waitUntil(isTrue: () => boolean): Promise<void> {
 test('rejects a value above maxPayload, and writes above 64 MiB in total', { skip: OFF, timeout: 60_000 }, async (t) => {
   const { join } = await scene(t);
   const bucket = await (await join()).kv({ name: 'full' });
-  await assert.rejects(bucket.put('k', valueOf(8 * MiB + 1, 'x')), {
+  await assert.rejects(bucket.put('k', getValue(8 * MiB + 1, 'x')), {
     code: 'FAILED_PRECONDITION',
     details: { reason: 'PAYLOAD_TOO_LARGE' },
   });
-  for (let n = 0; n < 63; n++) await bucket.put(`k${n}`, valueOf(MiB, 'x'));
-  await assert.rejects(bucket.put('last', valueOf(2 * MiB, 'x')), (error: Error) => {
+  for (let n = 0; n < 63; n++) await bucket.put(`k${n}`, getValue(MiB, 'x'));
+  await assert.rejects(bucket.put('last', getValue(2 * MiB, 'x')), (error: Error) => {
     assert.match((error.cause as Error).message, /maximum bytes exceeded/);
     return true;
   });
@@ -85,11 +85,11 @@ test('a watch delivers complete values and the latest one across a server restar
   const { join, server } = await scene(t);
   const transport = await join();
   const bucket = await transport.kv({ name: 'things' });
-  await bucket.put('k', valueOf(MiB, 'a'));
+  await bucket.put('k', getValue(MiB, 'a'));
   const entries: BucketEntry[] = [];
   const watch = await bucket.watch((entry) => entries.push(entry));
   for (const letter of 'bcdefgh') {
-    const writing = bucket.put('k', valueOf(MiB, letter)).catch(() => undefined);
+    const writing = bucket.put('k', getValue(MiB, letter)).catch(() => undefined);
     if (letter === 'd') {
       await server.restart();
       await waitUntil(() => transport.connected());
@@ -97,9 +97,9 @@ test('a watch delivers complete values and the latest one across a server restar
     await writing;
   }
   let revision: number | undefined;
-  while (revision === undefined) revision = await bucket.put('k', valueOf(MiB, 'z')).catch(() => undefined);
+  while (revision === undefined) revision = await bucket.put('k', getValue(MiB, 'z')).catch(() => undefined);
   await waitUntil(() => (entries.at(-1)?.revision ?? 0) >= (revision ?? 0));
-  for (const { value } of entries) assert.deepEqual(value, valueOf(MiB, String.fromCharCode(value?.[0] ?? 0)));
+  for (const { value } of entries) assert.deepEqual(value, getValue(MiB, String.fromCharCode(value?.[0] ?? 0)));
   assert.equal(entries.at(-1)?.value?.[0], 'z'.charCodeAt(0));
   watch.stop();
 });
@@ -108,16 +108,16 @@ test('a watch delivers values that are written after the server lost its store',
   const { join, server } = await scene(t);
   const transport = await join();
   const bucket = await transport.kv({ name: 'things' });
-  await bucket.put('k', valueOf(MiB, 'old'));
+  await bucket.put('k', getValue(MiB, 'old'));
   const entries: BucketEntry[] = [];
   const watch = await bucket.watch((entry) => entries.push(entry));
   const restored = Promise.withResolvers<void>();
   transport.addConnectionListener({ restored: () => restored.resolve() });
   await server.restart({ empty: true });
   await restored.promise;
-  const revision = await bucket.put('k', valueOf(MiB - 9, 'new'));
+  const revision = await bucket.put('k', getValue(MiB - 9, 'new'));
   await waitUntil(() => entries.length === 2);
-  assert.deepEqual(entries.at(-1), { key: 'k', value: valueOf(MiB - 9, 'new'), revision });
-  assert.deepEqual(await bucket.get('k'), { key: 'k', value: valueOf(MiB - 9, 'new'), revision });
+  assert.deepEqual(entries.at(-1), { key: 'k', value: getValue(MiB - 9, 'new'), revision });
+  assert.deepEqual(await bucket.get('k'), { key: 'k', value: getValue(MiB - 9, 'new'), revision });
   watch.stop();
 });

@@ -65,10 +65,10 @@ function credentials(): void {
   });
 
   test('accepts a credentials file', async () => {
-    const { configuration, credentials: given, stranger } = operatorMode();
+    const { configuration, credentials: input, stranger } = operatorMode();
     const server = await startNatsServer({ configuration });
     try {
-      await comesIn(server.url, { credentials: given });
+      await comesIn(server.url, { credentials: input });
       await isRefused(server.url, { credentials: stranger });
       await assert.rejects(connectAs(server.url, { credentials: 'wrong' }), {
         code: 'UNAUTHENTICATED',
@@ -108,7 +108,7 @@ function operatorMode(): { configuration: string; credentials: string; stranger:
     const sub = one.getPublicKey();
     return `${sub}: ${jwt(operator, { sub, name: 'services', nats: { type: 'account', limits } })}`;
   });
-  const userOf = (issuer: nkeys.KeyPair): string => {
+  const getUser = (issuer: nkeys.KeyPair): string => {
     const user = nkeys.createUser();
     const token = jwt(issuer, { sub: user.getPublicKey(), name: 'sam', nats: { type: 'user', subs: -1, data: -1, payload: -1 } });
     const seed = new TextDecoder().decode(user.getSeed());
@@ -116,8 +116,8 @@ function operatorMode(): { configuration: string; credentials: string; stranger:
   };
   return {
     configuration: `operator: ${operatorJwt}\nsystem_account: ${system.getPublicKey()}\nresolver: MEMORY\nresolver_preload: { ${known.join(', ')} }\n`,
-    credentials: userOf(account),
-    stranger: userOf(other),
+    credentials: getUser(account),
+    stranger: getUser(other),
   };
 }
 

@@ -30,9 +30,9 @@ export function openLog(logs: NatsLogs, definition: LogDefinition): Log {
       if (second === 'nobody') throw busUnreachableError();
       return second;
     },
-    async page(subject, fromSeq, most) {
+    async page(subject, fromSeq, max) {
       assertSingleStream(definition, fromSeq);
-      const page = await readBatch(logs, definition.name, { seq: Math.max(fromSeq, 1), next_by_subj: subject, batch: most });
+      const page = await readBatch(logs, definition.name, { seq: Math.max(fromSeq, 1), next_by_subj: subject, batch: max });
       if (page === undefined) throw busUnreachableError();
       return page.entries;
     },

@@ -48,7 +48,7 @@ async function join(stack: AsyncDisposableStack, servers: Map<string, NatsServer
 }
 
 /** Returns the leader of a stream once all replicas are current. */
-async function leaderOf(manager: JetStreamManager, name: string, copies: number): Promise<string> {
+async function getLeader(manager: JetStreamManager, name: string, copies: number): Promise<string> {
   return persist(async () => {
     const { cluster } = await manager.streams.info(name);
     const current = cluster?.replicas?.filter((one) => one.current) ?? [];
@@ -68,8 +68,8 @@ test('three copies survive the loss of one of three servers', { skip: OFF, timeo
   // Existing streams get their replicas as well.
   await persist(() => transport.log({ ...LOG, copies: 3 }));
   await persist(() => transport.kv({ ...BUCKET, copies: 3 }));
-  const leader = await leaderOf(manager, 'KV_things', 3);
-  await leaderOf(manager, 'KEPT', 3);
+  const leader = await getLeader(manager, 'KV_things', 3);
+  await getLeader(manager, 'KEPT', 3);
   await transport.kv(BUCKET); // a service, which does not configure replicas
   assert.equal((await manager.streams.info('KV_things')).config.num_replicas, 3);
 
@@ -82,8 +82,8 @@ test('three copies survive the loss of one of three servers', { skip: OFF, timeo
     if (n === 10) await persist(() => bucket.put('after', Buffer.from('!')));
     if (n === 10) await persist(() => log.append({ subject: 'kept.a', data: Buffer.from('after') }, 'id-after'));
   }
-  const kept = (await persist(() => log.read('kept.a'))).map(({ data }) => Buffer.from(data).toString());
-  assert.deepEqual(kept.toSorted(), [...Array.from({ length: 21 }, (_, n) => String(n)), 'after'].toSorted());
+  const keptItems = (await persist(() => log.read('kept.a'))).map(({ data }) => Buffer.from(data).toString());
+  assert.deepEqual(keptItems.toSorted(), [...Array.from({ length: 21 }, (_, n) => String(n)), 'after'].toSorted());
   assert.deepEqual((await bucket.get('large'))?.value, new Uint8Array(Buffer.alloc(MiB, 'x')));
   for (let n = 1; n <= 20; n++) {
     assert.equal((await bucket.get(`k${n}`))?.value?.length, n * 5_000);

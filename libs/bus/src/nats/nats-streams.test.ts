@@ -60,7 +60,7 @@ const sizes = (shares: Record<string, readonly string[]>): number[] =>
 
 test('the provisioning job sets the number of streams, and a service keeps it', { skip: OFF }, async () => {
   await using s = await scene();
-  for (const [streams, wanted] of [
+  for (const [streams, expectedItems] of [
     [4, [4, 4, 4, 4]],
     [3, [6, 5, 5, 0]],
     [1, [16, 0, 0, 0]],
@@ -70,8 +70,9 @@ test('the provisioning job sets the number of streams, and a service keeps it', 
     await s.provision(streams);
     await (await s.join()).log(TURNS_LOG);
     const shares = await s.shares();
-    assert.deepEqual(sizes(shares), wanted, `${streams} streams`);
-    for (const part of TURNS_LOG.parts ?? []) assert.equal(Object.values(shares).filter((kept) => kept.includes(part)).length, 1, part);
+    assert.deepEqual(sizes(shares), expectedItems, `${streams} streams`);
+    for (const part of TURNS_LOG.parts ?? [])
+      assert.equal(Object.values(shares).filter((keptItems) => keptItems.includes(part)).length, 1, part);
   }
 });
 
@@ -86,14 +87,14 @@ test('messages are stored and readable while the number of streams changes', { s
   await s.provision(1);
   const [speaker, reader] = [await s.join(), await s.join()];
   const kept = await reader.log(TURNS_LOG);
-  const say = async (text: string): Promise<void> => {
+  const sendMessage = async (text: string): Promise<void> => {
     for (const turn of TURNS) speaker.publish({ subject: subjects.turn(turn), data: Buffer.from(text) });
     await speaker.flush();
   };
-  const heardOf = async (turn: string): Promise<string[]> =>
+  const getHeard = async (turn: string): Promise<string[]> =>
     (await kept.read(subjects.turn(turn))).map(({ data }) => Buffer.from(data).toString());
 
-  await say('in one');
+  await sendMessage('in one');
   for (const [streams, text] of [
     [4, 'in four'],
     [2, 'in two'],
@@ -101,13 +102,13 @@ test('messages are stored and readable while the number of streams changes', { s
     [1, 'in one again'],
   ] as const) {
     await s.provision(streams);
-    await say(text);
+    await sendMessage(text);
   }
 
   for (const turn of TURNS) {
-    const heard = await heardOf(turn);
+    const receivedMessages = await getHeard(turn);
     // Streams answer in any order; frames have their own numbers.
-    assert.deepEqual(heard.toSorted(), ['in five', 'in four', 'in one', 'in one again', 'in two'], turn);
+    assert.deepEqual(receivedMessages.toSorted(), ['in five', 'in four', 'in one', 'in one again', 'in two'], turn);
   }
 });
 

@@ -42,19 +42,19 @@ function ensurePartStream(manager: JetStreamManager, definition: LogDefinition, 
 }
 
 /** Creates a stream or updates its configuration, as far as permitted. `what` names it in errors. */
-export async function ensureStream(manager: JetStreamManager, what: string, wanted: StreamSpec): Promise<void> {
-  const present = await findStream(manager, wanted.name);
-  const { first_seq: _, ...changeable } = wanted; // the first sequence number can only be set at creation
+export async function ensureStream(manager: JetStreamManager, description: string, requested: StreamSpec): Promise<void> {
+  const present = await findStream(manager, requested.name);
+  const { first_seq: _, ...changeable } = requested; // the first sequence number can only be set at creation
   try {
-    if (present === undefined) await manager.streams.add(wanted);
-    else if (!isDeepStrictEqual(present, { ...present, ...changeable })) await manager.streams.update(wanted.name, changeable);
+    if (present === undefined) await manager.streams.add(requested);
+    else if (!isDeepStrictEqual(present, { ...present, ...changeable })) await manager.streams.update(requested.name, changeable);
   } catch (error) {
     // Several replicas may create the stream at once with different sequence numbers. The first one wins.
-    const isThereNow = present === undefined && isNameTaken(error) && (await findStream(manager, wanted.name)) !== undefined;
-    if (isThereNow) return ensureStream(manager, what, wanted);
-    if (isTooFewServers(error)) throw tooFewServersError(what, wanted.num_replicas ?? 1, error);
+    const isThereNow = present === undefined && isNameTaken(error) && (await findStream(manager, requested.name)) !== undefined;
+    if (isThereNow) return ensureStream(manager, description, requested);
+    if (isTooFewServers(error)) throw tooFewServersError(description, requested.num_replicas ?? 1, error);
     if (!isForbidden(error)) throw error;
-    if (present === undefined) throw notProvisionedError(what, error);
+    if (present === undefined) throw notProvisionedError(description, error);
   }
 }
 
@@ -120,12 +120,12 @@ async function distributeParts(manager: JetStreamManager, definition: LogDefinit
     if (present) partsByStream.set(name, selectParts(parts, present.subjects));
   }
   const alreadyStored = [...partsByStream.values()].flat();
-  const wanted = streams.slice(0, count).map((name, at) => ({ name, assigned: parts.filter((_, part) => part % count === at) }));
+  const requestedItems = streams.slice(0, count).map((name, at) => ({ name, assigned: parts.filter((_, part) => part % count === at) }));
   // New streams are created first, so that nothing has moved if there is no space.
-  for (const { name, assigned } of wanted) {
+  for (const { name, assigned } of requestedItems) {
     if (!partsByStream.has(name)) await writeParts(name, excludeParts(assigned, alreadyStored));
   }
-  for (const { name, assigned } of wanted) {
+  for (const { name, assigned } of requestedItems) {
     const current = partsByStream.get(name) ?? [];
     const added = excludeParts(assigned, current);
     // Two streams cannot have the same subject, so one releases it before the other takes it. Messages published in between are not stored.

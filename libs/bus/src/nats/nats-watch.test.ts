@@ -40,7 +40,7 @@ async function scene(t: TestContext): Promise<Scene> {
     server,
     link,
     manager,
-    watch: (asked = manager) => openWatch({ link, manager: asked }, BUCKET, () => undefined),
+    watch: (request = manager) => openWatch({ link, manager: request }, BUCKET, () => undefined),
     subscriptions: () => protocol.subscriptions.size(),
     consumers: async () => (await manager.streams.info(`KV_${BUCKET}`)).state.consumer_count,
     cut: () => connection.reconnect(),
@@ -58,12 +58,12 @@ test('a watch stopped during its recreation leaves no subscription and no consum
   const asked = Promise.withResolvers<void>();
   const answered = Promise.withResolvers<void>();
   let loaded = false;
-  const info: JetStreamManager['streams']['info'] = async (...given) => {
+  const info: JetStreamManager['streams']['info'] = async (...inputs) => {
     if (loaded) {
       asked.resolve();
       await answered.promise;
     }
-    return manager.streams.info(...given);
+    return manager.streams.info(...inputs);
   };
   const slow = { streams: { info }, consumers: manager.consumers } as JetStreamManager;
   const stopping = await watch(slow);

@@ -91,9 +91,13 @@ function natsAlone(): void {
   test('ignores stored messages that JetStream delivers to requests and events', async () => {
     await withServer(async (server, join) => {
       const [owner, caller] = [await join('secrets'), await join('sessions')];
-      const heard: string[] = [];
-      await owner.serve(contracts.secrets, { 'secrets.resolve': ({ name }) => (heard.push(name), { value: name }) }, { version });
-      owner.on('agent:hot_removed', ({ payload }) => void heard.push(payload.agentId));
+      const receivedMessages: string[] = [];
+      await owner.serve(
+        contracts.secrets,
+        { 'secrets.resolve': ({ name }) => (receivedMessages.push(name), { value: name }) },
+        { version },
+      );
+      owner.on('agent:hot_removed', ({ payload }) => void receivedMessages.push(payload.agentId));
       await owner.flush();
 
       const connection = await connect({ servers: server.url });
@@ -115,8 +119,8 @@ function natsAlone(): void {
 
       await caller.call('secrets.resolve', { name: 'ASKED', to });
       caller.emit('agent:hot_removed', { agentId: 'said', timestamp: 1 });
-      await eventually(() => heard.includes('said'));
-      assert.deepEqual(heard, ['ASKED', 'said']);
+      await eventually(() => receivedMessages.includes('said'));
+      assert.deepEqual(receivedMessages, ['ASKED', 'said']);
       await connection.close();
     });
   });
@@ -356,14 +360,14 @@ function natsAlone(): void {
     const complete = ({ message }: typeof turn) => ({ ...result, response: message === 'LARGE' ? huge : message });
     await owner.serve(contracts.sessions, { 'turns.complete': complete }, { version });
     await owner.flush();
-    const ask = async (message: string) => (await caller.call('turns.complete', { ...turn, message })).response;
-    const going = ask('BESIDE');
+    const sendRequest = async (message: string) => (await caller.call('turns.complete', { ...turn, message })).response;
+    const going = sendRequest('BESIDE');
     const tooLarge = { code: 'FAILED_PRECONDITION', details: { reason: 'PAYLOAD_TOO_LARGE' } };
-    await assert.rejects(ask(huge), tooLarge);
-    await assert.rejects(ask('LARGE'), tooLarge);
+    await assert.rejects(sendRequest(huge), tooLarge);
+    await assert.rejects(sendRequest('LARGE'), tooLarge);
     assert.throws(() => caller.publish(subjects.counted, Buffer.from(`${huge}x`)), tooLarge);
     assert.equal(await going, 'BESIDE');
-    assert.equal(await ask('AFTER'), 'AFTER');
+    assert.equal(await sendRequest('AFTER'), 'AFTER');
     assert.deepEqual(
       lost.filter((line) => /connection|reports an error/.test(line)),
       [],

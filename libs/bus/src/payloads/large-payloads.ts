@@ -74,14 +74,14 @@ export function openPayload({ large, tenant, failed = (error) => error }: Payloa
     size,
     async *chunks(signal) {
       if (large === undefined) throw payloadLostError('It', undefined);
-      let left = size;
+      let remaining = size;
       try {
         for await (const piece of large.read(tenant, id, signal)) {
-          left -= piece.length;
-          if (left < 0) break;
+          remaining -= piece.length;
+          if (remaining < 0) break;
           yield piece;
         }
-        if (left !== 0) throw payloadLostError('It', undefined);
+        if (remaining !== 0) throw payloadLostError('It', undefined);
       } catch (error) {
         throw failed(toPayloadError('It', error));
       } finally {
@@ -93,10 +93,10 @@ export function openPayload({ large, tenant, failed = (error) => error }: Payloa
 }
 
 /** Reads a payload into memory. Throws if it is larger than `maximum`. */
-export async function collectPayload(what: string, answer: LargePayload, maximum: number, signal: AbortSignal): Promise<Uint8Array> {
+export async function collectPayload(description: string, answer: LargePayload, maximum: number, signal: AbortSignal): Promise<Uint8Array> {
   if (answer.size > maximum) {
     answer.discard();
-    throw payloadTooLargeHereError(what, answer.size, maximum);
+    throw payloadTooLargeHereError(description, answer.size, maximum);
   }
   const bytes = Buffer.allocUnsafeSlow(answer.size);
   let at = 0;

@@ -48,8 +48,8 @@ export function getDeadline(call: ActiveCall): number {
   if (call.deadline === 0) {
     const timeoutMs = Number(call.message.header(TIMEOUT));
     const longest = call.method.callable.deadlineMs;
-    const left = (timeoutMs > 0 ? Math.min(timeoutMs, longest) : longest) - (performance.now() - call.startedAt);
-    call.deadline = Date.now() + left;
+    const remaining = (timeoutMs > 0 ? Math.min(timeoutMs, longest) : longest) - (performance.now() - call.startedAt);
+    call.deadline = Date.now() + remaining;
   }
   return call.deadline;
 }

@@ -1,5 +1,5 @@
 import { INLINE_BYTES, ServiceError, describeIssues, parseParams } from '@switchyard/contracts';
-import { histogram, startSpan, tracing, type Flood, type Histogram } from '@switchyard/telemetry';
+import { histogram, startSpan, tracing, type LogThrottle, type Histogram } from '@switchyard/telemetry';
 import { trackEmits, throwEmitBreach } from '../client/emit-check.ts';
 import { EMPTY, decodeJson, encodeJson } from '../wire/encoding.ts';
 import { CallContext } from './call-context.ts';
@@ -40,7 +40,7 @@ export interface CallServer {
   readonly context: BusContext;
   readonly running: Map<string, ActiveCall>;
   /** Groups the log lines of rejected calls. */
-  readonly rejectionLog: Flood<FailedCall>;
+  readonly rejectionLog: LogThrottle<FailedCall>;
   /** Set while calls are running. */
   heartbeatTimer: NodeJS.Timeout | undefined;
   onIdle: (() => void) | undefined;

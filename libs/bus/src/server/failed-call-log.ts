@@ -1,5 +1,5 @@
 import type { ErrorCode, ServiceError } from '@switchyard/contracts';
-import { createFlood, parseTraceparent, type Flood, type Together } from '@switchyard/telemetry';
+import { createFlood, parseTraceparent, type LogThrottle, type Together } from '@switchyard/telemetry';
 import { REQUEST, TRACEPARENT } from '../wire/headers.ts';
 import type { ActiveCall } from './active-call.ts';
 
@@ -19,19 +19,19 @@ export interface FailedCall {
  * Logs each failed call with its request id. Overload rejections (RESOURCE_EXHAUSTED) share log lines, because rejecting a call must cost
  * less than handling it.
  */
-export function createRejectionLog(): Flood<FailedCall> {
-  return createFlood({ kindOf: describeKind, write });
+export function createRejectionLog(): LogThrottle<FailedCall> {
+  return createFlood({ getKind: describeKind, write });
 }
 
-export function logFailure(refusals: Flood<FailedCall>, failed: FailedCall): void {
+export function logFailure(refusals: LogThrottle<FailedCall>, failed: FailedCall): void {
   const { call, error } = failed;
-  if (!call.method.log.isLevelEnabled(levelOf(error))) return;
+  if (!call.method.log.isLevelEnabled(getLevel(error))) return;
   const id = call.message.header(REQUEST) ?? '';
   if (error.code === 'RESOURCE_EXHAUSTED') refusals.note(failed, id);
   else write({ first: failed, ids: new Set([id]), count: 1 });
 }
 
-function levelOf({ code }: ServiceError): 'error' | 'info' {
+function getLevel({ code }: ServiceError): 'error' | 'info' {
   return DEFECTS.has(code) ? 'error' : 'info';
 }
 
@@ -42,7 +42,7 @@ function describeKind({ call: { method, principal }, error }: FailedCall): strin
 function write({ first: { call, error, thrown }, ids, count }: Together<FailedCall>): void {
   const { method, message, principal } = call;
   const { code, cause, details } = error;
-  const level = levelOf(error);
+  const level = getLevel(error);
   const line = {
     ...(ids.size === 1
       ? { requestId: message.header(REQUEST), traceId: parseTraceparent(message.header(TRACEPARENT))?.traceId }

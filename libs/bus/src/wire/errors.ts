@@ -34,8 +34,12 @@ export function cancelledError({ name }: NamedCallable): ServiceError {
   return new ServiceError('CANCELLED', `${name} was cancelled by its caller.`);
 }
 
-export function payloadTooLargeError(what: string, bytes: number, limit: number): ServiceError {
-  return createError('FAILED_PRECONDITION', `${what} is too large: ${bytes} bytes, at most ${limit} are allowed.`, 'PAYLOAD_TOO_LARGE');
+export function payloadTooLargeError(description: string, bytes: number, limit: number): ServiceError {
+  return createError(
+    'FAILED_PRECONDITION',
+    `${description} is too large: ${bytes} bytes, at most ${limit} are allowed.`,
+    'PAYLOAD_TOO_LARGE',
+  );
 }
 
 /** The receiver cannot buffer the payload. Only `POST /rpc` streams results of any size. */

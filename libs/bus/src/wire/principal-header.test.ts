@@ -14,29 +14,29 @@ const zoe: Principal = {
   budgets: { perHour: 10, perDayUsd: 0.5 },
 };
 
-function valueOf(principal: Principal): string {
+function getValue(principal: Principal): string {
   return findHeader(encodePrincipal(principal), PRINCIPAL) ?? '';
 }
 
 test('a principal round-trips through one line of ASCII', () => {
-  const text = valueOf(zoe);
+  const text = getValue(zoe);
   assert.ok(isHeaderValue(text), text);
   assert.deepEqual(decodePrincipal(text), zoe);
   const plain: Principal = { tenant: 'default', client: 'env', scopes: ['*'] };
-  assert.deepEqual(decodePrincipal(valueOf(plain)), plain);
-  assert.deepEqual(decodePrincipal(valueOf({ ...plain, scopes: [] })), { ...plain, scopes: [] });
+  assert.deepEqual(decodePrincipal(getValue(plain)), plain);
+  assert.deepEqual(decodePrincipal(getValue({ ...plain, scopes: [] })), { ...plain, scopes: [] });
   for (const held of [
     { ...plain, agents: ['oslo', 'rome'] },
     { ...zoe, agents: [] },
   ])
-    assert.deepEqual(decodePrincipal(valueOf(held)), held);
+    assert.deepEqual(decodePrincipal(getValue(held)), held);
 });
 
 test('caches the encoding per object and the decoding per text', () => {
   const once = { ...zoe };
-  const text = valueOf(once);
+  const text = getValue(once);
   once.tenant = 'changed';
-  assert.equal(valueOf(once), text);
+  assert.equal(getValue(once), text);
   const decoded = decodePrincipal(text);
   assert.equal(decodePrincipal(text), decoded);
   assert.ok(Object.isFrozen(decoded) && Object.isFrozen(decoded?.scopes));
@@ -44,10 +44,10 @@ test('caches the encoding per object and the decoding per text', () => {
 
 test('decodes correctly after evictions from the cache', () => {
   for (let n = 0; n < 5_000; n++) {
-    const text = valueOf({ tenant: `t${n}`, client: 'c', scopes: [] });
+    const text = getValue({ tenant: `t${n}`, client: 'c', scopes: [] });
     assert.equal(decodePrincipal(text)?.tenant, `t${n}`);
   }
-  assert.equal(decodePrincipal(valueOf({ tenant: 't0', client: 'c', scopes: [] }))?.tenant, 't0');
+  assert.equal(decodePrincipal(getValue({ tenant: 't0', client: 'c', scopes: [] }))?.tenant, 't0');
 });
 
 test('returns undefined for malformed headers', () => {

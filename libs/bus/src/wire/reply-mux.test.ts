@@ -48,9 +48,9 @@ function clock(t: TestContext): (ms: number) => void {
   const stopped = mock.method(performance, 'now', () => now);
   t.after(() => stopped.mock.restore());
   return (ms) => {
-    for (let left = ms; left > 0; left -= 20) {
-      now += Math.min(left, 20);
-      t.mock.timers.tick(Math.min(left, 20));
+    for (let remaining = ms; remaining > 0; remaining -= 20) {
+      now += Math.min(remaining, 20);
+      t.mock.timers.tick(Math.min(remaining, 20));
     }
   };
 }

@@ -91,8 +91,8 @@ export function createMux(transport: Pick<Transport, 'inbox' | 'subscribe'>, nam
 
   function expire(slot: Slot): void {
     if (slot.pending === undefined) return;
-    const left = slot.deadline - performance.now();
-    const moreMs = left > 0 ? left : (slot.pending.extendMs?.() ?? 0);
+    const remaining = slot.deadline - performance.now();
+    const moreMs = remaining > 0 ? remaining : (slot.pending.extendMs?.() ?? 0);
     if (moreMs > 0) return sweep.add(slot, performance.now() + moreMs);
     release(slot, false)?.onDeadline();
   }

@@ -188,15 +188,15 @@ export function cacheContract(name: string, open: () => Promise<Cache>): void {
     test('concurrent exchanges lose no notes', async (t) => {
       const cache = await opened(t);
       const boards = Array.from({ length: 10 }, () => cache.board(['x'], MINUTE));
-      const heard = boards.map((): string[] => []);
+      const receivedMessages = boards.map((): string[] => []);
       for (let round = 0; round < 10; round++)
         await Promise.all(
-          boards.map(async (board, at) => heard[at]?.push(...(await board.exchange(`${at}-${round}`)).map(({ text }) => text))),
+          boards.map(async (board, at) => receivedMessages[at]?.push(...(await board.exchange(`${at}-${round}`)).map(({ text }) => text))),
         );
       for (const [at, board] of boards.entries()) {
-        heard[at]?.push(...(await all(board)));
-        assert.equal(new Set(heard[at]).size, 90);
-        assert.equal(heard[at]?.length, 90);
+        receivedMessages[at]?.push(...(await all(board)));
+        assert.equal(new Set(receivedMessages[at]).size, 90);
+        assert.equal(receivedMessages[at]?.length, 90);
       }
     });
 
@@ -210,8 +210,8 @@ export function cacheContract(name: string, open: () => Promise<Cache>): void {
         Array.from({ length: 6 }, () => large),
       );
       for (let n = 0; n < MAX_NOTES + 3; n++) await a.exchange(String(n));
-      const kept = await all(late);
-      assert.deepEqual([kept.length, kept[0], kept.at(-1)], [MAX_NOTES, '3', String(MAX_NOTES + 2)]);
+      const keptItems = await all(late);
+      assert.deepEqual([keptItems.length, keptItems[0], keptItems.at(-1)], [MAX_NOTES, '3', String(MAX_NOTES + 2)]);
       await assert.rejects(a.exchange(`${large}x`), { code: 'OUT_OF_RANGE', message: /a note .*at most 262144 bytes, got 262145/ });
     });
   });

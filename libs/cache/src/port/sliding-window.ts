@@ -42,10 +42,10 @@ export function record(window: Window, rate: Rate, now: number, amount: number):
 
 /** Computes the time until enough runs have expired. */
 function computeWaitMs({ lasts, counts, total }: Window, { max, windowMs }: Rate, now: number, amount: number): number {
-  let left = total;
+  let remaining = total;
   for (let run = 0; run < counts.length; run++) {
-    left -= counts[run] ?? 0;
-    if (left + amount <= max) return Math.max(1, Math.ceil((lasts[run] ?? now) + windowMs - now));
+    remaining -= counts[run] ?? 0;
+    if (remaining + amount <= max) return Math.max(1, Math.ceil((lasts[run] ?? now) + windowMs - now));
   }
   return Number.POSITIVE_INFINITY;
 }

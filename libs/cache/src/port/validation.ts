@@ -26,10 +26,10 @@ export function checkNote(note: string): void {
   checkSize('a note', note);
 }
 
-function checkSize(what: string, text: string): void {
+function checkSize(description: string, text: string): void {
   const bytes = Buffer.byteLength(text);
   if (bytes > MAX_VALUE_BYTES) {
-    throw new ServiceError('OUT_OF_RANGE', `${what} in the cache must have at most ${MAX_VALUE_BYTES} bytes, got ${bytes}`);
+    throw new ServiceError('OUT_OF_RANGE', `${description} in the cache must have at most ${MAX_VALUE_BYTES} bytes, got ${bytes}`);
   }
 }
 

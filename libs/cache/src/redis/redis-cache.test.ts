@@ -53,8 +53,8 @@ describe('replicas on one Redis server', () => {
       ['switchyard:sessions:board:#', 'switchyard:sessions:counter:#', 'switchyard:sessions:value:#', 'switchyard:sessions:window:#'],
     );
     for (const name of names) {
-      const left = await admin.pttl(name);
-      assert.ok(left > 0 && left <= 60_000, `${name} ends in ${left}`);
+      const remaining = await admin.pttl(name);
+      assert.ok(remaining > 0 && remaining <= 60_000, `${name} ends in ${remaining}`);
     }
   });
 
@@ -302,10 +302,10 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - from;
 }
 
-async function eventually(holds: () => Promise<boolean>, what: string): Promise<void> {
+async function eventually(holds: () => Promise<boolean>, description: string): Promise<void> {
   const end = Date.now() + 10_000;
   while (!(await holds())) {
-    assert.ok(Date.now() < end, what);
+    assert.ok(Date.now() < end, description);
     await delay(20);
   }
 }

@@ -41,11 +41,11 @@ export interface Parsed {
 
 /** Parses the global flags and the command's own flags. Rejects unknown flags. */
 export function parse(args: readonly string[], { flags: own, switches = [] }: Own, command: string): Parsed {
-  const options: Options = { ...EVERYWHERE, ...optionsOf(own, 'string'), ...optionsOf(switches, 'boolean') };
+  const options: Options = { ...EVERYWHERE, ...getOptions(own, 'string'), ...getOptions(switches, 'boolean') };
   const { values, positionals } = strictly(args, options, command);
   const flags: Record<string, string> = {};
   for (const [flag, value] of Object.entries(values)) {
-    if (value === '') throw wrongUsage(`--${flag} needs a value.`, helpOf(command));
+    if (value === '') throw wrongUsage(`--${flag} needs a value.`, getHelp(command));
     if (typeof value === 'string') flags[flag] = value;
     if (value === true && switches.includes(flag)) flags[flag] = 'yes';
   }
@@ -54,7 +54,7 @@ export function parse(args: readonly string[], { flags: own, switches = [] }: Ow
   return { flags, words: positionals, help: values['help'] === true, version: values['version'] === true };
 }
 
-function optionsOf(names: readonly string[], type: 'string' | 'boolean'): Options {
+function getOptions(names: readonly string[], type: 'string' | 'boolean'): Options {
   return Object.fromEntries(names.map((name) => [name, { type }]));
 }
 
@@ -64,34 +64,34 @@ function strictly(args: readonly string[], options: Options, command: string) {
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     const flag = /'(-[^' ,]*)/.exec(message)?.[1] ?? 'A flag';
-    const help = helpOf(command);
+    const help = getHelp(command);
     if (code !== 'ERR_PARSE_ARGS_UNKNOWN_OPTION') {
       throw wrongUsage(`${flag} ${message.includes('does not take') ? 'takes no value' : 'needs a value'}.`, help);
     }
-    const [meant] = closest(flag.replace(/^-+/, ''), Object.keys(options));
-    throw wrongUsage(`There is no flag ${flag}${meant === undefined ? '.' : `; did you mean --${meant}?`}`, help);
+    const [suggestion] = closest(flag.replace(/^-+/, ''), Object.keys(options));
+    throw wrongUsage(`Unknown flag ${flag}${suggestion === undefined ? '.' : `. Did you mean --${suggestion}?`}`, help);
   }
 }
 
-function helpOf(command: string): string {
+function getHelp(command: string): string {
   return command === '' ? `${self()} help` : `${self()} ${command} --help`;
 }
 
 function checkOutput(output: string | undefined, json: boolean): void {
   if (output !== undefined && output !== 'json' && json) {
-    throw wrongUsage(`--json is --output json, and --output says ${output}.`, `${self()} help`);
+    throw wrongUsage(`--json means --output json and conflicts with --output ${output}. Remove one of them.`, `${self()} help`);
   }
-  if (output !== undefined && formOf(output) === undefined) {
-    throw wrongUsage(`--output is ${OUTPUTS.slice(0, -1).join(', ')} or ${OUTPUTS.at(-1)}, not ${output}.`, `${self()} help`);
+  if (output !== undefined && getForm(output) === undefined) {
+    throw wrongUsage(`--output must be ${OUTPUTS.slice(0, -1).join(', ')} or ${OUTPUTS.at(-1)}, not ${output}.`, `${self()} help`);
   }
 }
 
-function formOf(word: unknown): Output | undefined {
+function getForm(word: unknown): Output | undefined {
   return OUTPUTS.find((form) => form === word);
 }
 
 /** Returns the output format, also for a command line that is invalid otherwise, so that its error is printed in that format. */
-export function outputOf(args: readonly string[]): Output {
+export function getOutput(args: readonly string[]): Output {
   const { values } = parseArgs({ args: [...args], options: EVERYWHERE, strict: false, allowPositionals: true });
-  return values['json'] === true ? 'json' : (formOf(values['output']) ?? 'table');
+  return values['json'] === true ? 'json' : (getForm(values['output']) ?? 'table');
 }

@@ -7,7 +7,7 @@ import { wrongUsage } from '../output/failure.ts';
 import { self } from '../server/installation.ts';
 
 /** The context of a subcommand. */
-export interface Given extends Pick<Invocation, 'flags' | 'output' | 'where'> {
+export interface CommandContext extends Pick<Invocation, 'flags' | 'output' | 'where'> {
   /** Calls an RPC method. The connection is opened by the first call. */
   call: Client['call'];
 }
@@ -21,7 +21,7 @@ export interface Verb {
   flags?: readonly string[];
   /** The kind of value of each positional argument, for shell completion. */
   names?: readonly Names[];
-  run(given: Given, ...words: string[]): Promise<void>;
+  run(options: CommandContext, ...words: string[]): Promise<void>;
 }
 
 interface Flag {
@@ -48,12 +48,12 @@ export function group(given: Group): Command {
   return {
     flags: all.filter(([, { value }]) => value !== undefined).map(([flag]) => flag),
     switches: all.filter(([, { value }]) => value === undefined).map(([flag]) => flag),
-    help: ({ words: [word] }) => (word !== undefined && Object.hasOwn(verbs, word) ? helpOfVerb(given, word) : helpOf(given)),
+    help: ({ words: [word] }) => (word !== undefined && Object.hasOwn(verbs, word) ? helpOfVerb(given, word) : getHelp(given)),
     async run(invocation) {
       const [word = otherwise, ...rest] = invocation.words;
-      if (word === undefined) throw wrongUsage(`${name} needs to be told what to do: ${Object.keys(verbs).join(', ')}.`, helpFor(name));
+      if (word === undefined) throw wrongUsage(`${name} needs a subcommand: ${Object.keys(verbs).join(', ')}.`, helpFor(name));
       const verb = Object.hasOwn(verbs, word) ? verbs[word] : undefined;
-      if (verb === undefined) throw noSuchVerb(given, word);
+      if (verb === undefined) throw createUnknownVerbError(given, word);
       checkWords(`${name} ${word}`, verb, rest);
       checkFlags(given, { word, verb }, invocation.flags);
       await runVerb(verb, rest, invocation);
@@ -62,16 +62,16 @@ export function group(given: Group): Command {
     suggest: ([word, ...rest]) => {
       if (word === undefined) return { words: Object.keys(verbs), flags: [] };
       const verb = Object.hasOwn(verbs, word) ? verbs[word] : undefined;
-      const names = verb?.names?.[Math.min(rest.length, mostWords(verb) - 1)];
+      const names = verb?.names?.[Math.min(rest.length, getMaxArguments(verb) - 1)];
       return { ...(names === undefined ? {} : { names }), flags: verb?.flags ?? [] };
     },
-    namesOf: (flag) => flags[flag]?.names,
+    getNames: (flag) => flags[flag]?.names,
   };
 }
 
 async function runVerb(verb: Verb, words: readonly string[], { flags, output, where }: Invocation): Promise<void> {
   let client: Client | undefined;
-  const call = (async (...asked: Parameters<Client['call']>) => (client ??= await connect(where())).call(...asked)) as Client['call'];
+  const call = (async (...requests: Parameters<Client['call']>) => (client ??= await connect(where())).call(...requests)) as Client['call'];
   try {
     await verb.run({ flags, output, where, call }, ...words);
   } finally {
@@ -83,7 +83,7 @@ function takenBy({ takes }: Verb): string[] {
   return takes?.split(' ') ?? [];
 }
 
-function mostWords(verb: Verb): number {
+function getMaxArguments(verb: Verb): number {
   const taken = takenBy(verb);
   return taken.some((one) => one.endsWith('…')) ? Infinity : taken.length;
 }
@@ -93,30 +93,30 @@ function checkWords(called: string, verb: Verb, words: readonly string[]): void 
   const least = taken.filter((one) => one.startsWith('<')).length;
   if (words.length < least)
     throw wrongUsage(`${called} needs ${taken.slice(words.length, least).join(' and ')}.`, `${self()} ${called} --help`);
-  const beyond = words[mostWords(verb)];
+  const beyond = words[getMaxArguments(verb)];
   if (beyond !== undefined)
-    throw wrongUsage(`${called} takes no ${beyond}${taken.length === 0 ? '' : ' more'}.`, `${self()} ${called} --help`);
+    throw wrongUsage(`${called} takes no ${taken.length === 0 ? '' : 'further '}argument ${beyond}.`, `${self()} ${called} --help`);
 }
 
 function checkFlags({ name, flags = {} }: Group, { word, verb }: { word: string; verb: Verb }, given: Invocation['flags']): void {
   const other = Object.keys(given).find((flag) => Object.hasOwn(flags, flag) && !verb.flags?.includes(flag));
-  if (other !== undefined) throw wrongUsage(`${name} ${word} takes no --${other}.`, `${self()} ${name} ${word} --help`);
+  if (other !== undefined) throw wrongUsage(`${name} ${word} does not accept --${other}.`, `${self()} ${name} ${word} --help`);
 }
 
-function noSuchVerb({ name, verbs }: Group, word: string): Error {
-  const [meant] = closest(word, Object.keys(verbs));
-  const hint = meant === undefined ? `: it can ${Object.keys(verbs).join(', ')}.` : `; did you mean ${meant}?`;
-  return wrongUsage(`${name} does not know ${word}${hint}`, helpFor(name));
+function createUnknownVerbError({ name, verbs }: Group, word: string): Error {
+  const [suggestion] = closest(word, Object.keys(verbs));
+  const hint = suggestion === undefined ? `. Subcommands: ${Object.keys(verbs).join(', ')}.` : `. Did you mean ${suggestion}?`;
+  return wrongUsage(`${name} has no subcommand ${word}${hint}`, helpFor(name));
 }
 
 function helpFor(name: string): string {
   return `${self()} ${name} --help`;
 }
 
-function helpOf({ name, about, verbs, flags = {}, examples }: Group): string {
+function getHelp({ name, about, verbs, flags = {}, examples }: Group): string {
   const lines = Object.entries(verbs).map(([word, verb]) => [`${word} ${verb.takes ?? ''}`.trimEnd(), verb.about] as const);
   return commandHelp(`${name} <what> …`, `${about}\n\n${indented(lines).trimEnd()}`, {
-    flags: linesOf(flags, Object.keys(flags)),
+    flags: getLines(flags, Object.keys(flags)),
     examples,
   });
 }
@@ -125,10 +125,10 @@ function helpOfVerb({ name, verbs, flags = {}, examples }: Group, word: string):
   const { takes = '', about, flags: own = [] } = verbs[word] as Verb;
   const shown = examples.filter((example) => example.startsWith(`${name} ${word}`));
   const sentence = `${about[0]?.toUpperCase()}${about.slice(1)}.`;
-  return commandHelp(`${name} ${word} ${takes}`.trimEnd(), sentence, { flags: linesOf(flags, own), examples: shown });
+  return commandHelp(`${name} ${word} ${takes}`.trimEnd(), sentence, { flags: getLines(flags, own), examples: shown });
 }
 
-function linesOf(flags: NonNullable<Group['flags']>, names: readonly string[]): [string, string][] {
+function getLines(flags: NonNullable<Group['flags']>, names: readonly string[]): [string, string][] {
   return names.map((flag) => {
     const { value, about = '' } = flags[flag] ?? {};
     return [`--${flag}${value === undefined ? '' : ` <${value}>`}`, about];

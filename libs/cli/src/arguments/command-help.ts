@@ -16,7 +16,7 @@ export function commandHelp(usage: string, about: string, { flags = [], examples
     '',
     ...(flags.length === 0 ? [] : [indented(flags)]),
     ...(examples.length === 0 ? [] : [...examples.map((example) => `  ${self()} ${example}`), '']),
-    `Options of every command and the exit codes: ${self()} help`,
+    `Common options and exit codes: ${self()} help`,
     '',
   ].join('\n');
 }

@@ -27,7 +27,7 @@ export interface Command {
   /** Shell completions after these words of the command. */
   suggest?: (words: readonly string[]) => Offer | Promise<Offer>;
   /** The kind of value that a flag takes, for shell completion. */
-  namesOf?: (flag: string) => Names | undefined;
+  getNames?: (flag: string) => Names | undefined;
 }
 
 /** Resources whose names are listed by the server. */

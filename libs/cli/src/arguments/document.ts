@@ -7,12 +7,12 @@ import { self } from '../server/installation.ts';
 /** Reads an object from a YAML or JSON file; `-` is standard input. */
 export function readDocument(file: string): Record<string, unknown> {
   const name = file === '-' ? 'The input' : file;
-  const value = parsed(textOf(file), name);
+  const value = parsed(getText(file), name);
   if (isObject(value)) return value;
-  throw wrongUsage(`${name} does not hold an object, as YAML or JSON.`, `${self()} config schema`);
+  throw wrongUsage(`${name} must contain one YAML or JSON object.`, `${self()} config schema`);
 }
 
-function textOf(file: string): string {
+function getText(file: string): string {
   try {
     return readFileSync(file === '-' ? 0 : file, 'utf8');
   } catch (error) {
@@ -26,6 +26,6 @@ function parsed(text: string, name: string): unknown {
     return parse(text);
   } catch (error) {
     const [reason = ''] = (error as Error).message.split('\n');
-    throw wrongUsage(`${name} is neither YAML nor JSON: ${reason.replace(/:$/, '')}.`, `${self()} config --help`);
+    throw wrongUsage(`${name} is not valid YAML or JSON: ${reason.replace(/:$/, '')}.`, `${self()} config --help`);
   }
 }

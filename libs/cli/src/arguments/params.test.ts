@@ -26,12 +26,12 @@ test('creates nested objects from dots, also with --params', () => {
 
 test('rejects duplicate and malformed params', () => {
   const wrong: [string | undefined, string[], RegExp][] = [
-    [undefined, ['message'], /^message is no key=value/],
-    [undefined, ['=x'], /no key=value/],
-    [undefined, ['a=1', 'a=2'], /^a is given twice/],
-    [undefined, ['a=1', 'a.b=2'], /^a\.b is given twice/],
-    [undefined, ['a.b=2', 'a=1'], /^a is given twice/],
-    ['{"a":1}', ['a=1'], /^a is given twice/],
+    [undefined, ['message'], /^message is not of the form key=value/],
+    [undefined, ['=x'], /not of the form key=value/],
+    [undefined, ['a=1', 'a=2'], /^a is set twice/],
+    [undefined, ['a=1', 'a.b=2'], /^a\.b is set twice/],
+    [undefined, ['a.b=2', 'a=1'], /^a is set twice/],
+    ['{"a":1}', ['a=1'], /^a is set twice/],
     [undefined, ['a..b=1'], /empty name/],
     [undefined, ['.a=1'], /empty name/],
     ['[1]', [], /must be a JSON object/],

@@ -13,7 +13,7 @@ export function readParams(json: string | undefined, words: readonly string[]): 
   const params = json === undefined ? emptyObject() : readObject(json === '-' ? readFileSync(0, 'utf8') : json);
   for (const word of words) {
     const at = word.indexOf('=');
-    if (at < 1) throw wrongUsage(`${word} is no key=value.`, `${self()} rpc --help`);
+    if (at < 1) throw wrongUsage(`${word} is not of the form key=value.`, `${self()} rpc --help`);
     const text = word.slice(at + 1);
     place(params, word.slice(0, at), parseJson(text) ?? (text === 'null' ? null : text));
   }
@@ -41,13 +41,13 @@ function place(params: Params, path: string, value: unknown): void {
     if (!isObject(inner)) throw twice(path);
     holder = inner;
   }
-  if ([last, ...keys].includes('')) throw wrongUsage(`${path} has an empty name between its dots.`, `${self()} rpc --help`);
+  if ([last, ...keys].includes('')) throw wrongUsage(`${path} contains an empty name between two dots.`, `${self()} rpc --help`);
   if (Object.hasOwn(holder, last)) throw twice(path);
   holder[last] = value;
 }
 
 function twice(path: string): Error {
-  return wrongUsage(`${path} is given twice, or once as a value and once as an object.`, `${self()} rpc --help`);
+  return wrongUsage(`${path} is set twice, or both as a value and as an object. Set it once.`, `${self()} rpc --help`);
 }
 
 /** Renders params as `key=value` words, quoted for the shell. */
@@ -55,7 +55,7 @@ export function writeParams(params: Readonly<Params>, prefix = ''): string[] {
   return Object.entries(params).flatMap(([key, value]) => {
     const path = `${prefix}${key}`;
     if (isObject(value) && canBeDotted(value)) return writeParams(value, `${path}.`);
-    return [quote(`${path}=${plain(value)}`)];
+    return [quote(`${path}=${formatPlain(value)}`)];
   });
 }
 
@@ -65,6 +65,6 @@ function canBeDotted(value: Params): boolean {
 }
 
 /** Renders a value. A string that parses as JSON is encoded as JSON, because it would be parsed otherwise. */
-function plain(value: unknown): string {
+function formatPlain(value: unknown): string {
   return typeof value === 'string' && parseJson(value) === undefined ? value : JSON.stringify(value);
 }

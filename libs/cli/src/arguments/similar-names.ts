@@ -2,10 +2,10 @@ const MOST = 3;
 
 /** Returns up to three names within a small edit distance of the word, nearest first. */
 export function closest(word: string, names: Iterable<string>): string[] {
-  const wanted = word.toLowerCase();
+  const requested = word.toLowerCase();
   const near: [distance: number, name: string][] = [];
   for (const name of names) {
-    const distance = distanceBetween(wanted, name.toLowerCase());
+    const distance = distanceBetween(requested, name.toLowerCase());
     if (distance <= Math.min(3, Math.ceil(name.length / 3))) near.push([distance, name]);
   }
   near.sort(([a], [b]) => a - b);

@@ -19,13 +19,13 @@ function telling(words: string[], end: [event: string, data: unknown] = ['done',
   };
 }
 
-const ask = (url: string, args: string[], input?: string) =>
+const sendRequest = (url: string, args: string[], input?: string) =>
   runCommand(['ask', '--url', url, ...args], { cwd, env: { SWITCHYARD_TOKEN: TOKEN }, ...(input === undefined ? {} : { input }) });
 
 test('prints the response on standard output and facts on standard error', async () => {
   const seen: URLSearchParams[] = [];
   await using server = await startServer(telling(['You ', 'said ', 'hi'], undefined, seen));
-  const { code, stdout, stderr } = await ask(server.url, ['--agent', 'helper', '--session', 'notes', 'hello', 'there & then?']);
+  const { code, stdout, stderr } = await sendRequest(server.url, ['--agent', 'helper', '--session', 'notes', 'hello', 'there & then?']);
   assert.deepEqual([code, stdout], [0, 'You said hi\n']);
   assert.match(stderr, /^ {2}session notes · 2 in \/ 3 out · stop · first token \d+ ms\n$/);
   assert.deepEqual(Object.fromEntries(seen[0] ?? []), { message: 'hello there & then?', agentId: 'helper', sessionKey: 'notes' });
@@ -64,13 +64,13 @@ test('prints the response again on a resumed event', async () => {
         response.end();
       },
     });
-    assert.equal((await ask(server.url, ['hi'])).stdout, printed);
+    assert.equal((await sendRequest(server.url, ['hi'])).stdout, printed);
   }
 });
 
 test('prints one object with --output json', async () => {
   await using server = await startServer(telling(['You said hi'], ['done', { ...RESULT, turnId: 'turn_1' }]));
-  const { code, stdout, stderr } = await ask(server.url, ['hi', '-o', 'json']);
+  const { code, stdout, stderr } = await sendRequest(server.url, ['hi', '-o', 'json']);
   assert.deepEqual([code, stderr], [0, '']);
   const { firstTokenMs, ...answer } = JSON.parse(stdout) as Record<string, unknown>;
   assert.deepEqual(answer, { ...RESULT, turnId: 'turn_1' });
@@ -80,20 +80,20 @@ test('prints one object with --output json', async () => {
 test('reads the message from standard input with -', async () => {
   const seen: URLSearchParams[] = [];
   await using server = await startServer(telling(['x'], undefined, seen));
-  assert.equal((await ask(server.url, ['-'], 'two\nlines\n')).code, 0);
+  assert.equal((await sendRequest(server.url, ['-'], 'two\nlines\n')).code, 0);
   assert.equal(seen[0]?.get('message'), 'two\nlines');
-  const empty = await ask(server.url, ['-'], '\n');
+  const empty = await sendRequest(server.url, ['-'], '\n');
   assert.deepEqual([empty.code, seen.length], [2, 1]);
-  assert.match(empty.stderr, /no message on standard input/);
+  assert.match(empty.stderr, /contains no message/);
 });
 
 test('sends a message above the URL limit by an RPC call', async () => {
   const calls: Call[] = [];
   await using server = await startServer({ call: (call) => (calls.push(call), RESULT) });
   const message = 'long '.repeat(4_000).trimEnd();
-  const { code, stdout } = await ask(server.url, ['-', '--session', 'notes'], message);
+  const { code, stdout } = await sendRequest(server.url, ['-', '--session', 'notes'], message);
   assert.deepEqual([code, stdout], [0, 'You said hi\n']);
-  await ask(server.url, ['-', '--session', 'default:alice:web', '--agent', 'a'], message);
+  await sendRequest(server.url, ['-', '--session', 'default:alice:web', '--agent', 'a'], message);
   assert.deepEqual(
     calls.map(({ method, params }) => [method, params]),
     [
@@ -109,13 +109,13 @@ test('exits with 1 and keeps the printed text when the turn fails', async () => 
     data: { code: 'UNAVAILABLE', reason: 'STREAM_CUT', requestId: 'req_9', turnId: 'turn_1', retryable: true },
   };
   await using server = await startServer(telling(['You '], ['error', failure]));
-  const { code, stdout, stderr } = await ask(server.url, ['hi']);
+  const { code, stdout, stderr } = await sendRequest(server.url, ['hi']);
   assert.deepEqual([code, stdout], [1, 'You \n']);
   assert.match(
     stderr,
     /^error: The model is overloaded\.\n {2}UNAVAILABLE · STREAM_CUT · request req_9 · turn turn_1\n {2}next: .*switchyard status\n$/,
   );
-  const json = await ask(server.url, ['hi', '-o', 'json']);
+  const json = await sendRequest(server.url, ['hi', '-o', 'json']);
   assert.deepEqual([json.code, json.stdout], [1, '']);
   assert.equal((JSON.parse(json.stderr) as { error: { turnId: string } }).error.turnId, 'turn_1');
 });
@@ -131,7 +131,7 @@ test('exits with 130 on Ctrl-C while the turn continues', async () => {
   await once(child.stdout, 'data');
   child.kill('SIGINT');
   assert.deepEqual(await once(child, 'close'), [130, null]);
-  assert.match(told, /the turn goes on\..*switchyard rpc session\.history channelId=notes/);
+  assert.match(told, /The turn continues; .*switchyard rpc session\.history channelId=notes/);
 });
 
 test('exits silently when the output is closed', async () => {

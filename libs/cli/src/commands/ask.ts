@@ -8,7 +8,7 @@ import { print, printAs, remark } from '../output/output.ts';
 import { quote, self } from '../server/installation.ts';
 
 /** Maximum length of a message in a URL; proxies accept 8 KB. Longer messages are sent by an RPC call and not streamed. */
-const MOST_IN_URL = 6_000;
+const MAX_IN_URL = 6_000;
 
 /** A response. The server may add the turn and its session. */
 type Answer = Omit<Extract<ChatEvent, { type: 'done' }>, 'type'> & { turnId?: string; sessionKey?: string | undefined };
@@ -20,8 +20,8 @@ interface Question {
 }
 
 const FLAGS: readonly [string, string][] = [
-  ['--agent <id>', 'which agent; else the default one'],
-  ['--session <key>', 'which conversation: its key, or any name for a channel of your own; else your default one'],
+  ['--agent <id>', 'agent id; default: the default agent'],
+  ['--session <key>', 'session key, or any name for a channel of your own; default: your default session'],
 ];
 
 export const ask: Command = {
@@ -29,7 +29,7 @@ export const ask: Command = {
   help: () =>
     commandHelp(
       'ask "<message>" [--agent <id>] [--session <key>]',
-      'Asks an agent and prints the answer as it is written. With - the message is read from standard input.',
+      'Sends a message to an agent and streams the answer. With - the message is read from standard input.',
       { flags: FLAGS, examples: ['ask "hello"', 'ask --session notes "what did I say before?"', 'ask - <letter.txt'] },
     ),
   run: runAsk,
@@ -68,7 +68,7 @@ async function runAsk({ flags, words, output, where }: Invocation): Promise<numb
     if (output === 'table' && written !== '') print('\n');
     if (!leaving.signal.aborted) throw error;
     remark(
-      `Stopped reading; the turn goes on. Its answer will be in: ${self()} rpc session.history ${address(flags['session'])} To end it: ${self()} cancel${same(flags)}`,
+      `Stopped reading. The turn continues; read its answer with: ${self()} rpc session.history ${address(flags['session'])} Cancel it with: ${self()} cancel${same(flags)}`,
     );
     return EXIT.interrupted;
   } finally {
@@ -86,7 +86,7 @@ async function readMessage(words: readonly string[]): Promise<string> {
   const fromInput = words.length === 1 && words[0] === '-';
   const message = fromInput ? (await text(process.stdin)).trimEnd() : words.join(' ');
   if (message.trim() !== '') return message;
-  throw wrongUsage(fromInput ? 'There is no message on standard input.' : 'ask needs a message.', `${self()} ask "hello"`);
+  throw wrongUsage(fromInput ? 'Standard input contains no message.' : 'ask needs a message.', `${self()} ask "hello"`);
 }
 
 interface Reading {
@@ -98,7 +98,7 @@ interface Reading {
 
 async function readAnswer(client: Client, question: Question, { signal, heard, resumed }: Reading): Promise<Answer> {
   const { message, ...rest } = question;
-  if (encodeURIComponent(message).length > MOST_IN_URL) return askWhole(client, question, signal);
+  if (encodeURIComponent(message).length > MAX_IN_URL) return askWhole(client, question, signal);
   for await (const event of client.chat(message, { ...rest, signal })) {
     if (event.type === 'token') {
       heard(event.delta);
@@ -111,7 +111,7 @@ async function readAnswer(client: Client, question: Question, { signal, heard, r
     const { type: _, ...answer } = event;
     return answer;
   }
-  throw new Error('the stream ended without its last event');
+  throw new Error('the stream ended before its final event');
 }
 
 async function askWhole(client: Client, { message, agentId, sessionKey }: Question, signal: AbortSignal): Promise<Answer> {
@@ -121,14 +121,17 @@ async function askWhole(client: Client, { message, agentId, sessionKey }: Questi
   return client.call('agent.execute', { message, ...agent, ...session }, { signal });
 }
 
-interface Told {
+interface PrintedAnswer {
   written: string;
   firstTokenMs: number | undefined;
   session: string | undefined;
 }
 
 /** Prints the rest of the response, and a line with facts about the turn on standard error. */
-function finish({ response, tokensUsed, finishReason, turnId, sessionKey }: Answer, { written, firstTokenMs, session }: Told): void {
+function finish(
+  { response, tokensUsed, finishReason, turnId, sessionKey }: Answer,
+  { written, firstTokenMs, session }: PrintedAnswer,
+): void {
   const rest = response.startsWith(written) ? response.slice(written.length) : '';
   print(response.endsWith('\n') ? rest : `${rest}\n`);
   const facts = [

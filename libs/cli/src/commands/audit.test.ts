@@ -9,10 +9,10 @@ const audit = (url: string, ...args: string[]) => runCommand(['audit', '--url', 
 
 type Kept = Record<string, unknown> & { seq: number; prev: string; hash: string };
 
-function chainOf(count: number): Kept[] {
+function getChain(count: number): Kept[] {
   const chain: Kept[] = [];
   for (let seq = 1; seq <= count; seq++) {
-    const said = {
+    const message = {
       seq,
       id: `audit_${seq}`,
       at: 1763719200000 + seq,
@@ -27,7 +27,7 @@ function chainOf(count: number): Kept[] {
       outcome: 'success',
       prev: chain.at(-1)?.hash ?? '',
     };
-    chain.push({ ...said, hash: linkHash(said) });
+    chain.push({ ...message, hash: linkHash(message) });
   }
   return chain;
 }
@@ -42,7 +42,7 @@ function serve(records: Kept[], head = records.at(-1)) {
 }
 
 test('verify reads all pages and prints the end', async () => {
-  const chain = chainOf(1_200);
+  const chain = getChain(1_200);
   await using server = await serve(chain);
   const { code, stdout, stderr } = await audit(server.url, 'verify');
   assert.deepEqual([code, stdout], [0, '1200 records, whole\n']);
@@ -56,16 +56,16 @@ test('verify reads all pages and prints the end', async () => {
 });
 
 test('verify detects every kind of change', async () => {
-  const chain = chainOf(5);
+  const chain = getChain(5);
   const swapped = [chain[0], chain[2], chain[1], chain[3], chain[4]] as Kept[];
   const cases: [Kept[], Kept | undefined, string[], RegExp][] = [
     [chain.map((one) => (one.seq === 2 ? { ...one, client: 'other' } : one)), undefined, [], /record 2 was changed/],
     [chain.filter(({ seq }) => seq !== 3), undefined, [], /record 3 is missing/],
     [swapped, undefined, [], /record 2 is missing: after 1 comes 3/],
-    [chain.slice(0, 3), chain[4], [], /ends at 3, and was at 5: its end is gone/],
-    [chain.slice(0, 3), undefined, ['--since', `5:${chain[4]?.hash}`], /record 5 is gone/],
-    [chainOf(5).map(rewritten()), undefined, ['--since', `5:${chain[4]?.hash}`], /record 5 is another/],
-    [[], chain[4], [], /ends at 0, and was at 5/],
+    [chain.slice(0, 3), chain[4], [], /ends at record 3, but record 5 was written: the records after 3 are missing/],
+    [chain.slice(0, 3), undefined, ['--since', `5:${chain[4]?.hash}`], /record 5, whose hash was stored, is missing/],
+    [getChain(5).map(rewritten()), undefined, ['--since', `5:${chain[4]?.hash}`], /record 5 does not match/],
+    [[], chain[4], [], /ends at record 0, but record 5 was written/],
   ];
   for (const [records, head, flags, found] of cases) {
     await using server = await serve(records, head);
@@ -87,22 +87,22 @@ function rewritten(): (one: Kept) => Kept {
 }
 
 test('verify reports a record written without the key of the installation', async () => {
-  const records = chainOf(3);
+  const records = getChain(3);
   await using server = await startServer({
     api: { '/api/audit': () => ({ records, head: { seq: 3, hash: records[2]?.hash ?? '' }, forged: 2 }) },
   });
   const { code, stderr } = await audit(server.url, 'verify');
-  assert.deepEqual([code, /record 2 was written by somebody who has not the key/.test(stderr)], [1, true]);
+  assert.deepEqual([code, /record 2 was not signed with the key/.test(stderr)], [1, true]);
 });
 
 test('list prints the newest records with their targets', async () => {
-  await using server = await serve(chainOf(5));
+  await using server = await serve(getChain(5));
   const { stdout } = await audit(server.url, 'list', '--limit', '2');
   assert.match(stdout, /^4 +2025-11-21T10:00:00 +ops +tokens\.revoke +success +id=t4\n5 .*id=t5\n$/);
-  await using single = await serve(chainOf(1));
+  await using single = await serve(getChain(1));
   assert.equal((await audit(single.url, 'verify')).stdout, '1 record, whole\n');
   await using empty = await serve([]);
-  assert.match((await audit(empty.url, 'list')).stderr, /Nothing is on record/);
+  assert.match((await audit(empty.url, 'list')).stderr, /The audit log is empty/);
   assert.equal((await audit(empty.url, 'verify')).stdout, '0 records, whole\n');
 });
 

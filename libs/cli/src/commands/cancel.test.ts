@@ -32,7 +32,7 @@ test('prints a note if there is nothing to cancel', async () => {
   const result = { cancelled: false, sessionKey: 'default:a:b', turns: [] };
   await using server = await startServer({ call: () => result });
   const { code, stdout, stderr } = await cancel(server.url);
-  assert.deepEqual([code, stdout, stderr], [0, '', 'Nothing of yours runs or waits in default:a:b.\n']);
+  assert.deepEqual([code, stdout, stderr], [0, '', 'You have no running or queued turn in default:a:b.\n']);
   assert.deepEqual(JSON.parse((await cancel(server.url, '-o', 'json')).stdout), result);
 });
 
@@ -40,5 +40,5 @@ test('rejects two turns', async () => {
   await using server = await startServer();
   const { code, stderr } = await cancel(server.url, TURN, TURN);
   assert.equal(code, 2);
-  assert.match(stderr, /cancel takes one turn, or none/);
+  assert.match(stderr, /cancel takes at most one turn id/);
 });

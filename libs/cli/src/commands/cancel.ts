@@ -6,8 +6,8 @@ import { print, printAs, remark } from '../output/output.ts';
 import { self } from '../server/installation.ts';
 
 const FLAGS: readonly [string, string][] = [
-  ['--agent <id>', 'of which agent; else of the default one'],
-  ['--session <key>', 'in which conversation: its key, or the name that it was asked with; else in your default one'],
+  ['--agent <id>', 'agent id; default: the default agent'],
+  ['--session <key>', 'session key or name, as in ask; default: your default session'],
 ];
 
 export const cancel: Command = {
@@ -15,7 +15,7 @@ export const cancel: Command = {
   help: () =>
     commandHelp(
       'cancel [<turn>] [--agent <id>] [--session <key>]',
-      'Ends your turns that run or wait: one by its id, or all that you have in a conversation.',
+      'Cancels one turn by its id, or all your running and queued turns of a session.',
       { flags: FLAGS, examples: ['cancel', 'cancel --session notes', 'cancel turn_4fT0mUq2Zs8KxY1bNcVdGh'] },
     ),
   run: runCancel,
@@ -23,7 +23,7 @@ export const cancel: Command = {
 
 async function runCancel({ flags, words, output, where }: Invocation): Promise<number> {
   const [turnId, ...more] = words;
-  if (more.length > 0) throw wrongUsage('cancel takes one turn, or none.', `${self()} cancel ${turnId}`);
+  if (more.length > 0) throw wrongUsage('cancel takes at most one turn id.', `${self()} cancel ${turnId}`);
   const client = await connect(where());
   try {
     const answer = await client.call('agent.cancel', {
@@ -32,7 +32,7 @@ async function runCancel({ flags, words, output, where }: Invocation): Promise<n
       ...(flags['session'] === undefined ? {} : { sessionKey: flags['session'] }),
     });
     if (output !== 'table') printAs(output, answer);
-    else if (answer.turns.length === 0) remark(`Nothing of yours runs or waits in ${answer.sessionKey}.`);
+    else if (answer.turns.length === 0) remark(`You have no running or queued turn in ${answer.sessionKey}.`);
     else print(answer.turns.map((turn) => `${turn.turnId} ${turn.state}\n`).join(''));
     return EXIT.done;
   } finally {

@@ -39,16 +39,16 @@ test('passes the environment, forwards signals and returns the exit code', async
 
 test('forwards repeated signals once', async () => {
   const child = start(program);
-  const heard: string[] = [];
+  const receivedMessages: string[] = [];
   const ready = once(child.stdout, 'data');
   await ready;
-  child.stdout.on('data', (line: string) => heard.push(line));
+  child.stdout.on('data', (line: string) => receivedMessages.push(line));
   child.kill('SIGINT');
   await once(child.stdout, 'data');
   process.kill(-(child.pid ?? assert.fail()), 'SIGINT');
   child.kill('SIGTERM');
   assert.deepEqual(await once(child, 'close'), [7, null]);
-  assert.equal(heard.join(''), 'SIGINT 1\nSIGTERM 2\n');
+  assert.equal(receivedMessages.join(''), 'SIGINT 1\nSIGTERM 2\n');
 });
 
 test('returns 128 plus the signal number', async () => {

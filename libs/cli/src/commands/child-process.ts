@@ -21,11 +21,11 @@ export async function runChild(program: string, env: NodeJS.ProcessEnv, oneWishM
 
 async function runOnce(program: string, env: NodeJS.ProcessEnv, oneWishMs: number): Promise<number> {
   const child = spawn(process.execPath, [...EMBEDDED_FLAGS, program], { stdio: 'inherit', env, detached: true });
-  const heard = new Map<NodeJS.Signals, number>();
+  const receivedMessages = new Map<NodeJS.Signals, number>();
   const forward = (signal: NodeJS.Signals): void => {
     const now = performance.now();
-    if (now - (heard.get(signal) ?? -Infinity) > oneWishMs) child.kill(signal);
-    heard.set(signal, now);
+    if (now - (receivedMessages.get(signal) ?? -Infinity) > oneWishMs) child.kill(signal);
+    receivedMessages.set(signal, now);
   };
   for (const signal of FORWARDED) process.on(signal, forward);
   try {

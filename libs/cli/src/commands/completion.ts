@@ -58,7 +58,7 @@ export const completion: Command = {
   help: () =>
     commandHelp(
       'completion bash|zsh|fish',
-      'Prints what teaches a shell to complete commands, flags, and names of agents, sessions and more, for a command on the path.',
+      'Prints a shell script that completes commands, flags, and names of agents, sessions and more. switchyard must be on the PATH.',
       {
         examples: [
           'completion bash > ~/.local/share/bash-completion/completions/switchyard',
@@ -73,7 +73,7 @@ export const completion: Command = {
       return EXIT.done;
     }
     const script = shell === undefined || typed.length > 0 ? undefined : SCRIPTS[shell];
-    if (script === undefined) throw wrongUsage(`completion takes one of ${SHELLS.join(', ')}.`, `${self()} completion bash`);
+    if (script === undefined) throw wrongUsage(`completion needs a shell: ${SHELLS.join(', ')}.`, `${self()} completion bash`);
     process.stdout.write(script);
     return EXIT.done;
   },

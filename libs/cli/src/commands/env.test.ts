@@ -12,11 +12,11 @@ test('set reads the value from standard input and does not print it', async () =
   const answer = { set: true, key: 'OPENAI_API_KEY', storage: 'encrypted', restarting: true };
   await using server = await startServer({ call: (call) => (calls.push(call), answer) });
   const { code, stdout, stderr } = await run(server.url, 'the value\n', 'set', 'OPENAI_API_KEY');
-  assert.deepEqual([code, stdout, stderr], [0, 'OPENAI_API_KEY is set, sealed, and in force\n', '']);
+  assert.deepEqual([code, stdout, stderr], [0, 'OPENAI_API_KEY is set, encrypted, and in effect\n', '']);
   assert.deepEqual(calls[0]?.params, { key: 'OPENAI_API_KEY', value: 'the value' });
   assert.deepEqual(JSON.parse((await run(server.url, 'x', 'set', 'OPENAI_API_KEY', '-o', 'json')).stdout), answer);
   answer.storage = 'envfile';
-  assert.match((await run(server.url, 'x', 'set', 'OPENAI_API_KEY')).stdout, /in clear text in a file/);
+  assert.match((await run(server.url, 'x', 'set', 'OPENAI_API_KEY')).stdout, /as plain text in a file/);
 });
 
 test('list prints names and storage, and the total', async () => {
@@ -26,7 +26,7 @@ test('list prints names and storage, and the total', async () => {
   await using server = await startServer({ call: (call) => (calls.push(call), answer) });
   const { stdout, stderr } = await run(server.url, undefined, 'list', '*_KEY', '--limit', '1');
   assert.match(stdout, /^OPENAI_API_KEY +encrypted +openai +2025-11-21T10:00\n$/);
-  assert.match(stderr, /1 of 3; more with --limit 3/);
+  assert.match(stderr, /1 of 3\. Show all with --limit 3/);
   assert.deepEqual(calls[0]?.params, { filter: '*_KEY', limit: 1 });
   answer = { secrets: [], total: 0, truncated: false };
   assert.match((await run(server.url, undefined)).stderr, /No secret/);

@@ -19,7 +19,7 @@ export async function methodList(): Promise<string> {
   const names = [...publicMethods.keys()].sort() as MethodName[];
   const served = bySpace(names.filter((name) => !unserved.has(name)));
   const others = bySpace(names.filter((name) => unserved.has(name)));
-  return `Methods\n${served}${others === '' ? '' : `\nDeclared, but not served yet\n${others}`}`;
+  return `Methods\n${served}${others === '' ? '' : `\nNot implemented yet\n${others}`}`;
 }
 
 function bySpace(names: readonly string[]): string {
@@ -38,7 +38,7 @@ export async function whyNotServed(name: string): Promise<string | undefined> {
   const method = publicMethods.get(name);
   if (!method || !unserved.has(name as MethodName)) return undefined;
   const { service } = method;
-  return isBuilt(service) ? `the ${service} service does not answer it yet` : `the ${service} service, whose it is, is not built yet`;
+  return isBuilt(service) ? `the ${service} service does not implement it yet` : `its ${service} service is not implemented yet`;
 }
 
 /** Renders the help of one method with examples. Returns undefined for an unknown method. */
@@ -50,13 +50,13 @@ export async function methodHelp(name: string): Promise<string | undefined> {
   const missing = await whyNotServed(name);
   const params = paramLines(inputSchema(spec.params));
   return [
-    `${name}   scope ${spec.scope}, answered by ${method.service}`,
+    `${name}   scope ${spec.scope}, service ${method.service}`,
     ...(missing === undefined ? [] : [`Not served: ${missing}.`]),
     '',
     spec.summary,
     ...(spec.description === undefined ? [] : [spec.description]),
     '',
-    params.length === 0 ? 'It takes no params.\n' : indented(params),
+    params.length === 0 ? 'No params.\n' : indented(params),
     ...(method.emits.length === 0 ? [] : [`Events: ${method.emits.join(', ')}\n`]),
     ...spec.examples.map((example) => `  ${[self(), 'rpc', name, ...writeParams(example.params as Record<string, unknown>)].join(' ')}`),
     '',
@@ -66,16 +66,16 @@ export async function methodHelp(name: string): Promise<string | undefined> {
 function paramLines({ properties = {}, required = [] }: JsonSchema): [string, string][] {
   return Object.entries(properties).map(([key, schema]) => {
     const description = schema['description'];
-    const facts = [typeOf(schema), required.includes(key) ? 'required' : '', typeof description === 'string' ? description : ''];
+    const facts = [getType(schema), required.includes(key) ? 'required' : '', typeof description === 'string' ? description : ''];
     return [key, facts.filter(Boolean).join(' · ')];
   });
 }
 
-function typeOf(schema: JsonSchema): string {
+function getType(schema: JsonSchema): string {
   const options = schema['enum'] ?? (schema['const'] === undefined ? undefined : [schema['const']]);
   if (Array.isArray(options)) return options.map((option) => JSON.stringify(option)).join(' | ');
   const either = schema.anyOf ?? schema.oneOf;
-  if (either) return [...new Set(either.map(typeOf))].join(' | ');
+  if (either) return [...new Set(either.map(getType))].join(' | ');
   if (Array.isArray(schema.type)) return schema.type.join(' | ');
   return schema.type ?? 'any';
 }

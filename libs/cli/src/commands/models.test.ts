@@ -34,10 +34,10 @@ test('providers prints one line per provider', async () => {
 });
 
 test('test exits with 1 and prints the reason without a response', async () => {
-  const said = { provider: 'local', model: 'small', latencyMs: 12 };
+  const message = { provider: 'local', model: 'small', latencyMs: 12 };
   const calls: Call[] = [];
   await using server = await startServer({
-    call: (call) => (calls.push(call), calls.length === 1 ? { ...said, ok: true } : { ...said, ok: false, error: 'it is asleep' }),
+    call: (call) => (calls.push(call), calls.length === 1 ? { ...message, ok: true } : { ...message, ok: false, error: 'it is asleep' }),
   });
   assert.deepEqual(await run(server.url, 'test', 'small', '--provider', 'local'), {
     code: 0,
@@ -53,6 +53,6 @@ test('test exits with 1 and prints the reason without a response', async () => {
 test('set assigns a model to an agent', async () => {
   const calls: Call[] = [];
   await using server = await startServer({ call: (call) => (calls.push(call), { agentId: 'oslo', config: {}, updated: true }) });
-  assert.match((await run(server.url, 'set', 'oslo', 'small', '--provider', 'local')).stdout, /^oslo asks small/);
+  assert.match((await run(server.url, 'set', 'oslo', 'small', '--provider', 'local')).stdout, /^Agent oslo uses small/);
   assert.deepEqual(calls[0], { ...calls[0], method: 'agents.update', params: { agentId: 'oslo', model: 'small', provider: 'local' } });
 });

@@ -13,8 +13,8 @@ const METHOD_NOT_FOUND = -32601;
 const FLAGS: readonly [string, string][] = [['--params <json>', 'the params as one JSON object; - reads it from standard input']];
 
 const ABOUT = [
-  'Makes a call and prints its result as JSON.',
-  `A value is JSON if it parses as JSON, else a string: count=3 is a number, text='"3"' a string. Dots make objects: sessionKey.userId=alice.`,
+  'Calls an RPC method and prints the result as JSON.',
+  `A value is JSON if it parses as JSON, else a string: count=3 is a number, text='"3"' is a string. Dots separate nested keys: sessionKey.userId=alice.`,
 ].join('\n');
 
 /** Method names are checked by the server only, which may be newer than the CLI. */
@@ -27,7 +27,7 @@ export const rpc: Command = {
   async run({ flags, words, output, where }) {
     const [method, ...pairs] = words;
     if (method === undefined) throw wrongUsage('rpc needs a method.', `${self()} rpc --help`);
-    if (method.includes('=')) throw wrongUsage(`The method comes first, then ${method}.`, `${self()} rpc --help`);
+    if (method.includes('=')) throw wrongUsage(`Write the method before its params: ${method} is not a method.`, `${self()} rpc --help`);
     const params = readParams(flags['params'], pairs);
     const client = await connect(where());
     try {
@@ -50,8 +50,8 @@ async function explainCall(error: CallError, method: string, where: Where): Prom
   const failure = explain(error, where, `${self()} rpc ${quote(method)} --help`);
   const options = { detail: failure.detail, cause: error };
   const missing = mayBeMissing(error) ? await whyNotServed(method) : undefined;
-  if (missing !== undefined) return new Failure(`${method} is declared, but not served: ${missing}.`, `${self()} rpc --help`, options);
-  return error.code === METHOD_NOT_FOUND ? noSuchMethod(method, options) : failure;
+  if (missing !== undefined) return new Failure(`${method} is not available: ${missing}.`, `${self()} rpc --help`, options);
+  return error.code === METHOD_NOT_FOUND ? createUnknownMethodError(method, options) : failure;
 }
 
 /** Returns whether the method may be unserved. A newer server may serve methods that the CLI lists as unserved. */
@@ -59,10 +59,10 @@ function mayBeMissing({ data }: CallError): boolean {
   return data.code === 'UNIMPLEMENTED' || (data.code === 'UNAVAILABLE' && data.reason !== 'CONNECTION_LOST');
 }
 
-async function noSuchMethod(method: string, options: ConstructorParameters<typeof Failure>[2]): Promise<Failure> {
+async function createUnknownMethodError(method: string, options: ConstructorParameters<typeof Failure>[2]): Promise<Failure> {
   const similar = (await similarMethods(method)).filter((name) => name !== method);
-  const meant = similar.length === 0 ? '.' : `; did you mean ${similar.join(' or ')}?`;
-  return new Failure(`There is no method ${method}${meant}`, `${self()} rpc ${similar[0] ?? ''} --help`.replace('  ', ' '), options);
+  const suggestion = similar.length === 0 ? '.' : `. Did you mean ${similar.join(' or ')}?`;
+  return new Failure(`Unknown method ${method}${suggestion}`, `${self()} rpc ${similar[0] ?? ''} --help`.replace('  ', ' '), options);
 }
 
 async function help({ words: [method] }: Invocation): Promise<string> {
@@ -72,12 +72,12 @@ async function help({ words: [method] }: Invocation): Promise<string> {
       examples: [
         'rpc system.ping',
         'rpc agent.execute message="hello" sessionKey.userId=alice',
-        'rpc agent.execute --help     # what a method takes',
+        'rpc agent.execute --help     # describes a method',
       ],
     });
     return `${usage}\n${await methodList()}`;
   }
   const text = await methodHelp(method);
-  if (text === undefined) throw await noSuchMethod(method, { exitCode: 2 });
+  if (text === undefined) throw await createUnknownMethodError(method, { exitCode: 2 });
   return text;
 }

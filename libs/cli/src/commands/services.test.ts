@@ -41,9 +41,9 @@ test('fails for an unknown service and for a server without service list', async
   await using server = await startServer({ services: SERVICES });
   const unknown = await run(server.url, 'nobody');
   assert.equal(unknown.code, 2);
-  assert.match(unknown.stderr, /^error: There is no service nobody\./);
+  assert.match(unknown.stderr, /^error: Unknown service nobody\./);
   await using silent = await startServer();
   const refused = await run(silent.url);
   assert.equal(refused.code, 1);
-  assert.match(refused.stderr, /takes a token of scope admin/);
+  assert.match(refused.stderr, /requires a token with scope admin/);
 });

@@ -1,7 +1,7 @@
 import type { ServicePresence } from '@switchyard/contracts';
 import { EXIT, type Command, type Invocation } from '../arguments/command.ts';
 import { commandHelp } from '../arguments/command-help.ts';
-import { noToken, type Where } from '../server/server-location.ts';
+import { createNoTokenFailure, type Where } from '../server/server-location.ts';
 import { Failure, wrongUsage } from '../output/failure.ts';
 import { missing } from '../server/server-faults.ts';
 import { print, printAs, rows } from '../output/output.ts';
@@ -15,31 +15,28 @@ export const services: Command = {
   help: () =>
     commandHelp(
       'services [name]',
-      'Asks on the bus who is there, as `nats micro stats` does: each replica of each service with its version, and what each of its methods was asked since its start. Needs a token of scope admin.',
+      'Lists the replicas of each service with their versions and the request counts of their methods since their start, like `nats micro stats`. Requires a token with scope admin.',
       { examples: ['services', 'services sessions', 'services -o json'] },
     ),
   async run({ output, where, words }: Invocation) {
-    const found = await ask(where());
+    const matches = await requestPresence(where());
     const [name, ...more] = words;
-    if (more.length > 0) throw wrongUsage('services takes one name at most.', `${self()} services`);
-    const listed = name === undefined ? found : found.filter(({ service }) => service === name);
-    if (listed.length === 0) throw wrongUsage(`There is no service ${name}.`, `${self()} services`);
+    if (more.length > 0) throw wrongUsage('services takes at most one name.', `${self()} services`);
+    const listed = name === undefined ? matches : matches.filter(({ service }) => service === name);
+    if (listed.length === 0) throw wrongUsage(`Unknown service ${name}.`, `${self()} services`);
     if (output !== 'table') printAs(output, listed);
     else print(listed.map(describe).join(''));
     return EXIT.done;
   },
 };
 
-async function ask(where: Where): Promise<ServicePresence[]> {
+async function requestPresence(where: Where): Promise<ServicePresence[]> {
   const { url, token } = where;
-  if (token === undefined) throw noToken(where);
+  if (token === undefined) throw createNoTokenFailure(where);
   const { answers, state, services: found } = await askReadiness({ url, token }, { endpoints: true });
-  if (!answers) throw new Failure(`Nothing answers at ${url} (${state}).`, `${self()} doctor --url ${quote(url)}`);
+  if (!answers) throw new Failure(`No server answers at ${url} (${state}).`, `${self()} doctor --url ${quote(url)}`);
   if (found) return found;
-  throw new Failure(
-    `${url} does not say which services there are: that takes a token of scope admin, and a bus that can be reached.`,
-    `${self()} doctor`,
-  );
+  throw new Failure(`${url} does not list its services. This requires a token with scope admin and a reachable bus.`, `${self()} doctor`);
 }
 
 function describe({ service, state, replicas }: ServicePresence): string {

@@ -42,7 +42,7 @@ test('exits with 1 if a service is down', async () => {
   runs(server.url, process.pid);
   const { code, stdout, stderr } = await status();
   assert.equal(code, 1);
-  assert.match(stderr, /^error: The server takes work, but registry is down: no replica answers\.\n {2}next: .*switchyard doctor\n$/);
+  assert.match(stderr, /^error: The server is ready, but registry is down: no replica answers\.\n {2}next: .*switchyard doctor\n$/);
   for (const line of [
     `server +${server.url} +ready`,
     `process +embedded r1 +pid ${process.pid} alive +http 1 +logs/a.log`,
@@ -51,7 +51,7 @@ test('exits with 1 if a service is down', async () => {
     'service +sessions +sessions-a  0.1.0  pid 12 on here  up 5 min',
     'service +sessions +sessions-b  0.1.0  pid 13 on here  up 5 min',
     'service +registry +down: no replica answers',
-    'not built +graph media  \\(nobody answers their methods yet\\)',
+    'not built +graph media  \\(not implemented yet\\)',
     'agents +default helper',
     'providers +dev answers, offline; known: openai',
     'up +5 min, 105 MB, Node v24.0.0 .*',
@@ -86,7 +86,7 @@ test('exits with 0 if all services and replicas are ready', async () => {
   const bad = await status();
   assert.equal(bad.code, 1);
   assert.match(bad.stdout, /^service +sessions +sessions-b .* up 5 min {2}store: not connected$/m);
-  assert.match(bad.stderr, /The server takes work, but sessions sessions-b lacks store: not connected\./);
+  assert.match(bad.stderr, /The server is ready, but sessions sessions-b lacks store: not connected\./);
   const doctor = await runCommand(['doctor'], { cwd: data, env: { SWITCHYARD_DATA: data } });
   assert.equal(doctor.code, 1);
   assert.match(doctor.stdout, /^✗ services +sessions sessions-b lacks store: not connected$/m);
@@ -119,7 +119,7 @@ test('prints the status also with a rejected token or without scope admin', asyn
   assert.match(lacking.stdout, /^agents +default helper\n/m);
   assert.match(lacking.stdout, /^not known +Insufficient scope/m);
   runs(server.url, process.pid, 'another');
-  assert.match((await status()).stdout, /^not known +http.* does not accept the token saved in .* any more: it was rotated or revoked/m);
+  assert.match((await status()).stdout, /^not known +http.* no longer accepts the token saved in .*, because it was rotated or revoked/m);
 });
 
 test('exits with 1 and suggests start when nothing runs', async () => {
@@ -128,7 +128,7 @@ test('exits with 1 and suggests start when nothing runs', async () => {
   rmSync(join(data, 'run.json'), { force: true });
   const never = await status(['--url', gone.url]);
   assert.deepEqual([never.code, never.stdout], [1, '']);
-  assert.match(never.stderr, /^error: Nothing runs at .*\n {2}next: .*switchyard start\n$/);
+  assert.match(never.stderr, /^error: No server runs at .*\n {2}next: .*switchyard start\n$/);
 
   const { pid } = spawnSync(process.execPath, ['--version']);
   runs(gone.url, pid);
@@ -139,5 +139,5 @@ test('exits with 1 and suggests start when nothing runs', async () => {
   assert.deepEqual([json.code, (JSON.parse(json.stdout) as { answers: boolean }).answers], [1, false]);
 
   runs(gone.url, process.pid);
-  assert.match((await status()).stderr, /Process \d+ is there, but .* does not answer .*\n {2}next: tail logs\/a\.log/);
+  assert.match((await status()).stderr, /Process \d+ runs, but .* does not answer .*\n {2}next: tail logs\/a\.log/);
 });

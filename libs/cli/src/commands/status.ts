@@ -1,11 +1,11 @@
 import type { CallResult } from '@switchyard/client';
 import type { RunningProcess, ServicePresence } from '@switchyard/contracts';
 import { EXIT, type Command, type Invocation } from '../arguments/command.ts';
-import { connect, noToken, type Where } from '../server/server-location.ts';
+import { connect, createNoTokenFailure, type Where } from '../server/server-location.ts';
 import { isRpcError, sentenceFor } from '../server/rpc-failure.ts';
 import { Failure } from '../output/failure.ts';
 import { commandHelp } from '../arguments/command-help.ts';
-import { faultsOf, missing } from '../server/server-faults.ts';
+import { getFaults, missing } from '../server/server-faults.ts';
 import { print, printAs, rows } from '../output/output.ts';
 import { askReadiness, type ServerReadiness } from '../server/readiness.ts';
 import { isAlive } from '../server/run-file.ts';
@@ -26,7 +26,7 @@ export const status: Command = {
   help: () =>
     commandHelp(
       'status',
-      'Says what runs, what it depends on, and who answers. Exit code 0 means that the server is ready and every service behind it is there.',
+      'Shows the server, its dependencies and its services. Exit code 0 means that the server is ready and every service answers.',
       {
         examples: ['status', 'status -o json'],
       },
@@ -36,9 +36,9 @@ export const status: Command = {
     const found = await look(place);
     if (output !== 'table') printAs(output, found);
     else if (found.answers || found.processes.length > 0) print(rows(describe(found)));
-    const [fault] = faultsOf(found);
+    const [fault] = getFaults(found);
     if (!found.ready) throw notReady(found, place);
-    if (fault) throw new Failure(`The server takes work, but ${fault.detail}.`, `${self()} doctor`);
+    if (fault) throw new Failure(`The server is ready, but ${fault.detail}.`, `${self()} doctor`);
     return EXIT.done;
   },
 };
@@ -52,7 +52,7 @@ async function look(place: Where): Promise<Status> {
 
 /** Reads details that require scope admin. Without it the other details are still shown. */
 async function lookInside(place: Where): Promise<Pick<Status, 'agents' | 'providers' | 'registry' | 'unknown'>> {
-  if (place.token === undefined) return { unknown: noToken(place).message };
+  if (place.token === undefined) return { unknown: createNoTokenFailure(place).message };
   const client = await connect(place);
   const calls = [
     { method: 'agents.list', params: {} },
@@ -112,7 +112,7 @@ function describeServices(services: Status['services'] = []): [string, string][]
     return texts.map((text): [string, string] => ['service', `${service.padEnd(width)}  ${text}`]);
   });
   const unbuilt = services.filter(({ state }) => state === 'unbuilt').map(({ service }) => service);
-  return unbuilt.length === 0 ? there : [...there, ['not built', `${unbuilt.join(' ')}  (nobody answers their methods yet)`]];
+  return unbuilt.length === 0 ? there : [...there, ['not built', `${unbuilt.join(' ')}  (not implemented yet)`]];
 }
 
 function describeReplica({ replica, version, startedAt, pid, host, readiness }: ServicePresence['replicas'][number]): string {
@@ -124,7 +124,7 @@ function describeReplica({ replica, version, startedAt, pid, host, readiness }: 
 /** Describes the providers. `dev` is listed while it is available; the others may lack a key. */
 function describeProviders(providers: readonly string[]): string {
   const others = providers.filter((provider) => provider !== 'dev').join(' ');
-  const answering = providers.includes('dev') ? 'dev answers, offline' : 'a real one answers';
+  const answering = providers.includes('dev') ? 'dev answers, offline' : 'a real provider is configured';
   return others === '' ? answering : `${answering}; known: ${others}`;
 }
 
@@ -136,7 +136,7 @@ function duration(seconds: number): string {
 function notReady({ url, answers, state, processes }: Status, { local }: Where): Failure {
   if (answers) return new Failure(`The server at ${url} is not ready (${state}).`, `${self()} doctor`);
   const alive = processes.find((process) => process.alive);
-  if (alive) return new Failure(`Process ${alive.pid} is there, but ${url} does not answer (${state}).`, `tail ${quote(alive.log)}`);
-  const sentence = local ? `Nothing runs at ${url}.` : `Nothing answers at ${url} (${state}).`;
+  if (alive) return new Failure(`Process ${alive.pid} runs, but ${url} does not answer (${state}).`, `tail ${quote(alive.log)}`);
+  const sentence = local ? `No server runs at ${url}.` : `No server answers at ${url} (${state}).`;
   return new Failure(sentence, local ? `${self()} start` : `${self()} doctor --url ${quote(url)}`);
 }

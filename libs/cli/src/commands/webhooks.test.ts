@@ -76,20 +76,20 @@ test('list explains how to enable webhooks', async () => {
   await using server = await startServer({ call: () => ({}) });
   const { stdout, stderr } = await run(server.url, ['list']);
   assert.equal(stdout, '');
-  assert.match(stderr, /no mapping[^]*config set webhooks.enabled true/);
+  assert.match(stderr, /No mappings[^]*config set webhooks.enabled true/);
 });
 
 test('test sends a signed delivery', async () => {
   await using gateway = await startGateway();
   const { code, stdout, stderr } = await run(gateway.url, ['test', 'ci', 'branch=main'], { SWITCHYARD_WEBHOOK_KEY: KEY });
   assert.equal(code, 0, stderr);
-  assert.match(stdout, /\/hooks\/ci took it: \{"received":true,"mapping":"ci"\}\n$/);
+  assert.match(stdout, /\/hooks\/ci accepted the delivery: \{"received":true,"mapping":"ci"\}\n$/);
   const [{ url, headers, body } = assert.fail()] = gateway.came;
   assert.deepEqual([url, JSON.parse(body)], ['/hooks/ci', { branch: 'main' }]);
   assert.equal(headers['x-webhook-signature'], createHmac('sha256', KEY).update(body).digest('hex'));
   assert.ok(Math.abs(Number(headers['x-webhook-timestamp']) - Date.now() / 1_000) < 60);
   const again = await run(gateway.url, ['test', 'ci', 'branch=main'], { SWITCHYARD_WEBHOOK_KEY: KEY });
-  assert.match(again.stdout, /took it, as one that came before/);
+  assert.match(again.stdout, /accepted the delivery as a repetition/);
   assert.ok(!again.stdout.includes(KEY) && !again.stderr.includes(KEY));
 });
 
@@ -114,7 +114,7 @@ test('prints the reason of a rejected delivery', async () => {
   assert.equal(code, 1);
   assert.match(
     stderr,
-    /not signed: SWITCHYARD_WEBHOOK_KEY[^]*refused it with 401: Missing webhook signature\n +next: read -rs SWITCHYARD_WEBHOOK_KEY/,
+    /not signed, because SWITCHYARD_WEBHOOK_KEY[^]*refused the delivery with status 401: Missing webhook signature\n +next: read -rs SWITCHYARD_WEBHOOK_KEY/,
   );
 });
 

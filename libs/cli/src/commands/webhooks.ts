@@ -22,20 +22,20 @@ export const webhooks: Command = {
     commandHelp(
       'webhooks list|test <path> [key=value …]',
       [
-        'Shows what other systems may send, and sends what one of them would.',
+        'Lists webhook mappings and sends a test delivery.',
         '',
-        '  list                     the mappings, in the order in which they are looked at',
-        `  test <path> [key=value]  a delivery, signed with the key in ${KEY} where that is set`,
+        '  list                     lists the mappings in the order in which they are matched',
+        `  test <path> [key=value]  sends a delivery, signed with the key in ${KEY} if it is set`,
       ].join('\n'),
       {
-        flags: [['--params <json>', 'test: the body; - reads it from the input']],
+        flags: [['--params <json>', 'test: body; - reads it from standard input']],
         examples: ['webhooks list', 'webhooks test ci branch=main state=broken'],
       },
     ),
   async run(invocation) {
     const [verb = 'list', ...rest] = invocation.words;
     const act = verb === 'list' ? list : verb === 'test' ? test : undefined;
-    if (act === undefined) throw wrongUsage(`webhooks can list and test, not ${verb}.`, `${self()} webhooks --help`);
+    if (act === undefined) throw wrongUsage(`webhooks has no subcommand ${verb}. Subcommands: list, test.`, `${self()} webhooks --help`);
     return act(rest, invocation);
   },
 };
@@ -45,7 +45,10 @@ async function configured({ where }: Invocation): Promise<Webhooks> {
   try {
     const read = sections.webhooks.safeParse(await client.call('config.read', { section: 'webhooks' }));
     if (!read.success)
-      throw new Failure('The server says of its webhooks what this command does not know.', `${self()} rpc config.read section=webhooks`);
+      throw new Failure(
+        'This command does not understand the webhook configuration of the server.',
+        `${self()} rpc config.read section=webhooks`,
+      );
     return read.data;
   } finally {
     client.close();
@@ -53,7 +56,7 @@ async function configured({ where }: Invocation): Promise<Webhooks> {
 }
 
 async function list(rest: readonly string[], invocation: Invocation): Promise<number> {
-  if (rest.length > 0) throw wrongUsage('webhooks list takes no words.', `${self()} webhooks --help`);
+  if (rest.length > 0) throw wrongUsage('webhooks list takes no arguments.', `${self()} webhooks --help`);
   const found = await configured(invocation);
   if (invocation.output !== 'table') printAs(invocation.output, found);
   else {
@@ -62,42 +65,42 @@ async function list(rest: readonly string[], invocation: Invocation): Promise<nu
       ...found.mappings.map((mapping) => described(mapping, found, url)),
       ...found.presets.map((name) => preset(name, found, url)),
     ];
-    if (all.length === 0) remark('There is no mapping and no preset.');
+    if (all.length === 0) remark('No mappings and no presets are configured.');
     else print(columns(all));
-    if (!found.enabled) remark(`Webhooks are off; to turn them on: ${self()} config set webhooks.enabled true`);
+    if (!found.enabled) remark(`Webhooks are disabled. Enable them: ${self()} config set webhooks.enabled true`);
   }
   return EXIT.done;
 }
 
 function described({ id, name, match, action, agentId, secret }: Mapping, all: Webhooks, url: string): string[] {
-  const path = addressOf(all, match?.path ?? '*', url);
+  const path = getAddress(all, match?.path ?? '*', url);
   const signed = secret === undefined ? commonKey(all) : 'signed with a key of its own';
   const source = match?.source === undefined ? '' : `from ${match.source}`;
   return [path, id ?? name ?? '', action === 'wake' ? 'wakes' : `agent ${agentId ?? 'default'}`, signed, source];
 }
 
 function preset(name: string, all: Webhooks, url: string): string[] {
-  return [addressOf(all, name, url), name, 'agent default', commonKey(all), 'a preset'];
+  return [getAddress(all, name, url), name, 'agent default', commonKey(all), 'a preset'];
 }
 
 function commonKey({ token }: Webhooks): string {
-  return token === undefined ? 'signed by nobody' : 'signed with webhooks.token';
+  return token === undefined ? 'unsigned' : 'signed with webhooks.token';
 }
 
-function addressOf({ path }: Webhooks, below: string, url: string): string {
+function getAddress({ path }: Webhooks, below: string, url: string): string {
   return `${url.replace(/\/$/, '')}${path.replace(/\/$/, '')}/${below.replaceAll(/^\/+|\/+$/g, '')}`;
 }
 
 async function test([path, ...words]: readonly string[], invocation: Invocation): Promise<number> {
   if (path === undefined || path.includes('=')) throw wrongUsage('webhooks test needs the path of a mapping.', `${self()} webhooks list`);
   const found = await configured(invocation);
-  const given = readParams(invocation.flags['params'], words);
+  const options = readParams(invocation.flags['params'], words);
   // A repeated body is treated as a duplicate and starts nothing, so the default body has a timestamp.
-  const body = JSON.stringify(Object.keys(given).length > 0 ? given : { test: true, at: new Date().toISOString() });
+  const body = JSON.stringify(Object.keys(options).length > 0 ? options : { test: true, at: new Date().toISOString() });
   const key = process.env[KEY];
-  const target = addressOf(found, path, invocation.where().url);
+  const target = getAddress(found, path, invocation.where().url);
   const headers = key ? signedHeaders(key, { body, path, webhooks: found, now: Date.now() }) : {};
-  if (!key) remark(`It is not signed: ${KEY} holds no key.`);
+  if (!key) remark(`The delivery is not signed, because ${KEY} is not set.`);
   const response = await fetch(target, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },
@@ -110,7 +113,7 @@ async function test([path, ...words]: readonly string[], invocation: Invocation)
   const repeated = response.headers.get('idempotency-replayed') === 'true';
   if (invocation.output !== 'table')
     printAs(invocation.output, { url: target, status: response.status, repeated, answer: parseJson(text) ?? text });
-  else print(`${target} took it${repeated ? ', as one that came before' : ''}: ${text}\n`);
+  else print(`${target} accepted the delivery${repeated ? ' as a repetition' : ''}: ${text}\n`);
   return EXIT.done;
 }
 
@@ -118,5 +121,5 @@ function refused(target: string, status: number, text: string): Failure {
   const answer = parseJson(text) as { error?: unknown } | undefined;
   const said = typeof answer?.error === 'string' ? answer.error : text.slice(0, 200);
   const next = status === 401 ? `read -rs ${KEY} && export ${KEY}` : `${self()} webhooks list`;
-  return new Failure(`${target} refused it with ${status}: ${said}`, next);
+  return new Failure(`${target} refused the delivery with status ${status}: ${said}`, next);
 }

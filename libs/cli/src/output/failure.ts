@@ -41,5 +41,5 @@ export function wrongUsage(sentence: string, next: string): Failure {
 export function asFailure(error: unknown, next: string): Failure {
   if (error instanceof Failure) return error;
   const [line = ''] = String(error instanceof Error ? error.message : error).split('\n');
-  return new Failure(`This should not have happened: ${line}`, next, { cause: error });
+  return new Failure(`Internal error, please report it: ${line}`, next, { cause: error });
 }

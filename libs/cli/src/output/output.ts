@@ -34,7 +34,7 @@ export function printJson(value: unknown): void {
 export function printAs(form: Exclude<Output, 'table'>, value: unknown): void {
   if (form === 'json') return printJson(value);
   if (form === 'yaml') return print(yaml().stringify(value, { lineWidth: 0 }));
-  for (const entry of entriesOf(value)) print(`${JSON.stringify(entry)}\n`);
+  for (const entry of getEntries(value)) print(`${JSON.stringify(entry)}\n`);
 }
 
 /** Loads the YAML library on first use, because loading it delays every command. */
@@ -42,7 +42,7 @@ function yaml(): typeof Yaml {
   return createRequire(import.meta.url)('yaml') as typeof Yaml;
 }
 
-function entriesOf(value: unknown): readonly unknown[] {
+function getEntries(value: unknown): readonly unknown[] {
   if (Array.isArray(value)) return value;
   const lists = typeof value === 'object' && value !== null ? Object.values(value).filter((one) => Array.isArray(one)) : [];
   const [list] = lists;
@@ -120,7 +120,9 @@ export function printFailure(failure: Failure, output: Output): void {
   const lines = [
     `${paint('red', 'error:', process.stderr)} ${printable(message, process.stderr)}`,
     ...[facts.filter(Boolean).join(' · ')].filter(Boolean),
-    ...(detail.issues ?? []).map(({ path, message: what }) => (what.startsWith(path) ? what : `${path}: ${what}`)),
+    ...(detail.issues ?? []).map(({ path, message: description }) =>
+      description.startsWith(path) ? description : `${path}: ${description}`,
+    ),
     `next: ${next}`,
   ];
   process.stderr.write(`${lines.map((line, at) => (at === 0 ? line : `  ${printable(line, process.stderr)}`)).join('\n')}\n`);

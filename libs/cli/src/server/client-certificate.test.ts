@@ -48,17 +48,20 @@ test('fails without a certificate if the server requires one', { timeout: 30_000
 
 test('rejects an invalid certificate configuration before connecting', { timeout: 30_000 }, async (t) => {
   const { directory, client, env, seen } = await setUp(t);
-  const say = async (own: Record<string, string>) =>
+  const sendMessage = async (own: Record<string, string>) =>
     (await runCommand(['rpc', 'system.ping'], { cwd: directory, env: { ...env, ...own } })).stderr;
-  assert.match(await say({ SWITCHYARD_CLIENT_CERT: client.certPath }), /SWITCHYARD_CLIENT_CERT is set and SWITCHYARD_CLIENT_KEY is not/);
+  assert.match(
+    await sendMessage({ SWITCHYARD_CLIENT_CERT: client.certPath }),
+    /SWITCHYARD_CLIENT_CERT is set, but SWITCHYARD_CLIENT_KEY is not/,
+  );
   const missing = join(directory, 'missing.pem');
   assert.match(
-    await say({ SWITCHYARD_CLIENT_CERT: missing, SWITCHYARD_CLIENT_KEY: client.keyPath }),
+    await sendMessage({ SWITCHYARD_CLIENT_CERT: missing, SWITCHYARD_CLIENT_KEY: client.keyPath }),
     /SWITCHYARD_CLIENT_CERT names .*missing\.pem, which cannot be read/,
   );
   assert.match(
-    await say({ SWITCHYARD_CLIENT_CERT: client.keyPath, SWITCHYARD_CLIENT_KEY: client.keyPath }),
-    /which is no certificate in PEM/,
+    await sendMessage({ SWITCHYARD_CLIENT_CERT: client.keyPath, SWITCHYARD_CLIENT_KEY: client.keyPath }),
+    /which is not a PEM certificate/,
   );
   assert.deepEqual(seen, []);
 });

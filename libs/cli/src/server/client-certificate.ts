@@ -14,7 +14,7 @@ export async function presentCertificate(env: Variables = process.env): Promise<
   if (certPath === undefined && keyPath === undefined) return;
   if (certPath === undefined || keyPath === undefined) {
     const [set, missing] = certPath === undefined ? [KEY, CERT] : [CERT, KEY];
-    throw wrongUsage(`${set} is set and ${missing} is not; a certificate needs both, each the path of a PEM file.`, `unset ${set}`);
+    throw wrongUsage(`${set} is set, but ${missing} is not. A client certificate needs both, each the path of a PEM file.`, `unset ${set}`);
   }
   const [cert, key] = [readPem(CERT, certPath), readPem(KEY, keyPath)];
   refuseWrong(cert, certPath);
@@ -35,7 +35,7 @@ function refuseWrong(cert: string, path: string): void {
   try {
     until = new Date(new X509Certificate(cert).validTo);
   } catch {
-    throw new Failure(`${CERT} names ${path}, which is no certificate in PEM.`, `unset ${CERT}`);
+    throw new Failure(`${CERT} names ${path}, which is not a PEM certificate.`, `unset ${CERT}`);
   }
   if (until.getTime() < Date.now()) throw new Failure(`The certificate in ${path} expired on ${until.toISOString()}.`, `${self()} doctor`);
 }

@@ -52,10 +52,7 @@ test('suggests different commands for call, server and token errors', () => {
 
 test('explains a rejected saved token', () => {
   const { message } = explain(refusal('UNAUTHENTICATED'), here, '');
-  assert.match(
-    message,
-    /token saved in d any more: it was rotated or revoked\. Give another one; if there is none, start .* with SWITCHYARD_TOKEN set\./,
-  );
+  assert.match(message, /token saved in d, because it was rotated or revoked\. Use another token, or start .* with SWITCHYARD_TOKEN set\./);
   const fromVariable = explain(refusal('UNAUTHENTICATED'), { ...here, tokenFrom: 'SWITCHYARD_TOKEN_FILE' }, '');
   assert.equal(fromVariable.next, 'unset SWITCHYARD_TOKEN_FILE');
 });

@@ -65,7 +65,7 @@ function isScopeMissing({ message, data }: RpcError): boolean {
 function tooMuch(sentence: string, retryAfterMs: number | undefined): Advice {
   if (retryAfterMs === undefined) return { sentence, command: `${self()} status` };
   const seconds = Math.ceil(retryAfterMs / 1000);
-  return { sentence: `${sentence} The same will do in ${seconds} s.`, command: `sleep ${seconds}` };
+  return { sentence: `${sentence} Retry in ${seconds} s.`, command: `sleep ${seconds}` };
 }
 
 /** Returns a command that searches the local log for the request, which has the cause of the error. */
@@ -78,10 +78,10 @@ function lookInLog({ data }: RpcError, { run }: Where): string {
 function unreachable(error: RpcError, { url, urlFrom, local }: Where): Advice {
   const code = systemCode(error);
   if (code === 'ECONNREFUSED')
-    return { sentence: `Nothing answers at ${url}.`, command: local ? `${self()} start` : `curl -v ${quote(`${url}/health`)}` };
+    return { sentence: `No server answers at ${url}.`, command: local ? `${self()} start` : `curl -v ${quote(`${url}/health`)}` };
   if (code === 'ENOTFOUND')
     return {
-      sentence: `The name in ${url} is unknown here.`,
+      sentence: `The host name in ${url} cannot be resolved.`,
       command: urlFrom === 'SWITCHYARD_URL' ? 'unset SWITCHYARD_URL' : `${self()} status`,
     };
   return { sentence: `The connection to ${url} was lost${code === undefined ? '' : ` (${code})`}.`, command: `${self()} status` };
@@ -91,7 +91,7 @@ function refusedToken(where: Where): Advice {
   const { url, tokenFrom, local, data } = where;
   if (tokenFrom === 'saved') {
     return {
-      sentence: `${url} does not accept the token saved in ${data} any more: it was rotated or revoked. Give another one; if there is none, start the server with SWITCHYARD_TOKEN set.`,
+      sentence: `${url} no longer accepts the token saved in ${data}, because it was rotated or revoked. Use another token, or start the server with SWITCHYARD_TOKEN set.`,
       command: giveToken(where),
     };
   }

@@ -11,7 +11,7 @@ export interface Fault {
  * Finds the faults of a reachable server: it is not ready, a built service has no replica, or a replica lacks a dependency. Used by
  * `status` and `doctor`.
  */
-export function faultsOf(readiness: ServerReadiness): Fault[] {
+export function getFaults(readiness: ServerReadiness): Fault[] {
   const { services = [] } = readiness;
   const down = services.filter(({ state }) => state === 'down').map(({ service }) => `${service} is down: no replica answers`);
   const own = missing(readiness.dependencies).join();

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chdir, cwd } from 'node:process';
 import { after, test } from 'node:test';
-import { locate, noToken } from './server-location.ts';
+import { locate, createNoTokenFailure } from './server-location.ts';
 import { TOKEN } from '../command.fixture.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'context-'));
@@ -99,7 +99,7 @@ for (const [from, flags, env] of GIVEN) {
       const data = dataWith(`hostile-${from}-${new URL(url).port}`, { 'run.json': JSON.stringify({ url }), token: 'theirs' });
       const where = locate({ data, ...flags }, env);
       assert.deepEqual([where.url, where.token, where.tokenFrom, where.withheld], [url, undefined, undefined, from]);
-      const { message, next } = noToken(where);
+      const { message, next } = createNoTokenFailure(where);
       assert.match(message, new RegExp(`token in ${from} is not sent to ${url}: only .*run\\.json names that server`));
       assert.equal(next, `export SWITCHYARD_URL=${url}`);
     }
@@ -110,14 +110,17 @@ for (const [from, flags, env] of GIVEN) {
 
 test('quotes an address from a run file for the shell', () => {
   const data = dataWith('quoting', { 'run.json': JSON.stringify({ url: "http://x/;rm -rf ~'" }) });
-  assert.match(noToken(locate({ data }, { SWITCHYARD_TOKEN: 'given' })).next, /^export SWITCHYARD_URL='http:\/\/x\/;rm -rf ~'\\'''$/);
+  assert.match(
+    createNoTokenFailure(locate({ data }, { SWITCHYARD_TOKEN: 'given' })).next,
+    /^export SWITCHYARD_URL='http:\/\/x\/;rm -rf ~'\\'''$/,
+  );
 });
 
 test('reads the token file and fails if it is missing', () => {
   assert.equal(locate({ data: used }, { SWITCHYARD_TOKEN_FILE: join(used, 'token') }).tokenFrom, 'SWITCHYARD_TOKEN_FILE');
   assert.throws(
     () => locate({ data: used }, { SWITCHYARD_TOKEN_FILE: join(used, 'no') }),
-    /SWITCHYARD_TOKEN_FILE names .*no, which is not there/,
+    /SWITCHYARD_TOKEN_FILE names .*no, which is missing/,
   );
   assert.throws(() => locate({}, { SWITCHYARD_TOKEN: 'a', SWITCHYARD_TOKEN_FILE: 'b' }), /both set/);
 });

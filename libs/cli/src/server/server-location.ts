@@ -68,7 +68,7 @@ function checkUrl(text: string, from: string): string {
   const url = URL.parse(text);
   if (url && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '') return text;
   throw wrongUsage(
-    `${from} must be an address such as ${DEFAULT_URL}, without a name and password.`,
+    `${from} must be an address such as ${DEFAULT_URL}, without user name and password.`,
     from === 'SWITCHYARD_URL' ? 'unset SWITCHYARD_URL' : `${self()} help`,
   );
 }
@@ -85,35 +85,35 @@ function sameServer(one: string, other: string): boolean {
 }
 
 type Place = Pick<Where, 'url' | 'urlFrom' | 'data' | 'run'>;
-type Found = Pick<Where, 'token' | 'tokenFrom' | 'withheld'>;
+type FoundToken = Pick<Where, 'token' | 'tokenFrom' | 'withheld'>;
 
 /**
  * Selects the token. A token from a flag or variable is never sent to an address from a run file, and a saved token only to the server
  * that saved it.
  */
-function findToken({ urlFrom, data, run }: Place, flags: Flags, env: Variables): Found {
+function findToken({ urlFrom, data, run }: Place, flags: Flags, env: Variables): FoundToken {
   const saved = savedToken(data);
-  const given = givenToken(flags, env);
-  if (given) {
-    const meant = urlFrom !== 'run.json' || given.token === saved;
-    return meant ? given : { token: undefined, tokenFrom: undefined, withheld: given.tokenFrom };
+  const options = findGivenToken(flags, env);
+  if (options) {
+    const meant = urlFrom !== 'run.json' || options.token === saved;
+    return meant ? options : { token: undefined, tokenFrom: undefined, withheld: options.tokenFrom };
   }
   if (saved === undefined) return { token: undefined, tokenFrom: undefined };
   return run ? { token: saved, tokenFrom: 'saved' } : { token: undefined, tokenFrom: undefined, withheld: 'saved' };
 }
 
-function givenToken(flags: Flags, env: Variables): { token: string; tokenFrom: TokenSource } | undefined {
+function findGivenToken(flags: Flags, env: Variables): { token: string; tokenFrom: TokenSource } | undefined {
   if (flags['token'] !== undefined) return { token: flags['token'], tokenFrom: '--token' };
   const variable = env['SWITCHYARD_TOKEN'] || undefined;
   const file = env['SWITCHYARD_TOKEN_FILE'] || undefined;
   if (variable !== undefined && file !== undefined) {
-    throw wrongUsage('SWITCHYARD_TOKEN and SWITCHYARD_TOKEN_FILE are both set; one of them is enough.', 'unset SWITCHYARD_TOKEN');
+    throw wrongUsage('SWITCHYARD_TOKEN and SWITCHYARD_TOKEN_FILE are both set. Unset one of them.', 'unset SWITCHYARD_TOKEN');
   }
   if (variable !== undefined) return { token: variable, tokenFrom: 'SWITCHYARD_TOKEN' };
   if (file === undefined) return undefined;
   const token = readToken(file);
   if (token !== undefined) return { token, tokenFrom: 'SWITCHYARD_TOKEN_FILE' };
-  throw new Failure(`SWITCHYARD_TOKEN_FILE names ${file}, which is not there or empty.`, 'unset SWITCHYARD_TOKEN_FILE');
+  throw new Failure(`SWITCHYARD_TOKEN_FILE names ${file}, which is missing or empty.`, 'unset SWITCHYARD_TOKEN_FILE');
 }
 
 /** Reads the token that a server saved in its data directory. */
@@ -147,10 +147,10 @@ function readToken(file: string): string | undefined {
 }
 
 /** Creates a client of the server. Throws if there is no token. */
-export async function connect(where: Where): Promise<Client> {
-  if (where.token === undefined) throw noToken(where);
+export async function connect(location: Where): Promise<Client> {
+  if (location.token === undefined) throw createNoTokenFailure(location);
   const { createClient } = await import('@switchyard/client');
-  return createClient({ url: where.url, token: where.token });
+  return createClient({ url: location.url, token: location.token });
 }
 
 /** Returns a shell command that reads a token without echoing it or adding it to the shell history. */
@@ -159,13 +159,13 @@ export function giveToken({ url }: Pick<Where, 'url'>): string {
 }
 
 /** Creates the failure for a missing token. */
-export function noToken(where: Where): Failure {
+export function createNoTokenFailure(where: Where): Failure {
   const { url, urlFrom, local, data, withheld } = where;
   if (withheld === 'saved') {
     const runs = readRunFile(data) !== undefined;
-    const why = runs ? 'that is not the server that saved it' : 'nothing says that it runs with this data';
+    const reason = runs ? 'another server saved it' : 'that server is not known to use this data directory';
     return new Failure(
-      `The token saved in ${data} is not sent to ${url}: ${why}.`,
+      `The token saved in ${data} is not sent to ${url}: ${reason}.`,
       urlFrom === 'default' ? `${self()} start` : giveToken(where),
     );
   }
@@ -173,6 +173,6 @@ export function noToken(where: Where): Failure {
     const sentence = `The token in ${withheld} is not sent to ${url}: only ${join(data, 'run.json')} names that server.`;
     return new Failure(sentence, `export SWITCHYARD_URL=${quote(url)}`);
   }
-  if (!local) return new Failure(`There is no token for ${url}.`, giveToken(where));
-  return new Failure(`There is no token saved in ${data}; the first start makes one.`, `${self()} start`);
+  if (!local) return new Failure(`No token is known for ${url}.`, giveToken(where));
+  return new Failure(`No token is saved in ${data}. The first start creates one.`, `${self()} start`);
 }

@@ -42,9 +42,9 @@ function compare(pair: Pair): string[] {
   const { inner, outer } = pair;
   if (typeof inner.schema['$ref'] === 'string' || typeof outer.schema['$ref'] === 'string') return compareReferences(pair);
   if (Object.keys(outer.schema).every((keyword) => SILENT.has(keyword))) return [];
-  const forms = formsOf(inner.schema);
+  const forms = getForms(inner.schema);
   if (forms) return compareForms(pair, forms);
-  const accepted = formsOf(outer.schema);
+  const accepted = getForms(outer.schema);
   if (accepted) return compareWithForms(pair, accepted);
   if (outer.schema.allOf) {
     return outer.schema.allOf.flatMap((part) => compare({ ...pair, outer: { ...outer, schema: part } }));
@@ -56,7 +56,7 @@ function compare(pair: Pair): string[] {
 }
 
 /** The alternatives of a schema; `type: ["string", "null"]` is two of them. */
-function formsOf(schema: JsonSchema): JsonSchema[] | undefined {
+function getForms(schema: JsonSchema): JsonSchema[] | undefined {
   const { type } = schema;
   return schema.anyOf ?? schema.oneOf ?? (Array.isArray(type) ? type.map((each) => ({ ...schema, type: each })) : undefined);
 }
@@ -92,20 +92,20 @@ function comparePlain(pair: Pair): string[] {
 }
 
 function compareTypes({ inner, outer, path, direction }: Pair): string[] {
-  const [given, wanted] = [typeOf(inner.schema), typeOf(outer.schema)];
-  if (wanted === undefined || given === wanted || (given === 'integer' && wanted === 'number')) return [];
-  return [change(path, direction, `type ${given ?? 'anything'}`, `type ${wanted}`)];
+  const [input, requested] = [getType(inner.schema), getType(outer.schema)];
+  if (requested === undefined || input === requested || (input === 'integer' && requested === 'number')) return [];
+  return [change(path, direction, `type ${input ?? 'anything'}`, `type ${requested}`)];
 }
 
-function typeOf(schema: JsonSchema): string | undefined {
+function getType(schema: JsonSchema): string | undefined {
   if (typeof schema.type === 'string') return schema.type;
-  const words = wordsOf(schema);
+  const words = getWords(schema);
   if (words === undefined) return undefined;
   const kinds = new Set(words.map((word) => (word === null ? 'null' : typeof word)));
   return kinds.size === 1 ? [...kinds][0] : undefined;
 }
 
-function wordsOf(schema: JsonSchema): unknown[] | undefined {
+function getWords(schema: JsonSchema): unknown[] | undefined {
   if (Array.isArray(schema['enum'])) return schema['enum'];
   return 'const' in schema ? [schema['const']] : undefined;
 }
@@ -113,17 +113,18 @@ function wordsOf(schema: JsonSchema): unknown[] | undefined {
 /** Another kind beside the kinds there were, told apart by a constant field: a new frame of a stream. */
 function isNewWord(form: JsonSchema, promised: JsonSchema): boolean {
   const [name, field] = Object.entries(form.properties ?? {}).find(([, property]) => 'const' in property) ?? [];
-  const known = (formsOf(promised) ?? []).map((each) => each.properties?.[name ?? '']?.['const']);
+  const known = (getForms(promised) ?? []).map((each) => each.properties?.[name ?? '']?.['const']);
   return name !== undefined && known.length > 0 && known.every((word) => word !== undefined && word !== field?.['const']);
 }
 
 function compareWords({ inner, outer, path, direction }: Pair): string[] {
-  const [given, wanted] = [wordsOf(inner.schema), wordsOf(outer.schema)];
-  if (wanted === undefined) return [];
-  if (given === undefined) return [change(path, direction, 'any value', `only ${wanted.map((word) => JSON.stringify(word)).join(', ')}`)];
+  const [inputs, requestedItems] = [getWords(inner.schema), getWords(outer.schema)];
+  if (requestedItems === undefined) return [];
+  if (inputs === undefined)
+    return [change(path, direction, 'any value', `only ${requestedItems.map((word) => JSON.stringify(word)).join(', ')}`)];
   if (direction === 'result' && 'enum' in outer.schema) return [];
   const says = direction === 'params' ? 'no longer accepts' : 'may now be';
-  return given.filter((word) => !wanted.includes(word)).map((word) => `${at(path)} ${says} ${JSON.stringify(word)}`);
+  return inputs.filter((word) => !requestedItems.includes(word)).map((word) => `${at(path)} ${says} ${JSON.stringify(word)}`);
 }
 
 /** Bounds in pairs, and on which side they stand. */
@@ -140,28 +141,30 @@ type Bound = (typeof BOUNDS)[number];
 const BOUND_CHANGED = new RegExp(` changed from (${BOUNDS.map(({ closed }) => closed).join('|')}) `);
 
 function compareRanges({ inner, outer, path, direction }: Pair): string[] {
-  if (wordsOf(inner.schema)) return [];
+  if (getWords(inner.schema)) return [];
   return BOUNDS.flatMap((bound) => {
-    const [given, wanted] = [boundOf(inner.schema, bound), boundOf(outer.schema, bound)];
-    if (wanted === undefined || (given !== undefined && bound.side * (given - wanted) >= 0)) return [];
-    return [change(path, direction, `${bound.closed} ${given ?? 'none'}`, `${bound.closed} ${wanted}`)];
+    const [given, requestedCount] = [getBound(inner.schema, bound), getBound(outer.schema, bound)];
+    if (requestedCount === undefined || (given !== undefined && bound.side * (given - requestedCount) >= 0)) return [];
+    return [change(path, direction, `${bound.closed} ${given ?? 'none'}`, `${bound.closed} ${requestedCount}`)];
   });
 }
 
 /** An open bound is tighter than a closed one: by one for whole numbers, else by a hair. */
-function boundOf(schema: JsonSchema, { closed, open, side }: Bound): number | undefined {
+function getBound(schema: JsonSchema, { closed, open, side }: Bound): number | undefined {
   const step = schema.type === 'integer' ? 1 : 1e-9;
-  const found = [schema[closed], schema[open]].flatMap((value, index) => (typeof value === 'number' ? [value + side * index * step] : []));
-  return found.length === 0 ? undefined : side * Math.max(...found.map((value) => side * value));
+  const matches = [schema[closed], schema[open]].flatMap((value, index) =>
+    typeof value === 'number' ? [value + side * index * step] : [],
+  );
+  return matches.length === 0 ? undefined : side * Math.max(...matches.map((value) => side * value));
 }
 
 function compareArrays(pair: Pair): string[] {
   const { inner, outer } = pair;
-  const [given, wanted] = [inner.schema['items'], outer.schema['items']];
+  const [options, wanted] = [inner.schema['items'], outer.schema['items']];
   if (wanted === undefined) return [];
-  if (Array.isArray(given) && Array.isArray(wanted)) return compareTuples(pair, given as JsonSchema[], wanted as JsonSchema[]);
-  if (Array.isArray(given) || Array.isArray(wanted)) return [`${at(pair.path)} is another kind of list`];
-  return compare(step(pair, '[]', (given ?? {}) as JsonSchema, wanted as JsonSchema));
+  if (Array.isArray(options) && Array.isArray(wanted)) return compareTuples(pair, options as JsonSchema[], wanted as JsonSchema[]);
+  if (Array.isArray(options) || Array.isArray(wanted)) return [`${at(pair.path)} is another kind of list`];
+  return compare(step(pair, '[]', (options ?? {}) as JsonSchema, wanted as JsonSchema));
 }
 
 function compareTuples(pair: Pair, given: readonly JsonSchema[], wanted: readonly JsonSchema[]): string[] {
@@ -171,7 +174,7 @@ function compareTuples(pair: Pair, given: readonly JsonSchema[], wanted: readonl
 
 function compareObjects(pair: Pair): string[] {
   const { inner, outer } = pair;
-  if (typeOf(outer.schema) !== 'object' || typeOf(inner.schema) !== 'object') return [];
+  if (getType(outer.schema) !== 'object' || getType(inner.schema) !== 'object') return [];
   return [...compareProperties(pair), ...compareRequired(pair), ...compareExtras(pair), ...compareNames(pair)];
 }
 
@@ -183,7 +186,7 @@ function compareProperties(pair: Pair): string[] {
   return [
     ...lost.map((name) => `${at(join(path, name))} was removed`),
     ...Object.entries(given).flatMap(([name, field]) => {
-      const counterpart = wanted[name] ?? extrasOf(outer.schema);
+      const counterpart = wanted[name] ?? getExtras(outer.schema);
       if (counterpart === false) return direction === 'result' ? [] : [`${at(join(path, name))} was removed`];
       return compare(step(pair, `.${name}`, field, counterpart));
     }),
@@ -201,7 +204,7 @@ function compareRequired({ inner, outer, path, direction }: Pair): string[] {
 
 function compareExtras(pair: Pair): string[] {
   const { inner, outer, path, direction } = pair;
-  const [given, wanted] = [extrasOf(inner.schema), extrasOf(outer.schema)];
+  const [given, wanted] = [getExtras(inner.schema), getExtras(outer.schema)];
   if (given === false) return [];
   if (wanted === false) return direction === 'result' ? [] : [`${at(path)} no longer accepts other fields`];
   return compare(step(pair, '.*', given, wanted));
@@ -213,7 +216,7 @@ function compareNames(pair: Pair): string[] {
   return compare(step(pair, '.<name>', given ?? { type: 'string' }, wanted));
 }
 
-function extrasOf(schema: JsonSchema): JsonSchema | false {
+function getExtras(schema: JsonSchema): JsonSchema | false {
   const extras = schema.additionalProperties;
   if (extras === false) return false;
   return extras === undefined || extras === true ? {} : extras;
@@ -221,7 +224,7 @@ function extrasOf(schema: JsonSchema): JsonSchema | false {
 
 /** A rule that this comparison does not understand must be the same. */
 function compareRest({ inner, outer, path, direction }: Pair): string[] {
-  if (wordsOf(inner.schema)) return [];
+  if (getWords(inner.schema)) return [];
   const rules = Object.keys(outer.schema).filter((keyword) => !KNOWN.has(keyword) && !SILENT.has(keyword));
   return rules
     .filter((keyword) => JSON.stringify(inner.schema[keyword]) !== JSON.stringify(outer.schema[keyword]))

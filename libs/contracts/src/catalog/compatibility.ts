@@ -124,8 +124,8 @@ function entries(named: [string, LockEntry][]): Record<string, LockEntry> {
 /** Explanations may change freely. A property may be called `description`: only the keyword is text. */
 function bare(schema: JsonSchema): JsonSchema {
   const text = new Set(['description', 'title', 'examples']);
-  const kept = Object.entries(schema).filter(([keyword, value]) => !(text.has(keyword) && typeof value !== 'object'));
-  return Object.fromEntries(kept.map(([keyword, value]) => [keyword, bareValue(value)]));
+  const keptItems = Object.entries(schema).filter(([keyword, value]) => !(text.has(keyword) && typeof value !== 'object'));
+  return Object.fromEntries(keptItems.map(([keyword, value]) => [keyword, bareValue(value)]));
 }
 
 function bareValue(value: unknown): unknown {

@@ -136,16 +136,16 @@ function describeMethod(service: ServiceName, name: string, spec: MethodSpec): C
     streams: spec.chunk !== undefined,
     keyed: takesKey(spec),
     tool: spec.scope === 'rpc' && (spec.tool ?? toolByDefault(name)),
-    large: largePartsOf(spec),
-    sealed: sealedPartsOf(spec),
-    emits: eventsOf(spec),
-    audited: kindOf(spec),
-    looked: spec.scope === 'admin' && kindOf(spec) === undefined,
+    large: getLargeParts(spec),
+    sealed: getSealedParts(spec),
+    emits: getEvents(spec),
+    audited: getKind(spec),
+    looked: spec.scope === 'admin' && getKind(spec) === undefined,
     spec,
   };
 }
 
-function kindOf({ audited, scope, idempotent }: MethodSpec): AuditKind | undefined {
+function getKind({ audited, scope, idempotent }: MethodSpec): AuditKind | undefined {
   return audited ?? (scope === 'admin' && idempotent !== true ? 'mutate' : undefined);
 }
 
@@ -163,24 +163,24 @@ function describeOperation(service: ServiceName, name: string, spec: OperationSp
     streams: spec.chunk !== undefined,
     keyed: takesKey(spec),
     tool: false,
-    large: largePartsOf(spec),
+    large: getLargeParts(spec),
     sealed: undefined,
-    emits: eventsOf(spec),
+    emits: getEvents(spec),
     audited: undefined,
     looked: spec.looked ?? false,
     spec,
   };
 }
 
-function largePartsOf({ blobs = [], params, result }: Pick<MethodSpec, 'blobs' | 'params' | 'result'>): Callable['large'] {
+function getLargeParts({ blobs = [], params, result }: Pick<MethodSpec, 'blobs' | 'params' | 'result'>): Callable['large'] {
   const isNamed = (schema: z.ZodType): boolean => blobs.some((name) => name === '*' || hasMember(schema, name));
   return { params: isNamed(params), result: isNamed(result) };
 }
 
-function sealedPartsOf({ sealed, params, result }: Pick<MethodSpec, 'sealed' | 'params' | 'result'>): SealedParts | undefined {
+function getSealedParts({ sealed, params, result }: Pick<MethodSpec, 'sealed' | 'params' | 'result'>): SealedParts | undefined {
   if (sealed === undefined) return undefined;
-  const membersOf = (schema: z.ZodType): string[] => sealed.filter((name) => hasMember(schema, name));
-  return { params: membersOf(params), result: membersOf(result) };
+  const getMembers = (schema: z.ZodType): string[] => sealed.filter((name) => hasMember(schema, name));
+  return { params: getMembers(params), result: getMembers(result) };
 }
 
 function hasMember(schema: z.ZodType, name: string): boolean {
@@ -193,7 +193,7 @@ function takesKey({ params }: { params: object }): boolean {
 }
 
 /** That each of them is an event of some contract is checked by the compiler, here where all contracts meet. */
-function eventsOf({ emits = [] }: { emits?: readonly string[] }): readonly EventName[] {
+function getEvents({ emits = [] }: { emits?: readonly string[] }): readonly EventName[] {
   return emits as readonly Emitted[];
 }
 

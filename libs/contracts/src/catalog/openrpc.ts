@@ -97,7 +97,7 @@ function projectMethod(callable: Callable, schemas: Record<string, JsonSchema>):
     paramStructure: 'by-name',
     params: paramDescriptors(hoist(inputSchema(spec.params), `${name}.params`, schemas)),
     result: { name: 'result', schema: hoist(outputSchema(spec.result), `${name}.result`, schemas) },
-    errors: errorsOf(spec, scope),
+    errors: getErrors(spec, scope),
     examples: spec.examples.map(projectExample),
     'x-scope': scope,
     'x-service': service,
@@ -142,7 +142,7 @@ export function hoist(schema: JsonSchema, owner: string, schemas: Record<string,
   return moved(rest);
 }
 
-function errorsOf(spec: MethodSpec, scope: string): OpenRpcMethod['errors'] {
+function getErrors(spec: MethodSpec, scope: string): OpenRpcMethod['errors'] {
   const declared = new Set<ErrorCode>(['INVALID_ARGUMENT', ...(spec.errors ?? [])]);
   return [
     {
@@ -150,12 +150,12 @@ function errorsOf(spec: MethodSpec, scope: string): OpenRpcMethod['errors'] {
       message: `Insufficient scope: requires '${scope}'`,
       data: { code: 'PERMISSION_DENIED' },
     },
-    ...[...declared].flatMap((code) => numbersOf(code).map((number) => ({ code: number, message: code, data: { code } }))),
+    ...[...declared].flatMap((code) => getNumbers(code).map((number) => ({ code: number, message: code, data: { code } }))),
   ];
 }
 
 /** RESOURCE_EXHAUSTED has a second number for rate limits. */
-function numbersOf(code: ErrorCode): number[] {
+function getNumbers(code: ErrorCode): number[] {
   return code === 'RESOURCE_EXHAUSTED' ? [jsonRpcCode({ code, details: { rate: true } }), jsonRpcCode({ code })] : [jsonRpcCode({ code })];
 }
 

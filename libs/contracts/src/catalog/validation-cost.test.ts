@@ -7,7 +7,7 @@ import { validate } from '../definition/validation.ts';
 
 const RUNS = 5;
 /** Maximum repetitions when other processes disturb the measurement; an expensive case stays expensive in all of them. */
-const MOST_RUNS = 15;
+const MAX_RUNS = 15;
 /** Refusing may cost as much as reading the text did, with room for a run that was interrupted. */
 const FACTOR = 3;
 
@@ -20,7 +20,7 @@ function timed(work: () => unknown): number {
 /** Returns the fastest run of each, measured alternately, because other load only adds time. An expensive result is measured again. */
 function costs(read: () => unknown, refuse: () => unknown): { reading: number; refusing: number } {
   let [reading, refusing] = [Infinity, Infinity];
-  for (let run = 0; run < RUNS || (run < MOST_RUNS && refusing >= FACTOR * reading); run += 1) {
+  for (let run = 0; run < RUNS || (run < MAX_RUNS && refusing >= FACTOR * reading); run += 1) {
     reading = Math.min(reading, timed(read));
     refusing = Math.min(refusing, timed(refuse));
   }

@@ -38,11 +38,11 @@ export const MessageEffect = z.union([
 /** A message that was accepted, by the platform's id. */
 export const MessageSent = z.object({ messageId: boundedString(MAX.name), channelId: boundedString(MAX.name) });
 
-const where = { channelId: boundedString(MAX.name), messageId: boundedString(MAX.name) };
+const location = { channelId: boundedString(MAX.name), messageId: boundedString(MAX.name) };
 
-export const MessageEdited = z.object({ edited: z.literal(true), ...where });
-export const MessageDeleted = z.object({ deleted: z.literal(true), ...where });
-export const MessageReacted = z.object({ reacted: z.literal(true), ...where, emoji: boundedString(MAX.name) });
+export const MessageEdited = z.object({ edited: z.literal(true), ...location });
+export const MessageDeleted = z.object({ deleted: z.literal(true), ...location });
+export const MessageReacted = z.object({ reacted: z.literal(true), ...location, emoji: boundedString(MAX.name) });
 
 export const FetchedMessages = z.object({
   messages: z

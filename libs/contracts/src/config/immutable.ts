@@ -85,8 +85,8 @@ export function mutableAlternatives(path: string): string[] {
 
 /** Whether `pattern` names this path or one above it. */
 export function covers(pattern: string, names: readonly string[]): boolean {
-  const wanted = pattern.split('.');
-  return wanted.length <= names.length && wanted.every((name, index) => name === '*' || name === names[index]);
+  const requestedItems = pattern.split('.');
+  return requestedItems.length <= names.length && requestedItems.every((name, index) => name === '*' || name === names[index]);
 }
 
 /** Whether this path is above one that `pattern` names, so that replacing it replaces that one too. */

@@ -13,7 +13,7 @@ export const positive = (preset: number) => Positive.default(preset);
 /** A whole number, zero included; where it bounds something, zero means no bound. */
 export const count = (preset: number) => Count.default(preset);
 /** A whole number between two bounds, both included. A number outside is refused, never clamped. */
-export const between = (least: number, most: number, preset: number) => z.int().min(least).max(most).default(preset);
+export const between = (least: number, max: number, preset: number) => z.int().min(least).max(max).default(preset);
 export const ratio = (preset: number) => z.number().min(0).max(1).default(preset);
 export const percent = (preset: number) => z.number().min(0).max(100).default(preset);
 export const port = (preset: number) => z.int().min(1).max(65_535).default(preset);

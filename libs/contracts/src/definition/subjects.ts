@@ -14,7 +14,7 @@ export const subjects = {
   event: (service: ServiceName, event: string) => `evt.${service}.${event.replace(':', '.')}`,
   events: 'evt.>',
   /** Each turn stands in one of a few groups, so that several streams can share what turns say. */
-  turn: (turnId: string) => `turn.${groupOf(checked(turnId))}.${turnId}`,
+  turn: (turnId: string) => `turn.${getGroup(checked(turnId))}.${turnId}`,
   turnGroup: (group: number) => `turn.${group.toString(TURN_GROUPS)}.*`,
   turns: 'turn.*.*',
   /** Clients are unique within a tenant only, and nobody broadcasts beyond their own. */
@@ -36,7 +36,7 @@ function checked(token: string): string {
 }
 
 /** The four highest bits of FNV-1a, which is cheap and spreads ids evenly: one digit. */
-function groupOf(turnId: string): string {
+function getGroup(turnId: string): string {
   let hash = 0x811c9dc5;
   for (let at = 0; at < turnId.length; at++) hash = Math.imul(hash ^ turnId.charCodeAt(at), 0x01000193);
   return (hash >>> 28).toString(TURN_GROUPS);

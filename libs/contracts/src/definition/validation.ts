@@ -59,12 +59,12 @@ function expand(issue: ZodIssue, above: Path): Issue[] {
 
 /** Stops counting at the limit and does not recurse, because untrusted input can be nested as deep as it is long. */
 function isSmall(value: unknown): boolean {
-  const found = [value];
-  for (const each of found) {
+  const matches = [value];
+  for (const each of matches) {
     if (typeof each !== 'object' || each === null) continue;
     const parts: readonly unknown[] = Array.isArray(each) ? each : Object.keys(each);
-    if (found.length + parts.length > SMALL) return false;
-    found.push(...(Array.isArray(each) ? parts : Object.values(each)));
+    if (matches.length + parts.length > SMALL) return false;
+    matches.push(...(Array.isArray(each) ? parts : Object.values(each)));
   }
   return true;
 }
@@ -73,7 +73,7 @@ function isSmall(value: unknown): boolean {
 function expandUnion(issue: z.core.$ZodIssueInvalidUnion, path: Path): Issue[] {
   if (issue.discriminator !== undefined) {
     const options = property(issue, 'options');
-    return [toIssue(path, oneOf(Array.isArray(options) ? options : []), another(kindOf(property(issue.input, issue.discriminator))))];
+    return [toIssue(path, getOne(Array.isArray(options) ? options : []), another(getKind(property(issue.input, issue.discriminator))))];
   }
   const meant = issue.errors.filter((branch) => !branch.some(isOtherKind));
   const [only] = meant;
@@ -116,7 +116,7 @@ function expectation(issue: ZodIssue): string {
     case 'invalid_type':
       return TYPES[issue.expected] ?? issue.expected;
     case 'invalid_value':
-      return oneOf(issue.values);
+      return getOne(issue.values);
     case 'too_small':
       return bound(issue, issue.minimum, issue.inclusive === false ? 'above' : 'of at least');
     case 'too_big':
@@ -143,7 +143,7 @@ function format(issue: z.core.$ZodIssueInvalidStringFormat): string {
   return issue.pattern !== undefined && issue.format === 'regex' ? `string matching ${issue.pattern}` : `${issue.format} string`;
 }
 
-function oneOf(values: readonly unknown[]): string {
+function getOne(values: readonly unknown[]): string {
   const names = values.map((value) => JSON.stringify(value));
   return names.length === 1 ? String(names[0]) : `one of ${names.join(', ')}`;
 }
@@ -163,7 +163,7 @@ function unit(origin: string, size: number): string {
 /** Never the value: its kind, and in which direction it misses. */
 function received(issue: ZodIssue): string {
   if (!('input' in issue)) return 'another value';
-  const kind = kindOf(issue.input);
+  const kind = getKind(issue.input);
   switch (issue.code) {
     case 'invalid_type':
       return issue.expected === 'int' && kind === 'number' ? 'fractional number' : kind;
@@ -185,7 +185,7 @@ function another(kind: string): string {
   return kind === 'string' || kind === 'number' || kind === 'boolean' ? `another ${kind}` : kind;
 }
 
-function kindOf(value: unknown): string {
+function getKind(value: unknown): string {
   if (value === undefined) return 'nothing';
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';

@@ -34,15 +34,15 @@ export type NodeType = z.infer<typeof NodeType>;
 
 /** The hint that ends the refusal of a config: `Expected: { agents: string[], rounds?: number }`. */
 export function expectedConfig(type: NodeType): string {
-  return `Expected: ${shapeOf(inputSchema(nodeTypeConfigs[type]))}`;
+  return `Expected: ${getShape(inputSchema(nodeTypeConfigs[type]))}`;
 }
 
-function shapeOf(schema: JsonSchema): string {
-  if (schema.type === 'array') return `${shapeOf(schema.items as JsonSchema)}[]`;
+function getShape(schema: JsonSchema): string {
+  if (schema.type === 'array') return `${getShape(schema.items as JsonSchema)}[]`;
   if (schema.type === 'integer') return 'number';
   if (schema.type !== 'object') return String(schema.type ?? 'unknown');
   const marked = Object.entries(schema.properties ?? {}).map(
-    ([name, field]) => `${name}${schema.required?.includes(name) === true ? '' : '?'}: ${shapeOf(field)}`,
+    ([name, field]) => `${name}${schema.required?.includes(name) === true ? '' : '?'}: ${getShape(field)}`,
   );
   return `{ ${marked.join(', ')} }`;
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { MethodSpec } from '../definition/define.ts';
 import { publicMethods } from '../catalog/contracts.ts';
 
-function specOf(name: string): MethodSpec {
+function getSpec(name: string): MethodSpec {
   return publicMethods.get(name)?.spec as MethodSpec;
 }
 
@@ -23,11 +23,11 @@ const windows: [method: string, params: object][] = [
 ];
 
 test('every window may be 0 long, which is now', () => {
-  for (const [name, params] of windows) assert.equal(specOf(name).params.safeParse(params).success, true, name);
+  for (const [name, params] of windows) assert.equal(getSpec(name).params.safeParse(params).success, true, name);
 });
 
 test('a rate of savings goes below zero where caching cost more than it saved, and never above 1', () => {
-  const { result, examples } = specOf('agent.cacheStats');
+  const { result, examples } = getSpec('agent.cacheStats');
   const stats = examples[0]?.result as { providers: object[] };
   const withRate = (cacheHitRate: number): unknown => ({ ...stats, providers: [{ ...stats.providers[0], cacheHitRate }] });
   assert.deepEqual(

@@ -39,8 +39,8 @@ test('secret fields are declared with the method and can be sealed', () => {
     ],
   );
   for (const { name, sealed, service, streams, large, spec } of sealing) {
-    const said = [...(sealed?.params ?? []), ...(sealed?.result ?? [])];
-    assert.deepEqual((spec as MethodSpec).sealed, said, `${name} has the members it names`);
+    const texts = [...(sealed?.params ?? []), ...(sealed?.result ?? [])];
+    assert.deepEqual((spec as MethodSpec).sealed, texts, `${name} has the members it names`);
     assert.ok(!streams && !(sealed?.params.length && large.params) && !(sealed?.result.length && large.result), `${name} fits one message`);
     if (sealed?.params.length) assert.equal(callables.get(SEALING_KEY)?.service, service, `${name} is answered where the key comes from`);
   }

@@ -12,7 +12,7 @@ const served = [...callables.values()].filter(({ name }) => !unserved.has(name a
 /** Maximum size of a message without the named fields. */
 function rest(schema: z.ZodType, named: ReadonlySet<string>): number {
   if (named.has(ALL)) return 0;
-  return [...largestFields(schema)].reduce((bytes, [field, most]) => bytes + (named.has(field) ? 0 : most), 2);
+  return [...largestFields(schema)].reduce((bytes, [field, max]) => bytes + (named.has(field) ? 0 : max), 2);
 }
 
 describe('fields that can exceed a message are named in blobs', () => {

@@ -108,12 +108,12 @@ export const IdempotencyKey = z
   .describe('1 to 256 visible ASCII characters');
 
 /** How many items at most. A number out of range is brought back into it, not refused. */
-export function pageSize(standard: number, most: number) {
+export function pageSize(standard: number, max: number) {
   return z
     .int()
-    .overwrite((asked) => Math.min(Math.max(asked, 1), most))
+    .overwrite((requestCount) => Math.min(Math.max(requestCount, 1), max))
     .default(standard)
-    .describe(`1 to ${most}; values outside are clamped`);
+    .describe(`1 to ${max}; values outside are clamped`);
 }
 
 /** Checked in one pass, and without a pattern that could go back over a text of megabytes. */

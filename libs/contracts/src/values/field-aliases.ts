@@ -9,13 +9,13 @@ export function resolveAliases(
   const folded: Record<string, unknown> = { ...value };
   for (const [name, others] of Object.entries(aliases)) {
     for (const other of others) {
-      const given = folded[other];
+      const options = folded[other];
       delete folded[other];
-      if (given === undefined) continue;
+      if (options === undefined) continue;
       if (folded[name] !== undefined) {
-        ctx.addIssue({ code: 'custom', path: [other], message: `only one of ${[name, ...others].join(', ')}`, input: given });
+        ctx.addIssue({ code: 'custom', path: [other], message: `only one of ${[name, ...others].join(', ')}`, input: options });
       }
-      folded[name] = given;
+      folded[name] = options;
     }
   }
   return folded;

@@ -34,8 +34,8 @@ export function hasScope(scopes: readonly string[], required: string): boolean {
 }
 
 /** Whether every one of `wanted` lies within `held`: nobody grants more than they hold. */
-export function isScopeSubset(wanted: readonly string[], held: readonly string[]): boolean {
-  return held.includes('*') || wanted.every((scope) => held.includes(scope));
+export function isScopeSubset(requestedItems: readonly string[], held: readonly string[]): boolean {
+  return held.includes('*') || requestedItems.every((scope) => held.includes(scope));
 }
 
 /** Whether somebody may use this agent, and see what is the agent's. */

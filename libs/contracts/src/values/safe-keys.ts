@@ -32,19 +32,19 @@ interface Place {
 
 /** Returns the path of the first unsafe name. It does not recurse, because untrusted input can be nested as deep as it is long. */
 function unsafePath(root: unknown): string[] | undefined {
-  const found: Place[] = [{ value: root, key: '', above: undefined }];
-  for (const place of found) {
+  const matches: Place[] = [{ value: root, key: '', above: undefined }];
+  for (const place of matches) {
     const { value } = place;
     if (typeof value !== 'object' || value === null) continue;
     for (const [key, inner] of Object.entries(value)) {
-      if (UNSAFE_KEYS.has(key) && !Array.isArray(value)) return [...pathOf(place), key];
-      if (typeof inner === 'object' && inner !== null) found.push({ value: inner, key, above: place });
+      if (UNSAFE_KEYS.has(key) && !Array.isArray(value)) return [...getPath(place), key];
+      if (typeof inner === 'object' && inner !== null) matches.push({ value: inner, key, above: place });
     }
   }
   return undefined;
 }
 
-function pathOf(place: Place): string[] {
+function getPath(place: Place): string[] {
   const path: string[] = [];
   for (let at = place; at.above !== undefined; at = at.above) path.push(at.key);
   return path.reverse();

@@ -45,23 +45,23 @@ export function adapterContract(name: string, { open, whole, recordings }: Adapt
   });
 }
 
-async function read(adapter: Adapter, whole: boolean): Promise<{ parts: ModelPart[]; ending: Ending | undefined }> {
+async function read(adapter: Adapter, isComplete: boolean): Promise<{ parts: ModelPart[]; ending: Ending | undefined }> {
   const asked = request();
-  const attempt = { request: asked, nonStreaming: whole, signal: asked.signal, number: 1, onAlive: () => undefined };
+  const attempt = { request: asked, nonStreaming: isComplete, signal: asked.signal, number: 1, onAlive: () => undefined };
   let ending: Ending | undefined;
   const overheard: Adapter = {
-    async *stream(given) {
-      ending = yield* adapter.stream(given);
+    async *stream(options) {
+      ending = yield* adapter.stream(options);
       return ending;
     },
     async complete(given) {
-      const said = await adapter.complete(given);
-      ({ ending } = said);
-      return said;
+      const message = await adapter.complete(given);
+      ({ ending } = message);
+      return message;
     },
   };
   const step = { provider: 'up', adapter: overheard, attempt, cost: undefined };
-  const parts = whole ? toParts(await completeStep(step)) : await streamed(step);
+  const parts = isComplete ? toParts(await completeStep(step)) : await streamed(step);
   return { parts, ending };
 }
 

@@ -14,13 +14,13 @@ import { buildRequestBody } from './request-body.ts';
  */
 export function createChatAdapter(settings: ProviderSettings, key: string | undefined, origins: ConnectionPool): Adapter {
   const endpoint = resolveEndpoint(settings, key, '/chat/completions');
-  const dialectOf = createDialects(settings, endpoint.host);
+  const getDialect = createDialects(settings, endpoint.host);
 
   /** Sends the request. Waits for a free slot of the origin. */
   async function startExchange(attempt: Attempt): Promise<StartedExchange> {
     const { origin, path } = endpoint;
     const headers = attempt.traceparent === undefined ? endpoint.headers : [...endpoint.headers, 'traceparent', attempt.traceparent];
-    const body = buildRequestBody(attempt, dialectOf(attempt.request.model.modelId));
+    const body = buildRequestBody(attempt, getDialect(attempt.request.model.modelId));
     const limit = origins.getLimit(origin);
     const waiting = limit.acquire(attempt.signal);
     if (waiting !== undefined) await waiting;
@@ -37,7 +37,7 @@ export function createChatAdapter(settings: ProviderSettings, key: string | unde
 
   /** Decodes HTML entities in tool arguments, if the model encodes them. */
   function decodeCalls({ request }: Attempt, ending: Ending): Ending {
-    if (!dialectOf(request.model.modelId).htmlEntities) return ending;
+    if (!getDialect(request.model.modelId).htmlEntities) return ending;
     return { ...ending, calls: ending.calls.map((call) => ({ ...call, text: decodeHtmlEntities(call.text) })) };
   }
 
@@ -111,9 +111,9 @@ const LAST_CODE_POINT = 0x10ffff;
 
 /** Decodes HTML entities once: `&amp;lt;` becomes `&lt;`. */
 function decodeHtmlEntities(text: string): string {
-  return text.replaceAll(ENTITY, (whole, name?: string, decimal?: string, hexadecimal?: string) => {
-    if (name !== undefined) return NAMED[name.toLowerCase()] ?? whole;
+  return text.replaceAll(ENTITY, (fullText, name?: string, decimal?: string, hexadecimal?: string) => {
+    if (name !== undefined) return NAMED[name.toLowerCase()] ?? fullText;
     const code = decimal === undefined ? parseInt(hexadecimal ?? '', 16) : Number(decimal);
-    return code <= LAST_CODE_POINT ? String.fromCodePoint(code) : whole;
+    return code <= LAST_CODE_POINT ? String.fromCodePoint(code) : fullText;
   });
 }

@@ -54,13 +54,13 @@ export function createDialects(settings: DialectSettings, host: string): (modelI
   return (modelId) => {
     const cached = cache.get(modelId);
     if (cached !== undefined) return cached;
-    const dialect = dialectOf(settings, { host, modelId, ...(facts.get(modelId) ?? { entry: undefined, ways: {} }) });
+    const dialect = getDialect(settings, { host, modelId, ...(facts.get(modelId) ?? { entry: undefined, ways: {} }) });
     cache.set(modelId, dialect);
     return dialect;
   };
 }
 
-function dialectOf(
+function getDialect(
   settings: DialectSettings,
   { host, modelId, entry, ways: { compat = {}, sdkCompat = {} } }: ModelFacts & ModelLocation,
 ): Dialect {

@@ -8,7 +8,7 @@ import type { Models } from '../index.ts';
 import { startPlayer } from './replay-server.fixture.ts';
 
 const MIB = 1024 * 1024;
-const SAID = { choices: [{ index: 0, delta: { content: 'word ' }, finish_reason: null }] };
+const RESPONSE = { choices: [{ index: 0, delta: { content: 'word ' }, finish_reason: null }] };
 const END = `data: ${JSON.stringify({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] })}\n\ndata: [DONE]\n\n`;
 const event = (data: unknown): string => `data: ${JSON.stringify(data)}\n\n`;
 
@@ -34,19 +34,19 @@ async function startServer(answer: (response: ServerResponse) => void) {
   };
 }
 
-async function reasonOf(asked: Promise<{ error?: unknown }>): Promise<unknown> {
-  const { error } = await asked;
+async function getReason(pending: Promise<{ error?: unknown }>): Promise<unknown> {
+  const { error } = await pending;
   return error instanceof ServiceError ? error.details.reason : error;
 }
 
 test('emits one part per read of the socket', async () => {
-  await using player = await startPlayer({ writes: [event(SAID).repeat(5), END] });
+  await using player = await startPlayer({ writes: [event(RESPONSE).repeat(5), END] });
   const { parts } = await run(models(player.url));
   assert.deepEqual(parts[0], { type: 'text', text: 'word '.repeat(5) });
 });
 
 test('complete joins a streamed response', async () => {
-  const writes = [...Array.from({ length: 20 }, () => event(SAID)), END];
+  const writes = [...Array.from({ length: 20 }, () => event(RESPONSE)), END];
   await using player = await startPlayer({ writes });
   const streamed = await run(models(player.url));
   assert.ok(streamed.parts.length > 2, 'all of it came in one read');
@@ -59,7 +59,7 @@ test('reuses the connection after the response has ended', async () => {
   let last: ServerResponse | undefined;
   await using server = await startServer((response) => {
     last = response.writeHead(200, { 'content-type': 'text/event-stream' });
-    response.write(event(SAID) + END);
+    response.write(event(RESPONSE) + END);
   });
   const client = models(server.url);
   for (let call = 0; call < 5; call++) {
@@ -74,7 +74,7 @@ test('closes the connection on cancel, also between parts', async () => {
   const gone = Promise.withResolvers<void>();
   await using server = await startServer((response) => {
     response.on('close', gone.resolve).writeHead(200, { 'content-type': 'text/event-stream' });
-    response.write(event(SAID));
+    response.write(event(RESPONSE));
   });
   const leaving = new AbortController();
   const parts = models(server.url).stream(request({ signal: leaving.signal }));
@@ -95,7 +95,7 @@ test('limits the size of events and responses', async () => {
   };
   for (const part of ['x'.repeat(MIB), `: ${'x'.repeat(MIB)}\n`]) {
     await using server = await startServer(endless(part));
-    assert.equal(await reasonOf(run(models(server.url), request({ promptTimeoutMs: 30_000 }))), 'BAD_RESPONSE');
+    assert.equal(await getReason(run(models(server.url), request({ promptTimeoutMs: 30_000 }))), 'BAD_RESPONSE');
   }
 });
 
@@ -137,9 +137,9 @@ test('pauses the socket for a slow reader without losing data', async () => {
 
 test('fails BAD_RESPONSE for an unrequested encoding or an HTML page', async () => {
   for (const headers of [{ 'content-encoding': 'br' }, { 'content-type': 'text/html' }]) {
-    for (const whole of [false, true]) {
+    for (const isComplete of [false, true]) {
       await using server = await startServer((response) => void response.writeHead(200, headers).end('<html>'));
-      assert.equal(await reasonOf(run(models(server.url), request(), whole)), 'BAD_RESPONSE');
+      assert.equal(await getReason(run(models(server.url), request(), isComplete)), 'BAD_RESPONSE');
     }
   }
 });
@@ -170,11 +170,11 @@ test('redacts header values in provider errors', async () => {
 });
 
 test('keeps path and query of the configured address', async () => {
-  let asked: string | undefined;
+  let question: string | undefined;
   await using server = await startServer((response) => {
-    asked = response.req.url;
+    question = response.req.url;
     response.writeHead(200, { 'content-type': 'text/event-stream' }).end(END);
   });
   await run(models(`${server.url}/deep/?api-version=7`));
-  assert.equal(asked, '/v1/deep/chat/completions?api-version=7');
+  assert.equal(question, '/v1/deep/chat/completions?api-version=7');
 });

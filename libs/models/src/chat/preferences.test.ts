@@ -235,8 +235,8 @@ test('decodes HTML entities in tool arguments', async () => {
     calls: [{ name: 'find', arguments: '{&quot;q&quot;: &quot;a &amp;lt; b &#38; c &#x110000;&quot;}' }],
   });
   const entry = { models: [{ id: 'small', compat: { toolCallArgumentsEncoding: 'html-entities' } }] };
-  for (const whole of [false, true]) {
-    const [called] = (await run(against(upstream, entry), request(), whole)).parts;
+  for (const isComplete of [false, true]) {
+    const [called] = (await run(against(upstream, entry), request(), isComplete)).parts;
     assert.ok(called?.type === 'tool-call');
     assert.deepEqual(called.call.input, { q: 'a &lt; b & c &#x110000;' });
   }

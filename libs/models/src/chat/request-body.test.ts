@@ -63,7 +63,7 @@ test('sends tool choice, stop sequences and format', async () => {
   const models = against(upstream);
   const schema = { type: 'object', properties: { n: { type: 'integer' } } };
   const tools = [{ name: 'find', description: 'finds', parameters: { type: 'object' }, strict: true }];
-  const asked = async (options: Partial<ModelRequest>) => {
+  const sendRequest = async (options: Partial<ModelRequest>) => {
     assert.equal((await run(models, request(options))).error, undefined);
     const { tools: offered, tool_choice, stop, response_format } = upstream.requests.at(-1)?.body ?? assert.fail();
     return { offered, tool_choice, stop, response_format };
@@ -71,13 +71,13 @@ test('sends tool choice, stop sequences and format', async () => {
 
   const none = { offered: undefined, tool_choice: undefined, stop: undefined, response_format: undefined };
   const offered = [{ type: 'function', function: { name: 'find', description: 'finds', parameters: { type: 'object' }, strict: true } }];
-  assert.deepEqual(await asked({ tools, toolChoice: 'required' }), { ...none, offered, tool_choice: 'required' });
+  assert.deepEqual(await sendRequest({ tools, toolChoice: 'required' }), { ...none, offered, tool_choice: 'required' });
   const named = { type: 'function', function: { name: 'find' } };
-  assert.deepEqual(await asked({ tools, toolChoice: { name: 'find' } }), { ...none, offered, tool_choice: named });
-  assert.deepEqual(await asked({ stop: ['END', '\n'] }), { ...none, stop: ['END', '\n'] });
-  assert.deepEqual(await asked({ format: {} }), { ...none, response_format: { type: 'json_object' } });
+  assert.deepEqual(await sendRequest({ tools, toolChoice: { name: 'find' } }), { ...none, offered, tool_choice: named });
+  assert.deepEqual(await sendRequest({ stop: ['END', '\n'] }), { ...none, stop: ['END', '\n'] });
+  assert.deepEqual(await sendRequest({ format: {} }), { ...none, response_format: { type: 'json_object' } });
   for (const strict of [true, false]) {
-    assert.deepEqual(await asked({ format: { schema, name: 'count', strict } }), {
+    assert.deepEqual(await sendRequest({ format: { schema, name: 'count', strict } }), {
       ...none,
       response_format: { type: 'json_schema', json_schema: { name: 'count', schema, strict } },
     });

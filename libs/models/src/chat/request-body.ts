@@ -46,8 +46,8 @@ function renderMessage(message: ModelMessage, dialect: Dialect): ChatMessage {
 
 function renderCall({ callId, name, input, text }: ToolCall, dialect: Dialect): object {
   // Providers reject arguments that are not an object, so invalid text is wrapped.
-  const shown = typeof input === 'string' ? JSON.stringify({ unparsed: input }) : text;
-  return { id: dialect.callId(callId), type: 'function', function: { name, arguments: shown } };
+  const output = typeof input === 'string' ? JSON.stringify({ unparsed: input }) : text;
+  return { id: dialect.callId(callId), type: 'function', function: { name, arguments: output } };
 }
 
 function renderResult(result: unknown): string {

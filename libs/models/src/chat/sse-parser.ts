@@ -62,9 +62,9 @@ export function createSseParser(maxBytes: number, onData: (data: string) => void
 
   function dispatch(): void {
     if (data === undefined) return;
-    const whole = data;
+    const fullText = data;
     data = undefined;
-    onData(whole);
+    onData(fullText);
   }
 
   function checkSize(bytes: number): void {

@@ -7,7 +7,7 @@ import type { ModelPart } from '../index.ts';
 
 const CANCELLED_WITHIN_MS = 100;
 
-function textOf(parts: readonly ModelPart[]): string {
+function getText(parts: readonly ModelPart[]): string {
   return parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
 }
 
@@ -41,30 +41,30 @@ const FAILURES: readonly { name: string; behaviour: UpstreamBehaviour; code: str
   },
 ];
 
-for (const whole of [false, true]) {
-  describe(whole ? 'non-streaming' : 'streaming', () => {
+for (const isComplete of [false, true]) {
+  describe(isComplete ? 'non-streaming' : 'streaming', () => {
     for (const { name, behaviour, code, reason, attempts } of FAILURES) {
       test(`${name}: fails ${code}, ${reason} after ${attempts} attempts`, async () => {
         await using upstream = await startUpstream(behaviour);
-        const { parts, error } = await run(against(upstream), request(), whole);
+        const { parts, error } = await run(against(upstream), request(), isComplete);
         assert.deepEqual(parts, []);
         assert.ok(error instanceof ServiceError);
         assert.deepEqual([error.code, error.details.reason, upstream.requests.length], [code, reason, attempts]);
-        assert.ok(upstream.requests.every(({ body }) => body.stream === !whole));
+        assert.ok(upstream.requests.every(({ body }) => body.stream === !isComplete));
       });
     }
 
     test('retries 429 after Retry-After', async () => {
       await using upstream = await startUpstream({ kind: 'status', status: 429, headers: { 'retry-after-ms': '120' } }, TEXT);
       const startedAt = performance.now();
-      const { parts } = await run(against(upstream), request(), whole);
-      assert.equal(textOf(parts), 'one two three');
+      const { parts } = await run(against(upstream), request(), isComplete);
+      assert.equal(getText(parts), 'one two three');
       assert.ok(performance.now() - startedAt >= 115);
     });
 
     test('fails MODEL_STALLED on silence and closes the connection', async () => {
       await using upstream = await startUpstream({ kind: 'stall' });
-      const { error } = await run(against(upstream), request({ promptTimeoutMs: 100 }), whole);
+      const { error } = await run(against(upstream), request({ promptTimeoutMs: 100 }), isComplete);
       assert.ok(error instanceof ServiceError && error.details.reason === 'MODEL_STALLED');
       await upstream.abandoned;
     });
@@ -72,14 +72,14 @@ for (const whole of [false, true]) {
     test('fails PROVIDER_UNREACHABLE on a refused connection', async () => {
       const upstream = await startUpstream();
       await upstream[Symbol.asyncDispose]();
-      const { error } = await run(against(upstream), request(), whole);
+      const { error } = await run(against(upstream), request(), isComplete);
       assert.ok(error instanceof ServiceError && error.details.reason === 'PROVIDER_UNREACHABLE');
     });
 
     test(`closes the connection within ${CANCELLED_WITHIN_MS} ms of a cancel`, async () => {
       await using upstream = await startUpstream({ kind: 'stall', text: 'one two', afterTokens: 1 });
       const leaving = new AbortController();
-      const running = run(against(upstream), request({ signal: leaving.signal }), whole);
+      const running = run(against(upstream), request({ signal: leaving.signal }), isComplete);
       await upstream.asked;
       const leftAt = performance.now();
       leaving.abort();

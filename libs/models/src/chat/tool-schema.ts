@@ -9,9 +9,9 @@ type Schema = Record<string, unknown>;
 
 /** Removes keywords that xAI rejects. */
 export function schemaForXai(schema: Schema): Schema {
-  const kept = Object.entries(schema).filter(([keyword]) => !REFUSED.has(keyword));
+  const keptItems = Object.entries(schema).filter(([keyword]) => !REFUSED.has(keyword));
   return Object.fromEntries(
-    kept.map(([keyword, value]) => [keyword, VALUES.has(keyword) ? value : convertValue(value, BY_NAME.has(keyword))]),
+    keptItems.map(([keyword, value]) => [keyword, VALUES.has(keyword) ? value : convertValue(value, BY_NAME.has(keyword))]),
   );
 }
 

@@ -26,14 +26,14 @@ async function collect(parts: AsyncIterable<ModelPart>): Promise<ModelPart[]> {
   return all;
 }
 
-function textOf(parts: readonly ModelPart[]): string {
+function getText(parts: readonly ModelPart[]): string {
   return parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
 }
 
 test('dev/echo repeats the message, one token per word', async () => {
   const parts = await collect(devModels().stream(request('echo', 'hello  there\nfriend', { system: 'be kind' })));
 
-  assert.equal(textOf(parts), 'I am dev/echo, the development model. You said: hello  there\nfriend');
+  assert.equal(getText(parts), 'I am dev/echo, the development model. You said: hello  there\nfriend');
   assert.deepEqual(parts.slice(0, 3), [
     { type: 'text', text: 'I ' },
     { type: 'text', text: 'am ' },
@@ -45,7 +45,7 @@ test('dev/echo repeats the message, one token per word', async () => {
 test('dev/echo stops at maxTokens with finish reason length', async () => {
   const parts = await collect(devModels().stream(request('echo', 'hello', { maxTokens: 2 })));
 
-  assert.equal(textOf(parts), 'I am ');
+  assert.equal(getText(parts), 'I am ');
   assert.deepEqual(parts.at(-1), { type: 'finish', reason: 'length', usage: { input: 1, output: 2 }, costUsd: 0 });
 });
 
@@ -68,7 +68,7 @@ test('does not time out a slow model that keeps sending', async () => {
 test('dev/flaky in turn responds, rejects and breaks the stream', async () => {
   const models = devModels();
   const first = await collect(models.stream(request('flaky', 'hi')));
-  assert.match(textOf(first), /^I am dev\/flaky, the development model\. You said: hi$/);
+  assert.match(getText(first), /^I am dev\/flaky, the development model\. You said: hi$/);
 
   await assert.rejects(collect(models.stream(request('flaky', 'hi'))), {
     code: 'UNAVAILABLE',
@@ -83,7 +83,7 @@ test('dev/flaky in turn responds, rejects and breaks the stream', async () => {
     },
     { code: 'UNAVAILABLE', details: { reason: 'STREAM_CUT' } },
   );
-  assert.equal(textOf(cut), 'I am dev/flaky, ');
+  assert.equal(getText(cut), 'I am dev/flaky, ');
 
   assert.equal((await collect(models.stream(request('flaky', 'again')))).at(-1)?.type, 'finish');
 });
@@ -108,7 +108,7 @@ test('dev/tools calls the tool named in the message and responds with its result
     { role: 'tool', callId: 'call_1', name: 'memory_search', result: { found: 3 }, failed: false },
   ];
   const answer = await collect(models.stream(request('tools', after, { tools: [SEARCH] })));
-  assert.equal(textOf(answer), 'I am dev/tools, the development model. memory_search answered: {"found":3}');
+  assert.equal(getText(answer), 'I am dev/tools, the development model. memory_search answered: {"found":3}');
 });
 
 test('dev/tools respects toolChoice', async () => {
@@ -119,17 +119,17 @@ test('dev/tools respects toolChoice', async () => {
   const [chosen] = await collect(models.stream(request('tools', 'other {} memory_search {"query":"x"}', named)));
   assert.deepEqual(chosen, { type: 'tool-call', call: toolCall('call_1', 'memory_search', '{"query":"x"}') });
   const idle = await collect(models.stream(request('tools', 'memory_search {}', { tools: [SEARCH], toolChoice: 'none' })));
-  assert.match(textOf(idle), /No tools are offered here\.$/);
+  assert.match(getText(idle), /No tools are offered here\.$/);
 });
 
 test('development models end at stop sequences', async () => {
   const models = devModels();
-  const said = async (message: string, ...stop: string[]) => textOf(await collect(models.stream(request('echo', message, { stop }))));
+  const readText = async (message: string, ...stop: string[]) => getText(await collect(models.stream(request('echo', message, { stop }))));
   const start = 'I am dev/echo, the development model. You said: ';
-  assert.equal(await said('one two three', 'two'), `${start}one `);
-  assert.equal(await said('one two three', 'e t'), `${start}on`);
-  assert.equal(await said('one two three', 'four', 'ee', 'hree'), `${start}one two t`);
-  assert.equal(await said('one two three', 'three four'), `${start}one two three`);
+  assert.equal(await readText('one two three', 'two'), `${start}one `);
+  assert.equal(await readText('one two three', 'e t'), `${start}on`);
+  assert.equal(await readText('one two three', 'four', 'ee', 'hree'), `${start}one two t`);
+  assert.equal(await readText('one two three', 'three four'), `${start}one two three`);
 });
 
 test('development models reject an output format', async () => {
@@ -142,7 +142,7 @@ test('development models reject an output format', async () => {
 test('dev/tools lists its tools and passes invalid arguments as text', async () => {
   const models = devModels();
   const idle = await collect(models.stream(request('tools', 'hello memory_searching', { tools: [SEARCH] })));
-  assert.match(textOf(idle), /Tools offered here: memory_search\.$/);
+  assert.match(getText(idle), /Tools offered here: memory_search\.$/);
 
   const [broken] = await collect(models.stream(request('tools', 'memory_search {"query": ', { tools: [SEARCH] })));
   assert.deepEqual(broken, { type: 'tool-call', call: toolCall('call_1', 'memory_search', '{"query": ') });
@@ -177,7 +177,7 @@ test('dev/scripted plays its script over several steps', async () => {
       ]),
     ),
   );
-  assert.equal(textOf(second), 'done here');
+  assert.equal(getText(second), 'done here');
   assert.deepEqual(second.at(-1), { type: 'finish', reason: 'stop', usage: { input: 6, output: 2 }, costUsd: 0 });
 });
 
@@ -194,7 +194,7 @@ test('dev/scripted fails as scripted, before or after the first token', async ()
     },
     { code: 'UNAVAILABLE', details: { reason: 'STREAM_CUT' } },
   );
-  assert.equal(textOf(seen), 'half an');
+  assert.equal(getText(seen), 'half an');
 });
 
 test('dev/scripted rejects a malformed script with the path of the error', async () => {

@@ -40,10 +40,10 @@ export const scripted: Behaviour = async function* ({ message, results }, { sign
 };
 
 /** Returns the script after the answered tool calls. */
-function skipAnsweredTools(script: Entry[], answered: number): Entry[] {
+function skipAnsweredTools(script: Entry[], answeredCount: number): Entry[] {
   let at = 0;
-  for (let left = answered; left > 0 && at < script.length; at += 1) {
-    if ('tool' in (script[at] ?? {})) left -= 1;
+  for (let remaining = answeredCount; remaining > 0 && at < script.length; at += 1) {
+    if ('tool' in (script[at] ?? {})) remaining -= 1;
   }
   return script.slice(at);
 }

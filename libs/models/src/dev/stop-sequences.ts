@@ -21,10 +21,10 @@ export function createStopper(stops: readonly string[]): Stopper {
   return {
     add(text) {
       held += text;
-      const found = stops.map((stop) => held.indexOf(stop)).filter((at) => at !== -1);
-      stopped = found.length > 0;
+      const matches = stops.map((stop) => held.indexOf(stop)).filter((at) => at !== -1);
+      stopped = matches.length > 0;
       if (!stopped) return release(Math.max(0, held.length - longest + 1));
-      const released = release(Math.min(...found));
+      const released = release(Math.min(...matches));
       held = '';
       return released;
     },

@@ -14,11 +14,11 @@ const answer = (body: object): UpstreamBehaviour => ({ kind: 'answer', body });
 const NUMBERS = answer({ data: data(VECTORS), model: 'small-2', usage: { prompt_tokens: 4 } });
 const asBase64 = (vector: readonly number[]) => Buffer.from(Float32Array.from(vector).buffer).toString('base64');
 
-function asked(rest: Partial<EmbedRequest> = {}): EmbedRequest {
+function createRequest(rest: Partial<EmbedRequest> = {}): EmbedRequest {
   return { model: LOCAL, input: ['one', 'two'], signal: new AbortController().signal, promptTimeoutMs: 5_000, ...rest };
 }
 
-async function failure(models: Models, request = asked()): Promise<ServiceError> {
+async function failure(models: Models, request = createRequest()): Promise<ServiceError> {
   try {
     await models.embed(request);
   } catch (error) {
@@ -30,7 +30,7 @@ async function failure(models: Models, request = asked()): Promise<ServiceError>
 
 test('embed returns vectors with tokens and cost', async () => {
   await using upstream = await startUpstream(NUMBERS);
-  const answered = await against(upstream).embed(asked({ dimensions: 3 }));
+  const answered = await against(upstream).embed(createRequest({ dimensions: 3 }));
   assert.deepEqual(answered, { vectors: VECTORS.map(asBase64), model: 'small-2', tokens: 4, costUsd: 4e-6 });
   const [{ path, headers, body } = assert.fail('no request')] = upstream.requests;
   assert.deepEqual([path, headers.authorization], ['/v1/embeddings', `Bearer ${KEY}`]);
@@ -39,7 +39,7 @@ test('embed returns vectors with tokens and cost', async () => {
 
 test('embed accepts base64 vectors in any order', async () => {
   await using upstream = await startUpstream(answer({ data: data(VECTORS.map(asBase64)).toReversed() }));
-  const { vectors, model, tokens } = await against(upstream).embed(asked());
+  const { vectors, model, tokens } = await against(upstream).embed(createRequest());
   assert.deepEqual([vectors, model, tokens], [VECTORS.map(asBase64), 'small', 2], 'four characters a token where nobody counted');
 });
 
@@ -72,7 +72,7 @@ test('embed rejects missing, duplicate and unequal vectors', async () => {
 
 test('embed maps failures and retries transient ones', async () => {
   await using upstream = await startUpstream({ kind: 'status', status: 503 }, NUMBERS);
-  assert.equal((await against(upstream).embed(asked())).vectors.length, 2);
+  assert.equal((await against(upstream).embed(createRequest())).vectors.length, 2);
   const cases = [
     [401, 'FAILED_PRECONDITION', 'PROVIDER_AUTH'],
     [404, 'NOT_FOUND', 'MODEL_NOT_FOUND'],
@@ -93,15 +93,15 @@ test('embed fails on connection errors, stalls and cancellation', async () => {
   await using upstream = await startUpstream({ kind: 'cut', text: 'a b', afterTokens: 1 });
   assert.equal((await failure(against(upstream, { maxRetries: 0 }))).details.reason, 'PROVIDER_UNREACHABLE');
   upstream.respond({ kind: 'stall' });
-  assert.equal((await failure(against(upstream), asked({ promptTimeoutMs: 50 }))).details.reason, 'MODEL_STALLED');
+  assert.equal((await failure(against(upstream), createRequest({ promptTimeoutMs: 50 }))).details.reason, 'MODEL_STALLED');
   const leaving = new AbortController();
-  const left = failure(against(upstream), asked({ signal: leaving.signal }));
+  const left = failure(against(upstream), createRequest({ signal: leaving.signal }));
   leaving.abort();
   assert.equal((await left).code, 'CANCELLED');
 });
 
 test('embed fails for development models', async () => {
-  const { code, details } = await failure(open({}), asked({ model: { provider: 'dev', modelId: 'echo' } }));
+  const { code, details } = await failure(open({}), createRequest({ model: { provider: 'dev', modelId: 'echo' } }));
   assert.deepEqual([code, details.reason], ['NOT_FOUND', 'MODEL_NOT_FOUND']);
 });
 

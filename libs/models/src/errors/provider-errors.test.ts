@@ -29,8 +29,8 @@ test('does not retry with x-should-retry: false', () => {
 });
 
 test('shortens provider messages and redacts keys', () => {
-  const said = `bad\nkey very-private or sk-proj-abcdefghijklmnop, Bearer abc ${'x'.repeat(500)}`;
-  const { message } = classify(refused({}, said), CALLEE).error;
+  const text = `bad\nkey very-private or sk-proj-abcdefghijklmnop, Bearer abc ${'x'.repeat(500)}`;
+  const { message } = classify(refused({}, text), CALLEE).error;
 
   assert.match(message, /bad key \[REDACTED\] or \[REDACTED\], \[REDACTED\] x+…$/);
   assert.ok(message.length < 400);

@@ -36,8 +36,8 @@ export function streamCut(provider: string): ServiceError {
 }
 
 /** Creates the error of a response that violates the protocol. */
-export function badResponse(provider: string, what: string): ServiceError {
-  return createError('UNAVAILABLE', 'BAD_RESPONSE', `provider ${provider} ${what}`, { retryable: false });
+export function badResponse(provider: string, description: string): ServiceError {
+  return createError('UNAVAILABLE', 'BAD_RESPONSE', `provider ${provider} ${description}`, { retryable: false });
 }
 
 /** Creates the error of an unknown model. */
@@ -106,8 +106,8 @@ function fromStatus(status: number, detail: string, callee: Callee): ServiceErro
 
 function describeKeyProblem({ provider, keyName, keyWithheld }: Callee): string {
   if (keyName !== undefined) return `refused the key ${keyName}`;
-  const where = `providers.entries.${provider}.apiKeyName`;
-  return keyWithheld === undefined ? `requires a key: set its name in ${where}` : `requires a key. ${keyWithheld} in ${where}`;
+  const location = `providers.entries.${provider}.apiKeyName`;
+  return keyWithheld === undefined ? `requires a key: set its name in ${location}` : `requires a key. ${keyWithheld} in ${location}`;
 }
 
 function classifyUnreachable(callee: Callee, why: string): Failure {

@@ -15,7 +15,7 @@ export function createFailover({ models, now, publish, log, onAnswered = () => u
   async function runChain<E extends ModelEnd | undefined>(
     context: FailoverContext,
     request: ModelRequest,
-    ask: (request: ModelRequest, onTextSent: () => void) => Promise<E>,
+    sendRequest: (request: ModelRequest, onTextSent: () => void) => Promise<E>,
   ): Promise<E> {
     const chainRun = startChainRun(state, context, request, {
       publish: (event) => publish(context.tenant, event),
@@ -26,7 +26,7 @@ export function createFailover({ models, now, publish, log, onAnswered = () => u
       const call = chainRun.start(one);
       let textSent = false;
       try {
-        const end = await ask(call.request, () => void (textSent = true));
+        const end = await sendRequest(call.request, () => void (textSent = true));
         if (end === undefined) return end;
         call.recordSuccess();
         if (!isDevelopment(model)) onAnswered(context, { ...end, model });

@@ -192,7 +192,7 @@ test('degrades a provider after three recent failures of one agent', async () =>
   assert.deepEqual(at.told(), []);
   await ask();
   assert.deepEqual(at.told(), ['provider:degraded']);
-  // There is no other provider, so the degraded one is called.
+  // No other provider is configured, so the degraded one is called.
   assert.equal(await ask(), '!PROVIDER_UNAVAILABLE');
 });
 

@@ -24,7 +24,7 @@ function attempt(signal = AbortSignal.timeout(GIVEN_UP_MS), modelId = 'one'): At
 }
 
 /** Runs a call and returns its finish reason or error. */
-async function endOf(adapter: Adapter, asked: Attempt = attempt()): Promise<unknown> {
+async function getEnd(adapter: Adapter, asked: Attempt = attempt()): Promise<unknown> {
   try {
     const pieces = adapter.stream(asked);
     for (;;) {
@@ -44,10 +44,10 @@ for (const wire of ['anthropic', 'google'] as const) {
     await using upstream = await startNativeUpstream(stalls, text);
     const adapter = await speaking(wire, upstream.url, await openConnectionPool({ maxRunning: 1, maxWaiting: 1 }));
     const leaving = new AbortController();
-    const first = endOf(adapter, attempt(leaving.signal));
-    await upstream.asked;
-    const second = endOf(adapter);
-    const third = await endOf(adapter);
+    const first = getEnd(adapter, attempt(leaving.signal));
+    await upstream.pending;
+    const second = getEnd(adapter);
+    const third = await getEnd(adapter);
     assert.ok(third instanceof ServiceError && third.details.reason === 'UPSTREAM_CROWDED');
     assert.equal(upstream.requests.length, 1);
     leaving.abort();
@@ -60,7 +60,7 @@ for (const wire of ['anthropic', 'google'] as const) {
     const cut: NativeReply = { ...stalls, ending: 'cut' };
     await using upstream = await startNativeUpstream(text, refused, cut, text);
     const adapter = await speaking(wire, upstream.url, await openConnectionPool({ maxRunning: 1, maxWaiting: 1 }));
-    const ends = [await endOf(adapter), await endOf(adapter), await endOf(adapter), await endOf(adapter)];
+    const ends = [await getEnd(adapter), await getEnd(adapter), await getEnd(adapter), await getEnd(adapter)];
     assert.deepEqual(
       ends.map((end) => (end instanceof Error ? 'failed' : end)),
       ['stop', 'failed', 'failed', 'stop'],
@@ -70,9 +70,9 @@ for (const wire of ['anthropic', 'google'] as const) {
 }
 
 /** Replaces the SDK client and requests the URL of the test. */
-function libraryThat(asks: (abortSignal: AbortSignal | undefined) => Promise<unknown>): LibraryModel {
+function libraryThat(sendRequest: (abortSignal: AbortSignal | undefined) => Promise<unknown>): LibraryModel {
   const doStream: LibraryModel['doStream'] = async ({ abortSignal }) => {
-    await asks(abortSignal);
+    await sendRequest(abortSignal);
     return { stream: new ReadableStream({ start: (stream) => stream.close() }) };
   };
   return { specificationVersion: 'v4', provider: 'up', modelId: 'one', supportedUrls: {}, doStream, doGenerate: () => assert.fail() };
@@ -85,19 +85,19 @@ test('restricts the SDK to the configured address', async (t) => {
     dispatch: ({ origin, path }: { origin?: unknown; path: string }) => reached.push([origin, path]),
   };
   const urls = ['http://127.0.0.1:9/v1/messages', 'http://up.example:81/v1', 'https://up.example/v1', 'http://up.example@evil.example/v1'];
-  const said: unknown[] = [];
-  t.mock.method(NATIVE_APIS.anthropic, 'load', async ({ fetch: given }: { fetch: typeof fetch }) => () => {
+  const texts: unknown[] = [];
+  t.mock.method(NATIVE_APIS.anthropic, 'load', async ({ fetch: getInput }: { fetch: typeof fetch }) => () => {
     const asks = async (signal: AbortSignal | undefined): Promise<void> => {
       const init = { method: 'POST', body: '{}', ...(signal ? { signal } : {}) };
-      for (const url of urls) said.push(await given(url, init).catch((error: unknown) => error));
+      for (const url of urls) texts.push(await getInput(url, init).catch((error: unknown) => error));
       // A request without an exchange is rejected.
-      said.push(await given('http://up.example/v1', { method: 'POST', body: '{}' }).catch((error: unknown) => error));
+      texts.push(await getInput('http://up.example/v1', { method: 'POST', body: '{}' }).catch((error: unknown) => error));
     };
     return libraryThat(asks);
   });
-  await endOf(await speaking('anthropic', 'http://up.example/v1', origins));
+  await getEnd(await speaking('anthropic', 'http://up.example/v1', origins));
   assert.deepEqual(
-    said.map(String),
+    texts.map(String),
     Array.from({ length: 5 }, () => 'TypeError: not a call'),
   );
   assert.deepEqual(reached, []);
@@ -105,18 +105,18 @@ test('restricts the SDK to the configured address', async (t) => {
 
 test('creates the client of a model once', async (t) => {
   const { load } = NATIVE_APIS.google;
-  const made: string[] = [];
+  const createdItems: string[] = [];
   t.mock.method(NATIVE_APIS.google, 'load', async (options: Parameters<typeof load>[0]) => {
     const make = await load(options);
     return (modelId: string) => {
-      made.push(modelId);
+      createdItems.push(modelId);
       return make(modelId);
     };
   });
   await using upstream = await startNativeUpstream({ writes: NATIVE_WIRES.google.events({ says: [{ text: 'one' }] }) });
   const adapter = await speaking('google', upstream.url, await openConnectionPool());
-  for (const modelId of ['one', 'two', 'one', 'two']) assert.equal(await endOf(adapter, attempt(undefined, modelId)), 'stop');
-  assert.deepEqual(made, ['one', 'two']);
+  for (const modelId of ['one', 'two', 'one', 'two']) assert.equal(await getEnd(adapter, attempt(undefined, modelId)), 'stop');
+  assert.deepEqual(createdItems, ['one', 'two']);
 });
 
 test('loads an SDK provider on first use', async () => {

@@ -14,9 +14,9 @@ async function speaking(type: NativeWire, baseUrl: string): Promise<Adapter> {
 }
 
 for (const wire of ['anthropic', 'google'] as const)
-  for (const whole of [false, true])
-    adapterContract(`the wire of ${wire}${whole ? ', nobody reading along' : ''}`, {
+  for (const isComplete of [false, true])
+    adapterContract(`the wire of ${wire}${isComplete ? ', nobody reading along' : ''}`, {
       open: (url) => speaking(wire, url),
-      whole,
+      whole: isComplete,
       recordings: nativeRecordings(wire),
     });

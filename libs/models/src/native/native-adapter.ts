@@ -41,11 +41,11 @@ export async function createNativeAdapter(
   const caches = settings.protocol === 'google' ? new PromptCaches(createPromptCacheClient(endpoint, origins)) : undefined;
   const fetch = createPooledFetch({ endpoint, origins, exchanges, caches });
   const client = await api.load({ baseURL: `${endpoint.origin}${endpoint.path}`, apiKey: '', fetch });
-  const modelOf = createModelCache(settings, api, client);
+  const getModel = createModelCache(settings, api, client);
 
   async function* stream(attempt: Attempt): AsyncGenerator<Delta, Ending, void> {
     const { model: ref, conversation: conversationId } = attempt.request;
-    const { model, profile } = modelOf(ref.modelId);
+    const { model, profile } = getModel(ref.modelId);
     const conversation = new NativeExchange({ provider: settings.id, attempt, timeoutMs: settings.timeoutMs });
     const { signal } = new AbortController();
     exchanges.set(signal, conversation);
@@ -160,14 +160,16 @@ const MAX_CACHE_RESPONSE_BYTES = 4 * 1024 * 1024;
 
 /** Creates the client of Google's prompt cache, over the connection pool. */
 function createPromptCacheClient(endpoint: Endpoint, origins: ConnectionPool): PromptCacheClient {
-  const ask = (route: string, method: 'POST' | 'DELETE', body: string): Promise<string> => {
+  const sendRequest = (route: string, method: 'POST' | 'DELETE', body: string): Promise<string> => {
     const signal = AbortSignal.timeout(CACHE_REQUEST_TIMEOUT_MS);
     const at = { ...endpoint, path: `${endpoint.path}${route}` };
     return requestText(origins, at, { body, method, maxBytes: MAX_CACHE_RESPONSE_BYTES, signal, onAlive: () => undefined });
   };
   return {
     async create(content, ttlMs) {
-      const json = JSON.parse(await ask('/cachedContents', 'POST', JSON.stringify({ ...content, ttl: `${ttlMs / 1_000}s` }))) as unknown;
+      const json = JSON.parse(
+        await sendRequest('/cachedContents', 'POST', JSON.stringify({ ...content, ttl: `${ttlMs / 1_000}s` })),
+      ) as unknown;
       const { name } = (json ?? {}) as { name?: unknown };
       // The name becomes part of a URL.
       if (typeof name !== 'string' || !/^cachedContents\/[\w-]{1,200}$/.test(name))
@@ -175,7 +177,7 @@ function createPromptCacheClient(endpoint: Endpoint, origins: ConnectionPool): P
       return name;
     },
     async remove(name) {
-      await ask(`/${name}`, 'DELETE', '').catch(() => undefined); // the cache expires by itself
+      await sendRequest(`/${name}`, 'DELETE', '').catch(() => undefined); // the cache expires by itself
     },
   };
 }

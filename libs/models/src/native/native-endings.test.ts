@@ -12,7 +12,7 @@ function against({ url }: Pick<NativeUpstream, 'url'>, type: NativeWire): Models
   return open({ entries: { up: { type, baseUrl: url, apiKeyName: 'UP_KEY', models: [{ id: 'small' }] } }, secret: async () => KEY });
 }
 
-function asked(rest: Partial<ModelRequest> = {}): ModelRequest {
+function createRequest(rest: Partial<ModelRequest> = {}): ModelRequest {
   return request({ model: UP, ...rest });
 }
 
@@ -60,15 +60,15 @@ function failures(wire: NativeWire): Failing[] {
 }
 
 for (const wire of ['anthropic', 'google'] as const)
-  for (const whole of [false, true])
-    describe(`${wire} API, ${whole ? 'non-streaming' : 'streaming'}`, () => {
+  for (const isComplete of [false, true])
+    describe(`${wire} API, ${isComplete ? 'non-streaming' : 'streaming'}`, () => {
       const { events } = NATIVE_WIRES[wire];
       const TEXT: NativeReply = { writes: events({ says: [{ text: 'one two three' }] }) };
 
       for (const { name, reply, code, reason, attempts } of failures(wire)) {
         test(`${name}: fails ${code}, ${reason} after ${attempts} attempts`, async () => {
           await using upstream = await startNativeUpstream(reply);
-          const { parts, error } = await run(against(upstream, wire), asked(), whole);
+          const { parts, error } = await run(against(upstream, wire), createRequest(), isComplete);
           assert.deepEqual(parts, []);
           assert.ok(error instanceof ServiceError);
           assert.deepEqual([error.code, error.details.reason, upstream.requests.length], [code, reason, attempts]);
@@ -79,7 +79,7 @@ for (const wire of ['anthropic', 'google'] as const)
       test('retries 429 after Retry-After', async () => {
         await using upstream = await startNativeUpstream({ status: 429, headers: { 'retry-after-ms': '120' }, writes: ['{}'] }, TEXT);
         const startedAt = performance.now();
-        const { parts } = await run(against(upstream, wire), asked(), whole);
+        const { parts } = await run(against(upstream, wire), createRequest(), isComplete);
         assert.equal(parts.map((part) => (part.type === 'text' ? part.text : '')).join(''), 'one two three');
         assert.ok(performance.now() - startedAt >= 115);
       });
@@ -87,7 +87,7 @@ for (const wire of ['anthropic', 'google'] as const)
       test('fails MODEL_STALLED on silence and closes the connection', async () => {
         for (const writes of [[], TEXT.writes.slice(0, 1)]) {
           await using upstream = await startNativeUpstream({ writes, ending: 'stall' });
-          const { error } = await run(against(upstream, wire), asked({ promptTimeoutMs: 100 }), whole);
+          const { error } = await run(against(upstream, wire), createRequest({ promptTimeoutMs: 100 }), isComplete);
           assert.ok(error instanceof ServiceError && error.details.reason === 'MODEL_STALLED');
           await upstream.abandoned;
         }
@@ -96,14 +96,14 @@ for (const wire of ['anthropic', 'google'] as const)
       test('fails PROVIDER_UNREACHABLE on a refused connection', async () => {
         const upstream = await startNativeUpstream(TEXT);
         await upstream[Symbol.asyncDispose]();
-        const { error } = await run(against(upstream, wire), asked(), whole);
+        const { error } = await run(against(upstream, wire), createRequest(), isComplete);
         assert.ok(error instanceof ServiceError && error.details.reason === 'PROVIDER_UNREACHABLE');
       });
 
-      if (!whole)
+      if (!isComplete)
         test('closes the connection when the reader leaves', async () => {
           await using upstream = await startNativeUpstream({ writes: TEXT.writes.slice(0, 3), ending: 'stall' });
-          for await (const part of against(upstream, wire).stream(asked())) if (part.type === 'text') break;
+          for await (const part of against(upstream, wire).stream(createRequest())) if (part.type === 'text') break;
           const leftAt = performance.now();
           await upstream.abandoned;
           assert.ok(performance.now() - leftAt < CANCELLED_WITHIN_MS);
@@ -112,8 +112,8 @@ for (const wire of ['anthropic', 'google'] as const)
       test(`closes the connection within ${CANCELLED_WITHIN_MS} ms of a cancel`, async () => {
         await using upstream = await startNativeUpstream({ writes: TEXT.writes.slice(0, 3), ending: 'stall' });
         const leaving = new AbortController();
-        const running = run(against(upstream, wire), asked({ signal: leaving.signal }), whole);
-        await upstream.asked;
+        const running = run(against(upstream, wire), createRequest({ signal: leaving.signal }), isComplete);
+        await upstream.pending;
         const leftAt = performance.now();
         leaving.abort();
         await upstream.abandoned;

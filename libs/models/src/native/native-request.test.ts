@@ -104,10 +104,10 @@ test('renders a conversation with tools for each API', async () => {
 
   const [{ body: google } = assert.fail()] = await sent('google', [turn]);
   assert.deepEqual(google['systemInstruction'], { parts: [{ text: 'Be brief.' }] });
-  const [said, called, found] = google['contents'] as {
+  const [message, called, found] = google['contents'] as {
     parts: { functionCall?: { args: object }; functionResponse?: { name: string } }[];
   }[];
-  assert.deepEqual(said, { role: 'user', parts: [{ text: 'look' }] });
+  assert.deepEqual(message, { role: 'user', parts: [{ text: 'look' }] });
   assert.deepEqual(called?.parts[0]?.functionCall?.args, { q: 'sea' });
   assert.equal(found?.parts[0]?.functionResponse?.name, 'find');
   assert.deepEqual(google['generationConfig'], { maxOutputTokens: 100, temperature: 0.5, stopSequences: ['END'] });
@@ -118,7 +118,7 @@ const ASKS: NativeAnswer = { says: [THOUGHT, { call: { id: 'call_1', name: 'find
 const THINKING = { conversation: 'of Alice', tools: [FIND], preferences: { thinkingLevel: 'high' as const } };
 
 /** Returns the reasoning settings of a received request. */
-function thinkingOf(body: NativeRequest['body'] | undefined): string | undefined {
+function getThinking(body: NativeRequest['body'] | undefined): string | undefined {
   return (body?.['thinking'] as { type: string } | undefined)?.type;
 }
 
@@ -138,7 +138,7 @@ test('sends signed reasoning back with the tool result', async () => {
   });
   const [, assistant] = body['messages'] as { content: unknown[] }[];
   assert.deepEqual(assistant?.content[0], { type: 'thinking', thinking: 'Where is it?', signature: 'c2ln' });
-  assert.equal(thinkingOf(body), 'enabled');
+  assert.equal(getThinking(body), 'enabled');
 });
 
 test('does not send reasoning to another conversation with the same call ids', async () => {
@@ -152,13 +152,13 @@ test('does not send reasoning to another conversation with the same call ids', a
   ] as const) {
     const [, asked] = await sent('anthropic', [first, { ...then, messages: talk('call_1') }], { answers: [ASKS, { says: [] }] });
     assert.doesNotMatch(JSON.stringify(asked?.body), /Where is it|c2ln/);
-    assert.equal(thinkingOf(asked?.body), 'disabled');
+    assert.equal(getThinking(asked?.body), 'disabled');
   }
 });
 
 test('disables reasoning if it is not cached or must be dropped', async () => {
   const unheard = await sent('anthropic', [{ ...THINKING, messages: talk('call_9') }]);
-  assert.equal(thinkingOf(unheard[0]?.body), 'disabled');
+  assert.equal(getThinking(unheard[0]?.body), 'disabled');
 
   const entry = { capabilities: { dropThinkingBlockModelHints: ['ONE'] } };
   const dropped = await sent('anthropic', [THINKING, { ...THINKING, messages: talk('call_1') }], { entry, answers: [ASKS, { says: [] }] });
@@ -167,7 +167,7 @@ test('disables reasoning if it is not cached or must be dropped', async () => {
     assistant?.content.map(({ type }) => type),
     ['tool_use'],
   );
-  assert.equal(thinkingOf(dropped[1]?.body), 'disabled');
+  assert.equal(getThinking(dropped[1]?.body), 'disabled');
 });
 
 test('drops old reasoning by turns and by age', async (t) => {
@@ -176,7 +176,7 @@ test('drops old reasoning by turns and by age', async (t) => {
     ...talk('call_1').slice(1),
     ...Array.from({ length: n }, (_, at) => talk(`call_x${at}`).slice(1)).flat(),
   ];
-  const shown = async (preferences: ModelRequest['preferences'], messages: ModelMessage[], laterMs = 0): Promise<boolean> => {
+  const render = async (preferences: ModelRequest['preferences'], messages: ModelMessage[], laterMs = 0): Promise<boolean> => {
     t.mock.timers.enable({ apis: ['Date'], now: 1_000_000 });
     const turns = [THINKING, { ...THINKING, messages, preferences: { ...THINKING.preferences, ...preferences } }];
     const [, { body } = assert.fail()] = await sent('anthropic', turns, {
@@ -188,11 +188,15 @@ test('drops old reasoning by turns and by age', async (t) => {
   };
   const contextEngine = { thinkingKeepTurns: 2, replayDriftIdleMs: 60_000 };
   assert.deepEqual(
-    [await shown({ contextEngine }, steps(1)), await shown({ contextEngine }, steps(2)), await shown({}, steps(2))],
+    [await render({ contextEngine }, steps(1)), await render({ contextEngine }, steps(2)), await render({}, steps(2))],
     [true, false, true],
   );
   assert.deepEqual(
-    [await shown({ contextEngine }, steps(0), 60_000), await shown({ contextEngine }, steps(0), 60_001), await shown({}, steps(0), 60_001)],
+    [
+      await render({ contextEngine }, steps(0), 60_000),
+      await render({ contextEngine }, steps(0), 60_001),
+      await render({}, steps(0), 60_001),
+    ],
     [true, false, true],
   );
 });
@@ -218,7 +222,7 @@ test('disables reasoning for level off and for forced tool calls', async () => {
     {},
   ]);
   assert.deepEqual(
-    asked.map(({ body }) => thinkingOf(body)),
+    asked.map(({ body }) => getThinking(body)),
     ['disabled', 'disabled', 'disabled', 'enabled', undefined],
   );
 });

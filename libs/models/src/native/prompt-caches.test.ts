@@ -9,7 +9,7 @@ const WISH = { geminiCache: { enabled: true, maxActiveCaches: 2 } };
 const MODEL = { provider: 'up', modelId: 'one' };
 
 /** Renders a request body with the given instructions, as the SDK does. */
-function bodyOf(instructions: string): string {
+function getBody(instructions: string): string {
   const systemInstruction = { parts: [{ text: instructions }] };
   return JSON.stringify({ systemInstruction, tools: [], contents: [{ role: 'user', parts: [{ text: 'hi' }] }] });
 }
@@ -26,17 +26,17 @@ function keeping({ refuses = false } = {}) {
   };
   let now = 0;
   const caches = new PromptCaches(keeper, () => now);
-  const asks = async (instructions: string, preferences: object = WISH) => {
-    const { body, onMissing } = caches.apply(bodyOf(instructions), { model: MODEL, preferences: preferences });
+  const sendRequest = async (instructions: string, preferences: object = WISH) => {
+    const { body, onMissing } = caches.apply(getBody(instructions), { model: MODEL, preferences: preferences });
     await new Promise((resolve) => setImmediate(resolve));
     return { name: (JSON.parse(body) as { cachedContent?: string }).cachedContent, body, onMissing };
   };
-  return { asks, created, removed, wait: (ms: number) => (now += ms) };
+  return { asks: sendRequest, created, removed, wait: (ms: number) => (now += ms) };
 }
 
 test('sends the complete prompt first and the cache name afterwards', async () => {
   const { asks, created } = keeping();
-  assert.equal((await asks(LONG)).body, bodyOf(LONG));
+  assert.equal((await asks(LONG)).body, getBody(LONG));
   const { body } = await asks(LONG);
   assert.deepEqual(JSON.parse(body), { contents: [{ role: 'user', parts: [{ text: 'hi' }] }], cachedContent: 'cachedContents/0' });
   assert.deepEqual(created, ['cachedContents/0 for 300000']);
@@ -88,13 +88,13 @@ test('retries a turn with the complete prompt when its cache is missing', async 
   const { events } = NATIVE_WIRES.google;
   const kept = Promise.withResolvers<void>();
   const json = { 'content-type': 'application/json' };
-  let gone = false;
+  let isGone = false;
   const reply = ({ path, body }: NativeRequest): NativeReply => {
     if (path === '/v1/cachedContents') {
       setImmediate(kept.resolve);
       return { headers: json, writes: [JSON.stringify({ name: 'cachedContents/abc' })] };
     }
-    if (gone && body['cachedContent'] !== undefined)
+    if (isGone && body['cachedContent'] !== undefined)
       return { status: 403, headers: json, writes: ['{"error":{"message":"CachedContent not found"}}'] };
     return { writes: events({ says: [{ text: 'ok' }] }) };
   };
@@ -114,7 +114,7 @@ test('retries a turn with the complete prompt when its cache is missing', async 
   assert.equal(upstream.requests.at(-1)?.body['systemInstruction'], undefined);
   const made = upstream.requests.find(({ path }) => path === '/v1/cachedContents');
   assert.deepEqual([made?.body['model'], made?.body['ttl'], made?.headers['x-goog-api-key']], ['models/one', '300s', KEY]);
-  gone = true;
+  isGone = true;
   await ask();
   assert.deepEqual(named().slice(-2), ['cachedContents/abc', undefined]);
 });

@@ -71,11 +71,11 @@ export class PromptCaches {
     this.#makeRoom(maxCaches);
     const pending: CachedPrompt = { name: undefined, until: this.#now() + REFUSED_TTL_MS };
     this.#kept.set(key, pending);
-    const until = this.#now() + ttlMs - MARGIN_MS;
+    const deadline = this.#now() + ttlMs - MARGIN_MS;
     this.#keeper.create(content, ttlMs).then(
       (name) => {
         // The entry may have been evicted meanwhile.
-        if (this.#kept.get(key) === pending) this.#kept.set(key, { name, until });
+        if (this.#kept.get(key) === pending) this.#kept.set(key, { name, until: deadline });
         else void this.#keeper.remove(name);
       },
       () => undefined, // the complete prompt is sent, as before

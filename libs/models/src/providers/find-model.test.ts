@@ -116,19 +116,19 @@ test('merges published models with configured ones', async () => {
 });
 
 test('caches keys across calls', async () => {
-  let asked = 0;
+  let requestCount = 0;
   const settings = {
     models: sections.models.parse({}),
     providers: sections.providers.parse({ entries: { up: { ...OLLAMA, apiKeyName: 'UP_KEY' } } }),
     security: sections.security.parse({}),
   };
   const secret = async (name: string): Promise<string | null> => {
-    if (name === 'UP_KEY') asked += 1;
+    if (name === 'UP_KEY') requestCount += 1;
     return 'k';
   };
   const models = createModels({ settings: () => settings, secret, env: {} });
 
   await models.providers();
   await models.fallback();
-  assert.equal(asked, 1);
+  assert.equal(requestCount, 1);
 });

@@ -5,14 +5,14 @@ import { createKeyCache } from './key-cache.ts';
 
 test('caches keys for ttlMs, absent keys briefly and failures not at all', async (t) => {
   t.mock.timers.enable({ apis: ['Date'], now: 0 });
-  const asked: string[] = [];
+  const requests: string[] = [];
   let stored: Record<string, string> = { KEPT: 'k' };
   const keys = createKeyCache({
     env: { FROM_ENV: 'e', MY_OAUTH_TOKEN: 'not here' },
     ttlMs: 30_000,
     secret: async (name) => {
-      asked.push(name);
-      if (name === 'DOWN' && asked.filter((one) => one === 'DOWN').length === 1) throw new Error('down');
+      requests.push(name);
+      if (name === 'DOWN' && requests.filter((one) => one === 'DOWN').length === 1) throw new Error('down');
       return stored[name] ?? null;
     },
   });

@@ -19,11 +19,11 @@ test('sends only provider keys to a configured address', async () => {
   ];
   for (const apiKeyName of others) {
     await using upstream = await startUpstream(TEXT);
-    const asked: string[] = [];
+    const requests: string[] = [];
     const models = open({
       entries: { local: { type: 'openai-compatible', baseUrl: upstream.url, apiKeyName, models: [{ id: LOCAL.modelId }] } },
       secret: async (name) => {
-        asked.push(name);
+        requests.push(name);
         return KEY;
       },
       env: { [apiKeyName]: KEY },
@@ -31,7 +31,7 @@ test('sends only provider keys to a configured address', async () => {
     const { error } = await run(models, request());
     assert.ok(error instanceof Error);
     assert.match(error.message, new RegExp(`provider local: ${apiKeyName} is not the name of a provider key: .* _API_KEY`));
-    assert.ok(!asked.includes(apiKeyName));
+    assert.ok(!requests.includes(apiKeyName));
     assert.ok(!(await models.providers()).includes('local'));
     assert.equal(upstream.requests.length, 0);
   }

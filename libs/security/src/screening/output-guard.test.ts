@@ -49,11 +49,15 @@ test('redacts thirteen kinds of secrets and canaries by name', () => {
 
 test('redacts a secret wherever the stream splits it', () => {
   for (const [name, secret] of Object.entries(SECRETS)) {
-    const whole = `The key: ${secret}, and "more".`;
-    for (let cut = 1; cut < whole.length; cut += 1) {
-      assert.equal(guarded([whole.slice(0, cut), whole.slice(cut)]).text, `The key: [REDACTED:${name}], and "more".`, `${name} at ${cut}`);
+    const fullText = `The key: ${secret}, and "more".`;
+    for (let cut = 1; cut < fullText.length; cut += 1) {
+      assert.equal(
+        guarded([fullText.slice(0, cut), fullText.slice(cut)]).text,
+        `The key: [REDACTED:${name}], and "more".`,
+        `${name} at ${cut}`,
+      );
     }
-    assert.equal(guarded(whole.split('')).text, `The key: [REDACTED:${name}], and "more".`, `${name}, letter by letter`);
+    assert.equal(guarded(fullText.split('')).text, `The key: [REDACTED:${name}], and "more".`, `${name}, letter by letter`);
   }
 });
 

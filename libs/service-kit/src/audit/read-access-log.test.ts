@@ -25,7 +25,7 @@ function look(looks: Looks, seen: Partial<typeof SEEN> & { target?: Record<strin
   looks.note({ principal: ops, requestId: 'req_1' }, { ...SEEN, ...seen });
 }
 
-const countsOf = (calls: AuditLook[][]): number[][] => calls.map((looks) => looks.map(({ count }) => count));
+const getCounts = (calls: AuditLook[][]): number[][] => calls.map((looks) => looks.map(({ count }) => count));
 
 test('resends failed records unchanged under their ids, separate from newer ones', async () => {
   const { looks, calls, warned } = noting((call) => {
@@ -36,7 +36,7 @@ test('resends failed records unchanged under their ids, separate from newer ones
   await looks.tell();
   look(looks);
   await looks.tell();
-  assert.deepEqual(countsOf(calls), [[2], [2, 1]]);
+  assert.deepEqual(getCounts(calls), [[2], [2, 1]]);
   assert.equal(calls[1]?.[0]?.id, calls[0]?.[0]?.id);
   assert.notEqual(calls[1]?.[1]?.id, calls[0]?.[0]?.id);
   await looks[Symbol.asyncDispose]();
@@ -54,7 +54,7 @@ test('sends the first access at once and repeated ones every ten minutes, and dr
   await second();
   for (let n = 0; n < 5; n++) look(looks);
   await second();
-  assert.deepEqual(countsOf(calls), [[1]], 'the five wait');
+  assert.deepEqual(getCounts(calls), [[1]], 'the five wait');
   for (let n = 0; n < 1_100; n++) look(looks, { target: { id: String(n) } });
   await second();
   assert.deepEqual([calls.flat().length, warned], [1 + 999, []]);

@@ -4,16 +4,16 @@ import { mintId } from '@switchyard/security';
 import type { Logger } from '@switchyard/telemetry';
 
 /** The first access is sent within one second; repeated accesses to the same target are sent every ten minutes with a count. */
-const SOON_MS = 1_000;
-const AGAIN_MS = 600_000;
+const FIRST_DELAY_MS = 1_000;
+const REPEAT_INTERVAL_MS = 600_000;
 /** Above this number of counted targets, new accesses are counted per method without their target. */
-const MOST = 1_000;
+const MAX_TARGETS = 1_000;
 /** Hard limit of counters; accesses above it are dropped and reported in the log. */
-const MOST_OF_ALL = 2 * MOST;
+const MAX_ENTRIES = 2 * MAX_TARGETS;
 const TELL_MS = 5_000;
 
 /** One read access and its outcome. */
-export interface Seen {
+export interface ReadAccess {
   method: string;
   target: Record<string, string>;
   outcome: AuditOutcome;
@@ -22,13 +22,13 @@ export interface Seen {
   key?: string;
 }
 
-export function keyOf({ method, outcome, code = '', target }: Seen): string {
+export function getKey({ method, outcome, code = '', target }: ReadAccess): string {
   return `${method} ${outcome} ${code} ${JSON.stringify(target)}`;
 }
 
 /** Records the read accesses of admins in the audit log. Sends them in batches in the background; no call waits for them. */
 export interface Looks extends AsyncDisposable {
-  note(ctx: Pick<Ctx, 'principal' | 'requestId'>, seen: Seen): void;
+  note(ctx: Pick<Ctx, 'principal' | 'requestId'>, seen: ReadAccess): void;
   /** Sends all recorded accesses now. Never fails: accesses that cannot be sent are kept for the next attempt. */
   tell(): Promise<void>;
 }
@@ -41,7 +41,7 @@ interface Given {
 }
 
 /** Accesses of one caller with the same key. */
-interface Counting extends Seen {
+interface Counting extends ReadAccess {
   count: number;
   requestId: string;
   firstAt: number;
@@ -49,7 +49,7 @@ interface Counting extends Seen {
 }
 
 /** A record that is ready to be sent. Its count is final and its id stays the same, so it may be sent twice. */
-interface Telling {
+interface PendingRecord {
   principal: Principal;
   look: Omit<AuditLook, 'agoMs'>;
   firstAt: number;
@@ -60,18 +60,18 @@ export function createLooks({ bus, service, replica, log }: Given): Looks {
   const counted = new Map<Principal, Map<string, Counting>>();
   let size = 0;
   let lost = 0;
-  let untold: Telling[] = [];
+  let untold: PendingRecord[] = [];
   let timer: NodeJS.Timeout | undefined;
   let telling: Promise<void> = Promise.resolve();
 
-  function note(ctx: Pick<Ctx, 'principal' | 'requestId'>, seen: Seen): void {
+  function note(ctx: Pick<Ctx, 'principal' | 'requestId'>, seen: ReadAccess): void {
     const { principal } = ctx;
-    const target = size < MOST ? seen.target : {};
-    const key = seen.key ?? keyOf({ ...seen, target });
+    const target = size < MAX_TARGETS ? seen.target : {};
+    const key = seen.key ?? getKey({ ...seen, target });
     const mine = counted.get(principal) ?? new Map<string, Counting>();
     const known = mine.get(key);
     if (known !== undefined && known.count++ > 0) return;
-    if (known === undefined && size >= MOST_OF_ALL) return void lost++;
+    if (known === undefined && size >= MAX_ENTRIES) return void lost++;
     const now = performance.now();
     const one = known ?? { ...seen, target, count: 1, requestId: '', firstAt: now, dueAt: now };
     Object.assign(one, { requestId: ctx.requestId, firstAt: now });
@@ -79,12 +79,12 @@ export function createLooks({ bus, service, replica, log }: Given): Looks {
       counted.set(principal, mine.set(key, one));
       size++;
     }
-    timer ??= setTimeout(tellSoon, SOON_MS).unref();
+    timer ??= setTimeout(tellSoon, FIRST_DELAY_MS).unref();
   }
 
   function tellSoon(): void {
     telling = telling.then(() => tellDue(false));
-    void telling.then(() => (timer = size > 0 || untold.length > 0 ? setTimeout(tellSoon, SOON_MS).unref() : undefined));
+    void telling.then(() => (timer = size > 0 || untold.length > 0 ? setTimeout(tellSoon, FIRST_DELAY_MS).unref() : undefined));
   }
 
   /** Moves due counters to `untold`. Removes counters without an access since they were sent last. */
@@ -99,49 +99,49 @@ export function createLooks({ bus, service, replica, log }: Given): Looks {
           size--;
         }
         if (count === 0) continue;
-        const said = { method, target, outcome, ...(code === undefined ? {} : { code }), requestId, service, replica, count };
-        untold.push({ principal, look: { id: mintId('audit'), ...said }, firstAt });
-        Object.assign(one, { count: 0, dueAt: now + AGAIN_MS });
+        const message = { method, target, outcome, ...(code === undefined ? {} : { code }), requestId, service, replica, count };
+        untold.push({ principal, look: { id: mintId('audit'), ...message }, firstAt });
+        Object.assign(one, { count: 0, dueAt: now + REPEAT_INTERVAL_MS });
       }
       if (mine.size === 0) counted.delete(principal);
     }
   }
 
   async function tellDue(all: boolean): Promise<void> {
-    if (untold.length < MOST) takeDue(all);
-    sayLost();
-    const left: Telling[] = [];
-    for (const [principal, mine] of Map.groupBy(untold, ({ principal: of }) => of)) {
-      for (let from = 0; from < mine.length; from += MAX.few) {
-        const some = mine.slice(from, from + MAX.few);
+    if (untold.length < MAX_TARGETS) takeDue(all);
+    logLost();
+    const remainingItems: PendingRecord[] = [];
+    for (const [principal, ownItems] of Map.groupBy(untold, ({ principal: of }) => of)) {
+      for (let from = 0; from < ownItems.length; from += MAX.few) {
+        const some = ownItems.slice(from, from + MAX.few);
         const looks = some.map(({ look, firstAt }) => ({ ...look, agoMs: Math.round(performance.now() - firstAt) }));
         const told = bus.as(principal).call('audit.looked', { looks }, { timeoutMs: TELL_MS });
         await told.catch((err: unknown) => {
-          log.debug({ err, looks: some.length }, 'what was looked at is not on record yet');
-          left.push(...some);
+          log.debug({ err, looks: some.length }, 'failed to record read accesses in the audit log; retrying');
+          remainingItems.push(...some);
         });
       }
     }
-    untold = left;
+    untold = remainingItems;
   }
 
-  function sayLost(): void {
-    if (lost > 0) log.warn({ lost, most: MOST_OF_ALL }, 'so many looked at so many things that some calls are not on record');
+  function logLost(): void {
+    if (lost > 0) log.warn({ lost, most: MAX_ENTRIES }, 'too many distinct read accesses; some are not in the audit log');
     lost = 0;
   }
 
-  function tell(): Promise<void> {
+  function notify(): Promise<void> {
     return (telling = telling.then(() => tellDue(true)));
   }
 
   return {
     note,
-    tell,
+    tell: notify,
     async [Symbol.asyncDispose]() {
       clearTimeout(timer);
-      if (size > 0) await tell();
+      if (size > 0) await notify();
       const calls = untold.reduce((sum, { look }) => sum + look.count, 0);
-      if (calls > 0) log.warn({ calls }, 'what was looked at last is not on record: the record could not be reached');
+      if (calls > 0) log.warn({ calls }, 'the last read accesses are not in the audit log, because it was not available');
     },
   };
 }

@@ -134,10 +134,10 @@ test('waits for replicas that have not reported again after a data loss of the b
   await server.restart({ empty: true });
   await restored;
   const since = await write(bucket, 1);
-  const wanted = { service: 'gateway', revision: since, timeoutMs: LONG };
-  assert.equal(await replicas.awaitRevision({ ...wanted, timeoutMs: 30 }), false);
+  const expected = { service: 'gateway', revision: since, timeoutMs: LONG };
+  assert.equal(await replicas.awaitRevision({ ...expected, timeoutMs: 30 }), false);
   await report('gateway.slow', since);
-  assert.equal(await replicas.awaitRevision(wanted), true);
+  assert.equal(await replicas.awaitRevision(expected), true);
   assert.deepEqual(
     replicas.all().map(({ replica }) => replica),
     ['gateway.slow'],

@@ -77,7 +77,7 @@ export async function reportRevisions(bus: Bus, service: string, replica: string
   }
 
   function writeOrWarn(): void {
-    write().catch((err: unknown) => log.warn({ err }, 'this replica could not report its revisions; it will again in a moment'));
+    write().catch((err: unknown) => log.warn({ err }, 'failed to report the revisions of this replica; retrying'));
   }
 
   const timer = setInterval(writeOrWarn, REPEAT_MS).unref();
@@ -107,7 +107,9 @@ export async function reportRevisions(bus: Bus, service: string, replica: string
       unfollow();
       changed = false;
       await writing?.catch(() => undefined);
-      await bucket.remove(key).catch((err: unknown) => log.warn({ err }, 'the report of this replica stays until it expires'));
+      await bucket
+        .remove(key)
+        .catch((err: unknown) => log.warn({ err }, 'failed to remove the report of this replica; it expires by itself'));
     },
   };
 }
@@ -152,7 +154,7 @@ export interface WatchedReplicas extends Disposable {
   /** Calls the listener with the existing reports and with each new one. */
   onReport(listener: (state: ReplicaState) => void): void;
   /** Resolves with true once every live replica of the service reports at least this revision (at once if there is none), with false at the timeout. */
-  awaitRevision(wanted: AwaitRevision): Promise<boolean>;
+  awaitRevision(requested: AwaitRevision): Promise<boolean>;
 }
 
 export async function watchReplicas(bus: Bus, { name }: BucketDefinition): Promise<WatchedReplicas> {

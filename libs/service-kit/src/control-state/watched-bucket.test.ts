@@ -72,9 +72,9 @@ test('watchBucket logs a throwing listener and still calls the next one', { time
   const log = createLogger({ destination: { write: (line: string) => void lines.push(line) } });
   await using watched = await watchBucket(bus, AGENTS_BUCKET, Entry, log);
   watched.onChange(() => assert.fail('broken listener'));
-  const heard = changed(watched, 'a');
+  const receivedMessage = changed(watched, 'a');
   await (await bus.kv(AGENTS_BUCKET)).put('a', bytes({ n: 1 }));
-  assert.deepEqual(await heard, { n: 1 });
+  assert.deepEqual(await receivedMessage, { n: 1 });
   assert.match(lines.join(), /broken listener/);
 });
 

@@ -28,19 +28,19 @@ export async function watchBucket<S extends z.ZodType>(
   function apply(entry: BucketEntry): void {
     const value = entry.value === undefined ? undefined : parseEntry(entry.value, schema);
     if (entry.value !== undefined && value === undefined) {
-      log.warn({ bucket: definition.name, entry: entry.key, revision: entry.revision }, 'an entry that cannot be read is skipped');
+      log.warn({ bucket: definition.name, entry: entry.key, revision: entry.revision }, 'skipped an invalid entry');
     }
     if (value === undefined) entries.delete(entry.key);
     else entries.set(entry.key, value);
     revision = entry.revision; // revisions only grow; 0 after the bus lost its data and before a new write
-    for (const listener of listeners) tell(listener, entry.key, value);
+    for (const listener of listeners) notify(listener, entry.key, value);
   }
 
-  function tell(listener: (key: string, value: z.output<S> | undefined) => void, key: string, value: z.output<S> | undefined): void {
+  function notify(listener: (key: string, value: z.output<S> | undefined) => void, key: string, value: z.output<S> | undefined): void {
     try {
       listener(key, value);
     } catch (err) {
-      log.error({ err, bucket: definition.name, entry: key }, 'a change was not taken over');
+      log.error({ err, bucket: definition.name, entry: key }, 'failed to apply a change');
     }
   }
 

@@ -15,11 +15,11 @@ const SERVICE = 'grpc.health.v1.Health';
 
 /** Service name for liveness probes: SERVING while the process runs. */
 const LIVENESS = 'liveness';
-const MOST_CONNECTIONS = 32;
-const MOST_WATCHES = 16;
+const MAX_CONNECTIONS = 32;
+const MAX_WATCHES = 16;
 const LARGEST_REQUEST = 1_024;
 /** Poll interval for dependencies without notifications while a client watches. */
-const LOOK_MS = 1_000;
+const POLL_INTERVAL_MS = 1_000;
 
 type Check = ServerUnaryCall<{ service: string }, { status: Status }>;
 type Watch = ServerWritableStream<{ service: string }, { status: Status }>;
@@ -33,7 +33,7 @@ export async function openHealthServer(health: HealthRegistry, address: ProbeAdd
   const [grpc, { load }] = await Promise.all([import('@grpc/grpc-js'), import('@grpc/proto-loader')]);
   const definitions = await load(PROTO, { includeDirs: [PROTOS], enums: Number, defaults: true });
   const server = new grpc.Server({
-    'grpc.max_concurrent_streams': MOST_WATCHES,
+    'grpc.max_concurrent_streams': MAX_WATCHES,
     'grpc.max_receive_message_length': LARGEST_REQUEST,
     'grpc.keepalive_time_ms': 30_000,
     'grpc.keepalive_timeout_ms': 10_000,
@@ -41,8 +41,8 @@ export async function openHealthServer(health: HealthRegistry, address: ProbeAdd
   const watches = createWatches(health);
   server.addService(definitions[SERVICE] as unknown as ServiceDefinition, {
     Check({ request: { service } }: Check, answer: sendUnaryData<{ status: Status }>) {
-      const status = statusOf(health, service);
-      if (status === SERVICE_UNKNOWN) answer({ code: grpc.status.NOT_FOUND, details: `${service} is nothing that this process needs` });
+      const status = getStatus(health, service);
+      if (status === SERVICE_UNKNOWN) answer({ code: grpc.status.NOT_FOUND, details: `${service} is not a dependency of this process` });
       else answer(null, { status });
     },
     Watch: (call: Watch) => watches.add(call),
@@ -51,7 +51,7 @@ export async function openHealthServer(health: HealthRegistry, address: ProbeAdd
   // Our own listener, because the gRPC server cannot limit the number of connections.
   const injector = server.createConnectionInjector(grpc.ServerCredentials.createInsecure());
   const listener = createServer((socket) => injector.injectConnection(socket));
-  listener.maxConnections = MOST_CONNECTIONS;
+  listener.maxConnections = MAX_CONNECTIONS;
   const port = await listen(listener, address);
   listener.unref();
   return {
@@ -66,7 +66,7 @@ export async function openHealthServer(health: HealthRegistry, address: ProbeAdd
   };
 }
 
-function statusOf(health: HealthRegistry, service: string): Status {
+function getStatus(health: HealthRegistry, service: string): Status {
   const { ready, status, dependencies } = health.readiness();
   if (service === '') return ready ? SERVING : NOT_SERVING;
   if (service === LIVENESS) return SERVING;
@@ -83,7 +83,7 @@ function createWatches(health: HealthRegistry): { add(call: Watch): void; end():
 
   function tell(): void {
     for (const call of told.keys()) {
-      const status = statusOf(health, call.request.service);
+      const status = getStatus(health, call.request.service);
       // Compared after statusOf, which may itself find a change and notify this watch.
       if (status === told.get(call)) continue;
       told.set(call, status);
@@ -100,12 +100,12 @@ function createWatches(health: HealthRegistry): { add(call: Watch): void; end():
 
   return {
     add(call) {
-      const status = statusOf(health, call.request.service);
+      const status = getStatus(health, call.request.service);
       told.set(call, status);
       call.write({ status });
       call.on('cancelled', () => remove(call));
       call.on('error', () => remove(call));
-      timer ??= setInterval(tell, LOOK_MS).unref();
+      timer ??= setInterval(tell, POLL_INTERVAL_MS).unref();
     },
     end() {
       unfollow();

@@ -44,10 +44,10 @@ export function createHealthRegistry(now: () => number = Date.now): HealthRegist
     const known = dependencies.get(name);
     const since = known?.ready === ready ? known.since : now();
     dependencies.set(name, ready ? { ready, since } : { ready, since, reason: reason ?? 'not ready' });
-    if (known?.ready !== ready) tell();
+    if (known?.ready !== ready) notify();
   }
 
-  function tell(): void {
+  function notify(): void {
     for (const listener of listeners) listener();
   }
 
@@ -72,7 +72,7 @@ export function createHealthRegistry(now: () => number = Date.now): HealthRegist
     probe: (dependency, outage) => void probes.set(dependency, outage),
     drain() {
       draining = true;
-      tell();
+      notify();
     },
     follow(listener) {
       listeners.add(listener);

@@ -6,7 +6,7 @@ import { http } from './http.ts';
 import { listen, type ProbeAddress } from './probe-listener.ts';
 
 /** Monitoring clients need one connection each. */
-const MOST_CONNECTIONS = 32;
+const MAX_CONNECTIONS = 32;
 const REQUEST_MS = 5_000;
 
 /** A server for monitoring clients. */
@@ -20,7 +20,7 @@ export async function openMetricsServer(health: Pick<HealthRegistry, 'readiness'
     { requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS, connectionsCheckingInterval: REQUEST_MS / 2, maxHeaderSize: 8_192 },
     (request, response) => answer(request, response, { health, local: isLoopback(address.host) }),
   );
-  server.maxConnections = MOST_CONNECTIONS;
+  server.maxConnections = MAX_CONNECTIONS;
   const port = await listen(server, address);
   server.unref();
   return {
@@ -51,7 +51,7 @@ function answer(request: IncomingMessage, response: ServerResponse, { health, lo
       return send(response, readiness.ready ? 200 : 503, { type: JSON_TYPE, body: JSON.stringify(readiness) });
     }
     default:
-      return send(response, 404, { body: 'here are /metrics, /livez and /readyz\n' });
+      return send(response, 404, { body: 'not found; available: /metrics, /livez, /readyz\n' });
   }
 }
 

@@ -28,10 +28,10 @@ export async function listen(server: Server, { host, port, variable, orFree = fa
 function sentence(code: string | undefined, { host, port, variable }: ProbeAddress): string {
   switch (code) {
     case 'EADDRINUSE':
-      return `${variable}: port ${port} on ${host} is in use; 0 takes a free one.`;
+      return `${variable}: port ${port} on ${host} is in use; 0 selects a free one.`;
     case 'EACCES':
-      return `${variable}: port ${port} on ${host} is not for this user; take one above 1023.`;
+      return `${variable}: port ${port} on ${host} requires root; use a port above 1023.`;
     default:
-      return `SWITCHYARD_PROBE_HOST: ${host} is no address of this machine (${code ?? 'unknown error'}).`;
+      return `SWITCHYARD_PROBE_HOST: ${host} is not an address of this machine (${code ?? 'unknown error'}).`;
   }
 }

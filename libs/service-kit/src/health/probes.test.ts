@@ -102,7 +102,7 @@ test('rejects a configured port in use, and selects a free port for the default'
   for (const variable of ['SWITCHYARD_METRICS_PORT', 'SWITCHYARD_HEALTH_PORT'])
     await assert.rejects(open(createHealthRegistry(), { [variable]: String(port) }), {
       name: 'StartError',
-      message: `${variable}: port ${port} on 127.0.0.1 is in use; 0 takes a free one.`,
+      message: `${variable}: port ${port} on 127.0.0.1 is in use; 0 selects a free one.`,
     });
   await using probes = await open(createHealthRegistry(), {}, port);
   assert.notEqual(probes.ports['metrics'], port);

@@ -34,14 +34,14 @@ const ALL = 'all';
 export async function openProbes({ probes, metricsPort, health, log }: ProbesOptions): Promise<Probes> {
   await using opening = new AsyncDisposableStack();
   const ports: Record<string, number> = {};
-  const metrics = addressOf(probes.host, probes.metrics ?? metricsPort, 'SWITCHYARD_METRICS_PORT');
+  const metrics = getAddress(probes.host, probes.metrics ?? metricsPort, 'SWITCHYARD_METRICS_PORT');
   opening.defer(observeHealth(health));
   if (metrics) {
     opening.defer(observeProcess());
     const server = opening.use(await openMetricsServer(health, { ...metrics, orFree: probes.metrics === undefined }));
     ports['metrics'] = server.port;
   }
-  const probe = addressOf(probes.host, probes.health, 'SWITCHYARD_HEALTH_PORT');
+  const probe = getAddress(probes.host, probes.health, 'SWITCHYARD_HEALTH_PORT');
   if (probe) {
     const { openHealthServer } = await import('./grpc-health-server.ts');
     const server = opening.use(await openHealthServer(health, probe));
@@ -52,7 +52,7 @@ export async function openProbes({ probes, metricsPort, health, log }: ProbesOpt
   return { ports, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }
 
-function addressOf(host: string, port: number | 'off' | undefined, variable: string): ProbeAddress | undefined {
+function getAddress(host: string, port: number | 'off' | undefined, variable: string): ProbeAddress | undefined {
   return port === undefined || port === 'off' ? undefined : { host, port, variable };
 }
 

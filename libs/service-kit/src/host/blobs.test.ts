@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { bytesOf, putBlob, type BlobStore } from '@switchyard/blob';
+import { createSource, putBlob, type BlobStore } from '@switchyard/blob';
 import { createLogger, silentLogger } from '@switchyard/telemetry';
 import { freePort, startProcess, tempDir } from '@switchyard/testkit';
 import { readBlobAccess } from '../variables/blob-access.ts';
@@ -28,17 +28,17 @@ test('rejects invalid blob variables with a sentence without secrets', async () 
       { SWITCHYARD_BLOBS: 'http://u:secret@h' },
       'SWITCHYARD_BLOBS must be file:DIR, mongodb://host:port, grpc://host:port or grpcs://host:port.',
     ],
-    [{ SWITCHYARD_BLOBS: 'grpc://h:1' }, 'SWITCHYARD_BLOBS needs SWITCHYARD_BLOB_TOKEN: without it nobody is answered.'],
-    [{ SWITCHYARD_BLOB_PORT: '0' }, 'SWITCHYARD_BLOB_PORT needs SWITCHYARD_BLOB_TOKEN: without it nobody is answered.'],
+    [{ SWITCHYARD_BLOBS: 'grpc://h:1' }, 'SWITCHYARD_BLOBS needs SWITCHYARD_BLOB_TOKEN; without it every request is refused.'],
+    [{ SWITCHYARD_BLOB_PORT: '0' }, 'SWITCHYARD_BLOB_PORT needs SWITCHYARD_BLOB_TOKEN; without it every request is refused.'],
     [{ SWITCHYARD_BLOB_TOKEN: 'short' }, 'SWITCHYARD_BLOB_TOKEN must have at least 32 characters.'],
     [{ SWITCHYARD_BLOB_PORT: '65536', SWITCHYARD_BLOB_TOKEN: TOKEN }, 'SWITCHYARD_BLOB_PORT must be a port, 0 for a free one, or off.'],
     [{ SWITCHYARD_BLOB_HOST: 'a b' }, 'SWITCHYARD_BLOB_HOST must be an address or a host name, without a port.'],
     [{ SWITCHYARD_BLOB_MAX_BYTES: '1e9' }, 'SWITCHYARD_BLOB_MAX_BYTES must be a number of bytes, 1 or more.'],
-    [{ SWITCHYARD_BLOB_TLS_CERT: '/dev/null' }, 'SWITCHYARD_BLOB_TLS_CERT and SWITCHYARD_BLOB_TLS_KEY are set together or not at all.'],
+    [{ SWITCHYARD_BLOB_TLS_CERT: '/dev/null' }, 'SWITCHYARD_BLOB_TLS_CERT and SWITCHYARD_BLOB_TLS_KEY must be set together.'],
     [{ SWITCHYARD_BLOB_TLS_CA: '/none' }, 'SWITCHYARD_BLOB_TLS_CA names /none, which cannot be read (ENOENT).'],
     [
       { SWITCHYARD_BLOBS: 'grpc://h:1', SWITCHYARD_BLOB_PORT: '0', SWITCHYARD_BLOB_TOKEN: TOKEN },
-      'SWITCHYARD_BLOBS names another process, so SWITCHYARD_BLOB_PORT has nothing to serve; keep one of them.',
+      'SWITCHYARD_BLOBS names another process, so SWITCHYARD_BLOB_PORT cannot serve a store. Unset one of them.',
     ],
   ];
   for (const [env, message] of refused) await assert.rejects(readBlobAccess(env, '/data'), { name: 'StartError', message });
@@ -54,14 +54,14 @@ test('serves blobs to another process and limits their size', async () => {
   const port = /"port":(\d+)/.exec(text)?.[1] ?? '';
   const asking = { ...common, SWITCHYARD_DATA: join(data.path, 'other'), SWITCHYARD_BLOBS: `grpc://127.0.0.1:${port}` };
   await using client = await openHost({ env: asking, log: silentLogger() });
-  const { id } = await putBlob((await client.blobs()).for(A), bytesOf(Buffer.alloc(100)), { contentType: 'a/b' });
+  const { id } = await putBlob((await client.blobs()).for(A), createSource(Buffer.alloc(100)), { contentType: 'a/b' });
   assert.equal((await (await server.blobs()).for(A).status(id)).size, 100);
-  await assert.rejects(putBlob((await client.blobs()).for(A), bytesOf(Buffer.alloc(101)), { contentType: 'a/b' }), {
+  await assert.rejects(putBlob((await client.blobs()).for(A), createSource(Buffer.alloc(101)), { contentType: 'a/b' }), {
     details: { reason: 'PAYLOAD_TOO_LARGE' },
   });
   await assert.rejects(openHost({ env: { ...served, SWITCHYARD_BLOB_PORT: port }, log: silentLogger() }), {
     name: 'StartError',
-    message: `SWITCHYARD_BLOB_PORT: port ${port} on 127.0.0.1 cannot be had (EADDRINUSE); 0 takes a free one.`,
+    message: `SWITCHYARD_BLOB_PORT: port ${port} on 127.0.0.1 cannot be opened (EADDRINUSE); 0 selects a free one.`,
   });
 });
 
@@ -77,7 +77,7 @@ test('a rejected blob token ends the start; an unreachable store is reported and
   const asking = { SWITCHYARD_CONFIG: ':', SWITCHYARD_DATA: join(data.path, 'other'), SWITCHYARD_BLOBS: `grpc://${two}` };
   await assert.rejects(openHost({ env: { ...asking, SWITCHYARD_BLOB_TOKEN: other }, log: silentLogger() }), {
     name: 'StartError',
-    message: `SWITCHYARD_BLOB_TOKEN is not the one that the blob store at ${two} asks for.`,
+    message: `The blob store at ${two} does not accept SWITCHYARD_BLOB_TOKEN.`,
   });
   await server[Symbol.asyncDispose]();
 
@@ -92,7 +92,7 @@ test('a rejected blob token ends the start; an unreachable store is reported and
   const large = largePayloads(() => client.blobs(), log);
   await assert.rejects(large.put('a', Buffer.alloc(9), { ttlMs: 1_000, signal }), {
     code: 'UNAVAILABLE',
-    message: 'The store of large payloads cannot be reached.',
+    message: 'The store of large payloads is not available.',
     details: { reason: 'PAYLOAD_LOST' },
   });
   await using again = await openHost({ env: { ...served, SWITCHYARD_BLOB_PORT: port }, log: silentLogger() });
@@ -113,7 +113,7 @@ test('reports and logs a store that rejects the token after the start', async ()
   await left[Symbol.asyncDispose]();
   await using client = await openHost({ env, log });
   await using _server = await openHost({ env: { ...served, SWITCHYARD_BLOB_PORT: port }, log: silentLogger() });
-  const reason = `SWITCHYARD_BLOB_TOKEN is not the one that the blob store at 127.0.0.1:${port} asks for.`;
+  const reason = `The blob store at 127.0.0.1:${port} does not accept SWITCHYARD_BLOB_TOKEN.`;
   while (client.health.readiness().dependencies['blobs']?.reason !== reason) await delay(5);
   assert.equal(text.split('calls with large payloads fail').length - 1, 1);
 });
@@ -136,7 +136,7 @@ test('expires blobs of an earlier process without any blob request', async () =>
   const options = { log: silentLogger(), reach: (open: () => Promise<BlobStore>) => open() };
   const before = await openBlobs(blobs, options);
   const expiresAt = Date.now() + 20;
-  const { id } = await putBlob((await before.store()).for(A), bytesOf(Buffer.alloc(9)), { contentType: 'a/b', expiresAt });
+  const { id } = await putBlob((await before.store()).for(A), createSource(Buffer.alloc(9)), { contentType: 'a/b', expiresAt });
   await before[Symbol.asyncDispose]();
   // Directories may be deleted while they are read.
   const files = (): string[] => globSync(`**/*${id}`, { cwd: data.path });

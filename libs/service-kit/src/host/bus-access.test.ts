@@ -37,20 +37,20 @@ test('reads bus credentials from variables or files', async () => {
 test('rejects conflicting credentials with a sentence that names the variables', async () => {
   const refused = async (url: string, env: Record<string, string>, message: RegExp): Promise<void> =>
     assert.rejects(readBusAccess(url, env), { name: 'StartError', message });
-  await refused(URL, { SWITCHYARD_BUS_USER: 'sam' }, /^SWITCHYARD_BUS_USER and SWITCHYARD_BUS_PASSWORD are set together/);
+  await refused(URL, { SWITCHYARD_BUS_USER: 'sam' }, /^SWITCHYARD_BUS_USER and SWITCHYARD_BUS_PASSWORD must be set together/);
   await refused(URL, { SWITCHYARD_BUS_TLS_CERT: '/dev/null' }, /^SWITCHYARD_BUS_TLS_CERT and SWITCHYARD_BUS_TLS_KEY are set together/);
   await refused(URL, { SWITCHYARD_BUS_CREDENTIALS: '/not/there' }, /^SWITCHYARD_BUS_CREDENTIALS names \/not\/there, .*ENOENT/);
-  const twice = /^SWITCHYARD_BUS and SWITCHYARD_BUS_TOKEN each say who this is/;
+  const twice = /^SWITCHYARD_BUS and SWITCHYARD_BUS_TOKEN are different credentials for the bus/;
   await refused('nats://sam:hush@127.0.0.1:4222', { SWITCHYARD_BUS_TOKEN: 'hush' }, twice);
 });
 
 test('names the certificate variables when the server requires a certificate', () => {
   const details = { reason: CERTIFICATE_REFUSED };
   const refusal = new ServiceError('UNAUTHENTICATED', 'NATS at host:4222 does not let us in without a certificate.', { details });
-  const said = (...from: string[]): string => String(explainRefusal(refusal, { url: URL, credentials: {}, from }));
+  const readText = (...from: string[]): string => String(explainRefusal(refusal, { url: URL, credentials: {}, from }));
   const pair = 'SWITCHYARD_BUS_TLS_CERT with SWITCHYARD_BUS_TLS_KEY';
-  assert.ok(said('SWITCHYARD_BUS_TOKEN', 'SWITCHYARD_BUS_TLS_CA').endsWith(`without a certificate. Set ${pair}.`));
-  assert.ok(said('SWITCHYARD_BUS_TOKEN', pair).endsWith(`without a certificate. Look at ${pair}.`));
+  assert.ok(readText('SWITCHYARD_BUS_TOKEN', 'SWITCHYARD_BUS_TLS_CA').endsWith(`without a certificate. Set ${pair}.`));
+  assert.ok(readText('SWITCHYARD_BUS_TOKEN', pair).endsWith(`without a certificate. Check ${pair}.`));
 });
 
 test('waits for an unreachable bus at the start and reports it in /readyz', async () => {
@@ -80,9 +80,9 @@ test('wrong bus credentials end the start with a sentence that names the variabl
     const beside = { SWITCHYARD_BUS: server.url, SWITCHYARD_BUS_USER: 'sam', SWITCHYARD_BUS_PASSWORD: 'hush' };
     const within = { SWITCHYARD_BUS: server.url.replace('//', '//sam:hush@') };
     for (const [env, advice] of [
-      [beside, /Look at SWITCHYARD_BUS_USER with SWITCHYARD_BUS_PASSWORD\.$/],
-      [within, /Look at SWITCHYARD_BUS\.$/],
-      [{ SWITCHYARD_BUS: server.url }, /Say who this is: SWITCHYARD_BUS_USER with/],
+      [beside, /Check SWITCHYARD_BUS_USER with SWITCHYARD_BUS_PASSWORD\.$/],
+      [within, /Check SWITCHYARD_BUS\.$/],
+      [{ SWITCHYARD_BUS: server.url }, /Set credentials: SWITCHYARD_BUS_USER with/],
     ] as const) {
       await assert.rejects(start(env), (error: Error) => {
         assert.equal(error.name, 'StartError');

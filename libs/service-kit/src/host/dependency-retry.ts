@@ -32,7 +32,7 @@ export async function reach<T>(open: () => Promise<T>, { dependency, health, log
       if (!isUnreachable(err)) throw err;
       health.set(dependency, false, err.message);
       const waitMs = Math.min(FIRST_WAIT_MS * 2 ** attempt, LONGEST_WAIT_MS) * (0.5 + Math.random() / 2);
-      log.warn({ dependency, attempt, waitMs: Math.round(waitMs), reason: err.message }, 'a dependency cannot be reached yet');
+      log.warn({ dependency, attempt, waitMs: Math.round(waitMs), reason: err.message }, 'a dependency is not available yet');
       await sleep(waitMs, undefined, signal === undefined ? {} : { signal });
     }
   }

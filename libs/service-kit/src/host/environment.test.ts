@@ -86,7 +86,7 @@ test('rejects an invalid value with a sentence that names the variable and not t
       ],
     ),
     [{ SWITCHYARD_TOKEN: 'pass' }, /^SWITCHYARD_TOKEN must have at least 32 characters\.$/],
-    [{ SWITCHYARD_TOKEN: typo }, /^SWITCHYARD_TOKEN looks like one of our tokens, but is mistyped or cut off\.$/],
+    [{ SWITCHYARD_TOKEN: typo }, /^SWITCHYARD_TOKEN looks like a Switchyard token, but is mistyped or truncated\.$/],
     [{ SWITCHYARD_URL: 'localhost pass' }, /^SWITCHYARD_URL must be a URL such as http:\/\/127\.0\.0\.1:4766\.$/],
     [{ SWITCHYARD_REPLICA: 'a.>pass' }, /^SWITCHYARD_REPLICA must be 1 to 64/],
     ...['0', '17', 'pass', '-1', '2.5', '016'].map((streams): [Record<string, string>, RegExp] => [

@@ -40,7 +40,7 @@ const REPLICA = /^[A-Za-z0-9_-]{1,64}$/;
 const COPIES = `must be a number from 1 to ${MAX_BUS_COPIES}`;
 const STREAMS = `must be a number from 1 to ${MAX_TURN_STREAMS}`;
 
-const text = (most: number) => z.string().max(most, `must have at most ${most} characters`);
+const text = (max: number) => z.string().max(max, `must have at most ${max} characters`);
 
 const adapter = (schemes: readonly string[]) =>
   text(MAX.url).refine((url) => schemes.some((scheme) => url.startsWith(scheme)), {
@@ -84,7 +84,7 @@ export const Table = z.object({
     .optional(),
   token: text(MAX.value)
     .min(MIN_OPERATOR_TOKEN, `must have at least ${MIN_OPERATOR_TOKEN} characters`)
-    .refine((token) => checkToken(token) !== 'malformed', { message: 'looks like one of our tokens, but is mistyped or cut off' })
+    .refine((token) => checkToken(token) !== 'malformed', { message: 'looks like a Switchyard token, but is mistyped or truncated' })
     .optional(),
   replica: text(64).regex(REPLICA, 'must be 1 to 64 letters, digits, - or _').optional(),
   metrics_port: probePort,

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { Configuration } from '@switchyard/contracts';
 import { watchEventLoop } from './event-loop-monitor.ts';
 
-const daemonOf = (daemon: object) => ({ current: Configuration.parse({ daemon }) });
+const getDaemon = (daemon: object) => ({ current: Configuration.parse({ daemon }) });
 
 /** Blocks the event loop. */
 function block(ms: number): void {
@@ -11,9 +11,9 @@ function block(ms: number): void {
 }
 
 /** Returns the warnings while the process is busy and then idle. */
-async function said(threshold: number): Promise<object[]> {
+async function readText(threshold: number): Promise<object[]> {
   const lines: object[] = [];
-  const settings = daemonOf({ metricsIntervalMs: 150, eventLoopDelayThresholdMs: threshold });
+  const settings = getDaemon({ metricsIntervalMs: 150, eventLoopDelayThresholdMs: threshold });
   using _watched = watchEventLoop({ settings, log: { warn: (fields: unknown) => void lines.push(fields as object) } });
   await new Promise((resolve) => setTimeout(resolve, 50));
   block(90);
@@ -22,7 +22,7 @@ async function said(threshold: number): Promise<object[]> {
 }
 
 test('logs an event-loop delay above the threshold', { timeout: 10_000 }, async () => {
-  const [line] = (await said(60)) as { maxMs?: number; thresholdMs?: number }[];
+  const [line] = (await readText(60)) as { maxMs?: number; thresholdMs?: number }[];
   assert.ok((line?.maxMs ?? 0) >= 60 && line?.thresholdMs === 60, JSON.stringify(line));
-  assert.deepEqual(await said(60_000), []);
+  assert.deepEqual(await readText(60_000), []);
 });

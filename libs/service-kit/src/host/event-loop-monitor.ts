@@ -17,24 +17,21 @@ interface Given {
 export function watchEventLoop({ settings, log }: Given): Disposable {
   const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   delays.enable();
-  let timer = again();
+  let timer = repeat();
 
-  function again(): NodeJS.Timeout {
+  function repeat(): NodeJS.Timeout {
     return setTimeout(look, settings.current.daemon.metricsIntervalMs).unref();
   }
 
   function look(): void {
-    const { eventLoopDelayThresholdMs: most, metricsIntervalMs } = settings.current.daemon;
+    const { eventLoopDelayThresholdMs: max, metricsIntervalMs } = settings.current.daemon;
     const [maxMs, p99Ms] = [delays.max, delays.percentile(99)].map((nanos) => Math.round(nanos / NANOS));
     delays.reset();
-    if ((maxMs ?? 0) > most) {
-      const hint = 'something keeps this process busy without a pause: look at what it did then, or raise daemon.eventLoopDelayThresholdMs';
-      log.warn(
-        { maxMs, p99Ms, thresholdMs: most, withinMs: metricsIntervalMs, errorKind: 'resource', hint },
-        'the process kept others waiting',
-      );
+    if ((maxMs ?? 0) > max) {
+      const hint = 'synchronous work blocks the event loop: check the load at that time, or raise daemon.eventLoopDelayThresholdMs';
+      log.warn({ maxMs, p99Ms, thresholdMs: max, withinMs: metricsIntervalMs, errorKind: 'resource', hint }, 'the event loop was blocked');
     }
-    timer = again();
+    timer = repeat();
   }
 
   return {

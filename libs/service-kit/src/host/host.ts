@@ -81,7 +81,7 @@ const REPLICA_DIGITS = 8;
 const SETTINGS = 'settings';
 const NOT_YET = 'not reached yet';
 const AWAY = 'not connected';
-const UNUSED_CACHE = 'SWITCHYARD_CACHE names a server, but no service of this process keeps anything in a cache.';
+const UNUSED_CACHE = 'SWITCHYARD_CACHE is set, but no service of this process uses a cache.';
 
 /** Opens all resources that the environment names. Waits for unreachable ones; throws a `StartError` or `ServiceError` for invalid ones. */
 export async function openHost(options: HostOptions): Promise<Host> {
@@ -191,9 +191,9 @@ async function openServiceCache(url: string, service: ServiceName, log: Logger):
 function blobReacher({ signal, ...waiting }: Omit<ReachOptions, 'dependency'>): OpenBlobsOptions['reach'] {
   const dependency = 'blobs';
   return async (open, ending) => {
-    const given = [signal, ending].filter((one) => one !== undefined);
+    const inputs = [signal, ending].filter((one) => one !== undefined);
     try {
-      return await reach(open, { ...waiting, dependency, signal: AbortSignal.any(given) });
+      return await reach(open, { ...waiting, dependency, signal: AbortSignal.any(inputs) });
     } catch (error) {
       waiting.health.set(dependency, false, error instanceof Error ? error.message : String(error));
       throw error;
@@ -230,9 +230,9 @@ function connector(
 
 /** Logs configured settings without effect, once at the start. */
 function warnOfIneffective(settings: ConfigurationSource, log: Logger): void {
-  const found = settings.notInForce();
-  if (found.length > 0)
-    log.warn({ settings: found.map(({ path, from }) => `${path} (${from})`) }, 'settings are set that nothing reads yet');
+  const matches = settings.notInForce();
+  if (matches.length > 0)
+    log.warn({ settings: matches.map(({ path, from }) => `${path} (${from})`) }, 'no service uses these settings yet');
 }
 
 /** Creates the logger. Its levels follow `logLevel` and `daemon.logLevels` without a restart. */
@@ -244,6 +244,6 @@ function openLog(settings: ConfigurationSource, given: HostOptions['logDestinati
   const take = ({ logLevel, daemon }: typeof view.current): void => logLevels(log).configure({ all: logLevel, modules: daemon.logLevels });
   view.onChange(take);
   take(view.current);
-  if (!redaction) log.warn('security.logRedaction is false: what looks like a secret is written to the log; only known values are not');
+  if (!redaction) log.warn('security.logRedaction is false: the log hides known secret values only, not text that looks like a secret');
   return log;
 }

@@ -29,7 +29,7 @@ process.stdout.write(JSON.stringify(said));
 await host[Symbol.asyncDispose]();`;
 const ON = { SWITCHYARD_SECURITY__PERMISSION__ENABLE_NODE_PERMISSIONS: 'true' };
 
-async function flagsOf(env: Record<string, string>, has = false): Promise<string[] | undefined> {
+async function getFlags(env: Record<string, string>, has = false): Promise<string[] | undefined> {
   const environment = await readEnvironment({ SWITCHYARD_CONFIG: ':', ...env });
   await using settings = await openSettings(environment);
   return permissionFlags(environment, settings, has);
@@ -60,14 +60,14 @@ test('a restricted process accesses only its data, configured files and allowed 
 });
 
 test('returns no flags without the setting or in a restricted process', async () => {
-  assert.equal(await flagsOf({}), undefined);
-  assert.equal(await flagsOf(ON, true), undefined);
+  assert.equal(await getFlags({}), undefined);
+  assert.equal(await getFlags(ON, true), undefined);
 });
 
 test('allows configured directories outside the data directory', async () => {
   await using dir = await tempDir();
   const at = (name: string): string => join(dir.path, name);
-  const flags = await flagsOf({
+  const flags = await getFlags({
     ...ON,
     SWITCHYARD_DATA: at('data'),
     SWITCHYARD_STORE: `sqlite:${at('store')}`,
@@ -87,5 +87,8 @@ test('allows configured directories outside the data directory', async () => {
 });
 
 test('rejects node permissions together with the systemd watchdog', async () => {
-  await assert.rejects(flagsOf({ ...ON, NOTIFY_SOCKET: '/run/x', WATCHDOG_USEC: '1' }), /watchdog, is one\. Take WatchdogSec out/);
+  await assert.rejects(
+    getFlags({ ...ON, NOTIFY_SOCKET: '/run/x', WATCHDOG_USEC: '1' }),
+    /watchdog needs systemd-notify\. Remove WatchdogSec/,
+  );
 });

@@ -42,7 +42,7 @@ export function permissionFlags(
 }
 
 const WATCHED =
-  'security.permission.enableNodePermissions keeps this process from starting others, and systemd-notify, which feeds the watchdog, is one. Take WatchdogSec out of the unit, or the setting away.';
+  'security.permission.enableNodePermissions forbids child processes, but the systemd watchdog needs systemd-notify. Remove WatchdogSec from the unit, or the setting.';
 
 /** Lists the directories of data, documents, blobs and the log. */
 function writtenBy({ data, store, variables }: Environment, { current }: Settings): string[] {
@@ -80,8 +80,7 @@ function followed(path: string): string {
 
 /** Replaces the process image with the same program and additional Node flags. The PID stays the same. */
 export function startAgainWith(flags: readonly string[]): never {
-  if (process.execve === undefined)
-    throw new StartError(`This system cannot start a process in its own place. Start Node with ${flags.join(' ')}.`);
+  if (process.execve === undefined) throw new StartError(`This system does not support execve. Start Node with ${flags.join(' ')}.`);
   const env = Object.fromEntries(Object.entries(process.env).filter(([, value]) => value !== undefined)) as Record<string, string>;
   return process.execve(process.execPath, [process.execPath, ...process.execArgv, ...flags, ...process.argv.slice(1)], env);
 }

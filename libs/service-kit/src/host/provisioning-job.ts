@@ -36,7 +36,8 @@ interface Job {
 
 async function readJob(env: Variables): Promise<Job> {
   const { bus: url, turnStreams: streams, busCopies: copies } = await readEnvironment(env);
-  if (url === 'memory:') throw new StartError('SWITCHYARD_BUS says memory:, where nothing outlives the process; name a NATS server.');
+  if (url === 'memory:')
+    throw new StartError('SWITCHYARD_BUS is memory:, which needs no provisioning. Set it to the address of a NATS server.');
   return { access: await readBusAccess(url, env), spread: { streams, copies } };
 }
 
@@ -54,7 +55,7 @@ async function make(bus: Bus, { spread }: Job): Promise<void> {
 
 function explainCopies(cause: unknown): never {
   if (!(cause instanceof ServiceError) || cause.details.reason !== 'TOO_FEW_SERVERS') throw cause;
-  throw new StartError(`${cause.message} Look at SWITCHYARD_BUS_COPIES.`, { cause });
+  throw new StartError(`${cause.message} Check SWITCHYARD_BUS_COPIES.`, { cause });
 }
 
 /** Repeats the job after each reconnect, because a restarted server has lost its memory-backed buckets. Uses a new connection without cached handles. */

@@ -46,14 +46,14 @@ test('logs a failed notification once', () => {
 
 test('notifies through systemd-notify and logs when it is missing', async () => {
   await using dir = await tempDir();
-  const said = Promise.withResolvers<void>();
+  const message = Promise.withResolvers<void>();
   const env = { NOTIFY_SOCKET: '/run/of/a/test', PATH: dir.path };
   const settings = { current: Configuration.parse({ daemon: { watchdogIntervalMs: 5 } }) };
   const warned: string[] = [];
-  const log = { warn: (_: unknown, text?: string) => (warned.push(text ?? ''), said.resolve()) };
+  const log = { warn: (_: unknown, text?: string) => (warned.push(text ?? ''), message.resolve()) };
   {
     using _missing = feedWatchdog({ env, settings, log });
-    await said.promise;
+    await message.promise;
   }
   writeFileSync(`${dir.path}/systemd-notify`, `#!/bin/sh\necho "$1 $NOTIFY_SOCKET" >> '${dir.path}/said'\n`);
   chmodSync(`${dir.path}/systemd-notify`, 0o700);

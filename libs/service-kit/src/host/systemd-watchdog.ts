@@ -13,11 +13,11 @@ interface Given {
   env: Variables;
   settings: { readonly current: Readonly<Pick<Sections, 'daemon'>> };
   log: Pick<Logger, 'warn'>;
-  tell?: Tell;
+  tell?: Notify;
 }
 
 /** Sends one notification to systemd. */
-type Tell = (word: string, onFailure: (error: Error) => void) => void;
+type Notify = (word: string, onFailure: (error: Error) => void) => void;
 
 /**
  * Notifies the systemd watchdog every `daemon.watchdogIntervalMs`, and at least twice within its timeout. systemd restarts a process
@@ -39,13 +39,13 @@ export function feedWatchdog({ env, settings, log, tell = systemdNotify(env) }: 
   function warnOnce(err: Error): void {
     if (failed) return;
     failed = true;
-    log.warn({ err, errorKind: 'dependency', hint: 'is systemd-notify installed?' }, 'systemd cannot be told that this process works');
+    log.warn({ err, errorKind: 'dependency', hint: 'is systemd-notify installed?' }, 'failed to notify the systemd watchdog');
   }
 
   return { [Symbol.dispose]: () => clearTimeout(timer) };
 }
 
-function systemdNotify({ PATH, NOTIFY_SOCKET }: Variables): Tell {
+function systemdNotify({ PATH, NOTIFY_SOCKET }: Variables): Notify {
   return (word, onFailure) => {
     execFile('systemd-notify', [word], { env: { PATH, NOTIFY_SOCKET }, timeout: OFF_MS }, (error) => error && onFailure(error));
   };

@@ -40,7 +40,7 @@ test('replicas share a cache, and an unused SWITCHYARD_CACHE is reported', async
   const seen: Cache[] = [];
   for (let replica = 0; replica < 2; replica++) {
     const on = await host(t, server.url);
-    assert.deepEqual(on.unused(), ['SWITCHYARD_CACHE names a server, but no service of this process keeps anything in a cache.']);
+    assert.deepEqual(on.unused(), ['SWITCHYARD_CACHE is set, but no service of this process uses a cache.']);
     const running = await startService(counting(seen), on);
     t.after(() => running[Symbol.asyncDispose]());
     assert.deepEqual(on.unused(), []);

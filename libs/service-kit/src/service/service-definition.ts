@@ -49,7 +49,7 @@ export interface ServiceDefinition<C extends Contract, K extends SectionName> {
   settings: readonly K[];
   /** Returns the configured database file, if the store keeps documents in files. */
   storeFile?: (settings: Settings<K>['current']) => StoreFile | undefined;
-  setup(given: Setup<K>): Promise<Handlers<C>> | Handlers<C>;
+  setup(options: Setup<K>): Promise<Handlers<C>> | Handlers<C>;
 }
 
 export function defineService<C extends Contract, K extends SectionName>(definition: ServiceDefinition<C, K>): ServiceDefinition<C, K> {

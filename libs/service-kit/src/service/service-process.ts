@@ -42,7 +42,7 @@ export interface RunOptions {
  * `daemon.shutdownTimeoutMs` and exit 0. An uncaught error is logged, drains for at most five seconds and exits 1. A failed start
  * prints the reason in one sentence and exits 1.
  */
-export async function runProcess(name: string, start: (given: Starting) => Promise<Host>, { again }: RunOptions = {}): Promise<void> {
+export async function runProcess(name: string, start: (options: Starting) => Promise<Host>, { again }: RunOptions = {}): Promise<void> {
   const stack = new AsyncDisposableStack();
   const ending = new AbortController();
   let host: Host | undefined;
@@ -52,8 +52,8 @@ export async function runProcess(name: string, start: (given: Starting) => Promi
   const starting = start({ stack, signal: ending.signal });
   const grace = closeWithGrace({ delay: false, logger: false }, async ({ err, signal }) => {
     ending.abort();
-    if (err) host?.log.fatal({ err }, 'an error nobody caught; shutting down');
-    else host?.log.info({ signal }, restarting ? 'shutting down, to be started again' : 'shutting down');
+    if (err) host?.log.fatal({ err }, 'uncaught error; shutting down');
+    else host?.log.info({ signal }, restarting ? 'shutting down for a restart' : 'shutting down');
     const ms = err ? AFTER_ERROR_MS : (host?.settings.current.daemon.shutdownTimeoutMs ?? AFTER_ERROR_MS);
     limit(ms, host?.log);
     if (process.stderr.isTTY) sayIfSlow(name, ms);
@@ -83,7 +83,7 @@ export async function runProcess(name: string, start: (given: Starting) => Promi
   });
   void host.bus.closed.then(() => {
     if (ending.signal.aborted) return;
-    host?.log.fatal('the connection to the bus is gone for good; shutting down');
+    host?.log.fatal('the connection to the bus was closed permanently; shutting down');
     failed = true;
     grace.close();
   });
@@ -99,9 +99,9 @@ function limit(ms: number, log?: Logger): void {
 
 /** Explains on the terminal why the process has not exited yet after Ctrl-C. */
 function sayIfSlow(name: string, ms: number): void {
-  const say = (): boolean =>
-    process.stderr.write(`${name} finishes what runs, for at most ${Math.ceil(ms / 1_000)} s; Ctrl-C again drops it\n`);
-  setTimeout(say, PATIENCE_MS).unref();
+  const sendMessage = (): boolean =>
+    process.stderr.write(`${name} finishes running work for at most ${Math.ceil(ms / 1_000)} s; press Ctrl-C again to exit at once\n`);
+  setTimeout(sendMessage, PATIENCE_MS).unref();
 }
 
 /** Returns the message of an error, with the stack only for programming errors. */

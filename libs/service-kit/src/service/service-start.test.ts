@@ -56,7 +56,7 @@ const small = defineService({
 });
 
 /** A service with one handler, for drain and failure tests. */
-function ping(answer: () => Promise<void>, setup: (given: Setup<'gateway'>) => void = () => undefined) {
+function ping(answer: () => Promise<void>, setup: (options: Setup<'gateway'>) => void = () => undefined) {
   return defineService({
     contract: gatewayContract,
     version: '1.0.0',
@@ -227,7 +227,7 @@ test('logs settings without effect and their origin in one line', async (t) => {
   const warnings = lines.map((line) => JSON.parse(line) as { msg: string; settings?: string[] }).filter(({ settings }) => settings);
   assert.deepEqual(
     warnings.map(({ msg, settings }) => [msg, settings]),
-    [['settings are set that nothing reads yet', ['autoReplyEngine.enabled (SWITCHYARD_AUTO_REPLY_ENGINE__ENABLED)']]],
+    [['no service uses these settings yet', ['autoReplyEngine.enabled (SWITCHYARD_AUTO_REPLY_ENGINE__ENABLED)']]],
   );
 });
 

@@ -41,8 +41,8 @@ export async function startService<C extends Contract, K extends SectionName>(
   starting.defer(host.health.follow(tellProcess));
   tellProcess();
   const health = host.health.reporter(service);
-  const store = documentsOf(host, definition, starting, { bus, service, report, health, log, signal: host.signal });
-  const cache = cacheOf(host, starting, service);
+  const store = getDocuments(host, definition, starting, { bus, service, report, health, log, signal: host.signal });
+  const cache = getCache(host, starting, service);
   starting.defer(host.settings.onRevision((revision) => report.applied(CONFIG_BUCKET.name, revision)));
   report.applied(CONFIG_BUCKET.name, host.settings.revision);
   starting.defer(host.settings.onRefusal((refusal) => report.refused(CONFIG_BUCKET.name, refusal)));
@@ -88,7 +88,7 @@ export async function startService<C extends Contract, K extends SectionName>(
 }
 
 /** Opens the store with the first collection and claims the database before the first read. Closes it before the replica report is removed. */
-function documentsOf<K extends SectionName>(
+function getDocuments<K extends SectionName>(
   host: Host,
   { storeFile }: Pick<ServiceDefinition<Contract, K>, 'storeFile'>,
   starting: AsyncDisposableStack,
@@ -115,7 +115,7 @@ function documentsOf<K extends SectionName>(
 }
 
 /** Opens the cache on first use. Closes it after all resources that may use it. */
-function cacheOf(host: Host, starting: AsyncDisposableStack, service: ServiceName): () => Promise<Cache> {
+function getCache(host: Host, starting: AsyncDisposableStack, service: ServiceName): () => Promise<Cache> {
   let opening: Promise<Cache> | undefined;
   starting.defer(async () => (await opening?.catch(() => undefined))?.close());
   return () => (opening ??= host.cache(service));

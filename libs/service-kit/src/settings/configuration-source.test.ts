@@ -108,11 +108,14 @@ test('reads a configuration secret from the file of its _FILE variable', async (
 test('rejects an unknown variable and suggests the most similar one', async () => {
   assert.equal(
     await refused({ SWITCHYARD_GATEWAY__RATE_LIMIT__MAX_REQUEST: '1' }),
-    'SWITCHYARD_GATEWAY__RATE_LIMIT__MAX_REQUEST stands for no configuration key; did you mean SWITCHYARD_GATEWAY__RATE_LIMIT__MAX_REQUESTS?',
+    'SWITCHYARD_GATEWAY__RATE_LIMIT__MAX_REQUEST is not the name of a configuration key; did you mean SWITCHYARD_GATEWAY__RATE_LIMIT__MAX_REQUESTS?',
   );
   assert.match(await refused({ SWITCHYARD_GATWAY__PORT: '1' }), /did you mean SWITCHYARD_GATEWAY\?$/);
   assert.match(await refused({ SWITCHYARD_PROT: '1' }), /did you mean SWITCHYARD_PORT\?$/);
-  assert.match(await refused({ SWITCHYARD_GATEWAY__PORT__X: '1' }), /^SWITCHYARD_GATEWAY__PORT__X stands for no configuration key\.$/);
+  assert.match(
+    await refused({ SWITCHYARD_GATEWAY__PORT__X: '1' }),
+    /^SWITCHYARD_GATEWAY__PORT__X is not the name of a configuration key\.$/,
+  );
 });
 
 test('ignores variables that other programs set for a service named switchyard', async () => {
@@ -134,7 +137,7 @@ test('rejects the redaction mark as a secret', async (t) => {
   const config = await files(t, { 'a.yaml': 'gateway: { tokens: [{ id: ci, secret: "[REDACTED]" }] }' });
   assert.match(
     await refused({ SWITCHYARD_CONFIG: config }),
-    /^Config validation failed: gateway\.tokens\.0\.secret: expected the secret, got the mark /,
+    /^Config validation failed: gateway\.tokens\.0\.secret: expected a secret, got the placeholder /,
   );
   assert.match(await refused({ SWITCHYARD_WEBHOOKS__TOKEN: '[REDACTED]' }), /webhooks\.token.*\(from SWITCHYARD_WEBHOOKS__TOKEN\)$/);
 });
@@ -167,9 +170,9 @@ test('rejects a named file that is missing or does not contain sections', async 
     await refused({ SWITCHYARD_CONFIG: '/nowhere/x.yaml' }),
     /^The configuration file \/nowhere\/x\.yaml cannot be read \(ENOENT\)\.$/,
   );
-  assert.match(await refused({ SWITCHYARD_CONFIG: await files(t, { 'a.yaml': '- 1' }) }), /does not hold sections/);
+  assert.match(await refused({ SWITCHYARD_CONFIG: await files(t, { 'a.yaml': '- 1' }) }), /must contain an object of sections/);
   assert.match(await refused({ SWITCHYARD_CONFIG: await files(t, { 'a.yaml': 'a: [' }) }), /cannot be parsed: .*\.$/);
-  assert.match(await refused({ SWITCHYARD_CONFIG: await files(t, { 'a.yaml': 'a: &a [*a]' }) }), /is nested .*inside of itself\.$/);
+  assert.match(await refused({ SWITCHYARD_CONFIG: await files(t, { 'a.yaml': 'a: &a [*a]' }) }), /is nested .*contains itself\.$/);
   await using empty = await open({ SWITCHYARD_CONFIG: await files(t, { 'a.yaml': '# nothing\n' }) });
   assert.equal(empty.files().length, 1);
 });
@@ -291,10 +294,10 @@ test('refuses a revision that a listener fails to apply, with a reason without s
   source.watch(['gateway']).onChange(({ gateway }) => {
     if (gateway.maxBatchSize === 9) throw new Error('no room; Bearer abcdefghijkl');
   });
-  const heard = Promise.withResolvers<unknown>();
-  source.onRefusal(heard.resolve);
+  const receivedMessage = Promise.withResolvers<unknown>();
+  source.onRefusal(receivedMessage.resolve);
   const revision = await store(bus, { gateway: { maxBatchSize: 9 } });
-  assert.deepEqual(await heard.promise, { revision, reason: 'no room; Bearer [REDACTED]' });
+  assert.deepEqual(await receivedMessage.promise, { revision, reason: 'no room; Bearer [REDACTED]' });
   await store(bus, {});
   await bus.flush();
   assert.equal(source.refusal, undefined);

@@ -9,7 +9,7 @@ import { closest } from './spelling-suggestion.ts';
 import { readEnvironmentLayer, type Pin } from './environment-layer.ts';
 import { readFileLayers } from './file-layer.ts';
 import { findIneffective, type IneffectiveSetting } from './unused-settings.ts';
-import { placeOf, type Origin } from './origin.ts';
+import { getPlace, type Origin } from './origin.ts';
 import { keysBeside } from './schema-path.ts';
 import { resolveReferences } from './references.ts';
 import { followStored } from './stored-layer.ts';
@@ -110,7 +110,7 @@ function createSource(
     const merged = [...below.map((lower) => lower.tree), stated, tree].reduce(merge, {});
     // zod would compile the schema at run time; for a single parse that takes longer and keeps memory.
     const parsed = Configuration.safeParse(merged, { reportInput: true, jitless: true });
-    if (!parsed.success) throw new StartError(refusalOf(parsed.error, (path) => originWith(layer, path)));
+    if (!parsed.success) throw new StartError(getRefusal(parsed.error, (path) => originWith(layer, path)));
     refuseShownSecrets(merged, (path) => describeOrigin(originWith(layer, path)));
     return freeze(parsed.data);
   }
@@ -179,15 +179,15 @@ function createSource(
 }
 
 /** Formats `Config validation failed: <path>: <reason> (<origin>); …` without the values. */
-function refusalOf(error: z.ZodError, origin: (path: string) => Origin): string {
+function getRefusal(error: z.ZodError, origin: (path: string) => Origin): string {
   const reasons = describeIssues(error).map(({ path, expected, received }) => {
-    const reason = received === 'an unknown name' ? noSuchKey(path) : `expected ${expected}, got ${received}`;
+    const reason = received === 'an unknown name' ? createUnknownKeyError(path) : `expected ${expected}, got ${received}`;
     return `${path}: ${reason}${describeOrigin(origin(path))}`;
   });
   return `Config validation failed: ${reasons.join('; ')}`;
 }
 
-function noSuchKey(path: string): string {
+function createUnknownKeyError(path: string): string {
   const keys = path.split('.');
   const meant = closest(keys.at(-1) ?? '', keysBeside(Configuration, keys));
   return meant === undefined ? 'no such key' : `no such key; did you mean ${meant}?`;
@@ -195,5 +195,5 @@ function noSuchKey(path: string): string {
 
 function describeOrigin(origin: Origin): string {
   if (origin.layer === 'default' || origin.layer === 'preset') return '';
-  return ` (${origin.layer === 'environment' ? 'from' : 'in'} ${placeOf(origin)})`;
+  return ` (${origin.layer === 'environment' ? 'from' : 'in'} ${getPlace(origin)})`;
 }

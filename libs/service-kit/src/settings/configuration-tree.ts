@@ -40,30 +40,30 @@ export function valueAt(tree: Tree, path: Path): unknown {
 
 /** Returns a tree that contains only these paths. */
 export function only(tree: Tree, paths: readonly Path[]): Tree {
-  return paths.reduce<Tree>((kept, path) => merge(kept, treeOf(path, valueAt(tree, path))), {});
+  return paths.reduce<Tree>((kept, path) => merge(kept, getTree(path, valueAt(tree, path))), {});
 }
 
 /** Returns a tree that sets one path. */
-export function treeOf(path: Path, value: unknown): Tree {
+export function getTree(path: Path, value: unknown): Tree {
   return path.reduceRight<unknown>((inner, key) => ({ [key]: inner }), value) as Tree;
 }
 
 /** Throws for keys that could change object prototypes, and for nesting above `DEEPEST`. */
-export function refuseUnsafeKeys(value: unknown, where: string, depth = 0): void {
-  if (depth > DEEPEST) throw new StartError(`${where} is nested more than ${DEEPEST} deep, or inside of itself.`);
-  if (Array.isArray(value)) for (const item of value) refuseUnsafeKeys(item, where, depth + 1);
+export function refuseUnsafeKeys(value: unknown, location: string, depth = 0): void {
+  if (depth > DEEPEST) throw new StartError(`${location} is nested more than ${DEEPEST} levels deep, or contains itself.`);
+  if (Array.isArray(value)) for (const item of value) refuseUnsafeKeys(item, location, depth + 1);
   if (!isTree(value)) return;
   for (const [key, inner] of Object.entries(value)) {
-    if (UNSAFE_KEYS.has(key)) throw new StartError(`${where} has a key named ${key}, which is not allowed.`);
-    refuseUnsafeKeys(inner, where, depth + 1);
+    if (UNSAFE_KEYS.has(key)) throw new StartError(`${location} has a key named ${key}, which is not allowed.`);
+    refuseUnsafeKeys(inner, location, depth + 1);
   }
 }
 
 /** Throws if a value is the redaction mark: a user copied a redacted configuration, and the mark would become the secret. */
 export function refuseShownSecrets(tree: unknown, place: (path: string) => string, above = ''): void {
   if (tree === REDACTED) {
-    const what = `expected the secret, got the mark that stands for one that is not shown${place(above)}`;
-    throw new StartError(`Config validation failed: ${above}: ${what}`);
+    const description = `expected a secret, got the placeholder of a hidden secret${place(above)}`;
+    throw new StartError(`Config validation failed: ${above}: ${description}`);
   }
   if (typeof tree !== 'object' || tree === null) return;
   for (const [key, inner] of Object.entries(tree)) refuseShownSecrets(inner, place, above === '' ? key : `${above}.${key}`);

@@ -11,10 +11,10 @@ const HOME = /^~(?=\/|$)/;
  */
 export async function readDataDir(variables: Variables, files: readonly string[] | undefined): Promise<string | undefined> {
   const schema = Configuration;
-  const said =
+  const text =
     (await readSecret(variables, 'SWITCHYARD_DATA_DIR')) ??
     (await readFileLayers(files, { variables, schema })).map(dirIn).findLast(Boolean);
-  return said?.replace(HOME, homedir());
+  return text?.replace(HOME, homedir());
 }
 
 function dirIn({ tree }: { tree: Readonly<Record<string, unknown>> }): string | undefined {

@@ -4,7 +4,7 @@ import { readSecret, type Variables } from '../variables/secret-variables.ts';
 import { StartError } from '../variables/start-error.ts';
 import { closest } from './spelling-suggestion.ts';
 import { knownKeys, readAs, stepByVariable, variablePart } from './schema-path.ts';
-import { merge, refuseUnsafeKeys, treeOf, type Path, type Tree } from './configuration-tree.ts';
+import { merge, refuseUnsafeKeys, getTree, type Path, type Tree } from './configuration-tree.ts';
 
 /** A key that the environment sets. It cannot be changed while the process runs. */
 export interface Pin {
@@ -33,14 +33,14 @@ export async function readEnvironmentLayer(variables: Variables, schema: z.ZodTy
     if (target === undefined || value === undefined) continue;
     const read = readAs(target.schema, value);
     refuseUnsafeKeys(read, variable);
-    tree = merge(tree, treeOf(target.path, read));
+    tree = merge(tree, getTree(target.path, read));
     pins.push({ path: target.path.join('.'), variable });
   }
   return { tree, pins };
 }
 
 /** Returns the variable that sets the key at this path. */
-export function variableOf(path: Path): string {
+export function getVariable(path: Path): string {
   return PREFIX + path.map(variablePart).join('__');
 }
 
@@ -70,7 +70,7 @@ function resolve(variable: string, schema: z.ZodType): Target | undefined {
   const meant = closest(unknown, keys);
   if (!variable.includes('__') && (meant === undefined || unknown.length - meant.length > 2)) return undefined;
   const hint = meant === undefined ? '' : `; did you mean ${PREFIX}${[...known, meant].join('__')}?`;
-  throw new StartError(`${variable} stands for no configuration key${hint === '' ? '.' : hint}`);
+  throw new StartError(`${variable} is not the name of a configuration key${hint === '' ? '.' : hint}`);
 }
 
 interface Miss {

@@ -15,12 +15,12 @@ export interface FileLayer {
 /** Reads the named files, which must exist, or else `config.yaml` if it exists. */
 export async function readFileLayers(
   named: readonly string[] | undefined,
-  given: { variables: Variables; schema: z.ZodType },
+  options: { variables: Variables; schema: z.ZodType },
 ): Promise<FileLayer[]> {
   const layers: FileLayer[] = [];
   for (const file of named ?? [DEFAULT_FILE]) {
     const text = await readText(file, named === undefined);
-    if (text !== undefined) layers.push({ file, tree: await parseFile(file, text, given) });
+    if (text !== undefined) layers.push({ file, tree: await parseFile(file, text, options) });
   }
   return layers;
 }
@@ -37,7 +37,7 @@ async function readText(file: string, optional: boolean): Promise<string | undef
 
 async function parseFile(file: string, text: string, { variables, schema }: { variables: Variables; schema: z.ZodType }): Promise<Tree> {
   const tree = (await parse(file, text)) ?? {};
-  if (!isTree(tree)) throw new StartError(`The configuration file ${file} does not hold sections: it is not an object.`);
+  if (!isTree(tree)) throw new StartError(`The configuration file ${file} must contain an object of sections.`);
   refuseUnsafeKeys(tree, `The configuration file ${file}`);
   return substitute(tree, { file, variables, schema }) as Tree;
 }

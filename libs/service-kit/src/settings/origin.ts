@@ -5,7 +5,7 @@ export type Origin =
   | { layer: 'environment'; variable: string };
 
 /** Formats a layer for messages: the file name, the variable name or a description. */
-export function placeOf(origin: Origin): string {
+export function getPlace(origin: Origin): string {
   switch (origin.layer) {
     case 'file':
       return origin.file;

@@ -41,8 +41,8 @@ export function stepInto(schema: z.core.$ZodType, key: string): z.core.$ZodType 
 
 /** Finds a key by a part of a variable name: `MAX_REQUESTS` finds `maxRequests`. In a map, the lower-case part is the key. */
 export function stepByVariable(schema: z.core.$ZodType, part: string): Step | undefined {
-  const wanted = squash(part);
-  const known = knownKeys(schema).find((key) => squash(key) === wanted);
+  const requested = squash(part);
+  const known = knownKeys(schema).find((key) => squash(key) === requested);
   const key = known ?? (bare(schema) instanceof z.ZodRecord ? part.toLowerCase() : undefined);
   const next = key === undefined ? undefined : stepInto(schema, key);
   return key === undefined || next === undefined ? undefined : { key, schema: next };

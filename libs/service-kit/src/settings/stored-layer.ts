@@ -7,7 +7,7 @@ import { refuseUnsafeKeys, type Tree } from './configuration-tree.ts';
 const STORED_KEY = 'head';
 const Stored = z.looseObject({ layer: z.record(z.string(), z.unknown()) });
 
-interface Taking {
+interface StoredLayerOptions {
   /** Applies a layer and returns the notifications to run; throws if the resulting configuration is not valid. */
   apply: (tree: Tree, revision: number) => Array<() => void>;
   /** Called with a revision that is not valid, or that a listener failed to apply. */
@@ -15,7 +15,7 @@ interface Taking {
 }
 
 /** Follows the stored layer. Keeps the previous layer if the new one is not valid, so that a running service never stops. */
-export async function followStored(bus: Bus, log: Logger, { apply, refuse }: Taking): Promise<() => void> {
+export async function followStored(bus: Bus, log: Logger, { apply, refuse }: StoredLayerOptions): Promise<() => void> {
   const bucket = await bus.kv(CONFIG_BUCKET);
   const watch = await bucket.watch(({ key, value, revision }) => {
     if (key !== STORED_KEY) return;
@@ -26,16 +26,16 @@ export async function followStored(bus: Bus, log: Logger, { apply, refuse }: Tak
     };
     const notifications = attempt(
       () => apply(value === undefined ? {} : parseStored(value), revision),
-      failed('the stored configuration is not valid, so the one before stays in force'),
+      failed('the stored configuration is invalid; the previous one stays in effect'),
     );
-    for (const notify of notifications ?? []) attempt(notify, failed('a change of the configuration was not taken over'));
-    if (failure !== undefined) refuse({ revision, reason: reasonOf(failure) });
+    for (const notify of notifications ?? []) attempt(notify, failed('failed to apply a configuration change'));
+    if (failure !== undefined) refuse({ revision, reason: getReason(failure) });
   });
   return () => watch.stop();
 }
 
 /** Other services see this text. It is scrubbed, because errors of libraries may contain values. */
-function reasonOf(failure: unknown): string {
+function getReason(failure: unknown): string {
   return scrub(failure instanceof Error ? failure.message : String(failure)).slice(0, MAX.line);
 }
 

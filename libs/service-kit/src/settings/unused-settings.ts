@@ -1,6 +1,6 @@
 import { listUnusedSettings } from '@switchyard/contracts';
 import type { EnvironmentLayer } from './environment-layer.ts';
-import { placeOf, type Origin } from './origin.ts';
+import { getPlace, type Origin } from './origin.ts';
 import type { Tree } from './configuration-tree.ts';
 
 /** A configured setting that no service reads yet. */
@@ -14,7 +14,7 @@ export interface IneffectiveSetting {
 /** Finds configured settings without effect, sorted by path. Names the last layer that sets each of them. */
 export function findIneffective(layers: readonly { origin: Origin; tree: Tree }[], environment: EnvironmentLayer): IneffectiveSetting[] {
   const found = new Map<string, string>();
-  for (const { origin, tree } of layers) for (const path of listUnusedSettings(tree)) found.set(path, placeOf(origin));
+  for (const { origin, tree } of layers) for (const path of listUnusedSettings(tree)) found.set(path, getPlace(origin));
   for (const path of listUnusedSettings(environment.tree)) {
     const pin = environment.pins.find((one) => path === one.path || path.startsWith(`${one.path}.`));
     found.set(path, pin?.variable ?? 'the environment');

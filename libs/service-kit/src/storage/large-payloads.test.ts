@@ -44,7 +44,7 @@ async function openHouse(directory: string) {
   };
 }
 
-async function until(isSo: () => Promise<boolean>): Promise<void> {
+async function waitUntil(isSo: () => Promise<boolean>): Promise<void> {
   while (!(await isSo())) await new Promise((resolve) => setImmediate(resolve));
 }
 
@@ -52,7 +52,7 @@ test('transfers large params and results through the blob store and deletes them
   await using directory = await tempDir();
   await using house = await openHouse(join(directory.path, 'blobs'));
   assert.deepEqual(await house.caller.call('agent.execute', { message: LONG }), { ...said, response: LONG });
-  await until(async () => (await house.files()).length === 0);
+  await waitUntil(async () => (await house.files()).length === 0);
 });
 
 test('the blob of a result that is never fetched expires', async () => {
@@ -63,13 +63,13 @@ test('the blob of a result that is never fetched expires', async () => {
   const answer = await new Promise<LargeAnswer | undefined>((resolve) => {
     house.caller.forward(callables.get('agent.execute') as Callable, params, head, ({ large }) => resolve(large));
   });
-  await until(async () => (await house.files()).length === 1); // the blob of the params is deleted
+  await waitUntil(async () => (await house.files()).length === 1); // the blob of the params is deleted
   assert.ok((answer?.size ?? 0) > 2 * LONG.length);
   house.wait(14 * MINUTE_MS);
   await new Promise((resolve) => setTimeout(resolve, 50)); // time for several sweeps
   assert.equal((await house.files()).length, 1);
   house.wait(2 * MINUTE_MS);
-  await until(async () => (await house.files()).length === 0);
+  await waitUntil(async () => (await house.files()).length === 0);
   await assert.rejects(
     async () => {
       for await (const piece of answer?.chunks(new AbortController().signal) ?? []) assert.ok(piece);

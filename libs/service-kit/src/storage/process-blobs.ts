@@ -22,7 +22,7 @@ export interface OpenBlobsOptions {
   lookMs?: number;
 }
 
-const LOOK_MS = 60_000;
+const POLL_INTERVAL_MS = 60_000;
 /** The start waits this long for a store in another process, then continues without it. */
 const FIRST_LOOK_MS = 1_000;
 
@@ -30,7 +30,7 @@ const FIRST_LOOK_MS = 1_000;
  * Opens the blob store on first use, unless other processes share it. If this process serves the store, the start waits until it is
  * reachable. A store in another process is retried in the background; until it is reachable, calls that need it fail.
  */
-export async function openBlobs(access: BlobAccess, { log, reach, lookMs = LOOK_MS }: OpenBlobsOptions): Promise<ProcessBlobs> {
+export async function openBlobs(access: BlobAccess, { log, reach, lookMs = POLL_INTERVAL_MS }: OpenBlobsOptions): Promise<ProcessBlobs> {
   await using opening = new AsyncDisposableStack();
   let opened: Promise<BlobStore> | undefined;
   opening.defer(async () => (await opened?.catch(() => undefined))?.close());
@@ -56,7 +56,7 @@ export async function openBlobs(access: BlobAccess, { log, reach, lookMs = LOOK_
   return { store, port, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
-interface Looking {
+interface BlobProbeOptions {
   log: Logger;
   reach: (open: () => Promise<BlobStore>) => Promise<BlobStore>;
   /** Aborts when the process ends. */
@@ -64,7 +64,7 @@ interface Looking {
 }
 
 /** Resolves when the store is reachable or known to be unreachable, and keeps retrying. Rejects for a configuration error found in time. */
-async function lookFor(store: () => Promise<BlobStore>, { log, reach, signal }: Looking): Promise<void> {
+async function lookFor(store: () => Promise<BlobStore>, { log, reach, signal }: BlobProbeOptions): Promise<void> {
   const away = Promise.withResolvers<void>();
   const found = reach(async () => {
     try {
@@ -75,7 +75,7 @@ async function lookFor(store: () => Promise<BlobStore>, { log, reach, signal }: 
     }
   });
   found.catch((err: unknown) => {
-    if (!signal.aborted) log.error({ err }, 'the blob store cannot be used, and calls with large payloads fail');
+    if (!signal.aborted) log.error({ err }, 'the blob store is not available; calls with large payloads fail');
   });
   await Promise.race([found, away.promise, sleep(FIRST_LOOK_MS, undefined, { ref: false })]);
 }
@@ -99,7 +99,7 @@ async function openRemote(access: BlobAccess, log: Logger): Promise<BlobStore> {
   await store.close();
   const host = access.url.replace(/^grpcs?:\/\//, '');
   if (failure instanceof ServiceError && failure.code === 'UNAUTHENTICATED')
-    throw new StartError(`SWITCHYARD_BLOB_TOKEN is not the one that the blob store at ${host} asks for.`, { cause: failure });
+    throw new StartError(`The blob store at ${host} does not accept SWITCHYARD_BLOB_TOKEN.`, { cause: failure });
   throw new ServiceError('UNAVAILABLE', `the blob store at ${host} does not answer`, { cause: failure });
 }
 
@@ -120,7 +120,7 @@ async function serve({ host, port, token = '', tls }: BlobAccess & { port: numbe
   const { ca, cert, key } = tls;
   const pair = cert === undefined || key === undefined ? undefined : { cert, key, ...(ca === undefined ? {} : { ca }) };
   if (pair === undefined && !isLoopback(host))
-    log.warn({ host }, 'blobs and their token cross the network in the clear; set SWITCHYARD_BLOB_TLS_CERT');
+    log.warn({ host }, 'blobs and their token are sent without encryption; set SWITCHYARD_BLOB_TLS_CERT');
   try {
     const child = log.child({ module: 'blobs' });
     const server = await serveBlobs({ store, host, port, token, log: child, ...(pair === undefined ? {} : { tls: pair }) });
@@ -130,7 +130,7 @@ async function serve({ host, port, token = '', tls }: BlobAccess & { port: numbe
     const { code = 'unknown error' } = cause as NodeJS.ErrnoException;
     const sentence = code.startsWith('ERR_')
       ? `SWITCHYARD_BLOB_TLS_CERT and SWITCHYARD_BLOB_TLS_KEY cannot be used (${code}).`
-      : `SWITCHYARD_BLOB_PORT: port ${port} on ${host} cannot be had (${code}); 0 takes a free one.`;
+      : `SWITCHYARD_BLOB_PORT: port ${port} on ${host} cannot be opened (${code}); 0 selects a free one.`;
     throw new StartError(sentence, { cause });
   }
 }

@@ -41,7 +41,7 @@ function writeReport(bucket: Bucket, name: string, store: { identity: string; he
 }
 
 const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
-const REFUSED = { name: 'StartError', message: /^sessions already runs on this bus, as a, .*SWITCHYARD_STORE/ };
+const REFUSED = { name: 'StartError', message: /^sessions already runs on this bus as a with another database\..*SWITCHYARD_STORE/ };
 
 test('admits replicas with the same database, and another database after all replicas have left', async (t) => {
   const bus = await openBus(t);
@@ -79,7 +79,7 @@ test('waits until the report of a dead replica expires', async (t) => {
   const { ready, dependencies } = b.health.readiness();
   assert.deepEqual(
     [ready, dependencies['store']?.reason],
-    [false, 'waits up to 15 s for a sign of life of sessions.dead, with another database'],
+    [false, 'waits up to 15 s for a heartbeat of sessions.dead, which use another database'],
   );
   t.mock.timers.tick(1);
   await claiming;

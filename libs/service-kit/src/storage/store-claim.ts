@@ -31,7 +31,7 @@ export async function claimStore(identity: string, options: ClaimStore): Promise
   admitted.promise.catch(() => undefined); // the rejection may come before the await
   let since = await report.claim({ identity, held: false });
   /** When the watch delivers this revision of our own report, it has delivered all earlier reports. */
-  let asked = Infinity;
+  let requestCount = Infinity;
   let seen = 0;
   let held = false;
 
@@ -45,18 +45,18 @@ export async function claimStore(identity: string, options: ClaimStore): Promise
   }
 
   function decide(): void {
-    if (held) health.set('store', rivals.size === 0, `also kept in another database, by ${[...rivals].join(', ')}`);
-    else if (seen >= asked && rivals.size === 0) admitted.resolve();
+    if (held) health.set('store', rivals.size === 0, `replicas with another database: ${[...rivals].join(', ')}`);
+    else if (seen >= requestCount && rivals.size === 0) admitted.resolve();
   }
 
   const abort = (): void => admitted.reject(signal?.reason);
   signal?.addEventListener('abort', abort);
   const watch = await (await bus.kv(REPLICAS_BUCKET)).watch(onEntry);
   try {
-    asked = await report.claim({ identity, held, since });
+    requestCount = await report.claim({ identity, held, since });
     if (rivals.size > 0) {
-      log.warn({ replicas: [...rivals] }, 'replicas with another database: waiting for a sign of life of theirs');
-      health.set('store', false, `waits up to ${EXPIRY_S} s for a sign of life of ${[...rivals].join(', ')}, with another database`);
+      log.warn({ replicas: [...rivals] }, 'found replicas with another database; waiting for their heartbeat');
+      health.set('store', false, `waits up to ${EXPIRY_S} s for a heartbeat of ${[...rivals].join(', ')}, which use another database`);
     }
     decide();
     await admitted.promise;
@@ -83,7 +83,7 @@ function isRival(entry: BucketEntry, identity: string, since: number): boolean {
 function refusal(service: string, rival: string): string {
   const replica = rival.slice(service.length + 1);
   return (
-    `${service} already runs on this bus, as ${replica}, with its documents in another database, so that each of the two would have a part of them. ` +
-    'Give all replicas the same SWITCHYARD_STORE, or run one replica, or take another SWITCHYARD_BUS.'
+    `${service} already runs on this bus as ${replica} with another database. Each would store a part of the documents. ` +
+    'Set the same SWITCHYARD_STORE for all replicas, run one replica, or use another SWITCHYARD_BUS.'
   );
 }

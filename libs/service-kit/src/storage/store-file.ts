@@ -27,14 +27,15 @@ interface Wish {
  */
 export function placeStoreFile({ service, file, dir, data }: Wish): { file: string } & Disposable {
   const usual = join(resolve(dir), `${service}.db`);
-  const wanted = file === undefined ? usual : resolve(data, file.path);
+  const requested = file === undefined ? usual : resolve(data, file.path);
   const note = join(dir, `${service}.at`);
   const last = readNote(note) ?? usual;
-  if (wanted !== last && existsSync(last) && !existsSync(wanted)) throw leftBehind(file?.setting ?? note, { last, wanted });
-  const held = file === undefined || isWithin(wanted, data) ? undefined : lockDirectory(dirname(wanted));
-  if (wanted !== usual) writeNote(note, wanted);
+  if (requested !== last && existsSync(last) && !existsSync(requested))
+    throw leftBehind(file?.setting ?? note, { last, wanted: requested });
+  const held = file === undefined || isWithin(requested, data) ? undefined : lockDirectory(dirname(requested));
+  if (requested !== usual) writeNote(note, requested);
   else if (existsSync(note)) rmSync(note);
-  return { file: wanted, [Symbol.dispose]: () => held?.[Symbol.dispose]() };
+  return { file: requested, [Symbol.dispose]: () => held?.[Symbol.dispose]() };
 }
 
 function isWithin(file: string, dir: string): boolean {
@@ -53,6 +54,6 @@ function writeNote(note: string, file: string): void {
 
 function leftBehind(from: string, { last, wanted }: { last: string; wanted: string }): StartError {
   return new StartError(
-    `${from} wants the documents in ${wanted}, where nothing is, and they are in ${last}. Move them, with ${last}-wal and ${last}-shm where they are there: mv ${last}* ${dirname(wanted)}/`,
+    `${from} sets the store to ${wanted}, which does not exist, but the documents are in ${last}. Move them together with ${last}-wal and ${last}-shm: mv ${last}* ${dirname(wanted)}/`,
   );
 }

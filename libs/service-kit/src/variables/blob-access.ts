@@ -48,10 +48,10 @@ export const BLOB_VARIABLE_HELP: Readonly<Record<string, { preset: string; means
 
 /** Reads the blob variables. Throws a `StartError` that names an invalid variable. */
 export async function readBlobAccess(env: Variables, data: string): Promise<BlobAccess> {
-  const [given = 'file:', token, port = 'off', host = LOOPBACK, most] = await Promise.all(
+  const [input = 'file:', token, port = 'off', host = LOOPBACK, most] = await Promise.all(
     [BLOBS, TOKEN, PORT, HOST, MAX_BYTES].map((name) => readSecret(env, name)),
   );
-  const url = given === 'file:' ? `file:${join(data, 'blobs')}` : given;
+  const url = input === 'file:' ? `file:${join(data, 'blobs')}` : input;
   if (!isBlobUrl(url)) throw new StartError(`${BLOBS} must be file:DIR, mongodb://host:port, grpc://host:port or grpcs://host:port.`);
   if (token !== undefined && token.length < MIN_OPERATOR_TOKEN)
     throw new StartError(`${TOKEN} must have at least ${MIN_OPERATOR_TOKEN} characters.`);
@@ -59,9 +59,9 @@ export async function readBlobAccess(env: Variables, data: string): Promise<Blob
   const tls = await readTls(env, { ca: CA, cert: CERT, key: KEY });
   const access: BlobAccess = { url, token, host, port: readPort(port), maxBytes: readMost(most), tls };
   const asking = url.startsWith('grpc') ? BLOBS : access.port === undefined ? undefined : PORT;
-  if (asking !== undefined && token === undefined) throw new StartError(`${asking} needs ${TOKEN}: without it nobody is answered.`);
+  if (asking !== undefined && token === undefined) throw new StartError(`${asking} needs ${TOKEN}; without it every request is refused.`);
   if (access.port !== undefined && asking === BLOBS)
-    throw new StartError(`${BLOBS} names another process, so ${PORT} has nothing to serve; keep one of them.`);
+    throw new StartError(`${BLOBS} names another process, so ${PORT} cannot serve a store. Unset one of them.`);
   return access;
 }
 

@@ -42,14 +42,14 @@ export async function readBusAccess(url: string, env: Variables): Promise<BusAcc
     readSecret(env, TOKEN),
     readNamedFile(env, CREDENTIALS),
   ]);
-  if ((user === undefined) !== (password === undefined)) throw new StartError(`${USER} and ${PASSWORD} are set together or not at all.`);
+  if ((user === undefined) !== (password === undefined)) throw new StartError(`${USER} and ${PASSWORD} must be set together.`);
   const ways = [
     ...(hasIdentity(url) ? ['SWITCHYARD_BUS'] : []),
     ...(user === undefined ? [] : [`${USER} with ${PASSWORD}`]),
     ...(token === undefined ? [] : [TOKEN]),
     ...(credentials === undefined ? [] : [CREDENTIALS]),
   ];
-  if (ways.length > 1) throw new StartError(`${ways.join(' and ')} each say who this is on the bus; keep one of them.`);
+  if (ways.length > 1) throw new StartError(`${ways.join(' and ')} are different credentials for the bus. Set only one of them.`);
   const texts = await readTls(env, { ca: CA, cert: CERT, key: KEY });
   const from = [...ways, ...(texts.ca === undefined ? [] : [CA]), ...(texts.cert === undefined ? [] : [PAIR])];
   const tls = Object.keys(texts).length === 0 ? undefined : texts;
@@ -64,12 +64,12 @@ export function explainRefusal(error: unknown, { from }: BusAccess): unknown {
 }
 
 function advise(from: readonly string[]): string {
-  if (from.length > 0) return `Look at ${from.join(' and ')}.`;
-  return `Say who this is: ${USER} with ${PASSWORD}, ${TOKEN}, ${CREDENTIALS}, or ${PAIR}.`;
+  if (from.length > 0) return `Check ${from.join(' and ')}.`;
+  return `Set credentials: ${USER} with ${PASSWORD}, ${TOKEN}, ${CREDENTIALS}, or ${PAIR}.`;
 }
 
 function adviseOnCertificate(from: readonly string[]): string {
-  return from.includes(PAIR) ? `Look at ${PAIR}.` : `Set ${PAIR}.`;
+  return from.includes(PAIR) ? `Check ${PAIR}.` : `Set ${PAIR}.`;
 }
 
 function hasIdentity(url: string): boolean {

@@ -8,7 +8,7 @@ export async function readSecret(env: Variables, name: string): Promise<string |
   const value = env[name];
   const text = await readNamedFile(env, `${name}_FILE`);
   if (text === undefined) return value === '' ? undefined : value;
-  if (value !== undefined && value !== '') throw new StartError(`${name} and ${name}_FILE are both set; keep one of them.`);
+  if (value !== undefined && value !== '') throw new StartError(`${name} and ${name}_FILE are both set. Unset one of them.`);
   return text.replace(/\r?\n$/, '') || undefined;
 }
 

@@ -17,6 +17,6 @@ export interface TlsVariables {
 
 export async function readTls(env: Variables, names: TlsVariables): Promise<TlsTexts> {
   const [ca, cert, key] = await Promise.all([names.ca, names.cert, names.key].map((name) => readNamedFile(env, name)));
-  if ((cert === undefined) !== (key === undefined)) throw new StartError(`${names.cert} and ${names.key} are set together or not at all.`);
+  if ((cert === undefined) !== (key === undefined)) throw new StartError(`${names.cert} and ${names.key} must be set together.`);
   return { ...(ca === undefined ? {} : { ca }), ...(cert === undefined || key === undefined ? {} : { cert, key }) };
 }

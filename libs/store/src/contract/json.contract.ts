@@ -19,8 +19,8 @@ const HOSTILE: readonly [what: string, text: string][] = [
 
 /** Tests of `json()` fields. */
 export function jsonContract(fresh: Fresh): void {
-  for (const [what, text] of HOSTILE) {
-    test(`returns json() values unchanged: ${what}`, async (t) => {
+  for (const [description, text] of HOSTILE) {
+    test(`returns json() values unchanged: ${description}`, async (t) => {
       const mine = (await fresh(t)).for(a);
       const value: unknown = JSON.parse(text);
       const same = (kept: unknown) => assert.equal(JSON.stringify(kept), JSON.stringify(value));

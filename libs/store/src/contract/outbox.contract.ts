@@ -12,8 +12,8 @@ type Published = Parameters<Publish>[0];
 const CLAIM_MS = 5_000;
 
 const made = (n: number): { emit: OutboxEvent[] } => ({ emit: [{ name: 'item:made', payload: { n } }] });
-const numberOf = ({ payload }: Pick<Published, 'payload'>): number => (payload as { n: number }).n;
-const numbers = (events: readonly Published[]) => events.map(numberOf);
+const getNumber = ({ payload }: Pick<Published, 'payload'>): number => (payload as { n: number }).n;
+const numbers = (events: readonly Published[]) => events.map(getNumber);
 const sorted = (events: readonly Published[]) => numbers(events).toSorted((x, y) => x - y);
 
 /** Collects published events and resolves when the expected number has arrived. */
@@ -47,24 +47,24 @@ export function outboxContract(open: OpenStore): void {
   test('publishes events once, with their tenant, in the order of writes to the document', async (t) => {
     const name = randomUUID();
     const { store, all } = await replica(t, name);
-    const heard = createListener();
-    await store.publishTo(heard.publish);
+    const receivedMessage = createListener();
+    await store.publishTo(receivedMessage.publish);
     await all.for(a).insert(newItem('1'), made(1));
     await Promise.all([2, 3, 4].map((n) => all.for(b).insert(newItem(`${n}`), made(n))));
     await all.for(a).replace(newItem('1'), made(5));
     await all.for(a).update({ id: '1' }, { inc: { n: 1 }, ...made(6) });
     await all.system().claim({ id: '2' }, { inc: { n: 1 }, emit: [...made(7).emit, ...made(8).emit] });
-    await heard.until(8);
+    await receivedMessage.until(8);
     await store.close();
 
-    assert.deepEqual(sorted(heard.events), [1, 2, 3, 4, 5, 6, 7, 8]);
-    assert.deepEqual(numbers(heard.events.filter(({ tenant }) => tenant === 'a')), [1, 5, 6]);
+    assert.deepEqual(sorted(receivedMessage.events), [1, 2, 3, 4, 5, 6, 7, 8]);
+    assert.deepEqual(numbers(receivedMessage.events.filter(({ tenant }) => tenant === 'a')), [1, 5, 6]);
     assert.deepEqual(
-      numbers(heard.events).filter((n) => [2, 7, 8].includes(n)),
+      numbers(receivedMessage.events).filter((n) => [2, 7, 8].includes(n)),
       [2, 7, 8],
     );
-    assert.equal(new Set(heard.events.map(({ id }) => id)).size, 8);
-    const first = heard.events.find((event) => numberOf(event) === 1);
+    assert.equal(new Set(receivedMessage.events.map(({ id }) => id)).size, 8);
+    const first = receivedMessage.events.find((event) => getNumber(event) === 1);
     assert.deepEqual([first?.name, first?.payload], ['item:made', { n: 1 }]);
     assert.deepEqual(await leftovers(open, name), []);
   });
@@ -93,8 +93,8 @@ export function outboxContract(open: OpenStore): void {
     await heard.until(40);
     await store.close();
     for (const n of ids.keys()) {
-      const said = numbers(heard.events).filter((number) => Math.floor(number / 2) === n);
-      assert.deepEqual(said, [2 * n, 2 * n + 1]);
+      const texts = numbers(heard.events).filter((number) => Math.floor(number / 2) === n);
+      assert.deepEqual(texts, [2 * n, 2 * n + 1]);
     }
     const again = await replica(t, name);
     for (const id of ids) assert.equal((await again.all.for(a).get(id))?.n, 2);
@@ -160,8 +160,8 @@ export function outboxContract(open: OpenStore): void {
     const slow = Promise.withResolvers<void>();
     const begun: number[] = [];
     const heard = createListener(async (event) => {
-      begun.push(numberOf(event));
-      if (numberOf(event) === 0) await slow.promise;
+      begun.push(getNumber(event));
+      if (getNumber(event) === 0) await slow.promise;
     });
     for (const { store } of [one, other]) await store.publishTo(heard.publish);
     await one.all.for(a).insert(newItem('busy'), made(0));
@@ -188,7 +188,7 @@ export function outboxContract(open: OpenStore): void {
     const wrong: number[] = [];
     for (const [mine, { store }] of replicas.entries()) {
       await store.publishTo(async (event) => {
-        if (numberOf(event) % replicas.length !== mine) wrong.push(numberOf(event));
+        if (getNumber(event) % replicas.length !== mine) wrong.push(getNumber(event));
         await heard.publish(event);
       });
     }
@@ -205,10 +205,10 @@ export function outboxContract(open: OpenStore): void {
     const { store, all } = await replica(t, randomUUID());
     const gate = Promise.withResolvers<void>();
     const full = Promise.withResolvers<void>();
-    let [underWay, most] = [0, 0];
+    let [underWay, max] = [0, 0];
     const heard = createListener(async () => {
       underWay += 1;
-      most = Math.max(most, underWay);
+      max = Math.max(max, underWay);
       if (underWay === 100) full.resolve();
       await gate.promise;
       underWay -= 1;
@@ -219,7 +219,7 @@ export function outboxContract(open: OpenStore): void {
     await wait(20);
     gate.resolve();
     await heard.until(250);
-    assert.equal(most, 100);
+    assert.equal(max, 100);
     assert.equal(new Set(numbers(heard.events)).size, 250);
   });
 
@@ -227,8 +227,8 @@ export function outboxContract(open: OpenStore): void {
     const { store, all } = await replica(t, randomUUID());
     const tried: number[] = [];
     const heard = createListener((event) => {
-      tried.push(numberOf(event));
-      if (numberOf(event) === 1 && tried.filter((n) => n === 1).length <= 2) throw new Error('nobody listens');
+      tried.push(getNumber(event));
+      if (getNumber(event) === 1 && tried.filter((n) => n === 1).length <= 2) throw new Error('nobody listens');
     });
     await store.publishTo(heard.publish);
     const mine = all.for(a);
@@ -247,7 +247,7 @@ export function outboxContract(open: OpenStore): void {
     const name = randomUUID();
     const { store, all } = await replica(t, name);
     const heard = createListener((event) => {
-      if (numberOf(event) === 1) throw new ServiceError('FAILED_PRECONDITION', 'too large');
+      if (getNumber(event) === 1) throw new ServiceError('FAILED_PRECONDITION', 'too large');
     });
     await store.publishTo(heard.publish);
     await all.for(a).insert(newItem('1'), { emit: [...made(1).emit, ...made(2).emit] });
@@ -281,11 +281,11 @@ export function outboxContract(open: OpenStore): void {
     await all.for(a).insert(newItem('1'), made(1));
     await store.close();
     const next = await replica(t, name);
-    const begun = Date.now();
+    const startedCount = Date.now();
     const heard = createListener();
     await next.store.publishTo(heard.publish);
     await heard.until(1);
-    assert.ok(Date.now() - begun < CLAIM_MS);
+    assert.ok(Date.now() - startedCount < CLAIM_MS);
     assert.equal(heard.events[0]?.id, tried[0]);
   });
 }
@@ -294,8 +294,8 @@ export function outboxContract(open: OpenStore): void {
 async function leftovers(open: OpenStore, name: string): Promise<Published[]> {
   const store = await open(name);
   await store.open({ items });
-  const found: Published[] = [];
-  await store.publishTo(async (event) => void found.push(event));
+  const matches: Published[] = [];
+  await store.publishTo(async (event) => void matches.push(event));
   await store.close();
-  return found;
+  return matches;
 }

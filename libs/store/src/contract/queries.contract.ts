@@ -199,14 +199,14 @@ export function queriesContract(fresh: Fresh): void {
 }
 
 async function pages(mine: Documents<Item>, options: FindOptions<Item>): Promise<Item[]> {
-  const found: Item[] = [];
+  const matches: Item[] = [];
   let next: FindOptions<Item> | undefined = options;
   while (next) {
     const page = await mine.find({}, next);
-    found.push(...page.items);
+    matches.push(...page.items);
     next = page.cursor === undefined ? undefined : { ...options, cursor: page.cursor };
   }
-  return found;
+  return matches;
 }
 
 /** Bypasses the types to pass an invalid value. */

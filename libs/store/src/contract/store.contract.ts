@@ -33,14 +33,14 @@ export function storeContract(name: string, open: OpenStore): void {
 function identityContract(open: OpenStore): void {
   test('a database keeps its identity, which differs from that of other databases', async () => {
     const [one, other] = [randomUUID(), randomUUID()];
-    const identityOf = async (name: string): Promise<string> => {
+    const getIdentity = async (name: string): Promise<string> => {
       const store = await open(name);
       await store.close();
       return store.identity;
     };
-    const identity = await identityOf(one);
-    assert.equal(await identityOf(one), identity);
-    assert.notEqual(await identityOf(other), identity);
+    const identity = await getIdentity(one);
+    assert.equal(await getIdentity(one), identity);
+    assert.notEqual(await getIdentity(other), identity);
   });
 }
 
@@ -185,9 +185,9 @@ function documentsContract(fresh: Fresh): void {
 
   test('copies documents on write and on read', async (t) => {
     const mine = (await fresh(t)).for(a);
-    const given = newItem('1', { tags: ['x'] });
-    const inserted = mine.insert(given);
-    given.tags?.push('late');
+    const options = newItem('1', { tags: ['x'] });
+    const inserted = mine.insert(options);
+    options.tags?.push('late');
     (await inserted).tags?.push('later');
     assert.deepEqual((await mine.get('1'))?.tags, ['x']);
   });

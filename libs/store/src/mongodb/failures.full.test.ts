@@ -33,7 +33,7 @@ test('calls to a paused server time out without partial writes, and later calls 
 
   server.pause();
   const over = wait(PAUSE_MS);
-  const asked = [
+  const requests = [
     ...Array.from({ length: 60 }, (_, n) => ended(() => made(`during-${n}`))),
     ended(() => mine.get('before')),
     ended(() => mine.update({ id: 'before' }, { inc: { n: 1 } })),
@@ -41,7 +41,7 @@ test('calls to a paused server time out without partial writes, and later calls 
     ended(() => mine.count({})),
     ended(() => mine.remove({ title: 'none' })),
   ];
-  for (const outcome of await Promise.all(asked)) assert.match(outcome, /^(DEADLINE_EXCEEDED|UNAVAILABLE)$/);
+  for (const outcome of await Promise.all(requests)) assert.match(outcome, /^(DEADLINE_EXCEEDED|UNAVAILABLE)$/);
   assert.match(await ended(() => mine.get('before')), /^(DEADLINE_EXCEEDED|UNAVAILABLE)$/);
   await over;
   server.goOn();

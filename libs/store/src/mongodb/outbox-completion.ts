@@ -26,7 +26,7 @@ export interface OutboxCompleter {
 interface PendingCompletion {
   leased: LeasedDocument;
   lastEventId: string;
-  resolve: (left: OutboxEntry[]) => void;
+  resolve: (remainingItems: OutboxEntry[]) => void;
   reject: (error: unknown) => void;
 }
 

@@ -66,9 +66,9 @@ export function createMongoOutbox({ now, collections, rejected }: MongoOutboxOpt
 
   /** Takes over documents with an expired lease. */
   async function acquireExpired(limit: number, except: ReadonlySet<string>): Promise<PendingEvents[]> {
-    const found = await Promise.all(collections().map((collection) => findExpired(collection, limit, except)));
-    const acquired = await Promise.all(found.flat().slice(0, limit).map(acquireLease));
-    nextPollAt = found.flat().length < limit ? now() + POLL_INTERVAL_MS : 0;
+    const matches = await Promise.all(collections().map((collection) => findExpired(collection, limit, except)));
+    const acquired = await Promise.all(matches.flat().slice(0, limit).map(acquireLease));
+    nextPollAt = matches.flat().length < limit ? now() + POLL_INTERVAL_MS : 0;
     return acquired.filter((one) => one !== null);
   }
 
@@ -86,15 +86,15 @@ export function createMongoOutbox({ now, collections, rejected }: MongoOutboxOpt
     collection: Collection<StoredDocument>;
     row: Pick<StoredDocument, '_id' | 'lease'>;
   }): Promise<PendingEvents | null> {
-    const until = now() + LEASE_MS;
+    const deadline = now() + LEASE_MS;
     const filter = { _id: row._id, lease: row.lease ?? '' };
-    const stored = await collection.findOneAndUpdate(filter, { $set: { lease: encodeLease(until, owner) } }, SERVER_TIMEOUT);
+    const stored = await collection.findOneAndUpdate(filter, { $set: { lease: encodeLease(deadline, owner) } }, SERVER_TIMEOUT);
     if (stored === null) return null;
     const leased: LeasedDocument = {
       collection,
       id: stored._id,
       tenant: stored.tenant ?? stored.deletedTenant ?? '',
-      until,
+      until: deadline,
       failures: stored.failures ?? 0,
       events: [],
     };
@@ -136,10 +136,10 @@ export function createMongoOutbox({ now, collections, rejected }: MongoOutboxOpt
 
     async renew(documents) {
       const lease = encodeLease(now() + LEASE_MS, owner);
-      const mine = documents.flatMap((document) => leasedDocuments.get(document) ?? []);
+      const ownItems = documents.flatMap((document) => leasedDocuments.get(document) ?? []);
       const renewed = new Set<string>();
       await Promise.all(
-        mine.map(async (leased) => {
+        ownItems.map(async (leased) => {
           const { matchedCount } = await leased.collection.updateOne(
             { _id: leased.id, lease: matchOwner(owner) },
             { $set: { lease } },
@@ -155,15 +155,15 @@ export function createMongoOutbox({ now, collections, rejected }: MongoOutboxOpt
       const leased = leasedDocuments.get(document);
       if (leased === undefined) return null;
       const end = (): void => void (leasedDocuments.get(document) === leased && leasedDocuments.delete(document));
-      const left = await completer.complete(leased, seq).catch((error: unknown) => {
+      const remainingItems = await completer.complete(leased, seq).catch((error: unknown) => {
         end();
         throw error;
       });
-      if (left.length === 0) {
+      if (remainingItems.length === 0) {
         end();
         return null;
       }
-      setEvents(leased, left);
+      setEvents(leased, remainingItems);
       return toPendingEvents(document, leased);
     },
 

@@ -1,6 +1,6 @@
 /** Encodes a lease on a document's events as a text that sorts by expiry time. */
-export function encodeLease(until: number, owner: string): string {
-  return `${String(Math.max(until, 0)).padStart(TIME_DIGITS, '0')} ${owner}`;
+export function encodeLease(deadline: number, owner: string): string {
+  return `${String(Math.max(deadline, 0)).padStart(TIME_DIGITS, '0')} ${owner}`;
 }
 
 const TIME_DIGITS = 15;

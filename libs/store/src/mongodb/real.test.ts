@@ -13,7 +13,7 @@ import type { StoredDocument } from './stored-document.ts';
 let servers: MongoSet | undefined;
 let missing = '';
 before(async () => {
-  servers = await startMongoSet(3, (why) => (missing = why));
+  servers = await startMongoSet(3, (reason) => (missing = reason));
   if (servers !== undefined) process.stderr.write(`MongoDB is ${servers.name}\n`);
 });
 after(() => servers?.[Symbol.asyncDispose]());
@@ -92,7 +92,7 @@ test('fail-over: writes during a step-down are applied once or rejected', async 
 
 type Items = Documents<ReturnType<typeof newItem>>;
 
-async function documentsOf(t: TestContext): Promise<{ set: MongoSet; mine: Items } | undefined> {
+async function getDocuments(t: TestContext): Promise<{ set: MongoSet; mine: Items } | undefined> {
   const at = await connected(t);
   if (at === undefined) return undefined;
   const store = await openStore(at.set.url, { service: at.service });
@@ -106,7 +106,7 @@ const WRITERS = 20;
 const MORE = 5;
 
 test('fail-over: after the primary is killed under twenty writers, acknowledged writes exist exactly once', async (t) => {
-  const at = await documentsOf(t);
+  const at = await getDocuments(t);
   if (at === undefined) return;
   const { set, mine } = at;
   await mine.insert(newItem('count'));
@@ -154,7 +154,7 @@ function writer(mine: Items, name: string, signal: AbortSignal) {
 }
 
 test('write concern: does not acknowledge a write without a majority', async (t) => {
-  const at = await documentsOf(t);
+  const at = await getDocuments(t);
   if (at === undefined) return;
   const { set, mine } = at;
   await mine.insert(newItem('before'));

@@ -30,11 +30,11 @@ export async function removeExpired(collection: StoredCollection, now: number): 
   const { expires } = collection.spec;
   if (expires === undefined) return;
   const due = { [`doc.${expires.field}`]: { $lt: now - expires.afterMs } } as MongoFilter<StoredDocument>;
-  for (let found = REMOVE_BATCH_SIZE; found === REMOVE_BATCH_SIZE;) {
+  for (let matchCount = REMOVE_BATCH_SIZE; matchCount === REMOVE_BATCH_SIZE;) {
     const rows = await collection.documents
       .find(due, { limit: REMOVE_BATCH_SIZE, batchSize: REMOVE_BATCH_SIZE, projection: { _id: 1 }, ...SERVER_TIMEOUT })
       .toArray();
-    found = rows.length;
-    if (found > 0) await removeMatching(collection, { ...due, _id: { $in: rows.map(({ _id }) => _id) } });
+    matchCount = rows.length;
+    if (matchCount > 0) await removeMatching(collection, { ...due, _id: { $in: rows.map(({ _id }) => _id) } });
   }
 }

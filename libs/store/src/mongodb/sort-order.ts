@@ -25,14 +25,14 @@ export interface Order {
 
 export function buildOrder(collection: StoredCollection, scope: Scope, sort: Sort): Order {
   for (const [field] of sort) if (field !== 'tenant' || scope !== null) requireComparable(collection, field);
-  const asked = sort.map(([field, direction]) => {
+  const requests = sort.map(([field, direction]) => {
     const { path, list, mixed } = resolveColumn(collection, scope, field);
     if (list) throw misuseError(collection.spec.name, `cannot sort by ${field}`);
     return { field, path, descending: direction === 'desc', mixed };
   });
   // Uses the direction of the last field, so that an index can be scanned in one direction.
-  const tie = { field: collection.spec.key, path: '_id', descending: asked.at(-1)?.descending ?? false, mixed: false };
-  const terms = asked.some(({ path }) => path === '_id') ? asked : [...asked, tie];
+  const tie = { field: collection.spec.key, path: '_id', descending: requests.at(-1)?.descending ?? false, mixed: false };
+  const terms = requests.some(({ path }) => path === '_id') ? requests : [...requests, tie];
   return {
     terms,
     sort: Object.fromEntries(terms.map(({ path, descending }) => [path, descending ? -1 : 1])),

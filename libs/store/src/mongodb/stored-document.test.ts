@@ -48,9 +48,9 @@ test('deletes a removed document and the outbox fields of others after publicati
   );
   await store.publishTo(async () => undefined);
   while ((await kept.countDocuments({ lease: { $exists: true } })) > 0) await wait(20);
-  const left = await kept.find({}).toArray();
+  const remainingItems = await kept.find({}).toArray();
   assert.deepEqual(
-    left.map(({ _id, outbox, lastEventId, lease }) => [_id, outbox, lastEventId, lease]),
+    remainingItems.map(({ _id, outbox, lastEventId, lease }) => [_id, outbox, lastEventId, lease]),
     [['a\0stays', undefined, undefined, undefined]],
   );
 });
@@ -68,16 +68,17 @@ test('deletes a document that was removed while its events were completed', asyn
 test('the lease holder publishes all events of a document that two processes change', async (t) => {
   const service = `c${randomUUID()}`;
   const [one, other] = [await open(t, service), await open(t, service)];
-  const heard: number[] = [];
-  for (const { store } of [one, other]) await store.publishTo(async ({ payload }) => void heard.push((payload as { n: number }).n));
+  const receivedMessages: number[] = [];
+  for (const { store } of [one, other])
+    await store.publishTo(async ({ payload }) => void receivedMessages.push((payload as { n: number }).n));
   await one.mine.insert(newItem('1'));
   const change = ({ mine }: Opened, n: number) =>
     mine.update({ id: '1' }, { inc: { n: 1 }, emit: [{ name: 'item:changed', payload: { n } }] });
   await Promise.all(Array.from({ length: 60 }, (_, n) => change(n % 2 === 0 ? one : other, n)));
-  while (heard.length < 60) await wait(10);
+  while (receivedMessages.length < 60) await wait(10);
   await wait(50);
-  assert.equal(heard.length, 60, 'none was published twice');
-  assert.equal(new Set(heard).size, 60);
+  assert.equal(receivedMessages.length, 60, 'none was published twice');
+  assert.equal(new Set(receivedMessages).size, 60);
 });
 
 test('repeated updates do not exhaust the estimated size of a document', async (t) => {

@@ -22,7 +22,7 @@ async function listenIn(t: TestContext, port: number): Promise<{ port: number; c
     let rest: Buffer = Buffer.alloc(0);
     socket.on('data', (bytes) => {
       rest = Buffer.concat([rest, bytes]);
-      for (let length = lengthOf(rest); length <= rest.length; length = lengthOf(rest)) {
+      for (let length = getLength(rest); length <= rest.length; length = getLength(rest)) {
         if (rest.readInt32LE(12) === OP_MSG) {
           const end = COMMAND_AT + rest.readInt32LE(COMMAND_AT);
           commands.push(BSON.deserialize(rest.subarray(COMMAND_AT, end)));
@@ -39,7 +39,7 @@ async function listenIn(t: TestContext, port: number): Promise<{ port: number; c
   return { port: (proxy.address() as AddressInfo).port, commands };
 }
 
-function lengthOf(bytes: Buffer): number {
+function getLength(bytes: Buffer): number {
   return bytes.length < HEADER_BYTES ? Infinity : bytes.readInt32LE(0);
 }
 

@@ -12,12 +12,12 @@ export interface CrossTenantQuery {
 /** Throws for a cross-tenant query that would scan the documents of all tenants. */
 export function requireCrossTenantIndex({ spec }: CollectionShape, { filter, sort, paged }: CrossTenantQuery): void {
   if (isSelective(filter['tenant'])) return;
-  const asked = [...Object.keys(filter), ...sort.map(([field]) => field)];
-  if (paged && asked.length === 0) return;
+  const requests = [...Object.keys(filter), ...sort.map(([field]) => field)];
+  if (paged && requests.length === 0) return;
   const serves = (field: string | undefined) => field !== undefined && (isSelective(filter[field]) || (paged && sort[0]?.[0] === field));
   if ((spec.indexes ?? []).some(({ fields, across }) => across === true && serves(fields[0]))) return;
-  const what = asked.length === 0 ? 'everything' : [...new Set(asked)].join(', ');
-  throw misuseError(spec.name, `no index serves ${what} across tenants; declare one with across: true`);
+  const description = requests.length === 0 ? 'everything' : [...new Set(requests)].join(', ');
+  throw misuseError(spec.name, `no index serves ${description} across tenants; declare one with across: true`);
 }
 
 /** Returns whether a condition selects a part of an index, and not the documents without a value. */

@@ -62,8 +62,8 @@ function createObjectValidator({ shape }: z.ZodObject): FastValidator {
   const names: ReadonlySet<string> = new Set(fields.map(([name]) => name));
   return (value) => {
     if (typeof value !== 'object' || value === null || Object.getPrototypeOf(value) !== Object.prototype) return false;
-    const given = value as Record<string, unknown>;
-    for (const name of Object.keys(given)) if (!names.has(name)) return false;
-    return fields.every(([name, accepts]) => accepts(given[name]));
+    const options = value as Record<string, unknown>;
+    for (const name of Object.keys(options)) if (!names.has(name)) return false;
+    return fields.every(([name, accepts]) => accepts(options[name]));
   };
 }

@@ -53,7 +53,7 @@ const conditions = {
 /** Filters on one or two fields. With more fields a wrong condition could be hidden by another one that does not match. */
 const filter = fc
   .constantFrom(...(Object.keys(conditions) as (keyof typeof conditions)[]))
-  .chain((field) => (conditions[field] as fc.Arbitrary<unknown>).map((wanted) => ({ [field]: wanted })));
+  .chain((field) => (conditions[field] as fc.Arbitrary<unknown>).map((expected) => ({ [field]: expected })));
 
 const put = db.prepare(table.statements.insert);
 
@@ -63,9 +63,9 @@ function agree(fields: Partial<Item>, filters: readonly Record<string, unknown>[
   db.exec('DELETE FROM c_items');
   put.run('a', '1', JSON.stringify(stored), ...table.columns.map((field) => columnValue(stored, field)));
   const sql = buildFilter(table, 'a', filters);
-  const found = db.prepare(`SELECT 1 FROM c_items WHERE ${sql.text}`).get(...sql.values) !== undefined;
+  const isFound = db.prepare(`SELECT 1 FROM c_items WHERE ${sql.text}`).get(...sql.values) !== undefined;
   const matches = createMatcher(table, filters)(JSON.parse(JSON.stringify(stored)) as typeof stored);
-  assert.equal(matches, found, JSON.stringify({ fields, filters }));
+  assert.equal(matches, isFound, JSON.stringify({ fields, filters }));
 }
 
 test('createMatcher agrees with the query on example filters', () => {

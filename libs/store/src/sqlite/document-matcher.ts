@@ -46,7 +46,7 @@ function createTest(operator: string, operand: unknown): Test | undefined {
   const range = RANGES.get(operator);
   if (range !== undefined && isScalar(operand) && operand !== null) return compareWith(range, stored(operand) as Comparable);
   if (operator === 'ne' && isScalar(operand)) return not(equals(operand));
-  if (operator === 'in' && Array.isArray(operand) && operand.every(isScalar)) return oneOf(operand);
+  if (operator === 'in' && Array.isArray(operand) && operand.every(isScalar)) return getOne(operand);
   if (operator === 'exists' && typeof operand === 'boolean') return (value) => (value !== null) === operand;
   if (operator === 'has' && isScalar(operand) && operand !== null) return has(operand);
   if (operator === 'lacks' && isScalar(operand) && operand !== null) return not(has(operand));
@@ -63,7 +63,7 @@ function equals(operand: Scalar): Test {
   return (value) => value === expected;
 }
 
-function oneOf(operands: readonly Scalar[]): Test {
+function getOne(operands: readonly Scalar[]): Test {
   const expected = new Set<unknown>(operands.map(stored));
   return (value) => expected.has(value);
 }

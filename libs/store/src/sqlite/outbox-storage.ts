@@ -83,8 +83,8 @@ export function createSqliteOutbox({ prepare }: Database, queue: WriteQueue, now
 
   /** Call it inside of a write. Returns null if there are no events or the lease is lost. */
   function readPending(document: string): PendingEvents | null {
-    const left = readEvents(document);
-    return left.length === 0 ? null : { document, events: left };
+    const remainingItems = readEvents(document);
+    return remainingItems.length === 0 ? null : { document, events: remainingItems };
   }
 
   /** Returns the lease for a new event. Takes over an expired lease, unless publishing has failed and is delayed. */
@@ -92,8 +92,8 @@ export function createSqliteOutbox({ prepare }: Database, queue: WriteQueue, now
     const mine = { owner, until: now() + LEASE_MS, failures: 0 };
     const there = selectLease.get(document);
     if (!there) return { ...mine, isNew: true };
-    const [until, failures] = [Number(there.until), Number(there.failures)];
-    if (failures > 0 || until > now()) return { owner: String(there.owner), until, failures, isNew: false };
+    const [deadline, failures] = [Number(there.until), Number(there.failures)];
+    if (failures > 0 || deadline > now()) return { owner: String(there.owner), until: deadline, failures, isNew: false };
     prepare(ACQUIRE_LEASE).run(owner, mine.until, document);
     return { ...mine, isNew: false };
   }
@@ -138,8 +138,8 @@ export function createSqliteOutbox({ prepare }: Database, queue: WriteQueue, now
         return { own: some, left: some.length < limit && prepare(SELECT_EXPIRED).get(now(), 1) !== undefined };
       });
       if (!left) return own;
-      const found = await queue.write(() => acquireExpired(limit - own.length, except).map(readPending));
-      return [...own, ...found.filter((one) => one !== null)];
+      const matches = await queue.write(() => acquireExpired(limit - own.length, except).map(readPending));
+      return [...own, ...matches.filter((one) => one !== null)];
     },
 
     renew: (documents) =>

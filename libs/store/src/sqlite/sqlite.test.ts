@@ -68,14 +68,14 @@ test('keeps every acknowledged write and its event after kill -9', async () => {
       }));
     }`;
   const child = spawn(process.execPath, ['--input-type=module', '-e', program], { stdio: ['ignore', 'pipe', 'inherit'] });
-  let said = '';
+  let text = '';
   const lines = (published: boolean): string[] =>
-    said
+    text
       .split('\n')
       .slice(0, -1)
       .filter((line) => line.startsWith('published ') === published);
   for await (const chunk of child.stdout.setEncoding('utf8')) {
-    said += String(chunk);
+    text += String(chunk);
     // Kills the process during its work, after the first acknowledged writes.
     if (lines(true).length > 9 && lines(false).length > 9) child.kill('SIGKILL');
   }
@@ -85,16 +85,16 @@ test('keeps every acknowledged write and its event after kill -9', async () => {
   const mine = (await store.open({ items })).items.for(a);
   for (const id of acknowledged) assert.ok(await mine.get(id), id);
   const [owed, ids] = [new Set<string>(), new Set<string>()];
-  const kept = await mine.count({});
+  const keptCount = await mine.count({});
   const all = Promise.withResolvers<void>();
   await store.publishTo(async ({ id, payload }) => {
     owed.add((payload as { id: string }).id);
     ids.add(`published ${id}`);
-    if (owed.size === kept) all.resolve();
+    if (owed.size === keptCount) all.resolve();
   });
   await all.promise;
   await store.close();
-  assert.equal(owed.size, kept);
+  assert.equal(owed.size, keptCount);
   assert.deepEqual(
     acknowledged.filter((id) => !owed.has(id)),
     [],
@@ -178,12 +178,12 @@ test('fails with one sentence for an unknown URL, an unusable directory and a co
   await refuses(
     'postgres://user:hunter2@db/x',
     'FAILED_PRECONDITION',
-    /^there is no store for postgres:; write sqlite:DIR or mongodb:\/\/host:port$/,
+    /^no store supports postgres:; write sqlite:DIR or mongodb:\/\/host:port$/,
   );
   await refuses(
     '/var/lib/hunter2',
     'FAILED_PRECONDITION',
-    /^there is no store for a URL without a scheme; write sqlite:DIR or mongodb:\/\/host:port$/,
+    /^no store supports a URL without a scheme; write sqlite:DIR or mongodb:\/\/host:port$/,
   );
   await refuses('sqlite:', 'FAILED_PRECONDITION', /names no directory/);
   writeFileSync(join(root, 'a-file'), '');

@@ -107,20 +107,20 @@ function alignIndexes(db: DatabaseSync, table: Table): void {
 function buildIndexes(table: Table): Map<string, string> {
   const { spec, name, unique } = table;
   const indexes = new Map<string, string>();
-  const columnOf = (field: string): string => columnSql(table, field);
+  const getColumn = (field: string): string => columnSql(table, field);
   for (const { fields, across, sparse } of spec.indexes ?? []) {
     const index = `${spec.name}.${across === true ? 'across' : 'index'}.${fields.join('.')}`;
-    const columns = fields.map(columnOf);
+    const columns = fields.map(getColumn);
     const led = across === true ? [...columns, 'tenant', 'key'] : ['tenant', ...columns, 'key'];
     const only = sparse === true ? ` WHERE ${columns[0]} IS NOT NULL` : '';
     indexes.set(index, `CREATE INDEX "${index}" ON ${name} (${[...new Set(led)].join(', ')})${only}`);
   }
   for (const [index, fields] of unique) {
-    const present = fields.map((field) => `${columnOf(field)} IS NOT NULL`).join(' AND ');
-    indexes.set(index, `CREATE UNIQUE INDEX "${index}" ON ${name} (tenant, ${fields.map(columnOf).join(', ')}) WHERE ${present}`);
+    const present = fields.map((field) => `${getColumn(field)} IS NOT NULL`).join(' AND ');
+    indexes.set(index, `CREATE UNIQUE INDEX "${index}" ON ${name} (tenant, ${fields.map(getColumn).join(', ')}) WHERE ${present}`);
   }
   if (spec.expires) {
-    const expiry = columnOf(spec.expires.field);
+    const expiry = getColumn(spec.expires.field);
     indexes.set(`${spec.name}.expires`, `CREATE INDEX "${spec.name}.expires" ON ${name} (${expiry}) WHERE ${expiry} IS NOT NULL`);
   }
   return indexes;

@@ -68,9 +68,9 @@ test('rejects writes on a full disk and accepts later writes', async () => {
 
 test('close commits queued writes and rejects new ones', async () => {
   const { queue, insert, rows } = setUp();
-  const asked = Array.from({ length: 1_200 }, (_, n) => queue.write(() => insert(n)));
+  const requests = Array.from({ length: 1_200 }, (_, n) => queue.write(() => insert(n)));
   queue.close();
-  await Promise.all(asked);
+  await Promise.all(requests);
   assert.equal(rows().length, 1_200);
   await assert.rejects(
     queue.write(() => insert(9_999)),
@@ -98,10 +98,10 @@ async function states(...promises: Promise<unknown>[]): Promise<string[]> {
 }
 
 test('resolves writes and reads after the sync and collects later writes in the next transaction', async () => {
-  const { disk, next, asked } = slowDisk();
+  const { disk, next, asked: sendRequest } = slowDisk();
   const { queue, insert, rows } = setUp(disk);
   const written = queue.write(() => insert(1), { name: 't 1' });
-  while (asked() === 0) await new Promise(setImmediate);
+  while (sendRequest() === 0) await new Promise(setImmediate);
   const read = queue.read(rows, 't 1');
   const later = [2, 3].map((n) => queue.write(() => insert(n)));
   assert.deepEqual(await states(written, read, ...later), ['waits', 'waits', 'waits', 'waits']);
@@ -144,8 +144,8 @@ test('rejects writes after a failed sync until the log is checkpointed', async (
 test('resolves a write with deferSync after the commit and syncs it with the next write', async () => {
   const { disk, next, asked } = slowDisk();
   const { queue, insert, rows } = setUp(disk);
-  const kept: number[] = [];
-  const onDisk = (n: number) => () => void kept.push(n);
+  const keptItems: number[] = [];
+  const onDisk = (n: number) => () => void keptItems.push(n);
   const chain = async (n: number): Promise<void> => {
     await queue.write(() => insert(n), { deferSync: true, onSynced: onDisk(n) });
     await queue.write(() => insert(n + 1), { deferSync: true, onSynced: onDisk(n + 1) });
@@ -156,10 +156,10 @@ test('resolves a write with deferSync after the commit and syncs it with the nex
   while (asked() === 0) await new Promise(setImmediate);
   assert.deepEqual(rows(), [1, 2, 3, 11, 12, 13, 20]);
   assert.deepEqual(await states(...chains, alone), ['waits', 'waits', 'waits']);
-  assert.deepEqual([kept, asked()], [[], 1]);
+  assert.deepEqual([keptItems, asked()], [[], 1]);
   await next();
   assert.deepEqual(await states(...chains, alone), ['told', 'told', 'told']);
-  assert.deepEqual(kept, [1, 11, 2, 12, 3, 13]);
+  assert.deepEqual(keptItems, [1, 11, 2, 12, 3, 13]);
 });
 
 test('syncs a deferred write without a successor and limits consecutive deferrals', async () => {

@@ -166,9 +166,9 @@ function commit(state: State): boolean {
 }
 
 function removePending(named: Map<string, number>, name: string): void {
-  const left = (named.get(name) ?? 1) - 1;
-  if (left === 0) named.delete(name);
-  else named.set(name, left);
+  const remaining = (named.get(name) ?? 1) - 1;
+  if (remaining === 0) named.delete(name);
+  else named.set(name, remaining);
 }
 
 function sync(state: State): void {

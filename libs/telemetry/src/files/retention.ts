@@ -9,12 +9,12 @@ const DAY_MS = 86_400_000;
 const UNFINISHED = '.gz.new';
 
 /** Retention of rotated copies. */
-export interface Keeping {
+export interface RetentionOptions {
   maxFiles: number;
   maxAgeDays: number;
 }
 
-interface Sweeping extends Keeping {
+interface Sweeping extends RetentionOptions {
   compress: boolean;
   /** Whether a copy still has pending writes; such a copy is not compressed. */
   inUse: (path: string) => boolean;
@@ -34,10 +34,10 @@ export async function sweep(file: string, { maxFiles, maxAgeDays, compress, inUs
   });
   const oldest = Date.now() - maxAgeDays * DAY_MS;
   const newestFirst = copies.toSorted((a, b) => b.at - a.at || b.name.localeCompare(a.name, 'en', { numeric: true }));
-  const kept = newestFirst.slice(0, maxFiles).filter(({ at }) => at >= oldest);
-  const gone = newestFirst.filter((copy) => !kept.includes(copy)).map(({ name }) => name);
+  const keptItems = newestFirst.slice(0, maxFiles).filter(({ at }) => at >= oldest);
+  const gone = newestFirst.filter((copy) => !keptItems.includes(copy)).map(({ name }) => name);
   await Promise.all([...unfinished, ...gone].map((name) => rm(join(directory, name), { force: true })));
-  const plain = kept.map(({ name }) => join(directory, name)).filter((path) => !path.endsWith('.gz') && !inUse(path));
+  const plain = keptItems.map(({ name }) => join(directory, name)).filter((path) => !path.endsWith('.gz') && !inUse(path));
   if (compress) for (const path of plain) await compressFile(path);
 }
 

@@ -3,9 +3,9 @@ import { fstatSync, mkdirSync, openSync, renameSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { pino, type DestinationStream } from 'pino';
 import { agedName } from './rotated-file-name.ts';
-import { sweep, type Keeping } from './retention.ts';
+import { sweep, type RetentionOptions } from './retention.ts';
 
-export interface RollingFileOptions extends Keeping {
+export interface RollingFileOptions extends RetentionOptions {
   /** The live file. Rotated copies are in the same directory. */
   file: string;
   /** Size at which the file is rotated. */
@@ -111,11 +111,11 @@ function countBytes(onFailure: (error: unknown) => void): UnderWay {
 }
 
 /** Maximum buffered bytes while the disk fails; further lines are dropped. */
-const MOST_HELD = 8_388_608;
+const MAX_HELD = 8_388_608;
 
 function open(file: string, underWay: UnderWay) {
   const fd = openSync(file, 'a', 0o600);
-  const destination = pino.destination({ dest: fd, sync: false, maxLength: MOST_HELD });
+  const destination = pino.destination({ dest: fd, sync: false, maxLength: MAX_HELD });
   destination.on('write', (bytes: number) => underWay.ended(bytes));
   destination.on('drop', (line: string) => underWay.ended(Buffer.byteLength(line)));
   destination.on('error', (error: unknown) => underWay.failed(error));

@@ -12,7 +12,7 @@ export interface Histogram {
 }
 
 /** Maximum number of series of a metric; further label values are counted as `other`. */
-export const MOST_SERIES = 1_000;
+export const MAX_SERIES = 1_000;
 const OTHER = 'other';
 
 /**
@@ -20,13 +20,13 @@ const OTHER = 'other';
  * whether the metrics are read or not.
  */
 export function counter<N extends NameOf<'counter'>>(name: N, labels: Labels<N>): Counter {
-  return seriesOf(name, labels, createCounter) as CounterSeries;
+  return getSeries(name, labels, createCounter) as CounterSeries;
 }
 
 /** Returns the series of a histogram; same rules as `counter`. */
 export function histogram<N extends NameOf<'histogram'>>(name: N, labels: Labels<N>): Histogram {
   const { bounds }: { bounds: readonly number[] } = METRICS[name];
-  return seriesOf(name, labels, () => createHistogram(bounds)) as HistogramSeries;
+  return getSeries(name, labels, () => createHistogram(bounds)) as HistogramSeries;
 }
 
 /**
@@ -34,7 +34,7 @@ export function histogram<N extends NameOf<'histogram'>>(name: N, labels: Labels
  * `read` must be fast and must not throw; values that are not finite are omitted.
  */
 export function observe<N extends NameOf<'gauge' | 'counter'>>(name: N, labels: Labels<N>, read: () => number): () => void {
-  const series = seriesOf(name, labels, createObserved) as ObservedSeries;
+  const series = getSeries(name, labels, createObserved) as ObservedSeries;
   series.readers.add(read);
   return () => void series.readers.delete(read);
 }
@@ -84,18 +84,18 @@ type ObservedSeries = { readers: Set<() => number> } & Pick<Series, 'read'>;
 /** In declaration order, so that the output order is stable. */
 const all = new Map<string, Map<string, Series>>(Object.keys(METRICS).map((name) => [name, new Map<string, Series>()]));
 
-function seriesOf(name: MetricName, labels: Readonly<Record<string, string>>, create: () => Pick<Series, 'read'>): unknown {
+function getSeries(name: MetricName, labels: Readonly<Record<string, string>>, create: () => Pick<Series, 'read'>): unknown {
   const known = all.get(name);
-  if (!known) throw new TypeError(`there is no metric ${name}`);
-  const wanted = METRICS[name].labels.map((label) => labels[label] ?? '');
-  const values = known.size < MOST_SERIES || known.has(keyOf(wanted)) ? wanted : wanted.map(() => OTHER);
-  const key = keyOf(values);
+  if (!known) throw new TypeError(`unknown metric ${name}`);
+  const requestedItems = METRICS[name].labels.map((label) => labels[label] ?? '');
+  const values = known.size < MAX_SERIES || known.has(getKey(requestedItems)) ? requestedItems : requestedItems.map(() => OTHER);
+  const key = getKey(values);
   let series = known.get(key);
   if (series === undefined) known.set(key, (series = Object.assign(create(), { labels: values })));
   return series;
 }
 
-function keyOf(values: readonly string[]): string {
+function getKey(values: readonly string[]): string {
   return values.join('\u0000');
 }
 

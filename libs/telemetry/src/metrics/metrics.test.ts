@@ -3,10 +3,10 @@ import { test } from 'node:test';
 import { metricDefinitions, type MetricName } from './catalogue.ts';
 import { prometheusName } from './metric-definition.ts';
 import { exposition } from './prometheus-exposition.ts';
-import { collect, counter, histogram, MOST_SERIES, observe } from './instruments.ts';
+import { collect, counter, histogram, MAX_SERIES, observe } from './instruments.ts';
 
 /** The exposition lines of one metric. */
-function linesOf(name: MetricName): string[] {
+function getLines(name: MetricName): string[] {
   const families = collect().filter((family) => family.name === name);
   return exposition(families).split('\n').slice(0, -1);
 }
@@ -15,7 +15,7 @@ test('counter returns the same series for the same labels', () => {
   counter('switchyard.model.cost', { 'gen_ai.provider.name': 'openai', 'gen_ai.request.model': 'a' }).add(0.5);
   counter('switchyard.model.cost', { 'gen_ai.request.model': 'a', 'gen_ai.provider.name': 'openai' }).add();
   counter('switchyard.model.cost', { 'gen_ai.provider.name': 'openai', 'gen_ai.request.model': '"\\\n' }).add();
-  assert.deepEqual(linesOf('switchyard.model.cost'), [
+  assert.deepEqual(getLines('switchyard.model.cost'), [
     '# HELP switchyard_model_cost_usd_total Cost of model calls by catalogue prices.',
     '# TYPE switchyard_model_cost_usd_total counter',
     'switchyard_model_cost_usd_total{gen_ai_provider_name="openai",gen_ai_request_model="a"} 1.5',
@@ -26,7 +26,7 @@ test('counter returns the same series for the same labels', () => {
 test('a histogram bucket counts values up to its bound', () => {
   const waits = histogram('switchyard.turn.wait', {});
   for (const seconds of [0, 0.005, 0.006, 7, 10_000]) waits.record(seconds);
-  const lines = linesOf('switchyard.turn.wait');
+  const lines = getLines('switchyard.turn.wait');
   for (const line of [
     'bucket{le="0.005"} 2',
     'bucket{le="0.01"} 3',
@@ -45,7 +45,7 @@ test('observe reads and sums values on collect until it is unsubscribed', () => 
     observe('switchyard.bus.pending', { service: 'a' }, () => size),
     observe('switchyard.bus.pending', { service: 'a' }, () => 4),
   ];
-  const value = (): string | undefined => linesOf('switchyard.bus.pending').at(-1);
+  const value = (): string | undefined => getLines('switchyard.bus.pending').at(-1);
   assert.equal(value(), 'switchyard_bus_pending{service="a"} 7');
   size = 10;
   assert.equal(value(), 'switchyard_bus_pending{service="a"} 14');
@@ -54,17 +54,17 @@ test('observe reads and sums values on collect until it is unsubscribed', () => 
   const unknown = observe('switchyard.bus.pending', { service: 'a' }, () => Number.NaN);
   assert.equal(value(), 'switchyard_bus_pending{service="a"} 4', 'a number that is none is left out');
   for (const end of [...ends, unknown]) end();
-  assert.deepEqual(linesOf('switchyard.bus.pending'), []);
+  assert.deepEqual(getLines('switchyard.bus.pending'), []);
 });
 
 test('counts series above the limit as other', () => {
-  for (let n = 0; n < MOST_SERIES + 500; n++) counter('switchyard.edge.calls', { method: `made.up_${n}`, code: 'OK' }).add();
-  const lines = linesOf('switchyard.edge.calls').filter((line) => !line.startsWith('#'));
-  assert.equal(lines.length, MOST_SERIES + 1);
+  for (let n = 0; n < MAX_SERIES + 500; n++) counter('switchyard.edge.calls', { method: `made.up_${n}`, code: 'OK' }).add();
+  const lines = getLines('switchyard.edge.calls').filter((line) => !line.startsWith('#'));
+  assert.equal(lines.length, MAX_SERIES + 1);
   assert.equal(lines.at(-1), 'switchyard_edge_calls_total{method="other",code="other"} 500');
   counter('switchyard.edge.calls', { method: 'made.up_3', code: 'OK' }).add();
   assert.ok(
-    linesOf('switchyard.edge.calls').includes('switchyard_edge_calls_total{method="made.up_3",code="OK"} 2'),
+    getLines('switchyard.edge.calls').includes('switchyard_edge_calls_total{method="made.up_3",code="OK"} 2'),
     'who came early stays',
   );
 });

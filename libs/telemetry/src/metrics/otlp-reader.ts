@@ -59,7 +59,7 @@ function metricData({ AggregationTemporality, DataPointType }: Sdk, { name, defi
     descriptor: { name, unit, description, valueType: ValueType.DOUBLE },
     aggregationTemporality: AggregationTemporality.CUMULATIVE,
   };
-  const attributed = <V>(point: Point, value: V) => ({ ...times, attributes: attributesOf(labels, point), value });
+  const attributed = <V>(point: Point, value: V) => ({ ...times, attributes: getAttributes(labels, point), value });
   if (kind === 'histogram') {
     const dataPoints = points.flatMap((point) =>
       'count' in point
@@ -73,7 +73,7 @@ function metricData({ AggregationTemporality, DataPointType }: Sdk, { name, defi
   return { ...data, dataPointType: DataPointType.SUM, isMonotonic: true, dataPoints };
 }
 
-function attributesOf(labels: readonly string[], point: Point): Attributes {
+function getAttributes(labels: readonly string[], point: Point): Attributes {
   return Object.fromEntries(labels.flatMap((label, at) => (point.labels[at] ? [[label, point.labels[at]]] : [])));
 }
 

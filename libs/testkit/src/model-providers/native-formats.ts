@@ -1,5 +1,5 @@
 /** One part of a model response, in stream order. */
-export type Said =
+export type NativePart =
   | { text: string }
   | { thought: string; signature: string }
   | { call: { id: string; name: string; /** JSON in streamed pieces. */ input: readonly string[] }; signature?: string };
@@ -13,7 +13,7 @@ export interface NativeUsage {
 }
 
 export interface NativeAnswer {
-  says: readonly Said[];
+  says: readonly NativePart[];
   /** Finish reason in the wire format; by default a normal end. */
   end?: string;
   usage?: NativeUsage;
@@ -44,8 +44,8 @@ function anthropicEvents({ says, end, usage = USAGE }: NativeAnswer): string[] {
   ];
 }
 
-function anthropicBlock(said: Said, index: number): string[] {
-  const [content_block, deltas] = blockOf(said);
+function anthropicBlock(said: NativePart, index: number): string[] {
+  const [content_block, deltas] = getBlock(said);
   return [
     anthropicEvent('content_block_start', { index, content_block }),
     ...deltas.map((delta) => anthropicEvent('content_block_delta', { index, delta })),
@@ -53,7 +53,7 @@ function anthropicBlock(said: Said, index: number): string[] {
   ];
 }
 
-function blockOf(said: Said): [object, object[]] {
+function getBlock(said: NativePart): [object, object[]] {
   if ('text' in said) return [{ type: 'text', text: '' }, [{ type: 'text_delta', text: said.text }]];
   if ('thought' in said) {
     const { thought: thinking, signature } = said;
@@ -87,12 +87,12 @@ function googleEvents({ says, end = 'STOP', usage = USAGE }: NativeAnswer): stri
     ...(cacheRead === 0 ? {} : { cachedContentTokenCount: cacheRead }),
   };
   return [
-    ...says.map((said) => googleChunk({ candidates: [{ index: 0, content: { role: 'model', parts: [partOf(said)] } }] })),
+    ...says.map((said) => googleChunk({ candidates: [{ index: 0, content: { role: 'model', parts: [getPart(said)] } }] })),
     googleChunk({ candidates: [{ index: 0, content: { role: 'model', parts: [{ text: '' }] }, finishReason: end }], usageMetadata }),
   ];
 }
 
-function partOf(said: Said): object {
+function getPart(said: NativePart): object {
   if ('text' in said) return { text: said.text };
   if ('thought' in said) return { text: said.thought, thought: true };
   const { call, signature } = said;

@@ -26,7 +26,7 @@ export interface NativeUpstream extends AsyncDisposable {
   readonly url: string;
   readonly requests: readonly NativeRequest[];
   /** Resolves after the first request. */
-  readonly asked: Promise<void>;
+  readonly pending: Promise<void>;
   /** Resolves when the client closes a connection before the response is complete. */
   readonly abandoned: Promise<void>;
 }
@@ -64,7 +64,7 @@ export async function startNativeUpstream(...script: readonly [Reply, ...Reply[]
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
     requests,
-    asked: asked.promise,
+    pending: asked.promise,
     abandoned: abandoned.promise,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();

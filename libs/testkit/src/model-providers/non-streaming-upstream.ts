@@ -49,8 +49,8 @@ export function words(text: string): string[] {
   return text.match(/\s*\S+\s*/g) ?? [];
 }
 
-export function argumentsOf({ arguments: given }: UpstreamCall): string {
-  return typeof given === 'string' ? given : JSON.stringify(given);
+export function getArguments({ arguments: options }: UpstreamCall): string {
+  return typeof options === 'string' ? options : JSON.stringify(options);
 }
 
 export function wireUsage({ prompt, completion, cached = 0 }: UpstreamUsage): object {
@@ -63,7 +63,7 @@ export function wireUsage({ prompt, completion, cached = 0 }: UpstreamUsage): ob
 }
 
 function wireCall(call: UpstreamCall, index: number): object {
-  return { id: `call_up_${index}`, type: 'function', function: { name: call.name, arguments: argumentsOf(call) } };
+  return { id: `call_up_${index}`, type: 'function', function: { name: call.name, arguments: getArguments(call) } };
 }
 
 function send(response: ServerResponse, body: string): void {

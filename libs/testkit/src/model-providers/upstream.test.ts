@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startUpstream } from './upstream.ts';
 
-function ask(url: string): Promise<Response> {
+function sendRequest(url: string): Promise<Response> {
   return fetch(`${url}/chat/completions`, { method: 'POST', body: JSON.stringify({ model: 'm', stream: true, messages: [] }) });
 }
 
 test('streams one frame per token, a finish reason, the usage and [DONE]', async () => {
   await using upstream = await startUpstream({ kind: 'text', text: 'one two' });
 
-  const body = await (await ask(upstream.url)).text();
+  const body = await (await sendRequest(upstream.url)).text();
 
   assert.deepEqual(body.match(/(?<="content":")[^"]+/g), ['one ', 'two']);
   assert.match(body, /"finish_reason":"stop"/);
@@ -22,7 +22,7 @@ test('each request takes the next behaviour and repeats the last one', async () 
   await using upstream = await startUpstream();
   upstream.respond({ kind: 'status', status: 429, headers: { 'retry-after': '1' } }, { kind: 'status', status: 500 });
 
-  const answers = [await ask(upstream.url), await ask(upstream.url), await ask(upstream.url)];
+  const answers = [await sendRequest(upstream.url), await sendRequest(upstream.url), await sendRequest(upstream.url)];
 
   assert.deepEqual(
     answers.map(({ status }) => status),
@@ -37,7 +37,7 @@ test('a cut closes the connection after the given tokens', async () => {
 
   const decoder = new TextDecoder();
   let seen = '';
-  const response = await ask(upstream.url);
+  const response = await sendRequest(upstream.url);
   await assert.rejects(async () => {
     for await (const bytes of response.body ?? []) seen += decoder.decode(bytes as Uint8Array, { stream: true });
   });

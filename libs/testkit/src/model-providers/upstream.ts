@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { UpstreamBehaviour, UpstreamCall, UpstreamUsage } from './upstream-behaviour.ts';
-import { answerWhole, argumentsOf, wireUsage, words } from './non-streaming-upstream.ts';
+import { answerWhole, getArguments, wireUsage, words } from './non-streaming-upstream.ts';
 
 /** A received request. */
 export interface UpstreamRequest {
@@ -163,7 +163,7 @@ function createEvents(response: ServerResponse, model: string): Events {
     },
     calls: (calls) => {
       for (const [index, call] of calls.entries()) {
-        const text = argumentsOf(call);
+        const text = getArguments(call);
         const half = Math.ceil(text.length / 2);
         chunk({
           tool_calls: [{ index, id: `call_up_${index}`, type: 'function', function: { name: call.name, arguments: text.slice(0, half) } }],

@@ -36,8 +36,9 @@ export interface ServerProcess {
 }
 
 /** Starts a server on the given or a free port. Resolves once it can be used. */
-export async function startServer(program: ServerProgram, wanted?: number): Promise<ServerProcess> {
-  let { child, port } = wanted === undefined ? await onFreePort(program) : { child: await launch(program, wanted), port: wanted };
+export async function startServer(program: ServerProgram, requestedCount?: number): Promise<ServerProcess> {
+  let { child, port } =
+    requestedCount === undefined ? await onFreePort(program) : { child: await launch(program, requestedCount), port: requestedCount };
   return {
     port,
     get pid() {

@@ -21,12 +21,12 @@ interface SystemBinary {
 }
 
 /** Finds a program on the PATH. Installs the system package if it is missing and permitted; otherwise throws with the remedy. */
-async function findSystemBinary(wanted: SystemBinary): Promise<string> {
-  const known = await onThePath(wanted);
+async function findSystemBinary(requested: SystemBinary): Promise<string> {
+  const known = await onThePath(requested);
   if (known !== undefined) return known;
-  const { names, debianPackage, large = false } = wanted;
-  const failure = large ? undefined : await install(wanted);
-  const installed = large ? undefined : await onThePath(wanted);
+  const { names, debianPackage, large = false } = requested;
+  const failure = large ? undefined : await install(requested);
+  const installed = large ? undefined : await onThePath(requested);
   if (installed !== undefined) return installed;
   const tried = large ? '' : `, and it could not be installed (${failure ?? `${debianPackage} brought none`})`;
   throw new Error(`No ${names[0]} on the PATH${tried}. Put one on the PATH, or run: sudo apt-get install ${debianPackage}`);

@@ -82,7 +82,7 @@ test('the loss of the bus drains the service and exits 1', async () => {
   await using dir = await tempDir();
   await using child = await run('setTimeout(() => void bus.drain(), 20);', { SWITCHYARD_DATA: dir.path });
   assert.deepEqual(await child.exited, { code: 1, signal: null });
-  assert.match(child.output(), /the connection to the bus is gone for good/);
+  assert.match(child.output(), /the connection to the bus was closed permanently/);
   assert.match(child.output(), /own is closed/);
 });
 

@@ -54,7 +54,7 @@ export async function startProcess([command = '', ...args]: readonly string[], o
 
   function line(pattern: RegExp): Promise<RegExpExecArray> {
     const { promise, resolve, reject } = Promise.withResolvers<RegExpExecArray>();
-    const fail = (why: string): void => reject(new Error(`${command} ${why} without ${String(pattern)}; it wrote:\n${text}`));
+    const fail = (reason: string): void => reject(new Error(`${command} ${reason} without ${String(pattern)}; it wrote:\n${text}`));
     const look = (): void => {
       const match = pattern.exec(text);
       if (match) resolve(match);

@@ -30,7 +30,7 @@ function measure(schema: Schema, above: ReadonlySet<Schema>): number {
   switch (def.type) {
     case 'string':
     case 'template_literal':
-      return 2 + (isPlain(schema) ? 1 : CHARACTER_BYTES) * maximumOf(schema);
+      return 2 + (isPlain(schema) ? 1 : CHARACTER_BYTES) * getMaximum(schema);
     case 'number':
       return NUMBER_BYTES;
     case 'boolean':
@@ -42,7 +42,7 @@ function measure(schema: Schema, above: ReadonlySet<Schema>): number {
     case 'object':
       return objectBytes(def, of);
     case 'array':
-      return 2 + maximumOf(schema) * (1 + of(def.element));
+      return 2 + getMaximum(schema) * (1 + of(def.element));
     case 'tuple':
       return def.rest === null ? def.items.reduce((bytes, item) => bytes + 1 + of(item), 2) : Infinity;
     case 'record':
@@ -69,7 +69,7 @@ function objectBytes({ shape, catchall }: z.core.$ZodObjectDef, of: (part: Schem
 }
 
 function recordBytes(schema: Schema, { keyType, valueType }: z.core.$ZodRecordDef, of: (part: Schema) => number): number {
-  const names = keyType._zod.values?.size ?? maximumOf(schema);
+  const names = keyType._zod.values?.size ?? getMaximum(schema);
   return 2 + names * (2 + of(keyType) + of(valueType));
 }
 
@@ -83,7 +83,7 @@ function isPlain({ _zod: { def } }: Schema): boolean {
 }
 
 /** Returns the smallest limit of all checks. */
-function maximumOf({ _zod: { def, bag } }: Schema): number {
+function getMaximum({ _zod: { def, bag } }: Schema): number {
   const checks = (def.checks ?? []).map((check) => check._zod.def as { maximum?: unknown; length?: unknown });
   const limits = [bag as { maximum?: unknown; length?: unknown }, ...checks].flatMap(({ maximum, length }) => [maximum, length]);
   return Math.min(Infinity, ...limits.filter((limit) => typeof limit === 'number'));

@@ -20,7 +20,7 @@ function walk(schema: Schema, path: string, above: ReadonlySet<Schema>): string[
   if (above.has(schema)) return [];
   const inside = new Set([...above, schema]);
   const own = isOpen(schema) ? [path === '' ? 'the whole' : path] : [];
-  return [...own, ...partsOf(schema, path).flatMap(([at, part]) => walk(part, at, inside))];
+  return [...own, ...getParts(schema, path).flatMap(([at, part]) => walk(part, at, inside))];
 }
 
 /** Whether the schema itself, without its parts, is unbounded. */
@@ -42,7 +42,7 @@ function isOpen(schema: Schema): boolean {
       return def.catchall !== undefined && !isOpaque(def.catchall) && def.catchall._zod.def.type !== 'never';
     default:
       // Unknown types count as unbounded.
-      return !SMALL.has(def.type) && partsOf(schema, '').length === 0;
+      return !SMALL.has(def.type) && getParts(schema, '').length === 0;
   }
 }
 
@@ -57,7 +57,7 @@ function isOpaque({ _zod: { def } }: Schema): boolean {
 }
 
 /** Lists the parts of a schema with their paths. */
-function partsOf(schema: Schema, path: string): [string, Schema][] {
+function getParts(schema: Schema, path: string): [string, Schema][] {
   const def = schema._zod.def as Def;
   const below = (name: string): string => (path === '' ? name : `${path}.${name}`);
   switch (def.type) {

@@ -14,12 +14,12 @@ test('a server keeps data through a crash and does not respond while paused', as
   const server = await startOwnMongo();
   t.after(() => server.stop());
   // A new client each time, because a client may not reconnect after a crash (decision 0007).
-  const ask = async <T>(what: (things: Collection<{ _id: number }>) => Promise<T>): Promise<T> => {
+  const sendRequest = async <T>(what: (things: Collection<{ _id: number }>) => Promise<T>): Promise<T> => {
     await using client = new MongoClient(server.url, IMPATIENT);
     return await what(client.db('test').collection('things'));
   };
-  const find = () => ask((things) => things.findOne({ _id: 1 }));
-  await ask((things) => things.insertOne({ _id: 1 }));
+  const find = () => sendRequest((things) => things.findOne({ _id: 1 }));
+  await sendRequest((things) => things.insertOne({ _id: 1 }));
   await wait(1_000); // the stand-in saves with a delay
   await server.kill();
   await assert.rejects(find());

@@ -49,13 +49,13 @@ function openDatabases({ url: server, name, real }: Pick<MongoServer, 'url' | 'n
 }
 
 /** Starts the server found by `findMongo` on the given or a free port of 127.0.0.1. It ends with this process. */
-export async function startOwnMongo({ directory, port: wanted }: OwnMongoOptions = {}): Promise<OwnMongoServer> {
+export async function startOwnMongo({ directory, port: requestedCount }: OwnMongoOptions = {}): Promise<OwnMongoServer> {
   const { name, real, command, ready } = await findMongo();
   announce(name);
   const data = directory ?? (await mkdtemp(join(tmpdir(), 'switchyard-mongo-')));
   const prepare = (port: number, deadline: number): Promise<void> => makeReplicaSet(`mongodb://127.0.0.1:${port}`, deadline);
   const program = { name, command: (port: number) => command(data, port), ready, startMs: START_MS };
-  const server = await startServer(real ? { ...program, prepare } : program, wanted);
+  const server = await startServer(real ? { ...program, prepare } : program, requestedCount);
   const { port } = server;
   return {
     url: `mongodb://127.0.0.1:${port}/test${real ? '?replicaSet=rs0' : ''}`,

@@ -18,7 +18,7 @@ const tools = fileURLToPath(new URL('../../../../.tools/', import.meta.url));
 export const STAND_IN = 'the stand-in mongo-java-server 1.47.0 (no users, no $jsonSchema, no write concern)';
 
 /** Installation directory of the current source version. */
-const installed = join(tools, `mongo-stand-in-${versionOf(source)}`);
+const installed = join(tools, `mongo-stand-in-${getVersion(source)}`);
 
 export function isStandInInstalled(): boolean {
   return existsSync(installed);
@@ -36,7 +36,7 @@ export function standInCommand(file: string, port: number): string[] {
   return ['java', ...MEMORY, '-cp', classPath, 'StandIn', file, String(port)];
 }
 
-function versionOf(directory: string): string {
+function getVersion(directory: string): string {
   const hash = createHash('sha256');
   const names = readdirSync(directory).filter((name) => !name.endsWith('.md'));
   for (const name of names.toSorted()) hash.update(name).update(readFileSync(join(directory, name)));

@@ -100,8 +100,8 @@ async function launch(binary: string, { directory, store, config, env, port }: L
   endWithParent(child);
   const deadline = Date.now() + START_MS;
   while (child.exitCode === null && child.signalCode === null && Date.now() < deadline) {
-    const found = output.includes('Server is ready') ? await readPort(directory, child.pid) : undefined;
-    if (found !== undefined) return { child, port: found };
+    const matchCount = output.includes('Server is ready') ? await readPort(directory, child.pid) : undefined;
+    if (matchCount !== undefined) return { child, port: matchCount };
     await delay(POLL_MS);
   }
   await end(child, 'SIGKILL');

@@ -112,7 +112,7 @@ interface Sent {
 }
 
 function readSpans({ resource, scopeSpans }: NonNullable<Sent['resourceSpans']>[number]): ReceivedSpan[] {
-  const service = serviceOf(resource);
+  const service = getService(resource);
   return scopeSpans.flatMap((scope) =>
     scope.spans.map(({ name, traceId, spanId, parentSpanId = '', attributes, status }) => ({
       service,
@@ -127,7 +127,7 @@ function readSpans({ resource, scopeSpans }: NonNullable<Sent['resourceSpans']>[
 }
 
 function readMetrics({ resource, scopeMetrics }: NonNullable<Sent['resourceMetrics']>[number]): ReceivedMetric[] {
-  const service = serviceOf(resource);
+  const service = getService(resource);
   return scopeMetrics.flatMap((scope) =>
     scope.metrics.map(({ name, unit, sum, gauge, histogram }) => ({
       service,
@@ -144,7 +144,7 @@ function readPoint({ attributes, asDouble, asInt, count }: SentPoints['dataPoint
   return { attributes: readAttributes(attributes), value: Number(count ?? asDouble ?? asInt) };
 }
 
-function serviceOf({ attributes }: Resource['resource']): string {
+function getService({ attributes }: Resource['resource']): string {
   return String(readAttributes(attributes)['service.name']);
 }
 

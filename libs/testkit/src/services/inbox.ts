@@ -27,8 +27,8 @@ export function createInbox(explain: () => string): Inbox {
       else arrived.set(name, [...(arrived.get(name) ?? []), payload]);
     },
     async next<T>(name: string): Promise<T> {
-      const kept = arrived.get(name);
-      if (kept !== undefined && kept.length > 0) return kept.shift() as T;
+      const keptItems = arrived.get(name);
+      if (keptItems !== undefined && keptItems.length > 0) return keptItems.shift() as T;
       const { promise, resolve, reject } = Promise.withResolvers<unknown>();
       const one = { resolve, reject };
       waiting.set(name, [...(waiting.get(name) ?? []), one]);

@@ -103,7 +103,7 @@ test('names a missing event when the service ends', async () => {
 const agentAdded = { name: 'agent:hot_added', payload: { agentId: 'oslo', timestamp: 1763719200000 } } as const;
 
 /** Emits what `agents.create` declares and `agents.list` does not. */
-const emitting = (emit: (given: { ctx: Ctx; agents: Collection<{ agentId: string }> }) => Promise<void> | void) =>
+const emitting = (emit: (options: { ctx: Ctx; agents: Collection<{ agentId: string }> }) => Promise<void> | void) =>
   defineService({
     contract,
     version: '1.0.0',
@@ -142,8 +142,8 @@ test('fails even if the handler catches the error of an undeclared event', async
   await assert.rejects(app.bus.call('agents.list', {}), { code: 'INTERNAL' });
 });
 
-for (const [how, emit] of ways) {
-  test(`a handler that causes an event which its method does not declare fails, ${how}`, async () => {
+for (const [mode, emit] of ways) {
+  test(`a handler that causes an event which its method does not declare fails, ${mode}`, async () => {
     const lines: string[] = [];
     const log = createLogger({ level: 'error', destination: { write: (line: string) => void lines.push(line) } });
     await using app = await testService(emitting(emit), { log });

@@ -6,7 +6,7 @@ import type { Process } from './simulation.ts';
 export interface SimulatedBus {
   from(process: Process): Bus;
   /** Listeners that receive each published message without delay. */
-  heard: ((subject: string, data: string, process: Process) => void)[];
+  receivedMessages: ((subject: string, data: string, process: Process) => void)[];
   /** Replies to the calls of processes. */
   answer: (name: string, params: unknown, process: Process) => unknown;
 }
@@ -20,10 +20,10 @@ interface Listener {
 export function createSimulatedBus(): SimulatedBus {
   const listeners = new Set<Listener>();
   const bells = new Set<{ process: Process; ring: () => void }>();
-  const bus: SimulatedBus = { from: (process) => connection(process), heard: [], answer: () => ({}) };
+  const bus: SimulatedBus = { from: (process) => connection(process), receivedMessages: [], answer: () => ({}) };
 
   function publish(process: Process, subject: string, data: Uint8Array): void {
-    for (const hear of bus.heard) hear(subject, Buffer.from(data).toString(), process);
+    for (const hear of bus.receivedMessages) hear(subject, Buffer.from(data).toString(), process);
     const message = { subject, data, reply: undefined, status: undefined, header: () => undefined };
     for (const listener of listeners) {
       if (listener.subject === subject) {

@@ -83,12 +83,12 @@ function mapped(kept: Kept | undefined, out: (kept: Kept) => Document): Document
   return kept ? out(kept) : null;
 }
 
-function nameOf({ key }: Data, kept: Kept): string {
+function getName({ key }: Data, kept: Kept): string {
   return `${kept.tenant} ${String(kept[key])}`;
 }
 
 function put(data: Data, kept: Kept, before?: Kept): Kept {
-  data.documents.set(nameOf(data, kept), kept);
+  data.documents.set(getName(data, kept), kept);
   data.watching.changed?.(data.name, before, kept);
   return kept;
 }
@@ -109,7 +109,7 @@ function replace(
   kept: Kept,
   { guard, emit = [] }: { guard: Filter<Document> | undefined; emit: readonly OutboxEvent[] | undefined },
 ): Kept | undefined {
-  const before = data.documents.get(nameOf(data, kept));
+  const before = data.documents.get(getName(data, kept));
   if (guard && !(before && matches(before, guard))) return undefined;
   for (const event of emit) data.watching.emitted?.(event);
   return put(data, kept, before);
@@ -153,7 +153,7 @@ function matching(data: Data, filter: Record<string, unknown>, sort: FindOptions
       const by = compare(a[field], b[field]);
       if (by !== 0) return order === 'asc' ? by : -by;
     }
-    return compare(nameOf(data, a), nameOf(data, b));
+    return compare(getName(data, a), getName(data, b));
   });
 }
 
@@ -174,7 +174,7 @@ function remove(data: Data, filter: Record<string, unknown>): number {
   const used = data.watching.sabotage?.({ collection: data.name, filter, change: {} }) ?? filter;
   const found = matching(data, used);
   for (const kept of found) {
-    data.documents.delete(nameOf(data, kept));
+    data.documents.delete(getName(data, kept));
     data.watching.changed?.(data.name, kept, undefined);
   }
   return found.length;
@@ -185,9 +185,9 @@ function matches(kept: Kept, filter: Record<string, unknown>): boolean {
   return true;
 }
 
-function holds(value: unknown, wanted: unknown): boolean {
-  if (typeof wanted !== 'object' || wanted === null) return value === wanted;
-  for (const [operator, operand] of Object.entries(wanted)) if (!compares(value, operator, operand)) return false;
+function holds(value: unknown, requested: unknown): boolean {
+  if (typeof requested !== 'object' || requested === null) return value === requested;
+  for (const [operator, operand] of Object.entries(requested)) if (!compares(value, operator, operand)) return false;
   return true;
 }
 

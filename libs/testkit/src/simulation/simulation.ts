@@ -44,7 +44,7 @@ export interface Simulation {
   skip(ms: number): void;
   start(name: string): Process;
   /** Runs until the condition holds, no step is possible, or the number of steps is reached. */
-  run(until: () => boolean, steps: number): Promise<boolean>;
+  run(waitUntil: () => boolean, steps: number): Promise<boolean>;
 }
 
 const BEGINNING = 1_700_000_000_000;
@@ -98,8 +98,8 @@ export function createSimulation(seed: number, faults: Faults): Simulation {
     get faults() {
       return world.faults;
     },
-    set faults(given) {
-      world.faults = given;
+    set faults(options) {
+      world.faults = options;
     },
     now: () => BEGINNING + Math.floor(world.time) + world.skipped,
     skip: (ms) => void (world.skipped += ms),
@@ -121,7 +121,7 @@ function startProcess(world: World, name: string): Process {
   world.processes.add(state);
   return {
     name,
-    clock: clockOf(world, state),
+    clock: getClock(world, state),
     operation: (work) => operation(world, state, work),
     receive(order, work) {
       if (!state.alive || world.dice.chance(world.faults.drops)) return;
@@ -143,7 +143,7 @@ function startProcess(world: World, name: string): Process {
   };
 }
 
-function clockOf(world: World, process: State): Clock {
+function getClock(world: World, process: State): Clock {
   const add = (ms: number, work: () => void, everyMs?: number): (() => void) =>
     process.alive ? addTimer(world, { process, at: world.time + ms, everyMs, work }) : () => undefined;
   return {
@@ -171,16 +171,16 @@ function addTimer(world: World, given: Omit<Timer, 'stopped'>): () => void {
 function operation<T>(world: World, process: State, work: () => T): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>();
   const { dice, faults } = world;
-  const tell = (told: () => void): void => void world.pending.push({ process, step: told, outlives: false });
+  const notify = (told: () => void): void => void world.pending.push({ process, step: told, outlives: false });
   const away = (): ServiceError => new ServiceError('UNAVAILABLE', 'the simulation says no');
   const happen = (): void => {
-    if (dice.chance(faults.failsBefore)) return tell(() => reject(away()));
+    if (dice.chance(faults.failsBefore)) return notify(() => reject(away()));
     try {
       const value = work();
-      if (dice.chance(faults.failsAfter)) tell(() => reject(away()));
-      else tell(() => resolve(value));
+      if (dice.chance(faults.failsAfter)) notify(() => reject(away()));
+      else notify(() => resolve(value));
     } catch (error) {
-      tell(() => reject(error));
+      notify(() => reject(error));
     }
   };
   if (!process.alive) return promise;
@@ -200,18 +200,18 @@ function step(world: World): boolean {
 /** Performs one of the possible steps, chosen by the seed. */
 function act(world: World): boolean {
   const ready = world.pending.filter(({ process, outlives }) => outlives || isAwake(world, process));
-  const heard = [...world.processes].flatMap((process) =>
+  const receivedMessages = [...world.processes].flatMap((process) =>
     isAwake(world, process) ? [...process.inbox].filter(([, queue]) => queue.length > 0).map(([order]) => ({ process, order })) : [],
   );
-  if (ready.length + heard.length === 0) return false;
-  const chosen = world.dice.below(ready.length + heard.length);
+  if (ready.length + receivedMessages.length === 0) return false;
+  const chosen = world.dice.below(ready.length + receivedMessages.length);
   const pending = ready[chosen];
   if (pending) {
     world.pending.splice(world.pending.indexOf(pending), 1);
     pending.step();
     return true;
   }
-  const message = heard[chosen - ready.length];
+  const message = receivedMessages[chosen - ready.length];
   message?.process.inbox.get(message.order)?.shift()?.();
   return true;
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
-import { bytesOf, mintBlobId, openBlobStore, putBlob, type BlobStore } from '@switchyard/blob';
+import { createSource, mintBlobId, openBlobStore, putBlob, type BlobStore } from '@switchyard/blob';
 import { PAYLOAD_TYPE } from '@switchyard/contracts';
 import { silentLogger } from '@switchyard/telemetry';
 import { tempDir } from '@switchyard/testkit';
@@ -30,7 +30,7 @@ async function start(): Promise<MediaSetup> {
     store,
     clock,
     put: async (text, contentType = 'text/plain', tenant = 'default') =>
-      (await putBlob(store.for({ tenant }), bytesOf(typeof text === 'string' ? Buffer.from(text) : text), { contentType })).id,
+      (await putBlob(store.for({ tenant }), createSource(typeof text === 'string' ? Buffer.from(text) : text), { contentType })).id,
     get: (path, headers = {}) => fetch(`${gateway.url}/media/${path}`, { headers: { authorization: `Bearer ${SECRETS.rpc}`, ...headers } }),
     [Symbol.asyncDispose]: () => started.disposeAsync(),
   };

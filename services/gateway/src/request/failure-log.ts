@@ -40,7 +40,7 @@ const MAX_NAME = 100;
  * (docs/decisions/0020).
  */
 export function createFailureLog(log: Logger): FailureLog {
-  const throttle = createFlood<Failure>({ kindOf: getThrottleKey, write: (together) => write(log, together) });
+  const throttle = createFlood<Failure>({ getKind: getThrottleKey, write: (together) => write(log, together) });
   return {
     log: (failure) => throttle.note(failure, failure.requestId),
     [Symbol.dispose]: () => throttle[Symbol.dispose](),

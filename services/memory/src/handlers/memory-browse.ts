@@ -16,8 +16,8 @@ export function memoryBrowse({ entries, store, index, settings }: HandlerDeps): 
     const searchIndex = await index.get(ctx.signal);
     const query = { ...scope, kinds: memory_type && [memory_type], tags, oldestFirst: sort === 'oldest', offset, limit };
     const { ids, total } = searchIndex ? await searchIndex.list(query) : { ids: [], total: 0 };
-    const found = await readVisible(entries, principal, { ids, now });
-    const listed = found.map((entry) => toEntry(principal.tenant, { ...entry, content: truncate(entry.content) }));
+    const matches = await readVisible(entries, principal, { ids, now });
+    const listed = matches.map((entry) => toEntry(principal.tenant, { ...entry, content: truncate(entry.content) }));
     return { entries: listed, total, offset, limit, hasMore: offset + ids.length < total };
   };
 }

@@ -9,18 +9,18 @@ import type { HandlerDeps } from './handler-deps.ts';
 export function memoryExport({ entries, store }: HandlerDeps): Handler<'memory.export'> {
   return async (_params, { principal, signal }) => {
     const now = store.now();
-    const found: MemoryEntry[] = [];
+    const matches: MemoryEntry[] = [];
     for await (const page of iterateEntries(entries.for(principal))) {
       signal.throwIfAborted();
-      for (const entry of page) if (isVisible(entry, principal, now)) found.push(toEntry(principal.tenant, entry));
-      if (found.length > MAX.all) {
+      for (const entry of page) if (isVisible(entry, principal, now)) matches.push(toEntry(principal.tenant, entry));
+      if (matches.length > MAX.all) {
         throw new ServiceError(
           'FAILED_PRECONDITION',
           `There are more than ${MAX.all} memories, the limit of one answer. Use memory.browse instead.`,
         );
       }
     }
-    found.sort((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1));
-    return { entries: found, exportedAt: now, totalEntries: found.length };
+    matches.sort((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1));
+    return { entries: matches, exportedAt: now, totalEntries: matches.length };
   };
 }

@@ -33,8 +33,8 @@ export function memoryRecall(deps: HandlerDeps): Handler<'memory.recall'> {
     const { hits, ...candidates } = await searchIndex.search({ ...scope, text: query, limit, vector });
     const scores = new Map(hits.filter(({ score }) => score >= minScore).map(({ id, score }) => [id, score]));
     const agentPrincipal = { ...principal, agent: agentId };
-    const found = await readVisible(entries, agentPrincipal, { ids: [...scores.keys()], now });
-    const selected = selectFitting(found, { maxResults, maxChars });
+    const matches = await readVisible(entries, agentPrincipal, { ids: [...scores.keys()], now });
+    const selected = selectFitting(matches, { maxResults, maxChars });
     emitRecalled(ctx, { agentId, vectors: vector !== undefined, candidates, found: selected.length, startedAt, now, reranked });
     return {
       entries: selected.map(({ id, content, memoryType, trustLevel, createdAt }) => {

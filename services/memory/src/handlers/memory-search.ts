@@ -21,7 +21,7 @@ export function memorySearch(deps: HandlerDeps): Handler<'memory.search'> {
     const search = { tenant: principal.tenant, group, owners: getVisibleOwners(principal), text: query, limit, now, vector };
     const { hits } = searchIndex ? await searchIndex.search(search) : { hits: [] };
     const scores = new Map(hits.map(({ id, score }) => [id, score]));
-    const found = await readVisible(entries, principal, { ids: [...scores.keys()], now });
-    return { results: found.map((entry) => toEntry(principal.tenant, entry, scores.get(entry.id))) };
+    const matches = await readVisible(entries, principal, { ids: [...scores.keys()], now });
+    return { results: matches.map((entry) => toEntry(principal.tenant, entry, scores.get(entry.id))) };
   };
 }

@@ -40,8 +40,8 @@ test('a changed dbPath rebuilds the index there and empties the old one', async 
 
   const bus = await app.host.connect('registry');
   await (await bus.kv(CONFIG_BUCKET)).put('head', Buffer.from(JSON.stringify({ layer: { memory: { dbPath: 'moved' } } })));
-  for (const until = performance.now() + 10_000; !existsSync(join(data.path, 'index/moved/1/index.db')); await nextTurn()) {
-    assert.ok(performance.now() < until, 'the index was not moved');
+  for (const deadline = performance.now() + 10_000; !existsSync(join(data.path, 'index/moved/1/index.db')); await nextTurn()) {
+    assert.ok(performance.now() < deadline, 'the index was not moved');
     assert.equal(await finds(), true);
   }
   assert.deepEqual([await finds(), holds()], [true, false]);

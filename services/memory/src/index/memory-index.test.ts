@@ -25,7 +25,7 @@ async function readAnswers(bus: Bus): Promise<unknown> {
 }
 
 /** Waits for a condition and returns the time. */
-async function until(isTrue: () => Promise<boolean>): Promise<number> {
+async function waitUntil(isTrue: () => Promise<boolean>): Promise<number> {
   const began = performance.now();
   while (!(await isTrue())) {
     assert.ok(performance.now() - began < 10 * WITHIN_MS, 'the condition did not hold after ten times as long');
@@ -62,13 +62,13 @@ test('a replica finds writes and deletions of another within a second', async ()
   await using other = await testService(memory, { data: data.path, as: admin });
   await one.bus.call('memory.store', { content: 'The first of all.' });
   const finds = async (query: string): Promise<boolean> => (await other.bus.call('memory.search', { query })).results.length === 1;
-  await until(() => finds('first'));
+  await waitUntil(() => finds('first'));
   const { id } = await one.bus.call('memory.store', { content: 'Something about lighthouses.' });
-  const took = await until(() => finds('lighthouse'));
+  const took = await waitUntil(() => finds('lighthouse'));
   assert.ok(took <= WITHIN_MS, `${took} ms`);
   await one.bus.call('memory.delete', { id });
   assert.equal(await finds('lighthouse'), false, 'at once, because hits are checked against the documents');
-  await until(async () => (await other.bus.call('memory.stats', {})).totalEntries === 1);
+  await waitUntil(async () => (await other.bus.call('memory.stats', {})).totalEntries === 1);
   assert.deepEqual(await readAnswers(other.bus), await readAnswers(one.bus));
 });
 

@@ -144,7 +144,7 @@ export function createMemoryIndex(deps: MemoryIndexDeps): MemoryIndex {
 
   return {
     async get(signal) {
-      return (getCurrent() ?? (await until(openOnce(), signal)))?.index;
+      return (getCurrent() ?? (await rejectOnAbort(openOnce(), signal)))?.index;
     },
     async note(tenant, written) {
       try {
@@ -169,7 +169,7 @@ export function createMemoryIndex(deps: MemoryIndexDeps): MemoryIndex {
 }
 
 /** Waits until the caller's signal aborts. */
-async function until<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+async function rejectOnAbort<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return work;
   signal.throwIfAborted();
   const { promise, reject } = Promise.withResolvers<never>();

@@ -42,8 +42,8 @@ const left = async ({ bus }: TestService): Promise<string[]> =>
 
 /** Waits for a sweep and checks that the result is stable. */
 async function settled(app: TestService, expected: readonly string[]): Promise<void> {
-  const until = performance.now() + ENOUGH_MS;
-  while ((await left(app)).length > expected.length && performance.now() < until) await wait(20);
+  const deadline = performance.now() + ENOUGH_MS;
+  while ((await left(app)).length > expected.length && performance.now() < deadline) await wait(20);
   assert.deepEqual(await left(app), expected.toSorted());
   await wait(100);
   assert.deepEqual(await left(app), expected.toSorted());

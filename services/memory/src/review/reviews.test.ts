@@ -58,12 +58,12 @@ async function keepAll({ keep }: House): Promise<void> {
   for (const [n, text] of SAME.entries()) await keep(text, `s${n}`);
 }
 
-async function until(isTrue: () => Promise<boolean>): Promise<void> {
+async function waitUntil(isTrue: () => Promise<boolean>): Promise<void> {
   for (const end = performance.now() + ENOUGH_MS; !(await isTrue()) && performance.now() < end;) await wait(20);
   assert.ok(await isTrue());
 }
 
-const reviewed = ({ found }: House): Promise<void> => until(async () => (await found()).length === 1);
+const reviewed = ({ found }: House): Promise<void> => waitUntil(async () => (await found()).length === 1);
 
 describe('memory reviews', { concurrency: true }, () => {
   test('merges similar memories of one owner into an observation with its sources', async () => {
@@ -71,7 +71,7 @@ describe('memory reviews', { concurrency: true }, () => {
     for (const [n, text] of SAME.entries()) await keep(text, `s${n}`);
     await keep('Lunch was cold.', 's1');
     await keep(SAME[0] ?? '', 'theirs', 'ann');
-    await until(async () => (await found()).length === 2);
+    await waitUntil(async () => (await found()).length === 2);
     const [one] = (await found()).filter(({ sources }) => sources);
     assert.equal(one?.content, SAME[2], 'the longest source');
     assert.equal(one?.sources?.length, 3);
@@ -79,14 +79,14 @@ describe('memory reviews', { concurrency: true }, () => {
     assert.equal((await found('lunch')).length, 1);
     // A later similar memory joins the observation.
     await keep(SAME[1] ?? '', 'later');
-    await until(async () => (await found()).some(({ sources }) => sources?.length === 4) && (await found()).length === 2);
+    await waitUntil(async () => (await found()).some(({ sources }) => sources?.length === 4) && (await found()).length === 2);
   });
 
   test('skips sessions with too few messages', async () => {
     const { keep, found } = await fixture({ enabled: true, minMessages: 4 });
     for (const n of [0, 1]) await keep(`The tide table of ${n} hangs in the harbour office.`, `s${n}`);
     for (const text of SAME.slice(0, 2)) await keep(text, 'long');
-    await until(async () => (await found()).some(({ sources }) => sources?.length === 2));
+    await waitUntil(async () => (await found()).some(({ sources }) => sources?.length === 2));
     assert.equal((await found('tide table harbour')).length, 2);
   });
 
@@ -121,9 +121,9 @@ describe('memory reviews', { concurrency: true }, () => {
     await one.set({ enabled: false });
     await wait(300);
     assert.equal(await one.deleteEntry('s0', { purgeDerived: true }), 2);
-    const left = await one.found();
-    assert.deepEqual(new Set(left.map(({ content }) => content)), new Set(SAME.slice(1)));
-    assert.ok(left.length === 2 && left.every(({ sources }) => sources === undefined));
+    const remainingItems = await one.found();
+    assert.deepEqual(new Set(remainingItems.map(({ content }) => content)), new Set(SAME.slice(1)));
+    assert.ok(remainingItems.length === 2 && remainingItems.every(({ sources }) => sources === undefined));
   });
 
   test('deleting an observation deletes its sources', async () => {
@@ -146,11 +146,11 @@ describe('memory reviews', { concurrency: true }, () => {
     const one = await fixture({ enabled: true, schedule: 'every noon' });
     const warned = () =>
       logged.filter((line) => line.includes(one.admin.tenant) && line.includes('memoryReview.schedule is invalid')).length;
-    await until(async () => warned() > 0);
+    await waitUntil(async () => warned() > 0);
     await wait(300);
     assert.equal(warned(), 1);
     await one.set({ enabled: true, schedule: 'every night' });
-    await until(async () => warned() === 2);
+    await waitUntil(async () => warned() === 2);
   });
 
   test('skips a scheduled time that another replica claimed', async () => {
@@ -158,7 +158,7 @@ describe('memory reviews', { concurrency: true }, () => {
     const store = await app.host.store('memory');
     const { reviews } = await store.open({ reviews: reviewCollection });
     const tenantDocuments = reviews.for(one.admin);
-    await until(async () => (await tenantDocuments.get('default')) !== null);
+    await waitUntil(async () => (await tenantDocuments.get('default')) !== null);
     const dueAt = Date.now() + 3_600_000;
     await tenantDocuments.update({ agentId: 'default' }, { set: { dueAt } });
     await keepAll(one);

@@ -68,7 +68,7 @@ function library() {
 
 const local = (more: object = {}): ConfigurationPatch => ({ embedding: { provider: 'local', local: { modelUri: 'one.gguf', ...more } } });
 
-async function until(what: () => Promise<boolean>): Promise<void> {
+async function waitUntil(what: () => Promise<boolean>): Promise<void> {
   for (const end = Date.now() + 10_000; !(await what());) {
     assert.ok(Date.now() < end, 'the condition never held');
     await new Promise((resolve) => setTimeout(resolve, 20));
@@ -82,14 +82,14 @@ test('finds synonyms with a local model and its settings', async () => {
   const { requests, load } = library();
   const settings = local({ gpu: false, contextSize: 64, modelsDir: 'own/models' });
   await using app = await testService(defineMemory({ load }), { as: admin, settings, data: data.path });
-  await until(async () => (await readProvider(app)) === `local/one.gguf@${PLACES}`);
+  await waitUntil(async () => (await readProvider(app)) === `local/one.gguf@${PLACES}`);
   assert.deepEqual(
     [requests.gpu, requests.uri, requests.directory, requests.contextSize],
     [false, 'one.gguf', join(data.path, 'own/models'), 64],
   );
   await app.bus.call('memory.store', { content: 'The automobile is in the garage.' });
   await app.bus.call('memory.store', { content: `The hound is called Bruno. ${'And so on. '.repeat(50)}` });
-  await until(async () => (await app.bus.call('memory.stats', {})).embeddedEntries === 2);
+  await waitUntil(async () => (await app.bus.call('memory.stats', {})).embeddedEntries === 2);
   const { results } = await app.bus.call('memory.search', { query: 'Where did I leave my car?' });
   assert.deepEqual(
     results.map(({ content }) => content),
@@ -101,11 +101,11 @@ test('finds synonyms with a local model and its settings', async () => {
 test('replaces the model at runtime and frees the previous one', async () => {
   const { requests, load } = library();
   const app = await testService(defineMemory({ load }), { as: admin, settings: local() });
-  await until(async () => (await readProvider(app)) === `local/one.gguf@${PLACES}`);
+  await waitUntil(async () => (await readProvider(app)) === `local/one.gguf@${PLACES}`);
   const bucket = await (await app.host.connect('registry')).kv(CONFIG_BUCKET);
   const layer = local({ modelUri: 'two.gguf' });
   await bucket.put('head', Buffer.from(JSON.stringify({ layer })));
-  await until(async () => (await readProvider(app)) === `local/two.gguf@${PLACES}`);
+  await waitUntil(async () => (await readProvider(app)) === `local/two.gguf@${PLACES}`);
   assert.equal(requests.freed, 1);
   await app[Symbol.asyncDispose]();
   assert.equal(requests.freed, 2);
@@ -121,7 +121,7 @@ test('searches by words and logs the remedy when the library or the model is mis
     const lines: string[] = [];
     const log = createLogger({ level: 'warn', destination: { write: (line: string) => void lines.push(line) } });
     await using app = await testService(defineMemory({ load }), { as: admin, settings, log });
-    await until(async () => lines.some((line) => line.includes(says)));
+    await waitUntil(async () => lines.some((line) => line.includes(says)));
     assert.equal(await readProvider(app), null);
     await app.bus.call('memory.store', { content: 'The automobile is in the garage.' });
     assert.equal((await app.bus.call('memory.search', { query: 'automobile garage' })).results.length, 1);

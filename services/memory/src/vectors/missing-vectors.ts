@@ -2,7 +2,7 @@ import type { Settings } from '@switchyard/service-kit';
 import type { Collection, Store, VectorModel } from '@switchyard/store';
 import type { EntryDocument } from '../documents/collections.ts';
 
-export type Found = EntryDocument & { tenant: string };
+export type TenantEntry = EntryDocument & { tenant: string };
 
 export interface VectorLeaseDeps {
   entries: Collection<EntryDocument>;
@@ -35,7 +35,7 @@ export interface FindMissingOptions {
 export async function findMissing(
   { entries, store, settings, replica }: VectorLeaseDeps,
   { model, startedAt, isFirstPoll }: FindMissingOptions,
-): Promise<Found[]> {
+): Promise<TenantEntry[]> {
   const { autoReindex, batch } = settings.current.embedding;
   const since = batch.indexOnStartup ? {} : { createdAt: { gte: startedAt } };
   const conditions = [
@@ -45,17 +45,17 @@ export async function findMissing(
   const now = store.now();
   const ownLeases = isFirstPoll ? [{ leasedUntil: { gt: now }, leasedBy: replica }] : [];
   const available = [...ownLeases, { leasedUntil: null }, { leasedUntil: { lte: now } }];
-  const found: Found[] = [];
+  const matches: TenantEntry[] = [];
   for (const filter of available.flatMap((one) => conditions.map((other) => ({ ...one, ...other })))) {
-    const limit = batch.batchSize - found.length;
+    const limit = batch.batchSize - matches.length;
     if (limit > 0)
-      found.push(...(await entries.system().find({ ...filter, deletedAt: null }, { limit, sort: [['vectorModel', 'asc']] })).items);
+      matches.push(...(await entries.system().find({ ...filter, deletedAt: null }, { limit, sort: [['vectorModel', 'asc']] })).items);
   }
-  return found;
+  return matches;
 }
 
 /** Acquires leases and returns the entries that no other replica leased first. */
-export async function leaseEntries({ entries, store, replica }: VectorLeaseDeps, found: readonly Found[]): Promise<Found[]> {
+export async function leaseEntries({ entries, store, replica }: VectorLeaseDeps, found: readonly TenantEntry[]): Promise<TenantEntry[]> {
   const now = store.now();
   const leases = await Promise.all(
     found.map(({ tenant, id, leasedUntil = null }) =>
@@ -66,20 +66,20 @@ export async function leaseEntries({ entries, store, replica }: VectorLeaseDeps,
 }
 
 /** Groups entries by agent, because a request counts in the budget of one agent. */
-export function groupByAgent(found: readonly Found[]): Found[][] {
+export function groupByAgent(found: readonly TenantEntry[]): TenantEntry[][] {
   const groups = Object.groupBy(found, ({ tenant, agentId }) => JSON.stringify([tenant, agentId]));
   return Object.values(groups).flatMap((group) => (group ? [group] : []));
 }
 
 /** Releases the leases. */
-export async function releaseLeases({ entries }: Pick<VectorLeaseDeps, 'entries'>, found: readonly Found[]): Promise<void> {
+export async function releaseLeases({ entries }: Pick<VectorLeaseDeps, 'entries'>, found: readonly TenantEntry[]): Promise<void> {
   await Promise.all(found.map(({ tenant, id }) => entries.for({ tenant }).update({ id, deletedAt: null }, { unset: [...LEASE_FIELDS] })));
 }
 
 /** Postpones entries, so that they do not delay entries of other agents. */
 export async function postpone(
   { entries, store }: Pick<VectorLeaseDeps, 'entries' | 'store'>,
-  found: readonly Found[],
+  found: readonly TenantEntry[],
   ms: number,
 ): Promise<void> {
   const leasedUntil = store.now() + Math.min(ms, MAX_POSTPONE_MS);

@@ -54,7 +54,7 @@ async function replicas(dir: string, settings: object) {
   };
 }
 
-async function until(isTrue: () => Promise<boolean>): Promise<void> {
+async function waitUntil(isTrue: () => Promise<boolean>): Promise<void> {
   for (const end = performance.now() + 5_000; !(await isTrue()) && performance.now() < end;) await wait(5);
   assert.ok(await isTrue());
 }
@@ -66,9 +66,9 @@ test('evicts the least recently used vector, and keys vectors by tenant and mode
   for (const text of ['one', 'two']) cache.put(about(text), vector);
   assert.deepEqual(await cache.get(about('one')), vector);
   cache.put(about('three'), vector);
-  const found = await Promise.all(['one', 'two', 'three'].map((text) => cache.get(about(text))));
+  const matches = await Promise.all(['one', 'two', 'three'].map((text) => cache.get(about(text))));
   assert.deepEqual(
-    found.map((one) => one !== undefined),
+    matches.map((one) => one !== undefined),
     [true, false, true],
   );
   assert.equal(await cache.get(about('one', { tenant: 'u' })), undefined);
@@ -82,7 +82,7 @@ test('persistent vectors are shared by replicas and restarts, not by tenants, an
   await using dir = await tempDir();
   await using house = await replicas(dir.path, { persistent: true });
   house.open().put(about('where is the key?'), vector);
-  await until(async () => (await house.stored()) === 1);
+  await waitUntil(async () => (await house.stored()) === 1);
   const other = house.open();
   assert.deepEqual(await other.get(about('where is the key?')), vector);
   assert.deepEqual(await other.get(about('where is the key?')), vector);
@@ -97,7 +97,7 @@ test('vectors expire after ttlMs in both levels', async () => {
   await using house = await replicas(dir.path, { persistent: true, ttlMs: 1_000, pruneIntervalMs: 5_000 });
   const cache = house.open();
   cache.put(about('one'), vector);
-  await until(async () => (await house.stored()) === 1);
+  await waitUntil(async () => (await house.stored()) === 1);
   house.pass(999);
   assert.deepEqual(await cache.get(about('one')), vector);
   house.pass(2);
@@ -105,7 +105,7 @@ test('vectors expire after ttlMs in both levels', async () => {
   const other = house.open();
   assert.equal(await other.get(about('one')), undefined);
   other.put(about('one'), Int8Array.of(4));
-  await until(async () => (await house.open().get(about('one')))?.[0] === 4);
+  await waitUntil(async () => (await house.open().get(about('one')))?.[0] === 4);
 });
 
 test('prunes the oldest documents above persistentMaxEntries every pruneIntervalMs', async () => {
@@ -114,13 +114,13 @@ test('prunes the oldest documents above persistentMaxEntries every pruneInterval
   const cache = house.open();
   for (const [n, text] of ['one', 'two', 'three', 'four'].entries()) {
     cache.put(about(text), vector);
-    await until(async () => (await house.stored()) === n + 1);
+    await waitUntil(async () => (await house.stored()) === n + 1);
     house.pass(10);
   }
   house.pass(900);
   assert.equal(await house.stored(), 4);
   house.pass(100);
-  await until(async () => (await house.stored()) === 2);
+  await waitUntil(async () => (await house.stored()) === 2);
   const next = house.open();
   assert.deepEqual(
     (await Promise.all(['one', 'two', 'three', 'four'].map((text) => next.get(about(text))))).map((one) => one !== undefined),

@@ -4,7 +4,7 @@ import type { Collection, Store, VectorModel } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
 import type { EntryDocument } from '../documents/collections.ts';
 import type { MemoryIndex } from '../index/memory-index.ts';
-import { releaseLeases, findMissing, groupByAgent, postpone, leaseEntries, LEASE_FIELDS, type Found } from './missing-vectors.ts';
+import { releaseLeases, findMissing, groupByAgent, postpone, leaseEntries, LEASE_FIELDS, type TenantEntry } from './missing-vectors.ts';
 import { isRefusal, getBudgetRetryMs, type VectorMaker } from './vector-maker.ts';
 
 export interface BackfillDeps {
@@ -38,17 +38,17 @@ export function startVectorBackfill(deps: BackfillDeps): AsyncDisposable {
     for (let more = true; more && !closed();) {
       const model = maker.model();
       if (model === undefined || maker.breaker() === 'open') return;
-      const found = await findMissing(deps, { model, startedAt, isFirstPoll });
+      const matches = await findMissing(deps, { model, startedAt, isFirstPoll });
       isFirstPoll = false;
-      const leased = await leaseEntries(deps, found);
+      const leased = await leaseEntries(deps, matches);
       await embedGroups(deps, groupByAgent(leased), model);
-      more = leased.length > 0 && found.length >= settings.current.embedding.batch.batchSize;
+      more = leased.length > 0 && matches.length >= settings.current.embedding.batch.batchSize;
     }
   });
 }
 
 /** Embeds group by group. After a failure the leases of the other groups are released. */
-async function embedGroups(deps: BackfillDeps, groups: readonly Found[][], model: VectorModel): Promise<void> {
+async function embedGroups(deps: BackfillDeps, groups: readonly TenantEntry[][], model: VectorModel): Promise<void> {
   for (const [at, entries] of groups.entries()) {
     try {
       await embedGroup(deps, { entries, model });
@@ -61,7 +61,7 @@ async function embedGroups(deps: BackfillDeps, groups: readonly Found[][], model
 
 interface Batch {
   /** Entries of one agent. */
-  entries: readonly Found[];
+  entries: readonly TenantEntry[];
   model: VectorModel;
 }
 
@@ -88,7 +88,7 @@ async function embedGroup(deps: BackfillDeps, { entries, model }: Batch): Promis
   }
 }
 
-async function postponeForBudget(deps: BackfillDeps, entries: readonly Found[], ms: number): Promise<void> {
+async function postponeForBudget(deps: BackfillDeps, entries: readonly TenantEntry[], ms: number): Promise<void> {
   await postpone(deps, entries, ms);
   const [firstEntry] = entries;
   deps.log.info(

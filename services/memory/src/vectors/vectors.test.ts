@@ -55,8 +55,8 @@ function vectorModel(text: string): string {
 
 /** Waits until all memories have a vector. */
 async function filled(bus: Bus, count: number): Promise<void> {
-  for (const until = Date.now() + 10_000; (await bus.call('memory.stats', {})).embeddedEntries !== count;) {
-    assert.ok(Date.now() < until, JSON.stringify(await bus.call('memory.stats', {})));
+  for (const deadline = Date.now() + 10_000; (await bus.call('memory.stats', {})).embeddedEntries !== count;) {
+    assert.ok(Date.now() < deadline, JSON.stringify(await bus.call('memory.stats', {})));
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }

@@ -51,11 +51,11 @@ export async function checkAnswers(
 function checkPath({ configuration }: CheckPatchDeps, tenant: string, path: string): ServiceError[] {
   if (isOperatorOnly(path)) return [preconditionError('IMMUTABLE', `${path} can only be changed in a file`)];
   if (tenant !== configuration.current.tenantId) return [];
-  const pin = configuration.pinned().find((one) => within(path, one.path) || within(one.path, path));
+  const pin = configuration.pinned().find((one) => isWithin(path, one.path) || isWithin(one.path, path));
   return pin === undefined ? [] : [preconditionError('PINNED', `${path} is set by the environment variable ${pin.variable}`)];
 }
 
-function within(path: string, above: string): boolean {
+function isWithin(path: string, above: string): boolean {
   return path === above || path.startsWith(`${above}.`);
 }
 

@@ -44,13 +44,13 @@ function immutable(path: string): ServiceError {
 }
 
 function pinned(configuration: Pick<ConfigurationSource, 'pinned'>, path: string): ServiceError[] {
-  const pin = configuration.pinned().find((one) => within(path, one.path) || within(one.path, path));
+  const pin = configuration.pinned().find((one) => isWithin(path, one.path) || isWithin(one.path, path));
   return pin === undefined
     ? []
     : [preconditionError('PINNED', `${path} is set by the environment variable ${pin.variable}, which overrides stored values`)];
 }
 
-function within(path: string, above: string): boolean {
+function isWithin(path: string, above: string): boolean {
   return path === above || path.startsWith(`${above}.`);
 }
 

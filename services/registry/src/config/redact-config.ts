@@ -10,12 +10,12 @@ const SECRET_MAPS: ReadonlySet<string> = new Set(['headers', 'env']);
 
 /** Redacts values under secret names, headers, variables and passwords in URLs. */
 export function redactConfig(config: Tree): Tree {
-  return Object.fromEntries(Object.entries(config).map(([key, value]) => [key, shown(value, key)]));
+  return Object.fromEntries(Object.entries(config).map(([key, value]) => [key, redactValue(value, key)]));
 }
 
-function shown(value: unknown, key: string): unknown {
+function redactValue(value: unknown, key: string): unknown {
   if (typeof value === 'string') return SECRET_KEY.test(key) ? REDACTED : value.replace(PASSWORD_IN_URL, `$1${REDACTED}`);
-  if (Array.isArray(value)) return value.map((item) => shown(item, key));
+  if (Array.isArray(value)) return value.map((item) => redactValue(item, key));
   if (!isTree(value)) return value;
   return SECRET_MAPS.has(key) ? Object.fromEntries(Object.keys(value).map((name) => [name, REDACTED])) : redactConfig(value);
 }

@@ -66,19 +66,19 @@ interface MarkSecretsOptions {
 function markSecrets({ before, after, shownBefore, shownAfter }: MarkSecretsOptions): unknown {
   if (isTree(after) && isTree(shownAfter)) {
     const entries = Object.entries(shownAfter).map(([key, inner]) => {
-      const pair = { before: at(before, key), after: after[key], shownBefore: at(shownBefore, key), shownAfter: inner };
+      const pair = { before: getChild(before, key), after: after[key], shownBefore: getChild(shownBefore, key), shownAfter: inner };
       return [key, markSecrets(pair)] as const;
     });
     return Object.fromEntries(entries);
   }
   if (Array.isArray(after) && Array.isArray(shownAfter))
     return shownAfter.map((inner: unknown, index) =>
-      markSecrets({ before: at(before, index), after: after[index], shownBefore: at(shownBefore, index), shownAfter: inner }),
+      markSecrets({ before: getChild(before, index), after: after[index], shownBefore: getChild(shownBefore, index), shownAfter: inner }),
     );
   const hidden = typeof shownAfter === 'string' && shownAfter === shownBefore && before !== after;
   return hidden ? shownAfter.replace(REDACTED, CHANGED) : shownAfter;
 }
 
-function at(value: unknown, key: string | number): unknown {
+function getChild(value: unknown, key: string | number): unknown {
   return typeof value === 'object' && value !== null ? (value as Record<string | number, unknown>)[key] : undefined;
 }

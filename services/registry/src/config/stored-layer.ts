@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { REDACTED } from '@switchyard/contracts';
-import { merge, treeOf, valueAt, type Tree } from '@switchyard/service-kit';
+import { merge, getTree, valueAt, type Tree } from '@switchyard/service-kit';
 import { iterateLeaves } from './config-changes.ts';
 
 /** The configuration before a write. */
@@ -37,7 +37,7 @@ function selectValues(tree: Tree, choose: (value: unknown, path: readonly string
   let result: Tree = {};
   for (const { path, value } of iterateLeaves(tree)) {
     const chosen = choose(value, path);
-    if (chosen !== undefined) result = merge(result, treeOf(path, chosen));
+    if (chosen !== undefined) result = merge(result, getTree(path, chosen));
   }
   return result;
 }

@@ -138,13 +138,13 @@ export async function openVersions(deps: OpenVersionsDeps): Promise<Versions> {
 
   async function fold(keep: number, { dryRun = false } = {}): Promise<{ removed: number; root: string }> {
     const last = await headDocument();
-    const kept = new Set<string>();
-    for await (const { sha } of chain(last)) if (kept.add(sha).size === keep) break;
+    const keptItems = new Set<string>();
+    for await (const { sha } of chain(last)) if (keptItems.add(sha).size === keep) break;
     const removable: string[] = [];
     // Versions with a higher number than the head may be about to become the head, so they are kept.
-    for await (const { sha } of storage.iterateDown(last.number)) if (!kept.has(sha)) removable.push(sha);
+    for await (const { sha } of storage.iterateDown(last.number)) if (!keptItems.has(sha)) removable.push(sha);
     if (!dryRun) await storage.discard(removable);
-    return { removed: removable.length, root: [...kept].at(-1) ?? last.sha };
+    return { removed: removable.length, root: [...keptItems].at(-1) ?? last.sha };
   }
 
   await createFirstVersion();
@@ -155,9 +155,9 @@ export async function openVersions(deps: OpenVersionsDeps): Promise<Versions> {
     fold,
     commit: (write, decide) => runInOrder(() => commit(write, decide)),
     async find(name) {
-      const found: ConfigVersionDocument[] = [];
-      for await (const version of chain()) if (matchesHash(version.sha, name)) found.push(version);
-      const [only, ...others] = found;
+      const matches: ConfigVersionDocument[] = [];
+      for await (const version of chain()) if (matchesHash(version.sha, name)) matches.push(version);
+      const [only, ...others] = matches;
       if (only === undefined) throw versionNotFound(name);
       if (others.length === 0) return storage.read(only);
       throw new ServiceError('FAILED_PRECONDITION', `several versions start with ${name}. Use more characters.`);

@@ -55,14 +55,14 @@ export interface ConfigWrite {
 }
 
 /** A written version. */
-export interface Written {
+export interface WrittenVersion {
   version: Version;
   before: Tree;
   notInForce?: string[];
 }
 
 /** Writes one version and publishes it. If another write was faster, `plan` runs again on the new configuration. */
-export async function writeConfig(deps: ConfigDeps, { ctx, options, title, plan }: ConfigWrite): Promise<Written> {
+export async function writeConfig(deps: ConfigDeps, { ctx, options, title, plan }: ConfigWrite): Promise<WrittenVersion> {
   const { versions, configuration } = deps;
   const { client, agent, tenant } = ctx.principal;
   const message = (options.message ?? title).slice(0, MAX.line);

@@ -38,7 +38,7 @@ async function obedient(app: TestService, service: string, received: string[]): 
   };
 }
 
-async function until<T>(look: () => Promise<T | undefined | false> | T | undefined | false): Promise<T> {
+async function waitUntil<T>(look: () => Promise<T | undefined | false> | T | undefined | false): Promise<T> {
   for (;;) {
     const found = await look();
     if (found !== undefined && found !== false) return found;
@@ -109,7 +109,7 @@ test('only the current process is asked to stop', TIMEOUT, async () => {
   const write = (value: object): Promise<number> => bucket.put(RESTART_KEY, Buffer.from(JSON.stringify({ ...restart, ...value })));
   await write({ state: 'stopped', turn });
   await write({ state: 'done', turn: { ...turn, process: 'another' } });
-  await until(async () => (await progress(app))?.state === 'done');
+  await waitUntil(async () => (await progress(app))?.state === 'done');
   assert.equal(wished, false);
   await write({ state: 'running', turn });
   await app.host.restartWished;

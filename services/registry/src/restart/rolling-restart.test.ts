@@ -33,10 +33,10 @@ function renewed(live: readonly LiveProcess[], process: string): LiveProcess[] {
 test('restarts each process once, after the previous one is ready, and gateways last', () => {
   let live = [...two];
   let restart = play(plan(live), live);
-  const left: string[] = [];
+  const remainingItems: string[] = [];
   for (let now = 1; restart.state === 'running'; now += SETTLE_MS) {
     const { process } = restart.turn ?? assert.fail('no process was asked to stop');
-    left.push(process);
+    remainingItems.push(process);
     assert.deepEqual(play(restart, live, now), restart, 'waits while it runs');
     const without = live.filter((each) => each.process !== process);
     assert.deepEqual(play(restart, without, now), restart, 'waits while it is stopped');
@@ -45,7 +45,7 @@ test('restarts each process once, after the previous one is ready, and gateways 
     live = renewed(live, process);
     restart = play(play(restart, live, now), live, now + SETTLE_MS);
   }
-  assert.deepEqual(left, ['sessions-1', 'sessions-2', 'gateway-1', 'gateway-2']);
+  assert.deepEqual(remainingItems, ['sessions-1', 'sessions-2', 'gateway-1', 'gateway-2']);
   assert.equal(restart.state, 'done');
   assert.deepEqual(
     restart.restarted,

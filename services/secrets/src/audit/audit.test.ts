@@ -153,14 +153,14 @@ test('two replicas append to one chain per tenant without a gap', TIMEOUT, async
   const elsewhere = app.bus.as(principal({ tenant: 'other', client: 'them', scopes: ['*'] }));
   const make = (n: number) => (n % 5 === 0 ? elsewhere : app.bus).call('tokens.create', { id: `t${n}`, scopes: ['rpc'] });
   await Promise.all(Array.from({ length: 50 }, (_, n) => make(n)));
-  for (const [bus, most] of [
+  for (const [bus, max] of [
     [app.bus, 40],
     [elsewhere, 10],
   ] as const) {
     const { records, head } = await bus.call('audit.read', { after: 0, limit: 100 });
     const check = checkChain();
     for (const record of records) assert.equal(check.next(record), undefined);
-    assert.deepEqual([check.at, records.length], [head, most]);
+    assert.deepEqual([check.at, records.length], [head, max]);
   }
 });
 
@@ -192,8 +192,8 @@ const changes: Readonly<Record<string, { change: (world: World) => Promise<unkno
   'the end that is gone': { change: ({ data }) => data.records.for(TENANT).remove({ seq: { gte: 4 } }), found: /ends at 3.*5/ },
 };
 
-for (const [what, { change, found }] of Object.entries(changes))
-  test(`verification reports ${what}`, TIMEOUT, async (t) => {
+for (const [description, { change, found }] of Object.entries(changes))
+  test(`verification reports ${description}`, TIMEOUT, async (t) => {
     const world = await openWorld(t);
     const audit = world.replica();
     for (const id of ['a', 'b', 'c', 'd', 'e']) {

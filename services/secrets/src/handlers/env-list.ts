@@ -21,8 +21,8 @@ export function envList({ values, rateLimit, tenantId }: EnvListDeps): Handler<'
     const all = new Map<string, SecretListing>();
     for (const storage of values.storages) for (const entry of await storage.list()) if (!all.has(entry.name)) all.set(entry.name, entry);
     const pattern = filter.toLowerCase();
-    const found = [...all.values()].filter(({ name }) => matchesGlob(pattern, name.toLowerCase()));
-    found.sort((a, b) => (a.name < b.name ? -1 : 1));
-    return { secrets: found.slice(0, limit), total: found.length, truncated: found.length > limit };
+    const matches = [...all.values()].filter(({ name }) => matchesGlob(pattern, name.toLowerCase()));
+    matches.sort((a, b) => (a.name < b.name ? -1 : 1));
+    return { secrets: matches.slice(0, limit), total: matches.length, truncated: matches.length > limit };
   };
 }

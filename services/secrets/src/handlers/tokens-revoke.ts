@@ -8,9 +8,9 @@ import type { TokenDeps } from '../tokens/token-deps.ts';
 export function tokensRevoke(deps: TokenDeps): Handler<'tokens.revoke'> {
   return async ({ id, tenant: requestedTenant }, { principal, log }) => {
     const tenant = resolveTenant(principal, requestedTenant, deps.tenantId);
-    const alone = tenant !== principal.tenant;
+    const isAlone = tenant !== principal.tenant;
     const { scopes } = await changeToken(deps, { id, principal, tenant, verb: 'revoked' }, (documents, token) =>
-      revokeToken(documents, token, { now: deps.store.now(), alone }),
+      revokeToken(documents, token, { now: deps.store.now(), alone: isAlone }),
     );
     log.audit({ client: principal.client, tenant, tokenId: id, scopes }, 'a token was revoked');
     await deps.projector.withdraw(tenant, id);

@@ -62,11 +62,11 @@ test('one of two admins that revoke each other through two replicas stays', asyn
       fixture.app.bus.as(principal({ client: id })).call('tokens.revoke', { id: id === 'a' ? 'b' : 'a' }),
     );
     const outcomes = await Promise.allSettled(calls);
-    const left = await fixture.live();
-    assert.ok(left.length >= 1, `round ${round} left nobody`);
+    const remainingItems = await fixture.live();
+    assert.ok(remainingItems.length >= 1, `round ${round} left nobody`);
     for (const outcome of outcomes)
       if (outcome.status === 'rejected') assert.equal((outcome.reason as { code: string }).code, 'FAILED_PRECONDITION');
-    for (const id of ['a', 'b']) if (!left.includes(id)) await fixture.app.bus.call('tokens.create', { id, scopes: ['*'] });
+    for (const id of ['a', 'b']) if (!remainingItems.includes(id)) await fixture.app.bus.call('tokens.create', { id, scopes: ['*'] });
   }
 });
 

@@ -61,7 +61,7 @@ test('security.secrets.dbPath selects the database file, and a changed path fail
   }
   await assert.rejects(
     at(moved),
-    (error: Error) => error.message.startsWith('security.secrets.dbPath wants') && error.message.includes(usual),
+    (error: Error) => error.message.startsWith('security.secrets.dbPath sets the store to') && error.message.includes(usual),
   );
   assert.ok(!existsSync(moved));
   renameSync(usual, moved);
@@ -73,7 +73,7 @@ test('security.secrets.dbPath selects the database file, and a changed path fail
     const second = start({ data: other.path, env: withMasterKey, settings: { security: { secrets: { dbPath: moved } } } });
     await assert.rejects(second, /is in use by process/);
   }
-  await assert.rejects(at(), /wants the documents in .*secrets\.db, where nothing is/);
+  await assert.rejects(at(), /sets the store to .*secrets\.db, which does not exist/);
   await using within = await tempDir();
   await using app = await start({ data: within.path, env: withMasterKey, settings: { security: { secrets: { dbPath: 'own/safe.db' } } } });
   assert.ok(existsSync(join(within.path, 'own/safe.db')));

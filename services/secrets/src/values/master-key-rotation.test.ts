@@ -31,7 +31,7 @@ test('no call fails while the master key is rotated on two replicas under load',
   });
   const load = Promise.all(asking);
   const served = async (more: number): Promise<void> => {
-    for (const until = reads + more; reads < until;) await Promise.race([load, new Promise((tick) => setImmediate(tick))]);
+    for (const deadline = reads + more; reads < deadline;) await Promise.race([load, new Promise((tick) => setImmediate(tick))]);
   };
   try {
     await served(50);

@@ -154,8 +154,9 @@ test('agents read only names on their allowlist, and services everything except 
   await project('oslo', ['WEATHER_*']);
   await project('none', []);
   const sessions = await app.host.connect('sessions');
-  const ask = (agent: string, name: string) => createSecretReader(sessions.as(principal({ scopes: ['*'], agent })), 'sessions')(name);
-  assert.equal(await ask('oslo', 'WEATHER_KEY'), 'sunny');
+  const sendRequest = (agent: string, name: string) =>
+    createSecretReader(sessions.as(principal({ scopes: ['*'], agent })), 'sessions')(name);
+  assert.equal(await sendRequest('oslo', 'WEATHER_KEY'), 'sunny');
   const { timestamp: _, ...read } = await app.nextEvent('secret:accessed');
   assert.deepEqual(read, { secretName: 'WEATHER_KEY', agentId: 'oslo', outcome: 'success' });
   for (const [agent, name] of [
@@ -163,7 +164,7 @@ test('agents read only names on their allowlist, and services everything except 
     ['none', 'WEATHER_KEY'],
     ['nobody', 'WEATHER_KEY'],
   ] as const) {
-    await assert.rejects(ask(agent, name), { code: 'PERMISSION_DENIED' }, agent);
+    await assert.rejects(sendRequest(agent, name), { code: 'PERMISSION_DENIED' }, agent);
     assert.equal((await app.nextEvent('secret:accessed')).outcome, 'denied');
   }
   for (const name of ['SECRETS_MASTER_KEY', 'SWITCHYARD_TOKEN'])

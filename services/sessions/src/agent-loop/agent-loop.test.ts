@@ -13,18 +13,18 @@ const usage = { input: 3, output: 2 };
 const MODEL = { provider: 'first', modelId: 'm1' };
 type Saying = { text?: string; calls?: readonly string[]; reason?: ModelAnswer['reason']; fails?: ServiceError };
 
-/** A model that says one thing after the other, then no more; and what it was asked. */
+/** A model that returns these responses in order, with the requests it received. */
 function saying(...answers: Saying[]): ModelAccess & { asked: ModelRequest[] } {
   const requested: ModelRequest[] = [];
   return {
     asked: requested,
-    async streamTo(request, say): Promise<ModelEnd> {
+    async streamTo(request, sendMessage): Promise<ModelEnd> {
       const { text = '', calls = [], reason = calls.length > 0 ? 'tool-calls' : 'stop', fails } = answers[requested.length] ?? {};
       requested.push({ ...request, messages: [...request.messages] });
-      if (text !== '') say(text, 'text');
+      if (text !== '') sendMessage(text, 'text');
       if (fails) throw fails;
-      const made = calls.map((name, n) => ({ callId: `${requested.length}-${n}`, name, input: {}, text: '{}' }));
-      return { calls: made, reason, usage, costUsd: 0.5 };
+      const createdItems = calls.map((name, n) => ({ callId: `${requested.length}-${n}`, name, input: {}, text: '{}' }));
+      return { calls: createdItems, reason, usage, costUsd: 0.5 };
     },
     complete: () => assert.fail('it is read as it comes'),
   };
@@ -184,10 +184,10 @@ test('does not retry without tool use or if the agent disabled it; a failed retr
     [[{ calls: ['act'] }, {}], {}, 2],
     [[{ calls: ['act'] }, {}, { fails: new ServiceError('UNAVAILABLE', 'away') }], { silenceRetries: 2 }, 3],
   ];
-  for (const [answers, rest, asked] of cases) {
+  for (const [answers, rest, requestCount] of cases) {
     const models = saying(...answers);
     const { result } = await play(models, plan(rest));
-    assert.deepEqual([result.finishReason, result.response, models.asked.length], ['stop', '', asked]);
+    assert.deepEqual([result.finishReason, result.response, models.asked.length], ['stop', '', requestCount]);
   }
 });
 
@@ -208,7 +208,7 @@ test('warns once when the window fills up, then ends the turn before the model c
   const options = plan({ guard, tools, onWarning: (warning) => void warnings.push(warning) });
   const { result } = await play(models, options);
   assert.deepEqual([result.finishReason, models.asked.length], ['context_exhausted', 3]);
-  assert.deepEqual(warnings, ['The context window of the model is 85 % full.']);
+  assert.deepEqual(warnings, ['The context window is 85 % full.']);
   const tooLong = saying();
   const request = await play(tooLong, plan({ guard, messages: [{ role: 'user', text: 'x'.repeat(3_801) }] }));
   assert.deepEqual([request.result.finishReason, tooLong.asked.length], ['context_exhausted', 0]);
@@ -222,7 +222,7 @@ test('shortens old tool results in the prompt and keeps them complete in checkpo
   const noting = async (mark: CheckpointEntry): Promise<void> => void marks.push(mark);
   await play(models, plan({ tools: toolsThat(() => Promise.resolve(long)), pruning, onCheckpoint: noting }));
   const sent = models.asked.map(({ messages }) => messages.flatMap((one) => (one.role === 'tool' ? String(one.result).length : [])));
-  assert.deepEqual(sent, [[], [9_000], [1_039, 9_000]]);
+  assert.deepEqual(sent, [[], [9_000], [1_038, 9_000]]);
   assert.deepEqual(
     marks.flatMap((mark) => (mark.mark === 'result' ? String(mark.result).length : [])),
     [9_000, 9_000],
@@ -238,14 +238,14 @@ test('a secret that spans a truncated answer and its continuation is not publish
 });
 
 test('runs at most eight calls in parallel', async () => {
-  let [now, most] = [0, 0];
+  let [now, max] = [0, 0];
   const tools = toolsThat(async () => {
-    most = Math.max(most, (now += 1));
+    max = Math.max(max, (now += 1));
     await new Promise(setImmediate);
     now -= 1;
   });
   await play(saying({ calls: Array.from({ length: 9 }, () => 'look') }, { text: 'done' }), plan({ tools }));
-  assert.equal(most, 8);
+  assert.equal(max, 8);
 });
 
 test('does not continue a JSON answer, or one whose model has no higher limit', async () => {

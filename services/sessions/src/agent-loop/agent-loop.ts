@@ -52,7 +52,7 @@ export async function* runAgentLoop(models: ModelAccess, plan: TurnPlan): AsyncG
     if (first === CIRCUIT_IS_OPEN) return end({ finishReason: 'circuit_open' });
     const isCut = first.reason === 'length' && !first.overBudget;
     const whole = isCut ? await continueTruncated(models, plan, { said: first, request: { ...asking, filterText: spoken.push } }) : first;
-    const { said, rest } = spoken.end(whole);
+    const { message: said, rest } = spoken.end(whole);
     if (rest !== '') plan.onText?.(rest);
     addReply(state, said);
     if (said.overBudget) return end({ finishReason: 'budget_exceeded' });

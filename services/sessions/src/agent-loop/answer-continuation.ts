@@ -5,7 +5,7 @@ import type { ModelAccess } from '../agents/model-access.ts';
 import { CIRCUIT_IS_OPEN, callModel, EMPTY_REPLY, type ModelCallOptions, type ModelReply } from './model-call.ts';
 import type { TurnPlan } from './turn-plan.ts';
 
-const CONTINUE_PROMPT = 'Your answer was cut off because it was too long. Go on exactly where it ends, and repeat nothing of it.';
+const CONTINUE_PROMPT = 'Your answer was cut off because it was too long. Continue exactly where it ends. Do not repeat any of it.';
 
 /**
  * Requests the rest of a truncated answer with a higher output limit. Streamed text is kept: the model continues after it, or starts again
@@ -22,21 +22,21 @@ export async function continueTruncated(
   if (max === undefined || max <= maxOutputTokens) return said;
   const messages = said.text === '' ? request.messages : [...request.messages, ...continuationMessages(said.text)];
   let hasStreamed = false;
-  const say = (piece: string): string => {
+  const sendMessage = (piece: string): string => {
     hasStreamed = true;
     return request.filterText(piece);
   };
   try {
     const reserved = await reserveBudget({ ...plan, maxOutputTokens: max }, messages, true);
     if (reserved === 'exceeded') return said;
-    const left = request.remainingTokens - said.usage.input - said.usage.output;
+    const remaining = request.remainingTokens - said.usage.input - said.usage.output;
     const more = await callModel(models, plan, {
       messages,
-      remainingTokens: left,
+      remainingTokens: remaining,
       reserved,
       started: true,
       maxOutputTokens: max,
-      filterText: say,
+      filterText: sendMessage,
     });
     return more === CIRCUIT_IS_OPEN ? said : concatReplies(said, more);
   } catch (error) {
@@ -67,9 +67,9 @@ function sumUsage(one: ModelUsage, other: ModelUsage): ModelUsage {
 }
 
 /** Sent when the model returns nothing after tool results. */
-const DIRECTIVE = 'You used tools, and then said nothing. Do what is left to be done, or give your answer.';
+const DIRECTIVE = 'You called tools but wrote no answer. Finish the remaining work, or answer now.';
 /** Sent as the last attempt. */
-const SYNTHESIS = 'Give your answer now, from what you have been told until here. You can call nothing any more.';
+const SYNTHESIS = 'Answer now with the information you have. You cannot call any more tools.';
 
 /** Retries of a model that returns nothing after tool results. */
 export interface SilenceRetries {

@@ -50,7 +50,7 @@ export async function callModel(
   let ended = false;
   try {
     if (plan.onText === undefined) Object.assign(content, await models.complete(request));
-    else await streamReply(models, request, { said: content, asking, onText: plan.onText });
+    else await streamReply(models, request, { message: content, asking, onText: plan.onText });
     ended = content.overBudget !== true;
     return content;
   } catch (error) {
@@ -63,13 +63,13 @@ export async function callModel(
 }
 
 interface StreamOptions {
-  said: ModelReply;
+  message: ModelReply;
   asking: ModelCallOptions;
   onText: (text: string) => void;
 }
 
 /** Publishes the filtered text and stops the stream when the output exceeds the budget. */
-async function streamReply(models: ModelAccess, request: ModelRequest, { said, asking, onText }: StreamOptions): Promise<void> {
+async function streamReply(models: ModelAccess, request: ModelRequest, { message: said, asking, onText }: StreamOptions): Promise<void> {
   const max = asking.remainingTokens * MAX_CHARS_PER_TOKEN;
   const end = await models.streamTo(request, (piece, type) => {
     if (type !== 'text') return true;

@@ -17,7 +17,7 @@ export interface OutputFilter {
   /** Returns the text that may be published after this piece. */
   push: (piece: string) => string;
   /** Returns the stored answer, and the part of it that was not published yet. */
-  end: (reply: ModelReply) => { said: ModelReply; rest: string };
+  end: (reply: ModelReply) => { message: ModelReply; rest: string };
 }
 
 export function createOutputFilter({ finalOnly = false, onFinding }: OutputFilterOptions): OutputFilter {
@@ -44,7 +44,10 @@ export function createOutputFilter({ finalOnly = false, onFinding }: OutputFilte
       const finding = { redacted, warned: outputWarnings(text) };
       if (finding.redacted.length + finding.warned.length > 0) onFinding?.(finding);
       // An unchanged reply stays the same object, because `EMPTY_REPLY` is compared by identity.
-      return { said: content.text === text && content.calls === calls ? content : { ...content, text, calls }, rest: streamed ? rest : '' };
+      return {
+        message: content.text === text && content.calls === calls ? content : { ...content, text, calls },
+        rest: streamed ? rest : '',
+      };
     },
   };
 }

@@ -57,11 +57,11 @@ export function createPlanTracker(sep: Sep, before: number): PlanTracker {
       const { steps, at } = found;
       const after = Math.max(0, step - at);
       const early = sep.verificationNudge && ended && step < steps.length;
-      return { steps: steps.length, digests: steps.map(digestOf), after, ...(early ? { early: true } : {}) };
+      return { steps: steps.length, digests: steps.map(getDigest), after, ...(early ? { early: true } : {}) };
     },
   };
 }
 
-function digestOf(text: string): string {
+function getDigest(text: string): string {
   return createHash('sha256').update(text.trim()).digest('hex').slice(0, DIGEST_CHARS);
 }

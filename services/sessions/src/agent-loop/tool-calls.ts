@@ -26,7 +26,7 @@ const MAX_PARALLEL_CALLS = 8;
 
 /**
  * Runs the calls of one step. Consecutive read-only calls run in parallel, all others sequentially. Results are checkpointed and published
- * in call order. Of parallel calls at most one is recorded as started, because all of them may be repeated.
+ * in call order. At most one of several parallel calls is recorded as started, because all of them may be repeated.
  */
 export async function* runToolCalls(
   { plan, tools, messages }: ToolCallContext,
@@ -69,7 +69,7 @@ function selectGroup(tools: ToolBox, calls: readonly ToolCall[], at: number): re
 
 /** Result for the model of a call that was interrupted and must not be repeated. */
 const INTERRUPTED: ToolResult = {
-  result: { error: `${OUTCOME_UNKNOWN} It was interrupted, and was not repeated.` },
+  result: { error: `${OUTCOME_UNKNOWN} The call was interrupted and not repeated.` },
   failed: true,
 };
 

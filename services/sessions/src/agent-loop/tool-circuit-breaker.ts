@@ -63,6 +63,6 @@ function getBlockReason(existing: FailureCounts | undefined, args: string, limit
 }
 
 function refusal(name: string, why: string, { suggestAlternatives }: Limits): ToolResult {
-  const advice = suggestAlternatives ? ' Use another tool, ask for what is missing, or answer with what is known.' : '';
-  return { result: { error: `TOOL_BLOCKED: ${name} is not called any more in this turn: ${why}.${advice}` }, failed: true };
+  const advice = suggestAlternatives ? ' Use another tool, ask for the missing information, or answer with the information you have.' : '';
+  return { result: { error: `TOOL_BLOCKED: ${name} is blocked for the rest of this turn, because ${why}.${advice}` }, failed: true };
 }

@@ -4,7 +4,7 @@ import { ServiceError, type TokenScope } from '@switchyard/contracts';
 import { createLogger } from '@switchyard/telemetry';
 import { principal, startUpstream } from '@switchyard/testkit';
 
-import { listen, testSessions, turnIdOf } from '../sessions.fixture.ts';
+import { listen, testSessions, getTurnId } from '../sessions.fixture.ts';
 
 const tools = { agents: { tools: { model: 'dev/tools' }, scripted: { model: 'dev/scripted' } } };
 const script = (...steps: object[]): string => JSON.stringify(steps);
@@ -56,7 +56,7 @@ test('truncates a result above the agent’s limit and says so', async () => {
     agentId: 'tools',
     message: 'session_history {"session_key":"default:test:gateway"}',
   });
-  assert.match(response, /… \[cut: \d+ of \d+ characters follow\. ctx_result \{.+\} reads on\.\]$/);
+  assert.match(response, /… \[truncated: \d+ of \d+ characters follow\. ctx_result \{.+\} returns the next part\.\]$/);
   assert.ok(response.length < 500, response);
 });
 
@@ -70,7 +70,7 @@ test('returns an error to a model that calls an unknown tool or sends invalid ar
     { tool: { name: 'session_status', input: '7' } },
     { text: 'went on' },
   );
-  const turnId = turnIdOf('oddtools');
+  const turnId = getTurnId('oddtools');
   const received = listen(app.bus, turnId);
   await app.bus.call('turns.start', { turnId, agentId: 'scripted', message });
   const frames = await received.until('done');
@@ -82,10 +82,10 @@ test('returns an error to a model that calls an unknown tool or sends invalid ar
 
 test('ends a turn that exceeds its deadline, and its session continues', async () => {
   await using app = await testSessions({ ...tools, timing: { turnDeadlineMs: 150 } });
-  const ask = (message: string) => app.bus.call('agent.execute', { agentId: 'scripted', message });
-  await assert.rejects(ask(script({ text: 'half' }, { wait: 60_000 })), failsWith('TURN_TIMEOUT'));
+  const sendRequest = (message: string) => app.bus.call('agent.execute', { agentId: 'scripted', message });
+  await assert.rejects(sendRequest(script({ text: 'half' }, { wait: 60_000 })), failsWith('TURN_TIMEOUT'));
   assert.deepEqual(await app.bus.call('session.history', { session_key: 'agent:scripted:default:test:gateway' }), { messages: [] });
-  assert.equal((await ask(script({ text: 'next' }))).response, 'next');
+  assert.equal((await sendRequest(script({ text: 'next' }))).response, 'next');
 });
 
 test('applies the agent’s stall ceiling and emits an event', async () => {
@@ -134,7 +134,7 @@ test('returns messages of any size and script unchanged, except lone surrogates 
     assert.ok(response.includes('You said:'), response.slice(0, 100));
     const { messages } = await app.bus.call('session.history', { session_key: `agent:long:default:size${at}:gateway` });
     assert.equal(messages[0]?.content, message.replace('\0', '').toWellFormed());
-    // What is too long for the context of the agent does not come back to its model.
+    // A message above the context limit of the agent is not sent to its model again.
     const next = await app.bus.call('agent.execute', { agentId: 'long', message: 'and', sessionKey });
     assert.equal(next.tokensUsed.input < 50, true, `${next.tokensUsed.input} tokens of context`);
   }
@@ -207,7 +207,7 @@ test('agent.stream answers in one piece, with a warning', async () => {
     log: createLogger({ level: 'warn', destination: { write: (line: string) => void lines.push(line) } }),
   });
   assert.match((await app.bus.call('agent.stream', { message: 'hello' })).response, /You said: hello/);
-  assert.match(lines.join(''), /agent\.stream answers in one piece/);
+  assert.match(lines.join(''), /agent\.stream returns the response in one part/);
 });
 
 test('session.status describes the caller’s own session, or the agent that would answer', async () => {

@@ -12,10 +12,10 @@ function toldWith(config: object, messages: readonly ModelMessage[], { window, f
   return createPruning({ config: AgentConfig.parse(config), window }, from).apply(messages);
 }
 
-/** What the first message is told as, in characters. */
+/** Returns the first tool result as the model receives it. */
 function first(config: object, result: unknown, behind = 6): string {
-  const [told] = toldWith(config, [answer('look', result), ...filler(behind)]);
-  return told?.role === 'tool' ? String(told.result) : '';
+  const [promptMessage] = toldWith(config, [answer('look', result), ...filler(behind)]);
+  return promptMessage?.role === 'tool' ? String(promptMessage.result) : '';
 }
 
 const LONG = `${'a'.repeat(4_500)}${'z'.repeat(4_500)}`;
@@ -23,8 +23,8 @@ const LONG = `${'a'.repeat(4_500)}${'z'.repeat(4_500)}`;
 test('trims results above 8,000 characters and clears those above 30,000', () => {
   assert.equal(first({}, 'x'.repeat(8_000)).length, 8_000);
   const trimmed = first({}, LONG);
-  assert.match(trimmed, /^a{500}… \[trimmed: 8000 characters left out\] …z{500}$/);
-  assert.equal(first({}, 'x'.repeat(30_001)), '[cleared: 30001 characters that look answered]');
+  assert.match(trimmed, /^a{500}… \[trimmed: 8000 characters removed\] …z{500}$/);
+  assert.equal(first({}, 'x'.repeat(30_001)), '[cleared: a result of look with 30001 characters]');
   assert.match(first({}, { rows: LONG }), /^\{"rows":"a{491}… /);
 });
 
@@ -67,7 +67,7 @@ test('trims and then clears older results as the window fills up, except those o
   assert.deepEqual(sent(18_000).slice(0, 2), [9_000, 9_000], 'a quarter full');
   assert.match(String(toldWith(off, messages, { window: 11_000 }).map((one) => (one.role === 'tool' ? one.result : ''))[0]), /^a{500}… /);
   assert.deepEqual([sent(8_000)[0]! < 60, sent(8_000)[1]], [true, 9_000], 'more than half full');
-  for (const [why, config] of Object.entries({
+  for (const [reason, config] of Object.entries({
     'switched off': { ...off, contextPruning: { enabled: false } },
     'fuller allowed': { ...off, contextPruning: { softTrimRatio: 0.9, hardClearRatio: 0.9 } },
     'longer allowed': { ...off, contextPruning: { minPrunableToolChars: 10_000 } },
@@ -75,10 +75,10 @@ test('trims and then clears older results as the window fills up, except those o
     'more messages kept': { ...off, preserveRecent: 5 },
     'this one protected': { ...off, contextPruning: { protectedTools: ['look', 'memory.search'] } },
   }))
-    assert.equal(sent(8_000, config)[0], 9_000, why);
+    assert.equal(sent(8_000, config)[0], 9_000, reason);
 });
 
 test('keeps the reference to the stored rest of a cleared result', () => {
-  const pointer = '[cut: 90 of 200 characters follow. ctx_result {"id":"b","offset":100} reads on.]';
-  assert.equal(first({}, `${'x'.repeat(40_000)}… ${pointer}`), `[cleared: 40082 characters that look answered] ${pointer}`);
+  const pointer = '[truncated: 90 of 200 characters follow. ctx_result {"id":"b","offset":100} returns the next part.]';
+  assert.equal(first({}, `${'x'.repeat(40_000)}… ${pointer}`), `[cleared: a result of look with 40101 characters] ${pointer}`);
 });

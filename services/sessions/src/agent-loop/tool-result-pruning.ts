@@ -21,7 +21,7 @@ export interface PruningOptions {
 /** Characters kept at each end of a result that is trimmed because the window fills up. */
 const KEPT_END_CHARS = 500;
 /** Reference to the stored rest of a truncated result (`agent-loop/tool-result-truncation.ts`). */
-const POINTER = /\[cut: [^\]]{1,500}\]$/;
+const POINTER = /\[truncated: [^\]]{1,500}\]$/;
 const POINTER_CHARS = 600;
 
 /**
@@ -87,18 +87,18 @@ function toToolNames(names: readonly string[] = []): ReadonlySet<string> {
 
 /** Returns the position of the n-th last assistant message. */
 function lastAssistants(messages: readonly ModelMessage[], count: number): number {
-  let left = count;
-  for (let at = messages.length - 1; at >= 0 && left > 0; at -= 1) {
-    if (messages[at]?.role === 'assistant' && --left === 0) return at;
+  let remaining = count;
+  for (let at = messages.length - 1; at >= 0 && remaining > 0; at -= 1) {
+    if (messages[at]?.role === 'assistant' && --remaining === 0) return at;
   }
-  return left > 0 ? 0 : messages.length;
+  return remaining > 0 ? 0 : messages.length;
 }
 
 function pruneText(message: ToolMessage, cut: Cut, ends: AgentConfig['session']['pruning'] | undefined): string {
-  const text = textOf(message);
+  const text = getText(message);
   if (cut === 'cleared') {
-    const where = POINTER.exec(text.slice(-POINTER_CHARS))?.[0];
-    return `[cleared: ${text.length} characters that ${message.name} answered]${where === undefined ? '' : ` ${where}`}`;
+    const location = POINTER.exec(text.slice(-POINTER_CHARS))?.[0];
+    return `[cleared: a result of ${message.name} with ${text.length} characters]${location === undefined ? '' : ` ${location}`}`;
   }
   const { preserveHeadChars: head, preserveTailChars: tail } = ends ?? {
     preserveHeadChars: KEPT_END_CHARS,
@@ -106,14 +106,14 @@ function pruneText(message: ToolMessage, cut: Cut, ends: AgentConfig['session'][
   };
   if (text.length <= head + tail) return text;
   const left = text.length - head - tail;
-  return `${text.slice(0, head)}… [trimmed: ${left} characters left out] …${text.slice(text.length - tail)}`.toWellFormed();
+  return `${text.slice(0, head)}… [trimmed: ${left} characters removed] …${text.slice(text.length - tail)}`.toWellFormed();
 }
 
 /** Plain text is never treated as an image. */
 function hasImage(message: ToolMessage): boolean {
-  return typeof message.result !== 'string' && textOf(message).includes('"type":"image');
+  return typeof message.result !== 'string' && getText(message).includes('"type":"image');
 }
 
-function textOf({ result }: ToolMessage): string {
+function getText({ result }: ToolMessage): string {
   return typeof result === 'string' ? result : JSON.stringify(result ?? null);
 }

@@ -7,7 +7,7 @@ import { countMessageChars } from '../context-window/window-guard.ts';
 import { createTrim } from './tool-result-trimming.ts';
 
 const LONG = 10_000;
-const engineOf = (options: object) => AgentConfig.parse({ contextEngine: options }).contextEngine;
+const getEngine = (options: object) => AgentConfig.parse({ contextEngine: options }).contextEngine;
 
 interface Step {
   name?: string;
@@ -17,7 +17,7 @@ interface Step {
 }
 
 /** A turn so far: a question, and a call with its answer for each step. */
-function turnOf(steps: readonly Step[]): ModelMessage[] {
+function getTurn(steps: readonly Step[]): ModelMessage[] {
   const content = steps.flatMap(({ name = 'file_read', args, chars = LONG, failed = false }, n): ModelMessage[] => {
     const text = args ?? JSON.stringify({ n });
     return [
@@ -30,78 +30,78 @@ function turnOf(steps: readonly Step[]): ModelMessage[] {
 
 const steps = (count: number, more: Step = {}): Step[] => Array.from({ length: count }, () => more);
 
-/** Which answers were left out, by their number. */
+/** Returns the numbers of the removed results. */
 function leftOut(messages: readonly ModelMessage[]): number[] {
   return messages
     .filter((message) => message.role === 'tool')
-    .flatMap(({ result }, n) => (/^\[An? \w+ of \S+, \d+ characters, was left out/.test(String(result)) ? [n] : []));
+    .flatMap(({ result }, n) => (/^\[An? \w+ of \S+ with \d+ characters was removed/.test(String(result)) ? [n] : []));
 }
 
 function trimmed(engine: object, messages: ModelMessage[]): number[] {
-  createTrim(engineOf(engine))?.(messages);
+  createTrim(getEngine(engine))?.(messages);
   return leftOut(messages);
 }
 
 test('above observationTriggerChars removes the oldest results until less than observationDeactivationChars is left', () => {
   const engine = { observationKeepWindow: 1 };
-  assert.deepEqual(trimmed(engine, turnOf(steps(12))), []);
-  assert.deepEqual(trimmed(engine, turnOf(steps(13))), [0, 1, 2, 3, 4, 5]);
+  assert.deepEqual(trimmed(engine, getTurn(steps(12))), []);
+  assert.deepEqual(trimmed(engine, getTurn(steps(13))), [0, 1, 2, 3, 4, 5]);
   assert.deepEqual(
-    trimmed({ ...engine, observationTriggerChars: 50_000, observationDeactivationChars: 30_000 }, turnOf(steps(6))),
+    trimmed({ ...engine, observationTriggerChars: 50_000, observationDeactivationChars: 30_000 }, getTurn(steps(6))),
     [0, 1, 2, 3],
   );
 });
 
 test('the prompt stays the same between steps until the limit is exceeded again', () => {
-  const trim = createTrim(engineOf({ observationKeepWindow: 1 }));
-  const messages = turnOf(steps(13));
+  const trim = createTrim(getEngine({ observationKeepWindow: 1 }));
+  const messages = getTurn(steps(13));
   assert.equal(trim?.(messages), true);
   const sent = structuredClone(messages);
-  const more = [...messages, ...turnOf(steps(4)).slice(1)];
+  const more = [...messages, ...getTurn(steps(4)).slice(1)];
   assert.equal(trim?.(more), false);
   assert.deepEqual(more.slice(0, sent.length), sent);
 });
 
 test('keeps the last observationKeepWindow results, and the last ephemeralKeepWindow of web tools', () => {
-  assert.deepEqual(trimmed({ observationKeepWindow: 11 }, turnOf(steps(13))), [0, 1]);
+  assert.deepEqual(trimmed({ observationKeepWindow: 11 }, getTurn(steps(13))), [0, 1]);
   const web = { name: 'web_fetch' };
-  assert.deepEqual(trimmed({ ephemeralKeepWindow: 12 }, turnOf(steps(13, web))), [0]);
-  assert.deepEqual(trimmed({ ephemeralKeepWindow: 10 }, turnOf(steps(13, web))), [0, 1, 2]);
+  assert.deepEqual(trimmed({ ephemeralKeepWindow: 12 }, getTurn(steps(13, web))), [0]);
+  assert.deepEqual(trimmed({ ephemeralKeepWindow: 10 }, getTurn(steps(13, web))), [0, 1, 2]);
 });
 
 test('version dag uses annotationTriggerChars and keeps the last annotationKeepWindow results', () => {
   const engine = { version: 'dag', annotationKeepWindow: 3 };
-  assert.deepEqual(trimmed(engine, turnOf(steps(20))), []);
+  assert.deepEqual(trimmed(engine, getTurn(steps(20))), []);
   assert.deepEqual(
-    trimmed(engine, turnOf(steps(21))),
+    trimmed(engine, getTurn(steps(21))),
     Array.from({ length: 18 }, (_, n) => n),
   );
-  assert.deepEqual(trimmed({ ...engine, annotationTriggerChars: 50_000 }, turnOf(steps(6))), [0, 1, 2]);
+  assert.deepEqual(trimmed({ ...engine, annotationTriggerChars: 50_000 }, getTurn(steps(6))), [0, 1, 2]);
 });
 
 test('removes repeated and failed results after evictionMinAge steps', () => {
   const old = [{ args: '{"path":"a"}', chars: 500 }, { failed: true, chars: 500 }, { chars: 500 }];
   const again = [{ args: '{"path":"a"}', chars: 500 }];
-  const messages = (between: number): ModelMessage[] => turnOf([...old, ...steps(between, { chars: 10 }), ...again]);
+  const messages = (between: number): ModelMessage[] => getTurn([...old, ...steps(between, { chars: 10 }), ...again]);
   assert.deepEqual(trimmed({}, messages(11)), []);
   assert.deepEqual(trimmed({}, messages(12)), [0]);
   assert.deepEqual(trimmed({}, messages(13)), [0, 1]);
   assert.deepEqual(trimmed({ evictionMinAge: 3 }, messages(1)), [0, 1]);
-  const failedAgain = turnOf([...old.slice(0, 1), ...steps(15, { chars: 10 }), { ...again[0], failed: true }]);
+  const failedAgain = getTurn([...old.slice(0, 1), ...steps(15, { chars: 10 }), { ...again[0], failed: true }]);
   assert.deepEqual(trimmed({}, failedAgain), [], 'a call that failed the second time took no place');
 });
 
 test('does nothing with the engine off, and skips a layer after three failures', () => {
-  assert.equal(createTrim(engineOf({ enabled: false })), undefined);
+  assert.equal(createTrim(getEngine({ enabled: false })), undefined);
   let request = 0;
-  const trim = createTrim(engineOf({}), [
+  const trim = createTrim(getEngine({}), [
     () => {
       request += 1;
       throw new Error('broken');
     },
     () => [2],
   ]);
-  for (const _ of [1, 2, 3, 4, 5]) assert.deepEqual([trim?.(turnOf(steps(1)))], [true], 'the other layer goes on');
+  for (const _ of [1, 2, 3, 4, 5]) assert.deepEqual([trim?.(getTurn(steps(1)))], [true], 'the other layer goes on');
   assert.equal(request, 3);
 });
 
@@ -124,9 +124,9 @@ test('every call keeps a result, other messages stay, and the latest results sta
   });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), engine, (content, options) => {
-      const before = turnOf(content);
-      const messages = turnOf(content);
-      createTrim(engineOf(options))?.(messages);
+      const before = getTurn(content);
+      const messages = getTurn(content);
+      createTrim(getEngine(options))?.(messages);
       assert.equal(messages.length, before.length);
       const shape = (all: ModelMessage[]) => all.map((one) => (one.role === 'tool' ? [one.callId, one.name, one.failed] : one));
       assert.deepEqual(shape(messages), shape(before));

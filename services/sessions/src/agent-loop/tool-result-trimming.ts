@@ -68,14 +68,14 @@ function oldestResults(messages: readonly ModelMessage[], engine: Engine): numbe
   let chars = answers.reduce((sum, one) => sum + one.chars, 0);
   if (chars <= trigger) return [];
   const ephemeral = answers.filter(({ name }) => EPHEMERAL.test(name));
-  const kept = new Set([
+  const keptItems = new Set([
     ...answers.filter(({ name }) => !EPHEMERAL.test(name)).slice(-keep),
     ...ephemeral.slice(-Math.min(keep, engine.ephemeralKeepWindow)),
   ]);
   const old: number[] = [];
   for (const one of answers) {
     if (chars < enough) break;
-    if (kept.has(one) || one.chars < MIN_TRIMMED_CHARS) continue;
+    if (keptItems.has(one) || one.chars < MIN_TRIMMED_CHARS) continue;
     old.push(one.at);
     chars -= one.chars;
   }
@@ -105,5 +105,5 @@ function replaceResult(messages: ModelMessage[], at: number): boolean {
 }
 
 function placeholderFor({ name, failed }: ToolMessage, chars: number): string {
-  return `[${failed ? 'An error' : 'An answer'} of ${name}, ${chars} characters, was left out to make room. Call it again if it is needed.]`;
+  return `[${failed ? 'An error' : 'A result'} of ${name} with ${chars} characters was removed to save space. Call the tool again if you need it.]`;
 }

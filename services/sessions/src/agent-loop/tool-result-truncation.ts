@@ -44,29 +44,29 @@ export function createResultTruncation(
       return some;
     },
     async truncate(result) {
-      const text = textOf(result);
+      const text = getText(result);
       if (text.length <= maxChars) return { result, failed: false };
       if (!store || !readable()) return { result: truncateResult(result, maxChars), failed: false };
-      const whole = await store(text.slice(0, MAX_STORED_CHARS).toWellFormed());
+      const fullText = await store(text.slice(0, MAX_STORED_CHARS).toWellFormed());
       some = true;
-      return { result: pointer(text, maxChars, whole), failed: false, storedId: whole };
+      return { result: pointer(text, maxChars, fullText), failed: false, storedId: fullText };
     },
   };
 }
 
 function pointer(text: string, maxChars: number, id: string): string {
-  const gone = text.length > MAX_STORED_CHARS ? ` Of it the first ${MAX_STORED_CHARS} are kept.` : '';
-  const rest = `${toolName(READ_RESULT_TOOL)} ${JSON.stringify({ id, offset: maxChars })} reads on.`;
-  return `${text.slice(0, maxChars).toWellFormed()}… [cut: ${text.length - maxChars} of ${text.length} characters follow.${gone} ${rest}]`;
+  const gone = text.length > MAX_STORED_CHARS ? ` Only the first ${MAX_STORED_CHARS} characters are stored.` : '';
+  const rest = `${toolName(READ_RESULT_TOOL)} ${JSON.stringify({ id, offset: maxChars })} returns the next part.`;
+  return `${text.slice(0, maxChars).toWellFormed()}… [truncated: ${text.length - maxChars} of ${text.length} characters follow.${gone} ${rest}]`;
 }
 
 /** Returns the result, or its beginning with a note about the missing rest. */
 export function truncateResult(result: unknown, maxChars: number): unknown {
-  const text = textOf(result);
+  const text = getText(result);
   if (text.length <= maxChars) return result;
-  return `${text.slice(0, maxChars).toWellFormed()}… [cut: ${text.length - maxChars} of ${text.length} characters left out]`;
+  return `${text.slice(0, maxChars).toWellFormed()}… [truncated: ${text.length - maxChars} of ${text.length} characters removed]`;
 }
 
-function textOf(result: unknown): string {
+function getText(result: unknown): string {
   return typeof result === 'string' ? result : (JSON.stringify(result) ?? 'null');
 }

@@ -43,11 +43,11 @@ test('truncates results and errors alike', async () => {
   );
   const using = { signal: new AbortController().signal, step: 1 };
   const { result } = await app.tools.use({ ...call, name: 'session_history' }, using);
-  assert.match(String(result), /^\{"messages".{0,40}… \[cut: \d+ of 2\d\d characters left out\]$/su);
+  assert.match(String(result), /^\{"messages".{0,40}… \[truncated: \d+ of 2\d\d characters removed\]$/su);
   assert.ok(String(result).isWellFormed());
   const refused = await app.tools.use({ ...call, name: 'session_history', input: { ['x'.repeat(500)]: 1 } }, using);
   assert.equal(refused.failed, true);
-  assert.match(JSON.stringify(refused.result), /cut: \d+ of \d+/);
+  assert.match(JSON.stringify(refused.result), /truncated: \d+ of \d+/);
 });
 
 const STATUS = { model: 'm', agentName: 'a', tokensUsed: { totalTokens: 0, totalCost: 0 }, stepsExecuted: 0, maxSteps: 1 };
@@ -93,5 +93,5 @@ test('accepts a result of one megabyte and shows its beginning to the model', as
   const { result, failed } = await app.tools.use({ ...call, name: 'session_history' }, { signal: new AbortController().signal, step: 1 });
   assert.equal(failed, false);
   assert.ok(String(result).length < 200_000);
-  assert.match(String(result), /… \[cut: \d+ of 1000\d+ characters left out\]$/);
+  assert.match(String(result), /… \[truncated: \d+ of 1000\d+ characters removed\]$/);
 });

@@ -108,7 +108,7 @@ export function createToolBox(
     isIdempotent: (name) => offer().methods.get(name)?.idempotent ?? true,
     async use({ name, input }, { signal, step, at }) {
       const method = offer().methods.get(name);
-      if (!method) return { result: { error: `There is no tool ${name}.` }, failed: true };
+      if (!method) return { result: { error: `Unknown tool ${name}.` }, failed: true };
       caller ??= bus.as(principal);
       const key = at === undefined ? `${turn.turnId}/${step}` : `${turn.turnId}/${step}/${at}`;
       const options = { ...ids, signal, key, timeoutMs: remainingMs() };
@@ -126,11 +126,11 @@ export function createToolBox(
 /** Renders the error of a failed call for the model. Says that the outcome is unknown if that matters. */
 function renderError({ code, message, details }: ServiceError, { idempotent }: Callable): string {
   const sent = `${code}: ${message}`;
-  return details['mayHaveRun'] === true && !idempotent ? `${OUTCOME_UNKNOWN} It was not repeated. ${sent}` : sent;
+  return details['mayHaveRun'] === true && !idempotent ? `${OUTCOME_UNKNOWN} The call was not repeated. ${sent}` : sent;
 }
 
 /** Prefix for a call that must not be repeated and may have been executed. */
-export const OUTCOME_UNKNOWN = 'STEP_OUTCOME_UNKNOWN: whether the call did anything is unknown.';
+export const OUTCOME_UNKNOWN = 'STEP_OUTCOME_UNKNOWN: it is unknown whether the call had an effect.';
 
 /** An agent may read results of its own tools with any profile, unless that is denied. */
 function mayReadResults({ allow, deny }: ToolPolicy, scopes: readonly TokenScope[]): boolean {

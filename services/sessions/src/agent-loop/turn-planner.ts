@@ -81,7 +81,7 @@ export async function planTurn(deps: PlanTurnDeps, options: PlanTurnOptions): Pr
     store,
     hasStored: options.resumeFrom?.hasStoredResults ?? false,
   };
-  const [{ messages: before, earlier, told, window }, leftOut, reminder] = await Promise.all([
+  const [{ messages: before, earlier, promptMessage: told, window }, leftOut, reminder] = await Promise.all([
     recent(deps, { ...options, hold: lease }),
     renderDroppedMessages(deps.turns, turn),
     deps.loadMemory?.(text),

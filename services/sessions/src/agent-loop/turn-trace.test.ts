@@ -9,7 +9,7 @@ import { createTurnTracer } from './turn-trace.ts';
 const admin = principal({ scopes: ['*'] });
 const SECRET = 'otters7green';
 
-async function evidenceOf({ host }: TestService): Promise<TurnEvidence | undefined> {
+async function getEvidence({ host }: TestService): Promise<TurnEvidence | undefined> {
   const store = await host.store('sessions');
   const { turns } = await store.open({ turns: turnCollection });
   const { items } = await turns.for(admin).find({}, { sort: [['createdAt', 'desc']], limit: 1 });
@@ -22,7 +22,7 @@ test('records counts, times and digests of each step and no text', async () => {
   await using app = await testSessions({ as: admin, agents: { default: { model: 'dev/tools' } } });
   await app.bus.call('agent.execute', { message: SECRET });
   await app.bus.call('agent.execute', { message: `session_search {"query":"${SECRET}"}` });
-  const evidence = await evidenceOf(app);
+  const evidence = await getEvidence(app);
   assert.ok(!JSON.stringify(evidence).includes(SECRET));
   assert.equal(evidence?.model, 'dev/tools');
   const { messages, summaries, leftOut, tools = 0 } = evidence.told ?? {};
@@ -44,7 +44,7 @@ test('records counts, times and digests of each step and no text', async () => {
 test('records the progress of a failed turn', async () => {
   await using app = await testSessions({ as: admin, agents: { default: { model: 'dev/scripted' } } });
   await assert.rejects(app.bus.call('agent.execute', { message: '[{"text":"half"},{"error":{"status":400,"message":"no"}}]' }));
-  const evidence = await evidenceOf(app);
+  const evidence = await getEvidence(app);
   assert.deepEqual(
     evidence?.steps.map(({ step, chars }) => [step, chars]),
     [[1, 4]],

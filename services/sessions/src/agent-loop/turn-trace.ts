@@ -93,7 +93,7 @@ export function createTurnTracer({ now, earlierSteps, sep }: TurnTracerOptions):
         planned.addText(open.step.step, mark.text);
         noted = { input: noted.input + mark.input, output: noted.output + mark.output };
         Object.assign(open.step, { ms: now() - open.began, input: mark.input, output: mark.output });
-        open.step.tools = mark.calls.slice(0, MAX_TOOLS).map(({ name, input }) => ({ name, args: digestOf(input) }));
+        open.step.tools = mark.calls.slice(0, MAX_TOOLS).map(({ name, input }) => ({ name, args: getDigest(input) }));
         if (mark.calls.length > MAX_TOOLS) open.step.moreTools = mark.calls.length - MAX_TOOLS;
       } else recordResult(open.step.tools, mark, now() - open.calling);
     },
@@ -131,14 +131,14 @@ function recordResult(
 ): void {
   const open = tools?.find((tool) => tool.failed === undefined);
   if (!open) return;
-  const text = textOf(result);
-  Object.assign(open, { failed, ms, chars: text.length, result: digestOf(text) });
+  const text = getText(result);
+  Object.assign(open, { failed, ms, chars: text.length, result: getDigest(text) });
 }
 
-function textOf(value: unknown): string {
+function getText(value: unknown): string {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? 'null');
 }
 
-function digestOf(value: unknown): string {
-  return createHash('sha256').update(textOf(value)).digest('hex').slice(0, DIGEST_CHARS);
+function getDigest(value: unknown): string {
+  return createHash('sha256').update(getText(value)).digest('hex').slice(0, DIGEST_CHARS);
 }

@@ -11,18 +11,18 @@ test('adds a note about length by agent, thread and channel', async () => {
   const verbosity = { defaultLevel: 'terse', threadLevel: 'detailed', overrides: { sms: plain, 'irc:one': { useMarkdown: true } } };
   const agents = { default: local, short: { ...local, verbosity }, off: { ...local, verbosity: { ...verbosity, enabled: false } } };
   await using app = await testSessions({ as: principal({ scopes: ['*'] }), settings: { providers: { entries } }, agents });
-  const sent = async (agentId: string, where: object = {}): Promise<string> => {
-    await app.bus.call('agent.execute', { message: 'hello', agentId, sessionKey: where });
+  const sent = async (agentId: string, location: object = {}): Promise<string> => {
+    await app.bus.call('agent.execute', { message: 'hello', agentId, sessionKey: location });
     const messages = upstream.requests.at(-1)?.body.messages as { content: string }[] | undefined;
     return messages?.at(-2)?.content ?? '';
   };
   assert.equal(await sent('default'), '');
   assert.equal(await sent('off'), '');
-  assert.match(await sent('short'), /^How the next message is to be answered: Answer in as few words as do/);
+  assert.match(await sent('short'), /^Format of your next answer: Answer in as few words as possible/);
   assert.match(await sent('short', { threadId: 't' }), /: Answer at length/);
   assert.match(
     await sent('short', { channelId: 'sms:1' }),
-    /: Answer at a usual length\. Use at most 300 characters\. Write plain text without Markdown\. Write no blocks of code\.$/,
+    /: Answer at normal length\. Use at most 300 characters\. Write plain text without Markdown\. Do not use code blocks\.$/,
   );
-  assert.match(await sent('short', { channelId: 'irc:one' }), /: Answer in as few words as do, without explanations\.$/);
+  assert.match(await sent('short', { channelId: 'irc:one' }), /: Answer in as few words as possible, without explanations\.$/);
 });

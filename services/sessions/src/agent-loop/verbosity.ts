@@ -7,9 +7,9 @@ type Verbosity = AgentConfig['verbosity'];
 /** Prompt text for each level; with `auto` the model decides. */
 const LEVELS: Readonly<Record<Verbosity['defaultLevel'], string | undefined>> = {
   auto: undefined,
-  terse: 'Answer in as few words as do, without explanations.',
-  concise: 'Answer shortly: what was asked, and little besides.',
-  standard: 'Answer at a usual length.',
+  terse: 'Answer in as few words as possible, without explanations.',
+  concise: 'Answer briefly. Add little beyond the answer itself.',
+  standard: 'Answer at normal length.',
   detailed: 'Answer at length, with reasons and details.',
 };
 
@@ -30,7 +30,7 @@ export function verbosityNote({ verbosity }: Pick<AgentConfig, 'verbosity'>, ses
     LEVELS[level],
     maxResponseChars === undefined ? undefined : `Use at most ${maxResponseChars} characters.`,
     useMarkdown === false ? 'Write plain text without Markdown.' : undefined,
-    allowCodeBlocks === false ? 'Write no blocks of code.' : undefined,
+    allowCodeBlocks === false ? 'Do not use code blocks.' : undefined,
   ].filter((line) => line !== undefined);
-  return lines.length === 0 ? undefined : `How the next message is to be answered: ${lines.join(' ')}`;
+  return lines.length === 0 ? undefined : `Format of your next answer: ${lines.join(' ')}`;
 }

@@ -36,17 +36,21 @@ test('a message without an agent is answered by the bound agent of its channel; 
   const agents = { one: { model: 'dev/scripted' }, other: {} };
   await using app = await testSessions({ agents, settings: { routing: { bindings } } });
   const { bus } = app;
-  const say = async (more: object, as = bus): Promise<string | undefined> =>
+  const sendMessage = async (more: object, as = bus): Promise<string | undefined> =>
     (await as.call('agent.execute', { message: '[{"text":"hello"}]', ...more })).sessionKey;
-  assert.equal(await say({ sessionKey: { channelId: 'desk:1' } }), 'agent:one:default:test:desk:1');
-  assert.equal(await say({ sessionKey: { channelId: 'shop' } }), 'agent:other:default:test:shop');
-  assert.equal(await say({ sessionKey: { channelId: 'street' } }), 'default:test:street');
-  assert.equal(await say({}), 'default:test:gateway');
-  assert.equal(await say({ agentId: 'other', sessionKey: { channelId: 'desk:1' } }), 'agent:other:default:test:desk:1');
+  assert.equal(await sendMessage({ sessionKey: { channelId: 'desk:1' } }), 'agent:one:default:test:desk:1');
+  assert.equal(await sendMessage({ sessionKey: { channelId: 'shop' } }), 'agent:other:default:test:shop');
+  assert.equal(await sendMessage({ sessionKey: { channelId: 'street' } }), 'default:test:street');
+  assert.equal(await sendMessage({}), 'default:test:gateway');
+  assert.equal(await sendMessage({ agentId: 'other', sessionKey: { channelId: 'desk:1' } }), 'agent:other:default:test:desk:1');
   const sent = await bus.call('session.send', { key: 'default:test:desk:1', message: 'hello' });
   assert.equal(sent.sessionKey, 'default:test:desk:1', 'who gives a key means that session');
   const held = bus.as(principal({ client: 'bob', agents: ['other'] }));
-  assert.equal(await say({ sessionKey: { channelId: 'desk' } }, held), 'agent:other:default:bob:desk', 'one it may not use answers nobody');
+  assert.equal(
+    await sendMessage({ sessionKey: { channelId: 'desk' } }, held),
+    'agent:other:default:bob:desk',
+    'one it may not use answers nobody',
+  );
   const [message, sessionKey] = ['[{"wait":60000}]', { channelId: 'desk:2' }];
   const { turnId } = await bus.call('agent.start', { message, sessionKey });
   const { turns } = await bus.call('agent.cancel', { sessionKey });

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { listen, putAgent, removeAgent, testSessions, turnIdOf } from '../sessions.fixture.ts';
+import { listen, putAgent, removeAgent, testSessions, getTurnId } from '../sessions.fixture.ts';
 
 test('suspending an agent lets its running turn finish and starts no new one', async () => {
   await using app = await testSessions({ agents: { slow: { model: 'dev/slow' } } });
-  const turnId = turnIdOf('running');
+  const turnId = getTurnId('running');
   const received = listen(app.bus, turnId);
   await app.bus.call('turns.start', { turnId, agentId: 'slow', message: 'one two three' });
   await received.until('delta');

@@ -17,7 +17,7 @@ export type ModelAccess = Pick<Models, 'streamTo' | 'complete'>;
 export function accessModels({ models, failover }: ModelAccessDeps, tenant: string, { agentId, config }: Agent): ModelAccess {
   const requested = failover?.forAgent({ tenant, agentId, config }) ?? models;
   return {
-    streamTo: (request, say) => requested.streamTo({ ...request, preferences: config }, say),
+    streamTo: (request, sendMessage) => requested.streamTo({ ...request, preferences: config }, sendMessage),
     complete: (request) => requested.complete({ ...request, preferences: config }),
   };
 }
@@ -39,7 +39,7 @@ export function openFailover({ models, bus, clock, log, answered }: FailoverGive
     publish: (tenant, { name, payload }) => bus.as(servicePrincipal('sessions', tenant)).emit(name, payload),
     log: {
       warn: (fields, message) =>
-        log.warn({ ...fields, errorKind: 'dependency', hint: 'the next model or key of the agent is used' }, message),
+        log.warn({ ...fields, errorKind: 'dependency', hint: 'trying the next model or key of the agent' }, message),
     },
   });
 }

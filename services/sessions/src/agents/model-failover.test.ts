@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { ServiceError } from '@switchyard/contracts';
 import { CIRCUIT_OPEN, type ModelEnd, type ModelRequest, type OnDelta } from '@switchyard/models';
 import { startUpstream, type Upstream } from '@switchyard/testkit';
-import { testSessions, turnIdOf } from '../sessions.fixture.ts';
+import { testSessions, getTurnId } from '../sessions.fixture.ts';
 import { runAgentLoop } from '../agent-loop/agent-loop.ts';
 
 const MODEL = { provider: 'first', model: 'm1', sdkRetry: { enabled: false } };
@@ -21,7 +21,7 @@ test('a turn whose model fails is answered by the next model of the chain on eve
   assert.deepEqual([fromProvider, toProvider], ['first', 'second']);
   const { provider, model } = await app.nextEvent('observability:token_usage');
   assert.deepEqual([provider, model], ['second', 'm2']);
-  const stateless = { turnId: turnIdOf('stateless'), model: 'default', message: 'hello' };
+  const stateless = { turnId: getTurnId('stateless'), model: 'default', message: 'hello' };
   assert.equal((await app.bus.call('turns.complete', stateless)).response, 'yes');
 });
 
@@ -31,9 +31,9 @@ test('a turn whose circuit breaker is open fails with the retry time', async () 
     settings: { providers: { entries: { first: entry(upstream) } } },
     agents: { default: { ...MODEL, circuitBreaker: { failureThreshold: 1 } } },
   });
-  const ask = () => app.bus.call('agent.execute', { message: 'hello' });
-  await assert.rejects(ask(), { code: 'UNAVAILABLE' });
-  await assert.rejects(ask(), (error: { code?: string; details?: { reason?: string; retryAfterMs?: number } }) => {
+  const sendRequest = () => app.bus.call('agent.execute', { message: 'hello' });
+  await assert.rejects(sendRequest(), { code: 'UNAVAILABLE' });
+  await assert.rejects(sendRequest(), (error: { code?: string; details?: { reason?: string; retryAfterMs?: number } }) => {
     assert.deepEqual([error.code, error.details?.reason], ['UNAVAILABLE', 'CIRCUIT_OPEN']);
     assert.ok((error.details?.retryAfterMs ?? 0) > 50_000);
     return true;
@@ -45,9 +45,9 @@ test('a started turn ends with circuit_open when the breakers of all models are 
   const usage = { input: 3, output: 2 };
   let calls = 0;
   const models = {
-    streamTo: async (_request: ModelRequest, say: OnDelta): Promise<ModelEnd> => {
+    streamTo: async (_request: ModelRequest, sendMessage: OnDelta): Promise<ModelEnd> => {
       if ((calls += 1) > 1) throw new ServiceError('UNAVAILABLE', 'left alone', { details: { reason: CIRCUIT_OPEN } });
-      say('looking', 'text');
+      sendMessage('looking', 'text');
       return { calls: [call], reason: 'tool-calls', usage, costUsd: 0 };
     },
     complete: () => assert.fail('it is read as it comes'),

@@ -39,11 +39,11 @@ export function allows({ profile, allow, deny }: ToolPolicy, method: string): bo
 function names(listed: readonly string[], method: string): boolean {
   return listed.some((name) => {
     if (name === method || name === toolName(method)) return true;
-    return covers(groupOf(name), method);
+    return covers(getGroup(name), method);
   });
 }
 
-function groupOf(name: string): Names {
+function getGroup(name: string): Names {
   const group = name.startsWith('group:') ? name.slice('group:'.length) : '';
   return Object.hasOwn(GROUPS, group) ? (GROUPS[group] ?? []) : [];
 }

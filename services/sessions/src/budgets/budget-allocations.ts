@@ -1,5 +1,5 @@
 import type { Clock } from '@switchyard/service-kit';
-import type { Ledger, Meter } from './budget-store.ts';
+import type { BudgetStore, Meter } from './budget-store.ts';
 
 /** The part of a budget that is reserved for one operation. */
 export interface Share {
@@ -21,10 +21,10 @@ export interface Allotments extends AsyncDisposable {
 /** Minimum number of calls that one refill covers, so that most turns write nothing for their budgets. */
 const LEAST_CALLS = 64;
 /** Maximum number of calls per refill. The number doubles each time an allotment is used up within a second. */
-const MOST_CALLS = 1_024;
-const SOON_MS = 1_000;
+const MAX_CALLS = 1_024;
+const SHORT_WINDOW_MS = 1_000;
 /** A refill takes at most one sixteenth of the remaining budget. Near the limit each call is reserved separately. */
-const MOST_OF_FREE = 16;
+const MAX_SHARE_DIVISOR = 16;
 /** An allotment that is idle for this long is returned to the store for other replicas. */
 const IDLE_MS = 5_000;
 /** Time before an empty meter is read again. */
@@ -45,11 +45,11 @@ interface Allotment {
   empty: { limit: number; until: number } | undefined;
 }
 
-export function createAllotments(ledger: Ledger, clock: Clock): Allotments {
+export function createAllotments(ledger: BudgetStore, clock: Clock): Allotments {
   const all = new Map<string, Allotment>();
   const returning = new Set<Promise<void>>();
 
-  function allotmentOf(meter: Meter): Allotment {
+  function getAllotment(meter: Meter): Allotment {
     const name = `${meter.tenant} ${meter.id}`;
     const known = all.get(name);
     if (known) return known;
@@ -70,10 +70,10 @@ export function createAllotments(ledger: Ledger, clock: Clock): Allotments {
   async function fill(allotment: Allotment, meter: Meter, amount: number): Promise<void> {
     const need = amount - allotment.left;
     const now = clock.now();
-    allotment.calls = now - allotment.filledAt < SOON_MS ? Math.min(MOST_CALLS, allotment.calls * 2) : LEAST_CALLS;
+    allotment.calls = now - allotment.filledAt < SHORT_WINDOW_MS ? Math.min(MAX_CALLS, allotment.calls * 2) : LEAST_CALLS;
     allotment.filledAt = now;
     const wish = Math.max(need, amount * allotment.calls);
-    const part = await ledger.setAside(meter, (free) => Math.max(need, Math.min(wish, Math.floor(free / MOST_OF_FREE))));
+    const part = await ledger.setAside(meter, (free) => Math.max(need, Math.min(wish, Math.floor(free / MAX_SHARE_DIVISOR))));
     allotment.left += part;
     allotment.empty = part > 0 ? undefined : { limit: meter.limit, until: clock.now() + EMPTY_MS };
   }
@@ -82,7 +82,7 @@ export function createAllotments(ledger: Ledger, clock: Clock): Allotments {
     return empty !== undefined && empty.limit === limit && clock.now() < empty.until;
   }
 
-  function shareOf(allotment: Allotment, amount: number): Share {
+  function getShare(allotment: Allotment, amount: number): Share {
     const part = Math.min(allotment.left, amount);
     allotment.left -= part;
     return {
@@ -106,16 +106,16 @@ export function createAllotments(ledger: Ledger, clock: Clock): Allotments {
       // The caller that refills the allotment is served first. A remainder below `amount` is the last of the budget.
       if (allotment.left < amount) break;
     }
-    return allotment.left > 0 ? shareOf(allotment, amount) : undefined;
+    return allotment.left > 0 ? getShare(allotment, amount) : undefined;
   }
 
   /** Returns the remainder to the store. If the write fails the remainder counts as used, because a retry could subtract it twice. */
   function giveBack(name: string, { meter, left }: Allotment): void {
     all.delete(name);
     if (left === 0) return;
-    const told = ledger.correct(meter, -left).catch(() => undefined);
-    returning.add(told);
-    void told.finally(() => returning.delete(told));
+    const notification = ledger.correct(meter, -left).catch(() => undefined);
+    returning.add(notification);
+    void notification.finally(() => returning.delete(notification));
   }
 
   const stop = clock.every(IDLE_MS, () => {
@@ -126,13 +126,13 @@ export function createAllotments(ledger: Ledger, clock: Clock): Allotments {
 
   return {
     takeNow(meter, amount) {
-      const allotment = allotmentOf(meter);
+      const allotment = getAllotment(meter);
       if (allotment.left < amount) return undefined;
       allotment.open += 1;
-      return shareOf(allotment, amount);
+      return getShare(allotment, amount);
     },
     async take(meter, amount) {
-      const allotment = allotmentOf(meter);
+      const allotment = getAllotment(meter);
       // Counted as open before the refill, so that the idle check does not return the allotment meanwhile.
       allotment.open += 1;
       const share = await take(allotment, meter, amount).catch((error: unknown) => {

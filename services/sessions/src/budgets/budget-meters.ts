@@ -30,7 +30,7 @@ export const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 /** Returns the current meters of a subject. Hours and days are in UTC, so all replicas use the same meters. */
-export function metersOf({ limits: { perHour, perDay, perHourUsd, perDayUsd }, ...limited }: Limited, now: number): NamedMeter[] {
+export function getMeters({ limits: { perHour, perDay, perHourUsd, perDayUsd }, ...limited }: Limited, now: number): NamedMeter[] {
   return [
     ...meter(limited, { name: 'perHour', limit: perHour, unit: 'tokens' }, now),
     ...meter(limited, { name: 'perDay', limit: perDay, unit: 'tokens' }, now),

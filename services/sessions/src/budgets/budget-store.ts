@@ -13,7 +13,7 @@ export interface Meter {
 }
 
 /** The used and reserved amount of each meter, shared by all replicas. A reservation counts as used until it is returned. */
-export interface Ledger {
+export interface BudgetStore {
   /** Reserves the result of `wish(free)`, limited to the remaining amount. Returns 0 for an empty meter. */
   setAside(meter: Meter, wish: (free: number) => number): Promise<number>;
   /** Adds the difference between use and reservation. A negative number returns an unused amount. */
@@ -21,14 +21,14 @@ export interface Ledger {
 }
 
 /** Each miss means that another replica reserved an amount first. */
-const MOST_MISSES = 100;
+const MAX_MISSES = 100;
 
-export function createLedger(budgets: Collection<BudgetDocument>): Ledger {
+export function createLedger(budgets: Collection<BudgetDocument>): BudgetStore {
   return {
     async setAside(meter, wish) {
       const { id, limit, forgetAt } = meter;
       const documents = budgets.for(meter);
-      for (let n = 0; n < MOST_MISSES; n += 1) {
+      for (let n = 0; n < MAX_MISSES; n += 1) {
         const there = await documents.get(id);
         const free = limit - (there?.used ?? 0);
         if (free <= 0) return 0;
@@ -37,7 +37,7 @@ export function createLedger(budgets: Collection<BudgetDocument>): Ledger {
           if (await documents.update({ id, used: { lte: limit - part } }, { inc: { used: part } })) return part;
         } else if (await isFirst(documents.insert({ id, used: part, forgetAt }))) return part;
       }
-      throw new ServiceError('UNAVAILABLE', 'Too many ask for one budget at once; try again in a moment.', {
+      throw new ServiceError('UNAVAILABLE', 'Too many concurrent requests for one budget. Retry in a moment.', {
         details: { reason: 'BUDGET_CONTENDED', retryAfterMs: 1_000 },
       });
     },

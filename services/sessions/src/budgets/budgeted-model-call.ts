@@ -27,14 +27,14 @@ export interface Bounds {
  */
 export async function askWithin<A extends Costing>(
   { budget, call, clock, ms, late, signal }: Bounds,
-  ask: (signal: AbortSignal) => Promise<A>,
+  sendRequest: (signal: AbortSignal) => Promise<A>,
 ): Promise<A> {
   const reserved = await budget?.reserve(call);
   const bound = new AbortController();
   const stop = clock.after(ms, () => bound.abort(late));
   let used = { tokens: 0, costUsd: 0 };
   try {
-    const answer = await ask(AbortSignal.any([signal, bound.signal]));
+    const answer = await sendRequest(AbortSignal.any([signal, bound.signal]));
     used = { tokens: answer.input + answer.output, costUsd: answer.costUsd };
     return answer;
   } finally {

@@ -8,8 +8,8 @@ import { toTokens } from '../context-window/context-window.ts';
 import type { BudgetDocument } from '../model/budget-document.ts';
 import { createAllotments, type Share } from './budget-allocations.ts';
 import { createLedger } from './budget-store.ts';
-import { HOUR_MS, MICRO_USD, metersOf, type Limited, type NamedMeter } from './budget-meters.ts';
-import { priceOf } from './model-prices.ts';
+import { HOUR_MS, MICRO_USD, getMeters, type Limited, type NamedMeter } from './budget-meters.ts';
+import { getPrice } from './model-prices.ts';
 
 /** Reason in the error details when a budget is exhausted. */
 export const BUDGET_EXCEEDED = 'BUDGET_EXCEEDED';
@@ -80,10 +80,10 @@ export function createBudgets({ budgets, store, clock, models }: BudgetsDeps): B
   function metersFor(spender: Spender, agent: Agent): readonly NamedMeter[] {
     const now = store.now();
     const known = ofAgents.get(agent);
-    const own = known && now < known.until && known.tenant === spender.tenant ? known.meters : metersOf(limitedAgent(spender, agent), now);
+    const own = known && now < known.until && known.tenant === spender.tenant ? known.meters : getMeters(limitedAgent(spender, agent), now);
     if (own !== known?.meters) ofAgents.set(agent, { tenant: spender.tenant, until: now - (now % HOUR_MS) + HOUR_MS, meters: own });
     const client = limitedClient(spender);
-    return client === undefined ? own : [...own, ...metersOf(client, now)];
+    return client === undefined ? own : [...own, ...getMeters(client, now)];
   }
 
   /** Estimates the use of a call and selects its meters. */
@@ -101,17 +101,17 @@ export function createBudgets({ budgets, store, clock, models }: BudgetsDeps): B
       async reserve(call) {
         const needed = need(spender, agent, call);
         const { meters, expected } = needed;
-        if (inMoney(meters)) expected.costUsd = await priceOf(models, call.model, needed);
+        if (inMoney(meters)) expected.costUsd = await getPrice(models, call.model, needed);
         const taken: Taken[] = [];
         for (const meter of meters) {
-          const share = await allotments.take(meter, Math.max(1, amountOf(meter, expected)));
+          const share = await allotments.take(meter, Math.max(1, getAmount(meter, expected)));
           if (!share) {
             settleAll(taken, NOTHING);
             throw exceeded(meter, store.now());
           }
           taken.push({ meter, share });
         }
-        return reservedOf(taken, needed);
+        return getReserved(taken, needed);
       },
 
       reserveNow(call) {
@@ -120,14 +120,14 @@ export function createBudgets({ budgets, store, clock, models }: BudgetsDeps): B
         if (inMoney(meters)) return undefined;
         const taken: Taken[] = [];
         for (const meter of meters) {
-          const share = allotments.takeNow(meter, Math.max(1, amountOf(meter, expected)));
+          const share = allotments.takeNow(meter, Math.max(1, getAmount(meter, expected)));
           if (!share) {
             settleAll(taken, NOTHING);
             return undefined;
           }
           taken.push({ meter, share });
         }
-        return reservedOf(taken, needed);
+        return getReserved(taken, needed);
       },
     }),
     [Symbol.asyncDispose]: () => allotments[Symbol.asyncDispose](),
@@ -156,7 +156,7 @@ function inMoney(meters: readonly NamedMeter[]): boolean {
   return meters.some(({ unit }) => unit === 'money');
 }
 
-function reservedOf(taken: Taken[], { expected, used: learn }: Need): Reserved {
+function getReserved(taken: Taken[], { expected, used: learn }: Need): Reserved {
   return {
     expected,
     settle(used) {
@@ -168,7 +168,7 @@ function reservedOf(taken: Taken[], { expected, used: learn }: Need): Reserved {
 
 /** Settles each share once; `splice` empties the list. */
 function settleAll(taken: Taken[], used: Used): void {
-  for (const { meter, share } of taken.splice(0)) share.settle(amountOf(meter, used));
+  for (const { meter, share } of taken.splice(0)) share.settle(getAmount(meter, used));
 }
 
 function limitedAgent({ tenant }: Spender, { agentId, config }: Agent): Limited {
@@ -180,7 +180,7 @@ function limitedClient({ tenant, client, budgets }: Spender): Limited | undefine
   return { tenant, subject: `token:${client}`, who: `token ${client}`, path: 'its budgets', limits: budgets };
 }
 
-function amountOf({ unit }: NamedMeter, { tokens, costUsd }: Used): number {
+function getAmount({ unit }: NamedMeter, { tokens, costUsd }: Used): number {
   return unit === 'money' ? Math.ceil(costUsd * MICRO_USD) : Math.ceil(tokens);
 }
 
@@ -192,7 +192,7 @@ function exceeded({ who, limit, unit, path, endsAt }: NamedMeter, now: number): 
   const amount = unit === 'money' ? `$${limit / MICRO_USD}` : `${limit} tokens`;
   return createServiceError(
     'RESOURCE_EXHAUSTED',
-    `The ${who} has used the ${amount} that ${path} allows; ask again when they are given anew.`,
+    `The ${who} has used up the ${amount} of ${path}. Retry when the budget period has ended.`,
     {
       details: { reason: BUDGET_EXCEEDED, rate: true, retryAfterMs: Math.max(1, endsAt - now) },
     },

@@ -4,7 +4,7 @@ import type { CatalogueEntry, ModelRef, Models } from '@switchyard/models';
 const prices = new WeakMap<object, Promise<ReadonlyMap<string, CatalogueEntry['cost']>>>();
 
 /** Returns the cost of a call at list price in US dollars. A model without a price costs 0. */
-export async function priceOf(
+export async function getPrice(
   models: Pick<Models, 'catalogue' | 'revision'>,
   { provider, modelId }: ModelRef,
   { input, output }: { input: number; output: number },

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError } from '@switchyard/contracts';
 import { principal, startUpstream, tempDir } from '@switchyard/testkit';
-import { testSessions, turnIdOf } from '../sessions.fixture.ts';
+import { testSessions, getTurnId } from '../sessions.fixture.ts';
 
 const script = (...steps: object[]): string => JSON.stringify(steps);
 const TALK = 'one two three four five six seven eight nine ten';
@@ -27,7 +27,7 @@ test('rejects a turn before the model call when the budget is exhausted, by ever
     await using app = await testSessions(options);
     if (answers === 1) assert.equal((await app.bus.call('agent.execute', { message: 'hello' })).response, 'yes');
     await assert.rejects(app.bus.call('agent.execute', { message: 'hello' }), isExceeded);
-    const stateless = { turnId: turnIdOf('stateless'), model: 'default', message: 'hello' };
+    const stateless = { turnId: getTurnId('stateless'), model: 'default', message: 'hello' };
     await assert.rejects(app.bus.call('turns.complete', stateless), isExceeded);
     await assert.rejects(Array.fromAsync(app.bus.stream('turns.run', stateless)), isExceeded);
   }
@@ -69,7 +69,7 @@ test('a token budget limits the turns of its client by every entry point, and no
   const bus = app.bus.as(laptop);
   assert.match((await bus.call('agent.execute', { message: TALK })).response, /You said/);
   await assert.rejects(bus.call('agent.execute', { message: TALK }), isExceeded);
-  await assert.rejects(bus.call('turns.complete', { turnId: turnIdOf('stateless'), model: 'default', message: TALK }), isExceeded);
+  await assert.rejects(bus.call('turns.complete', { turnId: getTurnId('stateless'), model: 'default', message: TALK }), isExceeded);
   assert.match((await app.bus.call('agent.execute', { message: TALK })).response, /You said/);
 });
 

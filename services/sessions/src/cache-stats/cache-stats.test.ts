@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { startService } from '@switchyard/service-kit';
 import { principal, startUpstream, type Upstream } from '@switchyard/testkit';
 import { sessions } from '../service.ts';
-import { testSessions, turnIdOf } from '../sessions.fixture.ts';
+import { testSessions, getTurnId } from '../sessions.fixture.ts';
 
 const models = [{ id: 'm', cost: { input: 10, output: 1, cacheRead: 1, cacheWrite: 12 } }];
 const settings = ({ url }: Upstream) => ({
@@ -21,7 +21,7 @@ test('counts prompt cache hits and savings per agent on every entry point', asyn
   await using app = await testSessions({ settings: settings(upstream), agents: AGENTS });
   await app.bus.call('agent.execute', { message: 'one' });
   await app.bus.call('agent.execute', { message: 'two' });
-  await app.bus.call('turns.complete', { turnId: turnIdOf('stateless'), model: 'oslo', message: 'three' });
+  await app.bus.call('turns.complete', { turnId: getTurnId('stateless'), model: 'oslo', message: 'three' });
 
   const { providers, totalCacheSaved, ...all } = await app.bus.call('agent.cacheStats', {});
   assert.deepEqual(all, { cacheHits: 2, cacheMisses: 1, hitRate: 2 / 3, missRate: 1 / 3, totalTokensCached: 1_300, sizes: {} });
@@ -37,9 +37,9 @@ test('counts prompt cache hits and savings per agent on every entry point', asyn
 test('publishes cached tokens and savings with the usage of a turn', async () => {
   await using upstream = await startUpstream(text({ prompt: 1_000, completion: 100, cached: 800 }));
   await using app = await testSessions({ settings: settings(upstream), agents: AGENTS });
-  const told = app.nextEvent('observability:token_usage');
+  const notification = app.nextEvent('observability:token_usage');
   await app.bus.call('agent.execute', { message: 'one' });
-  const { tokens, cost, cacheReadTokens, cacheWriteTokens, savedVsUncached, cacheEligible } = await told;
+  const { tokens, cost, cacheReadTokens, cacheWriteTokens, savedVsUncached, cacheEligible } = await notification;
   assert.deepEqual(tokens, { prompt: 1_000, completion: 100, total: 1_100 });
   assert.deepEqual([cacheReadTokens, cacheWriteTokens, cacheEligible], [800, 0, true]);
   const micro = (usd: number): number => Math.round(usd * 1e6);

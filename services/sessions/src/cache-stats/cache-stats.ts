@@ -14,7 +14,7 @@ type Counts = Pick<CacheStatsDocument, 'calls' | 'hits' | 'cachedTokens' | 'cost
 type Counted = Omit<CacheStatsDocument, keyof Counts>;
 
 /** Sum of the unwritten replies of one model to one agent. */
-interface Waiting {
+interface PendingStats {
   tenant: string;
   model: ModelRef;
   counted: Counted;
@@ -28,15 +28,15 @@ export interface CacheTally extends AsyncDisposable {
   flush(): Promise<void>;
 }
 
-interface Given {
+interface CacheStatsDeps {
   cached: Collection<CacheStatsDocument>;
   store: Pick<Store, 'now'>;
   models: Priced;
   log: Pick<Logger, 'warn'>;
 }
 
-export function createCacheTally({ cached, store, models, log }: Given): CacheTally {
-  const waiting = new Map<string, Waiting>();
+export function createCacheTally({ cached, store, models, log }: CacheStatsDeps): CacheTally {
+  const waiting = new Map<string, PendingStats>();
   let writing: Promise<void> = Promise.resolve();
   let timer: NodeJS.Timeout | undefined;
 
@@ -54,10 +54,7 @@ export function createCacheTally({ cached, store, models, log }: Given): CacheTa
     clearTimeout(timer);
     timer = undefined;
     writing = writing.then(write).catch((err: unknown) => {
-      log.warn(
-        { err, errorKind: 'dependency', hint: 'a few calls are missing in the statistics' },
-        'failed to write prompt cache statistics',
-      );
+      log.warn({ err, errorKind: 'dependency', hint: 'the statistics miss some calls' }, 'failed to write prompt cache statistics');
     });
     return writing;
   }
@@ -88,7 +85,7 @@ function countedIn(day: number, agentId: string, { provider, modelId: model }: M
   return { id, agentId, provider, model, day, forgetAt: day + (COUNTED_DAYS + 1) * DAY_MS };
 }
 
-function nothing(): Waiting['sum'] {
+function nothing(): PendingStats['sum'] {
   return { calls: 0, hits: 0, cachedTokens: 0, costUsd: 0, cacheRead: 0, cacheWrite: 0 };
 }
 

@@ -2,7 +2,7 @@ import type { ModelRef, Models } from '@switchyard/models';
 import type { Collection, Store } from '@switchyard/store';
 import type { Agent } from '../agents/agent-directory.ts';
 import type { Compaction } from '../context/compaction/compaction.ts';
-import type { Recall, Where } from '../context/exchange-cache.ts';
+import type { Recall, SessionRef } from '../context/exchange-cache.ts';
 import type { FrameWriter } from '../frames/frame-publisher.ts';
 import type { Effect, Preferences } from '../model/session-document.ts';
 import type { BodyDocument } from '../model/text-document.ts';
@@ -23,16 +23,16 @@ export interface CommandDeps {
 /** The turn that carries the command. */
 export interface CommandTurn {
   /** The session and its tenant. */
-  hold: Where;
+  hold: SessionRef;
   agent: Agent;
   frames: Pick<FrameWriter, 'push'>;
   signal: AbortSignal;
 }
 
 /** A parsed command with its turn and dependencies. */
-export interface Asked {
+export interface CommandRequest {
   deps: CommandDeps;
-  given: CommandTurn;
+  options: CommandTurn;
   /** The model that serves this session. */
   model: ModelRef;
   args: string;
@@ -44,6 +44,6 @@ export interface Answer {
 }
 
 /** Merges `change` into the session's preferences and sets their timestamp. */
-export function preferring({ deps, given }: Asked, change: Partial<Preferences>): Preferences {
+export function preferring({ deps, options: given }: CommandRequest, change: Partial<Preferences>): Preferences {
   return { ...given.hold.session.preferences, ...change, at: deps.store.now() };
 }

@@ -15,7 +15,7 @@ export async function carryOut(
   given: CommandTurn,
   { model, command }: { model: ModelRef; command: Command },
 ): Promise<TurnOutcome & { effect: Effect }> {
-  const { text, effect = {} } = await answers[command.name]({ deps, given, model, args: command.args });
+  const { text, effect = {} } = await answers[command.name]({ deps, options: given, model, args: command.args });
   given.signal.throwIfAborted();
   given.frames.push({ type: 'delta', text });
   const tokensUsed = { input: 0, output: 0, total: 0 };

@@ -1,18 +1,18 @@
 import { SessionLabel } from '@switchyard/contracts';
-import { lengthOf } from '../context/conversation-size.ts';
-import { summariesOf } from '../context/compaction/summary-builder.ts';
+import { getLength } from '../context/conversation-size.ts';
+import { getSummaries } from '../context/compaction/summary-builder.ts';
 import { coveredTo } from '../context/compaction/summary-tree.ts';
 import { loadHistory } from '../sessions/session-directory.ts';
-import { preferring, type Answer, type Asked } from './command-context.ts';
+import { preferring, type Answer, type CommandRequest } from './command-context.ts';
 import { chooseModel } from './model-command.ts';
 import { notInForce, readBudget, type CommandName } from './command-parser.ts';
 
-const LABEL_USAGE = '/label <title> gives it one, /label - takes it away.';
+const LABEL_USAGE = '/label <title> sets the label, /label - removes it.';
 
-type Answering = (asked: Asked) => Answer | Promise<Answer>;
+type CommandHandler = (request: CommandRequest) => Answer | Promise<Answer>;
 
 /** The handler of each command. */
-export const answers: Readonly<Record<CommandName, Answering>> = {
+export const answers: Readonly<Record<CommandName, CommandHandler>> = {
   status,
   usage,
   context,
@@ -22,9 +22,9 @@ export const answers: Readonly<Record<CommandName, Answering>> = {
   budget,
   export: transcript,
   // Running and queued turns were cancelled when this turn was accepted.
-  stop: () => ({ text: 'Stopped: nothing that was asked here before this runs or waits any more.' }),
+  stop: () => ({ text: 'Stopped. All earlier messages of this session were cancelled.' }),
   config: () => ({
-    text: 'A conversation neither shows nor changes settings. `switchyard config` and the methods config.* do, for a token with the scope admin.',
+    text: 'Settings cannot be shown or changed in a conversation. Use `switchyard config` or the methods config.* with a token of scope admin.',
   }),
   think: ({ args }) => directive('think', 'off, minimal, low, medium, high or xhigh', args),
   verbose: ({ args }) => directive('verbose', 'on or off', args),
@@ -38,7 +38,7 @@ export const answers: Readonly<Record<CommandName, Answering>> = {
 };
 
 function missing(name: CommandName): Answer {
-  return { text: `/${name} is not there yet.` };
+  return { text: `/${name} is not implemented yet.` };
 }
 
 function directive(name: CommandName, takes: string, args: string): Answer {
@@ -46,44 +46,44 @@ function directive(name: CommandName, takes: string, args: string): Answer {
 }
 
 function reset(): Answer {
-  return { text: 'A new conversation begins here.', effect: { resets: true } };
+  return { text: 'Started a new conversation.', effect: { resets: true } };
 }
 
-function status({ given: { hold, agent }, model }: Asked): Answer {
+function status({ options: { hold, agent }, model }: CommandRequest): Answer {
   const { key, messageCount, depth } = hold.session;
   const lines = [
     `Agent: ${agent.config.name} (${agent.agentId})`,
     `Model: ${model.provider}/${model.modelId}`,
     `Session: ${key}`,
     `Messages: ${messageCount}`,
-    `Waiting behind this: ${depth - 1}`,
-    `Steps a turn: at most ${agent.config.maxSteps}`,
+    `Queued messages: ${depth - 1}`,
+    `Maximum steps per turn: ${agent.config.maxSteps}`,
   ];
   return { text: lines.join('\n') };
 }
 
-function usage({ given: { hold } }: Asked): Answer {
+function usage({ options: { hold } }: CommandRequest): Answer {
   const { inputTokens, outputTokens, costUsd } = hold.session;
   const total = inputTokens + outputTokens;
   return { text: `Tokens: ${total} (${inputTokens} in, ${outputTokens} out)\nCost: ${costUsd.toFixed(4)} USD` };
 }
 
 /** The arguments can contain instructions for the summaries. `verbose` includes the summaries in the response. */
-async function compact({ deps, given: { hold, signal }, args }: Asked): Promise<Answer> {
+async function compact({ deps, options: { hold, signal }, args }: CommandRequest): Promise<Answer> {
   const verbose = /^verbose(\s|$)/.exec(args)?.[0] ?? '';
   const instructions = args.slice(verbose.length).trim();
-  const before = lengthOf(hold.session);
+  const before = getLength(hold.session);
   const asked = { signal, ...(instructions === '' ? {} : { instructions }) };
   const { session, made } = await deps.compaction.compact(hold.tenant, hold.session, asked);
-  if (made === 0) return { text: 'There is nothing to make shorter: only the last turns are told word by word.' };
-  const after = lengthOf(session);
-  const shorter = `Made shorter: about ${before.tokens} tokens are ${after.tokens} now. Everything said stays.`;
+  if (made === 0) return { text: 'Nothing to compact: only the most recent turns are not summarized.' };
+  const after = getLength(session);
+  const shorter = `Compacted from about ${before.tokens} to ${after.tokens} tokens. No message was deleted.`;
   if (verbose === '') return { text: shorter };
-  const summaries = await summariesOf(deps, hold.tenant, session.roots ?? []);
+  const summaries = await getSummaries(deps, hold.tenant, session.roots ?? []);
   return { text: [shorter, ...summaries.map(({ text }) => text)].join('\n\n') };
 }
 
-async function context({ deps, given: { hold, agent } }: Asked): Promise<Answer> {
+async function context({ deps, options: { hold, agent } }: CommandRequest): Promise<Answer> {
   const { contextEngine, maxContextChars } = agent.config;
   const { roots = [], lastSeq } = hold.session;
   const known = await deps.recall.last(deps.turns.for(hold), hold, contextEngine.historyTurns);
@@ -91,33 +91,32 @@ async function context({ deps, given: { hold, agent } }: Asked): Promise<Answer>
   const chars = last.reduce((sum, exchange) => sum + exchange.chars, 0);
   const share = Math.round((100 * Math.min(chars, maxContextChars)) / maxContextChars);
   const folded = roots.reduce((sum, { messages }) => sum + messages, 0);
-  const earlier = folded === 0 ? '' : ` ${folded} messages before them are told in ${roots.length} summaries.`;
-  const told = `The next turn is told of the last ${last.length} exchanges: ${chars} characters, ${share} % of the room for them.`;
-  return { text: `${told}${earlier}` };
+  const earlier = folded === 0 ? '' : ` ${roots.length} summaries replace ${folded} earlier messages.`;
+  const promptText = `The context of the next turn contains the last ${last.length} exchanges: ${chars} characters, ${share} % of the history limit.`;
+  return { text: `${promptText}${earlier}` };
 }
 
 /** Shows, sets or removes the session label. */
-function label({ deps, given: { hold }, args }: Asked): Answer {
+function label({ deps, options: { hold }, args }: CommandRequest): Answer {
   const known = hold.session.label;
-  if (args === '')
-    return { text: known === undefined ? `This session has no label. ${LABEL_USAGE}` : `The label of this session: ${known}` };
+  if (args === '') return { text: known === undefined ? `This session has no label. ${LABEL_USAGE}` : `Label of this session: ${known}` };
   const at = deps.store.now();
-  if (args === '-') return { text: 'This session has no label any more.', effect: { label: { at } } };
+  if (args === '-') return { text: 'Removed the label of this session.', effect: { label: { at } } };
   const title = SessionLabel.safeParse(args.replace(/[\s\p{Cc}]+/gu, ' ').trim());
   if (!title.success)
-    return { text: `A label has at most ${SessionLabel.maxLength} characters, and this one has ${args.length}. ${LABEL_USAGE}` };
-  return { text: `This session is labelled: ${title.data}`, effect: { label: { at, text: title.data } } };
+    return { text: `A label has at most ${SessionLabel.maxLength} characters; this one has ${args.length}. ${LABEL_USAGE}` };
+  return { text: `Label of this session: ${title.data}`, effect: { label: { at, text: title.data } } };
 }
 
-function budget(asked: Asked): Answer {
+function budget(asked: CommandRequest): Answer {
   const tokens = readBudget(asked.args);
-  if (tokens === undefined) return { text: '/budget takes a number of tokens from 10k to 10m, such as /budget 500k.' };
+  if (tokens === undefined) return { text: '/budget needs a number of tokens from 10k to 10m, such as /budget 500k.' };
   return { text: `The next turn may use ${tokens} tokens.`, effect: { preferences: preferring(asked, { budget: tokens }) } };
 }
 
-async function transcript({ deps, given: { hold }, args }: Asked): Promise<Answer> {
-  const said = await loadHistory(deps, hold, hold.session);
-  const lines = said.map(({ role, content, timestamp }) => `**${role}** (${new Date(timestamp).toISOString()})\n\n${content}`);
-  const where = args === '' ? [] : [`There is no workspace yet to write ${args} to; this is what it would hold.`];
-  return { text: [...where, ...(lines.length === 0 ? ['Nothing was said yet.'] : lines)].join('\n\n') };
+async function transcript({ deps, options: { hold }, args }: CommandRequest): Promise<Answer> {
+  const texts = await loadHistory(deps, hold, hold.session);
+  const lines = texts.map(({ role, content, timestamp }) => `**${role}** (${new Date(timestamp).toISOString()})\n\n${content}`);
+  const where = args === '' ? [] : [`Workspaces are not implemented yet. The file ${args} would contain:`];
+  return { text: [...where, ...(lines.length === 0 ? ['This conversation is still empty.'] : lines)].join('\n\n') };
 }

@@ -51,19 +51,19 @@ type Directive = keyof typeof DIRECTIVES;
 
 const NAMED = /^\/([a-z-]+)(?::(\S+))?(?=\s|$)/i;
 const LEAST_BUDGET = 10_000;
-const MOST_BUDGET = 10_000_000;
+const MAX_BUDGET = 10_000_000;
 
 /** Parses commands and directives. An unknown name is ordinary text, because a message can begin with a path. */
 export function parseMessage(message: string): Parsed {
   if (!message.startsWith('/')) return undefined;
   const directed: Directed = { text: message.trim(), without: [] };
-  for (let found = false; ; found = true) {
+  for (let isFound = false; ; isFound = true) {
     const command = commandAt(directed.text);
-    if (!command) return found ? { directed } : undefined;
+    if (!command) return isFound ? { directed } : undefined;
     const [word = ''] = command.args.split(/\s+/, 1);
     const rest = command.args.slice(word.length).trim();
     // A directive without text after it is a command.
-    if (rest === '' || !isDirective(command.name) || !DIRECTIVES[command.name].test(word)) return found ? { directed } : { command };
+    if (rest === '' || !isDirective(command.name) || !DIRECTIVES[command.name].test(word)) return isFound ? { directed } : { command };
     if (command.name === 'budget' && readBudget(word) === undefined) return { command };
     direct(directed, { name: command.name, word, rest });
   }
@@ -92,10 +92,10 @@ function direct(directed: Directed, { name, word, rest }: { name: Directive; wor
 export function readBudget(word: string): number | undefined {
   if (!DIRECTIVES.budget.test(word)) return undefined;
   const tokens = Number.parseFloat(word) * (word.toLowerCase().endsWith('k') ? 1_000 : 1_000_000);
-  return tokens >= LEAST_BUDGET && tokens <= MOST_BUDGET ? Math.round(tokens) : undefined;
+  return tokens >= LEAST_BUDGET && tokens <= MAX_BUDGET ? Math.round(tokens) : undefined;
 }
 
 /** The response to a directive that has no effect yet. */
 export function notInForce(name: string): string {
-  return `/${name} is not in force: no model here is told of it yet.`;
+  return `/${name} has no effect yet: no model of this gateway supports it.`;
 }

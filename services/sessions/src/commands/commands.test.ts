@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { principal, type TestService } from '@switchyard/testkit';
-import { ended, listen, testSessions, turnIdOf } from '../sessions.fixture.ts';
+import { ended, listen, testSessions, getTurnId } from '../sessions.fixture.ts';
 
 const admin = principal({ scopes: ['*'] });
 const KEY = 'default:test:gateway';
 
-async function asks(app: TestService, message: string) {
+async function sendMessage(app: TestService, message: string) {
   const { response, finishReason, tokensUsed } = await app.bus.call('agent.execute', { message });
   return { response, finishReason, total: tokensUsed.total };
 }
@@ -16,34 +16,34 @@ const history = async (app: TestService) =>
 
 test('answers a command without a model call and leaves the history unchanged', async () => {
   await using app = await testSessions({ as: admin });
-  await asks(app, 'hello');
+  await sendMessage(app, 'hello');
   const before = await history(app);
   for (const [command, answer] of [
     ['/status', /^Agent: Switchyard \(default\)\nModel: dev\/echo\nSession: default:test:gateway\nMessages: 2\n/],
     ['/usage', /^Tokens: \d+ \(1 in, \d+ out\)\nCost: 0\.0000 USD$/],
-    ['/context', /^The next turn is told of the last 1 exchanges: \d+ characters, 0 % of the room/],
-    ['/config set gateway.port 1', /^A conversation neither shows nor changes settings/],
-    ['/think', /takes off, minimal.*not in force/],
-    ['/budget lots', /^\/budget takes/],
-    ['/fork', /^\/fork is not there yet\.$/],
-    ['/skill:weather Oslo', /^\/skill is not there yet\.$/],
+    ['/context', /^The context of the next turn contains the last 1 exchanges: \d+ characters, 0 % of the history limit/],
+    ['/config set gateway.port 1', /^Settings cannot be shown or changed in a conversation/],
+    ['/think', /takes off, minimal.*no effect yet/],
+    ['/budget lots', /^\/budget needs/],
+    ['/fork', /^\/fork is not implemented yet\.$/],
+    ['/skill:weather Oslo', /^\/skill is not implemented yet\.$/],
   ] as const) {
-    const { response, finishReason, total } = await asks(app, command);
+    const { response, finishReason, total } = await sendMessage(app, command);
     assert.match(response, answer);
     assert.deepEqual([finishReason, total], ['command', 0], command);
   }
   assert.deepEqual(await history(app), before);
-  assert.match((await asks(app, '/etc/hosts is a file')).response, /You said: \/etc\/hosts/, 'a path is no command');
+  assert.match((await sendMessage(app, '/etc/hosts is a file')).response, /You said: \/etc\/hosts/, 'a path is no command');
 });
 
 test('session.send, agent.stream and turns.start accept commands', async () => {
   await using app = await testSessions({ as: admin });
   assert.equal((await app.bus.call('session.send', { key: KEY, message: '/usage' })).finishReason, 'command');
   assert.equal((await app.bus.call('agent.stream', { message: '/usage' })).finishReason, 'command');
-  const turnId = turnIdOf('streamed');
-  const heard = listen(app.bus, turnId);
+  const turnId = getTurnId('streamed');
+  const receivedMessage = listen(app.bus, turnId);
   await app.bus.call('turns.start', { turnId, message: '/usage' });
-  const frames = await heard.until('done');
+  const frames = await receivedMessage.until('done');
   assert.deepEqual(
     frames.map(({ type }) => type),
     ['accepted', 'delta', 'done'],
@@ -53,15 +53,15 @@ test('session.send, agent.stream and turns.start accept commands', async () => {
 for (const command of ['/new', '/reset']) {
   test(`${command} resets the session once and publishes session:expired`, async () => {
     await using app = await testSessions({ as: admin });
-    await asks(app, 'one');
+    await sendMessage(app, 'one');
     const expired = app.nextEvent('session:expired');
-    const asked = { message: command, idempotencyKey: 'k' };
-    const first = await app.bus.call('agent.execute', asked);
+    const request = { message: command, idempotencyKey: 'k' };
+    const first = await app.bus.call('agent.execute', request);
     assert.equal(first.finishReason, 'session_reset');
     assert.equal((await expired).reason, 'gateway-reset');
     assert.deepEqual(await history(app), []);
-    await asks(app, 'two');
-    assert.deepEqual(await app.bus.call('agent.execute', asked), first, 'asked again under its key');
+    await sendMessage(app, 'two');
+    assert.deepEqual(await app.bus.call('agent.execute', request), first, 'asked again under its key');
     assert.deepEqual((await history(app))[0], 'two');
     assert.equal((await app.bus.call('session.list', {})).sessions[0]?.messageCount, 2);
   });
@@ -81,7 +81,7 @@ test('/stop cancels running and queued turns even when the queue is full', async
   await using app = await testSessions({ as: admin, settings, agents: { default: { model: 'dev/scripted' } } });
   const begun: string[] = [];
   for (let n = 0; n < 3; n += 1) begun.push((await app.bus.call('agent.start', { message: '[{"wait":60000}]' })).turnId);
-  assert.match((await asks(app, '/stop')).response, /^Stopped/);
+  assert.match((await sendMessage(app, '/stop')).response, /^Stopped/);
   for (const turnId of begun) assert.equal((await ended(app.bus, turnId)).state, 'cancelled');
 });
 
@@ -95,39 +95,42 @@ test('/stop does not cancel turns of another client', async () => {
 
 test('/model changes the model of the session and not of the agent', async () => {
   await using app = await testSessions({ as: admin });
-  const { response } = await asks(app, '/model list');
+  const { response } = await sendMessage(app, '/model list');
   assert.match(response, /^\* dev\/echo$/m);
   assert.match(response, /^ {2}dev\/slow$/m);
-  assert.match((await asks(app, '/model switch nobody nothing')).response, /^There is no model nobody\/nothing here/);
-  assert.match((await asks(app, '/model switch dev slow')).response, /^dev\/slow answers here from now on/);
-  assert.match((await asks(app, 'x')).response, /^I am dev\/slow/);
+  assert.match((await sendMessage(app, '/model switch nobody nothing')).response, /^Unknown model nobody\/nothing\./);
+  assert.match((await sendMessage(app, '/model switch dev slow')).response, /^This session now uses dev\/slow\./);
+  assert.match((await sendMessage(app, 'x')).response, /^I am dev\/slow/);
   assert.match((await app.bus.call('agent.execute', { message: 'x', sessionKey: { userId: 'else' } })).response, /^I am dev\/echo/);
-  const cycled = (await asks(app, '/model cycle')).response;
-  assert.match(cycled, /^dev\/\w+ answers here from now on/);
-  assert.match((await asks(app, '/status')).response, new RegExp(`Model: ${cycled.split(' ')[0]}`));
+  const cycled = (await sendMessage(app, '/model cycle')).response;
+  assert.match(cycled, /^This session now uses dev\/\w+\./);
+  assert.match((await sendMessage(app, '/status')).response, new RegExp(`Model: ${/dev\/\w+/.exec(cycled)?.[0]}`));
 });
 
 test('/budget limits one turn: the message after it or the next turn', async () => {
   await using app = await testSessions({ as: admin });
   const long = 'w '.repeat(49_000);
-  assert.equal((await asks(app, `/budget 10k ${long}`)).finishReason, 'budget_exhausted');
-  assert.equal((await asks(app, 'short')).finishReason, 'stop');
-  assert.match((await asks(app, '/budget 10k')).response, /^The next turn may use 10000 tokens/);
-  assert.equal((await asks(app, '/status')).finishReason, 'command', 'a command uses none of it');
-  assert.equal((await asks(app, long)).finishReason, 'budget_exhausted');
-  assert.equal((await asks(app, 'short')).finishReason, 'stop');
+  assert.equal((await sendMessage(app, `/budget 10k ${long}`)).finishReason, 'budget_exhausted');
+  assert.equal((await sendMessage(app, 'short')).finishReason, 'stop');
+  assert.match((await sendMessage(app, '/budget 10k')).response, /^The next turn may use 10000 tokens/);
+  assert.equal((await sendMessage(app, '/status')).finishReason, 'command', 'a command uses none of it');
+  assert.equal((await sendMessage(app, long)).finishReason, 'budget_exhausted');
+  assert.equal((await sendMessage(app, 'short')).finishReason, 'stop');
 });
 
 test('removes directives without effect from the text for the model', async () => {
   await using app = await testSessions({ as: admin });
-  assert.match((await asks(app, '/think high tell me')).response, /You said: tell me$/);
+  assert.match((await sendMessage(app, '/think high tell me')).response, /You said: tell me$/);
 });
 
 test('/export returns the transcript', async () => {
   await using app = await testSessions({ as: admin });
-  assert.equal((await asks(app, '/export')).response, 'Nothing was said yet.');
-  await asks(app, 'hello');
-  assert.match((await asks(app, '/export talk.md')).response, /no workspace yet.*\*\*user\*\* \(.*\)\n\nhello\n\n\*\*assistant\*\*/s);
+  assert.equal((await sendMessage(app, '/export')).response, 'This conversation is still empty.');
+  await sendMessage(app, 'hello');
+  assert.match(
+    (await sendMessage(app, '/export talk.md')).response,
+    /not implemented yet.*\*\*user\*\* \(.*\)\n\nhello\n\n\*\*assistant\*\*/s,
+  );
 });
 
 test('runs a command after the running turn instead of merging it', async () => {
@@ -135,5 +138,5 @@ test('runs a command after the running turn instead of merging it', async () => 
   await using app = await testSessions({ as: admin, settings, agents: { default: { model: 'dev/scripted' } } });
   await app.bus.call('agent.start', { message: '[{"wait":100},{"text":"one"}]' });
   await app.bus.call('agent.start', { message: '[{"text":"two"}]' });
-  assert.equal((await asks(app, '/usage')).finishReason, 'command');
+  assert.equal((await sendMessage(app, '/usage')).finishReason, 'command');
 });

@@ -16,7 +16,7 @@ export function getCapability({ modelId, capabilityClass }: Pick<CatalogueEntry,
   if (capabilityClass !== undefined) return capabilityClass;
   const size = SIZE.exec(modelId)?.[1];
   if (size === undefined) return 'frontier';
-  return SIZES.find(([most]) => Number(size) <= most)?.[1] ?? 'frontier';
+  return SIZES.find(([max]) => Number(size) <= max)?.[1] ?? 'frontier';
 }
 
 /** Weak models make poor summaries and work better with a short prompt. */

@@ -28,7 +28,7 @@ export function createGauge(guard: WindowGuard | undefined, system = '', warn?: 
       const percent = (tokens / guard.window) * 100;
       if (percent >= guard.warnPercent && !warned) {
         warned = true;
-        warn?.(`The context window of the model is ${Math.round(percent)} % full.`);
+        warn?.(`The context window is ${Math.round(percent)} % full.`);
       }
       return percent < guard.blockPercent && guard.window - tokens >= (guard.leastOutput ?? 0);
     },

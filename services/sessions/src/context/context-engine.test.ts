@@ -19,38 +19,38 @@ interface House extends AsyncDisposable {
   writer: Upstream;
 }
 
-interface Given {
+interface SetupOptions {
   engine?: object;
   agent?: object;
   /** Settings of both models. */
   model?: object;
 }
 
-async function start({ engine = {}, agent = {}, model = {} }: Given = {}): Promise<House> {
+async function start({ engine = {}, agent = {}, model = {} }: SetupOptions = {}): Promise<House> {
   const stack = new AsyncDisposableStack();
   const upstream = stack.use(await startUpstream({ kind: 'text', text: SUMMARY }));
   const writer = stack.use(await startUpstream({ kind: 'text', text: SUMMARY }));
-  const entryOf = ({ url }: Upstream) => ({
+  const getEntry = ({ url }: Upstream) => ({
     type: 'openai-compatible' as const,
     baseUrl: url,
     maxRetries: 0,
     models: [{ id: 'm', contextWindow: 128_000, ...model }],
   });
-  const settings = { providers: { entries: { local: entryOf(upstream), writer: entryOf(writer) } } };
+  const settings = { providers: { entries: { local: getEntry(upstream), writer: getEntry(writer) } } };
   const config = { provider: 'local', model: 'm', contextEngine: { ...BASE, ...engine }, ...agent };
   const app = stack.use(await testSessions({ as: admin, settings, agents: { default: config }, timing: { sweepMs: 20 } }));
   return { app, upstream, writer, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
-async function say({ app }: House, count: number, words = WORDS): Promise<void> {
+async function sendMessage({ app }: House, count: number, words = WORDS): Promise<void> {
   for (let n = 0; n < count; n += 1) await app.bus.call('agent.execute', { message: `${n}: ${words}` });
 }
 
-const told = ({ upstream }: House) => upstream.requests.at(-1)?.body.messages as { role: string; content: string }[];
+const getPromptMessages = ({ upstream }: House) => upstream.requests.at(-1)?.body.messages as { role: string; content: string }[];
 const tree = async ({ app }: House) => (await app.bus.call('context.tree', { conversation_id: KEY })).nodes;
 const compact = ({ app }: House) => app.bus.call('session.compact', { key: KEY });
 
-async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+async function waitUntil(holds: () => boolean | Promise<boolean>): Promise<void> {
   for (const end = Date.now() + PATIENCE_MS; !(await holds()); await wait(10)) assert.ok(Date.now() < end, 'condition was never met');
 }
 
@@ -64,8 +64,8 @@ test('budget.effectiveContextCap limits the window of small and nano models, 0 d
     ['mid', { effectiveContextCapSmall: 2_000, effectiveContextCapNano: 2_000 }],
   ] as const) {
     await using house = await start({ model: { capabilityClass }, engine: { budget }, agent: { contextGuard: { enabled: false } } });
-    await say(house, 6, long);
-    counts.push(told(house).length);
+    await sendMessage(house, 6, long);
+    counts.push(getPromptMessages(house).length);
   }
   assert.deepEqual(counts, [5, 5, 11, 11]);
 });
@@ -89,7 +89,7 @@ test('compactPrompt shortens the tool specifications for a small model and keeps
     ['small', true],
   ] as const) {
     await using house = await start({ model: { capabilityClass }, engine: { compactPrompt: { enabled, targetTokens: 300 } } });
-    await say(house, 1);
+    await sendMessage(house, 1);
     const tools = house.upstream.requests.at(-1)?.body.tools as { function: { name: string } }[];
     sizes.push(JSON.stringify(tools).length);
     names.push(tools.map((tool) => tool.function.name));
@@ -109,11 +109,11 @@ test('pipeline mode keeps the first compactionPrefixAnchorTurns turns before the
   ] as const) {
     const engine = { version, compactionPrefixAnchorTurns, contextThreshold: 0.1, leafMinFanout: 2 };
     await using house = await start({ engine, agent: { maxContextChars: 8_000 } });
-    await say(house, 8);
-    await until(async () => (await tree(house)).length > 0);
-    await say(house, 1, 'and now');
+    await sendMessage(house, 8);
+    await waitUntil(async () => (await tree(house)).length > 0);
+    await sendMessage(house, 1, 'and now');
     begins.push(
-      told(house)
+      getPromptMessages(house)
         .map(({ content }) => (content.includes('"earlier"') ? 'summary' : content.slice(0, 2)))
         .slice(0, 5),
     );
@@ -129,21 +129,21 @@ test('pipeline mode keeps the first compactionPrefixAnchorTurns turns before the
 test('deferCompaction off compacts within the turn that exceeds the threshold and not after turns', async () => {
   const engine = { deferCompaction: false, contextThreshold: 0.5, leafMinFanout: 2, compactionPrefixAnchorTurns: 0 };
   await using house = await start({ engine, agent: { maxContextChars: 8_000 } });
-  await say(house, 3);
-  await say(house, 1, 'x'.repeat(4_000));
+  await sendMessage(house, 3);
+  await sendMessage(house, 1, 'x'.repeat(4_000));
   assert.equal(house.writer.requests.length, 0);
   await wait(100);
   assert.equal(house.writer.requests.length, 0, 'not after the turn');
-  await say(house, 1);
+  await sendMessage(house, 1);
   assert.ok(house.writer.requests.length > 0);
-  assert.match(told(house)[0]?.content ?? '', /They spoke of harbours/);
+  assert.match(getPromptMessages(house)[0]?.content ?? '', /They spoke of harbours/);
 });
 
 test('a failed summary does not fail the turn with deferCompaction off', async () => {
   const engine = { deferCompaction: false, contextThreshold: 0.1, leafMinFanout: 2 };
   await using house = await start({ engine, agent: { maxContextChars: 4_000 } });
   house.writer.respond({ kind: 'status', status: 400 });
-  await say(house, 6);
+  await sendMessage(house, 6);
   assert.ok(house.writer.requests.length > 0);
   assert.equal((await house.app.bus.call('agent.execute', { message: 'still there?' })).finishReason, 'stop');
 });
@@ -153,10 +153,10 @@ test('shortens an earlier message above largeFileTokenThreshold, and ctx.inspect
   const lengths: number[] = [];
   for (const largeFileTokenThreshold of [1_000, 2_000]) {
     await using house = await start({ engine: { largeFileTokenThreshold } });
-    await say(house, 1, file);
-    assert.ok((told(house)[0]?.content.length ?? 0) > 6_000, 'what is asked now is told whole');
-    await say(house, 1, 'what was that?');
-    const [{ content } = { content: '' }] = told(house);
+    await sendMessage(house, 1, file);
+    assert.ok((getPromptMessages(house)[0]?.content.length ?? 0) > 6_000, 'what is asked now is told whole');
+    await sendMessage(house, 1, 'what was that?');
+    const [{ content } = { content: '' }] = getPromptMessages(house);
     lengths.push(content.length);
     const id = /"id":"(turn_[^"]+)"/.exec(content)?.[1];
     if (id === undefined) continue;
@@ -170,45 +170,45 @@ test('shortens an earlier message above largeFileTokenThreshold, and ctx.inspect
 });
 
 test('compaction.preferEvictionByCapability makes no summaries with a small model', async () => {
-  const made: unknown[] = [];
+  const createdItems: unknown[] = [];
   for (const preferEvictionByCapability of [true, false]) {
     await using house = await start({ model: { capabilityClass: 'small' }, engine: { compaction: { preferEvictionByCapability } } });
-    await say(house, 4);
+    await sendMessage(house, 4);
     await compact(house);
-    made.push([house.writer.requests.length, (await tree(house))[0]?.contentPreview.slice(0, 8)]);
+    createdItems.push([house.writer.requests.length, (await tree(house))[0]?.contentPreview.slice(0, 8)]);
   }
-  assert.deepEqual(made, [
+  assert.deepEqual(createdItems, [
     [0, 'user: 0:'],
     [1, 'They spo'],
   ]);
 });
 
 test('memory.distillFromLcd captures each summary of minDepth once, also after an outage of the memory service', async () => {
-  const remembered: unknown[] = [];
+  const memories: unknown[] = [];
   for (const distillFromLcd of [{ enabled: false }, { enabled: true, minDepth: 1, dedupCosineThreshold: 0.5 }]) {
     await using house = await start({ engine: { memory: { distillFromLcd }, condensedMinFanout: 2, incrementalMaxDepth: -1 } });
-    const kept: Input<'memory.capture'>['captured'][number][] = [];
+    const keptItems: Input<'memory.capture'>['captured'][number][] = [];
     let away = 1;
     const handlers = {
       'memory.recall': () => ({ entries: [], empty: true, textCandidates: 0, vectorCandidates: 0 }),
-      'memory.capture': ({ captured }: { captured: typeof kept }) => {
+      'memory.capture': ({ captured }: { captured: typeof keptItems }) => {
         if (away-- > 0) throw new ServiceError('UNAVAILABLE', 'away');
-        kept.push(...captured);
+        keptItems.push(...captured);
         return { stored: captured.length };
       },
       'memory.forgetSession': () => ({ forgotten: 0 }),
     };
     await (await house.app.host.connect('memory')).serve(memory, handlers, { version: '0.0.0' });
-    await say(house, 4);
+    await sendMessage(house, 4);
     await compact(house);
-    await say(house, 4);
+    await sendMessage(house, 4);
     await compact(house);
     const deep = (await tree(house)).filter(({ depth }) => depth > 0).map(({ summaryId }) => summaryId);
     assert.equal(deep.length, 1);
-    if (distillFromLcd.enabled) await until(() => kept.length > 0);
+    if (distillFromLcd.enabled) await waitUntil(() => keptItems.length > 0);
     await wait(100);
-    remembered.push(kept.map(({ turnId, ...one }) => [deep.includes(turnId), one]));
+    memories.push(keptItems.map(({ turnId, ...one }) => [deep.includes(turnId), one]));
   }
   const one = { agentId: 'default', sessionKey: KEY, content: SUMMARY, memoryType: 'semantic', outside: false };
-  assert.deepEqual(remembered, [[], [[true, { ...one, sourceType: 'conversation', unlessAlike: 0.5 }]]]);
+  assert.deepEqual(memories, [[], [[true, { ...one, sourceType: 'conversation', unlessAlike: 0.5 }]]]);
 });

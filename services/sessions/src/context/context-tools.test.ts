@@ -69,10 +69,10 @@ test('ctx_search returns the original text behind a summary within the turn', as
   );
   const { response } = await house.app.bus.call('agent.execute', { message: 'how does the vault open?' });
   assert.equal(response, 'It opens.');
-  const told = house.upstream.requests.at(-1)?.body.messages as { role: string; content: string }[];
-  assert.match(told[0]?.content ?? '', /"id":"sum_/);
-  assert.ok(!told.slice(0, -1).some(({ content }) => content?.includes('otters')), 'it was not told');
-  assert.match(told.at(-1)?.content ?? '', /7-green-otters/);
+  const promptMessages = house.upstream.requests.at(-1)?.body.messages as { role: string; content: string }[];
+  assert.match(promptMessages[0]?.content ?? '', /"id":"sum_/);
+  assert.ok(!promptMessages.slice(0, -1).some(({ content }) => content?.includes('otters')), 'it was not told');
+  assert.match(promptMessages.at(-1)?.content ?? '', /7-green-otters/);
 });
 
 test('ctx.search finds messages and summaries by words and patterns, ranks rare words first, and covers one conversation', async () => {
@@ -138,15 +138,15 @@ test('ctx.inspect returns a message or summary completely, in pages if it is lon
 
 test('ctx.expand returns the original messages behind a summary once each, in pages', async () => {
   await using house = await start({ maxExpandTokens: 500 });
-  const said = Array.from({ length: 9 }, (_, n) => `${n}: ${'harbour '.repeat(n * 50)}`);
-  await folded(house, said);
+  const texts = Array.from({ length: 9 }, (_, n) => `${n}: ${'harbour '.repeat(n * 50)}`);
+  await folded(house, texts);
   const bus = house.inside();
   const [top] = await summaries(house);
   assert.ok((top?.depth ?? 0) > 0, 'it stands for summaries, which stand for turns');
   const messages: Result<'ctx.expand'>['messages'] = [];
   for (let from: string | undefined, more = true; more; more = from !== undefined) {
-    const asked = { summary_id: top?.summaryId ?? '', ...(from === undefined ? {} : { from }) };
-    const page: Result<'ctx.expand'> = await bus.call('ctx.expand', asked);
+    const request = { summary_id: top?.summaryId ?? '', ...(from === undefined ? {} : { from }) };
+    const page: Result<'ctx.expand'> = await bus.call('ctx.expand', request);
     assert.ok(page.messages.length > 0 && page.messages.reduce((sum, { content }) => sum + content.length, 0) <= 2_100);
     messages.push(...page.messages);
     from = page.next;
@@ -154,7 +154,7 @@ test('ctx.expand returns the original messages behind a summary once each, in pa
   const { turns } = await bus.call('ctx.inspect', { id: top?.summaryId ?? '' });
   assert.deepEqual(
     messages.filter(({ role }) => role === 'user').map(({ content }) => content.slice(0, 2)),
-    said.slice(0, turns?.to).map((text) => text.slice(0, 2)),
+    texts.slice(0, turns?.to).map((text) => text.slice(0, 2)),
   );
   assert.equal(new Set(messages.map(({ id }) => id)).size, 2 * (turns?.to ?? 0));
   assert.equal(messages.length, 2 * (turns?.to ?? 0));
@@ -179,7 +179,7 @@ test('ctx.recall answers from earlier messages, is limited per day, and adds its
   assert.match(JSON.stringify(house.upstream.requests.at(-1)?.body.messages), /7-green-otters/);
   const requests = house.upstream.requests.length;
   await assert.rejects(bus.call('ctx.recall', { prompt: 'the vault?' }), { code: 'RESOURCE_EXHAUSTED' });
-  assert.equal((await bus.call('ctx.recall', { prompt: 'zebra' })).answer, 'Nothing of it was said earlier in this conversation.');
+  assert.equal((await bus.call('ctx.recall', { prompt: 'zebra' })).answer, 'The earlier conversation contains nothing about it.');
   assert.equal(house.upstream.requests.length, requests, 'no model was asked');
   await aDayLater(house);
   assert.equal((await bus.call('ctx.recall', { prompt: 'the vault?' })).recallsLeft, 1);
@@ -209,7 +209,7 @@ test('ctx.recall makes no model call after the budget is used up', async () => {
   const own = await house.app.host.connect('sessions');
   const bus = own.as(principal({ scopes: ['*'], session: KEY, agent: 'default', budgets: { perHour: 1 } }));
   await bus.call('ctx.recall', { prompt: 'the vault?' });
-  const asked = house.upstream.requests.length;
-  await assert.rejects(bus.call('ctx.recall', { prompt: 'the vault?' }), /has used the 1 tokens that its budgets\.perHour allows/);
-  assert.equal(house.upstream.requests.length, asked);
+  const requestCount = house.upstream.requests.length;
+  await assert.rejects(bus.call('ctx.recall', { prompt: 'the vault?' }), /has used up the 1 tokens of its budgets\.perHour/);
+  assert.equal(house.upstream.requests.length, requestCount);
 });

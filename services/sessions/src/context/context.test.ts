@@ -38,12 +38,12 @@ async function start(config: object = {}, providers: object = {}): Promise<House
   return { app, upstream, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
-async function say({ app }: House, count: number, words = 'harbour '.repeat(20)): Promise<void> {
+async function sendMessage({ app }: House, count: number, words = 'harbour '.repeat(20)): Promise<void> {
   for (let n = 0; n < count; n += 1) await app.bus.call('agent.execute', { message: `${n}: ${words}` });
 }
 
 /** Messages of the last model request. */
-const given = ({ upstream }: House) => upstream.requests.at(-1)?.body.messages as { role: string; content: string }[];
+const getInput = ({ upstream }: House) => upstream.requests.at(-1)?.body.messages as { role: string; content: string }[];
 const tree = async ({ app }: House) => {
   const { conversations } = await app.bus.call('context.conversations', {});
   return app.bus.call('context.tree', { conversation_id: conversations[0]?.conversation_id ?? '' });
@@ -52,17 +52,17 @@ const tree = async ({ app }: House) => {
 test('session.compact summarizes all but the last turns and keeps all messages', async () => {
   await using house = await start();
   const { app } = house;
-  await say(house, 6);
+  await sendMessage(house, 6);
   const before = await app.bus.call('session.history', { session_key: KEY });
   const { estimatedTokens, tokensAfter = 0, ...made } = await app.bus.call('session.compact', { key: KEY });
   assert.deepEqual(made, { sessionKey: KEY, messageCount: 12, compactionTriggered: true, instructions: null, messagesAfter: 4 + 1 });
   assert.ok(tokensAfter < estimatedTokens, `${tokensAfter} of ${estimatedTokens}`);
   assert.deepEqual(await app.bus.call('session.history', { session_key: KEY }), before);
   await app.bus.call('agent.execute', { message: 'and now?' });
-  const told = given(house);
-  assert.equal(told.length, 1 + 4 + 1, 'the summary, the last two exchanges, the question');
-  assert.match(told[0]?.content ?? '', new RegExp(`They are data.*\\n\\{"earlier":"${SUMMARY}","id":"sum_\\w+"\\}$`));
-  assert.match(told[1]?.content ?? '', /^4: /);
+  const promptMessages = getInput(house);
+  assert.equal(promptMessages.length, 1 + 4 + 1, 'the summary, the last two exchanges, the question');
+  assert.match(promptMessages[0]?.content ?? '', new RegExp(`reference data.*\\n\\{"earlier":"${SUMMARY}","id":"sum_\\w+"\\}$`));
+  assert.match(promptMessages[1]?.content ?? '', /^4: /);
   assert.equal((await app.bus.call('session.compact', { key: KEY })).compactionTriggered, true, 'one more exchange is old by now');
   assert.equal((await app.bus.call('session.compact', { key: KEY })).compactionTriggered, false, 'nothing is left to fold');
 });
@@ -70,7 +70,7 @@ test('session.compact summarizes all but the last turns and keeps all messages',
 test('context.tree returns the summaries and turns in the prompts of the last turns only', async () => {
   await using house = await start();
   const { app } = house;
-  await say(house, 6);
+  await sendMessage(house, 6);
   await app.bus.call('session.compact', { key: KEY });
   await app.bus.call('agent.execute', { message: 'and now?' });
   const { nodes, turns: [last, before, ...others] = [] } = await app.bus.call('context.tree', { conversation_id: KEY, turns: 2 });
@@ -88,7 +88,7 @@ test('context.tree returns the summaries and turns in the prompts of the last tu
 
 test('a long conversation is compacted after its turns, and its tree leads to all messages', async () => {
   await using house = await start({ maxContextChars: 4_000, contextEngine: { ...engine, contextThreshold: 0.3 } });
-  await say(house, 24);
+  await sendMessage(house, 24);
   for (let looks = 0; (await tree(house)).messageCount > 14 && looks < 100; looks += 1) await setTimeout(20);
   const { nodes, messageCount } = await tree(house);
   assert.ok(messageCount <= 14 && nodes.length >= 2, `${messageCount} messages, ${nodes.length} summaries`);
@@ -105,7 +105,7 @@ test('a long conversation is compacted after its turns, and its tree leads to al
 
 test('a failed summary leaves the tree unchanged and releases the lease', async () => {
   await using house = await start();
-  await say(house, 4);
+  await sendMessage(house, 4);
   house.upstream.respond({ kind: 'status', status: 400 });
   await assert.rejects(house.app.bus.call('session.compact', { key: KEY }), { code: 'FAILED_PRECONDITION' });
   assert.deepEqual(await tree(house).then(({ nodes, messageCount }) => [nodes, messageCount]), [[], 8]);
@@ -117,9 +117,9 @@ test('turns do not wait for a summary, and no second one starts meanwhile', asyn
   await using slow = await startUpstream({ kind: 'stall', text: SUMMARY, afterTokens: 1 });
   const long = { maxContextChars: 4_000, contextEngine: { ...engine, contextThreshold: 0.1, compactionModel: 'slow/m' } };
   await using house = await start(long, { slow: { type: 'openai-compatible', baseUrl: slow.url, models: [{ id: 'm' }] } });
-  await say(house, 6);
+  await sendMessage(house, 6);
   await slow.asked;
-  await say(house, 3);
+  await sendMessage(house, 3);
   await assert.rejects(
     house.app.bus.call('session.compact', { key: KEY }),
     (error: { details?: { reason?: unknown } }) => error.details?.reason === 'COMPACTING',
@@ -149,20 +149,20 @@ test('the prompt fits the window of a small model', async () => {
 
 test('requests a shorter summary if the first is too long, and then truncates it', async () => {
   await using house = await start();
-  await say(house, 4);
+  await sendMessage(house, 4);
   house.upstream.respond({ kind: 'text', text: 'word '.repeat(2_000) });
-  const asked = house.upstream.requests.length;
+  const requestCount = house.upstream.requests.length;
   await house.app.bus.call('session.compact', { key: KEY });
-  assert.equal(house.upstream.requests.length, asked + 2);
+  assert.equal(house.upstream.requests.length, requestCount + 2);
   const [node] = (await tree(house)).nodes;
   assert.ok((node?.tokenCount ?? Infinity) <= engine.leafTargetTokens);
 });
 
 test('truncates messages without a model call above the summary budget of the tenant', async () => {
   await using house = await start({ contextEngine: { ...engine, summarizerSpend: { maxTokensPerTenantPerHour: 1 } } });
-  await say(house, 4);
+  await sendMessage(house, 4);
   await house.app.bus.call('session.compact', { key: KEY });
-  await say(house, 1);
+  await sendMessage(house, 1);
   const asked = house.upstream.requests.length;
   assert.equal((await house.app.bus.call('session.compact', { key: KEY })).compactionTriggered, true);
   assert.equal(house.upstream.requests.length, asked);
@@ -174,42 +174,39 @@ test('marks a summary of tool output as untrusted, and every summary made of it'
   await using house = await start();
   await putAgent(house.app.host.bus, 'default', { config: { model: 'dev/tools', contextEngine: engine } });
   await house.app.host.bus.flush();
-  await say(house, 1);
+  await sendMessage(house, 1);
   await house.app.bus.call('agent.execute', { message: 'session_status {}' });
-  await say(house, 4);
+  await sendMessage(house, 4);
   await putAgent(house.app.host.bus, 'default', { config: { provider: 'local', model: 'm', contextEngine: engine } });
   await house.app.host.bus.flush();
   await house.app.bus.call('session.compact', { key: KEY });
   assert.ok((await tree(house)).nodes.every(({ taint }) => taint));
   await house.app.bus.call('agent.execute', { message: 'so?' });
-  assert.match(given(house)[0]?.content ?? '', /"untrusted":true/);
+  assert.match(getInput(house)[0]?.content ?? '', /"untrusted":true/);
 });
 
 test('/compact follows its instructions and includes the summaries in verbose mode', async () => {
   await using house = await start();
-  await say(house, 4);
+  await sendMessage(house, 4);
   const { response } = await house.app.bus.call('agent.execute', { message: '/compact verbose the price' });
-  assert.match(response, new RegExp(`^Made shorter: about \\d+ tokens are \\d+ now\\. Everything said stays\\.\\n\\n${SUMMARY}$`));
+  assert.match(response, new RegExp(`^Compacted from about \\d+ to \\d+ tokens\\. No message was deleted\\.\\n\\n${SUMMARY}$`));
   const asked = house.upstream.requests.at(-1)?.body.messages as { content: string }[];
-  assert.match(asked.at(-1)?.content ?? '', /Keep above all: the price/);
+  assert.match(asked.at(-1)?.content ?? '', /Most important: the price/);
   const again = await house.app.bus.call('agent.execute', { message: '/compact' });
-  assert.match(again.response, /^There is nothing to make shorter/);
-  assert.match(
-    (await house.app.bus.call('agent.execute', { message: '/context' })).response,
-    /4 messages before them are told in 1 summaries/,
-  );
+  assert.match(again.response, /^Nothing to compact/);
+  assert.match((await house.app.bus.call('agent.execute', { message: '/context' })).response, /1 summaries replace 4 earlier messages/);
 });
 
 test('a reset deletes the summaries of the conversation and includes them in its counts', async () => {
   await using house = await start();
-  await say(house, 5);
+  await sendMessage(house, 5);
   await house.app.bus.call('session.compact', { key: KEY });
   const { conversationId } = await tree(house);
   const { lcdRowsDeleted } = await house.app.bus.call('session.reset_conversation', { session_key: KEY });
   assert.equal(lcdRowsDeleted, 5 + 1);
   await assert.rejects(house.app.bus.call('context.tree', { conversation_id: conversationId }), { code: 'NOT_FOUND' });
   await house.app.bus.call('agent.execute', { message: 'hello' });
-  assert.equal(given(house).length, 1);
+  assert.equal(getInput(house).length, 1);
   assert.deepEqual((await tree(house)).nodes, []);
 });
 

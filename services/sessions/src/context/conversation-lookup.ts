@@ -30,22 +30,22 @@ export interface EarlierMessage {
 const PAGE = 100;
 
 /** Returns the conversation of the calling turn. Throws NOT_FOUND for a caller outside of a turn. */
-export async function conversationOf({ sessions }: Earlier, principal: Principal): Promise<SessionDocument> {
+export async function getConversation({ sessions }: Earlier, principal: Principal): Promise<SessionDocument> {
   const session = principal.session === undefined ? undefined : await findCallerSession(sessions, principal);
-  if (!session) throw new ServiceError('NOT_FOUND', 'There is no conversation to look into.');
+  if (!session) throw new ServiceError('NOT_FOUND', 'Conversation not found.');
   return session;
 }
 
 /** Returns a summary of the conversation. Throws NOT_FOUND for a summary of another conversation. */
-export async function summaryOf({ summaries }: Earlier, tenant: string, asked: { session: SessionDocument; id: string }) {
-  const { key, epoch } = asked.session;
-  const summary = await summaries.for({ tenant }).get(asked.id);
+export async function getSummary({ summaries }: Earlier, tenant: string, request: { session: SessionDocument; id: string }) {
+  const { key, epoch } = request.session;
+  const summary = await summaries.for({ tenant }).get(request.id);
   if (summary?.sessionKey !== key || summary.epoch !== epoch) throw unknown();
   return summary;
 }
 
 /** Returns a message of the conversation by its id. */
-export async function messageOf(
+export async function getMessage(
   earlier: Earlier,
   tenant: string,
   { session, id }: { session: SessionDocument; id: string },
@@ -53,7 +53,7 @@ export async function messageOf(
   const [turnId = ''] = id.split('/');
   const turn = await earlier.turns.for({ tenant }).get(turnId);
   const counted = turn?.epoch === session.epoch && turn.seq !== undefined && turn.seq <= session.lastSeq;
-  const said = counted ? (await messagesOf(earlier, tenant, [turn])).find((one) => one.id === id) : undefined;
+  const said = counted ? (await getMessages(earlier, tenant, [turn])).find((one) => one.id === id) : undefined;
   if (!said) throw unknown();
   return said;
 }
@@ -77,13 +77,13 @@ export async function* messagesBetween(
     const page = await earlier.turns
       .for({ tenant })
       .find({ epoch, seq }, { sort: [['seq', newestFirst ? 'desc' : 'asc']], limit: PAGE, ...(cursor === undefined ? {} : { cursor }) });
-    const said = await messagesOf(earlier, tenant, page.items);
-    yield* newestFirst ? said.toReversed().toSorted((one, other) => other.turn - one.turn) : said;
+    const texts = await getMessages(earlier, tenant, page.items);
+    yield* newestFirst ? texts.toReversed().toSorted((one, other) => other.turn - one.turn) : texts;
     cursor = page.cursor;
   } while (cursor !== undefined);
 }
 
-async function messagesOf({ bodies }: Earlier, tenant: string, turns: readonly TurnDocument[]): Promise<EarlierMessage[]> {
+async function getMessages({ bodies }: Earlier, tenant: string, turns: readonly TurnDocument[]): Promise<EarlierMessage[]> {
   const all = turns.flatMap((turn) => listMessages(turn).map((one, n) => ({ ...one, n, turn })));
   const said = await loadTexts(bodies.for({ tenant }), all);
   return all.map(({ role, n, turn }, at) => ({
@@ -98,5 +98,5 @@ async function messagesOf({ bodies }: Earlier, tenant: string, turns: readonly T
 }
 
 function unknown(): ServiceError {
-  return new ServiceError('NOT_FOUND', 'There is no such message or summary in this conversation.');
+  return new ServiceError('NOT_FOUND', 'Message or summary not found in this conversation.');
 }

@@ -15,15 +15,15 @@ async function beginning(documentation: object): Promise<{ role: string; content
 }
 
 test('the system prompt lists the configured documentation links', async () => {
-  const told = await beginning({
+  const promptMessage = await beginning({
     enabled: true,
     publicDocsUrl: 'https://docs.example',
     sourceUrl: ' ',
     customLinks: [{ label: 'on\ncall', url: 'https://wiki.example/on-call' }],
   });
   const content =
-    'You are an agent of Switchyard. Help about it is here:\n- documentation: https://docs.example\n- on call: https://wiki.example/on-call';
-  assert.deepEqual(told, { role: 'system', content });
+    'You are an agent of Switchyard. Its documentation:\n- documentation: https://docs.example\n- on call: https://wiki.example/on-call';
+  assert.deepEqual(promptMessage, { role: 'system', content });
 });
 
 test('the prompt has no documentation section if it is disabled or has no links', async () => {

@@ -9,14 +9,14 @@ export function createDocumentation(settings: Settings<'documentation'>): () => 
   let text: string | undefined;
   return () => {
     const { documentation } = settings.current;
-    if (from !== documentation) [from, text] = [documentation, textOf(documentation)];
+    if (from !== documentation) [from, text] = [documentation, getText(documentation)];
     return text;
   };
 }
 
-function textOf({ enabled, customLinks, ...places }: Documentation): string | undefined {
+function getText({ enabled, customLinks, ...places }: Documentation): string | undefined {
   if (!enabled) return undefined;
-  const said: [string, string][] = [
+  const texts: [string, string][] = [
     ['documentation on this machine', places.localDocsPath],
     ['documentation', places.publicDocsUrl],
     ['source', places.sourceUrl],
@@ -25,8 +25,10 @@ function textOf({ enabled, customLinks, ...places }: Documentation): string | un
     ['MCP servers', places.mcpRegistryUrl],
     ...customLinks.map(({ label, url }): [string, string] => [label, url]),
   ];
-  const known = said.filter(([, place]) => place.trim() !== '').map(([what, place]) => `- ${oneLine(what)}: ${oneLine(place)}`);
-  return known.length === 0 ? undefined : `You are an agent of Switchyard. Help about it is here:\n${known.join('\n')}`;
+  const known = texts
+    .filter(([, place]) => place.trim() !== '')
+    .map(([description, place]) => `- ${oneLine(description)}: ${oneLine(place)}`);
+  return known.length === 0 ? undefined : `You are an agent of Switchyard. Its documentation:\n${known.join('\n')}`;
 }
 
 function oneLine(text: string): string {

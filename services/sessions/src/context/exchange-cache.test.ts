@@ -21,14 +21,14 @@ function kept(items: TurnDocument[]) {
 }
 
 /** A cache with a TTL of 30 seconds and a stopped clock. */
-function recallOf(maxChars: number, clock: { now(): number } = { now: () => 0 }) {
+function getRecall(maxChars: number, clock: { now(): number } = { now: () => 0 }) {
   return createRecall({ maxChars, ttlMs: () => 30_000, clock });
 }
 
 const ids = (exchanges: readonly Exchange[]) => exchanges.map(({ spoken: [first] }) => first?.turnId);
 
 test('reads a conversation once while it continues on this replica', async () => {
-  const recall = recallOf(100_000);
+  const recall = getRecall(100_000);
   const { turns, finds } = kept([turn(2), turn(1)]);
   assert.deepEqual(ids(await recall.last(turns, { tenant: 'a', session: session(2) }, 3)), ['t2', 't1']);
   recall.add({ tenant: 'a', session: session(2) }, turn(3));
@@ -45,11 +45,11 @@ test('reads again after turns on another replica, after a reset, for another ten
     [{ tenant: 'b', session: session(2) }, 2],
     [{ tenant: 'a', session: session(2) }, 3],
   ];
-  for (const [where, limit] of cases) {
-    const recall = recallOf(100_000);
+  for (const [location, limit] of cases) {
+    const recall = getRecall(100_000);
     await recall.last(kept([turn(2), turn(1)]).turns, { tenant: 'a', session: session(2) }, 2);
     const { turns, finds } = kept([turn(9)]);
-    assert.deepEqual(ids(await recall.last(turns, where, limit)), ['t9']);
+    assert.deepEqual(ids(await recall.last(turns, location, limit)), ['t9']);
     assert.equal(finds(), 1);
   }
 });
@@ -59,7 +59,7 @@ test('does not append a turn that does not follow the cached turns', async () =>
     [session(3), turn(4)],
     [session(2, 'f'), turn(3, 'x', 'f')],
   ] as const) {
-    const recall = recallOf(100_000);
+    const recall = getRecall(100_000);
     await recall.last(kept([turn(2), turn(1)]).turns, { tenant: 'a', session: session(2) }, 3);
     recall.add({ tenant: 'a', session: before }, counted);
     const { turns, finds } = kept([]);
@@ -69,7 +69,7 @@ test('does not append a turn that does not follow the cached turns', async () =>
 });
 
 test('turns that fall out of a long conversation free their space', async () => {
-  const recall = recallOf(1_000);
+  const recall = getRecall(1_000);
   const { turns, finds } = kept([turn(2), turn(1)]);
   await recall.last(turns, { tenant: 'a', session: session(2) }, 2);
   for (let seq = 3; seq <= 40; seq += 1) recall.add({ tenant: 'a', session: session(seq - 1) }, turn(seq, 'x'.repeat(100)));
@@ -78,7 +78,7 @@ test('turns that fall out of a long conversation free their space', async () => 
 });
 
 test('evicts the least recently used conversation above maxChars', async () => {
-  const recall = recallOf(3_000);
+  const recall = getRecall(3_000);
   const { turns, finds } = kept([turn(1, 'x'.repeat(1_000))]);
   const of = (tenant: string) => recall.last(turns, { tenant, session: session(1) }, 3);
   await of('a');
@@ -92,7 +92,7 @@ test('evicts the least recently used conversation above maxChars', async () => {
 
 test('reads a conversation again when its entry is older than the TTL', async () => {
   let now = 1;
-  const recall = recallOf(100_000, { now: () => now });
+  const recall = getRecall(100_000, { now: () => now });
   const [idle, busy] = [kept([turn(1)]), kept([turn(1)])];
   const where = (key: string, lastSeq = 1) => ({ tenant: 'a', session: { ...session(lastSeq), key } });
   await recall.last(idle.turns, where('idle'), 1);

@@ -34,17 +34,17 @@ export interface Exchange {
  */
 export interface Recall {
   /** Returns the last exchanges, newest first. */
-  last(turns: Documents<TurnDocument>, where: Where, limit: number): Promise<readonly Exchange[]>;
+  last(turns: Documents<TurnDocument>, location: SessionRef, limit: number): Promise<readonly Exchange[]>;
   /** Adds a counted turn to the entry of the session, which was `before` until then. */
-  add(before: Where, counted: TurnDocument): void;
+  add(before: SessionRef, counted: TurnDocument): void;
 }
 
-export interface Where {
+export interface SessionRef {
   tenant: string;
   session: SessionDocument;
 }
 
-interface Known {
+interface CachedExchanges {
   epoch: string;
   lastSeq: number;
   /** Requested number of exchanges. Fewer are returned only if the conversation is shorter. */
@@ -60,8 +60,8 @@ const NAMES_CHARS = 100;
 const ENTRY_CHARS = 1;
 
 export function createRecall(options: TextCacheOptions): Recall {
-  const sessions = createTextCache<Known>(options);
-  const remember = (name: string, known: Known): void => {
+  const sessions = createTextCache<CachedExchanges>(options);
+  const remember = (name: string, known: CachedExchanges): void => {
     sessions.set(name, known, { size: ENTRY_CHARS + known.chars, ttl: options.ttlMs() });
   };
 
@@ -71,9 +71,9 @@ export function createRecall(options: TextCacheOptions): Recall {
       const { epoch, lastSeq } = session;
       const known = sessions.get(name);
       if (known?.epoch === epoch && known.lastSeq === lastSeq && known.limit >= limit) return known.exchanges.slice(0, limit);
-      const found = await loadLastTurns(turns, session, limit);
-      const exchanges = found.map(exchangeOf);
-      remember(name, { epoch, lastSeq, limit, exchanges, chars: heldOf(exchanges) });
+      const matches = await loadLastTurns(turns, session, limit);
+      const exchanges = matches.map(getExchange);
+      remember(name, { epoch, lastSeq, limit, exchanges, chars: getHeld(exchanges) });
       return exchanges;
     },
 
@@ -86,16 +86,16 @@ export function createRecall(options: TextCacheOptions): Recall {
         sessions.delete(name);
         return;
       }
-      const added = exchangeOf(turn);
+      const added = getExchange(turn);
       const exchanges = [added, ...known.exchanges.slice(0, known.limit - 1)];
-      const left = known.chars - heldOf(known.exchanges.slice(known.limit - 1));
-      remember(name, { ...known, lastSeq: seq, exchanges, chars: left + added.held });
+      const remaining = known.chars - getHeld(known.exchanges.slice(known.limit - 1));
+      remember(name, { ...known, lastSeq: seq, exchanges, chars: remaining + added.held });
     },
   };
 }
 
 /** Renders a finished turn for the prompts of later turns. */
-export function exchangeOf(turn: Parameters<typeof listMessages>[0]): Exchange {
+export function getExchange(turn: Parameters<typeof listMessages>[0]): Exchange {
   const all = listMessages(turn);
   let [chars, held] = [0, 0];
   for (const { said } of all) {
@@ -105,6 +105,6 @@ export function exchangeOf(turn: Parameters<typeof listMessages>[0]): Exchange {
   return { spoken: all, chars, held };
 }
 
-function heldOf(exchanges: readonly Exchange[]): number {
+function getHeld(exchanges: readonly Exchange[]): number {
   return exchanges.reduce((sum, { held }) => sum + held, 0);
 }

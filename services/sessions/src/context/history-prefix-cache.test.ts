@@ -10,10 +10,10 @@ const root = (id: string, from = 3): Root => ({ id, from }) as Root;
 const at = (epoch: string, ...roots: Root[]) => ({ tenant: 'a', session: { key: 's', epoch, roots } as unknown as SessionDocument });
 
 function testBeginnings(maxChars = 100_000) {
-  const asked: string[][] = [];
+  const requests: string[][] = [];
   const kept = (tenant: string) => ({
     async find({ id }: { id: { in: string[] } }) {
-      asked.push(id.in.map((one) => `${tenant} ${one}`));
+      requests.push(id.in.map((one) => `${tenant} ${one}`));
       return { items: id.in.filter((one) => one !== 'gone').map((one) => ({ id: one, text: `of ${tenant}: ${one}` })) };
     },
   });
@@ -34,9 +34,9 @@ function testBeginnings(maxChars = 100_000) {
         ids.map((id) => root(id)),
       )
     ).map(({ text }) => text);
-  const anchors = async (where: ReturnType<typeof at>): Promise<(string | undefined)[]> =>
-    (await beginnings.anchors(turns, where)).map(({ spoken: [first] }) => first?.turnId);
-  return { read, anchors, asked, finds: () => finds };
+  const anchors = async (location: ReturnType<typeof at>): Promise<(string | undefined)[]> =>
+    (await beginnings.anchors(turns, location)).map(({ spoken: [first] }) => first?.turnId);
+  return { read, anchors, asked: requests, finds: () => finds };
 }
 
 test('reads each summary once per tenant and returns them in tree order', async () => {

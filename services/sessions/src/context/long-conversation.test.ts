@@ -50,12 +50,12 @@ test(`all requests of ${TURNS} turns fit the window, and a fact of the tenth tur
   await using upstream = await startUpstream({ kind: 'text', text: SUMMARY });
   // Summaries use a separate upstream, so that their requests get no answer that is meant for a turn.
   await using writer = await startUpstream({ kind: 'text', text: SUMMARY });
-  const entryOf = (baseUrl: string) => ({
+  const getEntry = (baseUrl: string) => ({
     type: 'openai-compatible' as const,
     baseUrl,
     models: [{ id: 'm', contextWindow: WINDOW_TOKENS }],
   });
-  const entries = { local: entryOf(upstream.url), writer: entryOf(writer.url) };
+  const entries = { local: getEntry(upstream.url), writer: getEntry(writer.url) };
   await using app = await testSessions({ as: admin, settings: { providers: { entries } }, agents: { default: config } });
   const began = performance.now();
   for (let n = 1; n <= TURNS; n += 1) {
@@ -68,14 +68,14 @@ test(`all requests of ${TURNS} turns fit the window, and a fact of the tenth tur
     await app.bus.call('agent.execute', { message });
   }
   const took = (performance.now() - began) / TURNS;
-  const [told, written] = [upstream, writer].map(({ requests }) => requests.map(({ body }) => body.messages as Message[]));
-  assert.ok(told && written);
-  const lengths = [...told, ...written].map((messages) => messages.reduce((sum, { content }) => sum + (content ?? '').length, 0));
+  const [promptMessages, written] = [upstream, writer].map(({ requests }) => requests.map(({ body }) => body.messages as Message[]));
+  assert.ok(promptMessages && written);
+  const lengths = [...promptMessages, ...written].map((messages) => messages.reduce((sum, { content }) => sum + (content ?? '').length, 0));
   const longest = Math.max(...lengths);
   assert.ok(longest <= WINDOW_TOKENS * 4, `${longest} characters`);
-  const asked = told.findIndex((messages) => messages.at(-1)?.content === 'How does the vault open?');
-  assert.ok(!JSON.stringify(told[asked]).includes('otters'), 'it is told no more');
-  assert.match(told[asked + 1]?.at(-1)?.content ?? '', /7-green-otters/);
+  const requestCount = promptMessages.findIndex((messages) => messages.at(-1)?.content === 'How does the vault open?');
+  assert.ok(!JSON.stringify(promptMessages[requestCount]).includes('otters'), 'it is told no more');
+  assert.match(promptMessages[requestCount + 1]?.at(-1)?.content ?? '', /7-green-otters/);
   const { nodes } = await app.bus.call('context.tree', { conversation_id: KEY });
   const building = await buildingMs(app, entries);
   t.diagnostic(
@@ -99,8 +99,8 @@ async function buildingMs(app: TestService, entries: object): Promise<number> {
   };
   const models = createModels({ settings: () => settings, secret: async () => null, env: {}, log: silentLogger() });
   const agent = { agentId: 'default', tenant: 'default', suspended: false, isDefault: true, config: AgentConfig.parse(config) };
-  const tools = (who: typeof admin, of: typeof agent.config, given: Parameters<typeof createToolBox>[3]) =>
-    createToolBox(app.bus, who, of, given);
+  const tools = (who: typeof admin, of: typeof agent.config, options: Parameters<typeof createToolBox>[3]) =>
+    createToolBox(app.bus, who, of, options);
   const deps = { tools, turns: turns.for(admin), bodies: bodies.for(admin), summaries, models };
   const about = {
     turn,

@@ -12,7 +12,7 @@ const READS_ON = 'ctx.inspect';
 export interface SettingAside {
   /** Size of an exchange in the prompt. */
   charsOf: (exchange: Exchange) => number;
-  toldOf: (message: Pick<TurnMessageRef, 'turnId' | 'said'> & { n: number }, text: string) => string;
+  getTold: (message: Pick<TurnMessageRef, 'turnId' | 'said'> & { n: number }, text: string) => string;
   /** True after at least one message was truncated. */
   readonly some: boolean;
 }
@@ -20,31 +20,31 @@ export interface SettingAside {
 /** Truncates messages that the agent can look up, and never the current message. The full text stays in its turn. */
 export function createSettingAside({ contextEngine, skills }: Pick<AgentConfig, 'contextEngine' | 'skills'>): SettingAside {
   const { enabled, largeFileTokenThreshold } = contextEngine;
-  const most = enabled ? largeFileTokenThreshold * CHARS_PER_TOKEN : Infinity;
+  const max = enabled ? largeFileTokenThreshold * CHARS_PER_TOKEN : Infinity;
   let may: boolean | undefined;
   let some = false;
-  const isAside = (chars: number): boolean => chars > most && (may ??= allows(skills.toolPolicy, READS_ON));
+  const isAside = (chars: number): boolean => chars > max && (may ??= allows(skills.toolPolicy, READS_ON));
   return {
     get some() {
       return some;
     },
     charsOf({ chars, spoken }) {
-      if (chars <= most) return chars;
-      const told = spoken.map(({ turnId, said }, n) =>
-        isAside(said.chars) ? SHOWN_CHARS + wordOf(turnId, n, said.chars).length : said.chars,
+      if (chars <= max) return chars;
+      const promptMessages = spoken.map(({ turnId, said }, n) =>
+        isAside(said.chars) ? SHOWN_CHARS + getWord(turnId, n, said.chars).length : said.chars,
       );
-      return told.reduce((sum, one) => sum + one, 0);
+      return promptMessages.reduce((sum, one) => sum + one, 0);
     },
-    toldOf({ turnId, said, n }, text) {
+    getTold({ turnId, said, n }, text) {
       if (!isAside(said.chars)) return text;
       some = true;
-      return `${text.slice(0, SHOWN_CHARS).toWellFormed()}${wordOf(turnId, n, said.chars)}`;
+      return `${text.slice(0, SHOWN_CHARS).toWellFormed()}${getWord(turnId, n, said.chars)}`;
     },
   };
 }
 
-function wordOf(turnId: string, n: number, chars: number): string {
+function getWord(turnId: string, n: number, chars: number): string {
   const id = `${turnId}/${n}`;
-  const rest = `${toolName(READS_ON)} ${JSON.stringify({ id, offset: SHOWN_CHARS })} reads on.`;
-  return `… [set aside: ${chars - SHOWN_CHARS} of ${chars} characters follow. ${rest}]`;
+  const rest = `${toolName(READS_ON)} ${JSON.stringify({ id, offset: SHOWN_CHARS })} returns the next part.`;
+  return `… [truncated: ${chars - SHOWN_CHARS} of ${chars} characters follow. ${rest}]`;
 }

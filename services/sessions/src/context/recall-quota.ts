@@ -6,7 +6,7 @@ import type { Cost } from './compaction/compaction-store.ts';
 /* Writes of history lookups to the session document. They are independent of the session queue. */
 
 /** Returns the number of days since 1970. */
-export function dayOf(now: number): number {
+export function getDay(now: number): number {
   return Math.floor(now / DAY_MS);
 }
 
@@ -16,16 +16,16 @@ export async function countRecall(
   { key }: Pick<SessionDocument, 'key'>,
   { now, most }: { now: number; most: number },
 ): Promise<SessionDocument | null> {
-  const recallDay = dayOf(now);
-  const again = (): Promise<SessionDocument | null> => sessions.update({ key, recallDay, recalls: { lt: most } }, { inc: { recalls: 1 } });
-  const counted = await again();
+  const recallDay = getDay(now);
+  const repeat = (): Promise<SessionDocument | null> => sessions.update({ key, recallDay, recalls: { lt: most } }, { inc: { recalls: 1 } });
+  const counted = await repeat();
   if (counted) return counted;
   for (const before of [{ lt: recallDay }, null]) {
     const first = await sessions.update({ key, recallDay: before }, { set: { recallDay, recalls: 1 } });
     if (first) return first;
   }
   // Another call counted the first lookup of the day meanwhile.
-  return again();
+  return repeat();
 }
 
 /** Adds the cost of a lookup to the conversation. */

@@ -6,13 +6,13 @@ import type { SummaryDocument } from '../model/summary-document.ts';
 import type { TurnDocument } from '../model/turn-document.ts';
 import { marked, MARK_CHARS } from '../screening/prompt-canary.ts';
 import { loadTexts, type Bodies } from '../model/stored-text.ts';
-import type { Exchange, Recall, Where } from './exchange-cache.ts';
+import type { Exchange, Recall, SessionRef } from './exchange-cache.ts';
 import { createSettingAside } from './oversized-message.ts';
 import type { Beginnings } from './history-prefix-cache.ts';
 import { countWithin, recentChars } from './compaction/compaction-limits.ts';
-import { mostExchanges } from './compaction/history-limits.ts';
+import { getMaxExchanges } from './compaction/history-limits.ts';
 import { computeHistoryChars, applyCap, getModelWindow, type ModelWindow } from '../context-window/context-window.ts';
-import { HEAD_CHARS, toldAs } from './compaction/summary-prompt.ts';
+import { HEAD_CHARS, renderSummaries } from './compaction/summary-prompt.ts';
 import { coveredTo, fit } from './compaction/summary-tree.ts';
 
 export interface Recent {
@@ -20,7 +20,7 @@ export interface Recent {
   /** True if the prompt does not contain all earlier messages verbatim. */
   earlier: boolean;
   window: ModelWindow | undefined;
-  told: Omit<NonNullable<TurnEvidence['told']>, 'tools'>;
+  promptMessage: Omit<NonNullable<TurnEvidence['told']>, 'tools'>;
 }
 
 export interface RecentDeps {
@@ -32,9 +32,9 @@ export interface RecentDeps {
   beginnings: Beginnings;
 }
 
-interface Given {
+interface RecentHistoryOptions {
   turn: TurnDocument;
-  hold: Where;
+  hold: SessionRef;
   agent: Agent;
   model: ModelRef;
   /** The current message. */
@@ -45,12 +45,12 @@ interface Given {
  * Returns the history for a prompt, oldest first: the first turns if anchors are configured, summaries, and the newest exchanges,
  * within the room of the model.
  */
-export async function recent(deps: RecentDeps, { turn, hold, agent, model, text }: Given): Promise<Recent> {
+export async function recent(deps: RecentDeps, { turn, hold, agent, model, text }: RecentHistoryOptions): Promise<Recent> {
   const { turns, bodies, recall, beginnings } = deps;
   const { roots = [], lastSeq, messageCount } = hold.session;
   const { freshTailTurns } = agent.config.contextEngine;
   const [last, described, first] = await Promise.all([
-    recall.last(turns, hold, mostExchanges(agent, hold.session)),
+    recall.last(turns, hold, getMaxExchanges(agent, hold.session)),
     getModelWindow(deps.models, model),
     beginnings.anchors(turns, hold),
   ]);
@@ -60,18 +60,18 @@ export async function recent(deps: RecentDeps, { turn, hold, agent, model, text 
   const head = roots.length === 0 ? 0 : HEAD_CHARS + MARK_CHARS;
   const anchorChars = first.reduce((sum, exchange) => sum + aside.charsOf(exchange), 0);
   const room = computeHistoryChars(window, agent);
-  const left = room - Math.max(text.length, turn.message.chars) - head;
+  const remaining = room - Math.max(text.length, turn.message.chars) - head;
   const { charsOf } = aside;
   const freshTurns =
     roots.length === 0 ? freshTailTurns : Math.max(freshTailTurns, countWithin(exchanges.map(charsOf), recentChars(room, agent)));
-  const fitting = fit({ summaries: roots, exchanges, charsOf, anchorChars, freshTurns, room: left });
+  const fitting = fit({ summaries: roots, exchanges, getChars: charsOf, anchorChars, freshTurns, room: remaining });
   const anchors = spokenIn(fitting.anchored ? first : []);
-  const kept = spokenIn(exchanges.slice(0, fitting.exchanges).toReversed());
+  const keptItems = spokenIn(exchanges.slice(0, fitting.exchanges).toReversed());
   const summaries = await beginnings.summaries(deps.summaries, hold.tenant, roots.slice(roots.length - fitting.summaries));
-  const all = [...anchors, ...kept];
-  const said = await loadTexts(bodies, all);
-  const words = all.map(({ role, ...one }, at): ModelMessage => ({ role, text: aside.toldOf(one, said[at] ?? '') }));
-  const earlier: ModelMessage[] = summaries.length === 0 ? [] : [{ role: 'user', text: toldAs(summaries, marked(hold.session)) }];
+  const all = [...anchors, ...keptItems];
+  const texts = await loadTexts(bodies, all);
+  const words = all.map(({ role, ...one }, at): ModelMessage => ({ role, text: aside.getTold(one, texts[at] ?? '') }));
+  const earlier: ModelMessage[] = summaries.length === 0 ? [] : [{ role: 'user', text: renderSummaries(summaries, marked(hold.session)) }];
   const folded = summaries.reduce((sum, one) => sum + one.messages, 0);
   const whole = fitting.exchanges;
   const told = {
@@ -85,7 +85,7 @@ export async function recent(deps: RecentDeps, { turn, hold, agent, model, text 
     leftOut: Math.max(0, messageCount - folded - all.length),
   };
   const messages = [...words.slice(0, anchors.length), ...earlier, ...words.slice(anchors.length)];
-  return { messages, earlier: messageCount > all.length || aside.some, told, window };
+  return { messages, earlier: messageCount > all.length || aside.some, promptMessage: told, window };
 }
 
 /** Returns the messages with their index within the turn. */

@@ -6,9 +6,9 @@ import { createFrameLogQuota } from './frame-log-quota.ts';
 
 const ROOM = 1_000_000;
 const OVERHEAD = 200;
-const SAID = 800;
+const RESPONSE = 800;
 /** Bytes that one frame takes from the quota. */
-const FRAME = SAID + OVERHEAD;
+const FRAME = RESPONSE + OVERHEAD;
 
 function shares(room = (): number => ROOM) {
   let now = 12_345_678;
@@ -18,9 +18,9 @@ function shares(room = (): number => ROOM) {
     later: (ms: number): void => void (now += ms),
     /** Publishes more than the whole quota and returns the stored bytes. */
     flood(tenant: string): number {
-      let kept = 0;
-      for (let content = 0; content < ROOM; content += FRAME) if (admit(tenant, SAID)) kept += FRAME;
-      return kept;
+      let keptCount = 0;
+      for (let content = 0; content < ROOM; content += FRAME) if (admit(tenant, RESPONSE)) keptCount += FRAME;
+      return keptCount;
     },
   };
 }
@@ -38,23 +38,23 @@ test('one tenant fills at most half of the log, however long it publishes', () =
 
 test('a light tenant keeps all frames beside a heavy one, whichever comes first', () => {
   const it = shares();
-  for (let n = 0; n < 50; n++) assert.ok(it.keeps('early', SAID));
+  for (let n = 0; n < 50; n++) assert.ok(it.keeps('early', RESPONSE));
   it.flood('loud');
   it.later(1_000);
-  for (let n = 0; n < 50; n++) assert.ok(it.keeps('early', SAID) && it.keeps('late', SAID));
+  for (let n = 0; n < 50; n++) assert.ok(it.keeps('early', RESPONSE) && it.keeps('late', RESPONSE));
   assert.equal(it.flood('loud'), 0);
 });
 
 test('several heavy tenants are cut at a common level, which sinks with their number', () => {
   const it = shares();
-  const kept = Array.from({ length: 100 }, (_, n) => n).map((n) => {
+  const keptItems = Array.from({ length: 100 }, (_, n) => n).map((n) => {
     return it.flood(`loud${n}`);
   });
   // Each new tenant lowers the level for the earlier ones: to about a half, a quarter and a sixth.
   for (const [n, part] of [1 / 2, 1 / 4, 1 / 6].entries())
-    assert.ok(Math.abs((kept[n] ?? 0) - part * ROOM) <= ROOM / 64, `${n}: ${kept[n]}`);
-  assert.ok(kept.every((one, n) => n === 0 || one <= (kept[n - 1] ?? 0)));
-  assert.ok(it.keeps('quiet', SAID), 'and whoever says little is kept beside all of them');
+    assert.ok(Math.abs((keptItems[n] ?? 0) - part * ROOM) <= ROOM / 64, `${n}: ${keptItems[n]}`);
+  assert.ok(keptItems.every((one, n) => n === 0 || one <= (keptItems[n - 1] ?? 0)));
+  assert.ok(it.keeps('quiet', RESPONSE), 'and whoever says little is kept beside all of them');
 });
 
 test('expired slots free quota, and not before', () => {

@@ -87,12 +87,12 @@ export function createFrameLogQuota({ clock, room, messageBytes }: FrameLogQuota
 /** Returns the level at which all tenants together fit the limit. */
 function findFairLevel(tenants: readonly TenantUsage[], total: number, room: number): number {
   if (total <= room) return room;
-  let left = room;
+  let remaining = room;
   let others = tenants.length;
-  for (const kept of tenants.map((one) => one.total).toSorted((a, b) => a - b)) {
-    if (kept * others > left) return left / others;
-    left -= kept;
+  for (const keptCount of tenants.map((one) => one.total).toSorted((a, b) => a - b)) {
+    if (keptCount * others > remaining) return remaining / others;
+    remaining -= keptCount;
     others -= 1;
   }
-  return left;
+  return remaining;
 }

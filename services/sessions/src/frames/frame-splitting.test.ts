@@ -7,7 +7,7 @@ const tokensUsed = { input: 1, output: 1, total: 2 };
 /** Characters with the longest JSON encoding, and surrogate pairs. */
 const WORST = ['\u0000', '\ud800', 'é', '🎈', `x${'🎈'.repeat(9)}`].map((text) => text.repeat(200_000 / text.length));
 
-const bytesOf = (body: FrameBody): number =>
+const getBytes = (body: FrameBody): number =>
   Buffer.byteLength(JSON.stringify({ n: Number.MAX_SAFE_INTEGER, fence: Number.MAX_SAFE_INTEGER, ...body }));
 
 test('splits a text into parts that fit a message, without splitting surrogate pairs', () => {
@@ -36,7 +36,7 @@ test('every frame of a turn fits a message', () => {
     for (const body of bodies) {
       const parts = splitFrame(body);
       assert.equal(parts[0]?.type, body.type);
-      for (const part of parts) assert.ok(bytesOf(part) <= INLINE_BYTES, `${part.type}: ${bytesOf(part)}`);
+      for (const part of parts) assert.ok(getBytes(part) <= INLINE_BYTES, `${part.type}: ${getBytes(part)}`);
       const content = parts.map((part) => (part as Partial<TurnFrame & { text: string }>).text ?? '').join('');
       if ('text' in body) assert.equal(content, text);
     }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { subjects, TurnFrame, TURNS_LOG } from '@switchyard/contracts';
 import { principal, openNats, type TestService } from '@switchyard/testkit';
-import { listen, putAgent, testSessions, turnIdOf } from '../sessions.fixture.ts';
+import { listen, putAgent, testSessions, getTurnId } from '../sessions.fixture.ts';
 
 const NATS_OFF = process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off';
 const agents = { default: { model: 'dev/scripted' } };
@@ -33,24 +33,24 @@ async function flood({ bus, host }: TestService): Promise<void> {
   const [quiet, loud] = ['quiet', 'loud'].map((tenant) => bus.as(principal({ tenant, scopes: ['*'] })));
   assert.ok(quiet && loud);
   const log = await bus.log(TURNS_LOG);
-  const keptOf = async (turnId: string): Promise<string[]> =>
+  const getKept = async (turnId: string): Promise<string[]> =>
     (await log.read(subjects.turn(turnId))).map(({ data }) => TurnFrame.parse(JSON.parse(Buffer.from(data).toString())).type);
 
   /** Waits until the server has stored the frames. Subscribers receive a frame shortly before that. */
   const isKept = async (turnId: string, content: readonly string[]): Promise<void> => {
-    let kept = await keptOf(turnId);
-    while (kept.length < content.length) kept = await keptOf(turnId);
-    assert.deepEqual(kept, content);
+    let keptItems = await getKept(turnId);
+    while (keptItems.length < content.length) keptItems = await getKept(turnId);
+    assert.deepEqual(keptItems, content);
   };
 
-  const early = turnIdOf('early');
+  const early = getTurnId('early');
   const earlyHeard = listen(bus, early);
   await quiet.call('turns.start', { turnId: early, message: JSON.stringify([{ text: 'a' }, { wait: 1 }, { text: 'b' }]) });
   const reply = (await earlyHeard.until('done')).map(({ type }) => type);
   await isKept(early, reply);
 
   const turns = Math.ceil((log.maxBytes * FLOOD) / TEXT.length);
-  const last = Array.from({ length: turns }, (_, n) => turnIdOf(`loud${n}x`));
+  const last = Array.from({ length: turns }, (_, n) => getTurnId(`loud${n}x`));
   for (let from = 0; from < turns; from += AT_ONCE) {
     await Promise.all(
       last.slice(from, from + AT_ONCE).map(async (turnId, at) => {
@@ -67,15 +67,15 @@ async function flood({ bus, host }: TestService): Promise<void> {
     );
   }
 
-  assert.deepEqual(await keptOf(early), reply, 'what was said before is still there');
-  const late = turnIdOf('late');
+  assert.deepEqual(await getKept(early), reply, 'what was said before is still there');
+  const late = getTurnId('late');
   const lateHeard = listen(bus, late);
   await quiet.call('turns.start', { turnId: late, message: JSON.stringify([{ text: 'c' }]) });
   await isKept(
     late,
     (await lateHeard.until('done')).map(({ type }) => type),
   );
-  assert.ok(!(await keptOf(last.at(-1) ?? '')).includes('delta'), 'the log has no room for more of what the flood says');
+  assert.ok(!(await getKept(last.at(-1) ?? '')).includes('delta'), 'the log has no room for more of what the flood says');
   const { state, result } = await loud.call('turns.resume', { turnId: last.at(-1) ?? '' });
   assert.deepEqual([state, result?.response], ['done', TEXT], 'whose turns answer all the same');
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Result } from '@switchyard/contracts';
 import { startUpstream } from '@switchyard/testkit';
-import { listen, testSessions, turnIdOf } from '../sessions.fixture.ts';
+import { listen, testSessions, getTurnId } from '../sessions.fixture.ts';
 
 const ON = { SWITCHYARD_DEV_TOOLS: 'on' };
 const agents = { scripted: { model: 'dev/scripted' }, tools: { model: 'dev/tools' } };
@@ -13,10 +13,10 @@ const look = (name: string, more: object = {}) => ({ tool: { name: 'dev_look', i
 type App = Awaited<ReturnType<typeof testSessions>>;
 
 async function run(app: App, name: string, message: string): Promise<{ turnId: string; states: string[]; response: string }> {
-  const turnId = turnIdOf(name);
-  const heard = listen(app.bus, turnId);
+  const turnId = getTurnId(name);
+  const receivedMessage = listen(app.bus, turnId);
   await app.bus.call('turns.start', { turnId, agentId: 'scripted', message });
-  const frames = await heard.until('done');
+  const frames = await receivedMessage.until('done');
   const states = frames.flatMap((frame) => (frame.type === 'tool' && frame.state !== 'called' ? [frame.state] : []));
   const end = frames.at(-1);
   return { turnId, states, response: end?.type === 'done' ? end.result.response : '' };
@@ -45,7 +45,7 @@ test('offers the counted tools only if enabled, and only to turns of development
   assert.doesNotMatch(JSON.stringify(upstream.requests[0]?.body.tools), /dev_act/);
   upstream.respond({ kind: 'tools', calls: [{ name: 'dev_act', arguments: { name: 'x' } }] }, { kind: 'text', text: 'well' });
   await app.bus.call('agent.execute', { message: 'hello' });
-  assert.match(JSON.stringify(upstream.requests.at(-1)?.body.messages), /There is no tool dev_act/);
+  assert.match(JSON.stringify(upstream.requests.at(-1)?.body.messages), /Unknown tool dev_act/);
 });
 
 test('does not serve the counted tools if they are disabled', async () => {
@@ -119,9 +119,9 @@ test('shows the model the beginning of a long result and lets only its conversat
     env: ON,
     agents: { default: lab, denied: { ...lab, skills: { toolPolicy: { deny: ['ctx_result'] } } } },
   });
-  const asked = () => upstream.requests.at(-1)?.body ?? assert.fail('nobody was asked');
-  const told = (): string => (asked().messages as { content: string }[]).at(-1)?.content ?? '';
-  const offered = (): string[] => (asked().tools as { function: { name: string } }[]).map((one) => one.function.name);
+  const sendRequest = () => upstream.requests.at(-1)?.body ?? assert.fail('nobody was asked');
+  const getPromptMessages = (): string => (sendRequest().messages as { content: string }[]).at(-1)?.content ?? '';
+  const offered = (): string[] => (sendRequest().tools as { function: { name: string } }[]).map((one) => one.function.name);
   const history = { name: 'session_history', arguments: {} };
   const readOn = {
     name: 'ctx_result',
@@ -130,7 +130,7 @@ test('shows the model the beginning of a long result and lets only its conversat
         offered().filter((name) => name.startsWith('ctx_')),
         ['ctx_result'],
       );
-      return JSON.parse(/ctx_result (\{.*?\}) reads on/.exec(told())?.[1] ?? '{}') as object;
+      return JSON.parse(/ctx_result (\{.*?\}) returns the next part/.exec(getPromptMessages())?.[1] ?? '{}') as object;
     },
   };
   await app.bus.call('agent.execute', { message: `begins ${'x'.repeat(2_000)} ends` });
@@ -139,7 +139,7 @@ test('shows the model the beginning of a long result and lets only its conversat
   upstream.respond({ kind: 'tools', calls: [history] }, { kind: 'tools', calls: [readOn] }, { kind: 'text', text: 'done' });
   await app.bus.call('agent.execute', { message: 'look' });
   assert.equal(upstream.requests.length - silent, 3);
-  const { id, content, chars, next } = JSON.parse(told()) as Result<'ctx.result'>;
+  const { id, content, chars, next } = JSON.parse(getPromptMessages()) as Result<'ctx.result'>;
   assert.match(content, /^x+.* ends/);
   assert.ok(chars > 2_000 && next === undefined && content.length > 1_500);
   const sessionKey = { channelId: 'other' };
@@ -147,10 +147,10 @@ test('shows the model the beginning of a long result and lets only its conversat
   const foreign = { name: 'ctx_result', arguments: { id } };
   upstream.respond({ kind: 'tools', calls: [history] }, { kind: 'tools', calls: [foreign] }, { kind: 'text', text: 'done' });
   await app.bus.call('agent.execute', { message: 'look', sessionKey });
-  assert.match(told(), /NOT_FOUND: There is no such answer/);
+  assert.match(getPromptMessages(), /NOT_FOUND: Tool result not found/);
   await app.bus.call('agent.execute', { message: 'x'.repeat(2_000), agentId: 'denied' });
   upstream.respond({ kind: 'tools', calls: [history] }, { kind: 'text', text: 'done' });
   await app.bus.call('agent.execute', { message: 'look', agentId: 'denied' });
-  assert.match(told(), /characters left out\]$/);
+  assert.match(getPromptMessages(), /characters removed\]$/);
   assert.ok(!offered().includes('ctx_result'));
 });

@@ -49,7 +49,7 @@ async function executed(
   const key = ctx.key ?? '';
   await mine.insert({ id: mintId('exec'), name, key, at: store.now() });
   if (waitMs > 0) await sleep(waitMs, undefined, { signal: ctx.signal });
-  if (fails) throw new ServiceError('FAILED_PRECONDITION', `${name} was told to fail.`);
+  if (fails) throw new ServiceError('FAILED_PRECONDITION', `${name} failed as requested.`);
   return { name, key, executions: await mine.count({ name }), ...(chars === undefined ? {} : { text: 'x'.repeat(chars) }) };
 }
 

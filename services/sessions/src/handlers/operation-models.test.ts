@@ -5,7 +5,7 @@ import { testSessions } from '../sessions.fixture.ts';
 
 const priced = (id: string, cost: number) => ({ id, cost: { input: cost, output: cost } });
 
-function houseOf({ url }: Upstream, config: object) {
+function getHouse({ url }: Upstream, config: object) {
   const models = [priced('large', 9), priced('middle', 3), priced('small', 1)];
   return testSessions({
     settings: { providers: { entries: { lab: { type: 'openai-compatible', baseUrl: url, models } } } },
@@ -15,9 +15,9 @@ function houseOf({ url }: Upstream, config: object) {
 
 test('agent.getOperationModels returns the model of each operation and NOT_FOUND for an unknown agent', async () => {
   await using upstream = await startUpstream();
-  await using app = await houseOf(upstream, { provider: 'lab', model: 'large', operationModels: { cron: { model: 'dev/echo' } } });
-  const { operations, ...told } = await app.bus.call('agent.getOperationModels', { agentId: 'default' });
-  assert.deepEqual(told, { agentId: 'default', primaryModel: 'large', providerFamily: 'lab', tieringActive: true });
+  await using app = await getHouse(upstream, { provider: 'lab', model: 'large', operationModels: { cron: { model: 'dev/echo' } } });
+  const { operations, ...promptMessage } = await app.bus.call('agent.getOperationModels', { agentId: 'default' });
+  assert.deepEqual(promptMessage, { agentId: 'default', primaryModel: 'large', providerFamily: 'lab', tieringActive: true });
   const rows = operations.map(({ operationType, provider, model, source }) => `${operationType} ${provider}/${model} ${source}`);
   assert.deepEqual(rows, [
     'interactive lab/large config',
@@ -40,7 +40,7 @@ for (const { says, config, does } of [
   test(`compaction uses ${says}`, async () => {
     await using upstream = await startUpstream({ kind: 'text', text: 'so' });
     const engine = { freshTailTurns: 1, ...('contextEngine' in config ? config.contextEngine : {}) };
-    await using app = await houseOf(upstream, { provider: 'lab', model: 'large', ...config, contextEngine: engine });
+    await using app = await getHouse(upstream, { provider: 'lab', model: 'large', ...config, contextEngine: engine });
     for (const message of ['one', 'two', 'three']) await app.bus.call('agent.execute', { message });
     const { operations } = await app.bus.call('agent.getOperationModels', { agentId: 'default' });
     assert.equal(operations.find(({ operationType }) => operationType === 'compaction')?.model, does);
@@ -51,7 +51,7 @@ for (const { says, config, does } of [
 
 test('an agent without a model uses the model of its default route', async () => {
   await using upstream = await startUpstream({ kind: 'text', text: 'yes' });
-  await using app = await houseOf(upstream, { modelRoutes: { default: 'lab/middle' } });
+  await using app = await getHouse(upstream, { modelRoutes: { default: 'lab/middle' } });
   await app.bus.call('agent.execute', { message: 'hello' });
   assert.equal(upstream.requests.at(-1)?.body.model, 'middle');
 });

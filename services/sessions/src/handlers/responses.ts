@@ -4,8 +4,8 @@ import { cancelResponse, deleteResponse, getResponse, type ResponsesDeps } from 
 /** Returns the state of a response of the caller. */
 export function responsesGet(deps: ResponsesDeps): Handler<'responses.get'> {
   return async ({ turnId, talk = false }, { principal }) => {
-    const { talk: said, ...state } = await getResponse(deps, principal, turnId);
-    return talk && said !== undefined ? { ...state, talk: said } : state;
+    const { talk: message, ...state } = await getResponse(deps, principal, turnId);
+    return talk && message !== undefined ? { ...state, talk: message } : state;
   };
 }
 

@@ -56,13 +56,13 @@ export function turnsResume({ sessions, turns, bodies, runner, once }: TurnsResu
     const { sessionKey, lastFrame } = turn;
     if (!hasEnded(turn)) runner.follow(turnId);
     const stands = await getTurnState({ sessions, turns }, principal, turn);
-    const how = hasEnded(turn) ? await allOf(bodies.for(principal), turn) : await soFar(bodies.for(principal), turn);
+    const how = hasEnded(turn) ? await getAll(bodies.for(principal), turn) : await soFar(bodies.for(principal), turn);
     return { turnId, sessionKey, ...stands, ...(lastFrame === undefined ? {} : { lastFrame }), ...how };
   };
 }
 
 /** Returns the outcome of a turn and its complete text. */
-async function allOf(bodies: Bodies, turn: TurnDocument) {
+async function getAll(bodies: Bodies, turn: TurnDocument) {
   const end = await loadTurnEnd(bodies, turn);
   const { turnId, steps, lastFrame: frame, fence } = turn;
   if (end.failure || frame === undefined) return end;
@@ -78,7 +78,7 @@ async function soFar(bodies: Bodies, { turnId, steps, tail, frame, fence }: Turn
   const { text } = buildResumeState(await loadCheckpoints(bodies, turnId, steps));
   const pieces = await loadTexts(
     bodies,
-    tail.map((said) => ({ turnId, said })),
+    tail.map((message) => ({ turnId, said: message })),
   );
   return { soFar: { text: text + pieces.join(''), frame, fence } };
 }

@@ -29,20 +29,20 @@ export function captureAll(turn: CaptureInput, merged: readonly Pick<CaptureInpu
 /** Returns what the agent is configured to capture; undefined if nothing. */
 function captureTurn({ agent, turnId, sessionKey, question, answer, steps }: CaptureInput): CapturedTurn | undefined {
   const { capture } = agent.config.rag;
-  const foreign = isForeign(sessionKey);
-  const about = { turnId, agentId: agent.agentId, sessionKey, ...(foreign && { sourceType: 'web' as const }) };
+  const isUntrusted = isForeign(sessionKey);
+  const about = { turnId, agentId: agent.agentId, sessionKey, ...(isUntrusted && { sourceType: 'web' as const }) };
   if (capture === 'all' && question !== '') {
     // An answer based on tool results may contain external text.
     return {
       ...about,
       content: `Asked: ${cut(question)}\nAnswered: ${cut(answer)}`,
       memoryType: 'episodic',
-      outside: foreign || steps > 1,
+      outside: isUntrusted || steps > 1,
     };
   }
   // The client's own words are trusted; webhook messages are not.
   if (capture === 'asked' && ASKS_TO_REMEMBER.test(question)) {
-    return { ...about, content: cut(question), memoryType: 'semantic', outside: foreign };
+    return { ...about, content: cut(question), memoryType: 'semantic', outside: isUntrusted };
   }
   return undefined;
 }

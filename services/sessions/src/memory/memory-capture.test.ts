@@ -5,7 +5,7 @@ import { memory, ServiceError, type Input } from '@switchyard/contracts';
 import type { Handlers } from '@switchyard/bus';
 import { principal, type TestService } from '@switchyard/testkit';
 import { turnCollection, type TurnDocument } from '../model/turn-document.ts';
-import { ended, testSessions, turnIdOf } from '../sessions.fixture.ts';
+import { ended, testSessions, getTurnId } from '../sessions.fixture.ts';
 
 type Captured = Input<'memory.capture'>['captured'][number];
 
@@ -18,7 +18,7 @@ const PATIENCE_MS = 10_000;
 
 interface House extends AsyncDisposable {
   app: TestService;
-  told: Captured[];
+  promptMessages: Captured[];
   /** Errors for the next captures. Later captures succeed. */
   refusals: ServiceError[];
 }
@@ -37,7 +37,7 @@ async function start(agents: Record<string, object> = {}): Promise<House> {
     'memory.forgetSession': () => ({ forgotten: 0 }),
   };
   await (await app.host.connect('memory')).serve(memory, handlers, { version: '0.0.0' });
-  return { app, told, refusals, [Symbol.asyncDispose]: () => app[Symbol.asyncDispose]() };
+  return { app, promptMessages: told, refusals, [Symbol.asyncDispose]: () => app[Symbol.asyncDispose]() };
 }
 
 async function noted({ app }: House): Promise<TurnDocument[]> {
@@ -48,7 +48,7 @@ async function noted({ app }: House): Promise<TurnDocument[]> {
   return items;
 }
 
-async function until(leases: () => Promise<boolean>): Promise<void> {
+async function waitUntil(leases: () => Promise<boolean>): Promise<void> {
   for (const end = Date.now() + PATIENCE_MS; !(await leases());) {
     assert.ok(Date.now() < end, 'condition was never met');
     await wait(20);
@@ -60,9 +60,9 @@ test('a sweep sends the same captures after an outage of the memory service and 
   house.refusals.push(AWAY, AWAY);
   await house.app.bus.call('agent.execute', { message: MESSAGE });
   assert.equal((await noted(house)).length, 1);
-  await until(async () => (await noted(house)).length === 0);
+  await waitUntil(async () => (await noted(house)).length === 0);
   assert.deepEqual(
-    house.told.map(({ content, outside, sessionKey }) => [content, outside, sessionKey]),
+    house.promptMessages.map(({ content, outside, sessionKey }) => [content, outside, sessionKey]),
     [[MESSAGE, false, KEY]],
   );
 });
@@ -80,8 +80,8 @@ test('does not resend captures that were rejected permanently', async () => {
   const no = new ServiceError('INVALID_ARGUMENT', 'no');
   house.refusals.push(no, no);
   await house.app.bus.call('agent.execute', { message: MESSAGE });
-  await until(async () => (await noted(house)).length === 0);
-  assert.deepEqual([house.told, house.refusals.length], [[], 0]);
+  await waitUntil(async () => (await noted(house)).length === 0);
+  assert.deepEqual([house.promptMessages, house.refusals.length], [[], 0]);
 });
 
 test('sends nothing of a conversation that was cleared with its memories', async () => {
@@ -89,7 +89,7 @@ test('sends nothing of a conversation that was cleared with its memories', async
   house.refusals.push(AWAY);
   await house.app.bus.call('agent.execute', { message: MESSAGE });
   await house.app.bus.call('session.reset_conversation', { session_key: KEY, memory: true });
-  assert.deepEqual([await noted(house), house.told], [[], []]);
+  assert.deepEqual([await noted(house), house.promptMessages], [[], []]);
 });
 
 test('captures merged messages directly after the turn or in a later sweep', async () => {
@@ -97,16 +97,17 @@ test('captures merged messages directly after the turn or in a later sweep', asy
     await using house = await start({ scripted: { model: 'dev/scripted' } });
     house.refusals.push(...refusals);
     const { bus } = house.app;
-    const ask = (name: string, message: string) => bus.call('turns.start', { turnId: turnIdOf(name), agentId: 'scripted', message });
-    await ask('before', '[{"wait":60000}]');
+    const sendRequest = (name: string, message: string) =>
+      bus.call('turns.start', { turnId: getTurnId(name), agentId: 'scripted', message });
+    await sendRequest('before', '[{"wait":60000}]');
     for (const [name, message] of Object.entries({ first: '[{"text":"a"}]', heard: MESSAGE, last: '[{"text":"b"}]' }))
-      await ask(name, message);
-    await bus.call('agent.cancel', { turnId: turnIdOf('before') });
-    await ended(bus, turnIdOf('first'));
-    await until(async () => house.told.length > 0 && (await noted(house)).length === 0);
+      await sendRequest(name, message);
+    await bus.call('agent.cancel', { turnId: getTurnId('before') });
+    await ended(bus, getTurnId('first'));
+    await waitUntil(async () => house.promptMessages.length > 0 && (await noted(house)).length === 0);
     assert.deepEqual(
-      house.told.map((one) => [one.turnId, one.content]),
-      [[turnIdOf('heard'), MESSAGE]],
+      house.promptMessages.map((one) => [one.turnId, one.content]),
+      [[getTurnId('heard'), MESSAGE]],
     );
   }
 });
@@ -116,10 +117,10 @@ test('marks captures of webhook messages as external, directly after the turn or
     await using house = await start();
     house.refusals.push(...refusals);
     const session = { userId: 'hook:issues:7', channelId: 'webhook' };
-    await house.app.bus.call('turns.start', { turnId: turnIdOf('hook'), message: MESSAGE, session });
-    await until(async () => house.told.length > 0);
+    await house.app.bus.call('turns.start', { turnId: getTurnId('hook'), message: MESSAGE, session });
+    await waitUntil(async () => house.promptMessages.length > 0);
     assert.deepEqual(
-      house.told.map(({ content, outside, sourceType }) => [content, outside, sourceType]),
+      house.promptMessages.map(({ content, outside, sourceType }) => [content, outside, sourceType]),
       [[MESSAGE, true, 'web']],
     );
   }

@@ -46,7 +46,7 @@ export function createMemoryCapture(deps: MemoryCaptureDeps): MemoryCapture {
   const { turns, store, bus, log } = deps;
   let inFlight = 0;
 
-  async function tell(principal: Principal, turnId: string, captured: readonly CapturedTurn[]): Promise<void> {
+  async function notify(principal: Principal, turnId: string, captured: readonly CapturedTurn[]): Promise<void> {
     await bus.as(principal).call('memory.capture', { captured: [...captured] });
     await clearPending(turns.for(principal), turnId);
   }
@@ -56,7 +56,7 @@ export function createMemoryCapture(deps: MemoryCaptureDeps): MemoryCapture {
     try {
       const captured = await rebuildCaptured(deps, tenant, turn);
       if (captured === 'unknown yet') return true;
-      if (captured.length > 0) await tell(restorePrincipal(turn, tenant), turn.turnId, captured);
+      if (captured.length > 0) await notify(restorePrincipal(turn, tenant), turn.turnId, captured);
       else await clearPending(turns.for({ tenant }), turn.turnId);
       return true;
     } catch (err) {
@@ -75,7 +75,7 @@ export function createMemoryCapture(deps: MemoryCaptureDeps): MemoryCapture {
     publish(principal, turnId, captured) {
       if (inFlight >= MAX_IN_FLIGHT) return;
       inFlight += 1;
-      void tell(principal, turnId, captured)
+      void notify(principal, turnId, captured)
         .catch((err: unknown) => {
           log.info({ turnId, err, errorKind: 'dependency', hint: 'a sweep retries' }, 'failed to send captures to the memory service');
         })

@@ -13,7 +13,7 @@ interface House extends AsyncDisposable {
   upstream: Upstream;
   /** Upstream for reranking. */
   judge: Upstream;
-  asked: Input<'memory.recall'>[];
+  requests: Input<'memory.recall'>[];
 }
 
 /** Starts sessions that recall at most two memories per turn. */
@@ -21,12 +21,12 @@ async function start(rerank: object, more: object = {}): Promise<House> {
   const stack = new AsyncDisposableStack();
   const upstream = stack.use(await startUpstream());
   const judge = stack.use(await startUpstream({ kind: 'text', text: '[2, 4]', usage: { prompt: 5_000, completion: 7 } }));
-  const entryOf = ({ url }: Upstream) => ({ type: 'openai-compatible' as const, baseUrl: url, maxRetries: 0, models: [{ id: 'm' }] });
-  const settings = { providers: { entries: { local: entryOf(upstream), judge: entryOf(judge) } } };
+  const getEntry = ({ url }: Upstream) => ({ type: 'openai-compatible' as const, baseUrl: url, maxRetries: 0, models: [{ id: 'm' }] });
+  const settings = { providers: { entries: { local: getEntry(upstream), judge: getEntry(judge) } } };
   const agent = { provider: 'local', model: 'm', rag: { maxResults: 2, rerank }, contextEngine: { compactionModel: 'judge/m' }, ...more };
   const app = stack.use(await testSessions({ settings, agents: { default: agent } }));
   const request: Input<'memory.recall'>[] = [];
-  const found = NOTES.map((content, at) => ({
+  const matches = NOTES.map((content, at) => ({
     id: `m${at}`,
     content,
     memoryType: 'semantic' as const,
@@ -34,12 +34,12 @@ async function start(rerank: object, more: object = {}): Promise<House> {
     createdAt: 0,
     score: 1,
   }));
-  const recall = (wanted: Input<'memory.recall'>): Result<'memory.recall'> => {
-    request.push(wanted);
-    return { entries: found.slice(0, wanted.maxResults), empty: false, textCandidates: 4, vectorCandidates: 0 };
+  const recall = (expected: Input<'memory.recall'>): Result<'memory.recall'> => {
+    request.push(expected);
+    return { entries: matches.slice(0, expected.maxResults), empty: false, textCandidates: 4, vectorCandidates: 0 };
   };
   await (await app.host.connect('memory')).serve(memory, { 'memory.recall': recall }, { version: '0.0.0' });
-  return { app, upstream, judge, asked: request, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+  return { app, upstream, judge, requests: request, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
 async function reminded({ app, upstream }: House): Promise<number[]> {
@@ -53,11 +53,11 @@ async function reminded({ app, upstream }: House): Promise<number[]> {
 test('with rag.rerank a model orders more candidates', async () => {
   await using off = await start({});
   assert.deepEqual(await reminded(off), [1, 2]);
-  assert.deepEqual([off.judge.requests.length, off.asked[0]?.maxResults, off.asked[0]?.reranked], [0, 2, undefined]);
+  assert.deepEqual([off.judge.requests.length, off.requests[0]?.maxResults, off.requests[0]?.reranked], [0, 2, undefined]);
   await using house = await start({ enabled: true });
   const sent = house.app.nextEvent('memory:reranked');
   assert.deepEqual(await reminded(house), [2, 4]);
-  assert.deepEqual([house.judge.requests.length, house.asked[0]?.maxResults, house.asked[0]?.reranked], [1, 8, true]);
+  assert.deepEqual([house.judge.requests.length, house.requests[0]?.maxResults, house.requests[0]?.reranked], [1, 8, true]);
   const { timestamp: _, durationMs: _ms, ...event } = await sent;
   const outcome = { rerankerAvailable: true, timedOut: false, fellBack: false };
   assert.deepEqual(event, { agentId: 'default', candidateCount: 4, hitCount: 4, ...outcome });

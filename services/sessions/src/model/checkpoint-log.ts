@@ -33,9 +33,9 @@ export async function storeCheckpoint(bodies: Bodies, turnId: string, mark: Chec
   return { body };
 }
 
-export async function loadCheckpoints(bodies: Bodies, turnId: string, kept: readonly unknown[]): Promise<CheckpointEntry[]> {
+export async function loadCheckpoints(bodies: Bodies, turnId: string, keptItems: readonly unknown[]): Promise<CheckpointEntry[]> {
   return Promise.all(
-    kept.map(async (one) => {
+    keptItems.map(async (one) => {
       const body = (one as { body?: unknown }).body;
       if (typeof body !== 'string') return one as CheckpointEntry;
       return JSON.parse(await loadText(bodies, turnId, { chars: 0, body })) as CheckpointEntry;

@@ -4,9 +4,9 @@ import { createClaimBatchSizes } from './claim-batch-size.ts';
 
 /** Begins as many as may be. */
 function fill(claims: ReturnType<typeof createClaimBatchSizes>, agent: string): number {
-  let begun = 0;
-  for (; claims.canClaim(agent); begun += 1) claims.begin(agent);
-  return begun;
+  let startedCount = 0;
+  for (; claims.canClaim(agent); startedCount += 1) claims.begin(agent);
+  return startedCount;
 }
 
 test('doubles concurrent claims up to a limit after each success and returns to one after a miss', () => {

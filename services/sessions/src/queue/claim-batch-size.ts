@@ -5,7 +5,7 @@
 export interface ClaimBatchSizes {
   canClaim(agent: string): boolean;
   begin(agent: string): void;
-  end(agent: string, found: boolean): void;
+  end(agent: string, isFound: boolean): void;
 }
 
 export function createClaimBatchSizes(max: number): ClaimBatchSizes {

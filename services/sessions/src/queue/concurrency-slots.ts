@@ -19,10 +19,10 @@ export interface SlotLimits {
 
 export function createSlots(): Slots {
   const [byAgent, byLane] = [new Map<string, number>(), new Map<string, number>()];
-  let taken = 0;
+  let takenCount = 0;
 
   const hasRoom = (agent: string, { total, perAgent, lane }: SlotLimits): boolean =>
-    taken < total && (byAgent.get(agent) ?? 0) < perAgent && (lane === undefined || (byLane.get(lane.name) ?? 0) < lane.max);
+    takenCount < total && (byAgent.get(agent) ?? 0) < perAgent && (lane === undefined || (byLane.get(lane.name) ?? 0) < lane.max);
 
   return {
     hasRoom,
@@ -30,12 +30,12 @@ export function createSlots(): Slots {
       if (!hasRoom(agent, limits)) return undefined;
       add(byAgent, agent, 1);
       if (limits.lane) add(byLane, limits.lane.name, 1);
-      taken += 1;
+      takenCount += 1;
       return {
         release() {
           add(byAgent, agent, -1);
           if (limits.lane) add(byLane, limits.lane.name, -1);
-          taken -= 1;
+          takenCount -= 1;
         },
       };
     },

@@ -31,5 +31,5 @@ export async function renderDroppedMessages(turns: Documents<TurnDocument>, turn
   const own = new Set(items.filter((other) => !hasEnded(other) || other.state === 'done').map(({ turnId }) => turnId));
   const lines = written.filter(({ turnId }) => !own.has(turnId)).map(({ text }) => `- ${text}`);
   if (lines.length === 0) return undefined;
-  return `More messages came than may wait, and these were left out. They began:\n${lines.join('\n')}`;
+  return `The queue was full, and these messages were dropped. They began:\n${lines.join('\n')}`;
 }

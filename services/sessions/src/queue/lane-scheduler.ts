@@ -44,7 +44,7 @@ export function createLaneScheduler(lanes: () => Lanes | undefined): LaneSchedul
   }
 
   // A turn without a lane was queued before lanes were configured.
-  const firstStartOf = (waitsFor: string): number => agents.get(parseAgentKey(waitsFor))?.firsts.get(waitsFor) ?? 0;
+  const getFirstStart = (waitsFor: string): number => agents.get(parseAgentKey(waitsFor))?.firsts.get(waitsFor) ?? 0;
 
   return {
     added(waitsFor, from) {
@@ -63,7 +63,7 @@ export function createLaneScheduler(lanes: () => Lanes | undefined): LaneSchedul
       if (known?.firsts.delete(waitsFor) && known.firsts.size === 0) agents.delete(agent);
     },
     isAhead(one, other) {
-      const [mine, theirs] = [firstStartOf(one), firstStartOf(other)];
+      const [mine, theirs] = [getFirstStart(one), getFirstStart(other)];
       const now = lanes();
       const turns = agents.get(parseAgentKey(one))?.turns ?? 0;
       if (!now || turns % OLDEST_FIRST_INTERVAL === OLDEST_FIRST_INTERVAL - 1) return mine < theirs;

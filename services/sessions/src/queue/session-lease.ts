@@ -150,12 +150,12 @@ function renewIfDue({ clock, timing, sessions, log }: SessionLeasesDeps, lease: 
 
 /** Retries a write while the database is unavailable. */
 export async function persist<T>(clock: Clock, write: () => Promise<T>, onTrouble?: () => void): Promise<T> {
-  const until = clock.now() + RETRY_TIMEOUT_MS;
+  const deadline = clock.now() + RETRY_TIMEOUT_MS;
   for (let wait = MIN_RETRY_DELAY_MS; ; wait = Math.min(wait * 2, MAX_RETRY_DELAY_MS)) {
     try {
       return await write();
     } catch (error) {
-      if (!(error instanceof ServiceError) || error.code !== 'UNAVAILABLE' || clock.now() >= until) throw error;
+      if (!(error instanceof ServiceError) || error.code !== 'UNAVAILABLE' || clock.now() >= deadline) throw error;
       onTrouble?.();
     }
     await pause(clock, wait);

@@ -11,13 +11,13 @@ import { sessionCollection } from '../model/session-document.ts';
 import { turnCollection } from '../model/turn-document.ts';
 import { formatEntry } from '../model/queue-entry.ts';
 import { sessions } from '../service.ts';
-import { listen, putAgent, removeAgent, testSessions, turnIdOf } from '../sessions.fixture.ts';
+import { listen, putAgent, removeAgent, testSessions, getTurnId } from '../sessions.fixture.ts';
 
 const ONE_SLOT = { concurrency: { maxConcurrentRuns: 1 } };
 const scripted = { agents: { scripted: { model: 'dev/scripted', ...ONE_SLOT }, wide: { model: 'dev/scripted' } } };
 const content = (text: string, wait = 0): string => JSON.stringify([{ wait }, { text }]);
 
-/** What other replicas and dead processes do to the documents. */
+/** Changes the documents as other replicas and crashed processes do. */
 async function besides(data: string) {
   const store = await openStore(`sqlite:${join(data, 'store')}`, { service: 'sessions' });
   const opened = await store.open({ sessions: sessionCollection, turns: turnCollection });
@@ -32,7 +32,7 @@ async function besides(data: string) {
 /** Asks for turns, one after another: each call resolves when its turn is accepted, and `order` is that of their ends. */
 function acceptedInto(bus: Bus, order: string[], ended: Promise<void>[]) {
   return async (name: string, userId: string, wait = 20): Promise<void> => {
-    const turnId = turnIdOf(name.replaceAll(' ', ''));
+    const turnId = getTurnId(name.replaceAll(' ', ''));
     const received = listen(bus, turnId);
     await bus.call('turns.start', { turnId, agentId: 'scripted', message: content(name, wait), session: { userId } });
     ended.push(received.until('done').then(() => void order.push(name)));
@@ -43,7 +43,7 @@ test('concurrent turns are limited by maxDepth like sequential ones', async () =
   await using app = await testSessions({ ...scripted, settings: { queue: { defaultOverflow: { maxDepth: 3 } } } });
   const answers = await Promise.allSettled(
     Array.from({ length: 30 }, (_, at) =>
-      app.bus.call('turns.start', { turnId: turnIdOf(`crowd${at}x`), agentId: 'scripted', message: content('x', 200) }),
+      app.bus.call('turns.start', { turnId: getTurnId(`crowd${at}x`), agentId: 'scripted', message: content('x', 200) }),
     ),
   );
   assert.equal(answers.filter(({ status }) => status === 'fulfilled').length, 4);
@@ -51,7 +51,7 @@ test('concurrent turns are limited by maxDepth like sequential ones', async () =
 
 test('session.reset rejects a session with a waiting turn', async () => {
   await using app = await testSessions({ ...scripted });
-  const [first, waiting] = [turnIdOf('first'), turnIdOf('waiting')];
+  const [first, waiting] = [getTurnId('first'), getTurnId('waiting')];
   const start = (turnId: string, userId: string) =>
     app.bus.call('turns.start', { turnId, agentId: 'scripted', message: content('hello', 150), session: { userId } });
   await start(first, 'a');
@@ -71,19 +71,19 @@ test('the longest-waiting session gets the next slot, however many turns another
   await using app = await testSessions(scripted);
   const order: string[] = [];
   const ended: Promise<void>[] = [];
-  const ask = acceptedInto(app.bus, order, ended);
-  await ask('1busy', 'busy', 500);
-  await ask('2busy', 'busy');
-  await ask('3patient', 'patient');
-  await ask('4busy', 'busy');
-  await ask('5busy', 'busy');
+  const sendRequest = acceptedInto(app.bus, order, ended);
+  await sendRequest('1busy', 'busy', 500);
+  await sendRequest('2busy', 'busy');
+  await sendRequest('3patient', 'patient');
+  await sendRequest('4busy', 'busy');
+  await sendRequest('5busy', 'busy');
   await Promise.all(ended);
   assert.deepEqual(order, ['1busy', '2busy', '3patient', '4busy', '5busy']);
 });
 
 test('waiting turns end at once with the reason when their agent is deleted', async () => {
   await using app = await testSessions(scripted);
-  const ids = ['1', '2', '3', '4', '5'].map((name) => turnIdOf(`doomed${name}`));
+  const ids = ['1', '2', '3', '4', '5'].map((name) => getTurnId(`doomed${name}`));
   const received = ids.map((turnId) => listen(app.bus, turnId));
   for (const turnId of ids) await app.bus.call('turns.start', { turnId, agentId: 'scripted', message: content('x', 2_000) });
   await removeAgent(app.host.bus, 'scripted');
@@ -109,8 +109,8 @@ test('two replicas that receive the same request accept one turn each, and the s
   });
   for (let at = 0; at < 20; at += 1) {
     const ask = (name: string, key: string) =>
-      app.bus.call('turns.start', { turnId: turnIdOf(`${name}${at}x`), agentId: 'wide', message: content('x', 2), idempotencyKey: key });
-    const last = turnIdOf(`last${at}x`);
+      app.bus.call('turns.start', { turnId: getTurnId(`${name}${at}x`), agentId: 'wide', message: content('x', 2), idempotencyKey: key });
+    const last = getTurnId(`last${at}x`);
     const received = listen(app.bus, last);
     const answers = await Promise.all([
       ask('same', `k${at}`),
@@ -163,7 +163,7 @@ test('an idempotency key is scoped to client and method, and survives the deleti
 
 test('a turn that was done when its process died is counted once by the next lease holder', async () => {
   await using data = await tempDir();
-  const turnId = turnIdOf('unsettled');
+  const turnId = getTurnId('unsettled');
   {
     await using app = await testSessions({ data: data.path });
     const received = listen(app.bus, turnId);

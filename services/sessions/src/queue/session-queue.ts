@@ -24,7 +24,7 @@ export interface LeaseRequest {
  */
 export type EnqueueResult = { session: SessionDocument; place: 'taken' | 'waits' | 'queued' } | { session?: undefined; place: 'there' };
 
-/** What the caller knows in advance. */
+/** Options that save reads. */
 interface EnqueueOptions {
   taker?: LeaseRequest | undefined;
   /** The queue is probably empty, so the write is tried without a preceding read. */

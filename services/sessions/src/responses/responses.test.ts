@@ -3,16 +3,16 @@ import { test } from 'node:test';
 import type { Params, Result } from '@switchyard/contracts';
 import type { Bus } from '@switchyard/bus';
 import { principal, startUpstream, tempDir, type Upstream } from '@switchyard/testkit';
-import { ended, listen, testSessions, turnIdOf } from '../sessions.fixture.ts';
+import { ended, listen, testSessions, getTurnId } from '../sessions.fixture.ts';
 
-type Asked = Params<'turns.once'>;
+type RequestParams = Params<'turns.once'>;
 
-let asked = 0;
+let requestCount = 0;
 
 /** A response request as the gateway sends it. */
-function request(more: Partial<Asked> = {}): Asked {
-  const at = ++asked;
-  const turnId = turnIdOf(`response${at}`);
+function request(more: Partial<RequestParams> = {}): RequestParams {
+  const at = ++requestCount;
+  const turnId = getTurnId(`response${at}`);
   const head = { id: `resp_${at}`, created: at };
   const response = { echo: { model: 'default', metadata: { at } } };
   return { turnId, model: 'default', message: 'hello there', idempotencyKey: turnId, fingerprint: 'f', head, response, ...more };
@@ -32,7 +32,7 @@ test('stores a response with its request, its text and the lengths of its pieces
     system: 'be brief',
     response: { echo: { a: 1 }, system: 'be kind' },
   });
-  const heard = listen(app.bus, turn.turnId);
+  const receivedMessage = listen(app.bus, turn.turnId);
   await app.bus.call('turns.once', turn);
   await ended(app.bus, turn.turnId);
   const { state, createdAt, endedAt, echo, result, said, pieces, talk } = await get(app.bus, turn.turnId, true);
@@ -42,7 +42,7 @@ test('stores a response with its request, its text and the lengths of its pieces
   assert.equal(result?.response, said);
   assert.deepEqual(
     pieces,
-    heard.frames.flatMap((frame) => (frame.type === 'delta' ? frame.text.length : [])),
+    receivedMessage.frames.flatMap((frame) => (frame.type === 'delta' ? frame.text.length : [])),
   );
   assert.deepEqual(
     talk,
@@ -66,7 +66,7 @@ test('returns NOT_FOUND for a response of another client and for any other turn'
     }
   }
   await assert.rejects(get(app.bus, other.turnId), unknown);
-  await assert.rejects(get(app.bus, turnIdOf('never')), unknown);
+  await assert.rejects(get(app.bus, getTurnId('never')), unknown);
   assert.ok(await ended(app.bus, turn.turnId));
 });
 

@@ -22,11 +22,11 @@ export interface ResponsesDeps {
   runs: RunningTurns;
 }
 
-const LOOKS = 3;
+const MAX_READS = 3;
 
 /** Returns the state of a response. Throws NOT_FOUND for a response of another client. */
 export async function getResponse(deps: ResponsesDeps, principal: Principal, turnId: string): Promise<Result<'responses.get'>> {
-  const { state, request } = await stateOf(deps, principal, await find(deps, principal, turnId));
+  const { state, request } = await getState(deps, principal, await find(deps, principal, turnId));
   const { message, history, since } = request.turn;
   const { system } = request.response;
   const around = { ...(history === undefined ? {} : { history }), ...(since === undefined ? {} : { since }) };
@@ -39,7 +39,7 @@ export async function getResponse(deps: ResponsesDeps, principal: Principal, tur
  */
 export async function cancelResponse(deps: ResponsesDeps, principal: Principal, turnId: string): Promise<ResponseState> {
   const there = await end(deps, principal, await find(deps, principal, turnId));
-  return (await stateOf(deps, principal, there)).state;
+  return (await getState(deps, principal, there)).state;
 }
 
 /** Deletes a response and its text. A response that continues from it has its own copy of the conversation. */
@@ -52,7 +52,8 @@ export async function deleteResponse(deps: ResponsesDeps, principal: Principal, 
 
 async function find({ kept, store }: ResponsesDeps, principal: Principal, turnId: string): Promise<KeyedTurnDocument> {
   const [there] = (await kept.for(principal).find({ turnId }, { limit: 1 })).items;
-  if (there?.client !== principal.client || there.request === undefined || there.forgetAt <= store.now()) throw noSuchResponse();
+  if (there?.client !== principal.client || there.request === undefined || there.forgetAt <= store.now())
+    throw createUnknownResponseError();
   return there;
 }
 
@@ -60,7 +61,7 @@ async function find({ kept, store }: ResponsesDeps, principal: Principal, turnId
 async function end(deps: ResponsesDeps, principal: Principal, found: KeyedTurnDocument): Promise<KeyedTurnDocument> {
   const { kept, store } = deps;
   let there = found;
-  for (let look = 0; look < LOOKS && !hasEnded(there); look += 1) {
+  for (let look = 0; look < MAX_READS && !hasEnded(there); look += 1) {
     const { key, turnId, fence } = there;
     const { code, message, details } = turnCancelled();
     const failure = { code, message, details: { ...details, turnId } };
@@ -70,14 +71,14 @@ async function end(deps: ResponsesDeps, principal: Principal, found: KeyedTurnDo
         { key, turnId, fence, state: { in: ['queued', 'running'] } },
         { set: { state: 'cancelled', leaseUntil: 0, failure, lastFrame: FINAL_FRAME, endedAt: store.now() }, inc: { fence: 1 } },
       );
-    if (ended) return tell(deps, principal, ended);
+    if (ended) return publishEnd(deps, principal, ended);
     there = await find(deps, principal, turnId);
   }
-  if (!hasEnded(there)) throw new ServiceError('UNAVAILABLE', 'The response could not be ended just now; try again.');
+  if (!hasEnded(there)) throw new ServiceError('UNAVAILABLE', 'The response could not be cancelled. Retry the request.');
   return there;
 }
 
-function tell(deps: ResponsesDeps, { tenant }: Principal, ended: KeyedTurnDocument): KeyedTurnDocument {
+function publishEnd(deps: ResponsesDeps, { tenant }: Principal, ended: KeyedTurnDocument): KeyedTurnDocument {
   const { turnId, fence, failure } = ended;
   deps.runs.stop(turnId);
   deps.bus.publish(subjects.turnEnded, Buffer.from(JSON.stringify(turnId)));
@@ -87,14 +88,14 @@ function tell(deps: ResponsesDeps, { tenant }: Principal, ended: KeyedTurnDocume
   return ended;
 }
 
-async function stateOf(
+async function getState(
   deps: ResponsesDeps,
   principal: Principal,
   turn: KeyedTurnDocument,
 ): Promise<{ state: ResponseState; request: StoredRequest }> {
   const bodies = deps.bodies.for(principal);
   const request = await loadRequest(bodies, turn);
-  if (request === undefined) throw noSuchResponse();
+  if (request === undefined) throw createUnknownResponseError();
   const read = async (said: StoredText | undefined): Promise<string | undefined> => said && loadText(bodies, turn.turnId, said);
   const [answer, text, pieces] = await Promise.all([turn.answer, turn.text, turn.pieces].map(read));
   const result = answer === undefined ? undefined : (JSON.parse(answer) as StatelessResult);
@@ -114,6 +115,6 @@ async function stateOf(
   return { state, request };
 }
 
-function noSuchResponse(): ServiceError {
-  return new ServiceError('NOT_FOUND', 'There is no such response.', { details: { reason: 'NO_RESPONSE' } });
+function createUnknownResponseError(): ServiceError {
+  return new ServiceError('NOT_FOUND', 'Response not found.', { details: { reason: 'NO_RESPONSE' } });
 }

@@ -12,6 +12,6 @@ const LONGEST = 64;
 /** Returns the reason for not delivering a response, or undefined for a response with content. */
 export function saysNothing(response: string): FilteredReason | undefined {
   if (response.length > LONGEST && response.slice(0, LONGEST).trim() !== '') return undefined;
-  const said = response.trim();
-  return Object.hasOwn(TOKENS, said) ? TOKENS[said] : undefined;
+  const text = response.trim();
+  return Object.hasOwn(TOKENS, text) ? TOKENS[text] : undefined;
 }

@@ -12,11 +12,11 @@ const admin = principal({ scopes: ['*'] });
 const elsewhere = principal({ tenant: 'acme', client: 'zoe', scopes: ['*'] });
 
 /** Path of a tenant's index. */
-function fileOf(data: string, tenant = 'default'): string {
+function getFile(data: string, tenant = 'default'): string {
   return join(data, 'index', 'sessions', createHash('sha256').update(tenant).digest('hex').slice(0, 32), '1', 'index.db');
 }
 
-async function say(app: TestService, userId: string, ...messages: string[]): Promise<void> {
+async function sendMessage(app: TestService, userId: string, ...messages: string[]): Promise<void> {
   for (const message of messages) await app.bus.call('agent.execute', { message, sessionKey: { userId } });
 }
 
@@ -28,7 +28,7 @@ async function foundIn(app: TestService, query: string): Promise<string[]> {
 function listening() {
   const { promise: healed, resolve } = Promise.withResolvers<number>();
   const write = (line: string): void => {
-    if (line.includes('has them again')) resolve(Number(JSON.parse(line).sessions));
+    if (line.includes('restored missing words')) resolve(Number(JSON.parse(line).sessions));
   };
   return { log: createLogger({ level: 'warn', destination: { write } }), healed };
 }
@@ -38,16 +38,16 @@ test('restores the lost entries of unchanged conversations and leaves the index 
   {
     await using app = await testSessions({ as: admin, data: data.path });
     await putAgent(app.host.bus, 'default', { tenant: 'acme' });
-    await say(app, 'ann', 'the first harbour', 'a crane', 'the last pilot');
-    await say(app, 'bob', 'a lantern');
-    await say(app, 'eve', 'a harbour too');
+    await sendMessage(app, 'ann', 'the first harbour', 'a crane', 'the last pilot');
+    await sendMessage(app, 'bob', 'a lantern');
+    await sendMessage(app, 'eve', 'a harbour too');
     await app.bus.as(elsewhere).call('agent.execute', { message: 'the harbour of others' });
     assert.equal((await foundIn(app, 'harbour')).length, 2);
     assert.equal((await app.bus.as(elsewhere).call('session.search', { query: 'harbour' })).length, 1);
   }
-  const theirs = readFileSync(fileOf(data.path, 'acme'));
+  const theirs = readFileSync(getFile(data.path, 'acme'));
   {
-    using db = new DatabaseSync(fileOf(data.path));
+    using db = new DatabaseSync(getFile(data.path));
     // Deletes the first turn of one conversation and all turns of another.
     const lost = `SELECT row FROM entries WHERE session = 'default:bob:gateway' OR id LIKE '% 1 % default:ann:gateway'`;
     db.exec(`CREATE TEMP TABLE lost AS ${lost}; DELETE FROM words WHERE rowid IN lost; DELETE FROM entries WHERE row IN lost`);
@@ -61,23 +61,23 @@ test('restores the lost entries of unchanged conversations and leaves the index 
   assert.deepEqual(await foundIn(app, 'lantern'), ['default:bob:gateway']);
   assert.deepEqual(await foundIn(app, 'harbour'), ['default:ann:gateway', 'default:eve:gateway']);
   assert.deepEqual(await foundIn(app, 'pilot'), ['default:ann:gateway']);
-  assert.deepEqual(readFileSync(fileOf(data.path, 'acme')), theirs);
+  assert.deepEqual(readFileSync(getFile(data.path, 'acme')), theirs);
 });
 
 test('a search discards an index with damaged pages, rebuilds it and returns all hits', async () => {
   await using data = await tempDir();
   {
     await using app = await testSessions({ as: admin, data: data.path });
-    await say(app, 'ann', 'the tide', 'and again');
+    await sendMessage(app, 'ann', 'the tide', 'and again');
     assert.deepEqual(await foundIn(app, 'tide'), ['default:ann:gateway']);
   }
   {
     // The index is not read before the first search.
-    using db = new DatabaseSync(fileOf(data.path), { defensive: false });
+    using db = new DatabaseSync(getFile(data.path), { defensive: false });
     db.exec("UPDATE words_data SET block = x'ff' WHERE id > 10");
   }
   await using app = await testSessions({ as: admin, data: data.path });
   assert.deepEqual(await foundIn(app, 'tide'), ['default:ann:gateway']);
-  await say(app, 'bob', 'a tide');
+  await sendMessage(app, 'bob', 'a tide');
   assert.deepEqual(await foundIn(app, 'tide'), ['default:ann:gateway', 'default:bob:gateway']);
 });

@@ -4,7 +4,7 @@ import type { SessionDocument } from '../model/session-document.ts';
 import type { TurnDocument } from '../model/turn-document.ts';
 import { loadTexts } from '../model/stored-text.ts';
 import { listMessages } from '../model/turn-messages.ts';
-import { nameOf, readName, type Place } from './message-location.ts';
+import { getName, readName, type Place } from './message-location.ts';
 
 /** Full-text index of the messages of one tenant. */
 export interface SaidIndex {
@@ -12,7 +12,7 @@ export interface SaidIndex {
    * Indexes the turns that sessions have counted since the last call. A turn that was counted before the call is searchable after it.
    */
   follow(): Promise<void>;
-  search(asked: { text: string; owners: readonly string[] | undefined; limit: number }): Promise<{ place: Place; score: number }[]>;
+  search(request: { text: string; owners: readonly string[] | undefined; limit: number }): Promise<{ place: Place; score: number }[]>;
   /** Removes the entries of deleted messages. */
   forget(places: readonly Place[]): Promise<void>;
   /**
@@ -39,7 +39,7 @@ const GROUP = '';
 /** Document versions. Messages are immutable: an entry is either present or deleted. */
 const [THERE, GONE] = [1, 2];
 
-interface Known {
+interface IndexedSession {
   epoch: string;
   seq: number;
   /** Number of indexed messages of the session. */
@@ -53,7 +53,7 @@ interface Known {
 export function createSaidIndex(deps: SaidIndexDeps): SaidIndex {
   const { index, tenant, store, goesOn } = deps;
   const sessions = deps.sessions.for({ tenant });
-  const known = new Map<string, Known>();
+  const known = new Map<string, IndexedSession>();
   let opened = false;
   /** Position of the index left by an earlier process, until that index has been compared with the documents. */
   let unproven: number | undefined;
@@ -95,7 +95,7 @@ export function createSaidIndex(deps: SaidIndexDeps): SaidIndex {
           { epoch, seq: { gt: from, lte: lastSeq } },
           { sort: [['seq', 'asc']], limit: PAGE, ...(cursor === undefined ? {} : { cursor }) },
         );
-      const entries = await entriesOf(deps, session, page.items);
+      const entries = await getEntries(deps, session, page.items);
       await index.apply(entries, null);
       rows += entries.length;
       cursor = page.cursor;
@@ -104,7 +104,7 @@ export function createSaidIndex(deps: SaidIndexDeps): SaidIndex {
     return rows;
   }
 
-  async function followSession(session: SessionDocument): Promise<Known> {
+  async function followSession(session: SessionDocument): Promise<IndexedSession> {
     const { key, epoch, lastSeq: seq } = session;
     const before = known.get(key);
     if (before && before.epoch !== epoch) await forgetEpoch(before.epoch);
@@ -179,7 +179,7 @@ export function createSaidIndex(deps: SaidIndexDeps): SaidIndex {
     },
     forget: (places) =>
       index.apply(
-        places.map((place) => gone(nameOf(place))),
+        places.map((place) => gone(getName(place))),
         null,
       ),
     async sweep() {
@@ -201,7 +201,7 @@ export function createSaidIndex(deps: SaidIndexDeps): SaidIndex {
 }
 
 /** Returns the messages of the turns as index entries. */
-async function entriesOf(
+async function getEntries(
   { tenant, bodies }: Pick<SaidIndexDeps, 'tenant' | 'bodies'>,
   { key, epoch, createdBy = '' }: SessionDocument,
   turns: readonly TurnDocument[],
@@ -210,17 +210,17 @@ async function entriesOf(
     const times = messageTimes(turn);
     return listMessages(turn).map((one, at) => ({ ...one, at, seq: turn.seq ?? 0, createdAt: times[at] ?? turn.createdAt }));
   });
-  const said = await loadTexts(bodies.for({ tenant }), all);
+  const texts = await loadTexts(bodies.for({ tenant }), all);
   return all.map(({ turnId, at, seq, role, createdAt }, n) => ({
     tenant,
-    id: nameOf({ turnId, at, seq, epoch, sessionKey: key }),
+    id: getName({ turnId, at, seq, epoch, sessionKey: key }),
     group: GROUP,
     owner: createdBy,
     kind: epoch,
     trust: role,
     tags: [],
     session: key,
-    text: said[n] ?? '',
+    text: texts[n] ?? '',
     bytes: 0,
     createdAt,
     expiresAt: undefined,

@@ -10,7 +10,7 @@ export interface Place {
 }
 
 /** Returns the index id of a location. The session key is last, because it can contain any character. */
-export function nameOf({ turnId, at, seq, epoch, sessionKey }: Place): string {
+export function getName({ turnId, at, seq, epoch, sessionKey }: Place): string {
   return `${turnId} ${at} ${seq} ${epoch} ${sessionKey}`;
 }
 

@@ -9,13 +9,13 @@ import { putAgent, testSessions } from '../sessions.fixture.ts';
 
 const KEY = 'default:test:gateway';
 const admin = principal({ scopes: ['*'] });
-const say = (message: string, userId = 'test') => ({ message, sessionKey: { userId } });
+const sendMessage = (message: string, userId = 'test') => ({ message, sessionKey: { userId } });
 
 test('session.search finds a session by its messages directly after the turn and returns a snippet', async () => {
   await using app = await testSessions({ as: admin });
   const far = 'x '.repeat(200);
-  await app.bus.call('agent.execute', say(`${far}The Harbour Master answers at noon. ${far}`));
-  await app.bus.call('agent.execute', say('Something about lighthouses.', 'bob'));
+  await app.bus.call('agent.execute', sendMessage(`${far}The Harbour Master answers at noon. ${far}`));
+  await app.bus.call('agent.execute', sendMessage('Something about lighthouses.', 'bob'));
   const [found, ...others] = await app.bus.call('session.search', { query: 'harbour master' });
   assert.deepEqual(others, []);
   assert.ok(found);
@@ -33,23 +33,23 @@ test('session.search finds a session by its messages directly after the turn and
 
 test('session.search returns each session once and at most limit sessions', async () => {
   await using app = await testSessions({ as: admin });
-  for (let n = 0; n < 6; n += 1) await app.bus.call('agent.execute', say(`tide number ${n}`));
-  for (const user of ['bob', 'eve', 'joe']) await app.bus.call('agent.execute', say('the tide', user));
-  const found = await app.bus.call('session.search', { query: 'tide', limit: 3 });
-  assert.equal(new Set(found.map(({ sessionKey }) => sessionKey)).size, 3);
+  for (let n = 0; n < 6; n += 1) await app.bus.call('agent.execute', sendMessage(`tide number ${n}`));
+  for (const user of ['bob', 'eve', 'joe']) await app.bus.call('agent.execute', sendMessage('the tide', user));
+  const matches = await app.bus.call('session.search', { query: 'tide', limit: 3 });
+  assert.equal(new Set(matches.map(({ sessionKey }) => sessionKey)).size, 3);
   assert.equal((await app.bus.call('session.search', { query: 'tide' })).length, 4);
 });
 
 test('session.search omits reset and deleted sessions and finds later messages', async () => {
   await using app = await testSessions({ as: admin });
-  await app.bus.call('agent.execute', say('the tide'));
-  await app.bus.call('agent.execute', say('the tide', 'bob'));
-  await app.bus.call('agent.execute', say('a harbour', 'eve'));
+  await app.bus.call('agent.execute', sendMessage('the tide'));
+  await app.bus.call('agent.execute', sendMessage('the tide', 'bob'));
+  await app.bus.call('agent.execute', sendMessage('a harbour', 'eve'));
   assert.equal((await app.bus.call('session.search', { query: 'tide' })).length, 2);
   await app.bus.call('session.reset', { session_key: KEY });
   await app.bus.call('session.delete', { session_key: 'default:bob:gateway' });
   assert.deepEqual(await app.bus.call('session.search', { query: 'tide' }), []);
-  await app.bus.call('agent.execute', say('a crane'));
+  await app.bus.call('agent.execute', sendMessage('a crane'));
   assert.equal((await app.bus.call('session.search', { query: 'crane' })).length, 1);
   assert.equal((await app.bus.call('session.search', { query: 'harbour' })).length, 1);
 });
@@ -76,10 +76,10 @@ test('session.search rebuilds a lost or stale index and omits sessions deleted m
   };
   {
     await using app = await testSessions({ as: admin, data: data.path });
-    await app.bus.call('agent.execute', say('the tide'));
+    await app.bus.call('agent.execute', sendMessage('the tide'));
     assert.equal((await app.bus.call('session.search', { query: 'tide' })).length, 1);
     await using _other = await startService(sessions, app.host);
-    await app.bus.call('agent.execute', say('the tide', 'bob'));
+    await app.bus.call('agent.execute', sendMessage('the tide', 'bob'));
   }
   assert.deepEqual(await found(), ['default:bob:gateway', KEY]);
   await rm(join(data.path, 'index'), { recursive: true });

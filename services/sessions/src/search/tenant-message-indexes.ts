@@ -25,7 +25,7 @@ export interface SaidIndexesDeps extends HistoryDeps {
 }
 
 /** Maximum number of open indexes, each with one thread. Idle indexes are kept open for later searches. */
-const MOST_OPEN = 8;
+const MAX_OPEN = 8;
 const IDLE_MS = 300_000;
 const SWEEP_MS = 600_000;
 /** Maximum wait of a search for the index update. */
@@ -62,7 +62,7 @@ export function createSaidIndexes(deps: SaidIndexesDeps): SaidIndexes {
       open.set(tenant, found);
       return found;
     }
-    if (!found && open.size >= MOST_OPEN) makeRoom();
+    if (!found && open.size >= MAX_OPEN) makeRoom();
     const opened = openOne(deps, tenant);
     open.set(tenant, opened);
     return opened;
@@ -97,8 +97,8 @@ export function createSaidIndexes(deps: SaidIndexesDeps): SaidIndexes {
         // The index discards a damaged file when it reads it. The messages are in the documents and are indexed again.
         if (one.index.alive || closed) throw error;
         log.warn(
-          { err: error, errorKind: 'dependency', hint: 'look at its disk if it goes on' },
-          'a search index ended, and is opened again',
+          { err: error, errorKind: 'dependency', hint: 'check the disk if this repeats' },
+          'a search index failed; opening it again',
         );
         return useOne(take(tenant), work);
       }
@@ -107,7 +107,7 @@ export function createSaidIndexes(deps: SaidIndexesDeps): SaidIndexes {
       closed = true;
       stop();
       await Promise.all([...open.values()].map((one) => one[Symbol.asyncDispose]()));
-      log.debug({ tenants: open.size }, 'search indexes closed');
+      log.debug({ tenants: open.size }, 'closed idle search indexes');
     },
   };
 }
@@ -141,16 +141,15 @@ async function sweepNowAndThen({ clock, log }: SaidIndexesDeps, one: Open): Prom
   one.sweptAt = clock.now();
   try {
     const sessions = await one.said.sweep();
-    if (sessions > 0)
-      log.warn({ sessions, errorKind: 'dependency', hint: 'look at its disk' }, 'a search index had lost words, and has them again');
+    if (sessions > 0) log.warn({ sessions, errorKind: 'dependency', hint: 'check the disk' }, 'restored missing words of a search index');
   } catch (err) {
-    if (one.index.alive) log.warn({ err, errorKind: 'dependency', hint: 'it is tried again in minutes' }, 'a search index was not swept');
+    if (one.index.alive) log.warn({ err, errorKind: 'dependency', hint: 'retrying within minutes' }, 'failed to verify a search index');
   }
 }
 
 async function inTime(clock: Clock, following: Promise<void>): Promise<void> {
   const late = Promise.withResolvers<never>();
-  const stop = clock.after(BEHIND_MS, () => late.reject(behind()));
+  const stop = clock.after(BEHIND_MS, () => late.reject(createIndexBehindError()));
   try {
     await Promise.race([following, late.promise]);
   } finally {
@@ -160,14 +159,14 @@ async function inTime(clock: Clock, following: Promise<void>): Promise<void> {
   }
 }
 
-function behind(): ServiceError {
-  return new ServiceError('UNAVAILABLE', 'What was said in these sessions is still being indexed; try again in a moment.', {
+function createIndexBehindError(): ServiceError {
+  return new ServiceError('UNAVAILABLE', 'These sessions are still being indexed. Retry in a moment.', {
     details: { reason: 'INDEX_BEHIND', retryable: true, retryAfterMs: 2_000 },
   });
 }
 
 function crowded(): ServiceError {
-  return createServiceError('RESOURCE_EXHAUSTED', 'As many tenants search as may at once; try again in a moment.', {
+  return createServiceError('RESOURCE_EXHAUSTED', 'The limit of concurrently searching tenants is reached. Retry in a moment.', {
     details: { reason: 'SEARCH_CROWDED', retryAfterMs: 1_000 },
   });
 }

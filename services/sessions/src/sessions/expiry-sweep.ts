@@ -54,7 +54,7 @@ export function startExpirySweep(deps: ExpirySweepDeps): AsyncDisposable {
   }
 
   const failed = (err: unknown): void =>
-    log.warn({ err, errorKind: 'dependency', hint: 'it is tried again' }, 'failed to reset expired sessions; retrying');
+    log.warn({ err, errorKind: 'dependency', hint: 'retrying' }, 'failed to reset expired sessions; retrying');
   return atIntervals({ clock, ms: pollMs, failed }, sweep);
 }
 

@@ -7,7 +7,7 @@ import { sessionCollection, type SessionDocument } from '../model/session-docume
 import { turnCollection, type TurnDocument } from '../model/turn-document.ts';
 import { storeText } from '../model/stored-text.ts';
 import { bodyCollection } from '../model/text-document.ts';
-import { testSessions, turnIdOf } from '../sessions.fixture.ts';
+import { testSessions, getTurnId } from '../sessions.fixture.ts';
 
 const KEY = 'default:test:gateway';
 
@@ -49,7 +49,7 @@ async function fill(data: string, sessions: readonly SessionDocument[], exchange
   await Promise.all([
     ...sessions.map((one) => opened.sessions.for(mine).insert(one)),
     ...exchanges.map(async ([question, answer], at) => {
-      const turnId = turnIdOf(`t${at}x`);
+      const turnId = getTurnId(`t${at}x`);
       const content = { message: await storeText(bodies, turnId, question), answer: await storeText(bodies, turnId, answer) };
       await opened.turns.for(mine).insert({ ...done(turnId, at), ...content });
     }),

@@ -20,9 +20,9 @@ export function getExpiry(policy: ResetPolicy | undefined, session: SessionDocum
   const { mode, dailyResetHour, dailyResetTimezone, idleTimeoutMs } = policyFor(policy, session);
   const daily = mode === 'daily' || mode === 'hybrid';
   const idle = mode === 'idle' || mode === 'hybrid';
-  const dayOf = (at: number): number => dayNumber(at, dailyResetHour, dailyResetTimezone);
+  const getDay = (at: number): number => dayNumber(at, dailyResetHour, dailyResetTimezone);
   const isDue = {
-    daily: daily && dayOf(acceptedAt) > dayOf(session.updatedAt),
+    daily: daily && getDay(acceptedAt) > getDay(session.updatedAt),
     idle: idle && acceptedAt - session.updatedAt >= idleTimeoutMs,
   };
   if (isDue.daily && isDue.idle) return 'auto-reset:daily+idle';

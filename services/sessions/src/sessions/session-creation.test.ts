@@ -10,7 +10,7 @@ import { summaryCollection } from '../model/summary-document.ts';
 import { turnCollection } from '../model/turn-document.ts';
 import { bodyCollection } from '../model/text-document.ts';
 import { sessions as service } from '../service.ts';
-import { listen, testSessions, turnIdOf } from '../sessions.fixture.ts';
+import { listen, testSessions, getTurnId } from '../sessions.fixture.ts';
 import { loadCheckpoints } from '../model/checkpoint-log.ts';
 import { readHistory, requireSession } from './session-directory.ts';
 import { createSessionReset, newEpochChange } from './session-reset.ts';
@@ -124,7 +124,7 @@ test('a session of another client does not reveal that it is busy', async () => 
   const key = `agent:scripted:${KEY}`;
   const start = (who: Principal, name: string) =>
     app.bus.as(who).call('turns.start', {
-      turnId: turnIdOf(name),
+      turnId: getTurnId(name),
       message: script({ wait: 60_000 }, { text: 'late' }),
       session: key,
       agentId: 'scripted',
@@ -142,7 +142,7 @@ test('a session of another client does not reveal that it is busy', async () => 
 test('a client that becomes restricted to its own sessions loses its turns in sessions of others', async () => {
   await using app = await testSessions();
   await app.bus.as(carl).call('session.send', { key: KEY, message: 'his' });
-  const turnId = turnIdOf('before');
+  const turnId = getTurnId('before');
   const again = { message: 'hers, in his', session: KEY, idempotencyKey: 'k' };
   const { sessions: _, ...free } = mary;
   const received = listen(app.bus, turnId);
@@ -150,12 +150,12 @@ test('a client that becomes restricted to its own sessions loses its turns in se
   await received.until('done');
   assert.equal((await app.bus.as(free).call('turns.resume', { turnId })).state, 'done');
   await assert.rejects(app.bus.as(mary).call('turns.resume', { turnId }), { code: 'NOT_FOUND' });
-  await assert.rejects(app.bus.as(mary).call('turns.start', { ...again, turnId: turnIdOf('after') }), unknown);
+  await assert.rejects(app.bus.as(mary).call('turns.start', { ...again, turnId: getTurnId('after') }), unknown);
 });
 
 test('a turn stays with its client when its session is recreated by another client', async () => {
   await using app = await testSessions();
-  const turnId = turnIdOf('stays');
+  const turnId = getTurnId('stays');
   const received = listen(app.bus, turnId);
   await app.bus.as(mary).call('turns.start', { turnId, message: 'hers', session: KEY });
   await received.until('done');
@@ -170,8 +170,8 @@ test('a turn that waited while its session was recreated by another client ends 
   const session = `agent:scripted:${KEY}`;
   const start = (who: Principal, turnId: string, message: string, into = session) =>
     app.bus.as(who).call('turns.start', { turnId, message, agentId: 'scripted', session: into });
-  await start(admin, turnIdOf('first'), script({ wait: 300 }, { text: 'first' }), 'elsewhere');
-  const [hers, his] = [turnIdOf('hers'), turnIdOf('his')];
+  await start(admin, getTurnId('first'), script({ wait: 300 }, { text: 'first' }), 'elsewhere');
+  const [hers, his] = [getTurnId('hers'), getTurnId('his')];
   const [heardHers, heardHis] = [listen(app.bus, hers), listen(app.bus, his)];
   await start(mary, hers, script({ text: 'never said' }));
   // No method removes a session with a queued turn. If it is removed anyway, the turn ends.
@@ -187,13 +187,13 @@ test('a turn that waited while its session was recreated by another client ends 
 
 test('a turn that starts later keeps the restrictions of its client on every process', async () => {
   await using data = await tempDir();
-  const turnId = turnIdOf('later');
+  const turnId = getTurnId('later');
   const reads = script({ tool: { name: 'session_history', input: { session_key: KEY } } }, { text: 'went on' });
   {
     await using app = await testSessions({ ...scripted, data: data.path, settings: { daemon: { shutdownTimeoutMs: 300 } } });
     await app.bus.as(carl).call('session.send', { key: KEY, message: 'his' });
     const busy = script({ wait: 400 }, { text: 'late' });
-    await app.bus.call('turns.start', { turnId: turnIdOf('busy'), agentId: 'scripted', message: busy });
+    await app.bus.call('turns.start', { turnId: getTurnId('busy'), agentId: 'scripted', message: busy });
     await app.bus.as(mary).call('turns.start', { turnId, agentId: 'scripted', message: reads });
   }
   await using app = await testSessions({ ...scripted, data: data.path });

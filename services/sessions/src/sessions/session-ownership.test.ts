@@ -4,7 +4,7 @@ import type { Bus } from '@switchyard/bus';
 import { ServiceError, sessions as contract, unserved, type MethodName, type Principal } from '@switchyard/contracts';
 import { mintId } from '@switchyard/security';
 import { principal, type TestService } from '@switchyard/testkit';
-import { ended, listen, putAgent, testSessions, turnIdOf } from '../sessions.fixture.ts';
+import { ended, listen, putAgent, testSessions, getTurnId } from '../sessions.fixture.ts';
 
 /** A conversation with its owner, its identifiers and a text that other clients must not read. */
 interface There {
@@ -16,7 +16,7 @@ interface There {
 
 function place(tenant: string, client: string): There {
   const owner = principal({ tenant, client, scopes: ['*'] });
-  return { owner, key: `${tenant}:${client}:gateway`, turnId: turnIdOf(`of${client}`), secret: `the secret of ${client}` };
+  return { owner, key: `${tenant}:${client}:gateway`, turnId: getTurnId(`of${client}`), secret: `the secret of ${client}` };
 }
 
 const OWN = place('default', 'mary');
@@ -218,7 +218,7 @@ for (const kind of KINDS) {
     assert.equal((await bus.call('turns.resume', { turnId: OWN.turnId })).state, 'done');
     for (const { turnId } of [OTHER, ELSEWHERE, NOBODY]) {
       await assert.rejects(bus.call('turns.resume', { turnId }), { code: 'NOT_FOUND', message: 'Turn not found.' });
-      await assert.rejects(bus.call('session.run_status', { run_id: turnId }), { code: 'NOT_FOUND', message: 'There is no such run.' });
+      await assert.rejects(bus.call('session.run_status', { run_id: turnId }), { code: 'NOT_FOUND', message: 'Run not found.' });
     }
   });
 
@@ -254,10 +254,10 @@ for (const kind of KINDS) {
     await using app = await testWorld();
     const { sessions, total } = await app.bus.as(held(kind)).call('session.list', {});
     const keys = sessions.map(({ sessionKey }) => sessionKey);
-    const wanted = kind === 'own' ? [OWN.key] : [OTHER.key, OWN.key];
-    assert.deepEqual([keys, total], [wanted, wanted.length]);
+    const expectedItems = kind === 'own' ? [OWN.key] : [OTHER.key, OWN.key];
+    assert.deepEqual([keys, total], [expectedItems, expectedItems.length]);
     const dm = await app.bus.as(held(kind)).call('session.list', { kind: 'dm', since_minutes: 5 });
-    assert.equal(dm.total, wanted.length);
+    assert.equal(dm.total, expectedItems.length);
     assert.equal((await app.bus.as(held(kind, NOBODY.owner)).call('session.list', {})).total, kind === 'own' ? 0 : 2);
   });
 }
@@ -265,9 +265,9 @@ for (const kind of KINDS) {
 for (const kind of KINDS) {
   test(`a search covers ${kind === 'own' ? 'the client’s sessions' : 'the tenant’s sessions'} and no others`, async () => {
     await using app = await testWorld();
-    const found = await app.bus.as(held(kind)).call('session.search', { query: 'secret' });
-    const keys = found.map(({ sessionKey }) => sessionKey).toSorted();
+    const matches = await app.bus.as(held(kind)).call('session.search', { query: 'secret' });
+    const keys = matches.map(({ sessionKey }) => sessionKey).toSorted();
     assert.deepEqual(keys, kind === 'own' ? [OWN.key] : [OTHER.key, OWN.key]);
-    assert.doesNotMatch(JSON.stringify(found), kind === 'own' ? /zoe|carl/ : /zoe/);
+    assert.doesNotMatch(JSON.stringify(matches), kind === 'own' ? /zoe|carl/ : /zoe/);
   });
 }

@@ -25,9 +25,9 @@ export async function waitUntilSettled(
   tenant: string,
   seen: SessionDocument,
 ): Promise<SessionDocument | null> {
-  const until = clock.now() + SETTLE_TIMEOUT_MS;
+  const deadline = clock.now() + SETTLE_TIMEOUT_MS;
   let session: SessionDocument | null = seen;
-  while (session !== null && (await isUnsettled(turns, tenant, [session])) && clock.now() < until) {
+  while (session !== null && (await isUnsettled(turns, tenant, [session])) && clock.now() < deadline) {
     await pause(clock, POLL_INTERVAL_MS);
     session = await sessions.for({ tenant }).get(seen.key);
   }

@@ -11,7 +11,7 @@ export const KEY = 'default:alice:one';
 const STEPS = 100_000;
 
 /** Starts a turn; by default of the agent with two slots, in the only session. */
-export function ask(
+export function sendMessage(
   replica: Replica,
   name: string,
   {
@@ -29,24 +29,24 @@ export function ask(
 }
 
 /** Runs the simulation until a condition holds. */
-export async function until(world: World, leases: () => boolean): Promise<void> {
+export async function waitUntil(world: World, leases: () => boolean): Promise<void> {
   assert.ok(await world.simulation.run(() => (world.judge.check(), leases()), STEPS), 'condition was never met');
 }
 
-const nameOf = (name: string): string => `default turn_${name.padEnd(22, 'x')}`;
+const getName = (name: string): string => `default turn_${name.padEnd(22, 'x')}`;
 
-export const isWritten = (world: World, name: string) => (): boolean => world.turns.documents.has(nameOf(name));
+export const isWritten = (world: World, name: string) => (): boolean => world.turns.documents.has(getName(name));
 
-export function turnOf({ turns }: World, name: string): TurnDocument {
-  const found = turns.documents.get(nameOf(name));
+export function getTurn({ turns }: World, name: string): TurnDocument {
+  const found = turns.documents.get(getName(name));
   assert.ok(found, `${name} was never written`);
   return found;
 }
 
-export const isRunning = (world: World, name: string) => (): boolean => turnOf(world, name).state === 'running';
+export const isRunning = (world: World, name: string) => (): boolean => getTurn(world, name).state === 'running';
 
 export async function settled(world: World): Promise<void> {
-  await until(world, () => isQuiet(world));
+  await waitUntil(world, () => isQuiet(world));
   world.judge.checkEnd(world.sessions.documents.values(), world.turns.documents.values());
 }
 
@@ -60,10 +60,10 @@ export async function twoReplicas(
 }
 
 /** Returns the result of an operation while the simulation continues. */
-export async function told<T>(world: World, work: Promise<T>): Promise<PromiseSettledResult<T>> {
+export async function getPromptMessages<T>(world: World, work: Promise<T>): Promise<PromiseSettledResult<T>> {
   let result: PromiseSettledResult<T> | undefined;
   void Promise.allSettled([work]).then(([one]) => (result = one));
-  await until(world, () => result !== undefined);
+  await waitUntil(world, () => result !== undefined);
   assert.ok(result);
   return result;
 }

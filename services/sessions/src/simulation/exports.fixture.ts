@@ -7,7 +7,7 @@ import { principal, type Replica, type World } from './scenario.fixture.ts';
  * Checks the result of `session.export`: all counted messages from the first turn on, in order, once each, and no fewer than had been
  * counted before. Conversations that were reset meanwhile are not checked.
  */
-export async function exportOf({ reading }: Replica, world: World, key: string): Promise<boolean> {
+export async function getExport({ reading }: Replica, world: World, key: string): Promise<boolean> {
   const before = await reading.sessions.for(principal).get(key);
   if (!before) return false;
   const reply = await readHistory(reading, principal, before);

@@ -20,7 +20,7 @@ export interface Judge {
   /** A tool had an effect that must not be repeated. */
   did(name: string): void;
   /** A client was told how its turns ended. */
-  told(turns: readonly Pick<TurnDocument, 'turnId' | 'state'>[]): void;
+  getPromptMessages(turns: readonly Pick<TurnDocument, 'turnId' | 'state'>[]): void;
   /** A session was reset by a client that had read it, with its content. */
   emptied(session: SessionDocument): void;
   /** Turns that were reported as accepted. */
@@ -67,8 +67,8 @@ export function createJudge(now: () => number, idleMs = Infinity): Judge {
   /** Current publisher of each turn, with its fence. */
   const speakers = new Map<string, { fence: number; process: Process }>();
 
-  function claim(leases: boolean, what: string): void {
-    if (!leases) wrong ??= new Error(what);
+  function claim(leases: boolean, description: string): void {
+    if (!leases) wrong ??= new Error(description);
   }
 
   /** A delayed write may enqueue a finished turn again; the next lease holder removes it. */
@@ -164,7 +164,7 @@ export function createJudge(now: () => number, idleMs = Infinity): Judge {
       },
     },
     hear(bus) {
-      bus.heard.push((subject, data, process) => {
+      bus.receivedMessages.push((subject, data, process) => {
         const frame = JSON.parse(data) as TurnFrame;
         if (frame.fence === undefined || frame.type === 'done' || frame.type === 'error') return;
         const id = subject.split('.').at(-1) ?? '';
@@ -185,7 +185,7 @@ export function createJudge(now: () => number, idleMs = Infinity): Judge {
       // A cancelled lead may have called a tool for a merged turn, which now runs on its own.
       return `${turn} ${call} ${joins.freed(turn)}`;
     },
-    told(turns) {
+    getPromptMessages(turns) {
       for (const { turnId, state } of turns) claim(hasEnded({ state }), `${turnId} was reported as ended and is ${state}`);
       for (const { turnId, state } of turns) ends.set(turnId, state);
     },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Write } from '@switchyard/testkit';
-import { ask, isRunning, settled, told, turnOf, twoReplicas, until } from './event-delivery.fixture.ts';
+import { sendMessage, isRunning, settled, getPromptMessages, getTurn, twoReplicas, waitUntil } from './event-delivery.fixture.ts';
 import type { Waits, World } from './scenario.fixture.ts';
 
 /*
@@ -33,10 +33,10 @@ async function dyingAfter(isIt: (write: Write) => boolean, waits: Waits): Promis
     waits,
   );
   second.process.pause(20_000);
-  await told(world, ask(first, 'a', { pieces: 3, pace: 1_000, tools: ['look'] }));
-  await until(world, isRunning(world, 'a'));
-  for (const name of ['b', 'c', 'd']) await told(world, ask(first, name, { pieces: 2, pace: 500 }));
-  if (waits.mode === 'collect') await until(world, () => turnOf(world, 'a').state === 'done');
+  await getPromptMessages(world, sendMessage(first, 'a', { pieces: 3, pace: 1_000, tools: ['look'] }));
+  await waitUntil(world, isRunning(world, 'a'));
+  for (const name of ['b', 'c', 'd']) await getPromptMessages(world, sendMessage(first, name, { pieces: 2, pace: 500 }));
+  if (waits.mode === 'collect') await waitUntil(world, () => getTurn(world, 'a').state === 'done');
   armed = true;
   await settled(world);
   assert.ok(dead);
@@ -50,10 +50,10 @@ function countedIn({ sessions }: World): unknown {
 }
 
 function assertAnsweredBy(world: World, lead: string, names: readonly string[]): void {
-  const { turnId, state, answer: options } = turnOf(world, lead);
+  const { turnId, state, answer: options } = getTurn(world, lead);
   assert.equal(state, 'done');
   for (const name of names) {
-    const { state: one, mergedInto, answer } = turnOf(world, name);
+    const { state: one, mergedInto, answer } = getTurn(world, name);
     assert.deepEqual([one, mergedInto, answer], ['done', turnId, options]);
   }
 }

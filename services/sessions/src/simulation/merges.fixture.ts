@@ -3,7 +3,7 @@ import type { SessionDocument } from '../model/session-document.ts';
 import { type TurnDocument, hasEnded } from '../model/turn-document.ts';
 import { parseEntry } from '../model/queue-entry.ts';
 
-type Claim = (leases: boolean, what: string) => void;
+type Claim = (leases: boolean, description: string) => void;
 
 /** Observes which turns have merged which, and checks their ends. */
 export function createJoins(claim: Claim) {

@@ -55,7 +55,7 @@ export interface World {
   replicas: Replica[];
   started: number;
   /** Model calls by the turn name in the script, one per step. */
-  asked: string[];
+  requests: string[];
   /** Number of non-empty exports, and their errors. */
   exported: number;
   wrong: Error[];
@@ -100,7 +100,7 @@ export function createWorld({ seed, faults = NO_FAULTS, waits = USUAL, sabotage 
     gone: simulatedData('gone', { key: 'epoch' }, watching),
     replicas: [],
     started: 0,
-    asked: [],
+    requests: [],
     exported: 0,
     wrong: [],
     waits,
@@ -133,7 +133,7 @@ export interface Waits {
 }
 export const USUAL: Waits = { mode: 'followup', policy: 'drop-new' };
 
-function settingsOf({ mode: defaultMode, policy, gathersMs = 0, climbsMs }: Waits): Settings<'queue' | 'daemon' | 'routing'> {
+function getSettings({ mode: defaultMode, policy, gathersMs = 0, climbsMs }: Waits): Settings<'queue' | 'daemon' | 'routing'> {
   const defaultOverflow = { maxDepth: 4, policy };
   const queue = {
     enabled: true,
@@ -168,21 +168,21 @@ const SHORT = {
 
 const PREPARED = { ...SHORT, contextEngine: { ...SHORT.contextEngine, deferCompaction: false, compactionPrefixAnchorTurns: 1 } };
 
-function agentOf(agentId: string, maxConcurrentRuns: number, more: object = {}): Agent {
+function getAgent(agentId: string, maxConcurrentRuns: number, more: object = {}): Agent {
   const config = AgentConfig.parse({ model: 'dev/echo', concurrency: { maxConcurrentRuns }, ...more });
   return { agentId, tenant: 'default', suspended: false, isDefault: agentId === 'wide', config };
 }
 
-const AGENTS = directoryOf([agentOf('wide', 2), agentOf('narrow', 1)]);
-const SHORT_AGENTS = directoryOf([agentOf('wide', 2, SHORT), agentOf('narrow', 1, SHORT)]);
-const PREPARED_AGENTS = directoryOf([agentOf('wide', 2, PREPARED), agentOf('narrow', 1, PREPARED)]);
+const AGENTS = getDirectory([getAgent('wide', 2), getAgent('narrow', 1)]);
+const SHORT_AGENTS = getDirectory([getAgent('wide', 2, SHORT), getAgent('narrow', 1, SHORT)]);
+const PREPARED_AGENTS = getDirectory([getAgent('wide', 2, PREPARED), getAgent('narrow', 1, PREPARED)]);
 const REMEMBERS = { rag: { capture: 'all' } };
-const REMEMBERING_AGENTS = directoryOf([agentOf('wide', 2, REMEMBERS), agentOf('narrow', 1, REMEMBERS)]);
+const REMEMBERING_AGENTS = getDirectory([getAgent('wide', 2, REMEMBERS), getAgent('narrow', 1, REMEMBERS)]);
 
 /** Most conversations of a scenario are shorter; some are longer. */
 export const IDLE_MS = 2_000;
 const EXPIRES = { session: { resetPolicy: { mode: 'idle', idleTimeoutMs: IDLE_MS } } };
-const EXPIRING_AGENTS = directoryOf([agentOf('wide', 2, EXPIRES), agentOf('narrow', 1, EXPIRES)]);
+const EXPIRING_AGENTS = getDirectory([getAgent('wide', 2, EXPIRES), getAgent('narrow', 1, EXPIRES)]);
 
 function agentsFor({ compacts, prepares, remembers, expires }: Waits): AgentDirectory {
   if (expires) return EXPIRING_AGENTS;
@@ -191,7 +191,7 @@ function agentsFor({ compacts, prepares, remembers, expires }: Waits): AgentDire
   return compacts ? SHORT_AGENTS : AGENTS;
 }
 
-function directoryOf(all: readonly Agent[]): AgentDirectory {
+function getDirectory(all: readonly Agent[]): AgentDirectory {
   return {
     find: (tenant, agentId) => (tenant === 'default' ? all.find((agent) => agent.agentId === agentId) : undefined),
     default: () => all[0]!,
@@ -218,9 +218,9 @@ export function startReplica(world: World): Replica {
     ...data,
     store,
     agents: agentsFor(world.waits),
-    models: modelsOf(process, world),
+    models: getModels(process, world),
     clock: process.clock,
-    settings: settingsOf(world.waits),
+    settings: getSettings(world.waits),
     log: silentLogger(),
     own,
     owner: process.name,
@@ -235,7 +235,7 @@ export function startReplica(world: World): Replica {
     ...(world.waits.remembers ? { memoryCapture: remembering } : {}),
     compaction,
     bus: connection,
-    tools: () => toolsOf(process, judge),
+    tools: () => getTools(process, judge),
   });
   const replica = {
     process,
@@ -250,7 +250,7 @@ export function startReplica(world: World): Replica {
   return replica;
 }
 
-function scriptOf(messages: readonly ModelMessage[]): { script: Script; results: number } {
+function getScript(messages: readonly ModelMessage[]): { script: Script; results: number } {
   const at = messages.findLastIndex(({ role }) => role === 'user');
   const request = messages[at];
   const text = request?.role === 'user' ? request.text : '';
@@ -268,13 +268,13 @@ const WINDOW = { provider: 'dev', modelId: 'echo', contextWindow: 1_000, maxToke
 /** Duration of a few turns. */
 const SUMMARY_PACE_MS = 400;
 
-function modelsOf({ clock }: Process, { asked, waits: { summaryPaceMs = SUMMARY_PACE_MS, goesOn } }: World): Models {
-  async function streamTo({ messages, signal }: ModelRequest, say: OnDelta): Promise<ModelEnd | undefined> {
-    const { script, results } = scriptOf(messages);
+function getModels({ clock }: Process, { requests: asked, waits: { summaryPaceMs = SUMMARY_PACE_MS, goesOn } }: World): Models {
+  async function streamTo({ messages, signal }: ModelRequest, sendMessage: OnDelta): Promise<ModelEnd | undefined> {
+    const { script, results } = getScript(messages);
     asked.push(script.turn);
     for (let piece = 0; piece < script.pieces; piece += 1) {
       await Promise.race([pause(clock, script.pace), left(signal)]);
-      if (!say(`${piece} `, 'text')) return undefined;
+      if (!sendMessage(`${piece} `, 'text')) return undefined;
     }
     const name = script.tools[results];
     const call = name !== undefined && { callId: `call${results}`, name, input: { turn: script.turn, call: results }, text: '{}' };
@@ -305,7 +305,7 @@ function left(signal: AbortSignal): Promise<never> {
 }
 
 /** `look` may be repeated, `act` must not be. */
-function toolsOf(process: Process, judge: Judge): ToolBox {
+function getTools(process: Process, judge: Judge): ToolBox {
   return {
     specs: [],
     isReadOnly: (name) => name === 'look',

@@ -1,7 +1,7 @@
 import { AssertionError } from 'node:assert/strict';
 import { pause } from '@switchyard/service-kit';
 import { NO_FAULTS, type Watching } from '@switchyard/testkit';
-import { exportOf } from './exports.fixture.ts';
+import { getExport } from './exports.fixture.ts';
 import {
   createWorld,
   isQuiet,
@@ -46,7 +46,7 @@ export async function playSeed(seed: number, { sabotage, waits }: Playing = {}):
   startReplica(world);
   const outside = simulation.start('outside');
   const more = (isCrowd(world) ? MORE : 0) + (waits?.compacts ? 2 * MORE : 0);
-  const asking = Array.from({ length: 3 + dice.below(5) + more }, (_, at) => ask(world, at, outside.clock));
+  const asking = Array.from({ length: 3 + dice.below(5) + more }, (_, at) => sendMessage(world, at, outside.clock));
   const chaos = Array.from({ length: dice.below(4) }, () => disturb(world, outside.clock));
   let over = false;
   void Promise.all([...asking, ...chaos]).then(() => (over = true));
@@ -87,7 +87,7 @@ function scriptFor({ simulation: { dice } }: World, turn: string): Script {
 }
 
 /** A client: starts a turn, retries without a reply, or resets a session. */
-async function ask(world: World, at: number, clock: Clock): Promise<void> {
+async function sendMessage(world: World, at: number, clock: Clock): Promise<void> {
   const { dice } = world.simulation;
   const crowd = isCrowd(world);
   const [kind, channelId] = [dice.below(crowd ? 30 : 10), crowd || world.waits.compacts ? 'one' : dice.of(CHANNELS)];
@@ -135,7 +135,7 @@ async function cancel(world: World, requested: { turnId: string } | { sessionKey
   await pause(clock, dice.below(dice.of([1, 100, 3_000])));
   for (let times = 1 + dice.below(2); times > 0; times -= 1) {
     const sent = await withinReason(pick(world)?.runner.cancel(requested, principal) ?? Promise.resolve(undefined), clock);
-    if (sent) world.judge.told(sent.turns);
+    if (sent) world.judge.getPromptMessages(sent.turns);
   }
 }
 
@@ -161,7 +161,7 @@ async function compact(world: World, channelId: string, clock: Clock): Promise<v
 /** A wrong export is a violation; a failed read is not. */
 async function exportOne(world: World, channelId: string, clock: Clock): Promise<void> {
   const replica = pick(world);
-  const work = replica && exportOf(replica, world, `default:alice:${channelId}`).then((some) => void (world.exported += some ? 1 : 0));
+  const work = replica && getExport(replica, world, `default:alice:${channelId}`).then((some) => void (world.exported += some ? 1 : 0));
   await withinReason(
     work?.catch((error: unknown) => void (error instanceof AssertionError && world.wrong.push(error))) ?? Promise.resolve(),
     clock,

@@ -37,7 +37,7 @@ function named({ collection, filter, change }: Write): string {
   return inc['fence'] === undefined ? `change ${collection}` : 'claim';
 }
 
-function ask({ runner }: Replica, name: string, channel: string, { agentId = 'wide', pace = 0 } = {}): Promise<unknown> {
+function sendMessage({ runner }: Replica, name: string, channel: string, { agentId = 'wide', pace = 0 } = {}): Promise<unknown> {
   const turnId = `turn_${name.padEnd(22, 'x')}`;
   const message = JSON.stringify({ turn: turnId, pieces: 2, tools: [], pace });
   return runner.start({ method: 'agent.execute', turnId, message, agentId, session: `default:alice:${channel}` }, principal);
@@ -51,22 +51,26 @@ async function over({ simulation }: World, work: Promise<unknown>[], leases: () 
 
 test('a turn without tools takes four writes', async () => {
   const { world, replica, writes } = watched();
-  await over(world, [ask(replica, 'first', 'one')], () => isQuiet(world));
+  await over(world, [sendMessage(replica, 'first', 'one')], () => isQuiet(world));
   // The first turn creates the session because there was none.
   assert.deepEqual(writes(), ['insert turns', 'enter and take the lease', 'insert sessions', 'commit', 'settle']);
-  await over(world, [ask(replica, 'second', 'one')], () => isQuiet(world));
+  await over(world, [sendMessage(replica, 'second', 'one')], () => isQuiet(world));
   assert.deepEqual(writes(), ['insert turns', 'enter and take the lease', 'commit', 'settle']);
 });
 
 test('a turn that waits for its agent takes one more, the claim', async () => {
   const { world, replica, writes } = watched();
   const waits = (): boolean => [...world.sessions.documents.values()].some(({ waitsFor }) => waitsFor !== undefined);
-  await over(world, [ask(replica, 'one', 'a', { agentId: 'narrow', pace: 100 }), ask(replica, 'two', 'b', { agentId: 'narrow' })], waits);
+  await over(
+    world,
+    [sendMessage(replica, 'one', 'a', { agentId: 'narrow', pace: 100 }), sendMessage(replica, 'two', 'b', { agentId: 'narrow' })],
+    waits,
+  );
   writes();
   await over(world, [], () => isQuiet(world));
-  const found = writes();
-  const count = (name: string): number => found.filter((one) => one === name).length;
+  const matches = writes();
+  const count = (name: string): number => matches.filter((one) => one === name).length;
   assert.deepEqual([count('commit'), count('settle'), count('take'), count('insert turns')], [2, 2, 0, 0]);
   // The last claim finds no waiting session.
-  assert.ok(count('claim') <= 2, found.join());
+  assert.ok(count('claim') <= 2, matches.join());
 });

@@ -14,7 +14,7 @@ export interface Trees {
   grown: number;
 }
 
-export function createTrees(claim: (leases: boolean, what: string) => void): Trees {
+export function createTrees(claim: (leases: boolean, description: string) => void): Trees {
   const summaries = new Map<string, SummaryDocument>();
 
   function expand({ id, from, to }: Pick<Root, 'id' | 'from' | 'to'>): [number, number][] {

@@ -76,12 +76,12 @@ export function createIdempotentTurnRuns(deps: IdempotentTurnRunsDeps): Idempote
           ...caller,
           deadline: Date.now() + deps.turnDeadlineMs,
           signal: run.stop.signal,
-          send: (frame) => hear(run, frame),
+          send: (frame) => addFrame(run, frame),
         },
       );
       try {
         const accepted = await turn.next();
-        if (!accepted.done) await say(run, accepted.value);
+        if (!accepted.done) await publishFrame(run, accepted.value);
       } catch (error) {
         await end(deps, run, { error: toServiceError(error), free: lease.document.attempts === 1 || !isResponse(run) });
         throw error;
@@ -106,7 +106,7 @@ export function createIdempotentTurnRuns(deps: IdempotentTurnRunsDeps): Idempote
   };
 }
 
-function createRun(deps: IdempotentTurnRunsDeps, lease: Lease<KeyedTurnDocument>, whole: boolean): Run {
+function createRun(deps: IdempotentTurnRunsDeps, lease: Lease<KeyedTurnDocument>, isComplete: boolean): Run {
   const { turnId, attempts } = lease.document;
   const stop = new AbortController();
   lease.signal.addEventListener('abort', () => stop.abort(lease.signal.reason), { once: true });
@@ -117,7 +117,7 @@ function createRun(deps: IdempotentTurnRunsDeps, lease: Lease<KeyedTurnDocument>
   const frames = createFrameWriter(deps, voice);
   // Readers discard the text of the previous run and continue here.
   if (attempts > 1) frames.push({ type: 'resumed', text: '' });
-  return { lease, frames, whole, stop, text: '', pieces };
+  return { lease, frames, whole: isComplete, stop, text: '', pieces };
 }
 
 async function play(deps: IdempotentTurnRunsDeps, run: Run, turn: ReturnType<typeof runStateless>): Promise<void> {
@@ -138,18 +138,18 @@ async function follow(run: Run, turn: ReturnType<typeof runStateless>): Promise<
   for (;;) {
     const step = await turn.next();
     if (step.done) return step.value;
-    if (step.value.type !== 'done') await say(run, step.value);
+    if (step.value.type !== 'done') await publishFrame(run, step.value);
   }
 }
 
 /** Adds a text piece. */
-function hear(run: Run, { n: _n, ...frame }: TurnFrame): void {
+function addFrame(run: Run, { n: _n, ...frame }: TurnFrame): void {
   if (frame.type === 'delta') run.text += frame.text;
   if (!run.whole) run.frames.push(frame);
 }
 
 /** Stores that a tool was called before the call is published. */
-async function say({ lease, frames, ...run }: Run, { n: _n, ...frame }: TurnFrame): Promise<void> {
+async function publishFrame({ lease, frames, ...run }: Run, { n: _n, ...frame }: TurnFrame): Promise<void> {
   if (frame.type === 'tool' && frame.state === 'called' && !lease.document.toolsCalled) await lease.write({ set: { toolsCalled: true } });
   if (!run.whole || frame.type === 'accepted' || frame.type === 'tool') frames.push(frame);
 }
@@ -205,10 +205,7 @@ async function end(deps: IdempotentTurnRunsDeps, run: Run, { error, free }: { er
     await persist(clock, async () => lease.finish('failed', { failure, ...(await responseFields(deps, run, true)), lastFrame }));
     if (free || (retryable && !isResponse(run))) await kept.for(lease).remove({ key, turnId, fence: lease.fence });
   } catch (err) {
-    log.warn(
-      { turnId, err, errorKind: 'dependency', hint: 'the turn is ended when its lease expires' },
-      'failed to write the end of a turn',
-    );
+    log.warn({ turnId, err, errorKind: 'dependency', hint: 'the turn ends when its lease expires' }, 'failed to write the end of a turn');
   }
   frames.end({ type: 'error', error: failure });
 }

@@ -5,20 +5,20 @@ import type { Bus } from '@switchyard/bus';
 import { principal, startUpstream, type Upstream } from '@switchyard/testkit';
 import { newWork } from '@switchyard/service-kit';
 import { isKeyFree } from './idempotent-turn-runs.ts';
-import { ended, listen, testSessions, turnIdOf } from '../sessions.fixture.ts';
+import { ended, listen, testSessions, getTurnId } from '../sessions.fixture.ts';
 
-type Asked = Params<'turns.once'>;
+type RequestParams = Params<'turns.once'>;
 
 let requested = 0;
 
 /** A request with an idempotency key as the gateway sends it, with a new id and head each time. */
-function request(more: Partial<Asked> = {}): Asked {
+function request(more: Partial<RequestParams> = {}): RequestParams {
   const at = ++requested;
   const head = { id: `chatcmpl-${at}`, created: at };
-  return { turnId: turnIdOf(`once${at}`), model: 'default', message: 'hello', idempotencyKey: 'k1', fingerprint: 'f1', head, ...more };
+  return { turnId: getTurnId(`once${at}`), model: 'default', message: 'hello', idempotencyKey: 'k1', fingerprint: 'f1', head, ...more };
 }
 
-function ask(bus: Bus, more: Partial<Asked> = {}): Promise<Result<'turns.once'>> {
+function sendMessage(bus: Bus, more: Partial<RequestParams> = {}): Promise<Result<'turns.once'>> {
   return bus.call('turns.once', request(more));
 }
 
@@ -31,11 +31,11 @@ async function withUpstream(upstream: Upstream, more: Parameters<typeof testSess
 test('runs one turn for many requests with the same key, also concurrent ones', async () => {
   await using upstream = await startUpstream();
   await using app = await withUpstream(upstream);
-  const all = await Promise.all(Array.from({ length: 20 }, () => ask(app.bus)));
+  const all = await Promise.all(Array.from({ length: 20 }, () => sendMessage(app.bus)));
   assert.equal(new Set(all.map(({ turnId, head }) => `${turnId} ${head.id} ${head.created}`)).size, 1);
   const { state, result } = await ended(app.bus, all[0]?.turnId ?? '');
   assert.deepEqual([state, upstream.requests.length], ['done', 1]);
-  const later = await ask(app.bus);
+  const later = await sendMessage(app.bus);
   assert.deepEqual(later, all[0]);
   assert.equal((await app.bus.call('turns.resume', { turnId: later.turnId })).result?.response, result?.response);
   assert.equal(upstream.requests.length, 1);
@@ -43,16 +43,16 @@ test('runs one turn for many requests with the same key, also concurrent ones', 
 
 test('rejects a different request with the same key, and scopes keys to clients', async () => {
   await using app = await testSessions();
-  const { turnId } = await ask(app.bus);
-  await assert.rejects(ask(app.bus, { fingerprint: 'f2' }), {
+  const { turnId } = await sendMessage(app.bus);
+  await assert.rejects(sendMessage(app.bus, { fingerprint: 'f2' }), {
     code: 'INVALID_ARGUMENT',
     details: { reason: 'IDEMPOTENCY_MISMATCH', turnId },
   });
   await ended(app.bus, turnId);
-  await assert.rejects(ask(app.bus, { fingerprint: 'f2' }), { code: 'INVALID_ARGUMENT' });
+  await assert.rejects(sendMessage(app.bus, { fingerprint: 'f2' }), { code: 'INVALID_ARGUMENT' });
   for (const who of [{ client: 'other' }, { tenant: 'elsewhere' }]) {
     const bus = app.bus.as(principal(who));
-    if ('client' in who) assert.notEqual((await ask(bus, { fingerprint: 'f2' })).turnId, turnId);
+    if ('client' in who) assert.notEqual((await sendMessage(bus, { fingerprint: 'f2' })).turnId, turnId);
     await assert.rejects(bus.call('turns.resume', { turnId }), { code: 'NOT_FOUND' });
   }
 });
@@ -91,9 +91,9 @@ test('a reader without text pieces gets only tools and the end', async () => {
 
 test('a key whose turn was rejected is free again', async () => {
   await using app = await testSessions({ agents: { asleep: {} }, suspended: ['asleep'] });
-  await assert.rejects(ask(app.bus, { model: 'nobody/home', fingerprint: 'f1' }), { code: 'NOT_FOUND' });
-  await assert.rejects(ask(app.bus, { model: 'asleep', fingerprint: 'f2' }), { code: 'FAILED_PRECONDITION' });
-  const { turnId } = await ask(app.bus, { fingerprint: 'f3' });
+  await assert.rejects(sendMessage(app.bus, { model: 'nobody/home', fingerprint: 'f1' }), { code: 'NOT_FOUND' });
+  await assert.rejects(sendMessage(app.bus, { model: 'asleep', fingerprint: 'f2' }), { code: 'FAILED_PRECONDITION' });
+  const { turnId } = await sendMessage(app.bus, { fingerprint: 'f3' });
   assert.equal((await ended(app.bus, turnId)).state, 'done');
 });
 
@@ -107,14 +107,14 @@ test('a failed turn releases its key unless a tool was called; then the failure 
   await app.bus.call('turns.once', idle);
   const [failure] = (await received.until('error')).slice(-1);
   assert.equal(failure?.type === 'error' && failure.error.details?.['retryable'], true, JSON.stringify(failure));
-  const again = await ask(app.bus, { message: script({ text: 'b' }) });
+  const again = await sendMessage(app.bus, { message: script({ text: 'b' }) });
   assert.notEqual(again.turnId, idle.turnId);
 
   const acts = { idempotencyKey: 'k2', message: script({ tool: { name: 'session_history', input: {} } }, error) };
-  const first = await ask(app.bus, acts);
+  const first = await sendMessage(app.bus, acts);
   const { state, failure: sent } = await ended(app.bus, first.turnId);
   assert.deepEqual([state, sent?.details?.['retryable']], ['failed', false], JSON.stringify(sent));
-  assert.deepEqual(await ask(app.bus, acts), first);
+  assert.deepEqual(await sendMessage(app.bus, acts), first);
 });
 
 test('a key is free after a day and not before, and never while its turn runs', () => {
@@ -122,7 +122,7 @@ test('a key is free after a day and not before, and never while its turn runs', 
   const turn = {
     ...newWork(),
     key: 'a k',
-    turnId: turnIdOf('x'),
+    turnId: getTurnId('x'),
     client: 'a',
     fingerprint: 'f',
     head: { id: 'h', created: 1 },

@@ -78,7 +78,7 @@ export function createIdempotentTurns(deps: IdempotentTurnsDeps): IdempotentTurn
   }
 
   const stop = deps.clock.every(deps.pollMs, () => {
-    sweep().catch((err: unknown) => log.warn({ err, errorKind: 'dependency', hint: 'it is tried again in a moment' }, 'sweep failed'));
+    sweep().catch((err: unknown) => log.warn({ err, errorKind: 'dependency', hint: 'retrying in a moment' }, 'sweep failed'));
   });
 
   return {

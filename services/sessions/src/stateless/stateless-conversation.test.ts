@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { StatelessTurn } from '@switchyard/contracts';
-import { turnIdOf } from '../sessions.fixture.ts';
+import { getTurnId } from '../sessions.fixture.ts';
 import { conversationName } from './stateless-conversation.ts';
 
 const ALICE = { tenant: 'default', client: 'alice' };
 
 function turn(more: Partial<StatelessTurn>): StatelessTurn {
-  return { turnId: turnIdOf('one'), model: 'm', message: 'hello', ...more };
+  return { turnId: getTurnId('one'), model: 'm', message: 'hello', ...more };
 }
 
 test('a conversation has the same name for all its requests, and no other conversation has it', () => {

@@ -3,18 +3,18 @@ import { test } from 'node:test';
 import { ServiceError, type Input, type Result, type TurnFrame } from '@switchyard/contracts';
 import type { Bus } from '@switchyard/bus';
 import { startUpstream, type Upstream } from '@switchyard/testkit';
-import { testSessions, turnIdOf } from '../sessions.fixture.ts';
+import { testSessions, getTurnId } from '../sessions.fixture.ts';
 
-type Asked = Omit<Input<'turns.run'>, 'turnId'>;
+type RequestParams = Omit<Input<'turns.run'>, 'turnId'>;
 
 const WEATHER = { name: 'weather', description: 'tells it', parameters: { type: 'object', properties: { city: { type: 'string' } } } };
 const tools = { agents: { tools: { model: 'dev/tools' }, scripted: { model: 'dev/scripted' } } };
 const script = (...steps: object[]): string => JSON.stringify(steps);
 
 /** Runs a stateless turn and returns its result and frames. */
-async function run(bus: Bus, request: Asked): Promise<{ result: Result<'turns.run'>; frames: TurnFrame[] }> {
+async function run(bus: Bus, request: RequestParams): Promise<{ result: Result<'turns.run'>; frames: TurnFrame[] }> {
   const frames: TurnFrame[] = [];
-  const running = bus.stream('turns.run', { turnId: turnIdOf('stateless'), ...request });
+  const running = bus.stream('turns.run', { turnId: getTurnId('stateless'), ...request });
   for (;;) {
     const step = await running.next();
     if (step.done) return { result: step.value, frames };
@@ -63,7 +63,7 @@ test('a stateless turn stores nothing', async () => {
 
 test('the caller’s tools replace the agent’s, and calling one ends the turn', async () => {
   await using app = await testSessions(tools);
-  const offered = async (request: Partial<Asked>) =>
+  const offered = async (request: Partial<RequestParams>) =>
     (await run(app.bus, { model: 'tools', message: 'which?', ...request })).result.response;
   assert.match(await offered({}), /session_history/);
   assert.match(await offered({ tools: { offered: [WEATHER] } }), /Tools offered here: weather\.$/);
@@ -131,7 +131,7 @@ test('passes tool choice, stop sequences and response format to the model', asyn
 test('returns arguments as the model wrote them, JSON or not, and drops incomplete calls', async () => {
   await using upstream = await startUpstream();
   await using app = await withUpstream(upstream);
-  const request: Asked = { model: 'default', message: 'hi', tools: { offered: [WEATHER] } };
+  const request: RequestParams = { model: 'default', message: 'hi', tools: { offered: [WEATHER] } };
   for (const written of ['{ "id": 12345678901234567890 }', '{"city": oops']) {
     upstream.respond({ kind: 'tools', calls: [{ name: 'weather', arguments: written }] });
     const { result } = await run(app.bus, request);
@@ -144,8 +144,8 @@ test('returns arguments as the model wrote them, JSON or not, and drops incomple
   assert.deepEqual([result.finishReason, result.toolCalls, result.response], ['output_starved', undefined, 'Let me']);
 });
 
-const complete = (bus: Bus, request: Asked, signal?: AbortSignal) =>
-  bus.call('turns.complete', { turnId: turnIdOf('complete'), ...request }, signal ? { signal } : {});
+const complete = (bus: Bus, request: RequestParams, signal?: AbortSignal) =>
+  bus.call('turns.complete', { turnId: getTurnId('complete'), ...request }, signal ? { signal } : {});
 
 test('turns.complete returns one reply after the tools ran', async () => {
   await using app = await testSessions(tools);

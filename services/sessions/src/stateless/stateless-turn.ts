@@ -39,14 +39,14 @@ export async function* runStateless(
   const { agent, model } = await resolveResponder(deps, turn, caller);
   const { send } = caller;
   let n = 0;
-  const tell = (text: string): void => {
+  const notify = (text: string): void => {
     for (const part of splitFrame({ type: 'delta', text })) send({ n: n++, ...part });
   };
   using measured = measureStateless({ agentId: agent.agentId, turnId: turn.turnId }, caller.traceparent);
   yield { n: n++, type: 'accepted', turnId: turn.turnId, agentId: agent.agentId, model: `${model.provider}/${model.modelId}` };
   const running = runAgentLoop(accessModels(deps, caller.principal.tenant, agent), {
-    ...planOf(deps, { turn, agent, model, caller, traceparent: measured.traceparent }),
-    onText: tell,
+    ...getPlan(deps, { turn, agent, model, caller, traceparent: measured.traceparent }),
+    onText: notify,
   });
   try {
     for (;;) {
@@ -70,7 +70,7 @@ export async function* runStateless(
 export async function completeStateless(deps: StatelessDeps, turn: StatelessTurn, caller: StatelessCaller): Promise<StatelessResult> {
   const { agent, model } = await resolveResponder(deps, turn, caller);
   using measured = measureStateless({ agentId: agent.agentId, turnId: turn.turnId }, caller.traceparent);
-  const plan = planOf(deps, { turn, agent, model, caller, traceparent: measured.traceparent });
+  const plan = getPlan(deps, { turn, agent, model, caller, traceparent: measured.traceparent });
   const running = runAgentLoop(accessModels(deps, caller.principal.tenant, agent), plan);
   let toolRan = false;
   try {
@@ -110,7 +110,7 @@ interface PlanGiven {
   traceparent: string | undefined;
 }
 
-function planOf(deps: StatelessDeps, { turn, agent, model, caller, traceparent }: PlanGiven): TurnPlan {
+function getPlan(deps: StatelessDeps, { turn, agent, model, caller, traceparent }: PlanGiven): TurnPlan {
   const { tools, models, budgets, screening } = deps;
   const { principal, signal, requestId } = caller;
   const remainingMs = (): number => caller.deadline - Date.now();
@@ -120,7 +120,7 @@ function planOf(deps: StatelessDeps, { turn, agent, model, caller, traceparent }
     model,
     conversation: turn.tools ? conversationName(turn, principal) : `${principal.tenant} ${turn.turnId}`,
     messages: buildConversation(turn, reinforcing(deps, { turn, agent, caller })),
-    onFinding: (finding) => screening.tellOutput(speakerOf(caller, agent), finding),
+    onFinding: (finding) => screening.tellOutput(getSpeaker(caller, agent), finding),
     tools: turn.tools ? createCallerToolBox(turn.tools) : tools({ ...principal, agent: agent.agentId }, agent.config, toolTurn),
     traceparent,
     ...getAgentLimits(agent),
@@ -140,10 +140,10 @@ function planOf(deps: StatelessDeps, { turn, agent, model, caller, traceparent }
 function reinforcing({ screening }: StatelessDeps, { turn, agent, caller }: Pick<PlanGiven, 'turn' | 'agent' | 'caller'>) {
   const screened = screening.look(turn.message);
   if (!screened) return undefined;
-  if ((turn.since ?? []).length === 0) screening.tellInput(speakerOf(caller, agent), screened);
+  if ((turn.since ?? []).length === 0) screening.tellInput(getSpeaker(caller, agent), screened);
   return screened.risk === 'low' ? undefined : REINFORCEMENT;
 }
 
-function speakerOf({ principal: { tenant, client }, requestId }: StatelessCaller, { agentId }: Agent): Speaker {
+function getSpeaker({ principal: { tenant, client }, requestId }: StatelessCaller, { agentId }: Agent): Speaker {
   return { tenant, client, agentId, traceId: requestId };
 }

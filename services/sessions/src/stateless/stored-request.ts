@@ -19,7 +19,7 @@ export const StoredRequest = z.object({
 });
 export type StoredRequest = z.infer<typeof StoredRequest>;
 
-interface Keeping {
+interface StoreRequestOptions {
   principal: Principal;
   requestId: string;
   forgetAt: number;
@@ -29,7 +29,7 @@ interface Keeping {
 export function storeRequest(
   bodies: Bodies,
   request: KeyedTurn,
-  { principal, requestId, forgetAt }: Keeping,
+  { principal, requestId, forgetAt }: StoreRequestOptions,
 ): Promise<StoredText> | undefined {
   const { turnId, idempotencyKey: _key, fingerprint: _print, head: _head, whole: _whole, response, ...turn } = request;
   if (response === undefined) return undefined;

@@ -4,7 +4,7 @@ import { ServiceError } from '@switchyard/contracts';
 import { startService } from '@switchyard/service-kit';
 import { principal, startUpstream } from '@switchyard/testkit';
 import { sessions } from '../service.ts';
-import { ended, listen, testSessions, turnIdOf } from '../sessions.fixture.ts';
+import { ended, listen, testSessions, getTurnId } from '../sessions.fixture.ts';
 
 const ONE_SLOT = { concurrency: { maxConcurrentRuns: 1 } };
 const agents = { scripted: { model: 'dev/scripted', ...ONE_SLOT }, other: { model: 'dev/scripted' } };
@@ -12,7 +12,7 @@ const script = (...steps: object[]): string => JSON.stringify(steps);
 const LONG = script({ text: 'so far ' }, { wait: 60_000 }, { text: 'never said' });
 const SHORT = script({ text: 'answered' });
 /** Long before anything else would end it, on a machine that is busy. */
-const SOON_MS = 3_000;
+const DEADLINE_MS = 3_000;
 
 const cancelled = (error: unknown): boolean =>
   error instanceof ServiceError && error.code === 'CANCELLED' && error.details.reason === 'TURN_CANCELLED' && !error.retryable;
@@ -21,7 +21,7 @@ type App = Awaited<ReturnType<typeof testSessions>>;
 
 /** Starts a turn and waits until it speaks. */
 async function speaking(app: App, name: string, session = 'gateway'): Promise<string> {
-  const turnId = turnIdOf(name);
+  const turnId = getTurnId(name);
   const received = listen(app.bus, turnId);
   await app.bus.call('turns.start', { turnId, agentId: 'scripted', message: LONG, session: { channelId: session } });
   await received.until('delta');
@@ -39,42 +39,42 @@ async function goesOn(app: App, turnId: string): Promise<void> {
 }
 
 async function waiting(app: App, name: string, session = 'gateway', agentId = 'scripted'): Promise<string> {
-  const turnId = turnIdOf(name);
+  const turnId = getTurnId(name);
   await app.bus.call('turns.start', { turnId, agentId, message: SHORT, session: { channelId: session } });
   return turnId;
 }
 
 test('ends a running turn at once, notifies caller and readers, and frees slot and session', async () => {
   await using app = await testSessions({ agents });
-  const received = listen(app.bus, turnIdOf('runs'));
-  const request = app.bus.call('turns.start', { turnId: turnIdOf('runs'), agentId: 'scripted', message: LONG, idempotencyKey: 'k' });
+  const received = listen(app.bus, getTurnId('runs'));
+  const request = app.bus.call('turns.start', { turnId: getTurnId('runs'), agentId: 'scripted', message: LONG, idempotencyKey: 'k' });
   await request;
   await received.until('delta');
   const started = performance.now();
-  const answer = await app.bus.call('agent.cancel', { turnId: turnIdOf('runs') });
+  const answer = await app.bus.call('agent.cancel', { turnId: getTurnId('runs') });
   assert.deepEqual(answer, {
     cancelled: true,
     sessionKey: 'agent:scripted:default:test:gateway',
-    turns: [{ turnId: turnIdOf('runs'), state: 'cancelled' }],
+    turns: [{ turnId: getTurnId('runs'), state: 'cancelled' }],
   });
   const end = (await received.until('error')).at(-1);
   assert.deepEqual(end?.type === 'error' && [end.error.code, end.error.details?.['reason']], ['CANCELLED', 'TURN_CANCELLED']);
   const next = await app.bus.call('agent.execute', { agentId: 'scripted', message: SHORT });
   assert.equal(next.response, 'answered');
-  assert.ok(performance.now() - started < SOON_MS);
+  assert.ok(performance.now() - started < DEADLINE_MS);
   const { messages } = await app.bus.call('session.history', { session_key: answer.sessionKey });
   assert.equal(messages.length, 2, 'nothing of it is in the history');
 });
 
 test('returns the cancellation to waiting callers and to a retry with the same key', async () => {
   await using app = await testSessions({ agents });
-  const ask = () => app.bus.call('agent.execute', { agentId: 'scripted', message: LONG, idempotencyKey: 'k' });
-  const first = ask();
+  const sendRequest = () => app.bus.call('agent.execute', { agentId: 'scripted', message: LONG, idempotencyKey: 'k' });
+  const first = sendRequest();
   void first.catch(() => undefined);
   const requested = { agentId: 'scripted' };
   while (!(await app.bus.call('agent.cancel', requested)).cancelled);
   await assert.rejects(first, cancelled);
-  await assert.rejects(ask(), cancelled);
+  await assert.rejects(sendRequest(), cancelled);
 });
 
 test('closes the upstream connection at once', async () => {
@@ -84,10 +84,10 @@ test('closes the upstream connection at once', async () => {
     settings: { providers: { entries } },
     agents: { default: { provider: 'lab', model: 'one' } },
   });
-  const received = listen(app.bus, turnIdOf('upstream'));
-  await app.bus.call('turns.start', { turnId: turnIdOf('upstream'), message: 'hello' });
+  const received = listen(app.bus, getTurnId('upstream'));
+  await app.bus.call('turns.start', { turnId: getTurnId('upstream'), message: 'hello' });
   await received.until('delta');
-  await quiet(app, turnIdOf('upstream'));
+  await quiet(app, getTurnId('upstream'));
   const started = performance.now();
   assert.equal((await app.bus.call('agent.cancel', {})).cancelled, true);
   await upstream.abandoned;
@@ -117,7 +117,7 @@ test('cancelling a turn that waits for its agent empties the session, or lets th
 
   const key = 'agent:scripted:default:test:b';
   const first = await waiting(app, 'first', 'b');
-  const next = turnIdOf('next');
+  const next = getTurnId('next');
   await app.bus.call('turns.start', { turnId: next, agentId: 'other', message: SHORT, session: key });
   const received = listen(app.bus, next);
   await app.bus.call('agent.cancel', { turnId: first });
@@ -127,7 +127,7 @@ test('cancelling a turn that waits for its agent empties the session, or lets th
 
 test('cancels all turns of the client in a session and none of other clients', async () => {
   await using app = await testSessions({ agents });
-  const mine = [await speaking(app, 'one'), await waiting(app, 'two'), await waiting(app, 'three')];
+  const ownItems = [await speaking(app, 'one'), await waiting(app, 'two'), await waiting(app, 'three')];
   const key = 'agent:scripted:default:test:gateway';
   const bob = app.bus.as(principal({ client: 'bob', scopes: ['*'] }));
   const his = bob.call('session.send', { key, message: SHORT });
@@ -141,12 +141,12 @@ test('cancels all turns of the client in a session and none of other clients', a
     }
   }
   await assert.rejects(his, cancelled);
-  for (const turnId of mine) await goesOn(app, turnId);
+  for (const turnId of ownItems) await goesOn(app, turnId);
 
   const answer = await app.bus.call('agent.cancel', { sessionKey: key });
   assert.deepEqual(
     answer.turns,
-    mine.map((turnId) => ({ turnId, state: 'cancelled' })),
+    ownItems.map((turnId) => ({ turnId, state: 'cancelled' })),
   );
   assert.deepEqual(await app.bus.call('agent.cancel', { sessionKey: key }), { cancelled: false, sessionKey: key, turns: [] });
   assert.equal((await app.bus.call('agent.execute', { agentId: 'scripted', message: SHORT })).response, 'answered');
@@ -172,7 +172,7 @@ test('returns NOT_FOUND for a missing turn, a turn of another client, and a mism
   for (const other of [principal({ client: 'bob', scopes: ['*'] }), principal({ tenant: 'acme' })]) {
     await assert.rejects(app.bus.as(other).call('agent.cancel', { turnId }), unknown);
   }
-  await assert.rejects(app.bus.call('agent.cancel', { turnId: turnIdOf('never') }), unknown);
+  await assert.rejects(app.bus.call('agent.cancel', { turnId: getTurnId('never') }), unknown);
   await assert.rejects(app.bus.call('agent.cancel', { turnId, agentId: 'other' }), unknown);
   await assert.rejects(app.bus.call('agent.cancel', { turnId, sessionKey: { channelId: 'elsewhere' } }), unknown);
   const held = principal({ client: 'bob', scopes: ['*'], sessions: 'own' });
@@ -197,7 +197,7 @@ test('stops the turn on whichever replica runs it', async () => {
 
 test('aborts a tool call in progress', async () => {
   await using app = await testSessions({ agents, env: { SWITCHYARD_DEV_TOOLS: 'on' } });
-  const turnId = turnIdOf('intool');
+  const turnId = getTurnId('intool');
   const received = listen(app.bus, turnId);
   const message = script({ tool: { name: 'dev_act', input: { name: 'x', waitMs: 4_000 } } }, { text: 'never said' });
   await app.bus.call('turns.start', { turnId, agentId: 'scripted', message });

@@ -126,10 +126,7 @@ export function createLauncher(deps: LauncherDeps): TurnLauncher {
     },
     pollWaiting: coalesce(() =>
       look(state).catch((err: unknown) => {
-        deps.log.warn(
-          { err, errorKind: 'dependency', hint: 'it is tried again within seconds' },
-          'failed to poll for queued turns; retrying',
-        );
+        deps.log.warn({ err, errorKind: 'dependency', hint: 'retrying within seconds' }, 'failed to poll for queued turns; retrying');
       }),
     ),
     async [Symbol.asyncDispose]() {
@@ -243,7 +240,7 @@ async function claimFor(state: LauncherState, waitsFor: string): Promise<void> {
     claims.end(waitsFor, false);
     removeWaiting(state, waitsFor, lookedAt);
     slot?.release();
-    log.warn({ err, errorKind: 'dependency', hint: 'it is tried again within seconds' }, 'failed to start queued turns; retrying');
+    log.warn({ err, errorKind: 'dependency', hint: 'retrying within seconds' }, 'failed to start queued turns; retrying');
   }
 }
 

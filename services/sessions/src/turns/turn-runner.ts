@@ -75,7 +75,7 @@ export function createRunner(options: Omit<LauncherDeps, 'autoContinue'>): TurnR
       getDebounce: (sessionKey) => getDebounce(settings.current.queue, sessionKey),
       makeRoom: (turn) => makeRoom({ ...deps, getOverflow: ofQueue, onRunnable: waits }, tenant, turn),
       newLeaseRequest: () => deps.holds.newRequest(),
-      laneOf: (identity, principal) => getLanes(settings.current.queue)?.laneFor(identity, principal),
+      getLane: (identity, principal) => getLanes(settings.current.queue)?.laneFor(identity, principal),
       reserve: (agent, lane) => launcher.reserve(tenant, agent, lane),
       unreserve: (slot) => launcher.unreserve(slot),
       admitWaiting: () => tenantLimit.admit(tenant),

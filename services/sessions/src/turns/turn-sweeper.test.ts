@@ -6,7 +6,7 @@ import { principal, tempDir } from '@switchyard/testkit';
 import { sessionCollection, type SessionDocument } from '../model/session-document.ts';
 import { turnCollection, type TurnDocument } from '../model/turn-document.ts';
 import { formatEntry } from '../model/queue-entry.ts';
-import { ended, listen, testSessions, turnIdOf } from '../sessions.fixture.ts';
+import { ended, listen, testSessions, getTurnId } from '../sessions.fixture.ts';
 
 const tenant = { tenant: 'default' };
 const KEY = 'default:test:gateway';
@@ -37,7 +37,7 @@ function session(turns: readonly TurnDocument[], fields: Partial<SessionDocument
   return { ...place, ...counts, ...mailbox, createdAt: then, updatedAt: then, ...fields };
 }
 
-/** What a process that died left behind. */
+/** Writes documents as a crashed process left them. */
 async function leave(data: string, write: (store: Awaited<ReturnType<typeof open>>) => Promise<unknown>): Promise<void> {
   const store: Store = await openStore(`sqlite:${join(data, 'store')}`, { service: 'sessions' });
   await write(await open(store));
@@ -51,7 +51,7 @@ async function open(store: Store) {
 
 test('continues a turn whose process died, and then the next turn of its session', async () => {
   await using data = await tempDir();
-  const [dead, waiting] = [turnIdOf('dead'), turnIdOf('waiting')];
+  const [dead, waiting] = [getTurnId('dead'), getTurnId('waiting')];
   const turns = [turn(dead, { state: 'running', fence: then, attempts: 1 }), turn(waiting)];
   await leave(data.path, async (beside) => {
     await beside.sessions.insert(session(turns));
@@ -66,7 +66,7 @@ test('continues a turn whose process died, and then the next turn of its session
 
 test('enqueues a stored turn that is in no queue', async () => {
   await using data = await tempDir();
-  const lost = turnIdOf('lost');
+  const lost = getTurnId('lost');
   await leave(data.path, ({ turns }) => turns.insert(turn(lost)));
   await using app = await testSessions({ data: data.path, as, settings });
   assert.equal((await ended(app.bus, lost)).state, 'done');
@@ -75,7 +75,7 @@ test('enqueues a stored turn that is in no queue', async () => {
 
 test('ends a turn with POISON after five attempts, and its session continues', async () => {
   await using data = await tempDir();
-  const poison = turnIdOf('poison');
+  const poison = getTurnId('poison');
   const left = turn(poison, { state: 'running', fence: then, attempts: 5 });
   await leave(data.path, async ({ sessions, turns }) => {
     await sessions.insert(session([left]));
@@ -93,13 +93,13 @@ test('ends a turn that has waited too long with WAIT_TIMEOUT', async () => {
   await using app = await testSessions({ as, agents, timing, settings: { queue: { waitTimeoutMs: 100 } } });
   const start = (name: string, channelId: string, wait: number) =>
     app.bus.call('turns.start', {
-      turnId: turnIdOf(name),
+      turnId: getTurnId(name),
       agentId: 'scripted',
       message: JSON.stringify([{ wait }, { text: 'done' }]),
       session: { channelId },
     });
-  const late = listen(app.bus, turnIdOf('late'));
-  const long = listen(app.bus, turnIdOf('long'));
+  const late = listen(app.bus, getTurnId('late'));
+  const long = listen(app.bus, getTurnId('long'));
   await start('long', 'one', 1_000);
   await start('late', 'two', 0);
   const end = (await late.until('error')).at(-1);
@@ -111,7 +111,7 @@ test('ends a turn that has waited too long with WAIT_TIMEOUT', async () => {
 test('releases an idempotency key after a day', async () => {
   await using data = await tempDir();
   const key = { idempotencyKey: 'test agent.execute k', keyUntil: Date.now() - 1 };
-  await leave(data.path, ({ turns }) => turns.insert(turn(turnIdOf('keyed'), { state: 'failed', ...key })));
+  await leave(data.path, ({ turns }) => turns.insert(turn(getTurnId('keyed'), { state: 'failed', ...key })));
   await using app = await testSessions({ data: data.path, as, settings });
   assert.match((await app.bus.call('agent.execute', { message: 'anew', idempotencyKey: 'k' })).response, /anew/);
 });

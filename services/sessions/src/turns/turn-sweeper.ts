@@ -52,7 +52,7 @@ export function startSweeper(deps: SweeperDeps): AsyncDisposable {
   async function attempt(work: () => Promise<void>): Promise<void> {
     if (stopped) return;
     await work().catch((err: unknown) => {
-      deps.log.warn({ err, errorKind: 'dependency', hint: 'it is tried again at the next sweep' }, 'sweep failed');
+      deps.log.warn({ err, errorKind: 'dependency', hint: 'retrying at the next sweep' }, 'sweep failed');
     });
   }
 
@@ -116,7 +116,7 @@ function createOrphans(deps: SweeperDeps) {
       if (clock.now() - allAt >= FULL_SCAN_INTERVAL_MS) [from, allAt] = [0, clock.now()];
       const before = store.now() - orphanMs;
       let cursor: string | undefined;
-      let whole = true;
+      let isComplete = true;
       do {
         const page = await turns
           .system()
@@ -130,11 +130,11 @@ function createOrphans(deps: SweeperDeps) {
             await enterOrEnd(deps, tenant, turn);
             entered = true;
           });
-          whole &&= entered;
+          isComplete &&= entered;
         }
         cursor = page.cursor;
       } while (cursor !== undefined);
-      if (whole) from = before;
+      if (isComplete) from = before;
     },
   };
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Bus } from '@switchyard/bus';
 import { jsonRpcCode, subjects, ServiceError, type TurnFrame } from '@switchyard/contracts';
 import { tempDir, principal } from '@switchyard/testkit';
-import { ended, listen, testSessions, turnIdOf } from '../sessions.fixture.ts';
+import { ended, listen, testSessions, getTurnId } from '../sessions.fixture.ts';
 
 const script = (...steps: object[]): string => JSON.stringify(steps);
 const scripted = {
@@ -40,7 +40,7 @@ test('answers a turn and stores both messages in the history', async () => {
 
 test('numbers frames from 0 without gaps, and their text is the answer', async () => {
   await using app = await testSessions();
-  const turnId = turnIdOf('frames');
+  const turnId = getTurnId('frames');
   const received = listen(app.bus, turnId);
   const accepted = await app.bus.call('turns.start', { turnId, message: 'one two three' });
   assert.equal(accepted.turnId, turnId);
@@ -62,9 +62,9 @@ test('publishes few text frames without readers, and every piece after a reader 
   await using app = await testSessions({ agents: { slow: { model: 'dev/slow' } } });
   const frames: TurnFrame[] = [];
   app.host.bus.subscribe(subjects.turns, ({ data }) => void frames.push(JSON.parse(Buffer.from(data).toString()) as TurnFrame));
-  const textOf = (): string[] => frames.flatMap((frame) => (frame.type === 'delta' ? [frame.text] : []));
+  const getText = (): string[] => frames.flatMap((frame) => (frame.type === 'delta' ? [frame.text] : []));
   const whole = await app.bus.call('agent.execute', { message: 'one two three four five six seven eight' });
-  assert.deepEqual(textOf(), [whole.response]);
+  assert.deepEqual(getText(), [whole.response]);
   assert.deepEqual(
     frames.map(({ n }) => n),
     frames.map((_, at) => at),
@@ -75,8 +75,8 @@ test('publishes few text frames without readers, and every piece after a reader 
   const accepted = await listenOnce(app.host.bus);
   await app.bus.call('turns.resume', { turnId: accepted });
   const { response } = await answer;
-  assert.ok(textOf().length > 5, 'who follows it waits for pieces');
-  assert.equal(textOf().join(''), response);
+  assert.ok(getText().length > 5, 'who follows it waits for pieces');
+  assert.equal(getText().join(''), response);
 });
 
 /** The next turn that is told of. */
@@ -92,14 +92,14 @@ async function listenOnce(bus: Bus): Promise<string> {
 }
 test('returns the complete output of a finished turn, step by step, to readers that missed frames', async () => {
   await using app = await testSessions(scripted);
-  const turnId = turnIdOf('whole');
+  const turnId = getTurnId('whole');
   const message = script({ text: 'first ' }, { tool: { name: 'session_history' } }, { text: 'then' });
   await app.bus.call('turns.start', { turnId, message, agentId: 'scripted' });
   const { result, soFar, lastFrame } = await ended(app.bus, turnId);
   assert.equal(result?.response, 'then');
   assert.deepEqual([soFar?.text, soFar?.frame], ['first then', lastFrame]);
 
-  const silent = turnIdOf('silent');
+  const silent = getTurnId('silent');
   await app.bus.call('turns.start', {
     turnId: silent,
     message: script({ text: 'first' }, { tool: { name: 'session_history' } }),
@@ -111,7 +111,7 @@ test('returns the complete output of a finished turn, step by step, to readers t
 
 test('a resumed turn waits until the model registry is available', async () => {
   await using dir = await tempDir();
-  const turnId = turnIdOf('waits');
+  const turnId = getTurnId('waits');
   const options = { ...scripted, data: dir.path, settings: { daemon: { shutdownTimeoutMs: 400 } } };
   {
     await using app = await testSessions(options);
@@ -132,7 +132,7 @@ test('a resumed turn waits until the model registry is available', async () => {
 
 test('only the client that started a turn can read it', async () => {
   await using app = await testSessions();
-  const turnId = turnIdOf('mine');
+  const turnId = getTurnId('mine');
   await app.bus.call('turns.start', { turnId, message: 'hello' });
   for (const other of [principal({ client: 'bob' }), principal({ tenant: 'acme' })]) {
     await assert.rejects(app.bus.as(other).call('turns.resume', { turnId }), { code: 'NOT_FOUND' });
@@ -141,7 +141,7 @@ test('only the client that started a turn can read it', async () => {
 
 test('turns of one session run in order of acceptance', async () => {
   await using app = await testSessions(scripted);
-  const ids = ['a', 'b', 'c', 'd'].map(turnIdOf);
+  const ids = ['a', 'b', 'c', 'd'].map(getTurnId);
   const received = ids.map((id) => listen(app.bus, id));
   for (const [at, turnId] of ids.entries()) {
     await app.bus.call('turns.start', { turnId, agentId: 'scripted', message: script({ wait: 20 }, { text: `answer ${at}` }) });
@@ -157,7 +157,7 @@ test('turns of one session run in order of acceptance', async () => {
 test('limits the queue of a session', async () => {
   await using app = await testSessions({ ...scripted, settings: { queue: { defaultOverflow: { maxDepth: 2 } } } });
   const wait = script({ wait: 200 }, { text: 'done' });
-  const start = (name: string) => app.bus.call('turns.start', { turnId: turnIdOf(name), agentId: 'scripted', message: wait });
+  const start = (name: string) => app.bus.call('turns.start', { turnId: getTurnId(name), agentId: 'scripted', message: wait });
   await start('1');
   await start('2');
   await start('3');
@@ -169,8 +169,8 @@ test('limits the queue of a session', async () => {
 
 test('sessions do not wait for each other', async () => {
   await using app = await testSessions(scripted);
-  const slow = listen(app.bus, turnIdOf('slow'));
-  await app.bus.call('turns.start', { turnId: turnIdOf('slow'), agentId: 'slow', message: 'take your time' });
+  const slow = listen(app.bus, getTurnId('slow'));
+  await app.bus.call('turns.start', { turnId: getTurnId('slow'), agentId: 'slow', message: 'take your time' });
   await app.bus.call('agent.execute', { message: 'quick', sessionKey: { userId: 'other' } });
   assert.ok(!slow.frames.some(({ type }) => type === 'done'));
   await slow.until('done');
@@ -189,17 +189,17 @@ test('turns beyond the slots of an agent wait and all run', async () => {
 
 test('a retry with an idempotency key returns the same turn', async () => {
   await using app = await testSessions();
-  const ask = (message: string) => app.bus.call('agent.execute', { message, idempotencyKey: 'key-1' });
-  const [first, second] = await Promise.all([ask('once'), ask('once')]);
+  const sendRequest = (message: string) => app.bus.call('agent.execute', { message, idempotencyKey: 'key-1' });
+  const [first, second] = await Promise.all([sendRequest('once'), sendRequest('once')]);
   assert.deepEqual(second, first);
-  assert.deepEqual(await ask('once'), first);
+  assert.deepEqual(await sendRequest('once'), first);
   assert.equal((await app.bus.call('session.history', {})).messages.length, 2);
-  await assert.rejects(ask('something else'), { code: 'INVALID_ARGUMENT', message: /idempotency key/ });
+  await assert.rejects(sendRequest('something else'), { code: 'INVALID_ARGUMENT', message: /idempotency key/ });
 });
 
 test('a failed model call ends the turn with its error and leaves nothing in the history', async () => {
   await using app = await testSessions(scripted);
-  const turnId = turnIdOf('fails');
+  const turnId = getTurnId('fails');
   const received = listen(app.bus, turnId);
   await app.bus.call('turns.start', {
     turnId,
@@ -273,7 +273,7 @@ test('session ids contain 1 to 128 letters, digits and . _ : @ -', async () => {
 test('a stateless turn streams its frames, has no history and stores nothing', async () => {
   await using app = await testSessions();
   const frames = [];
-  for await (const frame of app.bus.stream('turns.run', { turnId: turnIdOf('v1'), model: 'dev/echo', message: 'hello' }))
+  for await (const frame of app.bus.stream('turns.run', { turnId: getTurnId('v1'), model: 'dev/echo', message: 'hello' }))
     frames.push(frame);
   assert.deepEqual(
     frames.map(({ n }) => n),
@@ -285,7 +285,7 @@ test('a stateless turn streams its frames, has no history and stores nothing', a
 
 test('returns NOT_FOUND with the documented text for an unknown model', async () => {
   await using app = await testSessions();
-  await assert.rejects(app.bus.stream('turns.run', { turnId: turnIdOf('none'), model: 'nobody/nothing', message: 'x' }).next(), {
+  await assert.rejects(app.bus.stream('turns.run', { turnId: getTurnId('none'), model: 'nobody/nothing', message: 'x' }).next(), {
     code: 'NOT_FOUND',
     message: 'Model not found',
   });
@@ -299,8 +299,8 @@ test('a step limit ends a turn with max_steps', async () => {
 
 test('turns of a stopped process continue in order after a restart', async () => {
   await using data = await tempDir();
-  const turnId = turnIdOf('later');
-  const long = turnIdOf('long');
+  const turnId = getTurnId('later');
+  const long = getTurnId('long');
   const settings = { daemon: { shutdownTimeoutMs: 100 } };
   {
     await using app = await testSessions({ ...scripted, data: data.path, settings });

@@ -1,16 +1,16 @@
 import type { CallResult } from '@switchyard/client';
-import type { Given } from '../../arguments/command-group.ts';
+import type { CommandContext } from '../../arguments/command-group.ts';
 import { columns, print, printAs, remark, rows, table } from '../../output/output.ts';
 import { isObject } from '../../output/json-values.ts';
 import { self } from '../../server/installation.ts';
-import { leavesOf, shown } from '../../output/settings-table.ts';
+import { getLeaves, formatSetting } from '../../output/settings-table.ts';
 
 type Agent = CallResult<'agents.get'>;
 
 /** Number of concurrent agents.get calls. */
 const AT_ONCE = 16;
 
-export async function listAgents({ call, output }: Given): Promise<void> {
+export async function listAgents({ call, output }: CommandContext): Promise<void> {
   const { agents: ids } = await call('agents.list', {});
   const agents: Agent[] = [];
   for (let from = 0; from < ids.length; from += AT_ONCE) {
@@ -28,7 +28,7 @@ export async function listAgents({ call, output }: Given): Promise<void> {
   print(table(['AGENT', 'STATE', 'PROVIDER', 'MODEL', 'STEPS', 'NAME'], lines));
 }
 
-export async function showAgent({ call, flags, output }: Given, agentId: string): Promise<void> {
+export async function showAgent({ call, flags, output }: CommandContext, agentId: string): Promise<void> {
   const agent = await call('agents.get', { agentId });
   if (output !== 'table') return printAs(output, agent);
   const { config, suspended, isDefault, workspaceDir } = agent;
@@ -39,9 +39,9 @@ export async function showAgent({ call, flags, output }: Given, agentId: string)
       ...(workspaceDir === undefined ? [] : [['workspace', workspaceDir] as [string, string]]),
     ]),
   );
-  const leaves = [...leavesOf(flags['all'] === undefined ? changed(config, await defaults()) : config)];
-  print(`\n${columns(leaves.map(([path, value]) => [path, shown(value)]))}`);
-  if (flags['all'] === undefined) remark(`Everything else is as it comes: ${self()} agents show ${agentId} --all`);
+  const leaves = [...getLeaves(flags['all'] === undefined ? changed(config, await defaults()) : config)];
+  print(`\n${columns(leaves.map(([path, value]) => [path, formatSetting(value)]))}`);
+  if (flags['all'] === undefined) remark(`All other settings have their defaults: ${self()} agents show ${agentId} --all`);
 }
 
 /** Loads the contracts on demand, because loading takes a third of a second. */
@@ -64,7 +64,7 @@ function changed(config: Record<string, unknown>, from: Record<string, unknown>)
   );
 }
 
-export async function showOperations({ call, output }: Given, agentId: string): Promise<void> {
+export async function showOperations({ call, output }: CommandContext, agentId: string): Promise<void> {
   const answer = await call('agent.getOperationModels', { agentId });
   if (output !== 'table') return printAs(output, answer);
   const lines = answer.operations.map(({ operationType, provider, model, source, timeoutMs, apiKeyConfigured }) => [
@@ -76,10 +76,10 @@ export async function showOperations({ call, output }: Given, agentId: string): 
     apiKeyConfigured ? 'key is set' : 'no key',
   ]);
   print(table(['WORK', 'PROVIDER', 'MODEL', 'FROM', 'AT MOST', 'KEY'], lines));
-  remark(`Everything else is done by ${answer.primaryModel}.`);
+  remark(`${answer.primaryModel} handles all other operations.`);
 }
 
-export async function showCacheUse({ call, output }: Given, agentId?: string): Promise<void> {
+export async function showCacheUse({ call, output }: CommandContext, agentId?: string): Promise<void> {
   const answer = await call('agent.cacheStats', agentId === undefined ? {} : { agentId });
   if (output !== 'table') return printAs(output, answer);
   const lines = answer.providers.map((one) => [

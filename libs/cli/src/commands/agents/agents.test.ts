@@ -31,9 +31,9 @@ test('create and update send settings and report those without effect', async ()
     'agents.update': { agentId: 'oslo', dryRun: true, valid: false, errors: ['provider: no credential for x'] },
   });
   const made = await run(server.url, 'agents', 'create', 'Oslo', '--model', 'gpt-5', 'maxSteps=40', 'rag.enabled=true');
-  assert.deepEqual([made.stdout, made.stderr], ['oslo takes messages now\n', 'Nothing reads tracing yet.\n']);
+  assert.deepEqual([made.stdout, made.stderr], ['Created agent oslo. It accepts messages now.\n', 'No service uses tracing yet.\n']);
   const checked = await run(server.url, 'agents', 'update', 'oslo', '--provider', 'x', '--dry-run');
-  assert.deepEqual([checked.code, /It would be refused: provider: no credential for x\./.test(checked.stderr)], [1, true]);
+  assert.deepEqual([checked.code, /The change is invalid: provider: no credential for x\./.test(checked.stderr)], [1, true]);
   assert.deepEqual(server.calls, [
     ['agents.create', { maxSteps: 40, rag: { enabled: true }, model: 'gpt-5', name: 'Oslo' }],
     ['agents.update', { provider: 'x', agentId: 'oslo', dryRun: true }],
@@ -47,8 +47,8 @@ test('suspend, resume and delete print the outcome; delete requires --yes', asyn
     'agents.resume': { agentId: 'oslo', resumed: true },
     'agents.delete': { agentId: 'oslo', deleted: true },
   });
-  assert.match((await run(server.url, 'agents', 'suspend', 'oslo')).stdout, /takes no more messages/);
-  assert.match((await run(server.url, 'agents', 'resume', 'oslo')).stdout, /takes messages again/);
+  assert.match((await run(server.url, 'agents', 'suspend', 'oslo')).stdout, /new messages are refused/);
+  assert.match((await run(server.url, 'agents', 'resume', 'oslo')).stdout, /accepts messages again/);
   assert.equal((await run(server.url, 'agents', 'delete', 'oslo')).code, 1);
   assert.match((await run(server.url, 'agents', 'delete', 'oslo', '--yes')).stdout, /oslo is removed/);
   assert.deepEqual(
@@ -87,6 +87,6 @@ test('models prints operation models, the catalogue and a failed test with exit 
   assert.equal((await run(server.url, 'models', 'providers')).stdout, 'openai\n');
   const tried = await run(server.url, 'models', 'test', 'gpt-5');
   assert.deepEqual([tried.code, /gpt-5 of openai does not answer: no key is set for openai\./.test(tried.stderr)], [1, true]);
-  assert.match((await run(server.url, 'models', 'set', 'oslo', 'gpt-5')).stdout, /oslo asks gpt-5/);
+  assert.match((await run(server.url, 'models', 'set', 'oslo', 'gpt-5')).stdout, /oslo uses gpt-5/);
   assert.deepEqual(server.calls.at(-1), ['agents.update', { agentId: 'oslo', model: 'gpt-5' }]);
 });

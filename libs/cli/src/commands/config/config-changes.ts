@@ -1,7 +1,7 @@
 import type { CallResult } from '@switchyard/client';
 import { confirm } from '../../arguments/confirmation.ts';
 import { Failure, wrongUsage } from '../../output/failure.ts';
-import type { Given } from '../../arguments/command-group.ts';
+import type { CommandContext } from '../../arguments/command-group.ts';
 import { print, printAs, remark } from '../../output/output.ts';
 import { parseJson } from '../../output/json-values.ts';
 import { self } from '../../server/installation.ts';
@@ -9,60 +9,64 @@ import { printDiff, ROOT_KEYS, SHORT } from './config-views.ts';
 
 export type Checked = Extract<CallResult<'config.set'>, { dryRun: true }>;
 
-export async function changeKey({ call, flags, output }: Given, path: string, text: string): Promise<void> {
+export async function changeKey({ call, flags, output }: CommandContext, path: string, text: string): Promise<void> {
   const value = parseJson(text) ?? (text === 'null' ? null : text);
   const [section = '', ...keys] = path.split('.');
   const root = ROOT_KEYS.has(path);
-  if (!root && keys.length === 0) throw wrongUsage(`${path} is a section; set takes a key of it.`, `${self()} config get ${path}`);
-  const options = optionsOf(flags);
+  if (!root && keys.length === 0) throw wrongUsage(`${path} is a section. config set needs a key in it.`, `${self()} config get ${path}`);
+  const options = getOptions(flags);
   const answer = root
     ? await call('config.patch', { [path]: value, ...options })
     : await call('config.set', { section, key: keys.join('.'), value, ...options });
   if ('dryRun' in answer) return showChecked(answer, output);
   if (output !== 'table') return printAs(output, answer);
-  const previous = !('previous' in answer) || answer.previous === undefined ? '' : `, and was ${JSON.stringify(answer.previous)}`;
-  print(`${path} is ${value === null ? 'what it was without' : JSON.stringify(value)}${previous}: ${versionOf(answer.commitSha)}\n`);
+  const previous = !('previous' in answer) || answer.previous === undefined ? '' : ` (before: ${JSON.stringify(answer.previous)})`;
+  print(`${path} is ${value === null ? 'reset to its default' : JSON.stringify(value)}${previous}: ${getVersion(answer.commitSha)}\n`);
   sayUnread(answer.notInForce);
 }
 
-export async function goBack({ call, flags, output }: Given, sha: string): Promise<void> {
-  const answer = await call('config.rollback', { sha, ...optionsOf(flags) });
+export async function goBack({ call, flags, output }: CommandContext, sha: string): Promise<void> {
+  const answer = await call('config.rollback', { sha, ...getOptions(flags) });
   if ('dryRun' in answer) return showChecked(answer, output);
   if (output !== 'table') return printAs(output, answer);
-  print(`version ${answer.newCommitSha.slice(0, SHORT)} says what ${answer.sha.slice(0, SHORT)} said\n`);
+  print(`Version ${answer.newCommitSha.slice(0, SHORT)} restores version ${answer.sha.slice(0, SHORT)}.\n`);
 }
 
-export async function foldVersions({ call, flags, output }: Given): Promise<void> {
+export async function foldVersions({ call, flags, output }: CommandContext): Promise<void> {
   const dryRun = flags['dry-run'] !== undefined;
   if (!dryRun)
-    await confirm('What is older than the newest 50 versions cannot be gone back to any more.', flags, `${self()} config gc --dry-run`);
+    await confirm(
+      'This merges all versions before the newest 50 into one. You cannot roll back to them afterwards.',
+      flags,
+      `${self()} config gc --dry-run`,
+    );
   const answer = await call('config.gc', dryRun ? { dryRun } : {});
   if (output !== 'table') return printAs(output, answer);
   const { squashed = 0, newRootSha } = answer;
-  if (squashed === 0) return remark('There is nothing to fold.');
-  const root = newRootSha === undefined ? '' : `; the oldest is ${newRootSha.slice(0, SHORT)}`;
-  print(`${squashed} versions ${dryRun ? 'would be' : 'are'} folded${root}\n`);
+  if (squashed === 0) return remark('There are no more than 50 versions. Nothing was merged.');
+  const root = newRootSha === undefined ? '' : `; the oldest version is now ${newRootSha.slice(0, SHORT)}`;
+  print(`${squashed} versions ${dryRun ? 'would be' : 'were'} merged${root}\n`);
 }
 
 /** Prints the result of a dry run: the diff, or why the write would be rejected. */
-export function showChecked(checked: Checked, output: Given['output']): void {
+export function showChecked(checked: Checked, output: CommandContext['output']): void {
   const { valid, errors, diff = '', notInForce } = checked;
   if (output !== 'table') printAs(output, checked);
   else if (valid && diff === '') remark('Nothing would change.');
   else if (diff !== '') printDiff(diff);
   sayUnread(notInForce);
-  if (!valid) throw new Failure(`It would be refused: ${errors.join('; ')}.`, `${self()} config schema`);
+  if (!valid) throw new Failure(`The change is invalid: ${errors.join('; ')}.`, `${self()} config schema`);
 }
 
 export function sayUnread(paths: readonly string[] = []): void {
-  for (const path of paths) remark(`Nothing reads ${path} yet.`);
+  for (const path of paths) remark(`No service uses ${path} yet.`);
 }
 
-export function versionOf(sha: string | undefined): string {
+export function getVersion(sha: string | undefined): string {
   return `version ${sha?.slice(0, SHORT) ?? ''}`.trimEnd();
 }
 
-export function optionsOf(flags: Given['flags']): { baseSha?: string; message?: string; dryRun?: true } {
+export function getOptions(flags: CommandContext['flags']): { baseSha?: string; message?: string; dryRun?: true } {
   const { base, message } = flags;
   return {
     ...(base === undefined ? {} : { baseSha: base }),

@@ -50,7 +50,7 @@ test('get prints a key as a value and a section as a table', async () => {
   assert.deepEqual(JSON.parse((await run(server.url, 'get', 'gateway.rateLimit', '-o', 'json')).stdout), { windowMs: 5 });
   assert.match((await run(server.url, 'get')).stdout, /^logLevel +info\ngateway\.maxBatchSize +50\n/);
   const none = await run(server.url, 'get', 'gateway.nothing');
-  assert.deepEqual([none.code, /There is no key gateway\.nothing\./.test(none.stderr)], [2, true]);
+  assert.deepEqual([none.code, /Unknown key gateway\.nothing\./.test(none.stderr)], [2, true]);
 });
 
 test('print shows the origin of every key', async () => {
@@ -77,7 +77,7 @@ test('set writes JSON or text at any depth and prints the previous value', async
   });
   const set = await run(server.url, 'set', 'gateway.rateLimit.maxRequests', '9', '--message', 'less', '--base', OLD);
   assert.deepEqual([set.code, set.stdout], [0, 'gateway.rateLimit.maxRequests is 9, and was 50: version 4f4f4f4f4f4f\n']);
-  assert.match(set.stderr, /Nothing reads gateway\.maxBatchSize yet\./);
+  assert.match(set.stderr, /No service uses gateway\.maxBatchSize yet\./);
   await run(server.url, 'set', 'gateway.publicUrl', 'https://example.org');
   await run(server.url, 'set', 'gateway.publicUrl', 'null');
   assert.match((await run(server.url, 'set', 'logLevel', 'debug')).stdout, /^logLevel is "debug": version 4f4f4f4f4f4f\n$/);
@@ -104,8 +104,8 @@ test('history prints versions and lagging replicas', async () => {
   const { code, stdout, stderr } = await run(server.url, 'history', '--limit', '3');
   assert.deepEqual([code, stdout], [0, '4f4f4f4f4f4f  2025-11-21 10:00:00  ops  config.set gateway.maxBatchSize\n']);
   assert.deepEqual(stderr.trimEnd().split('\n'), [
-    'sessions.a does not run the newest version yet.',
-    'sessions.b refuses the newest version: no',
+    'sessions.a has not applied the newest version yet.',
+    'sessions.b rejected the newest version: no',
   ]);
   assert.deepEqual(server.calls, [['config.history', { limit: 3 }]]);
   assert.equal((await run(server.url, 'history', '--limit', 'all')).code, 2);
@@ -119,7 +119,7 @@ test('diff prints the changes; rollback prints both versions', async () => {
   });
   assert.equal((await run(server.url, 'diff')).stdout, diff);
   assert.match((await run(server.url, 'diff', OLD)).stderr, /Nothing differs\./);
-  assert.equal((await run(server.url, 'rollback', OLD)).stdout, 'version 4f4f4f4f4f4f says what abababababab said\n');
+  assert.equal((await run(server.url, 'rollback', OLD)).stdout, 'Version 4f4f4f4f4f4f restores version abababababab.\n');
   assert.deepEqual(server.calls.at(-1), ['config.rollback', { sha: OLD }]);
 });
 
@@ -127,7 +127,7 @@ test('rejects unknown subcommands and flags with a suggestion', async () => {
   await using server = await served();
   const cases = {
     '': 'needs to be told',
-    histroy: 'did you mean history\\?',
+    histroy: 'Did you mean history\\?',
     set: 'needs <key> and <value>',
     'rollback a b': 'takes no b',
     'set gateway 1': 'is a section',
@@ -156,7 +156,7 @@ test('apply shows the diff, asks, and writes only on the compared version', asyn
     });
   const nobody = await apply();
   assert.deepEqual([nobody.code, nobody.stdout], [1, DIFF]);
-  assert.match(nobody.stderr, /replaces all that is stored\. Nobody is there to be asked: say --yes\./);
+  assert.match(nobody.stderr, /replaces the complete stored configuration\. Confirm with --yes, because the input is not a terminal\./);
   assert.equal(
     server.calls.filter(([method, params]) => method === 'config.apply' && params['dryRun'] !== true).length,
     0,
@@ -167,7 +167,7 @@ test('apply shows the diff, asks, and writes only on the compared version', asyn
   assert.deepEqual(server.calls.at(-1), ['config.apply', { gateway: { maxBatchSize: 2 }, baseSha: SHA, message: 'more' }]);
   checked = { ...checked, valid: false, errors: ['gateway.maxBatchSize: too many'], diff: '' };
   const refused = await apply('--dry-run');
-  assert.deepEqual([refused.code, /It would be refused: gateway\.maxBatchSize: too many\./.test(refused.stderr)], [1, true]);
+  assert.deepEqual([refused.code, /The change is invalid: gateway\.maxBatchSize: too many\./.test(refused.stderr)], [1, true]);
 });
 
 test('--dry-run of set, patch and rollback prints the diff', async () => {

@@ -46,7 +46,7 @@ test('exits with 0 when all checks pass', async () => {
   for (const name of ['node', 'packages', 'data', 'saved token', 'port', 'server', 'token', 'clock', 'provider'])
     assert.match(stdout, new RegExp(`^✓ ${name} `, 'm'));
   assert.match(stdout, /^· nats-server /m);
-  assert.match(stdout, /provider +the development models.*\n {4}next: read -rs OPENAI_API_KEY && /);
+  assert.match(stdout, /provider +only the offline development models.*\n {4}next: read -rs OPENAI_API_KEY && /);
   assert.ok(!stdout.includes('\u001b'));
 });
 
@@ -70,7 +70,7 @@ test('reports a port that another program uses', async () => {
   const { checks } = await examine(freshData(taken), taken);
   stranger.close();
   assert.deepEqual([checks.get('port')?.ok, checks.get('server')?.ok], [false, false]);
-  assert.match(checks.get('port')?.detail ?? '', /taken by something else/);
+  assert.match(checks.get('port')?.detail ?? '', /used by another process/);
   assert.match(checks.get('port')?.next ?? '', /start --port 0$/);
 });
 
@@ -81,13 +81,13 @@ test('reports a rejected token, clock skew and a readable data directory', async
   chmodSync(join(open, 'token'), 0o644);
   const wrong = await examine(open, server.url);
   assert.equal(wrong.code, 1);
-  assert.match(wrong.checks.get('token')?.detail ?? '', /does not accept the token saved in .* it was rotated or revoked/);
+  assert.match(wrong.checks.get('token')?.detail ?? '', /no longer accepts the token saved in .* it was rotated or revoked/);
   assert.match(wrong.checks.get('data')?.next ?? '', /^chmod 700 /);
   assert.match(wrong.checks.get('saved token')?.next ?? '', /^chmod 600 /);
   assert.doesNotMatch(JSON.stringify([...wrong.checks]), /refused-token/);
   const late = await examine(freshData(server.url, TOKEN), server.url);
   assert.deepEqual([late.checks.get('clock')?.ok, late.checks.get('token')?.ok, late.checks.get('provider')?.ok], [false, true, true]);
-  assert.match(late.checks.get('provider')?.detail ?? '', /a real one answers/);
+  assert.match(late.checks.get('provider')?.detail ?? '', /a real provider is configured/);
 });
 
 test('fails for a service that is down but not for an unbuilt one', async () => {
@@ -126,7 +126,7 @@ test('checks Node, packages, data directory and clock', () => {
   mkdirSync(join(checkout, 'libs/a'), { recursive: true });
   writeFileSync(join(checkout, 'libs/a/package.json'), '{"dependencies":{"zod":"4.0.0"}}');
   assert.equal(checkPackages(checkout).ok, false);
-  assert.match(checkPackages(checkout).detail, /1 are not installed: zod/);
+  assert.match(checkPackages(checkout).detail, /1 packages are not installed: zod/);
   mkdirSync(join(checkout, 'node_modules/zod'), { recursive: true });
   writeFileSync(join(checkout, 'node_modules/zod/package.json'), '{}');
   assert.equal(checkPackages(checkout).ok, true);

@@ -13,7 +13,7 @@ export const doctor: Command = {
   help: () =>
     commandHelp(
       'doctor',
-      'Looks at this machine, the data directory and the server. Exit code 1 means that something is wrong; what to do stands below it.',
+      'Checks this machine, the data directory and the server. Exit code 1 means that a check failed; the remedy follows each failed check.',
       { examples: ['doctor', 'doctor -o json'] },
     ),
   async run({ output, where }) {

@@ -17,7 +17,7 @@ export function checkNode(version: string = process.versions.node): Check {
   const checkout = existsSync(join(ROOT, 'bin/switchyard'));
   return bad(
     'node',
-    `v${version} is older than ${OLDEST_NODE}${checkout ? '; bin/switchyard runs under the one that the packages bring along' : ''}`,
+    `v${version} is older than ${OLDEST_NODE}${checkout ? '; bin/switchyard uses the newer one from node_modules' : ''}`,
     checkout ? `make -C ${quote(resolve(ROOT))} install` : `npm install --global node@${OLDEST_NODE}`,
   );
 }
@@ -26,18 +26,18 @@ export function checkNode(version: string = process.versions.node): Check {
 export function checkPackages(root: string = ROOT): Check {
   const manifests = globSync(join(root, '{libs,services}/*/package.json'));
   const missing = new Set(
-    manifests.flatMap((manifest) => dependenciesOf(manifest).filter((name) => !isInstalled(name, dirname(manifest), root))),
+    manifests.flatMap((manifest) => getDependencies(manifest).filter((name) => !isInstalled(name, dirname(manifest), root))),
   );
   if (missing.size === 0) return good('packages', manifests.length === 0 ? 'installed' : `installed for ${manifests.length} workspaces`);
   const names = [...missing].slice(0, 3).join(', ');
   return bad(
     'packages',
-    `${missing.size} are not installed: ${names}${missing.size > 3 ? ' …' : ''}`,
+    `${missing.size} packages are not installed: ${names}${missing.size > 3 ? ' …' : ''}`,
     `make -C ${quote(resolve(root))} install`,
   );
 }
 
-function dependenciesOf(manifest: string): string[] {
+function getDependencies(manifest: string): string[] {
   const parsed = parseJson(readFileSync(manifest, 'utf8'));
   return isObject(parsed) && isObject(parsed['dependencies']) ? Object.keys(parsed['dependencies']) : [];
 }
@@ -48,29 +48,30 @@ function isInstalled(name: string, workspace: string, root: string): boolean {
 
 /** Checks that the data directory is writable and private, because it holds a token. */
 export function checkData({ data }: Pick<Where, 'data'>): Check {
-  const found = statOf(data);
-  const whole = resolve(data);
+  const found = getStat(data);
+  const fullText = resolve(data);
   if (found === undefined) {
-    const above = nearestAbove(whole);
+    const above = nearestAbove(fullText);
     return canWrite(above)
-      ? note('data', `${data} is made by the first start`)
-      : bad('data', `${above} is not writable, so ${data} cannot be made`, elsewhere());
+      ? note('data', `${data} does not exist yet; the first start creates it`)
+      : bad('data', `${above} is not writable, so ${data} cannot be created`, elsewhere());
   }
-  if (!found.isDirectory()) return bad('data', `${data} is no directory`, elsewhere());
-  if (!canWrite(whole)) return bad('data', `${data} is not writable`, elsewhere());
-  if ((found.mode & OTHERS) !== 0) return bad('data', `${data} can be read by others (${mode(found)})`, `chmod 700 ${quote(data)}`);
+  if (!found.isDirectory()) return bad('data', `${data} is not a directory`, elsewhere());
+  if (!canWrite(fullText)) return bad('data', `${data} is not writable`, elsewhere());
+  if ((found.mode & OTHERS) !== 0) return bad('data', `other users can read ${data} (mode ${mode(found)})`, `chmod 700 ${quote(data)}`);
   return good('data', `${data} is writable and private`);
 }
 
 export function checkTokenFile({ data }: Pick<Where, 'data'>): Check {
   const file = join(data, 'token');
-  const found = statOf(file);
-  if (found === undefined) return note('saved token', 'none; the first start makes one');
-  if ((found.mode & OTHERS) !== 0) return bad('saved token', `${file} can be read by others (${mode(found)})`, `chmod 600 ${quote(file)}`);
+  const found = getStat(file);
+  if (found === undefined) return note('saved token', 'none yet; the first start creates one');
+  if ((found.mode & OTHERS) !== 0)
+    return bad('saved token', `other users can read ${file} (mode ${mode(found)})`, `chmod 600 ${quote(file)}`);
   return good('saved token', `${file} is private`);
 }
 
-function statOf(path: string): Stats | undefined {
+function getStat(path: string): Stats | undefined {
   return statSync(path, { throwIfNoEntry: false });
 }
 
@@ -109,8 +110,8 @@ export async function checkPort({ url, local }: Pick<Where, 'url' | 'local'>): P
     return good('port', `${number} is free`);
   } catch (error) {
     const code = systemCode(error);
-    const why = code === 'EADDRINUSE' ? 'is taken by something else' : `cannot be had (${code ?? 'unknown'})`;
-    return bad('port', `${number} ${why}`, `${self()} start --port 0`);
+    const reason = code === 'EADDRINUSE' ? 'is used by another process' : `cannot be opened (${code ?? 'unknown error'})`;
+    return bad('port', `${number} ${reason}`, `${self()} start --port 0`);
   } finally {
     server.close();
   }
@@ -119,5 +120,5 @@ export async function checkPort({ url, local }: Pick<Where, 'url' | 'local'>): P
 /** Reports the version of nats-server. It is only needed for a bus between machines. */
 export async function checkNatsServer(): Promise<Check> {
   const answer = await promisify(execFile)('nats-server', ['--version'], { timeout: 3_000 }).catch(() => undefined);
-  return note('nats-server', answer === undefined ? 'not on the PATH; only a bus between machines needs it' : answer.stdout.trim());
+  return note('nats-server', answer === undefined ? 'not on the PATH; only a cluster needs it' : answer.stdout.trim());
 }

@@ -1,8 +1,8 @@
 import type { Client, RpcError } from '@switchyard/client';
 import type { ServicePresence } from '@switchyard/contracts';
-import { connect, noToken, type Where } from '../../server/server-location.ts';
+import { connect, createNoTokenFailure, type Where } from '../../server/server-location.ts';
 import { explain, isRpcError } from '../../server/rpc-failure.ts';
-import { faultsOf } from '../../server/server-faults.ts';
+import { getFaults } from '../../server/server-faults.ts';
 import type { Probe } from '../../server/probe.ts';
 import type { ServerReadiness } from '../../server/readiness.ts';
 import { isObject } from '../../output/json-values.ts';
@@ -11,7 +11,7 @@ import { bad, good, note, type Check } from './check.ts';
 import { checkSettings } from './settings-check.ts';
 
 /** Maximum clock skew. Leases and tokens expire by the clock. */
-const MOST_SKEW_MS = 5_000;
+const MAX_SKEW_MS = 5_000;
 const PATIENCE = { timeoutMs: 5_000 };
 
 /** Returns whether a health response comes from a Switchyard server. */
@@ -21,8 +21,8 @@ export function isOurs(health: Probe): boolean {
 
 export function checkHealth(health: Probe, { url, local }: Pick<Where, 'url' | 'local'>): Check {
   if (isOurs(health)) return good('server', `${url} answers`);
-  if (health.answered) return bad('server', `what answers at ${url} is something else (HTTP ${health.status})`, `${self()} start --port 0`);
-  return bad('server', `nothing answers at ${url} (${health.why})`, local ? `${self()} start` : `curl -v ${quote(`${url}/health`)}`);
+  if (health.answered) return bad('server', `the server at ${url} is not Switchyard (HTTP ${health.status})`, `${self()} start --port 0`);
+  return bad('server', `no server answers at ${url} (${health.why})`, local ? `${self()} start` : `curl -v ${quote(`${url}/health`)}`);
 }
 
 /** Checks readiness and services: one check for everything that works, and one per fault. */
@@ -30,11 +30,11 @@ export function checkServices(readiness: ServerReadiness, where: Where): Check[]
   const { answers, ready, services } = readiness;
   if (!answers) return [];
   const next = lookCloser(where);
-  const faults = faultsOf(readiness).map(({ about, detail }) => bad(about, detail, next));
+  const faults = getFaults(readiness).map(({ about, detail }) => bad(about, detail, next));
   return [
-    ...(ready ? [good('ready', 'it takes work')] : []),
+    ...(ready ? [good('ready', 'ready')] : []),
     ...faults.filter(({ name }) => name === 'ready'),
-    ...(services === undefined ? [note('services', 'told to a token with scope admin alone')] : listServices(services)),
+    ...(services === undefined ? [note('services', 'unknown: requires a token with scope admin')] : listServices(services)),
     ...faults.filter(({ name }) => name !== 'ready'),
   ];
 }
@@ -45,7 +45,7 @@ function listServices(services: readonly ServicePresence[]): Check[] {
   const unbuilt = names('unbuilt');
   return [
     ...(up.length === 0 ? [] : [good('services', up.join(' '))]),
-    ...(unbuilt.length === 0 ? [] : [note('not built', `${unbuilt.join(' ')}: nobody answers their methods yet`)]),
+    ...(unbuilt.length === 0 ? [] : [note('not built', `${unbuilt.join(' ')}: not implemented yet`)]),
   ];
 }
 
@@ -56,11 +56,11 @@ function lookCloser({ run, url }: Where): string {
 }
 
 /** Checks token, clock, provider and settings. They are unknown while the server is unreachable. */
-export async function checkInside(where: Where, answering: boolean): Promise<Check[]> {
-  if (!answering) return ['token', 'clock', 'provider', 'settings'].map((name) => note(name, 'not known while no server answers'));
+export async function checkInside(where: Where, isAnswering: boolean): Promise<Check[]> {
+  if (!isAnswering) return ['token', 'clock', 'provider', 'settings'].map((name) => note(name, 'unknown: no server answers'));
   if (where.token === undefined) {
-    const { message, next } = noToken(where);
-    return [bad('token', message, next), ...['clock', 'provider', 'settings'].map((name) => note(name, 'not known without a token'))];
+    const { message, next } = createNoTokenFailure(where);
+    return [bad('token', message, next), ...['clock', 'provider', 'settings'].map((name) => note(name, 'unknown: requires a token'))];
   }
   const client = await connect(where);
   try {
@@ -71,32 +71,32 @@ export async function checkInside(where: Where, answering: boolean): Promise<Che
 }
 
 async function checkPing(client: Client, where: Where): Promise<[token: Check, clock: Check]> {
-  const asked = Date.now();
+  const requestCount = Date.now();
   try {
     const { ts } = await client.call('system.ping', {}, PATIENCE);
-    return [good('token', `accepted (${where.tokenFrom ?? 'none'})`), checkClock(ts, asked, Date.now())];
+    return [good('token', `accepted (${where.tokenFrom ?? 'none'})`), checkClock(ts, requestCount, Date.now())];
   } catch (error) {
     return [failed('token', error, where), note('clock', 'not compared')];
   }
 }
 
 /** Compares clocks. The server read its clock between request and response. */
-export function checkClock(ts: number, asked: number, answered: number): Check {
-  const skew = Math.max(asked - ts, ts - answered, 0);
-  if (skew <= MOST_SKEW_MS) return good('clock', skew === 0 ? 'the same as the server' : `${skew} ms from the server`);
-  return bad('clock', `${Math.round(skew / 1000)} s from the server; one of the two machines is off`, 'timedatectl set-ntp true');
+export function checkClock(ts: number, sentAt: number, answeredCount: number): Check {
+  const skew = Math.max(sentAt - ts, ts - answeredCount, 0);
+  if (skew <= MAX_SKEW_MS) return good('clock', skew === 0 ? 'the same as the server' : `${skew} ms from the server`);
+  return bad('clock', `${Math.round(skew / 1000)} s from the server; the clock of one machine is wrong`, 'timedatectl set-ntp true');
 }
 
 async function checkProvider(client: Client, where: Where): Promise<Check> {
   try {
     const { providers } = await client.call('models.list_providers', {}, PATIENCE);
-    if (!providers.includes('dev')) return good('provider', 'a real one answers');
+    if (!providers.includes('dev')) return good('provider', 'a real provider is configured');
     return {
-      ...good('provider', 'the development models answer, offline; a real one when it is started with a key'),
+      ...good('provider', 'only the offline development models; set a provider key to use a real one'),
       next: `read -rs OPENAI_API_KEY && export OPENAI_API_KEY && ${self()} start`,
     };
   } catch (error) {
-    if (isRpcError(error) && isRefusal(error)) return note('provider', 'not known: the token lacks scope admin');
+    if (isRpcError(error) && isRefusal(error)) return note('provider', 'unknown: the token lacks scope admin');
     return failed('provider', error, where);
   }
 }

@@ -9,7 +9,7 @@ const root = mkdtempSync(join(tmpdir(), 'doctor-settings-'));
 after(() => rmSync(root, { recursive: true }));
 
 /** Runs doctor with a response of `gateway.status` and returns its line about settings. */
-async function doctorOf(status: () => unknown): Promise<{ code: number | null; line: string }> {
+async function getDoctor(status: () => unknown): Promise<{ code: number | null; line: string }> {
   const data = mkdtempSync(join(root, 'data-'));
   const results: Record<string, () => unknown> = {
     'system.ping': () => ({ pong: true, ts: Date.now() }),
@@ -28,19 +28,19 @@ test('lists settings without effect as information', async () => {
     { path: 'autoReplyEngine.enabled', from: 'config.yaml' },
     { path: 'tts.voice', from: 'SWITCHYARD_TTS__VOICE' },
   ];
-  const { code, line } = await doctorOf(() => ({ notInForce }));
+  const { code, line } = await getDoctor(() => ({ notInForce }));
   assert.equal(code, 0, line);
   assert.match(
     line,
-    /^· settings .*nothing reads them yet: autoReplyEngine\.enabled \(config\.yaml\), tts\.voice \(SWITCHYARD_TTS__VOICE\)$/,
+    /^· settings .*not used by any service yet: autoReplyEngine\.enabled \(config\.yaml\), tts\.voice \(SWITCHYARD_TTS__VOICE\)$/,
   );
 });
 
 test('passes when all settings take effect and is unknown without scope', async () => {
-  assert.match((await doctorOf(() => ({ notInForce: [] }))).line, /^✓ settings +all that is set is in force$/);
-  assert.match((await doctorOf(() => ({}))).line, /^· settings /);
+  assert.match((await getDoctor(() => ({ notInForce: [] }))).line, /^✓ settings +all configured settings are in use$/);
+  assert.match((await getDoctor(() => ({}))).line, /^· settings /);
   const refusal = { code: -32603, message: 'scope admin is needed', data: { code: 'PERMISSION_DENIED', requestId: 'r', retryable: false } };
-  const refused = await doctorOf(() => {
+  const refused = await getDoctor(() => {
     throw refusal;
   });
   assert.match(refused.line, /^· settings +not known: .*scope admin is needed/);

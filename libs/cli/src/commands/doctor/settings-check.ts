@@ -6,10 +6,10 @@ import { good, note, type Check } from './check.ts';
 export async function checkSettings(client: Client, patience: { timeoutMs: number }): Promise<Check> {
   try {
     const { notInForce } = await client.call('gateway.status', {}, patience);
-    if (notInForce === undefined) return note('settings', 'the server does not say which of them are in force');
-    if (notInForce.length === 0) return good('settings', 'all that is set is in force');
+    if (notInForce === undefined) return note('settings', 'the server does not report unused settings');
+    if (notInForce.length === 0) return good('settings', 'all configured settings are in use');
     const named = notInForce.map(({ path, from }) => `${path} (${from})`).join(', ');
-    return note('settings', `accepted, but nothing reads them yet: ${named}`);
+    return note('settings', `accepted, but not used by any service yet: ${named}`);
   } catch (error) {
     if (isRpcError(error)) return note('settings', `not known: ${error.message}`);
     throw error;

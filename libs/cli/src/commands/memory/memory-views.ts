@@ -1,7 +1,7 @@
 import type { CallResult } from '@switchyard/client';
 import { Failure } from '../../output/failure.ts';
-import { choiceOf, listOf, numberOf, textOf } from '../../arguments/flags.ts';
-import type { Given } from '../../arguments/command-group.ts';
+import { getChoice, getList, getNumber, getText } from '../../arguments/flags.ts';
+import type { CommandContext } from '../../arguments/command-group.ts';
 import { print, printAs, remark, rows, table } from '../../output/output.ts';
 import { self } from '../../server/installation.ts';
 import { minute } from '../../output/times.ts';
@@ -11,39 +11,39 @@ type Entry = CallResult<'memory.search'>['results'][number];
 export const TYPES = ['working', 'episodic', 'semantic', 'procedural'] as const;
 const TRUST = ['system', 'learned', 'external'] as const;
 
-export async function listMemories({ call, flags, output }: Given): Promise<void> {
+export async function listMemories({ call, flags, output }: CommandContext): Promise<void> {
   const page = await call('memory.browse', {
-    ...numberOf(flags, 'limit', 'limit'),
-    ...numberOf(flags, 'offset', 'offset'),
-    ...textOf(flags, 'agent', 'agent_id'),
-    ...choiceOf(flags, 'type', { name: 'memory_type', of: TYPES }),
-    ...choiceOf(flags, 'trust', { name: 'trust_level', of: TRUST }),
-    ...(flags['tags'] === undefined ? {} : { tags: listOf(flags['tags']) }),
+    ...getNumber(flags, 'limit', 'limit'),
+    ...getNumber(flags, 'offset', 'offset'),
+    ...getText(flags, 'agent', 'agent_id'),
+    ...getChoice(flags, 'type', { name: 'memory_type', of: TYPES }),
+    ...getChoice(flags, 'trust', { name: 'trust_level', of: TRUST }),
+    ...(flags['tags'] === undefined ? {} : { tags: getList(flags['tags']) }),
     ...(flags['oldest'] === undefined ? {} : { sort: 'oldest' }),
   });
   if (output !== 'table') return printAs(output, page);
-  if (page.entries.length === 0) return remark('Nothing is remembered.');
+  if (page.entries.length === 0) return remark('No memories.');
   printEntries(page.entries);
   const next = page.offset + page.entries.length;
-  if (page.hasMore) remark(`${next} of ${page.total}; the next: ${self()} memory list --offset ${next}`);
+  if (page.hasMore) remark(`${next} of ${page.total}. Next page: ${self()} memory list --offset ${next}`);
 }
 
-export async function searchMemories({ call, flags, output }: Given, ...words: string[]): Promise<void> {
-  const asked = { query: words.join(' '), ...numberOf(flags, 'limit', 'limit'), ...textOf(flags, 'agent', 'agent_id') };
-  const found = await call('memory.search', asked);
+export async function searchMemories({ call, flags, output }: CommandContext, ...words: string[]): Promise<void> {
+  const request = { query: words.join(' '), ...getNumber(flags, 'limit', 'limit'), ...getText(flags, 'agent', 'agent_id') };
+  const found = await call('memory.search', request);
   if (output !== 'table') return printAs(output, found);
-  if (found.results.length === 0) return remark('Nothing that is remembered is like it.');
+  if (found.results.length === 0) return remark('No memory matches.');
   printEntries(found.results);
 }
 
-export async function showMemory({ call, output }: Given, id: string): Promise<void> {
+export async function showMemory({ call, output }: CommandContext, id: string): Promise<void> {
   const { entry } = await call('memory.inspect', { id });
-  if (!entry) throw new Failure(`There is no memory ${id}.`, `${self()} memory list`);
+  if (!entry) throw new Failure(`Memory ${id} does not exist.`, `${self()} memory list`);
   if (output !== 'table') printAs(output, entry);
   else print(`${rows(described(entry))}\n${entry.content}\n`);
 }
 
-export async function showStats({ call, output }: Given): Promise<void> {
+export async function showStats({ call, output }: CommandContext): Promise<void> {
   const stats = await call('memory.stats', {});
   if (output !== 'table') return printAs(output, stats);
   const counts = (by: Readonly<Record<string, number>> = {}): string =>
@@ -56,18 +56,18 @@ export async function showStats({ call, output }: Given): Promise<void> {
     ['by trust', counts(stats.byTrustLevel)],
     ['by agent', counts(stats.byAgent)],
     ['sessions', String(stats.totalSessions ?? 0)],
-    ['vectors', `${stats.embeddedEntries ?? 0}${stats.embeddingProvider === undefined ? '' : `, made by ${stats.embeddingProvider}`}`],
+    ['vectors', `${stats.embeddedEntries ?? 0}${stats.embeddingProvider === undefined ? '' : `, by ${stats.embeddingProvider}`}`],
     ['bytes', String(stats.dbSizeBytes)],
     ['oldest', stats.oldestCreatedAt ? minute(stats.oldestCreatedAt) : ''],
   ];
   print(rows(known.filter(([, text]) => text !== '')));
 }
 
-export async function showCache({ call, output }: Given): Promise<void> {
+export async function showCache({ call, output }: CommandContext): Promise<void> {
   const cache = await call('memory.embeddingCache', {});
   if (output !== 'table') return printAs(output, cache);
   const { provider, vecAvailable, size, maxEntries, hits, misses, hitRate, evictions, circuitBreaker } = cache;
-  const made = provider === null ? 'nobody: words alone are searched' : `${provider}${vecAvailable ? '' : ', not available now'}`;
+  const made = provider === null ? 'none: full-text search only' : `${provider}${vecAvailable ? '' : ', not available at the moment'}`;
   print(
     rows([
       [

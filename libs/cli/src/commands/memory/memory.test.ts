@@ -28,7 +28,7 @@ test('list prints a page and the command for the next one', async () => {
   await using server = await startServer({ call: (call) => (calls.push(call), page) });
   const { code, stdout, stderr } = await memory(server.url, 'list', '--limit', '1', '--offset', '1', '--agent', 'oslo');
   assert.deepEqual([code, stdout], [0, LINE]);
-  assert.match(stderr, /2 of 3; the next: .* memory list --offset 2/);
+  assert.match(stderr, /2 of 3\. Next page: .* memory list --offset 2/);
   assert.deepEqual(calls[0]?.params, { limit: 1, offset: 1, agent_id: 'oslo' });
   assert.deepEqual(JSON.parse((await memory(server.url, '-o', 'json')).stdout), page);
 });
@@ -41,7 +41,7 @@ test('search prints matches with scores, or a note', async () => {
   assert.equal(found.stdout, LINE.replace('learned  ', 'learned  0.50  '));
   assert.deepEqual([calls[0]?.method, calls[0]?.params], ['memory.search', { query: 'short answers', limit: 5 }]);
   results = [];
-  assert.equal((await memory(server.url, 'search', 'nothing')).stderr, 'Nothing that is remembered is like it.\n');
+  assert.equal((await memory(server.url, 'search', 'nothing')).stderr, 'No memory matches.\n');
 });
 
 test('show prints an entry and fails for an unknown id', async () => {
@@ -53,7 +53,7 @@ test('show prints an entry and fails for an unknown id', async () => {
   answer = {};
   const { code, stderr } = await memory(server.url, 'show', ID);
   assert.equal(code, 1);
-  assert.match(stderr, /There is no memory 0193/);
+  assert.match(stderr, /Memory 0193/);
 });
 
 test('forget deletes an entry; export prints all', async () => {

@@ -12,7 +12,7 @@ type Node = Tree['nodes'][number];
 export function drawTree({ nodes, messageCount }: Tree): string[] {
   const byId = new Map(nodes.map((node) => [node.summaryId, node]));
   const drawn = new Set<string>();
-  const last = `${messageCount} ${messageCount === 1 ? 'message' : 'messages'}, word by word`;
+  const last = `${messageCount} ${messageCount === 1 ? 'message' : 'messages'}, unchanged`;
   const roots = inOrder(nodes.filter(({ parentIds }) => parentIds.every((id) => !byId.has(id))));
   return [...roots.flatMap((node) => branch(node, { byId, drawn, indent: '' }, false)), `└─ ${last}`];
 }
@@ -41,5 +41,5 @@ function inOrder(nodes: readonly Node[]): Node[] {
 
 function described({ kind, depth, tokenCount, createdAt, taint, contentPreview }: Node): string {
   const facts = [kind === 'leaf' ? 'summary' : `summary of summaries, ${depth} deep`, `${tokenCount} tokens`, minute(createdAt)];
-  return `${facts.join(', ')}${taint ? ', of what is not trusted' : ''}: ${oneLine(contentPreview)}`;
+  return `${facts.join(', ')}${taint ? ', of untrusted text' : ''}: ${oneLine(contentPreview)}`;
 }

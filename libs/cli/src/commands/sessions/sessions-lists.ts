@@ -1,20 +1,20 @@
-import { choiceOf, numberOf, textOf } from '../../arguments/flags.ts';
-import type { Given } from '../../arguments/command-group.ts';
+import { getChoice, getNumber, getText } from '../../arguments/flags.ts';
+import type { CommandContext } from '../../arguments/command-group.ts';
 import { print, printAs, remark, table } from '../../output/output.ts';
 import { minute } from '../../output/times.ts';
 
 const KINDS = ['all', 'sub-agent', 'group', 'dm'] as const;
 
-export async function listSessions({ call, flags, output }: Given): Promise<void> {
-  const asked = {
-    ...textOf(flags, 'label', 'label'),
-    ...choiceOf(flags, 'kind', { name: 'kind', of: KINDS }),
-    ...numberOf(flags, 'since', 'since_minutes'),
+export async function listSessions({ call, flags, output }: CommandContext): Promise<void> {
+  const request = {
+    ...getText(flags, 'label', 'label'),
+    ...getChoice(flags, 'kind', { name: 'kind', of: KINDS }),
+    ...getNumber(flags, 'since', 'since_minutes'),
   };
-  const answer = await call('session.list', asked);
+  const answer = await call('session.list', request);
   const { sessions, total = sessions.length } = answer;
   if (output !== 'table') return printAs(output, answer);
-  if (sessions.length === 0) return remark('There is no such session.');
+  if (sessions.length === 0) return remark('No session matches.');
   const lines = sessions.map(({ sessionKey, updatedAt, agentId, kind = '', messageCount, totalTokens, label = '' }) => [
     sessionKey,
     minute(updatedAt),
@@ -25,13 +25,13 @@ export async function listSessions({ call, flags, output }: Given): Promise<void
     label,
   ]);
   print(table(['SESSION', 'USED', 'AGENT', 'KIND', 'MESSAGES', 'TOKENS', 'LABEL'], lines));
-  if (total > sessions.length) remark(`${sessions.length} of ${total}, the newest`);
+  if (total > sessions.length) remark(`the newest ${sessions.length} of ${total}`);
 }
 
-export async function searchSessions({ call, flags, output }: Given, ...words: string[]): Promise<void> {
-  const found = await call('session.search', { query: words.join(' '), ...numberOf(flags, 'limit', 'limit') });
+export async function searchSessions({ call, flags, output }: CommandContext, ...words: string[]): Promise<void> {
+  const found = await call('session.search', { query: words.join(' '), ...getNumber(flags, 'limit', 'limit') });
   if (output !== 'table') return printAs(output, found);
-  if (found.length === 0) return remark('Nothing like it was said.');
+  if (found.length === 0) return remark('No message matches.');
   const lines = found.map(({ sessionKey, timestamp, agentId, score, snippet }) => [
     sessionKey,
     minute(timestamp),

@@ -1,7 +1,7 @@
 import type { CallResult } from '@switchyard/client';
 import { drawTree, type Tree } from './conversation-tree.ts';
-import { numberOf } from '../../arguments/flags.ts';
-import type { Given } from '../../arguments/command-group.ts';
+import { getNumber } from '../../arguments/flags.ts';
+import type { CommandContext } from '../../arguments/command-group.ts';
 import { describeTurn } from './turn-trace.ts';
 import { fitted, paint, print, printAs, remark, rows, table } from '../../output/output.ts';
 import { quote, self } from '../../server/installation.ts';
@@ -9,10 +9,10 @@ import { minute, second } from '../../output/times.ts';
 
 type Exported = CallResult<'session.export'>;
 
-const SHOWN = 20;
+const DEFAULT_MESSAGES = 20;
 
-export async function showSession({ call, flags, output }: Given, key: string): Promise<void> {
-  const { last = SHOWN } = numberOf(flags, 'last', 'last');
+export async function showSession({ call, flags, output }: CommandContext, key: string): Promise<void> {
+  const { last = DEFAULT_MESSAGES } = getNumber(flags, 'last', 'last');
   const [session, tree] = await Promise.all([call('session.export', { session_key: key }), call('context.tree', { conversation_id: key })]);
   if (output !== 'table') return printAs(output, { session, tree });
   print(`${rows(described(session))}\n`);
@@ -20,10 +20,10 @@ export async function showSession({ call, flags, output }: Given, key: string): 
   const shown = last === 0 ? [] : session.messages.slice(-last);
   for (const message of shown) printMessage(message);
   const before = session.messages.length - shown.length;
-  if (before > 0) remark(`${before} messages before these: ${self()} sessions show ${quote(key)} --last ${session.messages.length}`);
+  if (before > 0) remark(`${before} earlier messages. Show more: ${self()} sessions show ${quote(key)} --last ${session.messages.length}`);
 }
 
-export async function showTree({ call, output }: Given, key: string): Promise<void> {
+export async function showTree({ call, output }: CommandContext, key: string): Promise<void> {
   const tree = await call('context.tree', { conversation_id: key });
   if (output !== 'table') printAs(output, tree);
   else print(`${tree.conversationId}\n${drawn(tree)}`);
@@ -32,10 +32,10 @@ export async function showTree({ call, output }: Given, key: string): Promise<vo
 const TURNS = 5;
 
 /** Shows the current model context of a session and the inputs of its last turns. Without a key, lists conversations. */
-export async function showContext(given: Given, key?: string): Promise<void> {
-  if (key === undefined) return listConversations(given);
-  const { call, flags, output } = given;
-  const { turns = TURNS } = numberOf(flags, 'limit', 'turns');
+export async function showContext(options: CommandContext, key?: string): Promise<void> {
+  if (key === undefined) return listConversations(options);
+  const { call, flags, output } = options;
+  const { turns = TURNS } = getNumber(flags, 'limit', 'turns');
   const tree = await call('context.tree', { conversation_id: key, turns });
   if (output !== 'table') return printAs(output, tree);
   print(`${tree.conversationId}\n${drawn(tree)}`);
@@ -47,11 +47,11 @@ export async function showContext(given: Given, key?: string): Promise<void> {
     );
 }
 
-async function listConversations({ call, flags, output }: Given): Promise<void> {
-  const answer = await call('context.conversations', { ...numberOf(flags, 'limit', 'limit'), ...numberOf(flags, 'offset', 'offset') });
+async function listConversations({ call, flags, output }: CommandContext): Promise<void> {
+  const answer = await call('context.conversations', { ...getNumber(flags, 'limit', 'limit'), ...getNumber(flags, 'offset', 'offset') });
   if (output !== 'table') return printAs(output, answer);
   const { conversations, total } = answer;
-  if (conversations.length === 0) return remark('There is no such conversation.');
+  if (conversations.length === 0) return remark('No conversation matches.');
   const lines = conversations.map((one) => [
     one.conversation_id,
     minute(one.updated_at),
@@ -61,7 +61,7 @@ async function listConversations({ call, flags, output }: Given): Promise<void> 
   ]);
   print(table(['CONVERSATION', 'USED', 'AGENT', 'MESSAGES', 'SESSION'], lines));
   const next = Number(flags['offset'] ?? 0) + conversations.length;
-  if (next < total) remark(`${next} of ${total}; the next: ${self()} sessions context --offset ${next}`);
+  if (next < total) remark(`${next} of ${total}. Next page: ${self()} sessions context --offset ${next}`);
 }
 
 function drawn(tree: Tree): string {

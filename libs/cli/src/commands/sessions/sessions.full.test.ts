@@ -26,7 +26,7 @@ test('search prints sessions with snippets, or a note without matches', async ()
   assert.deepEqual([calls[0]?.method, calls[0]?.params], ['session.search', { query: 'second offer', limit: 5 }]);
   assert.deepEqual(JSON.parse((await sessions(server.url, 'search', 'x', '-o', 'json')).stdout), [match]);
   found = [];
-  assert.equal((await sessions(server.url, 'search', 'x')).stderr, 'Nothing like it was said.\n');
+  assert.equal((await sessions(server.url, 'search', 'x')).stderr, 'No message matches.\n');
 });
 
 test('reset clears a conversation, with --memory also its memories', async () => {
@@ -51,10 +51,10 @@ test('compact prints tokens before and after', async () => {
   const answer = { sessionKey: KEY, messageCount: 120, estimatedTokens: 48_200, instructions: null, messagesAfter: 24, tokensAfter: 9_100 };
   const calls: Call[] = [];
   await using server = await startServer({ call: (call) => (calls.push(call), { ...answer, compactionTriggered: triggered }) });
-  assert.equal((await sessions(server.url, 'compact', KEY)).stdout, `${KEY}: about 48200 tokens are 9100 now\n`);
+  assert.equal((await sessions(server.url, 'compact', KEY)).stdout, `${KEY}: compacted from about 48200 to 9100 tokens\n`);
   assert.deepEqual([calls[0]?.method, calls[0]?.params], ['session.compact', { key: KEY }]);
   triggered = false;
-  assert.match((await sessions(server.url, 'compact', KEY)).stderr, /^There is nothing to make shorter/);
+  assert.match((await sessions(server.url, 'compact', KEY)).stderr, /^Nothing to compact/);
 });
 
 test('label sends /label; list prints and filters labels', async () => {
@@ -69,11 +69,11 @@ test('label sends /label; list prints and filters labels', async () => {
     metadata: {},
   };
   const answers: Record<string, unknown> = {
-    'session.send': { response: 'This session is labelled: Three offers' },
+    'session.send': { response: 'Label of this session: Three offers' },
     'session.list': { sessions: [row], total: 1 },
   };
   await using server = await startServer({ call: (call) => (calls.push(call), answers[call.method]) });
-  assert.equal((await sessions(server.url, 'label', KEY, 'Three', 'offers')).stdout, 'This session is labelled: Three offers\n');
+  assert.equal((await sessions(server.url, 'label', KEY, 'Three', 'offers')).stdout, 'Label of this session: Three offers\n');
   assert.match(
     (await sessions(server.url, 'list', '--label', 'Three offers')).stdout,
     /default:alice:gateway .* dm .* 2 .*Three offers\n$/,
@@ -110,8 +110,8 @@ const DRAWN = [
   '├─ summary of summaries, 1 deep, 2000 tokens, 2025-11-21T10:00: About ab.',
   '│  ├─ summary, 1180 tokens, 2025-11-21T10:00: About a.',
   '│  └─ summary, 1180 tokens, 2025-11-21T10:00: About b.',
-  '├─ summary, 1180 tokens, 2025-11-21T10:01, of what is not trusted: About c.',
-  '└─ 8 messages, word by word',
+  '├─ summary, 1180 tokens, 2025-11-21T10:01, of untrusted text: About c.',
+  '└─ 8 messages, unchanged',
   '',
 ].join('\n');
 
@@ -132,7 +132,7 @@ test('show prints the summary tree and the newest messages', async () => {
   assert.equal((await sessions(server.url, 'tree', KEY)).stdout, `epoch_1\n${DRAWN}`);
   const { stdout, stderr } = await sessions(server.url, 'show', KEY, '--last', '1');
   assert.ok(stdout.includes(DRAWN) && stdout.endsWith('user  2025-11-21T10:00:00\n  number\n  3\n\n'), stdout);
-  assert.ok(!stdout.includes('  2\n') && /2 messages before these/.test(stderr));
+  assert.ok(!stdout.includes('  2\n') && /2 earlier messages/.test(stderr));
   assert.deepEqual(JSON.parse((await sessions(server.url, 'show', KEY, '--json')).stdout), { session: exported, tree });
 });
 
@@ -162,9 +162,9 @@ test('context prints the model input of each step', async () => {
   assert.deepEqual(stdout.slice(`epoch_1\n${DRAWN}`.length).split('\n'), [
     '',
     'turn 9  2025-11-21T10:00:00  turn_1  openai/gpt-5',
-    '  was told what looks odd, at medium risk: role_assumption, mostly_whitespace',
-    '  said what was taken out: github_token',
-    '  said what should be looked at: jwt',
+    '  input screening, medium risk: role_assumption, mostly_whitespace',
+    '  removed from the output: github_token',
+    '  warnings about the output: jwt',
     `  step 1  given ${given}`,
     '          answered 0 characters of 300 tokens in and 8 out in 40 ms, the first after 12',
     '          called memory_search with ab12: 70 characters in 4 ms, result cd34',
@@ -172,7 +172,7 @@ test('context prints the model input of each step', async () => {
     '          answered 25 characters in 30 ms',
     '',
     'turn 10  2025-11-21T10:00:01  turn_2',
-    '  no model was asked',
+    '  no model call',
     '',
   ]);
 });

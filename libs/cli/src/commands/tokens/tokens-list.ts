@@ -1,16 +1,16 @@
 import type { CallParams, CallResult } from '@switchyard/client';
-import { textOf } from '../../arguments/flags.ts';
-import type { Given } from '../../arguments/command-group.ts';
+import { getText } from '../../arguments/flags.ts';
+import type { CommandContext } from '../../arguments/command-group.ts';
 import { print, printAs, remark, table } from '../../output/output.ts';
 import { minute } from '../../output/times.ts';
 
 type Token = CallResult<'tokens.list'>['tokens'][number];
 type Budgets = NonNullable<Token['budgets']>;
 
-export async function listTokens({ call, flags, output }: Given): Promise<void> {
-  const answer = await call('tokens.list', textOf(flags, 'tenant', 'tenant') as CallParams<'tokens.list'>);
+export async function listTokens({ call, flags, output }: CommandContext): Promise<void> {
+  const answer = await call('tokens.list', getText(flags, 'tenant', 'tenant') as CallParams<'tokens.list'>);
   if (output !== 'table') return printAs(output, answer);
-  if (answer.tokens.length === 0) return remark('There is no live token.');
+  if (answer.tokens.length === 0) return remark('No active tokens.');
   const lines = answer.tokens.map((token) => [
     token.id,
     token.scopes.join(','),
@@ -44,5 +44,5 @@ export function describeBudgets({ perHour, perDay, perHourUsd, perDayUsd }: Budg
     [perHourUsd, ' US dollars an hour'],
     [perDayUsd, ' US dollars a day'],
   ];
-  return parts.flatMap(([limit, what]) => (limit === undefined ? [] : [`${limit}${what}`])).join(', ');
+  return parts.flatMap(([limit, description]) => (limit === undefined ? [] : [`${limit}${description}`])).join(', ');
 }

@@ -52,7 +52,7 @@ test('create prints the secret and sends every limit', async () => {
   await using server = await startServer({ call: (call) => (calls.push(call), { id: 'guest', secret: 'sy_pat_x', scopes: ['rpc'] }) });
   const limits = ['--own', '--lenient', '--agents', 'oslo,default', '--expires', '2099-01-31', '--budget', '200000/hour,5usd/day'];
   const { stdout, stderr } = await run(server.url, 'create', 'guest', ...limits, '--tenant', 'acme');
-  assert.deepEqual([stdout, /shown this once/.test(stderr)], ['sy_pat_x\n', true]);
+  assert.deepEqual([stdout, /shown only once/.test(stderr)], ['sy_pat_x\n', true]);
   assert.deepEqual(calls[0]?.params, {
     id: 'guest',
     scopes: ['rpc'],

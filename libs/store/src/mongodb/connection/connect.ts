@@ -52,9 +52,9 @@ function createClient(url: string, options: MongoClientOptions): MongoClient {
 function translateConnectError({ options }: MongoClient, error: unknown): unknown {
   const hosts = options.srvHost ?? options.hosts.map((host) => host.toString()).join(',');
   if (isAuthenticationError(error) || isAuthenticationError(findServerError(error))) {
-    const who =
+    const name =
       options.credentials === undefined ? 'a client without credentials' : `the user ${options.credentials.username}, or its password`;
-    const message = `the database at ${hosts} rejects ${who}; the user is expected in the database ${options.credentials?.source ?? 'admin'} (authSource)`;
+    const message = `the database at ${hosts} rejects ${name}; the user is expected in the database ${options.credentials?.source ?? 'admin'} (authSource)`;
     return new ServiceError('FAILED_PRECONDITION', message, { details: { reason: 'STORE_REFUSED' }, cause: error });
   }
   const explained = translateError('store', error);

@@ -28,13 +28,13 @@ export async function startServerClock(db: Db): Promise<ServerClock> {
 async function measureOffset(db: Db): Promise<number> {
   let [best, offset] = [Infinity, 0];
   for (let sample = 0; sample < SAMPLE_COUNT; sample++) {
-    const asked = performance.now();
+    const requestCount = performance.now();
     // `hello` also returns the time, but not every compatible server supports it.
     const { localTime }: Document = await db.command({ isMaster: 1 });
-    const answered = performance.now();
-    if (answered - asked >= best) continue;
-    best = answered - asked;
-    offset = (localTime as Date).getTime() - (asked + answered) / 2;
+    const answeredCount = performance.now();
+    if (answeredCount - requestCount >= best) continue;
+    best = answeredCount - requestCount;
+    offset = (localTime as Date).getTime() - (requestCount + answeredCount) / 2;
   }
   return offset;
 }

@@ -32,7 +32,7 @@ export function buildDatabaseName({ prefix }: StoreUrl, service: string): string
 }
 
 /** The message does not contain the URL, which may have a password. */
-export function invalidUrl(what: string): ServiceError {
-  const message = `the store URL ${what}; use mongodb://user:password@host:port/name and percent-encode special characters of the password`;
+export function invalidUrl(description: string): ServiceError {
+  const message = `the store URL ${description}; use mongodb://user:password@host:port/name and percent-encode special characters of the password`;
   return new ServiceError('FAILED_PRECONDITION', message, { details: { reason: 'STORE_URL' } });
 }

@@ -1,6 +1,6 @@
 import type { Handler } from '@switchyard/bus';
 import { Configuration, ConfigurationPatch, parseParams, writtenPaths } from '@switchyard/contracts';
-import { merge, resolveReferences, treeOf, valueAt, type Tree, type Variables } from '@switchyard/service-kit';
+import { merge, resolveReferences, getTree, valueAt, type Tree, type Variables } from '@switchyard/service-kit';
 import { omitPath } from '../../config/config-changes.ts';
 import { findSection } from '../../config/find-section.ts';
 import { omitRedactedSecrets, type CurrentConfiguration } from '../../config/stored-layer.ts';
@@ -11,7 +11,7 @@ export function configSet(deps: ConfigDeps & { env: Variables }): Handler<'confi
   return async ({ section, key, value, ...options }, ctx) => {
     requireOperator(ctx, deps.configuration);
     const path = [findSection(section), ...key.split('.')];
-    const change = treeOf(path, value);
+    const change = getTree(path, value);
     if (value !== null) checkValue(change, deps.env);
     let previous: unknown;
     const plan = (current: CurrentConfiguration): Plan => {

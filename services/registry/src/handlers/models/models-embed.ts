@@ -21,7 +21,7 @@ export function modelsEmbed({ agents, models, settings }: ModelsEmbedDeps): Hand
   return async ({ model: name, input, dimensions, agentId }, ctx) => {
     const { enabled, provider } = settings.current.embedding;
     const model = enabled ? await models.embedder(name, resolveDefaultEmbedder(provider)) : undefined;
-    if (model === undefined) throw noEmbedder();
+    if (model === undefined) throw createNoEmbedderError();
     const spending = { ...model, ...(agentId === undefined ? {} : { agentId }) };
     const counted = await ctx.call('budgets.spend', { ...spending, tokens: estimateTokens(input) });
     const startedAt = performance.now();
@@ -68,7 +68,7 @@ function resolveDefaultEmbedder(provider: 'auto' | 'local' | 'openai'): DefaultE
   return provider === 'local' ? 'none' : { provider };
 }
 
-function noEmbedder(): ServiceError {
+function createNoEmbedderError(): ServiceError {
   return new ServiceError('NOT_FOUND', 'No embedding provider configured', { details: { reason: 'NO_EMBEDDER' } });
 }
 

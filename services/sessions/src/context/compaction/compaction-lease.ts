@@ -33,7 +33,7 @@ export function keepClaim(
 }
 
 function claimLost(): ServiceError {
-  return new ServiceError('ABORTED', 'Somebody else makes this summary, or the conversation is over.', {
+  return new ServiceError('ABORTED', 'Another replica writes this summary, or the conversation was reset.', {
     details: { reason: 'CLAIM_LOST' },
   });
 }

@@ -32,7 +32,7 @@ export function recentChars(room: number, agent: Agent): number {
 
 /** Returns how many of the newest entries fit into `chars`. The sizes are ordered newest first. */
 export function countWithin(sizes: readonly number[], chars: number): number {
-  let left = chars;
-  const cut = sizes.findIndex((size) => (left -= size) < 0);
+  let remaining = chars;
+  const cut = sizes.findIndex((size) => (remaining -= size) < 0);
   return cut === -1 ? sizes.length : cut;
 }

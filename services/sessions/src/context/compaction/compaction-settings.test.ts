@@ -26,26 +26,26 @@ interface House extends AsyncDisposable {
   other: Upstream;
 }
 
-interface Given {
+interface SetupOptions {
   compaction?: object;
   engine?: object;
   agent?: object;
   model?: object;
 }
 
-async function start({ compaction = {}, engine = {}, agent = {}, model = {} }: Given): Promise<House> {
+async function start({ compaction = {}, engine = {}, agent = {}, model = {} }: SetupOptions): Promise<House> {
   const stack = new AsyncDisposableStack();
   const behaviour = { kind: 'text', text: SUMMARY } as const;
   const [upstream, writer, other] = await Promise.all([1, 2, 3].map(() => startUpstream(behaviour)));
   assert.ok(upstream && writer && other);
   for (const one of [upstream, writer, other]) stack.use(one);
-  const entryOf = ({ url }: Upstream) => ({
+  const getEntry = ({ url }: Upstream) => ({
     type: 'openai-compatible' as const,
     baseUrl: url,
     maxRetries: 0,
     models: [{ id: 'm', contextWindow: 128_000, ...model }],
   });
-  const settings = { providers: { entries: { local: entryOf(upstream), writer: entryOf(writer), other: entryOf(other) } } };
+  const settings = { providers: { entries: { local: getEntry(upstream), writer: getEntry(writer), other: getEntry(other) } } };
   const config = {
     provider: 'local',
     model: 'm',
@@ -58,18 +58,22 @@ async function start({ compaction = {}, engine = {}, agent = {}, model = {} }: G
   return { app, upstream, writer, other, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
-async function say({ app }: House, count: number, { words = WORDS, userId }: { words?: string; userId?: string } = {}): Promise<void> {
+async function sendMessage(
+  { app }: House,
+  count: number,
+  { words = WORDS, userId }: { words?: string; userId?: string } = {},
+): Promise<void> {
   const sessionKey = userId === undefined ? {} : { sessionKey: { userId } };
   for (let n = 0; n < count; n += 1) await app.bus.call('agent.execute', { message: `${n}: ${words}`, ...sessionKey });
 }
 
-const told = ({ upstream }: House) => upstream.requests.at(-1)?.body.messages as { role: string; content: string }[];
-const asked = ({ body }: Upstream['requests'][number]) => (body.messages as { content: string }[]).at(-1)?.content ?? '';
+const getPromptMessages = ({ upstream }: House) => upstream.requests.at(-1)?.body.messages as { role: string; content: string }[];
+const createRequest = ({ body }: Upstream['requests'][number]) => (body.messages as { content: string }[]).at(-1)?.content ?? '';
 const compact = ({ app }: House) => app.bus.call('session.compact', { key: KEY });
 const preview = async ({ app }: House) => (await app.bus.call('context.tree', { conversation_id: KEY })).nodes[0]?.contentPreview ?? '';
 
 test('compaction starts above softThresholdRatio, or above contextThreshold if that is changed', async () => {
-  const made: boolean[] = [];
+  const createdItems: boolean[] = [];
   for (const [softThresholdRatio, contextThreshold] of [
     [0.2, undefined],
     [0.8, undefined],
@@ -77,10 +81,10 @@ test('compaction starts above softThresholdRatio, or above contextThreshold if t
     [0.8, 0.2],
   ]) {
     await using house = await start({ compaction: { softThresholdRatio }, engine: contextThreshold ? { contextThreshold } : {} });
-    await say(house, 7);
-    made.push(house.writer.requests.length > 0);
+    await sendMessage(house, 7);
+    createdItems.push(house.writer.requests.length > 0);
   }
-  assert.deepEqual(made, [true, false, false, true]);
+  assert.deepEqual(createdItems, [true, false, false, true]);
 });
 
 test('a turn waits for deferred compaction above hardThresholdRatio and not below it', async () => {
@@ -90,10 +94,10 @@ test('a turn waits for deferred compaction above hardThresholdRatio and not belo
     await using house = await start({ compaction, engine: { deferCompaction: true } });
     // One process runs at most two background compactions. These two stall and block the others.
     house.writer.respond({ kind: 'stall' }, { kind: 'stall' }, { kind: 'text', text: SUMMARY });
-    for (const userId of ['ann', 'bob']) await say(house, 3, { userId });
+    for (const userId of ['ann', 'bob']) await sendMessage(house, 3, { userId });
     for (const end = Date.now() + PATIENCE_MS; house.writer.requests.length < 2; await wait(5)) assert.ok(Date.now() < end);
-    await say(house, 8);
-    waited.push([house.writer.requests.length > 2, told(house)[0]?.content.includes('"earlier"')]);
+    await sendMessage(house, 8);
+    waited.push([house.writer.requests.length > 2, getPromptMessages(house)[0]?.content.includes('"earlier"')]);
   }
   assert.deepEqual(waited, [
     [true, true],
@@ -106,17 +110,17 @@ test('a turn waits for compaction for at most half of its timeout and then conti
   const agent = { promptTimeout: { promptTimeoutMs: 300, stallCeilingMultiplier: 1 } };
   await using house = await start({ compaction, engine: { deferCompaction: true }, agent });
   house.writer.respond({ kind: 'stall' });
-  await say(house, 3);
+  await sendMessage(house, 3);
   await house.writer.asked;
   const { finishReason } = await house.app.bus.call('agent.execute', { message: 'and now?' });
-  assert.deepEqual([finishReason, told(house).length, house.writer.requests.length], ['stop', 7, 1]);
+  assert.deepEqual([finishReason, getPromptMessages(house).length, house.writer.requests.length], ['stop', 7, 1]);
 });
 
 test('flushModel writes the summaries if the context engine has no compactionModel', async () => {
   const counts: number[][] = [];
   for (const compactionModel of ['', 'writer/m']) {
     await using house = await start({ compaction: { flushModel: 'other/m' }, engine: { compactionModel } });
-    await say(house, 4);
+    await sendMessage(house, 4);
     await compact(house);
     counts.push([house.other.requests.length, house.writer.requests.length]);
   }
@@ -132,16 +136,16 @@ test('splits input above chunkMaxChars into overlapping chunks and merges or con
   for (const chunkMergeSummaries of [true, false]) {
     await using house = await start({ compaction: { chunkMaxChars: 550, chunkOverlapMessages: 1, chunkMergeSummaries } });
     house.writer.respond({ kind: 'text', text: 'One.' }, { kind: 'text', text: 'Two.' }, { kind: 'text', text: 'Three.' });
-    await say(house, 4);
+    await sendMessage(house, 4);
     await compact(house);
-    const all = house.writer.requests.map((request) => asked(request).split('\n').slice(1));
-    lines.push(all.map((told) => told.map((line) => line.replaceAll(/harbour +|They spoke of /g, ''))));
+    const all = house.writer.requests.map((request) => createRequest(request).split('\n').slice(1));
+    lines.push(all.map((promptMessages) => promptMessages.map((line) => line.replaceAll(/harbour +|They spoke of /g, ''))));
     made.push(await preview(house));
   }
-  const said = (n: number) => [`{"user":"${n}: "}`, '{"assistant":"harbours."}'];
+  const readText = (n: number) => [`{"user":"${n}: "}`, '{"assistant":"harbours."}'];
   assert.deepEqual(lines[0]?.slice(0, 2), [
-    [...said(0), ...said(1)],
-    ['{"assistant":"harbours."}', ...said(2)],
+    [...readText(0), ...readText(1)],
+    ['{"assistant":"harbours."}', ...readText(2)],
   ]);
   assert.deepEqual(lines[0]?.at(-1), ['{"summary":"One."}', '{"summary":"Two."}']);
   assert.deepEqual([lines[0]?.length, lines[1]?.length], [3, 2]);
@@ -154,8 +158,8 @@ test('reserves reserveTokens for the answer, but at most a quarter of a small wi
     const agent = { contextGuard: { enabled: false }, maxContextChars: 100_000 };
     const engine = { budget: { minVisibleOutputTokens: 256 }, deferCompaction: true, freshTailTurns: 8 };
     await using house = await start({ compaction: { reserveTokens }, engine, agent, model: { contextWindow: 2_000 } });
-    await say(house, 6, { words: 'x'.repeat(900) });
-    counts.push(told(house).length);
+    await sendMessage(house, 6, { words: 'x'.repeat(900) });
+    counts.push(getPromptMessages(house).length);
   }
   assert.deepEqual(counts, [7, 5, 5]);
 });
@@ -164,11 +168,11 @@ test('keeps keepRecentTokens of the newest messages verbatim, and fewer on an ex
   const counts: number[] = [];
   for (const keepRecentTokens of [1, 200]) {
     await using house = await start({ compaction: { keepRecentTokens, softThresholdRatio: 0.5 } });
-    await say(house, 12);
-    counts.push(told(house).length);
+    await sendMessage(house, 12);
+    counts.push(getPromptMessages(house).length);
     await compact(house);
-    await say(house, 1);
-    counts.push(told(house).length);
+    await sendMessage(house, 1);
+    counts.push(getPromptMessages(house).length);
   }
   const summary = 1;
   const question = 1;

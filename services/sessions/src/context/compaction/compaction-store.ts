@@ -33,9 +33,9 @@ export async function claimCompaction(
 export function renewCompaction(
   sessions: Documents<SessionDocument>,
   { session: { key, epoch }, fence }: Claim,
-  until: number,
+  deadline: number,
 ): Promise<SessionDocument | null> {
-  return sessions.update({ key, epoch, compactFence: fence, compactUntil: { gt: 0 } }, { set: { compactUntil: until } });
+  return sessions.update({ key, epoch, compactFence: fence, compactUntil: { gt: 0 } }, { set: { compactUntil: deadline } });
 }
 
 /** Cost of a summary. */

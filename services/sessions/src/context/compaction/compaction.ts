@@ -12,7 +12,7 @@ import { makeOne, type MakingDeps } from './summary-builder.ts';
 import { getHistoryChars } from '../../context-window/context-window.ts';
 import { createSpending } from './summary-spending.ts';
 import { createSummarisers } from './summarizer-selection.ts';
-import { sizeOf } from './summary-tree.ts';
+import { getSize } from './summary-tree.ts';
 
 export interface CompactionDeps extends Omit<MakingDeps, 'spending' | 'summarisers'> {
   agents: AgentDirectory;
@@ -32,10 +32,10 @@ export interface Compaction extends AsyncDisposable {
    * Compacts a conversation of any length and returns the updated session. Throws the error of the model. Summaries made before the
    * error remain.
    */
-  compact(tenant: string, session: SessionDocument, asked: Compacting): Promise<{ session: SessionDocument; made: number }>;
+  compact(tenant: string, session: SessionDocument, request: Compacting): Promise<{ session: SessionDocument; made: number }>;
 }
 
-type Beyond = keyof CompactionLimits;
+type ExceededLimit = keyof CompactionLimits;
 
 export interface Preparing {
   signal: AbortSignal;
@@ -50,9 +50,9 @@ export interface Compacting {
 }
 
 /** Maximum number of concurrent compactions in this process. Other conversations are considered again after their next turn. */
-const MOST_AT_ONCE = 2;
+const MAX_CONCURRENT_COMPACTIONS = 2;
 /** Maximum number of consecutive summaries of one conversation. */
-const MOST_IN_A_ROW = 20;
+const MAX_CONSECUTIVE_SUMMARIES = 20;
 /** Pause after a failed summary of a conversation. */
 const REST_MS = 60_000;
 const MAX_RESTING = 10_000;
@@ -66,7 +66,7 @@ const KNOWN_MS = 60_000;
 /** Returns true during the cooldown of pipeline mode. The prompt prefix then stays the same and cached for some turns. */
 function isCoolingDown({ config }: Agent, session: SessionDocument, hard: number): boolean {
   const { version, compactionCooldownTurns } = config.contextEngine;
-  if (version !== 'pipeline' || session.compactSeq === undefined || sizeOf(session) > hard) return false;
+  if (version !== 'pipeline' || session.compactSeq === undefined || getSize(session) > hard) return false;
   return session.lastSeq - session.compactSeq < compactionCooldownTurns;
 }
 
@@ -81,7 +81,7 @@ export function createCompaction(deps: CompactionDeps): Compaction {
   async function shorten(
     tenant: string,
     seen: SessionDocument,
-    { signal, beyond, made }: { signal: AbortSignal; beyond: Beyond; made?: (session: SessionDocument) => void },
+    { signal, beyond, made }: { signal: AbortSignal; beyond: ExceededLimit; made?: (session: SessionDocument) => void },
   ): Promise<void> {
     const agent = agents.find(tenant, seen.agentId);
     if (!agent?.config.contextEngine.enabled) return;
@@ -90,10 +90,10 @@ export function createCompaction(deps: CompactionDeps): Compaction {
     const limits = limitsIn(room, agent);
     known.set(agent, { ...limits, at: clock.now() });
     if (isCoolingDown(agent, seen, limits.hard)) return;
-    const given = { tenant, agent, model, timeoutMs, room, signal, forced: false, instructions: undefined };
+    const options = { tenant, agent, model, timeoutMs, room, signal, forced: false, instructions: undefined };
     let session: SessionDocument | null = seen;
-    for (let n = 0; session && sizeOf(session) > limits[beyond] && n < MOST_IN_A_ROW; n += 1) {
-      session = await makeOne(making, session, given);
+    for (let n = 0; session && getSize(session) > limits[beyond] && n < MAX_CONSECUTIVE_SUMMARIES; n += 1) {
+      session = await makeOne(making, session, options);
       if (session) made?.(session);
     }
   }
@@ -108,7 +108,7 @@ export function createCompaction(deps: CompactionDeps): Compaction {
   async function shortened(
     tenant: string,
     seen: SessionDocument,
-    { signal, left, beyond }: Preparing & { beyond: Beyond },
+    { signal, left, beyond }: Preparing & { beyond: ExceededLimit },
   ): Promise<SessionDocument> {
     const name = `${tenant} ${seen.key}`;
     let session = seen;
@@ -137,8 +137,8 @@ export function createCompaction(deps: CompactionDeps): Compaction {
     rest(name);
     if (stopping.signal.aborted) return;
     log.warn(
-      { session: session.key, err, errorKind: 'dependency', hint: 'it is tried again after a later turn' },
-      'conversation not shortened',
+      { session: session.key, err, errorKind: 'dependency', hint: 'retrying after a later turn' },
+      'failed to compact the conversation',
     );
   }
 
@@ -147,8 +147,8 @@ export function createCompaction(deps: CompactionDeps): Compaction {
   }
 
   /** Checks the size without any read, so that most turns cost nothing here. */
-  function isShort(agent: Agent | undefined, session: SessionDocument, beyond: Beyond): boolean {
-    const size = sizeOf(session);
+  function isShort(agent: Agent | undefined, session: SessionDocument, beyond: ExceededLimit): boolean {
+    const size = getSize(session);
     const limits = agent && known.get(agent);
     return size <= SHORT_CHARS || (limits !== undefined && clock.now() - limits.at < KNOWN_MS && size <= limits[beyond]);
   }
@@ -162,7 +162,7 @@ export function createCompaction(deps: CompactionDeps): Compaction {
       const name = `${tenant} ${session.key}`;
       const agent = agents.find(tenant, session.agentId);
       if (stopping.signal.aborted || isShort(agent, session, 'soft')) return;
-      if (running.has(name) || running.size >= MOST_AT_ONCE || isResting(name)) return;
+      if (running.has(name) || running.size >= MAX_CONCURRENT_COMPACTIONS || isResting(name)) return;
       if (agent?.config.contextEngine.deferCompaction === false) return;
       const done = shorten(tenant, session, { signal: stopping.signal, beyond: 'soft' })
         .catch((err: unknown) => failed(name, session, err))
@@ -183,13 +183,13 @@ export function createCompaction(deps: CompactionDeps): Compaction {
       const room = await roomFor(agent, model);
       const given = { tenant, agent, model, timeoutMs, room, signal, forced: true, instructions };
       let session = seen;
-      let made = 0;
-      for (; made < MOST_IN_A_ROW; made += 1) {
+      let createdCount = 0;
+      for (; createdCount < MAX_CONSECUTIVE_SUMMARIES; createdCount += 1) {
         const next = await makeOne(making, session, given);
         if (!next) break;
         session = next;
       }
-      return { session, made };
+      return { session, made: createdCount };
     },
 
     async [Symbol.asyncDispose]() {
@@ -214,7 +214,7 @@ function stopwatch(clock: Pick<Clock, 'after'>, ms: number): Disposable & { sign
   const late = new AbortController();
   const stop = clock.after(ms, () => {
     late.abort(
-      new ServiceError('DEADLINE_EXCEEDED', 'The turn goes on with what it is told so far.', { details: { reason: 'SUMMARY_TIMEOUT' } }),
+      new ServiceError('DEADLINE_EXCEEDED', 'The turn continues with its present context.', { details: { reason: 'SUMMARY_TIMEOUT' } }),
     );
   });
   return { signal: late.signal, [Symbol.dispose]: stop };

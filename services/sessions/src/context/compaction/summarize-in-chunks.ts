@@ -1,5 +1,5 @@
 import type { AgentConfig } from '@switchyard/contracts';
-import { chunksOf, type Line } from './summary-chunks.ts';
+import { getChunks, type Line } from './summary-chunks.ts';
 import { CHARS_PER_TOKEN } from '../../context-window/context-window.ts';
 import { cut, type Source, type Summary } from './summarizer.ts';
 
@@ -15,11 +15,11 @@ export interface InChunks {
  */
 export async function inChunks({ config, ask }: InChunks, source: Source): Promise<Summary> {
   const { chunkMaxChars, chunkOverlapMessages, chunkMergeSummaries } = config;
-  const chunks = chunksOf(source.lines, { maxChars: chunkMaxChars, overlap: chunkOverlapMessages });
+  const chunks = getChunks(source.lines, { maxChars: chunkMaxChars, overlap: chunkOverlapMessages });
   if (chunks.length <= 1) return ask(source);
-  const most = chunkMergeSummaries ? source.targetTokens : Math.ceil(source.targetTokens / chunks.length);
+  const max = chunkMergeSummaries ? source.targetTokens : Math.ceil(source.targetTokens / chunks.length);
   const parts: Summary[] = [];
-  for (const lines of chunks) parts.push(await ask({ ...source, lines, targetTokens: targetOf(most, lines) }));
+  for (const lines of chunks) parts.push(await ask({ ...source, lines, targetTokens: getTarget(max, lines) }));
   const texts = parts.map(({ text }) => ({ role: 'summary', text }));
   const text = cut(parts.map((part) => part.text).join('\n'), source.targetTokens * CHARS_PER_TOKEN);
   const last = chunkMergeSummaries ? await ask({ ...source, lines: texts }) : { text, input: 0, output: 0, costUsd: 0 };
@@ -32,7 +32,7 @@ export async function inChunks({ config, ask }: InChunks, source: Source): Promi
 }
 
 /** The target length of a summary, which is always shorter than its input. */
-export function targetOf(most: number, lines: readonly Line[]): number {
+export function getTarget(most: number, lines: readonly Line[]): number {
   const chars = lines.reduce((sum, { text }) => sum + text.length, 0);
   return Math.max(1, Math.min(most, Math.floor(chars / CHARS_PER_TOKEN / 2)));
 }

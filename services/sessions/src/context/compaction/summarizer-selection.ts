@@ -10,10 +10,10 @@ export interface Summarisers {
    * Calls the requested model and, after a failure, the fallback providers of the agent. Returns undefined if all breakers are open.
    * Throws the error of the last model that was called.
    */
-  ask<A>(wanted: Wanted, ask: (model: ModelRef) => Promise<A>): Promise<A | undefined>;
+  ask<A>(wanted: SummarizerRequest, sendRequest: (model: ModelRef) => Promise<A>): Promise<A | undefined>;
 }
 
-export interface Wanted {
+export interface SummarizerRequest {
   tenant: string;
   agent: Agent;
   model: ModelRef;
@@ -23,7 +23,7 @@ export interface Wanted {
 export function createSummarisers({ models, clock }: { models: Pick<Models, 'find'>; clock: Pick<Clock, 'now'> }): Summarisers {
   const breakers = createBreakers(() => clock.now());
 
-  async function candidates({ agent, model }: Wanted): Promise<ModelRef[]> {
+  async function candidates({ agent, model }: SummarizerRequest): Promise<ModelRef[]> {
     const { summarizerFallbackProviders: names } = agent.config.contextEngine.compaction;
     const others = await Promise.all(names.map((name) => models.find(name.includes('/') ? name : `${name}/${model.modelId}`)));
     return [model, ...others.flatMap((other) => other ?? [])];

@@ -20,12 +20,12 @@ import { recentChars } from './compaction-limits.ts';
 import { CHARS_PER_TOKEN, getModelWindow } from '../../context-window/context-window.ts';
 import { isDistilled, type Distilling } from './summary-distillation.ts';
 import type { Spending } from './summary-spending.ts';
-import { inChunks, targetOf } from './summarize-in-chunks.ts';
-import { MOST_ANCHORS, mostExchanges } from './history-limits.ts';
+import { inChunks, getTarget } from './summarize-in-chunks.ts';
+import { MAX_ANCHORS, getMaxExchanges } from './history-limits.ts';
 import { excerpt, summarise, type Source, type Summary } from './summarizer.ts';
 import type { Summarisers } from './summarizer-selection.ts';
 import { sizeOfLine } from './summary-prompt.ts';
-import { anchorsOf, coveredTo, firstOfAll, folded, looseChars, nextFold, type Fold, type Loose, type Recent } from './summary-tree.ts';
+import { getAnchors, coveredTo, firstOfAll, folded, looseChars, nextFold, type Fold, type Loose, type Recent } from './summary-tree.ts';
 
 export interface MakingDeps {
   sessions: Collection<SessionDocument>;
@@ -44,7 +44,7 @@ export interface MakingDeps {
   distilling?: Distilling;
 }
 
-export interface Making {
+export interface SummaryTask {
   tenant: string;
   agent: Agent;
   /** The summarizer model and its room. */
@@ -65,18 +65,18 @@ const PAGE = 200;
  * tree unchanged. Returns the updated session; null if there is nothing to summarize, another replica holds the lease, or the
  * conversation has ended.
  */
-export async function makeOne(deps: MakingDeps, seen: SessionDocument, making: Making): Promise<SessionDocument | null> {
+export async function makeOne(deps: MakingDeps, seen: SessionDocument, making: SummaryTask): Promise<SessionDocument | null> {
   const { store } = deps;
   const [sessions, summaries] = [deps.sessions.for(making), deps.summaries.for(making)];
-  if (!(await foldOf(deps, seen, making))) return null;
+  if (!(await getFold(deps, seen, making))) return null;
   const now = store.now();
   const claim = await claimCompaction(sessions, seen, { now, until: now + CLAIM_MS });
   if (!claim) return null;
   using kept = keepClaim(deps, sessions, claim);
   try {
-    const found = await foldOf(deps, claim.session, making);
-    if (!found) return await given(deps, making, claim);
-    const { source, taint } = await sourceOf(deps, found, making);
+    const found = await getFold(deps, claim.session, making);
+    if (!found) return await releaseClaim(deps, making, claim);
+    const { source, taint } = await getSource(deps, found, making);
     const signal = AbortSignal.any([making.signal, kept.signal]);
     const { text, ...cost } = await write(deps, source, { ...making, signal });
     const made = hung(claim, found.fold, { text, taint, now: store.now() });
@@ -94,19 +94,19 @@ export async function makeOne(deps: MakingDeps, seen: SessionDocument, making: M
   }
 }
 
-async function given(deps: MakingDeps, making: Making, claim: Claim): Promise<null> {
+async function releaseClaim(deps: MakingDeps, making: SummaryTask, claim: Claim): Promise<null> {
   await releaseCompaction(deps.sessions.for(making), claim);
   return null;
 }
 
-interface Found {
+interface SummarySource {
   fold: Fold;
   /** The input turns, for a summary of turns. */
   turns: readonly TurnDocument[];
 }
 
 /** Reads the oldest turns only, because the newest turns are never summarized. */
-async function foldOf(deps: MakingDeps, session: SessionDocument, making: Making): Promise<Found | undefined> {
+async function getFold(deps: MakingDeps, session: SessionDocument, making: SummaryTask): Promise<SummarySource | undefined> {
   const { tenant, agent, room, forced } = making;
   const { freshTailTurns, leafMinFanout, leafChunkTokens, condensedMinFanout, condensedMinFanoutHard, incrementalMaxDepth } =
     agent.config.contextEngine;
@@ -124,26 +124,26 @@ async function foldOf(deps: MakingDeps, session: SessionDocument, making: Making
   const { items } = await deps.turns.for({ tenant }).find({ epoch, seq }, { sort: [['seq', 'asc']], limit: PAGE });
   const loose = items.map((turn) => ({ seq: turn.seq ?? 0, messages: countMessages(turn), chars: countChars(turn) }));
   // A forced compaction keeps no anchor turns, so that the result is as short as possible.
-  const anchors = roots.length === 0 && !forced ? anchorsOf(loose, anchoring(agent, room)) : 0;
-  const recent = forced ? undefined : await recentOf(deps, session, { ...making, anchored: loose.slice(0, anchors) });
+  const anchors = roots.length === 0 && !forced ? getAnchors(loose, anchoring(agent, room)) : 0;
+  const recent = forced ? undefined : await getRecent(deps, session, { ...making, anchored: loose.slice(0, anchors) });
   const fold = nextFold(roots, loose.slice(anchors), { ...limits, recent });
   return fold && { fold, turns: items.slice(anchors, anchors + (fold.turns?.length ?? 0)) };
 }
 
 /** Selects the recent turns that stay verbatim, by length. Anchor turns are excluded. */
-async function recentOf(
+async function getRecent(
   { turns }: MakingDeps,
   session: SessionDocument,
-  { tenant, agent, room, anchored }: Making & { anchored: readonly Loose[] },
+  { tenant, agent, room, anchored }: SummaryTask & { anchored: readonly Loose[] },
 ): Promise<Recent> {
   const { epoch, lastSeq, roots: [root] = [] } = session;
   const before = root
-    ? (await turns.for({ tenant }).find({ epoch, seq: { lt: root.from } }, { sort: [['seq', 'asc']], limit: MOST_ANCHORS })).items.map(
+    ? (await turns.for({ tenant }).find({ epoch, seq: { lt: root.from } }, { sort: [['seq', 'asc']], limit: MAX_ANCHORS })).items.map(
         countChars,
       )
     : anchored.map(({ chars }) => chars);
-  const loose = before.reduce((left, chars) => left - chars, looseChars(session));
-  return { loose, chars: recentChars(room, agent), untold: lastSeq - mostExchanges(agent, session) };
+  const loose = before.reduce((remaining, chars) => remaining - chars, looseChars(session));
+  return { loose, chars: recentChars(room, agent), lastSummarizable: lastSeq - getMaxExchanges(agent, session) };
 }
 
 /** Maximum share of the room for anchor turns, which stay verbatim. */
@@ -154,25 +154,29 @@ function anchoring({ config }: Agent, room: number): { turns: number; chars: num
   return { turns: version === 'pipeline' ? compactionPrefixAnchorTurns : 0, chars: room * ANCHOR_SHARE };
 }
 
-async function sourceOf(deps: MakingDeps, { fold, turns }: Found, making: Making): Promise<{ source: Source; taint: boolean }> {
+async function getSource(
+  deps: MakingDeps,
+  { fold, turns }: SummarySource,
+  making: SummaryTask,
+): Promise<{ source: Source; taint: boolean }> {
   const { agent, instructions, room } = making;
   const { leafTargetTokens, condensedTargetTokens } = agent.config.contextEngine;
   if (fold.roots) {
-    const parts = await summariesOf(deps, making.tenant, fold.roots);
+    const parts = await getSummaries(deps, making.tenant, fold.roots);
     const lines = parts.map(({ text }) => ({ role: 'summary', text }));
-    const targetTokens = targetOf(condensedTargetTokens, lines);
+    const targetTokens = getTarget(condensedTargetTokens, lines);
     return { source: { lines, targetTokens, instructions, room }, taint: parts.some(({ taint }) => taint) };
   }
   const all = turns.flatMap(listMessages);
-  const said = await loadTexts(deps.bodies.for(making), all);
-  const lines = all.map(({ role }, at) => ({ role, text: said[at] ?? '' }));
+  const texts = await loadTexts(deps.bodies.for(making), all);
+  const lines = all.map(({ role }, at) => ({ role, text: texts[at] ?? '' }));
   // Tool results are untrusted.
-  const targetTokens = targetOf(leafTargetTokens, lines);
+  const targetTokens = getTarget(leafTargetTokens, lines);
   return { source: { lines, targetTokens, instructions, room }, taint: turns.some(({ steps }) => steps.length > 0) };
 }
 
 /** Returns the summary documents in the order of the roots. */
-export async function summariesOf(
+export async function getSummaries(
   { summaries }: Pick<MakingDeps, 'summaries'>,
   tenant: string,
   roots: readonly Pick<Root, 'id'>[],
@@ -191,7 +195,7 @@ export async function wholeTree(
 ): Promise<SummaryDocument[]> {
   const all: SummaryDocument[] = [];
   for (let level: readonly { id: string }[] = roots; level.length > 0;) {
-    const summaries = await summariesOf(deps, tenant, level);
+    const summaries = await getSummaries(deps, tenant, level);
     all.push(...summaries);
     level = summaries.flatMap(({ children }) => children.map((id) => ({ id })));
   }
@@ -199,7 +203,7 @@ export async function wholeTree(
 }
 
 /** No model is called when the budget of the tenant or the agent is exhausted, or while all summarizers fail. */
-async function write(deps: MakingDeps, source: Source, making: Making): Promise<Summary> {
+async function write(deps: MakingDeps, source: Source, making: SummaryTask): Promise<Summary> {
   const { spending, summarisers, models } = deps;
   const { tenant, agent } = making;
   const { summarizerSpend, compaction } = agent.config.contextEngine;
@@ -223,7 +227,7 @@ async function write(deps: MakingDeps, source: Source, making: Making): Promise<
   }
 }
 
-function askOne(deps: MakingDeps, source: Source, making: Making & { stronger: ModelRef | undefined }): Promise<Summary> {
+function askOne(deps: MakingDeps, source: Source, making: SummaryTask & { stronger: ModelRef | undefined }): Promise<Summary> {
   const { clock, budgets } = deps;
   const { tenant, agent, model, stronger, timeoutMs, signal } = making;
   const messages = source.lines.map(({ text }) => ({ role: 'user' as const, text }));
@@ -234,7 +238,7 @@ function askOne(deps: MakingDeps, source: Source, making: Making & { stronger: M
 }
 
 function tookTooLong(): ServiceError {
-  return new ServiceError('DEADLINE_EXCEEDED', 'The model took too long for a summary.', { details: { reason: 'SUMMARY_TIMEOUT' } });
+  return new ServiceError('DEADLINE_EXCEEDED', 'The summary model did not answer in time.', { details: { reason: 'SUMMARY_TIMEOUT' } });
 }
 
 interface Hanging {

@@ -46,13 +46,13 @@ export function createDistilling(deps: DistillingDeps): Distilling {
     await summaries.for({ tenant }).update({ id, undistilled: { gt: 0 } }, { unset: ['undistilled'] });
   }
 
-  async function tell(tenant: string, session: SessionDocument, summary: SummaryDocument): Promise<void> {
+  async function notify(tenant: string, session: SessionDocument, summary: SummaryDocument): Promise<void> {
     const agent = agents.find(tenant, session.agentId);
     const client = session.createdBy;
     // A summary without a client cannot be stored as a memory.
     if (agent && client !== undefined && isDistilled(agent, summary)) {
       const { dedupCosineThreshold: unlessAlike } = agent.config.contextEngine.memory.distillFromLcd;
-      await bus.as({ tenant, client, scopes: [] }).call('memory.capture', { captured: [capturedOf(agent, summary, unlessAlike)] });
+      await bus.as({ tenant, client, scopes: [] }).call('memory.capture', { captured: [getCaptured(agent, summary, unlessAlike)] });
     }
     await forgetNote(tenant, summary.id);
   }
@@ -61,13 +61,16 @@ export function createDistilling(deps: DistillingDeps): Distilling {
   async function tellNoted(tenant: string, summary: SummaryDocument): Promise<boolean> {
     try {
       const session = await sessions.for({ tenant }).get(summary.sessionKey);
-      if (session && isIn(session, summary)) await tell(tenant, session, summary);
+      if (session && isIn(session, summary)) await notify(tenant, session, summary);
       else await forgetNote(tenant, summary.id);
       return true;
     } catch (err) {
       if (!(err instanceof ServiceError)) throw err;
       if (err.retryable && summary.createdAt > store.now() - DAY_MS) return false;
-      log.warn({ summary: summary.id, err, errorKind: 'dependency', hint: 'the summary itself is whole' }, 'a summary is not remembered');
+      log.warn(
+        { summary: summary.id, err, errorKind: 'dependency', hint: 'the summary itself is complete' },
+        'the memory service rejected a summary',
+      );
       await forgetNote(tenant, summary.id);
       return true;
     }
@@ -75,8 +78,11 @@ export function createDistilling(deps: DistillingDeps): Distilling {
 
   return {
     tell(tenant, session, summary) {
-      tell(tenant, session, summary).catch((err: unknown) => {
-        log.info({ summary: summary.id, err, errorKind: 'dependency', hint: 'a sweep retries' }, 'a summary is not remembered yet');
+      notify(tenant, session, summary).catch((err: unknown) => {
+        log.info(
+          { summary: summary.id, err, errorKind: 'dependency', hint: 'a sweep retries' },
+          'failed to send a summary to the memory service',
+        );
       });
     },
 
@@ -93,9 +99,9 @@ function isIn({ epoch, roots = [] }: SessionDocument, { epoch: of, id, depth, fr
   return epoch === of && roots.some((root) => root.id === id || (root.depth > depth && root.from <= from && root.to >= to));
 }
 
-function capturedOf(agent: Agent, summary: SummaryDocument, unlessAlike: number): Params<'memory.capture'>['captured'][number] {
+function getCaptured(agent: Agent, summary: SummaryDocument, unlessAlike: number): Params<'memory.capture'>['captured'][number] {
   const { id: turnId, sessionKey, text: content, taint } = summary;
-  const foreign = isForeign(sessionKey);
-  const about = { turnId, agentId: agent.agentId, sessionKey, ...(foreign && { sourceType: 'web' as const }) };
-  return { ...about, content, memoryType: 'semantic', outside: taint || foreign, unlessAlike };
+  const isUntrusted = isForeign(sessionKey);
+  const about = { turnId, agentId: agent.agentId, sessionKey, ...(isUntrusted && { sourceType: 'web' as const }) };
+  return { ...about, content, memoryType: 'semantic', outside: taint || isUntrusted, unlessAlike };
 }

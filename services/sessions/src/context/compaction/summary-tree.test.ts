@@ -3,7 +3,18 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Root } from '../../model/session-document.ts';
 import { countWithin } from './compaction-limits.ts';
-import { anchorsOf, coveredTo, fit, folded, looseChars, nextFold, sizeOf, type Fold, type Loose, type TreeLimits } from './summary-tree.ts';
+import {
+  getAnchors,
+  coveredTo,
+  fit,
+  folded,
+  looseChars,
+  nextFold,
+  getSize,
+  type Fold,
+  type Loose,
+  type TreeLimits,
+} from './summary-tree.ts';
 
 /** A growing conversation with all summaries made of it. */
 interface Grown {
@@ -25,32 +36,32 @@ const limits: fc.Arbitrary<TreeLimits> = fc.record({
 interface Keeping {
   anchors: { turns: number; chars: number };
   /** Characters of the newest messages that stay verbatim, and the number of turns in the prompt. */
-  keep: { chars: number; told: number };
+  keep: { chars: number; recentTurns: number };
 }
 
 const limitsAndAnchors = fc
   .record({
     limits,
     anchors: fc.record({ turns: fc.integer({ min: 0, max: 10 }), chars: fc.integer({ min: 0, max: 20_000 }) }),
-    keep: fc.record({ chars: fc.integer({ min: 0, max: 40_000 }), told: fc.integer({ min: 3, max: 100 }) }),
+    keep: fc.record({ chars: fc.integer({ min: 0, max: 40_000 }), recentTurns: fc.integer({ min: 3, max: 100 }) }),
   })
-  .map(({ limits: given, anchors, keep }) => ({ ...given, anchors, keep }));
+  .map(({ limits: options, anchors, keep }) => ({ ...options, anchors, keep }));
 
 /** Adds the turns one by one and compacts the conversation while it is larger than `most`. Summaries have random lengths. */
-function grow(said: readonly Omit<Loose, 'seq'>[], given: TreeLimits & Partial<Keeping>, most: number): Grown {
+function grow(texts: readonly Omit<Loose, 'seq'>[], given: TreeLimits & Partial<Keeping>, most: number): Grown {
   const made = new Map<string, Fold>();
   let roots: Root[] = [];
   const turns: Loose[] = [];
-  for (const one of said) {
+  for (const one of texts) {
     turns.push({ ...one, seq: turns.length + 1 });
     const chars = turns.reduce((sum, each) => sum + each.chars, 0);
     for (;;) {
-      const loose = looseOf(roots, turns);
-      const anchors = roots.length === 0 && given.anchors ? anchorsOf(loose, given.anchors) : 0;
-      const before = roots.length === 0 ? loose.slice(0, anchors) : anchoredOf(roots, turns);
-      const left = before.reduce((rest, turn) => rest - turn.chars, looseChars({ roots, chars }));
-      const recent = given.keep && { loose: left, chars: given.keep.chars, untold: turns.length - given.keep.told };
-      const fold = sizeOf({ roots, chars }) > most ? nextFold(roots, loose.slice(anchors), { ...given, recent }) : undefined;
+      const loose = getLoose(roots, turns);
+      const anchors = roots.length === 0 && given.anchors ? getAnchors(loose, given.anchors) : 0;
+      const before = roots.length === 0 ? loose.slice(0, anchors) : getAnchored(roots, turns);
+      const remaining = before.reduce((rest, turn) => rest - turn.chars, looseChars({ roots, chars }));
+      const recent = given.keep && { loose: remaining, chars: given.keep.chars, lastSummarizable: turns.length - given.keep.recentTurns };
+      const fold = getSize({ roots, chars }) > most ? nextFold(roots, loose.slice(anchors), { ...given, recent }) : undefined;
       if (!fold) break;
       const id = `s${made.size}`;
       made.set(id, fold);
@@ -60,12 +71,12 @@ function grow(said: readonly Omit<Loose, 'seq'>[], given: TreeLimits & Partial<K
   return { roots, turns, made };
 }
 
-function looseOf(roots: readonly Root[], turns: readonly Loose[]): Loose[] {
+function getLoose(roots: readonly Root[], turns: readonly Loose[]): Loose[] {
   return turns.filter(({ seq }) => seq > coveredTo(roots));
 }
 
 /** Returns the turns before all summaries. */
-function anchoredOf([root]: readonly Root[], turns: readonly Loose[]): Loose[] {
+function getAnchored([root]: readonly Root[], turns: readonly Loose[]): Loose[] {
   return turns.filter(({ seq }) => root !== undefined && seq < root.from);
 }
 
@@ -79,13 +90,13 @@ test('expanding all summaries returns every turn once and in order, for any hist
   fc.assert(
     fc.property(fc.array(turn, { maxLength: 120 }), limitsAndAnchors, fc.integer({ min: 0, max: 50_000 }), (said, given, most) => {
       const { roots, turns, made } = grow(said, given, most);
-      const anchored = anchoredOf(roots, turns);
+      const anchored = getAnchored(roots, turns);
       assert.ok(anchored.length <= given.anchors.turns);
       assert.ok(anchored.reduce((sum, one) => sum + one.chars, 0) <= given.anchors.chars);
       const all = [
         ...anchored.map(({ seq }) => seq),
         ...roots.flatMap(({ id }) => expand(id, made)),
-        ...looseOf(roots, turns).map(({ seq }) => seq),
+        ...getLoose(roots, turns).map(({ seq }) => seq),
       ];
       assert.deepEqual(
         all,
@@ -93,7 +104,7 @@ test('expanding all summaries returns every turn once and in order, for any hist
       );
       const messages =
         roots.reduce((sum, root) => sum + root.messages, 0) +
-        [...anchored, ...looseOf(roots, turns)].reduce((sum, one) => sum + one.messages, 0);
+        [...anchored, ...getLoose(roots, turns)].reduce((sum, one) => sum + one.messages, 0);
       assert.equal(
         messages,
         turns.reduce((sum, one) => sum + one.messages, 0),
@@ -107,24 +118,24 @@ test('fit stays within the available room, keeps the newest exchanges complete a
   fc.assert(
     fc.property(fc.array(turn, { maxLength: 80 }), limitsAndAnchors, fc.integer({ min: 0, max: 60_000 }), (said, given, room) => {
       const { roots, turns } = grow(said, given, 20_000);
-      const exchanges = looseOf(roots, turns).toReversed();
-      const anchorChars = anchoredOf(roots, turns).reduce((sum, { chars }) => sum + chars, 0);
+      const exchanges = getLoose(roots, turns).toReversed();
+      const anchorChars = getAnchored(roots, turns).reduce((sum, { chars }) => sum + chars, 0);
       const recent = countWithin(
         exchanges.map(({ chars }) => chars),
         given.keep.chars,
       );
       const freshTurns = Math.max(given.freshTurns, recent);
-      const kept = fit({ summaries: roots, exchanges, charsOf: ({ chars }) => chars, anchorChars, freshTurns, room });
-      const [told, summaries] = [exchanges.slice(0, kept.exchanges), roots.slice(roots.length - kept.summaries)];
+      const kept = fit({ summaries: roots, exchanges, getChars: ({ chars }) => chars, anchorChars, freshTurns, room });
+      const [promptMessages, summaries] = [exchanges.slice(0, kept.exchanges), roots.slice(roots.length - kept.summaries)];
       const size =
-        told.reduce((sum, { chars }) => sum + chars, 0) +
+        promptMessages.reduce((sum, { chars }) => sum + chars, 0) +
         summaries.reduce((sum, root) => sum + root.size, 0) +
         (kept.anchored ? anchorChars : 0);
       assert.ok(size <= room, `${size} of ${room}`);
       const fresh = exchanges.slice(0, freshTurns);
       let left = room;
       const fits = fresh.findIndex(({ chars }) => (left -= chars) < 0);
-      assert.ok(told.length >= (fits === -1 ? fresh.length : fits), 'the last exchanges come first');
+      assert.ok(promptMessages.length >= (fits === -1 ? fresh.length : fits), 'the last exchanges come first');
       if (fits !== -1) assert.deepEqual([summaries.length, kept.anchored], [0, false], 'nothing takes the place of a fresh exchange');
     }),
     { numRuns: 500 },
@@ -150,7 +161,7 @@ test('never folds the newest messages within keep.chars unless they are outside 
       const covered = turns[coveredTo(roots) - 1];
       if (!covered) return;
       const after = turns.filter(({ seq }) => seq > covered.seq).reduce((sum, { chars }) => sum + chars, 0);
-      assert.ok(after >= given.keep.chars || covered.seq <= turns.length - given.keep.told, `${after} of ${given.keep.chars}`);
+      assert.ok(after >= given.keep.chars || covered.seq <= turns.length - given.keep.recentTurns, `${after} of ${given.keep.chars}`);
     }),
     { numRuns: 300 },
   );
@@ -163,7 +174,7 @@ test('finds nothing to fold in a conversation that is already compacted', () => 
     given,
     0,
   );
-  assert.equal(nextFold(roots, looseOf(roots, turns), given), undefined);
+  assert.equal(nextFold(roots, getLoose(roots, turns), given), undefined);
 });
 
 test('folds summaries before turns up to the maximum depth, and deeper only without turns left or with 100 summaries', () => {

@@ -29,11 +29,11 @@ export interface Recent {
   /** Characters of them that stay verbatim. */
   chars: number;
   /** Turns up to this number are never in the prompt verbatim. */
-  untold: number;
+  lastSummarizable: number;
 }
 
 /** Maximum number of root summaries, because the session document lists them. More are merged in any case. */
-const MOST_ROOTS = 100;
+const MAX_ROOTS = 100;
 
 /** Input of the next summary: turns, or summaries of one depth. */
 export type Fold = { turns: readonly Loose[]; roots?: undefined } | { roots: readonly Root[]; turns?: undefined };
@@ -45,7 +45,7 @@ export function nextFold(roots: readonly Root[], loose: readonly Loose[], limits
 
 /** Returns the summaries that are merged before any turn is summarized. */
 export function firstOfAll(roots: readonly Root[], { fanout, depth }: TreeLimits): Fold | undefined {
-  return foldOfRoots(roots, fanout, roots.length < MOST_ROOTS ? depth : Infinity);
+  return foldOfRoots(roots, fanout, roots.length < MAX_ROOTS ? depth : Infinity);
 }
 
 function foldOfTurns(loose: readonly Loose[], limits: TreeLimits): Fold | undefined {
@@ -63,8 +63,8 @@ function foldOfTurns(loose: readonly Loose[], limits: TreeLimits): Fold | undefi
 /** Returns the turns that may be summarized while the newest messages stay verbatim. */
 function beforeRecent(old: readonly Loose[], recent: Recent | undefined): readonly Loose[] {
   if (!recent) return old;
-  let left = recent.loose;
-  const cut = old.findIndex(({ seq, chars }) => (left -= chars) < recent.chars && seq > recent.untold);
+  let remaining = recent.loose;
+  const cut = old.findIndex(({ seq, chars }) => (remaining -= chars) < recent.chars && seq > recent.lastSummarizable);
   return cut === -1 ? old : old.slice(0, cut);
 }
 
@@ -101,14 +101,14 @@ export function coveredTo(roots: readonly Root[]): number {
 }
 
 /** Returns how many of the first turns stay before the summaries, so that every prompt has the same prefix. */
-export function anchorsOf(loose: readonly Loose[], { turns, chars }: { turns: number; chars: number }): number {
+export function getAnchors(loose: readonly Loose[], { turns, chars }: { turns: number; chars: number }): number {
   let left = chars;
   const cut = loose.slice(0, turns).findIndex((turn) => (left -= turn.chars) < 0);
   return cut === -1 ? Math.min(turns, loose.length) : cut;
 }
 
 /** Total size of the summaries and the unsummarized turns. */
-export function sizeOf(conversation: Conversation): number {
+export function getSize(conversation: Conversation): number {
   return (conversation.roots ?? []).reduce((sum, { size }) => sum + size, looseChars(conversation));
 }
 
@@ -130,7 +130,7 @@ export interface Fitting<E> {
   summaries: readonly { size: number }[];
   /** Unsummarized exchanges, newest first. */
   exchanges: readonly E[];
-  charsOf: (exchange: E) => number;
+  getChars: (exchange: E) => number;
   /** Total size of the anchor turns before the summaries. They are included together or not at all. */
   anchorChars?: number;
   /** Number of newest exchanges that take precedence over summaries. */
@@ -148,7 +148,7 @@ export interface Fits {
  * Selects the history for a prompt in this order: the newest exchanges, the anchor turns, the summaries, then further exchanges while
  * there is room. Within each kind the oldest entries are dropped.
  */
-export function fit<E>({ summaries, exchanges, charsOf, anchorChars = 0, freshTurns, room }: Fitting<E>): Fits {
+export function fit<E>({ summaries, exchanges, getChars: charsOf, anchorChars = 0, freshTurns, room }: Fitting<E>): Fits {
   let left = room;
   const take = (sizes: readonly number[]): number => {
     const cut = sizes.findIndex((size) => {
@@ -160,8 +160,8 @@ export function fit<E>({ summaries, exchanges, charsOf, anchorChars = 0, freshTu
   };
   const sizes = exchanges.map(charsOf);
   const fresh = take(sizes.slice(0, freshTurns));
-  const whole = fresh === Math.min(freshTurns, sizes.length);
-  const anchored = whole && take([anchorChars]) === 1;
-  const kept = whole ? take(summaries.toReversed().map(({ size }) => size)) : 0;
-  return { summaries: kept, exchanges: whole ? fresh + take(sizes.slice(freshTurns)) : fresh, anchored };
+  const isComplete = fresh === Math.min(freshTurns, sizes.length);
+  const anchored = isComplete && take([anchorChars]) === 1;
+  const keptCount = isComplete ? take(summaries.toReversed().map(({ size }) => size)) : 0;
+  return { summaries: keptCount, exchanges: isComplete ? fresh + take(sizes.slice(freshTurns)) : fresh, anchored };
 }

@@ -8,7 +8,7 @@ import { DAY_MS } from '../../model/retention.ts';
 
 const PAGE = 1_000;
 /** Maximum number of models in the result. The most expensive models are returned. */
-const MOST_MODELS = 1_000;
+const MAX_MODELS = 1_000;
 
 interface Deps {
   agents: AgentDirectory;
@@ -21,7 +21,7 @@ interface Deps {
 export function agentCacheStats({ agents, cached, store, tally }: Deps): Handler<'agent.cacheStats'> {
   return async ({ agentId, days }, { principal }) => {
     if (agentId !== undefined && !agents.find(principal.tenant, agentId))
-      throw new ServiceError('NOT_FOUND', `There is no agent ${agentId}.`, { details: { agentId } });
+      throw new ServiceError('NOT_FOUND', `Agent ${agentId} not found.`, { details: { agentId } });
     await tally.flush();
     const now = store.now();
     const filter = { ...(agentId === undefined ? {} : { agentId }), day: { gt: now - (now % DAY_MS) - days * DAY_MS } };
@@ -43,8 +43,8 @@ export function agentCacheStats({ agents, cached, store, tally }: Deps): Handler
       totalTokensCached: cachedTokens,
       providers: [...models.values()]
         .toSorted((a, b) => b.costUsd - a.costUsd)
-        .slice(0, MOST_MODELS)
-        .map(shown),
+        .slice(0, MAX_MODELS)
+        .map(formatModelStats),
       totalCacheSaved: savedUsd,
       sizes: {},
     };
@@ -65,7 +65,7 @@ function addTo(sum: Sum, { calls, hits, cachedTokens, costUsd, savedUsd }: Cache
   sum.savedUsd += savedUsd;
 }
 
-function shown({ provider, model, calls, costUsd, savedUsd }: Sum) {
+function formatModelStats({ provider, model, calls, costUsd, savedUsd }: Sum) {
   const whole = costUsd + savedUsd;
   const cacheHitRate = whole > 0 ? savedUsd / whole : 0;
   return { provider, model, callCount: calls, totalCost: costUsd, totalCacheSaved: savedUsd, cacheHitRate };

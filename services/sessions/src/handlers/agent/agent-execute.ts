@@ -13,8 +13,8 @@ export function agentExecute(runner: TurnRunner): Handler<'agent.execute'> {
 export function agentStream(runner: TurnRunner): Handler<'agent.stream'> {
   return (params, ctx) => {
     ctx.log.warn(
-      { errorKind: 'validation', hint: 'read GET /api/chat/stream for pieces of the answer' },
-      'agent.stream answers in one piece',
+      { errorKind: 'validation', hint: 'use GET /api/chat/stream to receive the response in parts' },
+      'agent.stream returns the response in one part',
     );
     return execute(runner, params, ctx);
   };
@@ -23,7 +23,7 @@ export function agentStream(runner: TurnRunner): Handler<'agent.stream'> {
 /** Same as `agent.execute`, but returns once the turn is accepted. */
 export function agentStart(runner: TurnRunner): Handler<'agent.start'> {
   return async (params, ctx) => {
-    const { turnId, sessionKey, state } = await runner.start(requestOf(params, ctx), ctx.principal);
+    const { turnId, sessionKey, state } = await runner.start(getRequest(params, ctx), ctx.principal);
     return { turnId, sessionKey, state };
   };
 }
@@ -37,12 +37,12 @@ export function agentAttach(runner: TurnRunner): Handler<'agent.attach'> {
 }
 
 async function execute(runner: TurnRunner, params: Input<'agent.execute'>, ctx: Ctx): Promise<Result<'agent.execute'>> {
-  const { turn, result } = await runner.execute(requestOf(params, ctx), ctx.principal, ctx.signal);
+  const { turn, result } = await runner.execute(getRequest(params, ctx), ctx.principal, ctx.signal);
   return { ...result, sessionKey: turn.sessionKey };
 }
 
 /** One idempotency key identifies one turn for both `agent.execute` and `agent.start`. */
-function requestOf({ message, agentId, sessionKey, scopes, idempotencyKey }: Input<'agent.start'>, ctx: Ctx): TurnRequest {
+function getRequest({ message, agentId, sessionKey, scopes, idempotencyKey }: Input<'agent.start'>, ctx: Ctx): TurnRequest {
   return {
     method: 'agent.execute',
     turnId: mintId('turn'),

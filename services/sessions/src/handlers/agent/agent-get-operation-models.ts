@@ -9,16 +9,16 @@ import { getAgentModel } from '../../agents/agent-model.ts';
 export function agentGetOperationModels(agents: AgentDirectory, models: Models): Handler<'agent.getOperationModels'> {
   return async ({ agentId }, { principal }) => {
     const agent = agents.find(principal.tenant, agentId);
-    if (!agent) throw new ServiceError('NOT_FOUND', `There is no agent ${agentId}.`, { details: { agentId } });
+    if (!agent) throw new ServiceError('NOT_FOUND', `Agent ${agentId} not found.`, { details: { agentId } });
     const primary = await getAgentModel(agent, models);
     const answering = await models.providers();
-    const operations = await Promise.all(AGENT_OPERATIONS.map((operation) => rowOf({ agent, models, primary, answering }, operation)));
+    const operations = await Promise.all(AGENT_OPERATIONS.map((operation) => getRow({ agent, models, primary, answering }, operation)));
     const tieringActive = operations.some((one) => one.tieringActive);
     return { agentId, primaryModel: primary.modelId, providerFamily: primary.provider, tieringActive, operations };
   };
 }
 
-interface Given {
+interface OperationRowOptions {
   agent: Agent;
   models: Models;
   primary: ModelRef;
@@ -26,7 +26,7 @@ interface Given {
   answering: readonly string[];
 }
 
-async function rowOf({ agent, models, primary, answering }: Given, operationType: AgentOperation) {
+async function getRow({ agent, models, primary, answering }: OperationRowOptions, operationType: AgentOperation) {
   const of = { primary, config: agent.config };
   const isCompaction = operationType === 'compaction';
   const { model, ...how } = isCompaction ? await compactionModel(models, agent) : await operationModel(models, of, operationType);

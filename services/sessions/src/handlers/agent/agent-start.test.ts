@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { principal } from '@switchyard/testkit';
-import { testSessions, turnIdOf } from '../../sessions.fixture.ts';
+import { testSessions, getTurnId } from '../../sessions.fixture.ts';
 
 const slow = { agents: { slow: { model: 'dev/slow' } } };
 
@@ -17,13 +17,13 @@ test('agent.start returns before the turn ends, and agent.attach returns its res
 
 test('agent.start and agent.execute with the same idempotency key run one turn', async () => {
   await using app = await testSessions(slow);
-  const asked = { message: 'hello', agentId: 'slow', idempotencyKey: 'k1' };
-  const { turnId } = await app.bus.call('agent.start', asked);
-  const { response } = await app.bus.call('agent.execute', asked);
-  assert.equal((await app.bus.call('agent.start', asked)).turnId, turnId);
+  const request = { message: 'hello', agentId: 'slow', idempotencyKey: 'k1' };
+  const { turnId } = await app.bus.call('agent.start', request);
+  const { response } = await app.bus.call('agent.execute', request);
+  assert.equal((await app.bus.call('agent.start', request)).turnId, turnId);
   assert.equal((await app.bus.call('agent.attach', { turnId })).response, response);
   assert.equal((await app.bus.call('session.list', {})).sessions[0]?.messageCount, 2);
-  await assert.rejects(app.bus.call('agent.start', { ...asked, message: 'other' }), {
+  await assert.rejects(app.bus.call('agent.start', { ...request, message: 'other' }), {
     details: { reason: 'IDEMPOTENCY_MISMATCH', turnId },
   });
 });
@@ -37,5 +37,5 @@ test('agent.attach returns NOT_FOUND for a turn of another client', async () => 
       message: 'Turn not found.',
     });
   }
-  await assert.rejects(app.bus.call('agent.attach', { turnId: turnIdOf('never') }), { message: 'Turn not found.' });
+  await assert.rejects(app.bus.call('agent.attach', { turnId: getTurnId('never') }), { message: 'Turn not found.' });
 });

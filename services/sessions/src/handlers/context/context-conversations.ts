@@ -16,16 +16,16 @@ export function contextConversations({ agents, ...settling }: SettlingDeps & { a
     const mine = settling.sessions.for(principal);
     const filter = { ...visibilityFilter(principal), agentId: resolveAgentId(agents, principal), messageCount: { gt: 0 } };
     const total = await mine.count(filter);
-    const found: SessionDocument[] = [];
+    const matches: SessionDocument[] = [];
     let cursor: string | undefined;
     do {
-      const next = { limit: Math.min(PAGE, offset + limit - found.length), ...(cursor === undefined ? {} : { cursor }) };
+      const next = { limit: Math.min(PAGE, offset + limit - matches.length), ...(cursor === undefined ? {} : { cursor }) };
       const query = () => mine.find(filter, { sort: [['updatedAt', 'desc']], ...next });
       const page = await waitUntilAllSettled(settling, principal.tenant, query);
-      found.push(...page.items);
+      matches.push(...page.items);
       cursor = page.cursor;
-    } while (cursor !== undefined && found.length < offset + limit);
-    return { conversations: found.slice(offset, offset + limit).map((session) => toConversation(principal.tenant, session)), total };
+    } while (cursor !== undefined && matches.length < offset + limit);
+    return { conversations: matches.slice(offset, offset + limit).map((session) => toConversation(principal.tenant, session)), total };
   };
 }
 

@@ -33,7 +33,7 @@ export function contextTree(deps: ContextTreeDeps): Handler<'context.tree'> {
     const folded = roots.reduce((sum, { messages }) => sum + messages, 0);
     return {
       conversationId: session.epoch,
-      nodes: await nodesOf(deps, principal.tenant, session),
+      nodes: await getNodes(deps, principal.tenant, session),
       messageCount: messageCount - folded,
       ...(turns === 0 ? {} : { turns: await evidentTurns(deps, principal, { session, limit: turns }) }),
     };
@@ -54,23 +54,23 @@ async function evidentTurns(
 
 /** Finds a conversation by its epoch or by the session key. */
 async function conversation(deps: ContextTreeDeps, principal: Principal, named: string): Promise<SessionDocument> {
-  const key = named.startsWith(EPOCH) ? await keyOf(deps, principal, named) : resolveSessionKey(named, principal);
+  const key = named.startsWith(EPOCH) ? await getKey(deps, principal, named) : resolveSessionKey(named, principal);
   const seen = key === undefined ? null : await deps.sessions.for(principal).get(key);
   const session = seen && (await waitUntilSettled(deps, principal.tenant, seen));
   const isIt = !named.startsWith(EPOCH) || session?.epoch === named;
   const theirs = session && isIt && canSee(principal, session) && session.agentId === resolveAgentId(deps.agents, principal);
-  if (!theirs) throw new ServiceError('NOT_FOUND', 'There is no such conversation.');
+  if (!theirs) throw new ServiceError('NOT_FOUND', 'Conversation not found.');
   return session;
 }
 
 /** Resolves an epoch to a session key through a finished turn. */
-async function keyOf({ turns }: ContextTreeDeps, principal: Principal, epoch: string): Promise<string | undefined> {
+async function getKey({ turns }: ContextTreeDeps, principal: Principal, epoch: string): Promise<string | undefined> {
   const { items } = await turns.for(principal).find({ epoch, seq: { gt: 0 } }, { sort: [['seq', 'asc']], limit: 1 });
   return items[0]?.sessionKey;
 }
 
 /** Returns each node once, level by level. */
-async function nodesOf(deps: ContextTreeDeps, tenant: string, session: SessionDocument): Promise<Node[]> {
+async function getNodes(deps: ContextTreeDeps, tenant: string, session: SessionDocument): Promise<Node[]> {
   const summaries = await wholeTree(deps, tenant, session);
   const parents = new Map(summaries.flatMap(({ id, children }) => children.map((child) => [child, id])));
   return summaries.map((one) => toNode(one, parents.get(one.id)));

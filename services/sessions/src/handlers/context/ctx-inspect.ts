@@ -1,7 +1,7 @@
 import type { Handler } from '@switchyard/bus';
 import type { Result } from '@switchyard/contracts';
 import type { AgentDirectory } from '../../agents/agent-directory.ts';
-import { conversationOf, messageOf, summaryOf, type Earlier } from '../../context/conversation-lookup.ts';
+import { getConversation, getMessage, getSummary, type Earlier } from '../../context/conversation-lookup.ts';
 import { getMaxLookupChars } from '../../context-window/context-window.ts';
 import type { SessionDocument } from '../../model/session-document.ts';
 
@@ -9,37 +9,37 @@ export interface CtxDeps extends Earlier {
   agents: AgentDirectory;
 }
 
-type Shown = Omit<Result<'ctx.inspect'>, 'chars' | 'next'>;
+type InspectedText = Omit<Result<'ctx.inspect'>, 'chars' | 'next'>;
 
 /** Returns one message or summary, up to the agent's limit per call. */
 export function ctxInspect(deps: CtxDeps): Handler<'ctx.inspect'> {
   return async ({ id, offset }, { principal }) => {
     const { tenant } = principal;
-    const session = await conversationOf(deps, principal);
+    const session = await getConversation(deps, principal);
     const shown = await (id.startsWith('sum_') ? shownSummary : shownMessage)(deps, tenant, { session, id });
-    const end = offset + getMaxLookupChars(agentOf(deps, tenant, session));
+    const end = offset + getMaxLookupChars(getAgent(deps, tenant, session));
     const { length: chars } = shown.content;
     return { ...shown, content: shown.content.slice(offset, end).toWellFormed(), chars, ...(end < chars ? { next: end } : {}) };
   };
 }
 
-interface Asked {
+interface InspectRequest {
   session: SessionDocument;
   id: string;
 }
 
-async function shownSummary(deps: CtxDeps, tenant: string, asked: Asked): Promise<Shown> {
-  const { id, text, depth, from, to, children, taint, createdAt } = await summaryOf(deps, tenant, asked);
+async function shownSummary(deps: CtxDeps, tenant: string, request: InspectRequest): Promise<InspectedText> {
+  const { id, text, depth, from, to, children, taint, createdAt } = await getSummary(deps, tenant, request);
   const tainted = taint ? { untrusted: true as const } : {};
   return { id, kind: 'summary', at: createdAt, content: text, ...tainted, depth, turns: { from, to }, children };
 }
 
-async function shownMessage(deps: CtxDeps, tenant: string, asked: Asked): Promise<Shown> {
-  const { turn, ...message } = await messageOf(deps, tenant, asked);
+async function shownMessage(deps: CtxDeps, tenant: string, asked: InspectRequest): Promise<InspectedText> {
+  const { turn, ...message } = await getMessage(deps, tenant, asked);
   return { ...message, kind: 'message', turns: { from: turn, to: turn } };
 }
 
 /** Returns the agent of a conversation, or the default agent if it was deleted. */
-export function agentOf({ agents }: CtxDeps, tenant: string, { agentId }: SessionDocument) {
+export function getAgent({ agents }: CtxDeps, tenant: string, { agentId }: SessionDocument) {
   return agents.find(tenant, agentId) ?? agents.default(tenant);
 }

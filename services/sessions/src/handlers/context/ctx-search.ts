@@ -1,22 +1,22 @@
 import type { Handler } from '@switchyard/bus';
 import type { Result } from '@switchyard/contracts';
-import { conversationOf, messagesBetween, type Earlier } from '../../context/conversation-lookup.ts';
+import { getConversation, messagesBetween, type Earlier } from '../../context/conversation-lookup.ts';
 import { wholeTree } from '../../context/compaction/summary-builder.ts';
 import { patternFit, ranked, wordFit, type Fit } from '../../context/text-matching.ts';
 import type { SessionDocument } from '../../model/session-document.ts';
-import { snippetOf } from '../../search/snippet.ts';
+import { getSnippet } from '../../search/snippet.ts';
 
-type Found = Result<'ctx.search'>['results'][number];
-type Candidate = Omit<Found, 'score'> & { fits: readonly number[] };
+type SearchMatch = Result<'ctx.search'>['results'][number];
+type Candidate = Omit<SearchMatch, 'score'> & { fits: readonly number[] };
 
 /** Limits of one search: the newest messages, and the duration. */
-const MOST_MESSAGES = 20_000;
-const MOST_MS = 10_000;
+const MAX_MESSAGES = 20_000;
+const MAX_MS = 10_000;
 
 /** Scans the documents of one conversation. The method is called rarely, so a permanent index of all conversations would cost more. */
 export function ctxSearch(earlier: Earlier): Handler<'ctx.search'> {
   return async ({ query, mode, scope, limit }, { principal, signal }) => {
-    const session = await conversationOf(earlier, principal);
+    const session = await getConversation(earlier, principal);
     const fit = mode === 'regex' ? await patternFit(query) : wordFit(query);
     const looking = { tenant: principal.tenant, session, fit, query };
     const summaries = scope === 'messages' ? [] : await lookThroughSummaries(earlier, looking);
@@ -28,32 +28,32 @@ export function ctxSearch(earlier: Earlier): Handler<'ctx.search'> {
   };
 }
 
-interface Looking {
+interface SearchScope {
   tenant: string;
   session: SessionDocument;
   fit: Fit;
   query: string;
 }
 
-async function lookThroughMessages(earlier: Earlier, { tenant, session, fit, query }: Looking, signal: AbortSignal) {
-  const found: Candidate[] = [];
-  const until = performance.now() + MOST_MS;
+async function lookThroughMessages(earlier: Earlier, { tenant, session, fit, query }: SearchScope, signal: AbortSignal) {
+  const matches: Candidate[] = [];
+  const deadline = performance.now() + MAX_MS;
   let looked = 0;
   for await (const message of messagesBetween(earlier, tenant, { session, from: 0, to: session.lastSeq, newestFirst: true })) {
     signal.throwIfAborted();
-    if (looked >= MOST_MESSAGES || performance.now() >= until) return { found, whole: false };
+    if (looked >= MAX_MESSAGES || performance.now() >= deadline) return { found: matches, whole: false };
     looked += 1;
     const { id, role, turn, at, content } = message;
-    found.push({ id, kind: 'message', role, turn, at, snippet: '', fits: fit(content) });
-    const last = found.at(-1);
-    if (last?.fits.some((one) => one > 0)) last.snippet = snippetOf(content, query);
+    matches.push({ id, kind: 'message', role, turn, at, snippet: '', fits: fit(content) });
+    const last = matches.at(-1);
+    if (last?.fits.some((one) => one > 0)) last.snippet = getSnippet(content, query);
   }
-  return { found, whole: true };
+  return { found: matches, whole: true };
 }
 
-async function lookThroughSummaries(earlier: Earlier, { tenant, session, fit, query }: Looking): Promise<Candidate[]> {
+async function lookThroughSummaries(earlier: Earlier, { tenant, session, fit, query }: SearchScope): Promise<Candidate[]> {
   const summaries = await wholeTree(earlier, tenant, session);
   return summaries.map(({ id, text, createdAt }) => {
-    return { id, kind: 'summary', at: createdAt, snippet: snippetOf(text, query), fits: fit(text) };
+    return { id, kind: 'summary', at: createdAt, snippet: getSnippet(text, query), fits: fit(text) };
   });
 }

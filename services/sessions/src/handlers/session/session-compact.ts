@@ -1,7 +1,7 @@
 import type { Handler } from '@switchyard/bus';
 import { ServiceError } from '@switchyard/contracts';
 import type { Compaction } from '../../context/compaction/compaction.ts';
-import { lengthOf } from '../../context/conversation-size.ts';
+import { getLength } from '../../context/conversation-size.ts';
 import { requireSession } from '../../sessions/session-directory.ts';
 import { waitUntilSettled, type SettlingDeps } from '../../sessions/session-settling.ts';
 
@@ -15,9 +15,9 @@ export function sessionCompact({
     const seen = await requireSession(settling.sessions, principal, key);
     const session = (await waitUntilSettled(settling, principal.tenant, seen)) ?? seen;
     if ((session.compactUntil ?? 0) > store.now()) throw atIt();
-    const before = lengthOf(session);
+    const before = getLength(session);
     const { session: after, made } = await compaction.compact(principal.tenant, session, { signal });
-    const { messages, tokens } = lengthOf(after);
+    const { messages, tokens } = getLength(after);
     return {
       sessionKey: session.key,
       messageCount: session.messageCount,
@@ -31,7 +31,7 @@ export function sessionCompact({
 }
 
 function atIt(): ServiceError {
-  return new ServiceError('FAILED_PRECONDITION', 'A summary of this conversation is being made; try again when it is done.', {
+  return new ServiceError('FAILED_PRECONDITION', 'This conversation is being summarized. Retry when the summary is complete.', {
     details: { reason: 'COMPACTING', retryable: true, retryAfterMs: 2_000 },
   });
 }

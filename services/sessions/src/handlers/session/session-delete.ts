@@ -16,12 +16,12 @@ export function sessionDelete({ bus, emptying, ...reading }: SessionDeleteDeps):
   return ({ session_key }, { principal }) =>
     emptying(principal, session_key, async (session, idle) => {
       const { key, metadata } = session;
-      const said = await loadHistory(reading, principal, session);
-      const transcript = { messages: said, metadata, messageCount: said.length };
+      const texts = await loadHistory(reading, principal, session);
+      const transcript = { messages: texts, metadata, messageCount: texts.length };
       if (Buffer.byteLength(JSON.stringify(transcript)) > bus.maxPayload - ENVELOPE_BYTES) {
         throw new ServiceError(
           'FAILED_PRECONDITION',
-          'The transcript is larger than one answer can be. Empty the session first: session.reset.',
+          'The transcript is too large for one response. Reset the session first with session.reset.',
           {
             details: { reason: 'PAYLOAD_TOO_LARGE' },
           },

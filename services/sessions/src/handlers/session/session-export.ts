@@ -6,8 +6,8 @@ import { labelField } from '../../model/session-document.ts';
 export function sessionExport(reading: HistoryDeps): Handler<'session.export'> {
   return async ({ session_key }, { principal }) => {
     const session = await requireSession(reading.sessions, principal, session_key);
-    const said = await readHistory(reading, principal, session);
+    const texts = await readHistory(reading, principal, session);
     const { key, metadata, createdAt, updatedAt } = session;
-    return { sessionKey: key, ...labelField(session), messages: said, metadata, messageCount: said.length, createdAt, updatedAt };
+    return { sessionKey: key, ...labelField(session), messages: texts, metadata, messageCount: texts.length, createdAt, updatedAt };
   };
 }

@@ -4,7 +4,7 @@ import { type SessionDocument, labelField } from '../../model/session-document.t
 import { visibilityFilter } from '../../model/session-ownership.ts';
 import { waitUntilAllSettled, type SettlingDeps } from '../../sessions/session-settling.ts';
 
-const MOST = 1_000;
+const MAX_SESSIONS = 1_000;
 const MINUTE_MS = 60_000;
 
 /** Returns the sessions visible to the caller, newest first and at most 1,000. `total` is the full count. */
@@ -18,7 +18,7 @@ export function sessionList({ store, ...settling }: SettlingDeps & { store: Pick
       ...(label === undefined ? {} : { label }),
       ...(since_minutes === undefined ? {} : { updatedAt: { gte: store.now() - since_minutes * MINUTE_MS } }),
     };
-    const newest = () => mine.find(filter, { sort: [['updatedAt', 'desc']], limit: MOST });
+    const newest = () => mine.find(filter, { sort: [['updatedAt', 'desc']], limit: MAX_SESSIONS });
     const [{ items }, total] = await Promise.all([waitUntilAllSettled(settling, tenant, newest), mine.count(filter)]);
     return { sessions: items.map(summary), total };
   };

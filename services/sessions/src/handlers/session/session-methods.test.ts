@@ -62,11 +62,11 @@ test('session.reset_conversation deletes memories if requested and completes wit
   await app.bus.call('agent.execute', { message: 'one' });
   const unreached = await app.bus.call('session.reset_conversation', { session_key: KEY, memory: true });
   assert.deepEqual([unreached.sessionMessagesCleared, unreached.memoriesDeleted], [2, 0]);
-  const asked: unknown[] = [];
-  const forgetSession = (given: unknown) => (asked.push(given), { forgotten: 3 });
+  const requests: unknown[] = [];
+  const forgetSession = (options: unknown) => (requests.push(options), { forgotten: 3 });
   await (await app.host.connect('memory')).serve(memory, { 'memory.forgetSession': forgetSession }, { version: '0.0.0' });
   const { memoriesDeleted } = await app.bus.call('session.reset_conversation', { session_key: KEY, memory: true });
-  assert.deepEqual([memoriesDeleted, asked], [3, [{ sessionKey: KEY, purgeDerived: false }]]);
+  assert.deepEqual([memoriesDeleted, requests], [3, [{ sessionKey: KEY, purgeDerived: false }]]);
   await app.bus.call('session.reset_conversation', { session_key: KEY, memory: true, purge_derived: true });
-  assert.deepEqual(asked.at(-1), { sessionKey: KEY, purgeDerived: true });
+  assert.deepEqual(requests.at(-1), { sessionKey: KEY, purgeDerived: true });
 });

@@ -16,7 +16,7 @@ export interface ResetConversationDeps extends ResettingDeps, Pick<HistoryDeps, 
 
 /** Maximum wait for earlier turns to end, and the poll interval. */
 const PATIENCE_MS = 20_000;
-const LOOK_MS = 50;
+const POLL_INTERVAL_MS = 50;
 
 /**
  * Clears a conversation in all stores and returns only counts. The counts are 0 for a missing conversation and for one that the caller
@@ -42,7 +42,7 @@ export function sessionResetConversation(deps: ResetConversationDeps): Handler<'
 /** Returns undefined if the session does not exist. */
 async function clear(deps: ResetConversationDeps, principal: Principal, sessionKey: string) {
   const { emptying, clock, turns, summaries } = deps;
-  const until = clock.now() + PATIENCE_MS;
+  const deadline = clock.now() + PATIENCE_MS;
   for (;;) {
     try {
       const { key, epoch } = await requireSession(deps.sessions, principal, sessionKey);
@@ -51,19 +51,19 @@ async function clear(deps: ResetConversationDeps, principal: Principal, sessionK
       return { epoch, counts: { lcdRowsDeleted: rows, sessionMessagesCleared: previousMessageCount } };
     } catch (error) {
       if (error instanceof ServiceError && error.code === 'NOT_FOUND') return undefined;
-      if (!isSessionBusy(error) || clock.now() >= until) throw error;
+      if (!isSessionBusy(error) || clock.now() >= deadline) throw error;
     }
-    await pause(clock, LOOK_MS);
+    await pause(clock, POLL_INTERVAL_MS);
   }
 }
 
-async function forgetMemories(ctx: Ctx, asked: Params<'memory.forgetSession'>): Promise<number> {
+async function forgetMemories(ctx: Ctx, request: Params<'memory.forgetSession'>): Promise<number> {
   try {
-    return (await ctx.call('memory.forgetSession', asked)).forgotten;
+    return (await ctx.call('memory.forgetSession', request)).forgotten;
   } catch (err) {
     ctx.log.warn(
-      { err, errorKind: 'dependency', hint: 'ask again when the memory service answers' },
-      'memories of a conversation were not forgotten',
+      { err, errorKind: 'dependency', hint: 'retry when the memory service is available' },
+      'failed to delete the memories of a conversation',
     );
     return 0;
   }

@@ -22,26 +22,26 @@ const STATUS = { queued: 'queued', running: 'running', done: 'completed', failed
 export function sessionRunStatus({ sessions, turns, bodies, store }: SessionRunStatusDeps): Handler<'session.run_status'> {
   return async ({ run_id }, { principal }) => {
     const turn = await turns.for(principal).get(run_id);
-    if (!turn || !(await canFollow(sessions, principal, turn))) throw new ServiceError('NOT_FOUND', 'There is no such run.');
+    if (!turn || !(await canFollow(sessions, principal, turn))) throw new ServiceError('NOT_FOUND', 'Run not found.');
     const { turnId, agentId, sessionKey, state, createdAt, startedAt, message, answer } = turn;
     const mine = bodies.for(principal);
-    const begun = startedAt ?? createdAt;
+    const startedCount = startedAt ?? createdAt;
     return {
       runId: turnId,
       status: STATUS[state],
       agentId,
       task: await loadText(mine, turnId, message),
       sessionKey,
-      startedAt: begun,
+      startedAt: startedCount,
       queuedAt: createdAt,
-      runtimeMs: Math.max(0, (turn.finishedAt ?? store.now()) - begun),
-      ...(hasEnded(turn) ? endOf(turn) : {}),
+      runtimeMs: Math.max(0, (turn.finishedAt ?? store.now()) - startedCount),
+      ...(hasEnded(turn) ? getEnd(turn) : {}),
       ...(answer === undefined ? {} : { response: await loadText(mine, turnId, answer) }),
     };
   };
 }
 
-function endOf({ state, finishedAt, tokensUsed, costUsd, finishReason, stepCount, failure }: TurnDocument): Partial<Run> {
+function getEnd({ state, finishedAt, tokensUsed, costUsd, finishReason, stepCount, failure }: TurnDocument): Partial<Run> {
   return {
     ...(finishedAt === undefined ? {} : { completedAt: finishedAt }),
     ...(tokensUsed === undefined ? {} : { tokensUsed }),

@@ -5,7 +5,7 @@ import type { TurnDocument } from '../../model/turn-document.ts';
 import type { Place } from '../../search/message-location.ts';
 import type { SaidIndex } from '../../search/message-index.ts';
 import type { SaidIndexes } from '../../search/tenant-message-indexes.ts';
-import { snippetOf } from '../../search/snippet.ts';
+import { getSnippet } from '../../search/snippet.ts';
 import { findCallerSession, messageTimes, type HistoryDeps } from '../../sessions/session-directory.ts';
 import { canSee } from '../../model/session-ownership.ts';
 import { channelKind } from '../../model/session-key.ts';
@@ -45,23 +45,23 @@ async function search(deps: Searching, principal: Principal, { query, limit }: {
   const owners = principal.sessions === 'own' ? [principal.client, ''] : undefined;
   let matches: Match[] = [];
   for (const width of WIDTHS) {
-    const asked = limit * width;
-    const hits = await deps.index.search({ text: query, owners, limit: asked });
+    const requestCount = limit * width;
+    const hits = await deps.index.search({ text: query, owners, limit: requestCount });
     const best = new Map<string, (typeof hits)[number]>();
     for (const hit of hits) if (!best.has(hit.place.sessionKey)) best.set(hit.place.sessionKey, hit);
     const found = [...best.values()].slice(0, limit);
-    matches = await shown(deps, principal, { query, found });
-    if (matches.length >= limit || hits.length < asked) break;
+    matches = await loadMatches(deps, principal, { query, found });
+    if (matches.length >= limit || hits.length < requestCount) break;
   }
   return matches;
 }
 
-interface Found {
+interface IndexMatches {
   query: string;
   found: readonly { place: Place; score: number }[];
 }
 
-async function shown(deps: Searching, principal: Principal, { query, found }: Found): Promise<Match[]> {
+async function loadMatches(deps: Searching, principal: Principal, { query, found }: IndexMatches): Promise<Match[]> {
   const { sessions, turns, bodies, index } = deps;
   const places = found.map(({ place }) => place);
   const [bySession, byTurn] = await Promise.all([
@@ -76,11 +76,11 @@ async function shown(deps: Searching, principal: Principal, { query, found }: Fo
   const stale = places.filter((place) => !there.some((hit) => hit.place === place));
   if (stale.length > 0) await index.forget(stale);
   const visible = there.filter(({ session }) => canSee(principal, session));
-  const said = await loadTexts(
+  const texts = await loadTexts(
     bodies.for(principal),
     visible.flatMap(({ turn, place }) => listMessages(turn)[place.at] ?? []),
   );
-  return visible.map((hit, at) => toMatch(hit, snippetOf(said[at] ?? '', query)));
+  return visible.map((hit, at) => toMatch(hit, getSnippet(texts[at] ?? '', query)));
 }
 
 function isThere({ epoch, seq }: Place, session: SessionDocument): boolean {

@@ -17,7 +17,7 @@ export function sessionStatus(settling: SettlingDeps, agents: AgentDirectory, mo
     const session = seen && (await waitUntilSettled(settling, principal.tenant, seen));
     const inTurn = principal.session !== undefined;
     const agentId = (inTurn ? principal.agent : undefined) ?? session?.agentId ?? principal.agent;
-    const agent = (agentId === undefined ? undefined : agents.find(principal.tenant, agentId)) ?? standing(agents, principal);
+    const agent = (agentId === undefined ? undefined : agents.find(principal.tenant, agentId)) ?? resolveAgent(agents, principal);
     const model = await getAgentModel(agent, models);
     return {
       model: `${model.provider}/${model.modelId}`,
@@ -30,6 +30,6 @@ export function sessionStatus(settling: SettlingDeps, agents: AgentDirectory, mo
 }
 
 /** The agent that is shown without a session. */
-function standing(agents: AgentDirectory, principal: Principal): Agent {
+function resolveAgent(agents: AgentDirectory, principal: Principal): Agent {
   return agents.find(principal.tenant, resolveDefaultAgent(agents, principal)) ?? agents.default(principal.tenant);
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { principal } from '@switchyard/testkit';
-import { testSessions, turnIdOf } from '../../sessions.fixture.ts';
+import { testSessions, getTurnId } from '../../sessions.fixture.ts';
 
 const alice = principal({ client: 'alice', scopes: ['*'] });
 const KEY = 'default:alice:gateway';
@@ -48,7 +48,7 @@ test('session.reset empties the session and keeps its identity', async () => {
 
 test('session.reset rejects a session with a running turn', async () => {
   await using app = await testSessions({ as: alice, agents: { slow: { model: 'dev/slow' } } });
-  await app.bus.call('turns.start', { turnId: turnIdOf('busy'), agentId: 'slow', message: 'hold on' });
+  await app.bus.call('turns.start', { turnId: getTurnId('busy'), agentId: 'slow', message: 'hold on' });
   const session_key = `agent:slow:${KEY}`;
   for (const method of ['session.reset', 'session.delete'] as const) {
     await assert.rejects(app.bus.call(method, { session_key }), {

@@ -5,7 +5,7 @@ import { systemClock } from '@switchyard/service-kit';
 import type { Collection } from '@switchyard/store';
 import { principal } from '@switchyard/testkit';
 import type { TurnDocument } from '../../model/turn-document.ts';
-import { testSessions, turnIdOf } from '../../sessions.fixture.ts';
+import { testSessions, getTurnId } from '../../sessions.fixture.ts';
 import { createTenantTurnLimit } from './tenant-turn-limit.ts';
 
 const ONE_SLOT = { agents: { default: { model: 'dev/scripted', concurrency: { maxConcurrentRuns: 1 } } } };
@@ -15,7 +15,7 @@ test('limits the waiting turns of one tenant and not those of another', async ()
   const settings = { queue: { maxWaiting: 3 }, daemon: { shutdownTimeoutMs: 100 } };
   await using app = await testSessions({ ...ONE_SLOT, settings, as: principal({ client: 'a', scopes: ['*'] }) });
   const start = (at: number) =>
-    app.bus.call('turns.start', { turnId: turnIdOf(`t${at}x`), message: wait, session: { userId: `u${at}`, channelId: 'c' } });
+    app.bus.call('turns.start', { turnId: getTurnId(`t${at}x`), message: wait, session: { userId: `u${at}`, channelId: 'c' } });
   for (const at of [0, 1, 2, 3]) await start(at);
   await assert.rejects(start(4), ({ code, details: { reason, retryAfterMs } }: ServiceError) => {
     assert.deepEqual([code, reason, retryAfterMs], ['RESOURCE_EXHAUSTED', 'TENANT_QUEUE_FULL', 1_000]);
@@ -26,7 +26,7 @@ test('limits the waiting turns of one tenant and not those of another', async ()
 test('counts a turn that is being written, and frees its place if it is not written', async () => {
   await using app = await testSessions({ ...ONE_SLOT, settings: { queue: { maxWaiting: 3 }, daemon: { shutdownTimeoutMs: 100 } } });
   const start = (at: number) =>
-    app.bus.call('turns.start', { turnId: turnIdOf(`t${at}x`), message: wait, session: { userId: `u${at}`, channelId: 'c' } });
+    app.bus.call('turns.start', { turnId: getTurnId(`t${at}x`), message: wait, session: { userId: `u${at}`, channelId: 'c' } });
   const sent = await Promise.allSettled(Array.from({ length: 12 }, (_, at) => start(at)));
   assert.equal(sent.filter(({ status }) => status === 'fulfilled').length, 4, 'one runs and three wait');
 });
@@ -106,7 +106,7 @@ test('the cached limit does not reject callers of an agent with free slots, or r
   await using app = await testSessions({ agents: { ...agents, free: { model: 'dev/scripted' } }, settings });
   const message = (text: string): string => JSON.stringify([{ text }]);
   const start = (at: number, more: object = {}) =>
-    app.bus.call('turns.start', { turnId: turnIdOf(`m${at}x`), message: wait, session: { userId: `u${at}`, channelId: 'c' }, ...more });
+    app.bus.call('turns.start', { turnId: getTurnId(`m${at}x`), message: wait, session: { userId: `u${at}`, channelId: 'c' }, ...more });
   await start(0, { idempotencyKey: 'first' });
   await Promise.all(Array.from({ length: 1_000 }, (_, at) => start(at + 1)));
   const refused = { code: 'RESOURCE_EXHAUSTED', message: /^The limit of 1000 waiting turns of this tenant is reached/ };
@@ -120,7 +120,7 @@ test('the cached limit does not reject callers of an agent with free slots, or r
   await assert.rejects(start(2_000), saysForHowLong);
   await assert.rejects(start(2_001), saysForHowLong);
   const again = await start(3_000, { idempotencyKey: 'first', session: { userId: 'u0', channelId: 'c' } });
-  assert.equal(again.turnId, turnIdOf('m0x'));
+  assert.equal(again.turnId, getTurnId('m0x'));
   const free = { agentId: 'free', message: message('at once'), sessionKey: { channelId: 'free' } };
   assert.equal((await app.bus.call('agent.execute', free)).response, 'at once');
   await assert.rejects(start(4_000), refused);
@@ -137,7 +137,7 @@ test('with lanes the limit is not cached, because another lane may have room', a
     settings: { queue: { maxWaiting: 400, ...lanes }, daemon: { shutdownTimeoutMs: 100 } },
   });
   const start = (at: number) =>
-    app.bus.call('turns.start', { turnId: turnIdOf(`l${at}x`), message: wait, session: { userId: `u${at}`, channelId: 'c' } });
+    app.bus.call('turns.start', { turnId: getTurnId(`l${at}x`), message: wait, session: { userId: `u${at}`, channelId: 'c' } });
   await Promise.all(Array.from({ length: 401 }, (_, at) => start(at)));
   for (const at of [500, 501]) await assert.rejects(start(at), { details: { reason: 'TENANT_QUEUE_FULL', retryAfterMs: 1_000 } });
 });

@@ -84,7 +84,7 @@ export interface AcceptTurnDeps extends DebounceDeps, SessionTargetDeps {
   /** Reserves a slot if this replica can run the turn now and no other turn waits for the agent. */
   reserve: (agent: Agent, lane: string | undefined) => Slot | undefined;
   /** Returns the lane of a turn; undefined when lanes are not configured. */
-  laneOf: (identity: SessionIdentity, principal: Principal) => string | undefined;
+  getLane: (identity: SessionIdentity, principal: Principal) => string | undefined;
   unreserve: (slot: Slot) => void;
   /** Throws when the tenant has reached its limit of waiting turns. */
   admitWaiting: () => Promise<Disposable>;
@@ -156,7 +156,7 @@ function resolveRequest(deps: AcceptTurnDeps, request: TurnRequest, principal: P
     sessionKey,
     named,
     agentId: named ?? identity.agentId ?? standard,
-    lane: deps.laneOf(identity, principal),
+    lane: deps.getLane(identity, principal),
     fingerprint: () => digest([message, agentId ?? null, scopes ?? null, sessionKey, ...bounds]),
     // None of the three parts contains a space.
     idempotencyKey: key === undefined ? undefined : `${principal.client} ${method} ${key}`,

@@ -13,7 +13,7 @@ const DONE: Message = {
   header: () => undefined,
 };
 
-/** Someone who waits, with a clock that ticks when it is told to and a bus that says who listens. */
+/** A turn waiter with a manual clock and a bus that exposes its subscribers. */
 function setUp() {
   const ticks: (() => void)[] = [];
   const listeners = new Set<(message: Message) => void>();

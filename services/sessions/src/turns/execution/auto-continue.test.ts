@@ -26,26 +26,26 @@ async function start({ queue = {}, contextWindow = 4_000 }: { queue?: object; co
   const stack = new AsyncDisposableStack();
   const upstream = stack.use(await startUpstream({ kind: 'text', text: SUMMARY }));
   const writer = stack.use(await startUpstream({ kind: 'text', text: SUMMARY }));
-  const entryOf = ({ url }: Upstream, window: number) => ({
+  const getEntry = ({ url }: Upstream, window: number) => ({
     type: 'openai-compatible' as const,
     baseUrl: url,
     maxRetries: 0,
     models: [{ id: 'm', contextWindow: window }],
   });
-  const settings = { providers: { entries: { local: entryOf(upstream, contextWindow), writer: entryOf(writer, 128_000) } }, queue };
+  const settings = { providers: { entries: { local: getEntry(upstream, contextWindow), writer: getEntry(writer, 128_000) } }, queue };
   const contextEngine = { freshTailTurns: 1, leafMinFanout: 2, compactionPrefixAnchorTurns: 0, compactionModel: 'writer/m' };
   const config = { provider: 'local', model: 'm', contextEngine };
   const app = stack.use(await testSessions({ as: admin, settings, agents: { default: config }, timing: { sweepMs: 20 } }));
   return { app, upstream, writer, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
-const say = ({ app }: House, message: string) => app.bus.call('agent.execute', { message });
+const sendMessage = ({ app }: House, message: string) => app.bus.call('agent.execute', { message });
 const history = async ({ app }: House) => (await app.bus.call('session.history', { session_key: KEY })).messages;
 
 /** A few words, then more than there is room for. */
 async function exhaust(house: House): Promise<void> {
-  for (const words of ['one', 'two']) await say(house, words);
-  assert.equal((await say(house, TOO_MUCH)).finishReason, 'context_exhausted');
+  for (const words of ['one', 'two']) await sendMessage(house, words);
+  assert.equal((await sendMessage(house, TOO_MUCH)).finishReason, 'context_exhausted');
 }
 
 async function documents({ app }: House, change?: { turnId: string; unfollowed: number }): Promise<TurnDocument[]> {
@@ -57,17 +57,19 @@ async function documents({ app }: House, change?: { turnId: string; unfollowed: 
   return items;
 }
 
-async function until(leases: () => Promise<boolean>): Promise<void> {
+async function waitUntil(leases: () => Promise<boolean>): Promise<void> {
   for (const end = Date.now() + PATIENCE_MS; !(await leases()); await wait(10)) assert.ok(Date.now() < end, 'condition was never met');
 }
 
 const settled = (house: House) =>
-  until(async () => (await documents(house)).every(({ continuePendingSince = 0, seq }) => continuePendingSince === 0 && seq !== undefined));
+  waitUntil(async () =>
+    (await documents(house)).every(({ continuePendingSince = 0, seq }) => continuePendingSince === 0 && seq !== undefined),
+  );
 
 test('continues a conversation once after its window was full and it was compacted, in the configured lane', async () => {
   await using house = await start({ queue: { priorityEnabled: true, laneAssignment: { followupLane: 'low' } } });
   await exhaust(house);
-  await until(async () => (await history(house)).length === 8);
+  await waitUntil(async () => (await history(house)).length === 8);
   const origin = (await documents(house)).at(2);
   assert.ok(origin);
   const reply = (await history(house)).slice(4).map(({ role, content, follows }) => [role, content.slice(0, 40), follows]);
@@ -83,7 +85,7 @@ test('continues a conversation once after its window was full and it was compact
     [next?.turnId, next?.lane, next?.client, next?.scopes, others],
     [continuationId(origin.turnId), 'low', 'test', ['*'], []],
   );
-  // Whoever died before it could take the note away.
+  // A process that crashed before it could remove the marker.
   await documents(house, { turnId: origin.turnId, unfollowed: 1 });
   await settled(house);
   assert.equal((await history(house)).length, 8);
@@ -92,11 +94,11 @@ test('continues a conversation once after its window was full and it was compact
 test('continues at most maxFollowupRuns times in a row, and never with followupOnCompaction off', async () => {
   const runs: unknown[] = [];
   for (const followup of [{ maxFollowupRuns: 2 }, { maxFollowupRuns: 0 }, { followupOnCompaction: false }]) {
-    // What a turn is told that goes on is too much for this model, too.
+    // The context of a continued turn is too large for this model, too.
     await using house = await start({ queue: { followup }, contextWindow: 50 });
-    for (const words of ['one', 'two']) await say(house, words);
-    assert.equal((await say(house, TOO_MUCH)).finishReason, 'context_exhausted');
-    if (followup.maxFollowupRuns) await until(async () => (await documents(house)).length === 5);
+    for (const words of ['one', 'two']) await sendMessage(house, words);
+    assert.equal((await sendMessage(house, TOO_MUCH)).finishReason, 'context_exhausted');
+    if (followup.maxFollowupRuns) await waitUntil(async () => (await documents(house)).length === 5);
     await settled(house);
     runs.push((await documents(house)).slice(3).map(({ continuationOf, finishReason }) => [continuationOf?.run, finishReason]));
   }
@@ -106,12 +108,12 @@ test('continues at most maxFollowupRuns times in a row, and never with followupO
 
 test('a sweep continues after a model outage; a conversation that cannot be compacted is not continued', async () => {
   await using house = await start();
-  assert.equal((await say(house, TOO_MUCH)).finishReason, 'context_exhausted');
+  assert.equal((await sendMessage(house, TOO_MUCH)).finishReason, 'context_exhausted');
   await settled(house);
   assert.equal((await history(house)).length, 2, 'there was nothing to make shorter');
   house.writer.respond({ kind: 'status', status: 503 }, { kind: 'text', text: SUMMARY });
   await exhaust(house);
-  await until(async () => (await history(house)).length === 10);
+  await waitUntil(async () => (await history(house)).length === 10);
   assert.equal((await history(house)).at(-2)?.content, CONTINUE_PROMPT);
 });
 
@@ -119,18 +121,18 @@ test('does not continue after a cancellation, /stop, a reset or a new message', 
   const others: unknown[] = [];
   const ends: ((house: House) => Promise<unknown>)[] = [
     ({ app }) => app.bus.call('agent.cancel', { sessionKey: KEY }),
-    (house) => say(house, '/stop'),
+    (house) => sendMessage(house, '/stop'),
     ({ app }) => app.bus.call('session.reset', { session_key: KEY }),
-    (house) => say(house, 'three'),
+    (house) => sendMessage(house, 'three'),
   ];
   for (const end of ends) {
     await using house = await start();
     house.writer.respond({ kind: 'status', status: 503 });
     await exhaust(house);
-    await until(async () => house.writer.requests.length > 0);
+    await waitUntil(async () => house.writer.requests.length > 0);
     await end(house);
     house.writer.respond({ kind: 'text', text: SUMMARY });
-    await until(async () => (await documents(house)).every(({ continuePendingSince = 0 }) => continuePendingSince === 0));
+    await waitUntil(async () => (await documents(house)).every(({ continuePendingSince = 0 }) => continuePendingSince === 0));
     others.push((await documents(house)).filter(({ continuationOf }) => continuationOf !== undefined));
   }
   assert.deepEqual(others, [[], [], [], []]);
@@ -148,7 +150,7 @@ test('a queued continuation does not start after a reset, a new message, a suspe
       (error: ServiceError) => error.details.reason,
     );
   };
-  const found = await Promise.all([
+  const matches = await Promise.all([
     begins({ unfollowed: 5 }),
     begins({}),
     begins({ session: { epoch: 'epoch_2' } }),
@@ -156,16 +158,16 @@ test('a queued continuation does not start after a reset, a new message, a suspe
     begins({ suspended: true }),
     begins({ unfollowed: 0 }),
   ]);
-  assert.deepEqual(found, ['begins', 'begins', 'OVERTAKEN', 'OVERTAKEN', 'AGENT_SUSPENDED', 'TURN_CANCELLED']);
+  assert.deepEqual(matches, ['begins', 'begins', 'OVERTAKEN', 'OVERTAKEN', 'AGENT_SUSPENDED', 'TURN_CANCELLED']);
 });
 
 test('retries unexpected errors for ten minutes at most', async () => {
   const options: boolean[] = [];
   for (const later of [599_999, 600_000]) {
-    let gone = false;
+    let isGone = false;
     const deps = {
       sessions: { for: () => ({ get: async () => Promise.reject(new TypeError('not foreseen')) }) },
-      turns: { for: () => ({ update: async () => void (gone = true) }) },
+      turns: { for: () => ({ update: async () => void (isGone = true) }) },
       settings: { current: { queue: { followup: { maxFollowupRuns: 3, followupOnCompaction: true } } } },
       store: { now: () => 1_000 + later },
       log: { warn: () => undefined },
@@ -173,7 +175,7 @@ test('retries unexpected errors for ten minutes at most', async () => {
     const followUps = createAutoContinue(deps as never);
     followUps.consider('default', { turnId: 'turn_before', sessionKey: KEY, continuePendingSince: 1_000 } as TurnDocument);
     await followUps[Symbol.asyncDispose]();
-    options.push(gone);
+    options.push(isGone);
   }
   assert.deepEqual(options, [false, true]);
 });

@@ -22,7 +22,7 @@ import { commitFailure } from '../store/turn-store.ts';
 
 /** Prompt of an auto-continued turn. No client sent it. */
 export const CONTINUE_PROMPT =
-  'Your last turn ended because there was no room left for it. What was said before is told in short by now. Go on where you were, and do what is left to be done.';
+  'Your last turn ended because the context was full. The earlier conversation has been summarized. Continue where you stopped and finish the remaining work.';
 
 /** Continues conversations automatically. Turns never wait for it. */
 export interface AutoContinue extends AsyncDisposable {
@@ -64,7 +64,7 @@ export function createAutoContinue(deps: AutoContinueDeps): AutoContinue {
     const done = continueConversation(deps, tenant, { turn, signal: stopping.signal })
       .catch((err: unknown) => {
         if (!stopping.signal.aborted)
-          log.warn({ turnId, err, errorKind: 'dependency', hint: 'a sweep tries it again' }, 'failed to continue a turn; a sweep retries');
+          log.warn({ turnId, err, errorKind: 'dependency', hint: 'a sweep retries' }, 'failed to continue a turn');
       })
       .finally(() => running.delete(turnId));
     running.set(turnId, done);

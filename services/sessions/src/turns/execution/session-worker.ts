@@ -372,10 +372,10 @@ function getTotals(turn: TurnDocument | undefined, found: SessionLease | undefin
 }
 
 /** Releases the lease, so that other replicas do not wait for its expiry. */
-async function releaseSession(deps: SessionWorkerDeps, hold: SessionLease, begun: boolean): Promise<void> {
+async function releaseSession(deps: SessionWorkerDeps, hold: SessionLease, isStarted: boolean): Promise<void> {
   const sessions = deps.sessions.for(hold);
   while (hold.session.leaseUntil > 0) {
-    const options = await hold.retryWrite(() => releaseLease(sessions, { tenant: hold.tenant, session: hold.session, begun }));
+    const options = await hold.retryWrite(() => releaseLease(sessions, { tenant: hold.tenant, session: hold.session, begun: isStarted }));
     if (options) hold.session = options;
     else if (!(await reloadSession(deps.sessions, hold))) return;
   }

@@ -200,14 +200,14 @@ async function execute(
     await record.recordMerged(others);
     reminding.addMerged(others);
   };
-  const hear = createMerger(deps, options, { recordMerged: joining });
-  const merged = async (step: number): Promise<readonly string[]> => looking.screenMerged(await hear(step));
-  const tell = (text: string): void => {
+  const onMessage = createMerger(deps, options, { recordMerged: joining });
+  const merged = async (step: number): Promise<readonly string[]> => looking.screenMerged(await onMessage(step));
+  const notify = (text: string): void => {
     witness.recordText(text);
     record.appendText(text);
     frames.push({ type: 'delta', text });
   };
-  const callbacks = { onCheckpoint: note, takeMerged: merged, onText: tell, onWarning: reminding.warn, onFinding: looking.recordFinding };
+  const callbacks = { onCheckpoint: note, takeMerged: merged, onText: notify, onWarning: reminding.warn, onFinding: looking.recordFinding };
   const running = runAgentLoop(accessModels(deps, lease.tenant, agent), { ...plan, ...callbacks, maxTokens, budget, signal, resumeFrom });
   for (;;) {
     const frame = await running.next();

@@ -26,11 +26,11 @@ export function createTurnScreening(
   const { agentId, sessionKey, client, turnId } = turn;
   const speaker: Speaker = { tenant: lease.tenant, client, agentId, sessionKey, traceId: turnId };
 
-  function before(message: string, again = false): string | undefined {
+  function before(message: string, isRepeated = false): string | undefined {
     const screened = screening?.look(message);
     if (!screened) return undefined;
     witness.recordScreening(screened);
-    if (!again) screening?.tellInput(speaker, screened);
+    if (!isRepeated) screening?.tellInput(speaker, screened);
     if (screened.risk === 'high') warn('A message of this turn looks like a prompt injection.');
     return screened.risk === 'low' ? undefined : REINFORCEMENT;
   }

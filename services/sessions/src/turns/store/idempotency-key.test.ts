@@ -8,7 +8,7 @@ import { reloadTurn } from './idempotency-key.ts';
 const accepted = { turnId: 'turn_a', state: 'queued' } as TurnDocument;
 const ended = { turnId: 'turn_a', state: 'done' } as TurnDocument;
 
-/** What a database gives, where it is asked. */
+/** Reloads a turn from a database that returns this document. */
 async function asFound(get: () => Promise<TurnDocument | null>, idempotencyKey: string | undefined = 'k'): Promise<TurnDocument> {
   const turns = { for: () => ({ get }) } as unknown as Collection<TurnDocument>;
   return reloadTurn({ turns, store: { now: () => 0 } }, { principal: principal(), idempotencyKey }, accepted);

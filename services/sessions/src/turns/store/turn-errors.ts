@@ -23,7 +23,7 @@ export function turnCancelled(): ServiceError {
 export function turnDropped(policy: 'drop-old' | 'summarize'): ServiceError {
   const [reason, then] =
     policy === 'drop-old' ? ['TURN_DROPPED', 'it was dropped'] : ['TURN_SUMMARIZED', 'a later turn includes the beginning of its message'];
-  return new ServiceError('RESOURCE_EXHAUSTED', `The queue of this session was full and this turn had waited longest: ${then}.`, {
+  return new ServiceError('RESOURCE_EXHAUSTED', `The queue of this session was full and this turn was the oldest: ${then}.`, {
     details: { reason, retryable: false },
   });
 }
