@@ -65,7 +65,7 @@ test('a service with a wrong password names the variable and exits', { skip: NAT
   const server = await startDeliveredServer();
   try {
     const env = { SWITCHYARD_BUS: server.url, SWITCHYARD_BUS_USER: 'provisioner', SWITCHYARD_BUS_PASSWORD: 'wrong' };
-    assert.match(await provision(server, env), /^1 cannot provision: .* Look at SWITCHYARD_BUS_USER with SWITCHYARD_BUS_PASSWORD\.\n$/);
+    assert.match(await provision(server, env), /^1 cannot provision: .* Check SWITCHYARD_BUS_USER with SWITCHYARD_BUS_PASSWORD\.\n$/);
   } finally {
     await server.stop();
   }

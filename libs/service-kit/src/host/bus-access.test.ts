@@ -38,7 +38,7 @@ test('rejects conflicting credentials with a sentence that names the variables',
   const refused = async (url: string, env: Record<string, string>, message: RegExp): Promise<void> =>
     assert.rejects(readBusAccess(url, env), { name: 'StartError', message });
   await refused(URL, { SWITCHYARD_BUS_USER: 'sam' }, /^SWITCHYARD_BUS_USER and SWITCHYARD_BUS_PASSWORD must be set together/);
-  await refused(URL, { SWITCHYARD_BUS_TLS_CERT: '/dev/null' }, /^SWITCHYARD_BUS_TLS_CERT and SWITCHYARD_BUS_TLS_KEY are set together/);
+  await refused(URL, { SWITCHYARD_BUS_TLS_CERT: '/dev/null' }, /^SWITCHYARD_BUS_TLS_CERT and SWITCHYARD_BUS_TLS_KEY must be set together/);
   await refused(URL, { SWITCHYARD_BUS_CREDENTIALS: '/not/there' }, /^SWITCHYARD_BUS_CREDENTIALS names \/not\/there, .*ENOENT/);
   const twice = /^SWITCHYARD_BUS and SWITCHYARD_BUS_TOKEN are different credentials for the bus/;
   await refused('nats://sam:hush@127.0.0.1:4222', { SWITCHYARD_BUS_TOKEN: 'hush' }, twice);
