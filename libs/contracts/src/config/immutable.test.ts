@@ -29,6 +29,12 @@ test('an unknown section is not writable', () => {
   for (const path of ['', 'tooling.x', '__proto__.x', 'toString']) assert.equal(isImmutable(path), true, path);
 });
 
+test('the dashboard directory is set by file or environment only', () => {
+  assert.equal(isImmutable('gateway.web.path'), true);
+  assert.equal(isImmutable('gateway.web'), true);
+  assert.equal(isImmutable('gateway.web.enabled'), false);
+});
+
 test('the log level is the only root key that methods can change', () => {
   assert.deepEqual(
     ['tenantId', 'logLevel', 'dataDir', 'agentDir'].map((path) => isImmutable(path)),

@@ -11,6 +11,7 @@ export const IMMUTABLE_PATHS: readonly string[] = [
   'gateway.tokens',
   'gateway.host',
   'gateway.port',
+  'gateway.web.path',
   'agents',
   'channels',
   'integrations',

@@ -1,10 +1,13 @@
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { closeSync, constants, fstatSync, opendirSync, openSync, readFileSync } from 'node:fs';
 import { extname, join, relative, sep } from 'node:path';
 import { StartError } from '@switchyard/service-kit';
 
 /** Total size of the files, which are kept in memory. */
 const MAX_BYTES = 64 * 1024 * 1024;
+/** A built dashboard has some dozens of files. Another directory, such as `/usr`, would block the process for minutes. */
+const MAX_ENTRIES = 2_000;
+const MAX_WALK_MS = 2_000;
 const PAGE = 'index.html';
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -47,11 +50,12 @@ export function readDashboard(directory: string): Dashboard {
   const files = new Map<string, DashboardFile>();
   let remaining = MAX_BYTES;
   for (const file of listFiles(directory)) {
-    remaining -= statSync(file).size;
-    if (remaining < 0)
+    const bytes = readRegularFile(file, remaining);
+    if (bytes === undefined)
       throw new StartError(`gateway.web.path: ${directory} exceeds ${MAX_BYTES} bytes. Set the directory of a built dashboard.`);
+    remaining -= bytes.length;
     const name = relative(directory, file).split(sep).join('/');
-    files.set(name, createFile(name, readFileSync(file)));
+    files.set(name, createFile(name, bytes));
   }
   const page = files.get(PAGE);
   if (page === undefined)
@@ -59,19 +63,44 @@ export function readDashboard(directory: string): Dashboard {
   return (path) => files.get(path) ?? (path === '' || extname(path) === '' ? page : undefined);
 }
 
+/** Lists the regular files of a directory and its subdirectories without following links. */
 function listFiles(directory: string): string[] {
+  const deadline = performance.now() + MAX_WALK_MS;
+  const files: string[] = [];
+  const directories = [directory];
+  let count = 0;
+  for (let path = directories.pop(); path !== undefined; path = directories.pop()) {
+    using entries = openDirectory(directory, path);
+    for (let entry = entries.readSync(); entry !== null; entry = entries.readSync()) {
+      if (++count > MAX_ENTRIES || performance.now() > deadline)
+        throw new StartError(
+          `gateway.web.path: ${directory} has more than ${MAX_ENTRIES} entries or takes more than ${MAX_WALK_MS / 1_000} s to read. Set the directory of a built dashboard.`,
+        );
+      if (entry.name.startsWith('.')) continue;
+      if (entry.isDirectory()) directories.push(join(path, entry.name));
+      else if (entry.isFile()) files.push(join(path, entry.name));
+    }
+  }
+  return files;
+}
+
+function openDirectory(directory: string, path: string): ReturnType<typeof opendirSync> {
   try {
-    return readdirSync(directory, { withFileTypes: true, recursive: true })
-      .filter((entry) => entry.isFile())
-      .map((entry) => join(entry.parentPath, entry.name))
-      .filter(
-        (file) =>
-          !relative(directory, file)
-            .split(sep)
-            .some((part) => part.startsWith('.')),
-      );
+    return opendirSync(path);
   } catch (cause) {
     throw new StartError(`gateway.web.path: ${directory} cannot be read (${(cause as NodeJS.ErrnoException).code}).`, { cause });
+  }
+}
+
+/** Reads a file that may have been replaced by a link or a pipe since it was listed. Returns undefined above `maxBytes`. */
+function readRegularFile(file: string, maxBytes: number): Buffer | undefined {
+  const descriptor = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    const stats = fstatSync(descriptor);
+    if (!stats.isFile() || stats.size > maxBytes) return undefined;
+    return readFileSync(descriptor);
+  } finally {
+    closeSync(descriptor);
   }
 }
 

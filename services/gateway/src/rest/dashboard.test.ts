@@ -91,6 +91,13 @@ test('returns 404 with the setting when no dashboard is configured', async () =>
   }
 });
 
+test('refuses a directory with more entries than a built dashboard has', async () => {
+  await using large = await tempDir();
+  await writeFile(join(large.path, 'index.html'), PAGE);
+  for (let n = 0; n < 2_000; n++) await mkdir(join(large.path, `d${n}`));
+  await assert.rejects(startTestGateway({ settings: { web: { enabled: true, path: large.path } } }), /more than 2000 entries/);
+});
+
 test('fails to start for a directory without an index page', async () => {
   await using empty = await tempDir();
   for (const path of [empty.path, join(empty.path, 'nowhere')])
