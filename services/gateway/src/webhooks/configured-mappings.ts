@@ -12,7 +12,9 @@ export function followHooks({ settings, log, closing }: Pick<Edge, 'settings' | 
   let hooks = compileHooks(source);
   const warn = (current: Configured): void => {
     const unkeyed = hooks.mappings.filter(({ check }) => check === undefined).map(({ name }) => name);
-    if (current.webhooks.enabled && unkeyed.length > 0 && !allowsUnsigned(current)) log.warn({ mappings: unkeyed }, UNKEYED_WARNING);
+    const { gateway, webhooks } = current;
+    if (webhooks.enabled && unkeyed.length > 0 && !webhooks.allowUnauthenticated && !isLoopback(gateway.host))
+      log.warn({ mappings: unkeyed }, UNKEYED_WARNING);
   };
   const current = (): Hooks => {
     if (settings.current.webhooks === source) return hooks;
@@ -29,12 +31,22 @@ export function followHooks({ settings, log, closing }: Pick<Edge, 'settings' | 
 }
 
 const UNKEYED_WARNING =
-  'webhook mappings without a key reject all requests, because the gateway listens beyond loopback. ' +
-  'Set webhooks.token, or webhooks.allowUnauthenticated: true.';
+  'webhook mappings without a key accept requests from this machine only. ' + 'Set webhooks.token, or webhooks.allowUnauthenticated: true.';
 
-/** Whether unsigned requests may trigger a mapping without a signature check. */
-export function allowsUnsigned({ gateway, webhooks }: Configured): boolean {
-  return isLoopback(gateway.host) || webhooks.allowUnauthenticated;
+/** Headers of a proxy. The sender of a forwarded request is not the peer of its connection. */
+const FORWARDING_HEADERS = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'via'];
+
+interface Sender {
+  address: string;
+  headers: IncomingHttpHeaders;
+}
+
+/**
+ * Whether an unsigned request may trigger a mapping without a key: its sender is on this machine, or `webhooks.allowUnauthenticated` is
+ * set. The address of the listener does not count, because a proxy or a tunnel can forward requests from outside to loopback.
+ */
+export function allowsUnsigned({ allowUnauthenticated }: Sections['webhooks'], { address, headers }: Sender): boolean {
+  return allowUnauthenticated || (isLoopback(address) && !FORWARDING_HEADERS.some((name) => headers[name] !== undefined));
 }
 
 /** The headers that templates may use. Headers with credentials are removed. */

@@ -241,14 +241,24 @@ test('identifies an unsigned delivery by its body and its delivery id', async ()
   assert.equal(t.started.length, 3);
 });
 
-test('a mapping without a key rejects remote requests unless configured otherwise', async () => {
+test('a mapping without a key accepts requests of this machine only, whatever the gateway listens on', async () => {
   const mappings = [{ id: 'any' }];
-  await using t = await start({ token: undefined, mappings }, { settings: { host: '0.0.0.0' } });
-  const [status, { error }] = (await send(t, '/hooks/any', '{}', {})) as [number, { error: string }];
-  assert.equal(status, 401);
-  assert.match(error, /webhooks\.allowUnauthenticated/);
-  t.gateway.settings.setWebhooks({ enabled: true, mappings, allowUnauthenticated: true });
-  assert.equal((await send(t, '/hooks/any', '{}', {}))[0], 200);
+  for (const host of ['127.0.0.1', '0.0.0.0']) {
+    await using t = await start({ token: undefined, mappings }, { settings: { host } });
+    assert.equal((await send(t, '/hooks/any', '{}', {}))[0], 200);
+    for (const name of ['x-forwarded-for', 'forwarded', 'x-real-ip', 'via']) {
+      const [status, { error }] = (await send(t, '/hooks/any', '{}', { [name]: '127.0.0.1' })) as [number, { error: string }];
+      assert.equal(status, 401, name);
+      assert.match(error, /webhooks\.allowUnauthenticated/);
+    }
+    t.gateway.settings.setWebhooks({ enabled: true, mappings, allowUnauthenticated: true });
+    assert.equal((await send(t, '/hooks/any', '{}', { via: '1.1 proxy' }))[0], 200);
+  }
+});
+
+test('a mapping without a key rejects the client of a trusted proxy', async () => {
+  await using t = await start({ token: undefined, mappings: [{ id: 'any' }] }, { settings: { trustedProxies: ['127.0.0.1'] } });
+  assert.equal((await send(t, '/hooks/any', '{}', { 'x-forwarded-for': '203.0.113.9' }))[0], 401);
 });
 
 test('applies changed mappings, path and enabled to the next request', async () => {

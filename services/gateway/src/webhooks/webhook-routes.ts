@@ -62,7 +62,7 @@ export function registerWebhooks(app: FastifyInstance, edge: Edge): void {
       keys: edge.webhookKeys,
       path: normalizePath(path),
       signed: { headers: request.headers, body: getBody(request), now: Date.now() },
-      allowUnsigned: allowsUnsigned(settings.current),
+      allowUnsigned: allowsUnsigned(settings.current.webhooks, { address: edge.getClientAddress(request.raw), headers: request.headers }),
     };
     const { strict } = webhookRequest.hooks;
     const isStrict = webhookRequest.path === STRICT_PATH && strict !== undefined;
