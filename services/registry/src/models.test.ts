@@ -193,6 +193,22 @@ test('rejects a failover profile whose secret is not set', async () => {
   assert.ok(await update('SECOND_KEY'));
 });
 
+test('only the tenant of the installation may set fields that name its secrets', async () => {
+  await using app = await start({ SECOND_KEY: 'k' });
+  const elsewhere = app.bus.as(principal({ tenant: 'b' }));
+  await elsewhere.call('agents.create', { name: 'oslo' });
+  for (const change of [
+    { modelFailover: { authProfiles: [{ keyName: 'SECOND_KEY', provider: 'openai' }] } },
+    { oauthProfiles: { openai: 'work' } },
+    { secrets: { allow: ['SECOND_*'] } },
+  ]) {
+    const refused = { code: 'PERMISSION_DENIED', details: { reason: 'OTHER_TENANT' } };
+    await assert.rejects(elsewhere.call('agents.update', { agentId: 'oslo', ...change }), refused, JSON.stringify(change));
+    await assert.rejects(elsewhere.call('agents.create', { name: 'rome', ...change }), refused, JSON.stringify(change));
+  }
+  assert.ok(await elsewhere.call('agents.update', { agentId: 'oslo', modelFailover: { maxAttempts: 2 } }));
+});
+
 test('gateway.status lists settings that no service reads', async () => {
   await using app = await start(
     {},

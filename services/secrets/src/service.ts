@@ -121,7 +121,7 @@ export function defineSecrets({ firstToken, envFile }: SecretsOptions = {}): Ser
         'audit.finish': auditFinish(audit),
         'audit.looked': auditLooked(audit),
         'audit.read': auditRead(audit),
-        'secrets.resolve': secretsResolve({ values, env, allowlist, origins, store }),
+        'secrets.resolve': secretsResolve({ values, env, allowlist, tenantId: tenant, origins, store }),
         'secrets.sealingKey': secretsSealingKey({ values, store }),
         'secrets.webhookKeys': secretsWebhookKeys({ values, env, settings, store }),
       };

@@ -50,9 +50,23 @@ export async function checkAnswers(
 
 function checkPath({ configuration }: CheckPatchDeps, tenant: string, path: string): ServiceError[] {
   if (isOperatorOnly(path)) return [preconditionError('IMMUTABLE', `${path} can only be changed in a file`)];
-  if (tenant !== configuration.current.tenantId) return [];
+  if (tenant !== configuration.current.tenantId) return namesSecret(path) ? [otherTenantError(path)] : [];
   const pin = configuration.pinned().find((one) => isWithin(path, one.path) || isWithin(one.path, path));
   return pin === undefined ? [] : [preconditionError('PINNED', `${path} is set by the environment variable ${pin.variable}`)];
+}
+
+/** Settings of an agent that name secrets. All secrets belong to the tenant of the installation. */
+const SECRET_SETTINGS = ['modelFailover.authProfiles', 'oauthProfiles', 'secrets'];
+
+function namesSecret(path: string): boolean {
+  const [, , ...keys] = path.split('.');
+  const setting = keys.join('.');
+  return SECRET_SETTINGS.some((one) => isWithin(setting, one) || isWithin(one, setting));
+}
+
+function otherTenantError(path: string): ServiceError {
+  const message = `${path} names secrets of the installation. Only its own tenant may set it.`;
+  return new ServiceError('PERMISSION_DENIED', message, { details: { reason: 'OTHER_TENANT' } });
 }
 
 function isWithin(path: string, above: string): boolean {

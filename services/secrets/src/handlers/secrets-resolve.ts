@@ -12,6 +12,7 @@ interface SecretsResolveDeps {
   values: SecretValues;
   env: Variables;
   allowlist: AgentAllowlist;
+  tenantId: string;
   origins: Pick<KeyOrigins, 'check'>;
   store: Pick<Store, 'now'>;
 }
@@ -20,13 +21,13 @@ interface SecretsResolveDeps {
  * Returns a secret, encrypted to the calling process. A stored value takes precedence over the environment and over the file that
  * `<NAME>_FILE` names. Errors contain the name of the secret and never the path of its file.
  */
-export function secretsResolve({ values, env, allowlist, origins, store }: SecretsResolveDeps): Handler<'secrets.resolve'> {
+export function secretsResolve({ values, env, allowlist, tenantId, origins, store }: SecretsResolveDeps): Handler<'secrets.resolve'> {
   const report = createAccessReporter(store);
 
   return async ({ name, origin, to }, ctx) => {
     try {
       if (isReservedName(name)) throw new ServiceError('PERMISSION_DENIED', `${name} cannot be read by services`);
-      checkReadAccess(ctx.principal, name, allowlist);
+      checkReadAccess(ctx.principal, name, { allowlist, tenantId });
       if (origin !== undefined) await origins.check(name, origin);
       const value = await readValue({ values, env }, name);
       if (value !== undefined) hideValue(value);

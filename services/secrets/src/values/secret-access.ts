@@ -18,9 +18,16 @@ export function isReservedName(name: string): boolean {
 /** Returns the name patterns that an agent may read; undefined for an unknown agent. */
 export type AgentAllowlist = (tenant: string, agentId: string) => readonly string[] | undefined;
 
-/** Throws unless the caller may read the secret. Services may read all; agents only names on their allowlist. */
-export function checkReadAccess({ tenant, agent }: Principal, name: string, allowlist: AgentAllowlist): void {
-  if (agent === undefined || (allowlist(tenant, agent) ?? []).some((pattern) => matchesGlob(pattern, name))) return;
+interface ReadRules {
+  allowlist: AgentAllowlist;
+  /** The tenant of the installation, to which all secrets belong. */
+  tenantId: string;
+}
+
+/** Throws unless the caller may read the secret. Services may read all; agents of the installation's tenant names on their allowlist. */
+export function checkReadAccess({ tenant, agent }: Principal, name: string, { allowlist, tenantId }: ReadRules): void {
+  if (agent === undefined) return;
+  if (tenant === tenantId && (allowlist(tenant, agent) ?? []).some((pattern) => matchesGlob(pattern, name))) return;
   throw new ServiceError('PERMISSION_DENIED', `agents.${agent}.secrets.allow does not include ${name}`, {
     details: { reason: 'SECRET_NOT_ALLOWED' },
   });

@@ -147,12 +147,13 @@ test('without a master key secrets are stored in the env file with a warning, or
 test('agents read only names on their allowlist, and services everything except reserved names', TIMEOUT, async () => {
   await using app = await start({ env: { ...withMasterKey, WEATHER_KEY: 'sunny', OTHER_KEY: 'x' } });
   const agents = await (await app.host.connect('registry')).kv(AGENTS_BUCKET);
-  const project = (agentId: string, allow: string[]) => {
-    const entry = { agentId, tenant: 'default', suspended: false, isDefault: false, config: { secrets: { allow }, name: '${ODD}' } };
-    return agents.put(bucketKey('default', agentId), Buffer.from(JSON.stringify(entry)));
+  const project = (agentId: string, allow: string[], tenant = 'default') => {
+    const entry = { agentId, tenant, suspended: false, isDefault: false, config: { secrets: { allow }, name: '${ODD}' } };
+    return agents.put(bucketKey(tenant, agentId), Buffer.from(JSON.stringify(entry)));
   };
   await project('oslo', ['WEATHER_*']);
   await project('none', []);
+  await project('oslo', ['WEATHER_*'], 'b');
   const sessions = await app.host.connect('sessions');
   const sendRequest = (agent: string, name: string) =>
     createSecretReader(sessions.as(principal({ scopes: ['*'], agent })), 'sessions')(name);
@@ -167,6 +168,8 @@ test('agents read only names on their allowlist, and services everything except 
     await assert.rejects(sendRequest(agent, name), { code: 'PERMISSION_DENIED' }, agent);
     assert.equal((await app.nextEvent('secret:accessed')).outcome, 'denied');
   }
+  const stranger = createSecretReader(sessions.as(principal({ tenant: 'b', scopes: ['*'], agent: 'oslo' })), 'sessions');
+  await assert.rejects(stranger('WEATHER_KEY'), { code: 'PERMISSION_DENIED' }, 'secrets belong to the tenant of the installation');
   for (const name of ['SECRETS_MASTER_KEY', 'SWITCHYARD_TOKEN'])
     await assert.rejects(createSecretReader(sessions, 'sessions')(name), (error: Error) => !error.message.includes(MASTER));
 });
