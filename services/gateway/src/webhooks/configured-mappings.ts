@@ -31,7 +31,7 @@ export function followHooks({ settings, log, closing }: Pick<Edge, 'settings' | 
 }
 
 const UNKEYED_WARNING =
-  'webhook mappings without a key accept requests from this machine only. ' + 'Set webhooks.token, or webhooks.allowUnauthenticated: true.';
+  'webhook mappings without a key accept requests from this machine only. Set webhooks.token, or webhooks.allowUnauthenticated: true.';
 
 /** Headers of a proxy. The sender of a forwarded request is not the peer of its connection. */
 const FORWARDING_HEADERS = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'via'];
