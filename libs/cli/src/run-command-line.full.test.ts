@@ -21,7 +21,7 @@ test('prints the short help without arguments', async () => {
 test('prints general help and help of a command', async () => {
   const { stdout } = await run(['help']);
   for (const name of ['start', 'ask', 'rpc', 'token', 'url', 'status', 'doctor']) assert.match(stdout, new RegExp(`^  ${name}`, 'm'));
-  assert.match(stdout, /0 done · 1 the server or the call said no · 2 wrong usage · 130 stopped/);
+  assert.match(stdout, /0 success · 1 failure or refusal · 2 wrong usage · 130 stopped/);
   const [asked, told] = await Promise.all([run(['ask', '--help']), run(['help', 'ask'])]);
   assert.deepEqual([asked.code, asked.stdout], [0, told.stdout]);
   assert.match(asked.stdout, /--session <key>/);
@@ -36,15 +36,15 @@ test('prints the version', async () => {
 test('exits with 2 and prints the next command on a usage error', async () => {
   const wrong: [string[], RegExp, RegExp][] = [
     [['stauts'], /Unknown command stauts\. Did you mean status/, /switchyard status$/],
-    [['deploy'], /no command deploy\.$/, /switchyard help$/],
-    [['constructor'], /no command constructor/, /help$/],
+    [['deploy'], /Unknown command deploy\.$/, /switchyard help$/],
+    [['constructor'], /Unknown command constructor/, /help$/],
     [['ask', '--sesion', 'x', 'hi'], /Unknown flag --sesion\. Did you mean --session\?/, /ask --help$/],
     [['ask', 'hi', '--agent'], /--agent needs a value/, /ask --help$/],
     [['ask', 'hi', '--url='], /--url needs a value/, /ask --help$/],
     [['status', '-o', 'xml'], /--output must be table, json, yaml or ndjson, not xml/, /help$/],
     [['ask'], /ask needs a message/, /ask "hello"$/],
     [['rpc'], /rpc needs a method/, /rpc --help$/],
-    [['start', '--port', '70000'], /--port is a number/, /start --port 0$/],
+    [['start', '--port', '70000'], /--port must be a number/, /start --port 0$/],
   ];
   const results = await Promise.all(wrong.map(([args]) => run(args)));
   for (const [at, [args, sentence, next]] of wrong.entries()) {
@@ -69,7 +69,7 @@ test('prints failures as JSON with machine-readable output', async () => {
 test('token prints the saved token, or the command to start', async () => {
   const without = await run(['token']);
   assert.deepEqual([without.code, without.stdout], [1, '']);
-  assert.match(without.stderr, /no token saved.*\n {2}next: .*switchyard start\n$/);
+  assert.match(without.stderr, /No token is saved.*\n {2}next: .*switchyard start\n$/);
   writeFileSync(join(cwd, 'token'), `${TOKEN}\n`);
   const saved = await run(['token']);
   assert.deepEqual(saved, { code: 0, stdout: `${TOKEN}\n`, stderr: '' });

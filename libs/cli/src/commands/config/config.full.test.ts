@@ -76,7 +76,7 @@ test('set writes JSON or text at any depth and prints the previous value', async
     'config.patch': () => ({ patched: true, commitSha: SHA, restarting: true }),
   });
   const set = await run(server.url, 'set', 'gateway.rateLimit.maxRequests', '9', '--message', 'less', '--base', OLD);
-  assert.deepEqual([set.code, set.stdout], [0, 'gateway.rateLimit.maxRequests is 9, and was 50: version 4f4f4f4f4f4f\n']);
+  assert.deepEqual([set.code, set.stdout], [0, 'gateway.rateLimit.maxRequests is 9 (before: 50): version 4f4f4f4f4f4f\n']);
   assert.match(set.stderr, /No service uses gateway\.maxBatchSize yet\./);
   await run(server.url, 'set', 'gateway.publicUrl', 'https://example.org');
   await run(server.url, 'set', 'gateway.publicUrl', 'null');
@@ -126,10 +126,10 @@ test('diff prints the changes; rollback prints both versions', async () => {
 test('rejects unknown subcommands and flags with a suggestion', async () => {
   await using server = await served();
   const cases = {
-    '': 'needs to be told',
+    '': 'needs a subcommand',
     histroy: 'Did you mean history\\?',
     set: 'needs <key> and <value>',
-    'rollback a b': 'takes no b',
+    'rollback a b': 'takes no .*argument b',
     'set gateway 1': 'is a section',
   };
   for (const [words, sentence] of Object.entries(cases)) {

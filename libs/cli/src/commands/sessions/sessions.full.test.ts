@@ -120,7 +120,7 @@ test('list prints one line per session and the total', async () => {
   const calls: Call[] = [];
   await using server = await startServer({ call: (call) => (calls.push(call), { sessions: [listed], total: 3 }) });
   const { stdout, stderr } = await sessions(server.url, 'list', '--kind', 'dm', '--since', '60');
-  assert.deepEqual([stdout, stderr], [`${KEY}  2025-11-21T10:00  default  dm  2\n`, '1 of 3, the newest\n']);
+  assert.deepEqual([stdout, stderr], [`${KEY}  2025-11-21T10:00  default  dm  2\n`, 'the newest 1 of 3\n']);
   assert.deepEqual(calls[0]?.params, { kind: 'dm', since_minutes: 60 });
   assert.equal((await sessions(server.url, 'list', '--kind', 'mine')).code, 2);
 });
@@ -191,7 +191,7 @@ test('context without a key lists conversations with the next page command', asy
   await using server = await startServer({ call: () => ({ conversations: [conversation], total: 5 }) });
   const { stdout, stderr } = await sessions(server.url, 'context', '--offset', '1');
   assert.equal(stdout, `epoch_1  2025-11-21T10:00  default  2  ${KEY}\n`);
-  assert.match(stderr, /2 of 5; the next: .* sessions context --offset 2/);
+  assert.match(stderr, /2 of 5\. Next page: .* sessions context --offset 2/);
 });
 
 test('forget requires --yes and prints the transcript', async () => {
@@ -207,7 +207,7 @@ test('forget requires --yes and prints the transcript', async () => {
   });
   const refused = await sessions(server.url, 'forget', KEY);
   assert.deepEqual([refused.code, calls], [1, []]);
-  assert.match(refused.stderr, /say --yes/);
+  assert.match(refused.stderr, /Confirm with --yes/);
   const { stdout } = await sessions(server.url, 'forget', KEY, '--memory', '--yes');
   assert.equal(stdout, `${KEY}: forgotten, with 4 messages, 3 memories forgotten\n`);
   assert.deepEqual(calls, ['session.export', 'session.reset_conversation', 'session.delete']);
