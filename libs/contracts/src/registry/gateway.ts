@@ -23,7 +23,7 @@ export const RestartProgress = z.object({
 
 /** The process that answers, and the configuration it runs. */
 export const GatewayStatus = z.object({
-  pid: z.int().positive(),
+  pid: z.int().nonnegative().describe('0 for callers of other tenants'),
   uptime: z.number().nonnegative().describe('seconds'),
   memoryUsage: Count.describe('resident bytes'),
   nodeVersion: boundedString(MAX.name),

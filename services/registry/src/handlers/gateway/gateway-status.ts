@@ -8,7 +8,7 @@ import type { RestartCoordinator } from '../../restart/restart-coordinator.ts';
 const MEMORY_TTL_MS = 1_000;
 
 interface GatewayStatusDeps {
-  configuration: Pick<ConfigurationSource, 'files' | 'notInForce'>;
+  configuration: Pick<ConfigurationSource, 'files' | 'notInForce' | 'current'>;
   inForce: GetActiveVersion;
 }
 
@@ -27,6 +27,8 @@ export function gatewayStatus(
     return rss;
   };
   const { pid, version: nodeVersion } = process;
+  /** Administrators of other tenants configure agents only, and learn nothing of the machine. */
+  const encodeForOtherTenant = createEncoder({ pid: 0, nodeVersion, configPaths: [], sections: ['agents' as const], notInForce: [] });
   const sections = [...OBJECT_SECTIONS];
   let cached: { sources: readonly unknown[]; encode: Encode } | undefined;
 
@@ -48,7 +50,10 @@ export function gatewayStatus(
     return encode;
   }
 
-  return () => getEncoder()({ uptime: process.uptime(), memoryUsage: memoryUsage() });
+  return (_params, { principal }) => {
+    const encode = principal.tenant === configuration.current.tenantId ? getEncoder() : encodeForOtherTenant;
+    return encode({ uptime: process.uptime(), memoryUsage: memoryUsage() });
+  };
 }
 
 type Encode = ReturnType<typeof createEncoder<Omit<Result<'gateway.status'>, 'uptime' | 'memoryUsage'>>>;
