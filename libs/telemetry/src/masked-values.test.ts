@@ -55,6 +55,18 @@ test('withoutHidden removes known values and keeps similar texts', () => {
   assert.equal(scrub('what is read (.*)+?[x]{9} is no pattern'), 'what is read [REDACTED] is no pattern');
 });
 
+test('masks values of any length and number, and a log call never fails', () => {
+  const long = Array.from({ length: 5 }, (_, n) => `${n} ${'ж☃🦩'.repeat(2_000)}`);
+  const many = Array.from({ length: 60 }, (_, n) => `${n} ${'ü'.repeat(900)}`);
+  for (const value of [...long, ...many]) hideValue(value);
+  for (const value of [long[0], long[4], many[0], many[59]])
+    for (const form of [value ?? '', encodeURIComponent(value ?? '')]) assert.equal(withoutHidden(`a ${form} b`, '$&'), 'a $& b');
+  const lines: string[] = [];
+  const log = createLogger({ level: 'info', destination: { write: (line: string) => void lines.push(line) } });
+  log.info({ note: long[3] }, 'a line');
+  assert.ok(lines[0]?.includes('a line') && !lines[0].includes('ж☃'));
+});
+
 test('evicts the oldest masked values above the limit', () => {
   hideValue('the-oldest-value-of-all');
   for (let n = 0; n < 1_000; n++) hideValue(`one-of-many-values-${n}`);
