@@ -5,7 +5,24 @@ import { scrub } from './text-redaction.ts';
 
 /** Complete and partial beginnings of secret formats. */
 const HEADS = [
-  ['', 'Bearer ', 'Basic ', 'Token ', 'token=', '?key=', 'password" : ', 'apiKey\\"', '://', '://u:', '://u:p', 'sy_pat_', 'sk-'],
+  [
+    '',
+    'Bearer ',
+    'Basic ',
+    'Token ',
+    'token=',
+    '?key=',
+    'password" : ',
+    'apiKey\\"',
+    '://',
+    '://u:',
+    '://u:p',
+    'sy_pat_',
+    'sk-',
+    '--token ',
+    '--api-key=',
+    '/services/T1/B2/',
+  ],
   ['sk_live_', 'ghp_', 'github_pat_', 'xoxb-', 'AKIA', 'AIza', 'SG.', `SG.${'a'.repeat(16)}.`, 'eyJ', `eyJ${'a'.repeat(8)}.`],
   ['12345678:', '-----BEGIN ', '-----BEGIN PRIVATE KEY-----', '-----END '],
 ].flat();

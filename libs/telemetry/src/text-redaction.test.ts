@@ -36,7 +36,17 @@ test('removes all known secret formats from a text', () => {
 test('removes only the secret part of links, queries and JSON', () => {
   assert.equal(scrub('GET /ws?token=abc&v=1'), 'GET /ws?token=[REDACTED]&v=1');
   assert.equal(scrub('nats://user:hunter2@host:4222/x'), 'nats://user:[REDACTED]@host:4222/x');
+  assert.equal(scrub(`https://${body}@git.example/x`), 'https://[REDACTED]@git.example/x');
+  assert.equal(scrub('GET /callback?code=abc&state=1#access_token=x'), 'GET /callback?code=[REDACTED]&state=1#access_token=[REDACTED]');
+  assert.equal(scrub(`https://hooks.example/services/T01/B02/${body}`), 'https://hooks.example/services/T01/B02/[REDACTED]');
+  assert.equal(scrub(`https://chat.example/api/webhooks/123/${body}`), 'https://chat.example/api/webhooks/123/[REDACTED]');
   assert.equal(scrub('{"apiKey":"abc","model":"m"}'), '{"apiKey":"[REDACTED]","model":"m"}');
+});
+
+test('removes secrets from the arguments of commands', () => {
+  assert.equal(scrub('tool --api-key abc --verbose'), 'tool --api-key [REDACTED] --verbose');
+  assert.equal(scrub('tool --db-password=abc -x'), 'tool --db-password=[REDACTED] -x');
+  assert.equal(scrub('switchyard --token --json'), 'switchyard --token --json');
 });
 
 test('does not change ordinary text', () => {

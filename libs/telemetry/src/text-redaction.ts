@@ -8,9 +8,12 @@ const SECRETS = new RegExp(
   [
     String.raw`(?<scheme>\bBearer\s+)\S+`,
     String.raw`(?<basic>\b(?:Basic|Token)\s+)(?=(?-i:[^\sa-z]*[a-z][^\sA-Z]*[A-Z])|[^\s\d+/=]*[\d+/=])[\w.~+/=-]{8,}`,
-    String.raw`(?<query>(?:token|password|passwd|passphrase|secret|credentials?|api_?key|access_?key|signature|[?&](?:key|sig))=)[^&\s"'<>]+`,
+    String.raw`(?<query>(?:token|password|passwd|passphrase|secret|credentials?|api_?key|access_?key|signature|[?&](?:key|sig|auth|jwt|pwd|pass|code))=)[^&\s"'<>]+`,
+    String.raw`(?<argument>--?[a-z-]{0,32}(?:token|password|passwd|passphrase|secret|credentials?|api-?key|access-?key)(?:=|\s+))(?!-)[^\s"']+`,
     String.raw`(?<json>(?:token|password|passphrase|secret|authorization|cookie|credentials?|api_?key|access_?key|private_?key)\\?"\s*:\s*\\?")[^"\\]+`,
     String.raw`(?<url>:\/\/[^\s:/@]{0,256}:)[^\s/@]+(?=@)`,
+    String.raw`(?<user>:\/\/)[^\s:/@]{8,256}(?=@)`,
+    String.raw`(?<path>\/(?:services\/T\w{1,32}\/B\w{1,32}|webhooks\/\d{1,32})\/)[\w-]{16,}`,
     String.raw`\bsy_(?:pat|svc)_\w+`,
     String.raw`\bsk-[\w-]{8,}`,
     String.raw`\b(?:sk|rk|pk|whsec)_(?:live_|test_)?[0-9A-Za-z]{16,}`,
@@ -48,5 +51,15 @@ function getBeginning(text: string): string {
 
 function keepGroups(...match: unknown[]): string {
   const groups = match.at(-1) as Record<string, string | undefined>;
-  return (groups['scheme'] ?? groups['basic'] ?? groups['query'] ?? groups['json'] ?? groups['url'] ?? '') + REDACTED;
+  return (
+    (groups['scheme'] ??
+      groups['basic'] ??
+      groups['query'] ??
+      groups['json'] ??
+      groups['argument'] ??
+      groups['url'] ??
+      groups['user'] ??
+      groups['path'] ??
+      '') + REDACTED
+  );
 }
