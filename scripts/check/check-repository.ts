@@ -26,13 +26,12 @@ for (const entry of new Set(tracked.map((file) => file.split('/')[0] ?? ''))) {
 
 for (const file of tracked.filter((name) => /\.(ts|mjs|js)$/.test(name))) {
   const lines = readFileSync(file, 'utf8').split('\n').length - 1;
-  if (lines > MAX_LINES) wrong.push(`${file} has ${lines} lines; split what does two things (at most ${MAX_LINES})`);
+  if (lines > MAX_LINES) wrong.push(`${file} has ${lines} lines, at most ${MAX_LINES} are allowed; split it by subject`);
 }
 
 for (const file of tracked.filter((name) => /\.(ts|mjs|js|md|ya?ml|proto)$/.test(name))) {
   const [cited] = ELSEWHERE.exec(readFileSync(file, 'utf8')) ?? [];
-  if (cited !== undefined)
-    wrong.push(`${file} cites "${cited}", which is not in the repository; say what it says, or name a page of docs/`);
+  if (cited !== undefined) wrong.push(`${file} cites "${cited}", which is not in the repository; cite a page of docs/`);
 }
 
 const workspaces = tracked
@@ -48,7 +47,7 @@ for (const workspace of workspaces) {
 
 const resolved = readFileSync('package-lock.json', 'utf8').match(/"resolved": "[a-z+]*:\/\//g) ?? [];
 if (resolved.length > 0)
-  wrong.push(`package-lock.json names where ${resolved.length} packages were downloaded; install with the repository's .npmrc`);
+  wrong.push(`package-lock.json has the download addresses of ${resolved.length} packages; install with the .npmrc of the repository`);
 
 for (const sentence of wrong) console.error(sentence);
 process.exitCode = wrong.length > 0 ? 1 : 0;

@@ -39,11 +39,9 @@ export function openCrew({ logs, graceMs, longestWaitMs, onChange, say }: CrewOp
     const { replica } = member;
     const started = complete;
     const words = started && (code ?? 0) === 0 ? '' : await lastWords(getLog(replica), logFrom);
-    const wrote = `it wrote ${getLog(replica)}`;
+    const wrote = `log: ${getLog(replica)}`;
     if (!started) return broken.reject(new StartError(words || `${replica} ${how}; ${wrote}`));
-    say(
-      `${replica} (process ${pid}) ${how} and is started again in ${againInMs} ms; ${words === '' ? '' : `it said "${words}", and `}${wrote}`,
-    );
+    say(`${replica} (process ${pid}) ${how}; restarting in ${againInMs} ms; ${words === '' ? '' : `last output: "${words}"; `}${wrote}`);
   }
 
   function onStart({ replica, restarted }: Member): void {
@@ -71,7 +69,7 @@ export function openCrew({ logs, graceMs, longestWaitMs, onChange, say }: CrewOp
           await Promise.all(
             started.map(async (one) => {
               const { forced } = await one.end(graceMs);
-              if (forced) say(`${one.member.replica} did not end within ${graceMs / 1_000} s and was killed; it wrote ${one.log}`);
+              if (forced) say(`${one.member.replica} did not exit within ${graceMs / 1_000} s and was killed; log: ${one.log}`);
             }),
           );
         },

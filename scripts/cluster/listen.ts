@@ -7,18 +7,18 @@ export async function listenForClients(options: BalancerOptions): Promise<Balanc
   try {
     return await openBalancer(options);
   } catch (cause) {
-    throw new StartError(why((cause as NodeJS.ErrnoException).code, host, port), { cause });
+    throw new StartError(explainListenError((cause as NodeJS.ErrnoException).code, host, port), { cause });
   }
 }
 
-function why(code: string | undefined, host: string, port: number): string {
-  const free = 'Take any free one: SWITCHYARD_PORT=0 make cluster';
+function explainListenError(code: string | undefined, host: string, port: number): string {
+  const free = 'Use any free port: SWITCHYARD_PORT=0 make cluster';
   switch (code) {
     case 'EADDRINUSE':
       return `port ${port} on ${host} is in use. ${free}`;
     case 'EACCES':
-      return `port ${port} on ${host} is not for this user. ${free}`;
+      return `port ${port} on ${host} requires root. ${free}`;
     default:
-      return `${host} is no address of this machine (${code ?? 'unknown error'}). Listen on this machine alone: SWITCHYARD_HOST=127.0.0.1 make cluster`;
+      return `${host} is not an address of this machine (${code ?? 'unknown error'}). Listen on loopback: SWITCHYARD_HOST=127.0.0.1 make cluster`;
   }
 }

@@ -28,7 +28,7 @@ export async function runCluster(env: Variables): Promise<void> {
       process.exitCode = 1;
     }
   }
-  if (ending.aborted) sendMessage('finishes what runs; Ctrl-C again drops it');
+  if (ending.aborted) sendMessage('finishes running work; press Ctrl-C again to exit at once');
   await stack.disposeAsync();
 }
 

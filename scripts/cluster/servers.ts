@@ -48,7 +48,7 @@ interface Server {
 /** Starts NATS, MongoDB and Redis in parallel, then creates the streams and buckets of the bus. */
 export async function startServers(options: StartServers): Promise<Servers> {
   const { key, crew, stack, signal, ending, say } = options;
-  const slow = setTimeout(say, PATIENCE_MS, 'looks for NATS, MongoDB and Redis, and installs what is missing');
+  const slow = setTimeout(say, PATIENCE_MS, 'finds or installs NATS, MongoDB and Redis');
   const [nats, mongo, redis] = await Promise.all([natsServer(options), mongoServer(options), redisServer(options)]).finally(() =>
     clearTimeout(slow),
   );
@@ -90,7 +90,7 @@ async function mongoServer({
   say,
 }: StartServers): Promise<Server & { blobs: string; prepare: (signal: AbortSignal) => Promise<void> }> {
   const { name, real, command } = await findMongo();
-  if (!real) say(`found no MongoDB and uses ${name}`);
+  if (!real) say(`MongoDB is not installed; using ${name}`);
   const own = join(dir, real ? 'mongodb' : 'mongodb-stand-in');
   mkdirSync(own, { recursive: true, mode: 0o700 });
   const before = readPrivately(dir, 'mongodb-port');

@@ -107,7 +107,7 @@ export async function startCluster(env: Variables, starting: Starting): Promise<
     stack.use(crew.start(members.filter(({ service }) => service === 'gateway')));
     stack.defer(() => balancer.close());
     const replicas = members.map(({ replica, ports }) => ({ name: replica, url: `http://127.0.0.1:${ports['metrics']}` }));
-    await awaitReady({ gateways, replicas, token, signal: goingOn, say: (missing) => sendMessage(`waits for ${missing}`) });
+    await awaitReady({ gateways, replicas, token, signal: goingOn, say: (missing) => sendMessage(`waiting for ${missing}`) });
   };
   try {
     await Promise.race([working(), crew.broken, whenAborted(signal)]);
@@ -132,7 +132,7 @@ async function whenAborted(signal: AbortSignal): Promise<never> {
 async function endWhatIsLeft(data: string, graceMs: number, say: Starting['say']): Promise<void> {
   const remainingItems = await findLeftovers(readRunFile(data)?.processes ?? []);
   if (remainingItems.length === 0) return;
-  say(`ends processes of an earlier start: ${remainingItems.map(({ replica, pid }) => `${replica} (process ${pid})`).join(', ')}`);
+  say(`stopping processes of an earlier start: ${remainingItems.map(({ replica, pid }) => `${replica} (process ${pid})`).join(', ')}`);
   await endLeftovers(remainingItems, graceMs);
 }
 

@@ -12,5 +12,5 @@ const launcher = running.filter(({ service }) => service === LAUNCHER);
 // The launcher ends its processes in order. If it was killed, this program ends them.
 await endLeftovers(launcher.length > 0 ? launcher : running, GRACE_MS);
 process.stdout.write(
-  running.length === 0 ? `no cluster runs with the data in ${data}\n` : `the cluster with the data in ${data} has ended\n`,
+  running.length === 0 ? `no cluster runs with the data in ${data}\n` : `stopped the cluster with the data in ${data}\n`,
 );

@@ -44,8 +44,8 @@ function isChangelogExtended(): boolean {
 function lockUnserved(names: readonly string[]): void {
   const listed: ReadonlySet<string> = unserved;
   const changes = [
-    ...[...listed].filter((name) => !names.includes(name)).map((name) => `${name} has a handler now, or is not declared any more`),
-    ...names.filter((name) => !listed.has(name)).map((name) => `${name} is declared, and no service has a handler for it`),
+    ...[...listed].filter((name) => !names.includes(name)).map((name) => `${name} now has a handler, or is no longer declared`),
+    ...names.filter((name) => !listed.has(name)).map((name) => `${name} is declared, but no service has a handler for it`),
   ];
   if (changes.length === 0) return;
   if (!writing)

@@ -38,9 +38,9 @@ const rows: readonly Row[] = [
         queries: one(quantile(0.95, 'http.server.request.duration', 'http_route'), '{{http_route}}'),
       },
       { title: 'Open connections', unit: 'short', queries: one(`sum by (kind) (${metric('switchyard.edge.sockets')})`, '{{kind}}') },
-      { title: 'Unread by WebSocket clients', unit: 'bytes', queries: one(metric('switchyard.edge.backlog'), '{{instance}}') },
+      { title: 'Unread bytes of WebSocket clients', unit: 'bytes', queries: one(metric('switchyard.edge.backlog'), '{{instance}}') },
       {
-        title: 'Refused and failed',
+        title: 'Refused and failed requests',
         unit: 'reqps',
         queries: one(
           `sum by (http_response_status_code) (rate(${metric('http.server.request.duration')}_count{http_response_status_code=~"[45].."}${RATE}))`,
@@ -53,12 +53,12 @@ const rows: readonly Row[] = [
     title: 'Turns and models',
     panels: [
       {
-        title: 'Turns that ended',
+        title: 'Completed turns',
         unit: 'reqps',
         queries: one(perSecond('switchyard.turn.duration', 'kind, outcome', '_count'), '{{kind}} {{outcome}}'),
       },
       {
-        title: 'Turns: time and waiting, p95',
+        title: 'Duration and wait time of turns, p95',
         unit: 's',
         queries: [
           { expr: quantile(0.95, 'switchyard.turn.duration', 'kind'), legend: '{{kind}}' },
@@ -66,7 +66,7 @@ const rows: readonly Row[] = [
         ],
       },
       {
-        title: 'Turns that run and wait',
+        title: 'Running and waiting turns',
         unit: 'short',
         queries: [
           { expr: `sum by (kind) (${metric('switchyard.turn.running')})`, legend: '{{kind}}' },
@@ -82,7 +82,7 @@ const rows: readonly Row[] = [
         ),
       },
       {
-        title: 'Time to the first part, p95',
+        title: 'Time to first token, p95',
         unit: 's',
         queries: one(quantile(0.95, 'gen_ai.client.operation.time_to_first_chunk', 'gen_ai_request_model'), '{{gen_ai_request_model}}'),
       },
@@ -95,12 +95,12 @@ const rows: readonly Row[] = [
         ),
       },
       {
-        title: 'Cost an hour',
+        title: 'Cost per hour',
         unit: 'currencyUSD',
         queries: one(`${perSecond('switchyard.model.cost', 'gen_ai_request_model')} * 3600`, '{{gen_ai_request_model}}'),
       },
       {
-        title: 'Attempts made again',
+        title: 'Retried attempts',
         unit: 'reqps',
         queries: one(perSecond('switchyard.model.retries', 'gen_ai_provider_name, error_type'), '{{gen_ai_provider_name}} {{error_type}}'),
       },
@@ -128,13 +128,13 @@ const rows: readonly Row[] = [
         unit: 'short',
         queries: [
           { expr: `sum by (service) (${metric('switchyard.method.running')})`, legend: '{{service}} running' },
-          { expr: `sum by (service) (${metric('switchyard.bus.pending')})`, legend: '{{service}} waiting for answers' },
-          { expr: `sum by (service) (${metric('switchyard.store.queue')})`, legend: '{{service}} waiting for the database' },
+          { expr: `sum by (service) (${metric('switchyard.bus.pending')})`, legend: '{{service}} pending calls' },
+          { expr: `sum by (service) (${metric('switchyard.store.queue')})`, legend: '{{service}} pending database operations' },
           { expr: `sum by (service) (${metric('switchyard.store.outbox')})`, legend: '{{service}} publishing' },
         ],
       },
       {
-        title: 'Held for a bus that is away',
+        title: 'Buffered during a bus outage',
         unit: 'bytes',
         queries: one(`sum by (service) (${metric('switchyard.bus.held')})`, '{{service}}'),
       },
@@ -170,7 +170,7 @@ const rows: readonly Row[] = [
         ],
       },
       {
-        title: 'Lateness of the event loop',
+        title: 'Event loop delay',
         unit: 's',
         queries: [
           { expr: metric('nodejs.eventloop.delay.p50'), legend: '{{instance}} p50' },
@@ -178,9 +178,9 @@ const rows: readonly Row[] = [
           { expr: metric('nodejs.eventloop.delay.max'), legend: '{{instance}} max' },
         ],
       },
-      { title: 'Busy event loop', unit: 'percentunit', queries: one(metric('nodejs.eventloop.utilization'), '{{instance}}') },
+      { title: 'Event loop utilization', unit: 'percentunit', queries: one(metric('nodejs.eventloop.utilization'), '{{instance}}') },
       { title: 'Running for', unit: 's', queries: one(metric('process.uptime'), '{{instance}}') },
-      { title: 'Configuration in force', unit: 'none', queries: one(metric('switchyard.config.revision'), '{{instance}}') },
+      { title: 'Applied configuration version', unit: 'none', queries: one(metric('switchyard.config.revision'), '{{instance}}') },
     ],
   },
 ];

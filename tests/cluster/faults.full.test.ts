@@ -141,7 +141,7 @@ describe('loss of a server of the cluster', { skip: SKIP, timeout: 500_000 }, ()
     for (const ms of [500, 1000, 2000])
       await product.process.line(
         new RegExp(
-          `gateway-1 \\(process \\d+\\) ended with code 1 and is started again in ${ms} ms; it said "gateway cannot start: SWITCHYARD_CACHE `,
+          `gateway-1 \\(process \\d+\\) ended with code 1; restarting in ${ms} ms; last output: "gateway cannot start: SWITCHYARD_CACHE `,
         ),
       );
     assert.match(await sendMessage('the other gateway'), /You said/);

@@ -80,7 +80,7 @@ describe('a cluster on one machine', { skip: SKIP, timeout: 300_000 }, () => {
       process.kill(victim.pid, 'SIGKILL');
       const next = await replaced(product, victim);
       assert.deepEqual([next.ports, next.log], [victim.ports, victim.log]);
-      await product.process.line(new RegExp(`${replica} \\(process ${victim.pid}\\) was ended by SIGKILL and is started again`));
+      await product.process.line(new RegExp(`${replica} \\(process ${victim.pid}\\) was ended by SIGKILL; restarting`));
     }
     assert.equal((await openai(product).models.list()).data.length > 1, true);
   });
@@ -96,7 +96,7 @@ describe('a cluster on one machine', { skip: SKIP, timeout: 300_000 }, () => {
     const before = await getProcesses(product);
     await using stop = await startProcess([process.execPath, STOP], { env: { SWITCHYARD_DATA: product.data } });
     assert.equal((await stop.exited).code, 0, stop.output());
-    assert.match(stop.output(), /has ended/);
+    assert.match(stop.output(), /stopped the cluster/);
     assert.deepEqual(await product.process.exited, { code: 0, signal: null });
     assert.deepEqual(
       before.filter(({ pid }) => isAlive(pid)),
@@ -118,7 +118,7 @@ describe('a cluster on one machine', { skip: SKIP, timeout: 300_000 }, () => {
       'they are there without it',
     );
     product = await startProduct('cluster', { data: data.path });
-    assert.match(product.process.output(), /ends processes of an earlier start: .*sessions-1/);
+    assert.match(product.process.output(), /stopping processes of an earlier start: .*sessions-1/);
     await gone(remainingItems);
     assert.ok(await call(product, 'session.list'));
   });

@@ -193,7 +193,7 @@ test('a rotated or revoked saved token stays invalid, and the next start reports
     assert.equal((await post(product, history)).status, 401);
   }
   await using again = await startEmbedded({ data: data.path });
-  assert.match(again.process.output(), /token +none that works is saved here/);
+  assert.match(again.process.output(), /token +the saved token is no longer valid/);
   assert.equal((await post(again, history)).status, 401);
 });
 

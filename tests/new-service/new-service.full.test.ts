@@ -72,7 +72,7 @@ test('make check reports a method without a handler', options, async () => {
   const { code, output } = await copy.run('node_modules/.bin/node', 'scripts/contracts/lock-contracts.ts');
   assert.equal(code, 1);
   assert.match(output, /new entries.*make lock/s);
-  assert.match(output, /notes\.get is declared, and no service has a handler for it/);
+  assert.match(output, /notes\.get is declared, but no service has a handler for it/);
 });
 
 test('a method needs only its contract and its handler', options, async () => {

@@ -27,7 +27,7 @@ export function findSubjectFault(subject: string): string | undefined {
   const text = CONVENTIONAL.exec(subject)?.groups?.['text'];
   if (text === undefined) return 'is not a Conventional Commit ("fix(gateway): return 503 while draining")';
   const verb = text.split(/[\s,]/, 1)[0] ?? '';
-  if (!/^[a-z][a-z-]*$/.test(verb) || NOT_A_VERB.test(verb)) return `begins with "${verb}", which is no imperative verb`;
+  if (!/^[a-z][a-z-]*$/.test(verb) || NOT_A_VERB.test(verb)) return `begins with "${verb}", which is not an imperative verb`;
   if (NOT_IMPERATIVE.test(verb) && !IMPERATIVES_THAT_LOOK_ALIKE.has(verb)) return `begins with "${verb}", which is not imperative`;
   const faults = findProseFaults(text, true);
   return faults.length > 0 ? `is hard to read: ${faults.join('; ')}` : undefined;

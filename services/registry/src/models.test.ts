@@ -223,9 +223,12 @@ test('gateway.status lists settings that no service reads', async () => {
 
 test('gateway.status tells administrators of other tenants nothing of the machine', async () => {
   await using app = await start({}, { settings: { autoReplyEngine: { enabled: false } } });
-  const { uptime: _uptime, memoryUsage: _memory, nodeVersion: _version, ...status } = await app.bus
-    .as(principal({ tenant: 'b' }))
-    .call('gateway.status', {});
+  const {
+    uptime: _uptime,
+    memoryUsage: _memory,
+    nodeVersion: _version,
+    ...status
+  } = await app.bus.as(principal({ tenant: 'b' })).call('gateway.status', {});
   assert.deepEqual(status, { pid: 0, configPaths: [], sections: ['agents'], notInForce: [] });
 });
 
