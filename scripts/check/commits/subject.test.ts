@@ -20,8 +20,8 @@ test('findSubjectFault rejects long, untyped, descriptive and unreadable subject
     ['return 503 while draining', /Conventional Commit/],
     ['fix(gateway): returns 503 while draining', /not imperative/],
     ['fix(gateway): returned 503 while draining', /not imperative/],
-    ['fix(gateway): a connection ends with its answer', /no imperative verb/],
-    ['perf(registry): what changes seldom is written once', /no imperative verb/],
+    ['fix(gateway): a connection ends with its answer', /not an imperative verb/],
+    ['perf(registry): what changes seldom is written once', /not an imperative verb/],
     ['fix(bus): tell whoever asked, and nobody else, of what is left', /hard to read/],
   ];
   for (const [subject, fault] of cases) assert.match(findSubjectFault(subject) ?? '', fault, subject);
