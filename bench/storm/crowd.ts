@@ -9,7 +9,7 @@ export interface ClientPool {
   /** Resolves when all disconnected clients have reconnected, or after the timeout. */
   back(withinMs: number): Promise<Returned>;
   /** Number of clients with exactly one message since the last call. */
-  heard(): Promise<number>;
+  countReceived(): Promise<number>;
 }
 
 /** Connects one client per token to `from`; disconnected clients reconnect to `to`. */
@@ -34,7 +34,7 @@ export async function startClientPool(
       const all = await tellAll<Returned>({ withinMs });
       return { ms: all.flatMap(({ ms }) => ms), attempts: all.reduce((sum, { attempts }) => sum + attempts, 0) };
     },
-    heard: async () => (await tellAll<number>({ isReceived: true })).reduce((sum, one) => sum + one, 0),
+    countReceived: async () => (await tellAll<number>({ isReceived: true })).reduce((sum, one) => sum + one, 0),
   };
 }
 

@@ -61,11 +61,11 @@ export async function measureStorm(wanted: number, onProgress: (description: str
 /** Sends one message to each client. A client receives it only if its subscription is restored. */
 async function countDelivered(clients: readonly string[], url: string, crowd: ClientPool): Promise<number> {
   const bus = await connectBus(url, { log: silentLogger() });
-  await crowd.heard();
+  await crowd.countReceived();
   for (const client of clients) bus.publish(subjects.notifyClient(TENANT, client), Buffer.from(formatMessage(now())));
   await bus.drain();
   await delay(DELIVERY_TIMEOUT_MS);
-  return crowd.heard();
+  return crowd.countReceived();
 }
 
 function computeOutcomes({ requestedCount: wanted, returned, receivedCount: heard, others, peakMib }: StormResult): Outcome[] {

@@ -31,7 +31,7 @@ export interface Figures {
   looks: number;
   looksAgain: number;
   /** Tenant events received, resets received, and events in the logs. */
-  told: number;
+  received: number;
   resets: number;
   logged: number;
   tokens: number;
@@ -44,7 +44,7 @@ export interface Figures {
 }
 
 export function getFigures(known: Known): Figures {
-  const { all, asked, final, notes, events } = known;
+  const { all, requests: asked, final, notes, events } = known;
   const turns = only(all, 'turn');
   const faults = only(all, 'fault');
   const heard = turns.flatMap(({ receivedMessages: heard }) => heard);
@@ -55,8 +55,8 @@ export function getFigures(known: Known): Figures {
   });
   return {
     seconds: Math.round((Math.max(...all.map(({ from }) => from)) - Math.min(...all.map(({ from }) => from))) / 1_000),
-    faults: countBy(faults, ({ asked: fault }) => ('who' in fault ? `${fault.kind} ${fault.who.replace(/-\d$/, '')}` : fault.kind)),
-    missed: faults.filter(({ told }) => told?.did.startsWith('nothing') === true).length,
+    faults: countBy(faults, ({ request: fault }) => ('who' in fault ? `${fault.kind} ${fault.who.replace(/-\d$/, '')}` : fault.kind)),
+    missed: faults.filter(({ response: told }) => told?.did.startsWith('nothing') === true).length,
     points: getPoints(known),
     turns: asked.size,
     attempts: countBy(turns, ({ outcome }) => outcome),
@@ -74,7 +74,7 @@ export function getFigures(known: Known): Figures {
     events: heard.length,
     resumed: heard.filter(({ event }) => event.name === 'resumed').length,
     ...getTools(known),
-    told: listened.filter(({ event }) => event.name !== RESET).length,
+    received: listened.filter(({ event }) => event.name !== RESET).length,
     resets: listened.filter(({ event }) => event.name === RESET).length,
     logged: events.length,
     tokens: only(all, 'mint').length,
@@ -84,8 +84,8 @@ export function getFigures(known: Known): Figures {
   };
 }
 
-function getTools({ asked, executions }: Known): Pick<Figures, 'acts' | 'looks' | 'looksAgain'> {
-  const uses = [...asked.values()].flatMap(({ attempts }) => attempts[0]?.asked.uses ?? []);
+function getTools({ requests: asked, executions }: Known): Pick<Figures, 'acts' | 'looks' | 'looksAgain'> {
+  const uses = [...asked.values()].flatMap(({ attempts }) => attempts[0]?.request.uses ?? []);
   const getKeys = (expected: string): string[] =>
     uses.flatMap(({ tool, name }) => (tool === expected ? (executions.get(name) ?? []).map(({ key }) => key) : []));
   const [acts, looks] = [getKeys('dev_act'), getKeys('dev_look')];

@@ -119,8 +119,8 @@ async function withTexts(bodies: Collection<BodyDocument>, turns: readonly TurnD
     const some = turns.slice(at, at + AT_ONCE);
     const nothing = { chars: 0, text: '' };
     const quoted = some.flatMap(({ turnId, message, answer = nothing }) => [
-      { turnId, said: message },
-      { turnId, said: answer },
+      { turnId, content: message },
+      { turnId, content: answer },
     ]);
     const texts = await loadTexts(bodies.for(TENANT), quoted);
     all.push(...some.map((turn, nth) => toTurn(turn, texts[nth * 2] ?? '', texts[nth * 2 + 1] ?? '')));
@@ -131,7 +131,7 @@ async function withTexts(bodies: Collection<BodyDocument>, turns: readonly TurnD
 function toTurn(
   { turnId, sessionKey, state, fence, attempts, seq, epoch, answer, failure }: TurnDocument,
   message: string,
-  said: string,
+  content: string,
 ): FinalTurn {
   return {
     turnId,
@@ -140,7 +140,7 @@ function toTurn(
     state,
     fence,
     attempts,
-    ...(answer === undefined ? {} : { response: said }),
+    ...(answer === undefined ? {} : { response: content }),
     ...(seq === undefined ? {} : { seq }),
     ...(epoch === undefined ? {} : { epoch }),
     ...(failure === undefined ? {} : { failure: [failure.code, failure.details?.reason].join(' ').trim() }),

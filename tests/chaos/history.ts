@@ -78,8 +78,8 @@ export interface StreamEvent {
 
 /** A line of the history. The history is append-only. */
 export type Entry = { at: number; op: number } & (
-  | { [K in Kind]: { type: 'invoke'; client: string; f: K; asked: RequestParams[K] } }[Kind]
-  | { type: 'ok'; told: Told[Kind] }
+  | { [K in Kind]: { type: 'invoke'; client: string; f: K; request: RequestParams[K] } }[Kind]
+  | { type: 'ok'; response: Told[Kind] }
   /** It did not and will not take effect. */
   | { type: 'failed'; failure: Failure }
   /** The outcome is unknown: it may have taken effect, or still may. */
@@ -136,12 +136,12 @@ export interface Operation<K extends Kind = Kind> {
   op: number;
   client: string;
   f: K;
-  asked: RequestParams[K];
+  request: RequestParams[K];
   from: number;
   /** Time at which the outcome was known; Infinity if it is unknown. */
   to: number;
   outcome: 'ok' | 'failed' | 'unknown';
-  told?: Told[K];
+  response?: Told[K];
   failure?: Failure;
   receivedMessages: { at: number; event: StreamEvent }[];
 }
@@ -151,8 +151,8 @@ export function operations(entries: readonly Entry[]): Operation[] {
   const all = new Map<number, Operation>();
   for (const entry of entries) {
     if (entry.type === 'invoke') {
-      const { op, client, f, asked, at } = entry;
-      all.set(op, { op, client, f, asked, from: at, to: Infinity, outcome: 'unknown', receivedMessages: [] });
+      const { op, client, f, request: asked, at } = entry;
+      all.set(op, { op, client, f, request: asked, from: at, to: Infinity, outcome: 'unknown', receivedMessages: [] });
       continue;
     }
     const operation = all.get(entry.op);
@@ -166,7 +166,7 @@ export function operations(entries: readonly Entry[]): Operation[] {
 function end(operation: Operation, entry: Exclude<Entry, { type: 'invoke' | 'heard' }>): void {
   operation.outcome = entry.type;
   if (entry.type !== 'unknown') operation.to = entry.at;
-  if (entry.type === 'ok') operation.told = entry.told;
+  if (entry.type === 'ok') operation.response = entry.response;
   else operation.failure = entry.failure;
 }
 

@@ -8,8 +8,8 @@ import { DIES, type Note } from './witness/notes.ts';
 /** Points of the orders to die, and points at which processes died. */
 function run(told: readonly Point[], died: readonly Point[]) {
   const history = told.flatMap((point, op): Entry[] => [
-    { at: op, op, type: 'invoke', client: 'chaos', f: 'fault', asked: { kind: 'point', who: 'sessions-1', point } },
-    { at: op, op, type: 'ok', told: { did: `sessions-1 ${point}` } },
+    { at: op, op, type: 'invoke', client: 'chaos', f: 'fault', request: { kind: 'point', who: 'sessions-1', point } },
+    { at: op, op, type: 'ok', response: { did: `sessions-1 ${point}` } },
   ]);
   const notes = died.map((id): Note => ({ replica: 'sessions-1', pid: 1, from: 0, to: 0, what: DIES, id }));
   return { all: operations(history), notes };

@@ -4,7 +4,7 @@ import { DIES } from './witness/notes.ts';
 
 /** Orders to die and recorded deaths, per point. */
 export function getPoints({ all, notes }: Pick<Known, 'all' | 'notes'>): Record<string, { told: number; died: number }> {
-  const told = only(all, 'fault').flatMap(({ asked: request }) => (request.kind === 'point' ? [request.point] : []));
+  const told = only(all, 'fault').flatMap(({ request }) => (request.kind === 'point' ? [request.point] : []));
   const deaths = notes.filter(({ what }) => what === DIES);
   const points = [...Map.groupBy(told, (point) => point)].toSorted(([a], [b]) => (a < b ? -1 : 1));
   return Object.fromEntries(

@@ -45,7 +45,7 @@ const message = (channel: string, n: number): string => `${channel}, ${n}: the t
 type Said = Map<string, number>;
 
 /** Retries until there is an answer, or until the process is killed. */
-async function talk({ product, said: texts, gone }: Talking, channel: string, upTo: number): Promise<void> {
+async function talk({ product, messages: texts, gone }: Talking, channel: string, upTo: number): Promise<void> {
   let why: unknown;
   for (const deadline = Date.now() + PATIENCE_MS + upTo * TURN_MS; (texts.get(channel) ?? 0) < upTo;) {
     const n = texts.get(channel) ?? 0;
@@ -63,7 +63,7 @@ async function talk({ product, said: texts, gone }: Talking, channel: string, up
 
 interface Talking {
   product: Running;
-  said: Said;
+  messages: Said;
   /** The process was killed. */
   gone: AbortSignal;
 }
@@ -79,7 +79,7 @@ test('loses and duplicates nothing when killed during turns, memory writes and c
   for (let kill = 1; kill <= KILLS; kill += 1) {
     await using product = await startEmbedded({ data: data.path, config: getConfig(kill) });
     const killed = new AbortController();
-    const talks = CHANNELS.map((channel) => talk({ product, said, gone: killed.signal }, channel, Infinity));
+    const talks = CHANNELS.map((channel) => talk({ product, messages: said, gone: killed.signal }, channel, Infinity));
     await wait(Math.random() * DEADLINE_MS);
     killed.abort();
     await product.process.end('SIGKILL');
@@ -92,7 +92,7 @@ test('loses and duplicates nothing when killed during turns, memory writes and c
   {
     await using product = await startEmbedded({ data: data.path, config });
     const { signal: gone } = new AbortController();
-    await Promise.all(CHANNELS.map((channel) => talk({ product, said, gone }, channel, upTo)));
+    await Promise.all(CHANNELS.map((channel) => talk({ product, messages: said, gone }, channel, upTo)));
     const until = Date.now() + PATIENCE_MS;
     while ((await remembered(product)).length < requests.length && Date.now() < until) await wait(KILLS > 1 ? 500 : 50);
     assert.deepEqual(

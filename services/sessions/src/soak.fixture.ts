@@ -99,7 +99,9 @@ export async function readData(data: string) {
   const mine = { tenant: 'default' };
   const all = { limit: 100_000 };
   const [sessions, turns] = await Promise.all([opened.sessions.for(mine).find({}, all), opened.turns.for(mine).find({}, all)]);
-  const named = turns.items.flatMap(({ turnId, message, answer }) => [message, answer].flatMap((said) => (said ? [{ turnId, said }] : [])));
+  const named = turns.items.flatMap(({ turnId, message, answer }) =>
+    [message, answer].flatMap((content) => (content ? [{ turnId, content }] : [])),
+  );
   // Fails if a text is missing.
   await loadTexts(opened.bodies.for(mine), named);
   await store.close();

@@ -72,13 +72,13 @@ const SPOILED: readonly Spoiling[] = [
       run.notes.push({ replica: 'sessions-2', pid: 2, from: 50, to: 51, what: 'text', id: 'turn_a', fence: 9, state: 'done' });
     },
   ],
-  ['a retry gets another answer', 'I4', /a has 2 answers/, (run) => void add(run, 300, turn('a', 'rpc'), { told: { response: 'A!' } })],
+  ['a retry gets another answer', 'I4', /a has 2 answers/, (run) => void add(run, 300, turn('a', 'rpc'), { response: { response: 'A!' } })],
   ['what is kept is not what was answered', 'I4', /kept is b\?/, (run) => void (getTurn(run, 'b').response = 'b?')],
   [
     'a key takes another message',
     'I4',
     /key-a with another message: ok/,
-    (run) => void add(run, 300, ['reuse', { key: 'key-a', message: 'y', door: 'rpc' }], { told: { response: 'y!' } }),
+    (run) => void add(run, 300, ['reuse', { key: 'key-a', message: 'y', door: 'rpc' }], { response: { response: 'y!' } }),
   ],
   [
     'turns change places',
@@ -92,31 +92,31 @@ const SPOILED: readonly Spoiling[] = [
     'a read lacks what was answered before',
     'I5',
     /lacks b, which was answered before/,
-    (run) => void add(run, 30_000, ['read', { session: 'one' }], { told: { messages: ['a', 'a!'] } }),
+    (run) => void add(run, 30_000, ['read', { session: 'one' }], { response: { messages: ['a', 'a!'] } }),
   ],
   [
     'a read has another beginning',
     'I5',
     /no beginning of what is there/,
-    (run) => void (getEnd(run, 4).told = { messages: ['b', 'b!', 'a', 'a!'] }),
+    (run) => void (getEnd(run, 4).response = { messages: ['b', 'b!', 'a', 'a!'] }),
   ],
   [
     'a question gets the answer of another one',
     'I5',
     /a was answered b!, not a!/,
-    (run) => void (getEnd(run, 4).told = { messages: ['a', 'b!', 'b', 'b!'] }),
+    (run) => void (getEnd(run, 4).response = { messages: ['a', 'b!', 'b', 'b!'] }),
   ],
   [
     'a read ends with a question',
     'I5',
     /ends with a question/,
-    (run) => void (getEnd(run, 4).told = { messages: ['a', 'a!', 'b', 'b!', 'a'] }),
+    (run) => void (getEnd(run, 4).response = { messages: ['a', 'a!', 'b', 'b!', 'a'] }),
   ],
   [
     'a reset leaves something behind',
     'I5',
     /has c from before it was emptied/,
-    (run) => void (getEnd(run, 9).told = { messages: ['c', 'c!', 'd', 'd!'] }),
+    (run) => void (getEnd(run, 9).response = { messages: ['c', 'c!', 'd', 'd!'] }),
   ],
   [
     'a tool acts twice',
@@ -230,13 +230,13 @@ const SPOILED: readonly Spoiling[] = [
     'a revoked token is accepted',
     'I10',
     /was accepted 9950 ms after its end/,
-    (run) => void add(run, 20_000, ['use', { token: 't', rotations: 1, within: true }], { told: {} }),
+    (run) => void add(run, 20_000, ['use', { token: 't', rotations: 1, within: true }], { response: {} }),
   ],
   [
     'a secret that was replaced is accepted',
     'I10',
     /was accepted 9730 ms after its end/,
-    (run) => void add(run, 10_000, ['use', { token: 't', rotations: 0, within: true }], { told: {} }),
+    (run) => void add(run, 10_000, ['use', { token: 't', rotations: 0, within: true }], { response: {} }),
   ],
   [
     'a token that holds is refused',
@@ -248,7 +248,7 @@ const SPOILED: readonly Spoiling[] = [
     'a token does more than it may',
     'I10',
     /not within its scopes/,
-    (run) => void add(run, 230, ['use', { token: 't', rotations: 0, within: false }], { told: {} }),
+    (run) => void add(run, 230, ['use', { token: 't', rotations: 0, within: false }], { response: {} }),
   ],
   [
     'a client is refused with a token that nobody revoked',

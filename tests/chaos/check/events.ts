@@ -43,8 +43,7 @@ function getLogs(logged: readonly LoggedEvent[]): Logs {
 function stopped(listened: readonly Operation<'listen'>[]): string[] {
   return listened
     .filter(
-      ({ asked: request, receivedMessages: heard, failure }) =>
-        failure?.code === 'STOPPED' && (request.after !== undefined || heard.length > 0),
+      ({ request, receivedMessages: heard, failure }) => failure?.code === 'STOPPED' && (request.after !== undefined || heard.length > 0),
     )
     .map(({ failure }) => `it was told not to come back: ${failure?.reason}`);
 }

@@ -13,7 +13,7 @@ export interface GoodRun extends Evidence {
 }
 
 interface Ending {
-  told?: Told[Kind];
+  response?: Told[Kind];
   failure?: Failure;
   unknown?: true;
   events?: readonly StreamEvent[];
@@ -22,10 +22,10 @@ interface Ending {
 /** Adds an operation that starts at the given time and takes ten milliseconds. */
 export function add<K extends Kind>(run: GoodRun, at: number, [f, request]: readonly [K, RequestParams[K]], ending: Ending): number {
   const op = run.history.filter(({ type }) => type === 'invoke').length + 1;
-  run.history.push({ at, op, type: 'invoke', client: 'c', f, asked: request } as Entry);
+  run.history.push({ at, op, type: 'invoke', client: 'c', f, request } as Entry);
   for (const event of ending.events ?? []) run.history.push({ at: at + 5, op, type: 'heard', event });
   const failure = ending.failure ?? { code: 'LOST' };
-  if (ending.told) run.history.push({ at: at + 10, op, type: 'ok', told: ending.told });
+  if (ending.response) run.history.push({ at: at + 10, op, type: 'ok', response: ending.response });
   else run.history.push({ at: at + 10, op, type: ending.unknown ? 'unknown' : 'failed', failure });
   return op;
 }
@@ -56,17 +56,17 @@ const HELD: readonly Failure[] = [{ code: 'UNAUTHENTICATED' }, { code: 'INTERNAL
 export function goodRun(): GoodRun {
   const run: GoodRun = { history: [], notes: [], events: [], final: { left: [], sessions: [], turns: [], executions: [] } };
   add(run, 0, turn('a', 'rpc'), { unknown: true });
-  add(run, 20, turn('a', 'ws'), { told: { response: 'a!' } });
+  add(run, 20, turn('a', 'ws'), { response: { response: 'a!' } });
   const events = [tokenEvent(2, 'b', 'b'), tokenEvent(4, '!', 'b!'), { id: 'turn_b:5', name: 'done', response: 'b!' }];
-  add(run, 40, turn('b', 'sse'), { told: { response: 'b!' }, events });
-  add(run, 60, ['read', { session: 'one' }], { told: { messages: ['a', 'a!', 'b', 'b!'] } });
+  add(run, 40, turn('b', 'sse'), { response: { response: 'b!' }, events });
+  add(run, 60, ['read', { session: 'one' }], { response: { messages: ['a', 'a!', 'b', 'b!'] } });
   add(run, 80, ['reuse', { key: 'key-a', message: 'x', door: 'rpc' }], {
     failure: { code: 'INVALID_ARGUMENT', reason: 'IDEMPOTENCY_MISMATCH' },
   });
-  add(run, 100, turn('c', 'rpc', 'two'), { told: { response: 'c!' } });
-  add(run, 120, ['reset', { session: 'two' }], { told: {} });
-  add(run, 140, turn('d', 'rpc', 'two'), { told: { response: 'd!' } });
-  add(run, 160, ['read', { session: 'two' }], { told: { messages: ['d', 'd!'] } });
+  add(run, 100, turn('c', 'rpc', 'two'), { response: { response: 'c!' } });
+  add(run, 120, ['reset', { session: 'two' }], { response: {} });
+  add(run, 140, turn('d', 'rpc', 'two'), { response: { response: 'd!' } });
+  add(run, 160, ['read', { session: 'two' }], { response: { messages: ['d', 'd!'] } });
   addTokens(run);
   addEvents(run);
   run.notes.push(...['a', 'b', 'c', 'd'].flatMap((name, at) => getNotes(name, at)));
@@ -83,13 +83,13 @@ export function goodRun(): GoodRun {
 
 function addTokens(run: GoodRun): void {
   const [unauthenticated, forbidden] = HELD;
-  add(run, 200, ['mint', { token: 't' }], { told: {} });
-  add(run, 220, ['use', { token: 't', rotations: 0, within: true }], { told: {} });
+  add(run, 200, ['mint', { token: 't' }], { response: {} });
+  add(run, 220, ['use', { token: 't', rotations: 0, within: true }], { response: {} });
   add(run, 240, ['use', { token: 't', rotations: 0, within: false }], { failure: forbidden! });
-  add(run, 260, ['rotate', { token: 't' }], { told: {} });
+  add(run, 260, ['rotate', { token: 't' }], { response: {} });
   add(run, 10_000, ['use', { token: 't', rotations: 0, within: true }], { failure: unauthenticated! });
-  add(run, 10_020, ['use', { token: 't', rotations: 1, within: true }], { told: {} });
-  add(run, 10_040, ['revoke', { token: 't' }], { told: {} });
+  add(run, 10_020, ['use', { token: 't', rotations: 1, within: true }], { response: {} });
+  add(run, 10_040, ['revoke', { token: 't' }], { response: {} });
   add(run, 20_000, ['use', { token: 't', rotations: 1, within: true }], { failure: unauthenticated! });
 }
 
@@ -101,7 +101,7 @@ function addEvents(run: GoodRun): void {
   const event = (id: string): StreamEvent => ({ id, name: 'message:sent' });
   const reset = { id: 'new-1', name: 'stream:reset', from: 'old-3', to: 'new-1' };
   add(run, 400, ['listen', {}], { unknown: true, events: [event('old-1'), event('old-3'), reset, event('new-2')] });
-  add(run, 420, ['listen', { after: 'new-2' }], { told: {}, events: [event('new-3'), event('new-4')] });
+  add(run, 420, ['listen', { after: 'new-2' }], { response: {}, events: [event('new-3'), event('new-4')] });
 }
 
 function note(description: string, id: string, from: number): Note {

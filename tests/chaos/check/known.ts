@@ -32,7 +32,7 @@ export interface RequestParams {
 /** The recording, indexed for the checks. */
 export interface Known {
   all: Operation[];
-  asked: Map<string, RequestParams>;
+  requests: Map<string, RequestParams>;
   notes: readonly Note[];
   events: readonly LoggedEvent[];
   final: Final;
@@ -47,10 +47,10 @@ export interface Known {
 
 export function know({ history, notes, events, final }: Evidence): Known {
   const all = operations(history);
-  const attempts = Map.groupBy(only(all, 'turn'), ({ asked }) => asked.message);
+  const attempts = Map.groupBy(only(all, 'turn'), ({ request: asked }) => asked.message);
   return {
     all,
-    asked: new Map([...attempts].map(([message, ops]) => [message, toAsked(message, ops)])),
+    requests: new Map([...attempts].map(([message, ops]) => [message, toAsked(message, ops)])),
     notes,
     events,
     final,
@@ -68,7 +68,7 @@ function toAsked(message: string, attempts: Operation<'turn'>[]): RequestParams 
   ]);
   return {
     message,
-    session: attempts[0]?.asked.session ?? '',
+    session: attempts[0]?.request.session ?? '',
     attempts,
     from: Math.min(...attempts.map(({ from }) => from)),
     acceptedBy: Math.min(Infinity, ...told),
@@ -84,5 +84,5 @@ function getTranscript({ session, epoch, lastSeq }: FinalSession, turns: readonl
 
 /** Whether the session may have been reset after this time. */
 export function mayBeEmptied({ resets }: Known, session: string, after: number): boolean {
-  return resets.some(({ asked, outcome, to }) => asked.session === session && outcome !== 'failed' && to >= after);
+  return resets.some(({ request: asked, outcome, to }) => asked.session === session && outcome !== 'failed' && to >= after);
 }

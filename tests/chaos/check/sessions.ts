@@ -16,14 +16,14 @@ export function conversation(known: Known): Violation[] {
     matches.push(...outOfOrder(known, session, texts));
     for (const { message, response } of transcript) matches.push(...wrongAnswer(known, message, response));
   }
-  for (const read of only(known.all, 'read')) if (read.told) matches.push(...wrongRead(known, read, read.told.messages));
-  for (const { attempts, message } of known.asked.values())
-    for (const { told } of attempts) if (told) matches.push(...wrongAnswer(known, message, told.response));
+  for (const read of only(known.all, 'read')) if (read.response) matches.push(...wrongRead(known, read, read.response.messages));
+  for (const { attempts, message } of known.requests.values())
+    for (const { response: told } of attempts) if (told) matches.push(...wrongAnswer(known, message, told.response));
   return [...new Set(matches)].map((description) => ({ invariant: 'I5', what: description }));
 }
 
 /** A turn requested after another one was known to be accepted follows that one. */
-function outOfOrder({ asked }: Known, session: string, said: readonly string[]): string[] {
+function outOfOrder({ requests: asked }: Known, session: string, said: readonly string[]): string[] {
   const found: string[] = [];
   let latest: RequestParams | undefined;
   for (const message of said) {
@@ -35,25 +35,25 @@ function outOfOrder({ asked }: Known, session: string, said: readonly string[]):
   return found;
 }
 
-function wrongAnswer({ asked }: Known, message: string, response: string | undefined): string[] {
-  const says = asked.get(message)?.attempts[0]?.asked.says;
+function wrongAnswer({ requests: asked }: Known, message: string, response: string | undefined): string[] {
+  const says = asked.get(message)?.attempts[0]?.request.says;
   if (!says || says.response === response) return [];
   return [`${short(message)} was answered ${short(response ?? 'with nothing')}, not ${short(says.response)}`];
 }
 
-function wrongRead(known: Known, { asked: { session }, from, op }: Operation<'read'>, messages: readonly string[]): string[] {
+function wrongRead(known: Known, { request: { session }, from, op }: Operation<'read'>, messages: readonly string[]): string[] {
   const found: string[] = [];
   const questions = messages.filter((_, at) => at % 2 === 0);
   if (messages.length % 2 !== 0) found.push(`read ${op} of ${session} ends with a question`);
   for (const [at, message] of questions.entries()) {
-    if (!known.asked.has(message)) found.push(`read ${op} of ${session} has ${short(message)}, which nobody asked`);
+    if (!known.requests.has(message)) found.push(`read ${op} of ${session} has ${short(message)}, which nobody asked`);
     found.push(...wrongAnswer(known, message, messages[at * 2 + 1]));
   }
-  const resets = known.resets.filter(({ asked: request, outcome }) => request.session === session && outcome !== 'failed');
+  const resets = known.resets.filter(({ request, outcome }) => request.session === session && outcome !== 'failed');
   const transcript = known.transcripts.get(session)?.map(({ message }) => message) ?? [];
   if (resets.length === 0 && questions.some((message, at) => message !== transcript[at]))
     found.push(`read ${op} of ${session} is no beginning of what is there in the end`);
-  for (const { message, attempts, session: theirs, from: requestCount } of known.asked.values()) {
+  for (const { message, attempts, session: theirs, from: requestCount } of known.requests.values()) {
     if (theirs !== session) continue;
     const answeredCount = Math.min(Infinity, ...attempts.flatMap(({ outcome, to }) => (outcome === 'ok' ? [to] : [])));
     const emptied = resets.some((reset) => reset.outcome === 'ok' && reset.from > answeredCount && reset.to < from);

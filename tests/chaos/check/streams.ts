@@ -5,11 +5,11 @@ import { short } from './turns.ts';
 /** I9: a stream belongs to one turn and has no gap, no duplicate and no step back, however often its client reconnects. */
 export function streams({ all }: Known): Violation[] {
   return only(all, 'turn')
-    .filter(({ asked: request }) => request.door === 'sse')
+    .filter(({ request }) => request.door === 'sse')
     .flatMap((stream) => wrongStream(stream).map((description) => ({ invariant: 'I9', what: `stream ${stream.op}: ${description}` })));
 }
 
-function wrongStream({ asked, receivedMessages: heard, outcome }: Operation<'turn'>): string[] {
+function wrongStream({ request: asked, receivedMessages: heard, outcome }: Operation<'turn'>): string[] {
   const matches: string[] = [];
   let text = '';
   let last = -1;

@@ -7,8 +7,8 @@ const BOUND_MS = 5_000;
 /** I10: revoked secrets are rejected, valid ones are accepted, and no call exceeds the scopes of its token. */
 export function tokens({ all }: Known): Violation[] {
   const matches: string[] = [];
-  const changes = Map.groupBy([...only(all, 'rotate'), ...only(all, 'revoke')], ({ asked: request }) => request.token);
-  for (const use of only(all, 'use')) matches.push(...wrongUse(use, changes.get(use.asked.token) ?? []));
+  const changes = Map.groupBy([...only(all, 'rotate'), ...only(all, 'revoke')], ({ request }) => request.token);
+  for (const use of only(all, 'use')) matches.push(...wrongUse(use, changes.get(use.request.token) ?? []));
   for (const { op, failure, f } of all)
     if (f !== 'use' && failure?.code === 'UNAUTHENTICATED')
       matches.push(`operation ${op} was refused as UNAUTHENTICATED with a token that nobody revoked`);
@@ -17,7 +17,7 @@ export function tokens({ all }: Known): Violation[] {
 
 type Change = Operation<'rotate'> | Operation<'revoke'>;
 
-function wrongUse({ op, asked, from, to, outcome, failure }: Operation<'use'>, changes: readonly Change[]): string[] {
+function wrongUse({ op, request: asked, from, to, outcome, failure }: Operation<'use'>, changes: readonly Change[]): string[] {
   const { token, rotations, within } = asked;
   const endings = changes.filter(({ f }) => f === 'revoke' || rotations === 0);
   const over = Math.min(Infinity, ...endings.flatMap((ending) => (ending.outcome === 'ok' ? [ending.to] : [])));
@@ -30,8 +30,10 @@ function wrongUse({ op, asked, from, to, outcome, failure }: Operation<'use'>, c
 
 /** The longest time for which a secret was accepted after its revocation. */
 export function longestAfterEnd({ all }: Known): number {
-  const endings = new Map(only(all, 'revoke').flatMap(({ asked, outcome, to }) => (outcome === 'ok' ? [[asked.token, to] as const] : [])));
-  const late = only(all, 'use').flatMap(({ asked, from, outcome }) =>
+  const endings = new Map(
+    only(all, 'revoke').flatMap(({ request: asked, outcome, to }) => (outcome === 'ok' ? [[asked.token, to] as const] : [])),
+  );
+  const late = only(all, 'use').flatMap(({ request: asked, from, outcome }) =>
     outcome === 'ok' ? [from - (endings.get(asked.token) ?? Infinity)] : [],
   );
   return Math.max(0, ...late);

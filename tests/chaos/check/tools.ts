@@ -7,8 +7,8 @@ import { mayBeEmptied, type RequestParams, type Known, type Violation } from './
  * original key. The workload gives every call a unique name or input.
  */
 export function toolsOnce(known: Known): Violation[] {
-  const used = [...known.asked.values()].flatMap((request) =>
-    (request.attempts[0]?.asked.uses ?? []).flatMap((use) => wrongUse(known, request, use)),
+  const used = [...known.requests.values()].flatMap((request) =>
+    (request.attempts[0]?.request.uses ?? []).flatMap((use) => wrongUse(known, request, use)),
   );
   return [...calledTwice(known), ...used].map((description) => ({ invariant: 'I6', what: description }));
 }
@@ -30,7 +30,7 @@ function wrongUse(known: Known, { attempts, session, from }: RequestParams, { to
     if (keys.length > 1 && !mayBeRepeated(tool.replace('_', '.')))
       matches.push(`${tool} ${name} was used ${keys.length} times by ${turnId}`);
   }
-  const keyed = attempts[0]?.asked.key !== undefined;
+  const keyed = attempts[0]?.request.key !== undefined;
   if (keyed && turns.size > 1 && !mayBeEmptied(known, session, from))
     matches.push(`${tool} ${name} was used by ${[...turns.keys()].join(' and ')}`);
   return matches;

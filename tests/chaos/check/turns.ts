@@ -5,11 +5,11 @@ const ENDED = ['done', 'failed', 'cancelled'];
 
 /** I1: every turn that a client knows as accepted ends, and its answer does not change. */
 export function lost(known: Known): Violation[] {
-  const { final, asked, turns, transcripts } = known;
+  const { final, requests: asked, turns, transcripts } = known;
   const matches = final.left.map((description) => `after everything was healed, ${description}`);
   for (const { turnId, state } of final.turns) if (!ENDED.includes(state)) matches.push(`${turnId} is ${state} in the end`);
   for (const { message, session, attempts, from, acceptedBy } of asked.values()) {
-    if (attempts[0]?.asked.key !== undefined && attempts.every(({ outcome }) => outcome === 'unknown'))
+    if (attempts[0]?.request.key !== undefined && attempts.every(({ outcome }) => outcome === 'unknown'))
       matches.push(`${short(message)} was asked for until the end, and nobody said what became of it`);
     if (acceptedBy === Infinity) continue;
     const ownItems = turns.get(message) ?? [];
@@ -24,7 +24,7 @@ export function lost(known: Known): Violation[] {
 }
 
 /** I2: every stored turn was requested. */
-export function phantom({ final, asked }: Known): Violation[] {
+export function phantom({ final, requests: asked }: Known): Violation[] {
   return final.turns
     .filter(({ message, session }) => asked.get(message)?.session !== session)
     .map(({ turnId, message, session }) => ({
@@ -34,14 +34,14 @@ export function phantom({ final, asked }: Known): Violation[] {
 }
 
 /** I3: a turn ends once and is counted once, and no write under an earlier lease follows a write under a later one. */
-export function committedOnce({ asked, turns, final, notes, transcripts }: Known): Violation[] {
+export function committedOnce({ requests: asked, turns, final, notes, transcripts }: Known): Violation[] {
   const found: string[] = [];
   for (const [message, mine] of turns) {
     const done = mine.filter(({ state }) => state === 'done');
     const { attempts = [] } = asked.get(message) ?? {};
-    const keyed = attempts[0]?.asked.key !== undefined;
+    const keyed = attempts[0]?.request.key !== undefined;
     // An EventSource that loses its connection before the first event repeats the request; without a key that is a new turn.
-    const max = keyed ? 1 : attempts[0]?.asked.door === 'sse' ? Infinity : attempts.length;
+    const max = keyed ? 1 : attempts[0]?.request.door === 'sse' ? Infinity : attempts.length;
     if (done.length > max) found.push(`${short(message)} was carried out ${done.length} times`);
   }
   for (const { session, messageCount, key } of final.sessions) {
@@ -82,20 +82,20 @@ function fencedOut(notes: Known['notes']): string[] {
 }
 
 /** I4: an idempotency key has one answer and one message. */
-export function idempotent({ all, asked, turns }: Known): Violation[] {
+export function idempotent({ all, requests: asked, turns }: Known): Violation[] {
   const found: string[] = [];
   const named = (key: string, at: number): boolean =>
-    [...asked.values()].some(({ attempts, acceptedBy }) => attempts[0]?.asked.key === key && acceptedBy < at);
+    [...asked.values()].some(({ attempts, acceptedBy }) => attempts[0]?.request.key === key && acceptedBy < at);
   for (const { message, attempts } of asked.values()) {
-    if (attempts[0]?.asked.key === undefined) continue;
-    const answers = new Set(attempts.flatMap(({ told }) => (told === undefined ? [] : [told.response])));
+    if (attempts[0]?.request.key === undefined) continue;
+    const answers = new Set(attempts.flatMap(({ response: told }) => (told === undefined ? [] : [told.response])));
     if (answers.size > 1) found.push(`${short(message)} has ${answers.size} answers: ${[...answers].map(short).join(' and ')}`);
     const [answer] = answers;
     const kept = turns.get(message)?.find(({ state }) => state === 'done')?.response;
     if (answer !== undefined && kept !== undefined && answer !== kept)
       found.push(`${short(message)} was answered ${short(answer)}, kept is ${short(kept)}`);
   }
-  for (const { asked, from, outcome, failure } of only(all, 'reuse')) {
+  for (const { request: asked, from, outcome, failure } of only(all, 'reuse')) {
     // The key of a rejected turn is free.
     if (!named(asked.key, from)) continue;
     // REST returns the status only.

@@ -11,7 +11,7 @@ export async function attempt<K extends Kind>(trying: Trying<K>, work: () => Pro
   try {
     const told = await work();
     trying.ok(told);
-    return { told };
+    return { response: told };
   } catch (error) {
     const failure = getFailure(error);
     if (isFinal(failure)) {
@@ -23,7 +23,7 @@ export async function attempt<K extends Kind>(trying: Trying<K>, work: () => Pro
   }
 }
 
-export type Outcome<K extends Kind> = { told: Told[K]; failure?: undefined } | { told?: undefined; failure: Failure };
+export type Outcome<K extends Kind> = { response: Told[K]; failure?: undefined } | { response?: undefined; failure: Failure };
 
 /** Reasons why an accepted turn cannot be followed. They do not tell its outcome. */
 const UNFOLLOWED = ['STREAM_GAP', 'STREAM_SILENT', 'SHUTTING_DOWN'];

@@ -61,7 +61,7 @@ export async function sendRequest({ doors, history, over }: Talking, client: str
     const attempted = { ...request, door: random.of(ways) };
     const trying = history.begin(client, 'turn', attempted);
     const outcome = await Promise.race([attempt(trying, () => doors.turn(attempted, trying)), whenAborted(over)]);
-    if (outcome && outcome.failure?.code !== 'RESOURCE_EXHAUSTED') return outcome.told !== undefined;
+    if (outcome && outcome.failure?.code !== 'RESOURCE_EXHAUSTED') return outcome.response !== undefined;
     if (question.key === undefined) return false;
     await sleep(AGAIN_MS + random.below(AGAIN_MS));
   }

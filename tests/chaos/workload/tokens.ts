@@ -45,9 +45,9 @@ export async function churn({ seed, name, url, doors, history, signal, over }: C
       secrets.push((await given).secret);
       return {};
     };
-    if (!(await change('mint', token, () => keep(doors.call('tokens.create', { id: token, scopes: ['rpc'] }))))?.told) return;
+    if (!(await change('mint', token, () => keep(doors.call('tokens.create', { id: token, scopes: ['rpc'] }))))?.response) return;
     await useOften(secrets[0] ?? '', { token, rotations: 0 });
-    if (random.chance(0.7) && (await change('rotate', token, () => keep(doors.call('tokens.rotate', { id: token }))))?.told) {
+    if (random.chance(0.7) && (await change('rotate', token, () => keep(doors.call('tokens.rotate', { id: token }))))?.response) {
       await useOften(secrets[1] ?? '', { token, rotations: 1 });
       await useOften(secrets[0] ?? '', { token, rotations: 0 });
     }

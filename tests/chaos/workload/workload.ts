@@ -70,7 +70,9 @@ export async function askAgain(cluster: ChaosCluster, history: History, done: re
   const over = AbortSignal.timeout(patienceMs);
   using doors = openDoors(cluster);
   const talking: Talking = { doors, history, signal: over, over };
-  const questions = new Map(only(done, 'turn').flatMap(({ asked }) => (asked.key === undefined ? [] : [[asked.key, asked] as const])));
+  const questions = new Map(
+    only(done, 'turn').flatMap(({ request: asked }) => (asked.key === undefined ? [] : [[asked.key, asked] as const])),
+  );
   const remainingItems = [...questions.values()];
   const random = dice(1);
   const work = async (): Promise<void> => {

@@ -60,7 +60,7 @@ async function runAsk({ flags, words, output, where }: Invocation): Promise<numb
       written = '';
       heard(accumulated);
     };
-    const answer = await readAnswer(client, question, { signal: leaving.signal, heard, resumed });
+    const answer = await readAnswer(client, question, { signal: leaving.signal, onDelta: heard, resumed });
     if (output !== 'table') printAs(output, { ...answer, ...(firstTokenMs === undefined ? {} : { firstTokenMs }) });
     else finish(answer, { written, firstTokenMs, session: flags['session'] });
     return EXIT.done;
@@ -91,12 +91,12 @@ async function readMessage(words: readonly string[]): Promise<string> {
 
 interface Reading {
   signal: AbortSignal;
-  heard: (delta: string) => void;
+  onDelta: (delta: string) => void;
   /** Another process continues the turn: replaces the text received so far. */
   resumed: (accumulated: string) => void;
 }
 
-async function readAnswer(client: Client, question: Question, { signal, heard, resumed }: Reading): Promise<Answer> {
+async function readAnswer(client: Client, question: Question, { signal, onDelta: heard, resumed }: Reading): Promise<Answer> {
   const { message, ...rest } = question;
   if (encodeURIComponent(message).length > MAX_IN_URL) return askWhole(client, question, signal);
   for await (const event of client.chat(message, { ...rest, signal })) {

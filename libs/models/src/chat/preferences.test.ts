@@ -13,11 +13,11 @@ const OPENAI = 'api.openai.com';
 interface Told {
   entry?: object;
   host?: string;
-  asked?: Partial<ModelRequest>;
+  request?: Partial<ModelRequest>;
 }
 
 /** Renders a request body and parses it. */
-function told({ entry = {}, host = '127.0.0.1', asked = {} }: Told): Record<string, unknown> {
+function told({ entry = {}, host = '127.0.0.1', request: asked = {} }: Told): Record<string, unknown> {
   const { entries } = sections.providers.parse({
     entries: { local: { type: 'openai-compatible', baseUrl: `https://${host}/v1`, ...entry } },
   });
@@ -41,10 +41,10 @@ describe('preferences of an agent', () => {
       ['minimal', 'minimal'],
       ['off', 'none'],
     ] as const) {
-      assert.equal(told({ entry: model({ reasoning: true }), asked: wishing({ thinkingLevel }) })['reasoning_effort'], effort);
+      assert.equal(told({ entry: model({ reasoning: true }), request: wishing({ thinkingLevel }) })['reasoning_effort'], effort);
     }
-    assert.ok(!('reasoning_effort' in told({ entry: model({}), asked: wishing({ thinkingLevel: 'high' }) })));
-    assert.ok(!('reasoning_effort' in told({ entry: model({ reasoning: true }), asked: wishing({}) })), 'nothing is wished');
+    assert.ok(!('reasoning_effort' in told({ entry: model({}), request: wishing({ thinkingLevel: 'high' }) })));
+    assert.ok(!('reasoning_effort' in told({ entry: model({ reasoning: true }), request: wishing({}) })), 'nothing is wished');
     const never = {
       entry: model({ reasoning: true, sdkCompat: { supportsReasoningEffort: false } }),
       asked: wishing({ thinkingLevel: 'high' }),
@@ -54,20 +54,23 @@ describe('preferences of an agent', () => {
 
   test('sends priority and storage only to the matching provider family', () => {
     const asked = wishing({ fastMode: true, storeCompletions: true });
-    const own = told({ entry: { type: 'openai' }, asked });
+    const own = told({ entry: { type: 'openai' }, request: asked });
     assert.deepEqual([own['service_tier'], own['store']], ['priority', true]);
-    const named = told({ entry: { capabilities: { providerFamily: 'openai' } }, asked });
+    const named = told({ entry: { capabilities: { providerFamily: 'openai' } }, request: asked });
     assert.deepEqual([named['service_tier'], named['store']], ['priority', true]);
-    const other = told({ asked });
+    const other = told({ request: asked });
     assert.deepEqual([other['service_tier'], other['store']], [undefined, undefined]);
-    assert.equal(told({ entry: { type: 'openai', ...model({ sdkCompat: { supportsStore: false } }) }, asked })['store'], undefined);
-    const quiet = told({ entry: { type: 'openai' }, asked: wishing({ fastMode: false, storeCompletions: false }) });
+    assert.equal(
+      told({ entry: { type: 'openai', ...model({ sdkCompat: { supportsStore: false } }) }, request: asked })['store'],
+      undefined,
+    );
+    const quiet = told({ entry: { type: 'openai' }, request: wishing({ fastMode: false, storeCompletions: false }) });
     assert.deepEqual([quiet['service_tier'], quiet['store']], [undefined, undefined]);
   });
 
   test('sends the cache retention of the agent or model, if supported', () => {
     const kept = (preferences: ModelPreferences, modelId = 'gpt-5') =>
-      told({ entry: { type: 'openai' }, host: OPENAI, asked: wishing(preferences, modelId) })['prompt_cache_retention'];
+      told({ entry: { type: 'openai' }, host: OPENAI, request: wishing(preferences, modelId) })['prompt_cache_retention'];
     assert.deepEqual(
       [kept({ cacheRetention: 'long' }), kept({ cacheRetention: 'short' }), kept({ cacheRetention: 'none' })],
       ['24h', 'in_memory', undefined],
@@ -76,7 +79,7 @@ describe('preferences of an agent', () => {
     assert.equal(kept({ cacheRetention: 'none', cacheRetentionOverrides: { 'local/gpt-5': 'long', 'gpt-5': 'short' } }), '24h');
     assert.equal(kept({ cacheRetention: 'long' }, 'gpt-4o-mini'), undefined);
     assert.equal(
-      told({ asked: wishing({ cacheRetention: 'long' }, 'gpt-5') })['prompt_cache_retention'],
+      told({ request: wishing({ cacheRetention: 'long' }, 'gpt-5') })['prompt_cache_retention'],
       undefined,
       'a proxy may refuse it',
     );
@@ -87,7 +90,7 @@ describe('preferences of an agent', () => {
       told({
         entry: { type: 'openai', ...(sdkCompat === undefined ? {} : model({ sdkCompat })) },
         host: OPENAI,
-        asked: wishing({ cacheRetention }, modelId),
+        request: wishing({ cacheRetention }, modelId),
       })['prompt_cache_retention'];
     assert.deepEqual([kept('short', 'gpt-5.4'), kept('long', 'gpt-5.4')], ['in_memory', '24h']);
     assert.deepEqual([kept('short', 'gpt-5.5'), kept('long', 'gpt-5.5')], [undefined, '24h'], 'it refuses in_memory');
@@ -106,7 +109,7 @@ describe('preferences of an agent', () => {
       told({
         entry: { type: 'openai', models: [{ id: 'gpt-5.5', sdkCompat: { supportsLongCacheRetention } }] },
         host: OPENAI,
-        asked: wishing({ cacheRetention }, 'gpt-5.5'),
+        request: wishing({ cacheRetention }, 'gpt-5.5'),
       })['prompt_cache_retention'];
     assert.deepEqual([kept('short', true), kept('long', true), kept('long', false)], [undefined, '24h', undefined]);
   });
@@ -122,7 +125,7 @@ describe('cache marks', () => {
     { role: 'user', text: 'five' },
   ];
   function marks(preferences: ModelPreferences, messages = talk): unknown[] {
-    const body = told({ entry, asked: { system: 'be kind', messages, preferences: preferences } });
+    const body = told({ entry, request: { system: 'be kind', messages, preferences: preferences } });
     return (body['messages'] as { content: unknown }[]).flatMap(({ content }) =>
       Array.isArray(content) ? content.map(({ text, cache_control: mark }: { text: string; cache_control: object }) => [text, mark]) : [],
     );
@@ -165,7 +168,7 @@ describe('cache marks', () => {
   });
 
   test('sets no marks for other providers', () => {
-    const body = told({ entry: model({}), asked: { system: 'be kind', preferences: { cacheRetention: 'long' } } });
+    const body = told({ entry: model({}), request: { system: 'be kind', preferences: { cacheRetention: 'long' } } });
     assert.ok(!JSON.stringify(body).includes('cache_control'));
   });
 });
@@ -180,10 +183,10 @@ describe('model variations', () => {
     },
   ];
   const schema = (entry: object) =>
-    told({ entry, asked: { tools } })['tools'] as { function: { parameters: object; strict?: boolean } }[] | undefined;
+    told({ entry, request: { tools } })['tools'] as { function: { parameters: object; strict?: boolean } }[] | undefined;
 
   test('omits tools if unsupported', () => {
-    const body = told({ entry: model({ compat: { supportsTools: false } }), asked: { tools, toolChoice: 'required' } });
+    const body = told({ entry: model({ compat: { supportsTools: false } }), request: { tools, toolChoice: 'required' } });
     assert.deepEqual([body['tools'], body['tool_choice']], [undefined, undefined]);
   });
 
@@ -194,14 +197,14 @@ describe('model variations', () => {
   });
 
   test('enables web search if configured', () => {
-    const searches = (entry: object, asked = {}) => told({ entry, asked })['web_search_options'];
+    const searches = (entry: object, asked = {}) => told({ entry, request: asked })['web_search_options'];
     const can = model({ compat: { nativeWebSearchTool: true } });
     assert.deepEqual([searches(can), searches(can, { toolChoice: 'none' }), searches(model({}))], [{}, undefined, undefined]);
   });
 
   test('uses configured field names and omits unsupported fields', () => {
     const sdkCompat = { maxTokensField: 'max_completion_tokens', supportsUsageInStreaming: false, supportsStrictMode: false };
-    const body = told({ entry: model({ sdkCompat }), asked: { tools, maxTokens: 7 } });
+    const body = told({ entry: model({ sdkCompat }), request: { tools, maxTokens: 7 } });
     assert.deepEqual([body['max_completion_tokens'], body['max_tokens'], body['stream_options']], [7, undefined, undefined]);
     assert.equal(schema(model({ sdkCompat }))?.[0]?.function.strict, undefined);
     assert.equal(schema(model({}))?.[0]?.function.strict, true);
@@ -213,7 +216,7 @@ describe('model variations', () => {
       { role: 'tool', callId: 'call_up_0', name: 'find', result: 1, failed: false },
     ];
     const ids = (entry: object): unknown[] => {
-      const [asked, answered] = told({ entry, asked: { messages } })['messages'] as [
+      const [asked, answered] = told({ entry, request: { messages } })['messages'] as [
         { tool_calls: { id: string }[] },
         { tool_call_id: string; name?: string },
       ];

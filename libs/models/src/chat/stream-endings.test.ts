@@ -80,7 +80,7 @@ for (const isComplete of [false, true]) {
       await using upstream = await startUpstream({ kind: 'stall', text: 'one two', afterTokens: 1 });
       const leaving = new AbortController();
       const running = run(against(upstream), request({ signal: leaving.signal }), isComplete);
-      await upstream.asked;
+      await upstream.firstRequest;
       const leftAt = performance.now();
       leaving.abort();
       await upstream.abandoned;

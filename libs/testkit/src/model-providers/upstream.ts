@@ -18,7 +18,7 @@ export interface Upstream extends AsyncDisposable {
   /** Sets the behaviours of the next requests; the last one is repeated. Without any, the server sends a short text. */
   respond(...script: UpstreamBehaviour[]): void;
   /** Resolves after the first request. */
-  readonly asked: Promise<void>;
+  readonly firstRequest: Promise<void>;
   /** Resolves when the client closes a connection before the response is complete. */
   readonly abandoned: Promise<void>;
 }
@@ -51,7 +51,7 @@ export async function startUpstream(...initial: UpstreamBehaviour[]): Promise<Up
   return {
     url: `http://127.0.0.1:${port}/v1`,
     requests,
-    asked: asked.promise,
+    firstRequest: asked.promise,
     abandoned: abandoned.promise,
     respond: (...next) => {
       script = next;

@@ -14,10 +14,10 @@ const MODEL = { provider: 'first', modelId: 'm1' };
 type Saying = { text?: string; calls?: readonly string[]; reason?: ModelAnswer['reason']; fails?: ServiceError };
 
 /** A model that returns these responses in order, with the requests it received. */
-function saying(...answers: Saying[]): ModelAccess & { asked: ModelRequest[] } {
+function saying(...answers: Saying[]): ModelAccess & { requests: ModelRequest[] } {
   const requested: ModelRequest[] = [];
   return {
-    asked: requested,
+    requests: requested,
     async streamTo(request, sendMessage): Promise<ModelEnd> {
       const { text = '', calls = [], reason = calls.length > 0 ? 'tool-calls' : 'stop', fails } = answers[requested.length] ?? {};
       requested.push({ ...request, messages: [...request.messages] });
@@ -61,7 +61,7 @@ async function play(models: ModelAccess, options: TurnPlan) {
   }
 }
 
-const lastAsked = ({ asked }: { asked: ModelRequest[] }) => asked.at(-1)?.messages ?? [];
+const lastAsked = ({ requests }: { requests: ModelRequest[] }) => requests.at(-1)?.messages ?? [];
 
 test('publishes held-back text once the answer has ended without a secret', async () => {
   const content = 'the key begins with sk-';
@@ -128,7 +128,7 @@ test('continues a truncated answer once with a higher limit and publishes no tex
   const { result, frames, spent } = await play(models, plan({ maxOutputTokens: 10, escalateTo: async () => 500 }));
   assert.deepEqual([result.finishReason, result.response, result.tokensUsed.total, spent.costUsd], ['stop', 'half of it', 10, 1]);
   assert.deepEqual(
-    models.asked.map(({ maxTokens }) => maxTokens),
+    models.requests.map(({ maxTokens }) => maxTokens),
     [10, 500],
   );
   assert.deepEqual(lastAsked(models).slice(1, 2), [{ role: 'assistant', text: 'half of ' }]);
@@ -171,10 +171,10 @@ test('retries an empty reply after tool results, then requests an answer without
     { input: 9, output: 6, cacheRead: 0, cacheWrite: 0, costUsd: 1.5 },
     'with what the silence cost',
   );
-  assert.equal(models.asked[3]?.toolChoice, undefined);
+  assert.equal(models.requests[3]?.toolChoice, undefined);
   const last = saying({ calls: ['act'] }, {}, {}, {}, {}, { text: 'never asked' });
   assert.equal((await play(last, plan({ silenceRetries: 2 }))).result.response, '');
-  const choices = last.asked.map(({ toolChoice }) => toolChoice);
+  const choices = last.requests.map(({ toolChoice }) => toolChoice);
   assert.deepEqual([choices.slice(0, 4), choices.slice(4)], [Array<undefined>(4).fill(undefined), ['none']]);
 });
 
@@ -187,7 +187,7 @@ test('does not retry without tool use or if the agent disabled it; a failed retr
   for (const [answers, rest, requestCount] of cases) {
     const models = saying(...answers);
     const { result } = await play(models, plan(rest));
-    assert.deepEqual([result.finishReason, result.response, models.asked.length], ['stop', '', requestCount]);
+    assert.deepEqual([result.finishReason, result.response, models.requests.length], ['stop', '', requestCount]);
   }
 });
 
@@ -195,7 +195,7 @@ test('ends a turn with context_loop after identical steps; a different step rese
   const same: Saying = { calls: ['look'] };
   const circles = saying(same, same, same, same);
   assert.equal((await play(circles, plan({ maxRepeats: 3 }))).result.finishReason, 'context_loop');
-  assert.equal(circles.asked.length, 3);
+  assert.equal(circles.requests.length, 3);
   const polling = saying(same, same, { ...same, text: 'hm' }, same, same, { text: 'done' });
   assert.equal((await play(polling, plan({ maxRepeats: 3 }))).result.finishReason, 'stop');
 });
@@ -207,11 +207,11 @@ test('warns once when the window fills up, then ends the turn before the model c
   const models = saying({ calls: ['a'] }, { calls: ['b'] }, { calls: ['c'] });
   const options = plan({ guard, tools, onWarning: (warning) => void warnings.push(warning) });
   const { result } = await play(models, options);
-  assert.deepEqual([result.finishReason, models.asked.length], ['context_exhausted', 3]);
+  assert.deepEqual([result.finishReason, models.requests.length], ['context_exhausted', 3]);
   assert.deepEqual(warnings, ['The context window is 85 % full.']);
   const tooLong = saying();
   const request = await play(tooLong, plan({ guard, messages: [{ role: 'user', text: 'x'.repeat(3_801) }] }));
-  assert.deepEqual([request.result.finishReason, tooLong.asked.length], ['context_exhausted', 0]);
+  assert.deepEqual([request.result.finishReason, tooLong.requests.length], ['context_exhausted', 0]);
 });
 
 test('shortens old tool results in the prompt and keeps them complete in checkpoints', async () => {
@@ -221,7 +221,7 @@ test('shortens old tool results in the prompt and keeps them complete in checkpo
   const pruning = { config: AgentConfig.parse({ preserveRecent: 0, session: { pruning: { preserveRecentCount: 2 } } }), window: undefined };
   const noting = async (mark: CheckpointEntry): Promise<void> => void marks.push(mark);
   await play(models, plan({ tools: toolsThat(() => Promise.resolve(long)), pruning, onCheckpoint: noting }));
-  const sent = models.asked.map(({ messages }) => messages.flatMap((one) => (one.role === 'tool' ? String(one.result).length : [])));
+  const sent = models.requests.map(({ messages }) => messages.flatMap((one) => (one.role === 'tool' ? String(one.result).length : [])));
   assert.deepEqual(sent, [[], [9_000], [1_038, 9_000]]);
   assert.deepEqual(
     marks.flatMap((mark) => (mark.mark === 'result' ? String(mark.result).length : [])),
@@ -253,6 +253,6 @@ test('does not continue a JSON answer, or one whose model has no higher limit', 
   for (const rest of [{ format: { name: 'half' }, maxOutputTokens: 10 }, { maxOutputTokens: 500 }]) {
     const models = saying(cut, { text: 'never' });
     const { result } = await play(models, plan({ ...rest, escalateTo: async () => 500 }));
-    assert.deepEqual([result.finishReason, result.response, models.asked.length], ['output_starved', '{"half":', 1]);
+    assert.deepEqual([result.finishReason, result.response, models.requests.length], ['output_starved', '{"half":', 1]);
   }
 });

@@ -51,7 +51,7 @@ export async function* runAgentLoop(models: ModelAccess, plan: TurnPlan): AsyncG
     const first = await callModel(models, plan, { ...asking, reserved, filterText: spoken.push });
     if (first === CIRCUIT_IS_OPEN) return end({ finishReason: 'circuit_open' });
     const isCut = first.reason === 'length' && !first.overBudget;
-    const whole = isCut ? await continueTruncated(models, plan, { said: first, request: { ...asking, filterText: spoken.push } }) : first;
+    const whole = isCut ? await continueTruncated(models, plan, { reply: first, request: { ...asking, filterText: spoken.push } }) : first;
     const { message: said, rest } = spoken.end(whole);
     if (rest !== '') plan.onText?.(rest);
     addReply(state, said);

@@ -14,13 +14,13 @@ const CONTINUE_PROMPT = 'Your answer was cut off because it was too long. Contin
 export async function continueTruncated(
   models: ModelAccess,
   plan: TurnPlan,
-  { said, request }: { said: ModelReply; request: Pick<ModelCallOptions, 'messages' | 'remainingTokens' | 'filterText'> },
+  { reply, request }: { reply: ModelReply; request: Pick<ModelCallOptions, 'messages' | 'remainingTokens' | 'filterText'> },
 ): Promise<ModelReply> {
   const { format, maxOutputTokens = 0, signal } = plan;
   // A truncated JSON answer cannot be continued, because the second part would be a separate document.
-  const max = format === undefined || said.text === '' ? await plan.escalateTo?.() : undefined;
-  if (max === undefined || max <= maxOutputTokens) return said;
-  const messages = said.text === '' ? request.messages : [...request.messages, ...continuationMessages(said.text)];
+  const max = format === undefined || reply.text === '' ? await plan.escalateTo?.() : undefined;
+  if (max === undefined || max <= maxOutputTokens) return reply;
+  const messages = reply.text === '' ? request.messages : [...request.messages, ...continuationMessages(reply.text)];
   let hasStreamed = false;
   const sendMessage = (piece: string): string => {
     hasStreamed = true;
@@ -28,8 +28,8 @@ export async function continueTruncated(
   };
   try {
     const reserved = await reserveBudget({ ...plan, maxOutputTokens: max }, messages, true);
-    if (reserved === 'exceeded') return said;
-    const remaining = request.remainingTokens - said.usage.input - said.usage.output;
+    if (reserved === 'exceeded') return reply;
+    const remaining = request.remainingTokens - reply.usage.input - reply.usage.output;
     const more = await callModel(models, plan, {
       messages,
       remainingTokens: remaining,
@@ -38,10 +38,10 @@ export async function continueTruncated(
       maxOutputTokens: max,
       filterText: sendMessage,
     });
-    return more === CIRCUIT_IS_OPEN ? said : concatReplies(said, more);
+    return more === CIRCUIT_IS_OPEN ? reply : concatReplies(reply, more);
   } catch (error) {
     if (hasStreamed || signal.aborted || !(error instanceof ServiceError)) throw error;
-    return said;
+    return reply;
   }
 }
 

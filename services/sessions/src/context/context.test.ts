@@ -118,7 +118,7 @@ test('turns do not wait for a summary, and no second one starts meanwhile', asyn
   const long = { maxContextChars: 4_000, contextEngine: { ...engine, contextThreshold: 0.1, compactionModel: 'slow/m' } };
   await using house = await start(long, { slow: { type: 'openai-compatible', baseUrl: slow.url, models: [{ id: 'm' }] } });
   await sendMessage(house, 6);
-  await slow.asked;
+  await slow.firstRequest;
   await sendMessage(house, 3);
   await assert.rejects(
     house.app.bus.call('session.compact', { key: KEY }),

@@ -98,7 +98,7 @@ export function createRecall(options: TextCacheOptions): Recall {
 export function getExchange(turn: Parameters<typeof listMessages>[0]): Exchange {
   const all = listMessages(turn);
   let [chars, held] = [0, 0];
-  for (const { said } of all) {
+  for (const { content: said } of all) {
     chars += said.chars;
     held += NAMES_CHARS + (said.text?.length ?? 0);
   }

@@ -12,7 +12,7 @@ const READS_ON = 'ctx.inspect';
 export interface SettingAside {
   /** Size of an exchange in the prompt. */
   charsOf: (exchange: Exchange) => number;
-  getTold: (message: Pick<TurnMessageRef, 'turnId' | 'said'> & { n: number }, text: string) => string;
+  getTold: (message: Pick<TurnMessageRef, 'turnId' | 'content'> & { n: number }, text: string) => string;
   /** True after at least one message was truncated. */
   readonly some: boolean;
 }
@@ -30,12 +30,12 @@ export function createSettingAside({ contextEngine, skills }: Pick<AgentConfig, 
     },
     charsOf({ chars, spoken }) {
       if (chars <= max) return chars;
-      const promptMessages = spoken.map(({ turnId, said }, n) =>
+      const promptMessages = spoken.map(({ turnId, content: said }, n) =>
         isAside(said.chars) ? SHOWN_CHARS + getWord(turnId, n, said.chars).length : said.chars,
       );
       return promptMessages.reduce((sum, one) => sum + one, 0);
     },
-    getTold({ turnId, said, n }, text) {
+    getTold({ turnId, content: said, n }, text) {
       if (!isAside(said.chars)) return text;
       some = true;
       return `${text.slice(0, SHOWN_CHARS).toWellFormed()}${getWord(turnId, n, said.chars)}`;

@@ -78,7 +78,7 @@ async function soFar(bodies: Bodies, { turnId, steps, tail, frame, fence }: Turn
   const { text } = buildResumeState(await loadCheckpoints(bodies, turnId, steps));
   const pieces = await loadTexts(
     bodies,
-    tail.map((message) => ({ turnId, said: message })),
+    tail.map((message) => ({ turnId, content: message })),
   );
   return { soFar: { text: text + pieces.join(''), frame, fence } };
 }

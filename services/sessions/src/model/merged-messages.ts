@@ -5,7 +5,7 @@ import { loadTexts, type Bodies } from './stored-text.ts';
 export function loadMergedTexts(bodies: Bodies, { turnId, merged = [] }: TurnDocument): Promise<string[]> {
   return loadTexts(
     bodies,
-    merged.map(({ content }) => ({ turnId, said: content })),
+    merged.map(({ content }) => ({ turnId, content })),
   );
 }
 
@@ -17,7 +17,7 @@ export async function loadMergedMessages(
 ): Promise<{ turnId: string; question: string }[]> {
   const content = await loadTexts(
     bodies,
-    merged.map((one) => ({ turnId, said: one.content })),
+    merged.map((one) => ({ turnId, content: one.content })),
   );
   return merged.map((one, at) => ({ turnId: one.turnId, question: content[at] ?? '' }));
 }

@@ -45,23 +45,23 @@ function bodyId(turnId: string, body: string): string {
 /** Reference to a text of a turn. */
 export interface TextReference {
   turnId: string;
-  said: StoredText;
+  content: StoredText;
 }
 
 /** Loads texts in the order of the references. */
 export async function loadTexts(bodies: Bodies, quoted: readonly TextReference[]): Promise<string[]> {
-  const ids = quoted.flatMap(({ turnId, said }) => (said.body === undefined ? [] : [bodyId(turnId, said.body)]));
+  const ids = quoted.flatMap(({ turnId, content }) => (content.body === undefined ? [] : [bodyId(turnId, content.body)]));
   const found = new Map<string, string>();
   for (let at = 0; at < ids.length; at += READ_BATCH_SIZE) {
     const { items } = await bodies.find({ id: { in: ids.slice(at, at + READ_BATCH_SIZE) } }, { limit: READ_BATCH_SIZE });
     for (const { id, text } of items) found.set(id, text);
   }
-  return quoted.map(({ turnId, said }) => said.text ?? found.get(bodyId(turnId, said.body ?? '')) ?? textMissing(turnId));
+  return quoted.map(({ turnId, content }) => content.text ?? found.get(bodyId(turnId, content.body ?? '')) ?? textMissing(turnId));
 }
 
 /** Loads one text. */
 export async function loadText(bodies: Bodies, turnId: string, content: StoredText): Promise<string> {
-  return (await loadTexts(bodies, [{ turnId, said: content }]))[0] ?? '';
+  return (await loadTexts(bodies, [{ turnId, content }]))[0] ?? '';
 }
 
 function textMissing(turnId: string): never {

@@ -17,8 +17,8 @@ export function listMessages({
   answer = EMPTY_TEXT,
 }: Pick<TurnDocument, 'turnId' | 'message' | 'merged' | 'answer'>): TurnMessageRef[] {
   return [
-    ...[message, ...merged.map(({ content }) => content)].map((reply) => ({ role: 'user' as const, turnId, said: reply })),
-    { role: 'assistant', turnId, said: answer },
+    ...[message, ...merged.map(({ content }) => content)].map((reply) => ({ role: 'user' as const, turnId, content: reply })),
+    { role: 'assistant', turnId, content: answer },
   ];
 }
 
@@ -29,5 +29,5 @@ export function countMessages({ merged = [] }: Pick<TurnDocument, 'merged'>): nu
 
 /** Total characters of these messages. */
 export function countChars(exchange: Parameters<typeof listMessages>[0]): number {
-  return listMessages(exchange).reduce((sum, { said }) => sum + said.chars, 0);
+  return listMessages(exchange).reduce((sum, { content }) => sum + content.chars, 0);
 }

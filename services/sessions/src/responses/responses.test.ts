@@ -138,7 +138,7 @@ test('another replica runs a response again after its process was stopped', asyn
   {
     await using first = await withUpstream(upstream, { data: data.path, timing });
     await first.bus.call('turns.once', turn);
-    await upstream.asked;
+    await upstream.firstRequest;
   }
   upstream.respond({ kind: 'text', text: 'all of it' });
   await using second = await withUpstream(upstream, { data: data.path, timing });

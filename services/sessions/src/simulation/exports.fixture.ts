@@ -21,7 +21,7 @@ export async function getExport({ reading }: Replica, world: World, key: string)
   assert.ok(reply.length >= least.length, `an export of ${key} has ${reply.length} messages of ${least.length}`);
   assert.deepEqual(
     reply.map(({ role, content }) => [role, content]),
-    most.slice(0, reply.length).map((one) => [one.role, one.said.text]),
+    most.slice(0, reply.length).map((one) => [one.role, one.content.text]),
     `what an export of ${key} says`,
   );
   return reply.length > 0;

@@ -111,7 +111,7 @@ test('a turn waits for compaction for at most half of its timeout and then conti
   await using house = await start({ compaction, engine: { deferCompaction: true }, agent });
   house.writer.respond({ kind: 'stall' });
   await sendMessage(house, 3);
-  await house.writer.asked;
+  await house.writer.firstRequest;
   const { finishReason } = await house.app.bus.call('agent.execute', { message: 'and now?' });
   assert.deepEqual([finishReason, getPromptMessages(house).length, house.writer.requests.length], ['stop', 7, 1]);
 });

@@ -40,11 +40,11 @@ export function ctxRecall(deps: CtxRecallDeps): Handler<'ctx.recall'> {
     const session = await getConversation(deps, principal);
     const agent = getAgent(deps, tenant, session);
     const { maxRecallsPerDay } = agent.config.contextEngine;
-    const { messages, whole } = await toRead(deps, tenant, { session, asked: request, room: getMaxLookupChars(agent) });
+    const { messages, whole } = await toRead(deps, tenant, { session, request, room: getMaxLookupChars(agent) });
     if (messages.length === 0) return { ...NOTHING, whole, recallsLeft: leftToday(session, maxRecallsPerDay, deps.store.now()) };
     const counted = await countRecall(deps.sessions.for({ tenant }), session, { now: deps.store.now(), most: maxRecallsPerDay });
     if (!counted) throw usedUp(maxRecallsPerDay, deps.store.now());
-    const { text, ...cost } = await read(deps, { principal, agent, signal }, { asked: request, messages });
+    const { text, ...cost } = await read(deps, { principal, agent, signal }, { request, messages });
     await addCost(deps.sessions.for({ tenant }), session, cost);
     return {
       answer: text.trim(),
@@ -66,7 +66,7 @@ interface Reading {
 async function read(
   deps: CtxRecallDeps,
   { principal, agent, signal }: Reading,
-  { asked, messages: matches }: { asked: Input<'ctx.recall'>; messages: readonly EarlierMessage[] },
+  { request: asked, messages: matches }: { request: Input<'ctx.recall'>; messages: readonly EarlierMessage[] },
 ) {
   const { recallTimeoutMs: promptTimeoutMs } = agent.config.contextEngine;
   const { model } = await compactionModel(deps.models, agent);
@@ -93,7 +93,7 @@ function leftToday({ recallDay, recalls = 0 }: SessionDocument, max: number, now
 
 interface RecallRequest {
   session: SessionDocument;
-  asked: Input<'ctx.recall'>;
+  request: Input<'ctx.recall'>;
   /** Maximum number of characters in the prompt. */
   room: number;
 }
@@ -102,7 +102,7 @@ interface RecallRequest {
  * Selects the messages behind the given summaries first, then the turns that match the query. Returns each message once, in
  * conversation order.
  */
-async function toRead(deps: CtxRecallDeps, tenant: string, { session, asked, room }: RecallRequest) {
+async function toRead(deps: CtxRecallDeps, tenant: string, { session, request: asked, room }: RecallRequest) {
   const { summary_ids: ids = [], query = ids.length === 0 ? asked.prompt : undefined } = asked;
   const keptItems = new Map<string, EarlierMessage>();
   let [remaining, isComplete] = [room, true];
