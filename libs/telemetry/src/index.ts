@@ -1,4 +1,4 @@
-export { createFlood, type LogThrottle, type Together } from './log-throttle.ts';
+export { createLogThrottle, type LogThrottle, type LogGroup } from './log-throttle.ts';
 export { hideValue, withoutHidden } from './masked-values.ts';
 export { openRollingFile, type RollingFile, type RollingFileOptions } from './files/rolling-file.ts';
 export { LOG_LEVELS, type Levels, type LogLevel } from './levels.ts';

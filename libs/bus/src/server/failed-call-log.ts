@@ -1,5 +1,5 @@
 import type { ErrorCode, ServiceError } from '@switchyard/contracts';
-import { createFlood, parseTraceparent, type LogThrottle, type Together } from '@switchyard/telemetry';
+import { createLogThrottle, parseTraceparent, type LogThrottle, type LogGroup } from '@switchyard/telemetry';
 import { REQUEST, TRACEPARENT } from '../wire/headers.ts';
 import type { ActiveCall } from './active-call.ts';
 
@@ -20,14 +20,14 @@ export interface FailedCall {
  * less than handling it.
  */
 export function createRejectionLog(): LogThrottle<FailedCall> {
-  return createFlood({ getKind: describeKind, write });
+  return createLogThrottle({ getKind: describeKind, write });
 }
 
 export function logFailure(refusals: LogThrottle<FailedCall>, failed: FailedCall): void {
   const { call, error } = failed;
   if (!call.method.log.isLevelEnabled(getLevel(error))) return;
   const id = call.message.header(REQUEST) ?? '';
-  if (error.code === 'RESOURCE_EXHAUSTED') refusals.note(failed, id);
+  if (error.code === 'RESOURCE_EXHAUSTED') refusals.log(failed, id);
   else write({ first: failed, ids: new Set([id]), count: 1 });
 }
 
@@ -39,7 +39,7 @@ function describeKind({ call: { method, principal }, error }: FailedCall): strin
   return [method.callable.name, error.details.reason, error.message, principal.tenant, principal.client].join(' ');
 }
 
-function write({ first: { call, error, thrown }, ids, count }: Together<FailedCall>): void {
+function write({ first: { call, error, thrown }, ids, count }: LogGroup<FailedCall>): void {
   const { method, message, principal } = call;
   const { code, cause, details } = error;
   const level = getLevel(error);

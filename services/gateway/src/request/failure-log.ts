@@ -1,5 +1,5 @@
 import { ServiceError, type ErrorCode } from '@switchyard/contracts';
-import { createFlood, parseTraceparent, type Logger, type Together } from '@switchyard/telemetry';
+import { createLogThrottle, parseTraceparent, type Logger, type LogGroup } from '@switchyard/telemetry';
 import type { FastifyRequest } from 'fastify';
 import type { Caller } from './caller.ts';
 import { RefusalError } from './refusal.ts';
@@ -40,9 +40,9 @@ const MAX_NAME = 100;
  * (docs/decisions/0020).
  */
 export function createFailureLog(log: Logger): FailureLog {
-  const throttle = createFlood<Failure>({ getKind: getThrottleKey, write: (together) => write(log, together) });
+  const throttle = createLogThrottle<Failure>({ getKind: getThrottleKey, write: (group) => write(log, group) });
   return {
-    log: (failure) => throttle.note(failure, failure.requestId),
+    log: (failure) => throttle.log(failure, failure.requestId),
     [Symbol.dispose]: () => throttle[Symbol.dispose](),
   };
 }
@@ -51,7 +51,7 @@ function getThrottleKey({ route, path, method, status, code, reason, message, ca
   return JSON.stringify([route, path, method, status, code, reason, message, caller?.key ?? address]);
 }
 
-function write(log: Logger, { first, ids, count }: Together<Failure>): void {
+function write(log: Logger, { first, ids, count }: LogGroup<Failure>): void {
   const { turnId, traceparent, route, path, method, status, code, reason, message, cause, caller, address } = first;
   const level = DEFECT_CODES.has(code) ? 'error' : 'info';
   if (!log.isLevelEnabled(level)) return;
