@@ -13,7 +13,10 @@ test('an operation that ends after the run has an unknown outcome', async () => 
   history[Symbol.dispose]();
   second?.ok({ messages: [] });
   assert.deepEqual(
-    operations(readLines<Entry>(file)).map(({ outcome }) => outcome),
-    ['ok', 'unknown'],
+    operations(readLines<Entry>(file)).map(({ outcome, request, response }) => ({ outcome, request, response })),
+    [
+      { outcome: 'ok', request: { session: 'a' }, response: { messages: [] } },
+      { outcome: 'unknown', request: { session: 'b' }, response: undefined },
+    ],
   );
 });

@@ -76,9 +76,16 @@ export interface StreamEvent {
   to?: string;
 }
 
+interface Invocation<K extends Kind> {
+  type: 'invoke';
+  client: string;
+  f: K;
+  request: RequestParams[K];
+}
+
 /** A line of the history. The history is append-only. */
 export type Entry = { at: number; op: number } & (
-  | { [K in Kind]: { type: 'invoke'; client: string; f: K; request: RequestParams[K] } }[Kind]
+  | { [K in Kind]: Invocation<K> }[Kind]
   | { type: 'ok'; response: Told[Kind] }
   /** It did not and will not take effect. */
   | { type: 'failed'; failure: Failure }
@@ -89,14 +96,14 @@ export type Entry = { at: number; op: number } & (
 
 /** A running operation. The first of the three outcomes ends it. */
 export interface Trying<K extends Kind> {
-  ok(told: Told[K]): void;
+  ok(response: Told[K]): void;
   failed(failure: Failure): void;
   unknown(failure: Failure): void;
   heard(event: StreamEvent): void;
 }
 
 export interface History extends Disposable {
-  begin<K extends Kind>(client: string, f: K, asked: RequestParams[K]): Trying<K>;
+  begin<K extends Kind>(client: string, f: K, request: RequestParams[K]): Trying<K>;
 }
 
 /** Writes line by line, so that the history survives a crash of this process. */
@@ -105,16 +112,17 @@ export function openHistory(file: string): History {
   let last = 0;
   let closed = false;
   // Operations that still run at the end have an unknown outcome.
-  const write = (line: object): void => void (closed || writeSync(fd, `${JSON.stringify({ at: clockMs(), ...line })}\n`));
+  const write = (entry: Entry): void => void (closed || writeSync(fd, `${JSON.stringify(entry)}\n`));
   return {
-    begin(client, f, asked) {
+    begin(client, f, request) {
       const op = (last += 1);
-      write({ op, type: 'invoke', client, f, asked });
+      // TypeScript cannot relate `f` to `request` across the union, so this line alone needs an assertion.
+      write({ at: clockMs(), op, type: 'invoke', client, f, request } satisfies { at: number; op: number } & Invocation<typeof f> as Entry);
       return {
-        ok: (told) => write({ op, type: 'ok', told }),
-        failed: (failure) => write({ op, type: 'failed', failure }),
-        unknown: (failure) => write({ op, type: 'unknown', failure }),
-        heard: (event) => write({ op, type: 'heard', event }),
+        ok: (response) => write({ at: clockMs(), op, type: 'ok', response }),
+        failed: (failure) => write({ at: clockMs(), op, type: 'failed', failure }),
+        unknown: (failure) => write({ at: clockMs(), op, type: 'unknown', failure }),
+        heard: (event) => write({ at: clockMs(), op, type: 'heard', event }),
       };
     },
     [Symbol.dispose]() {
@@ -151,8 +159,8 @@ export function operations(entries: readonly Entry[]): Operation[] {
   const all = new Map<number, Operation>();
   for (const entry of entries) {
     if (entry.type === 'invoke') {
-      const { op, client, f, request: asked, at } = entry;
-      all.set(op, { op, client, f, request: asked, from: at, to: Infinity, outcome: 'unknown', receivedMessages: [] });
+      const { op, client, f, request, at } = entry;
+      all.set(op, { op, client, f, request, from: at, to: Infinity, outcome: 'unknown', receivedMessages: [] });
       continue;
     }
     const operation = all.get(entry.op);
