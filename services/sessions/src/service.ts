@@ -50,6 +50,7 @@ import { startExpirySweep } from './sessions/expiry-sweep.ts';
 import { openFailover } from './agents/model-access.ts';
 import { createFrameLogQuota } from './frames/frame-log-quota.ts';
 import { createSessionLeases, LEASE_TIMING, type LeaseTiming } from './queue/session-lease.ts';
+import { observeTurns } from './turns/store/turn-metrics.ts';
 import type { LauncherDeps } from './turns/turn-launcher.ts';
 import { createIdempotentTurns } from './stateless/idempotent-turns.ts';
 import type { CreateToolBox } from './agent-loop/turn-planner.ts';
@@ -143,7 +144,10 @@ export function defineSessions(timing: SessionsTiming = {}) {
         room: () => frames.maxBytes / replicas.count(),
         messageBytes: frames.messageBytes,
       });
+      // Disposed after the runner, so that a drain shows in the gauges.
+      const gauges = own.use(new DisposableStack());
       const runner = openRunner({ ...common, own, timing, shares, compaction });
+      gauges.defer(observeTurns(runner, data.turns));
       const { leaseMs, renewMs } = { ...LEASE_TIMING, ...timing };
       const { turnDeadlineMs = TURN_DEADLINE_MS, pollMs = POLL_INTERVAL_MS } = timing;
       const runs = own.use(createRunningTurns({ bus })); // stateless turns

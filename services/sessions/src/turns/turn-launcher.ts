@@ -17,7 +17,6 @@ import { createLaneScheduler, type LaneScheduler } from '../queue/lane-scheduler
 import { coalesce } from '../queue/coalesce.ts';
 import { createRecall } from '../context/exchange-cache.ts';
 import { createFairScheduler, type FairScheduler } from '../queue/fair-scheduler.ts';
-import { observeTurns } from './store/turn-metrics.ts';
 import { createSlots, type Slot, type SlotLimits, type Slots } from '../queue/concurrency-slots.ts';
 import { workOnSession, type StartedTurn, type SessionWorkerDeps } from './execution/session-worker.ts';
 
@@ -69,6 +68,8 @@ export interface TurnLauncher extends AsyncDisposable {
   addRunnable(tenant: string, entry: string): void;
   /** Polls for waiting turns of all replicas and runs as many as there are slots. Never rejects. */
   pollWaiting(): Promise<void>;
+  /** Returns the number of turns that run on this replica. */
+  runningCount(): number;
 }
 
 export interface StartedSession extends StartedTurn {
@@ -96,7 +97,6 @@ interface LauncherState extends LauncherDeps {
 
 export function createLauncher(deps: LauncherDeps): TurnLauncher {
   const state = createState(deps);
-  const unobserve = observeTurns(state.running, state.turns);
   return {
     reserve(tenant, agent, lane) {
       const waitsFor = formatWaitsFor(tenant, { agentId: agent.agentId, lane });
@@ -129,10 +129,8 @@ export function createLauncher(deps: LauncherDeps): TurnLauncher {
         deps.log.warn({ err, errorKind: 'dependency', hint: 'retrying within seconds' }, 'failed to poll for queued turns; retrying');
       }),
     ),
-    async [Symbol.asyncDispose]() {
-      await drain(state);
-      unobserve();
-    },
+    runningCount: () => state.running.size,
+    [Symbol.asyncDispose]: () => drain(state),
   };
 }
 

@@ -23,7 +23,7 @@ import { createTenantTurnLimit } from './acceptance/tenant-turn-limit.ts';
 import { loadTurnEnd } from './ending/turn-waiters.ts';
 
 /** Accepts durable turns and runs them. */
-export interface TurnRunner extends AsyncDisposable, Pick<TurnLauncher, 'pollWaiting' | 'follow'> {
+export interface TurnRunner extends AsyncDisposable, Pick<TurnLauncher, 'pollWaiting' | 'follow' | 'runningCount'> {
   /** Continues conversations whose process died before doing so. */
   sweepContinuations(): Promise<void>;
   /** Returns an existing turn in its current state. */
@@ -189,6 +189,7 @@ export function createRunner(options: Omit<LauncherDeps, 'autoContinue'>): TurnR
 
     pollWaiting: () => launcher.pollWaiting(),
     follow: (turnId) => launcher.follow(turnId),
+    runningCount: () => launcher.runningCount(),
     async [Symbol.asyncDispose]() {
       await launcher[Symbol.asyncDispose]();
       await autoContinue[Symbol.asyncDispose]();

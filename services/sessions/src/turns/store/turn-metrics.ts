@@ -11,9 +11,9 @@ export type TurnKind = 'durable' | 'stateless';
 const COUNT_INTERVAL_MS = 5_000;
 
 /** Registers gauges for running and waiting turns. Returns a function that removes them. */
-export function observeTurns(running: { readonly size: number }, turns: Pick<Collection<TurnDocument>, 'system'>): () => void {
+export function observeTurns(runner: { runningCount(): number }, turns: Pick<Collection<TurnDocument>, 'system'>): () => void {
   const ends = [
-    observe('switchyard.turn.running', { kind: 'durable' }, () => running.size),
+    observe('switchyard.turn.running', { kind: 'durable' }, () => runner.runningCount()),
     observe('switchyard.turn.running', { kind: 'stateless' }, () => stateless),
     observe('switchyard.turn.waiting', {}, countWaiting(turns)),
   ];
