@@ -34,9 +34,9 @@ function withoutCommand(args: readonly string[]): number {
 async function runNamed(name: string, rest: readonly string[]): Promise<number> {
   if (name === 'help') return runHelp(rest);
   if (!isCommand(name)) {
-    const meant = closest(name, [...Object.keys(commands), 'help']);
-    const sentence = `Unknown command ${name}.${meant.length === 0 ? '' : ` Did you mean ${meant.join(' or ')}?`}`;
-    throw wrongUsage(sentence, meant[0] === undefined ? `${self()} help` : `${self()} ${meant[0]}`);
+    const similarNames = closest(name, [...Object.keys(commands), 'help']);
+    const sentence = `Unknown command ${name}.${similarNames.length === 0 ? '' : ` Did you mean ${similarNames.join(' or ')}?`}`;
+    throw wrongUsage(sentence, similarNames[0] === undefined ? `${self()} help` : `${self()} ${similarNames[0]}`);
   }
   const command = await commands[name].load();
   const { flags, words, help, version } = parse(rest, command, name);

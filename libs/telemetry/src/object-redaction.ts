@@ -145,15 +145,15 @@ function asJson(value: object): unknown {
   }
 }
 
-const remembered = new Map<string, boolean>();
+const cachedKeys = new Map<string, boolean>();
 
 function isSecret(key: string): boolean {
   const end = key.slice(-MAX_KEY);
-  let secret = remembered.get(end);
+  let secret = cachedKeys.get(end);
   if (secret === undefined) {
     const name = end.replace(/[_-]/g, '').toLowerCase();
     secret = name === 'key' || SECRET_ENDINGS.some((ending) => name.endsWith(ending));
-    if (remembered.size < MAX_REMEMBERED) remembered.set(end, secret);
+    if (cachedKeys.size < MAX_REMEMBERED) cachedKeys.set(end, secret);
   }
   return secret;
 }

@@ -49,18 +49,18 @@ async function runAsk({ flags, words, output, where }: Invocation): Promise<numb
   let firstTokenMs: number | undefined;
   let written = '';
   try {
-    const heard = (delta: string): void => {
+    const printDelta = (delta: string): void => {
       firstTokenMs ??= Math.round(performance.now() - started);
       if (output === 'table') print(delta);
       written += delta;
     };
     const resumed = (accumulated: string): void => {
-      if (accumulated.startsWith(written)) return heard(accumulated.slice(written.length));
+      if (accumulated.startsWith(written)) return printDelta(accumulated.slice(written.length));
       if (output === 'table') print('\n'); // the printed text stays; the response starts again on a new line
       written = '';
-      heard(accumulated);
+      printDelta(accumulated);
     };
-    const answer = await readAnswer(client, question, { signal: leaving.signal, onDelta: heard, resumed });
+    const answer = await readAnswer(client, question, { signal: leaving.signal, onDelta: printDelta, resumed });
     if (output !== 'table') printAs(output, { ...answer, ...(firstTokenMs === undefined ? {} : { firstTokenMs }) });
     else finish(answer, { written, firstTokenMs, session: flags['session'] });
     return EXIT.done;
@@ -96,12 +96,12 @@ interface Reading {
   resumed: (accumulated: string) => void;
 }
 
-async function readAnswer(client: Client, question: Question, { signal, onDelta: heard, resumed }: Reading): Promise<Answer> {
+async function readAnswer(client: Client, question: Question, { signal, onDelta, resumed }: Reading): Promise<Answer> {
   const { message, ...rest } = question;
   if (encodeURIComponent(message).length > MAX_IN_URL) return askWhole(client, question, signal);
   for await (const event of client.chat(message, { ...rest, signal })) {
     if (event.type === 'token') {
-      heard(event.delta);
+      onDelta(event.delta);
       continue;
     }
     if (event.type === 'resumed') {

@@ -124,8 +124,8 @@ function describeReplica({ replica, version, startedAt, pid, host, readiness }: 
 /** Describes the providers. `dev` is listed while it is available; the others may lack a key. */
 function describeProviders(providers: readonly string[]): string {
   const others = providers.filter((provider) => provider !== 'dev').join(' ');
-  const answering = providers.includes('dev') ? 'dev answers, offline' : 'a real provider is configured';
-  return others === '' ? answering : `${answering}; known: ${others}`;
+  const description = providers.includes('dev') ? 'dev answers, offline' : 'a real provider is configured';
+  return others === '' ? description : `${description}; known: ${others}`;
 }
 
 function duration(seconds: number): string {

@@ -119,7 +119,7 @@ async function test([path, ...words]: readonly string[], invocation: Invocation)
 
 function refused(target: string, status: number, text: string): Failure {
   const answer = parseJson(text) as { error?: unknown } | undefined;
-  const said = typeof answer?.error === 'string' ? answer.error : text.slice(0, 200);
+  const errorText = typeof answer?.error === 'string' ? answer.error : text.slice(0, 200);
   const next = status === 401 ? `read -rs ${KEY} && export ${KEY}` : `${self()} webhooks list`;
-  return new Failure(`${target} refused the delivery with status ${status}: ${said}`, next);
+  return new Failure(`${target} refused the delivery with status ${status}: ${errorText}`, next);
 }

@@ -29,10 +29,10 @@ function ownFaults({ ready, state, dependencies }: ServerReadiness): string[] {
 }
 
 /** Returns the faults of one replica. Replicas with the same missing dependencies as the server are skipped, to report them once. */
-function unfitReplica(service: string, { replica, readiness }: ServicePresence['replicas'][number], told: string): string[] {
+function unfitReplica(service: string, { replica, readiness }: ServicePresence['replicas'][number], reportedBy: string): string[] {
   if (readiness === undefined || readiness.ready) return [];
   const absent = missing(readiness.dependencies);
-  if (absent.length > 0 && absent.join() === told) return [];
+  if (absent.length > 0 && absent.join() === reportedBy) return [];
   return [`${service} ${replica} ${absent.length === 0 ? `is ${readiness.status}` : `lacks ${absent.join(', ')}`}`];
 }
 

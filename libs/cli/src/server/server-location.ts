@@ -41,8 +41,8 @@ export function locate(flags: Flags, env: Variables = process.env): Where {
 
 /** Returns the data directory: flag, variable, or the directory noted by the last start. */
 function findData(flags: Flags, env: Variables): string {
-  const said = flags['data'] ?? (env['SWITCHYARD_DATA'] || undefined);
-  if (said !== undefined) return said;
+  const configured = flags['data'] ?? (env['SWITCHYARD_DATA'] || undefined);
+  if (configured !== undefined) return configured;
   const usual = usualData();
   return readLine(join(usual, DATA_DIRECTORY_FILE)) ?? usual;
 }
@@ -95,8 +95,8 @@ function findToken({ urlFrom, data, run }: Place, flags: Flags, env: Variables):
   const saved = savedToken(data);
   const options = findGivenToken(flags, env);
   if (options) {
-    const meant = urlFrom !== 'run.json' || options.token === saved;
-    return meant ? options : { token: undefined, tokenFrom: undefined, withheld: options.tokenFrom };
+    const isTrusted = urlFrom !== 'run.json' || options.token === saved;
+    return isTrusted ? options : { token: undefined, tokenFrom: undefined, withheld: options.tokenFrom };
   }
   if (saved === undefined) return { token: undefined, tokenFrom: undefined };
   return run ? { token: saved, tokenFrom: 'saved' } : { token: undefined, tokenFrom: undefined, withheld: 'saved' };

@@ -46,4 +46,4 @@ async function foreign(baseURL: string): Promise<Adapter> {
 adapterContract('ours, asked to stream', { open: ours, whole: false, recordings });
 adapterContract('ours, asked in one piece and streamed all the same', { open: ours, whole: true, recordings });
 adapterContract('ours, asked in one piece', { open: ours, whole: true, recordings: wholeRecordings });
-adapterContract('a foreign client', { open: foreign, whole: false, recordings: recordings.filter((one) => one.foreign === undefined) });
+adapterContract('a foreign client', { open: foreign, whole: false, recordings: recordings.filter((one) => one.excluded === undefined) });

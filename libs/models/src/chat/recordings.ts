@@ -17,7 +17,7 @@ export interface Recording {
     costUsd?: number;
   };
   /** Why the reference client cannot read the recording. */
-  foreign?: string;
+  excluded?: string;
 }
 
 const HEAD = { id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1_763_700_000, model: 'one' };
@@ -129,7 +129,7 @@ export const recordings: readonly Recording[] = [
       ],
       reason: 'tool-calls',
     },
-    foreign: 'it joins calls of one index',
+    excluded: 'it joins calls of one index',
   },
   {
     name: 'reasoning before the text, cached tokens by a name of its own',
@@ -141,7 +141,7 @@ export const recordings: readonly Recording[] = [
       DONE,
     ],
     read: { text: 'Hello.', reasoning: 'They greet me.', reason: 'stop', usage: { ...SPENT, cacheRead: 6 } },
-    foreign: 'it does not know the name of the cached tokens',
+    excluded: 'it does not know the name of the cached tokens',
   },
   {
     name: 'comments while it works, reasoning by its other name, what it cost',
@@ -156,7 +156,7 @@ export const recordings: readonly Recording[] = [
       DONE,
     ],
     read: { text: 'Hello.', reasoning: 'Hm.', reason: 'stop', usage: SPENT, costUsd: 0.00042 },
-    foreign: 'it does not read what was paid',
+    excluded: 'it does not read what was paid',
   },
   {
     name: 'content in parts, thinking among them',
@@ -167,7 +167,7 @@ export const recordings: readonly Recording[] = [
       DONE,
     ],
     read: { text: 'Hello.', reasoning: 'Hm.', reason: 'stop' },
-    foreign: 'it refuses content in parts',
+    excluded: 'it refuses content in parts',
   },
   {
     name: 'lines that end in carriage returns, no space after the colon, other fields, a byte order mark',

@@ -110,9 +110,9 @@ function createModelCache(
       search: compat.nativeWebSearchTool === true,
       maxTokens: settings.catalogue.find((entry) => entry.modelId === modelId)?.maxTokens,
     };
-    const spoken = { model: client(modelId), profile };
-    cache.set(modelId, spoken);
-    return spoken;
+    const cachedClient = { model: client(modelId), profile };
+    cache.set(modelId, cachedClient);
+    return cachedClient;
   };
 }
 

@@ -30,7 +30,7 @@ export function fallbackModel(available: AvailableModels): ModelRef {
     return found;
   }
   if (defaultProvider !== '') return getFirstModel(available, defaultProvider);
-  const { answering } = available;
+  const { reachableProviders: answering } = available;
   const first = answering.find(({ catalogue }) => catalogue.length > 0) ?? answering[0];
   return first === undefined ? { provider: DEV_PROVIDER, modelId: 'echo' } : getFirstModel(available, first.id);
 }
@@ -54,7 +54,7 @@ const PREFERRED_PROVIDER = 'openai';
 
 /** Resolves an embedding model, see `Models.embedder`. Unknown ids are passed on, because the provider rejects them. */
 export function findEmbedder(available: AvailableModels, name: string, defaultProvider: DefaultEmbedder): ModelRef | undefined {
-  const embedders = available.answering.filter(supportsEmbeddings);
+  const embedders = available.reachableProviders.filter(supportsEmbeddings);
   const named = findModel(available, name);
   if (named !== undefined && named.provider !== DEV_PROVIDER && embedders.some(({ id }) => id === named.provider)) return named;
   const provider = resolveDefaultEmbedder(embedders, defaultProvider);

@@ -10,7 +10,7 @@ type ModelSettings = Readonly<Pick<Sections, 'models' | 'providers' | 'security'
 export interface AvailableModels {
   models: ModelSettings['models'];
   /** Available providers: they have an address, and a key unless they need none. */
-  answering: readonly ProviderSettings[];
+  reachableProviders: readonly ProviderSettings[];
   /** The ids of available providers, and `dev` if there is no other or `models.dev` is true. */
   providers: readonly string[];
   /** All known models, also of unavailable providers. Development models are included only while available. */
@@ -76,9 +76,9 @@ export function createProviderDirectory({ settings, env, keys }: ProviderDirecto
     );
     const keyRefs = reachable.filter(({ keyOptional }) => !keyOptional);
     const hasAccess = await Promise.all(reachable.map(async (one) => one.keyOptional || (await hasKey(one))));
-    const answering = reachable.filter((_, index) => hasAccess[index]);
-    const same = current !== undefined && sameItems(current.offer.answering, answering);
-    cached = { offer: same ? current.offer : buildAvailableModels(models, all, answering), configured: all, keys: keyRefs };
+    const reachableProviders = reachable.filter((_, index) => hasAccess[index]);
+    const same = current !== undefined && sameItems(current.offer.reachableProviders, reachableProviders);
+    cached = { offer: same ? current.offer : buildAvailableModels(models, all, reachableProviders), configured: all, keys: keyRefs };
     return cached.offer;
   }
 
@@ -88,13 +88,13 @@ export function createProviderDirectory({ settings, env, keys }: ProviderDirecto
 function buildAvailableModels(
   models: AvailableModels['models'],
   all: ReadonlyMap<string, ProviderSettings>,
-  answering: readonly ProviderSettings[],
+  reachableProviders: readonly ProviderSettings[],
 ): AvailableModels {
-  const dev = answering.length === 0 || models.dev === true;
+  const dev = reachableProviders.length === 0 || models.dev === true;
   return {
     models,
-    answering,
-    providers: [...answering.map(({ id }) => id), ...(dev ? [DEV_PROVIDER] : [])],
+    reachableProviders,
+    providers: [...reachableProviders.map(({ id }) => id), ...(dev ? [DEV_PROVIDER] : [])],
     catalogue: [...[...all.values()].flatMap((one) => one.catalogue), ...(dev ? devCatalogue : [])],
   };
 }

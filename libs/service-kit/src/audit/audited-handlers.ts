@@ -119,9 +119,9 @@ function getNames(method: string): readonly string[] {
 }
 
 function namesIn(params: object, among: readonly string[]): Record<string, string> {
-  const said = params as Record<string, unknown>;
-  const names = among.filter((name) => typeof said[name] === 'string' && Object.hasOwn(said, name));
-  return Object.fromEntries(names.slice(0, 10).map((name) => [name, String(said[name]).slice(0, MAX_CHARS).toWellFormed()]));
+  const paramFields = params as Record<string, unknown>;
+  const names = among.filter((name) => typeof paramFields[name] === 'string' && Object.hasOwn(paramFields, name));
+  return Object.fromEntries(names.slice(0, 10).map((name) => [name, String(paramFields[name]).slice(0, MAX_CHARS).toWellFormed()]));
 }
 
 function notBegun(method: string, cause: unknown): ServiceError {

@@ -60,9 +60,9 @@ export function createLooks({ bus, service, replica, log }: Given): Looks {
   const counted = new Map<Principal, Map<string, Counting>>();
   let size = 0;
   let lost = 0;
-  let untold: PendingRecord[] = [];
+  let unsentRecords: PendingRecord[] = [];
   let timer: NodeJS.Timeout | undefined;
-  let telling: Promise<void> = Promise.resolve();
+  let sending: Promise<void> = Promise.resolve();
 
   function note(ctx: Pick<Ctx, 'principal' | 'requestId'>, seen: ReadAccess): void {
     const { principal } = ctx;
@@ -83,8 +83,8 @@ export function createLooks({ bus, service, replica, log }: Given): Looks {
   }
 
   function tellSoon(): void {
-    telling = telling.then(() => tellDue(false));
-    void telling.then(() => (timer = size > 0 || untold.length > 0 ? setTimeout(tellSoon, FIRST_DELAY_MS).unref() : undefined));
+    sending = sending.then(() => tellDue(false));
+    void sending.then(() => (timer = size > 0 || unsentRecords.length > 0 ? setTimeout(tellSoon, FIRST_DELAY_MS).unref() : undefined));
   }
 
   /** Moves due counters to `untold`. Removes counters without an access since they were sent last. */
@@ -100,7 +100,7 @@ export function createLooks({ bus, service, replica, log }: Given): Looks {
         }
         if (count === 0) continue;
         const message = { method, target, outcome, ...(code === undefined ? {} : { code }), requestId, service, replica, count };
-        untold.push({ principal, look: { id: mintId('audit'), ...message }, firstAt });
+        unsentRecords.push({ principal, look: { id: mintId('audit'), ...message }, firstAt });
         Object.assign(one, { count: 0, dueAt: now + REPEAT_INTERVAL_MS });
       }
       if (mine.size === 0) counted.delete(principal);
@@ -108,21 +108,21 @@ export function createLooks({ bus, service, replica, log }: Given): Looks {
   }
 
   async function tellDue(all: boolean): Promise<void> {
-    if (untold.length < MAX_TARGETS) takeDue(all);
+    if (unsentRecords.length < MAX_TARGETS) takeDue(all);
     logLost();
     const remainingItems: PendingRecord[] = [];
-    for (const [principal, ownItems] of Map.groupBy(untold, ({ principal: of }) => of)) {
+    for (const [principal, ownItems] of Map.groupBy(unsentRecords, ({ principal: of }) => of)) {
       for (let from = 0; from < ownItems.length; from += MAX.few) {
         const some = ownItems.slice(from, from + MAX.few);
         const looks = some.map(({ look, firstAt }) => ({ ...look, agoMs: Math.round(performance.now() - firstAt) }));
-        const told = bus.as(principal).call('audit.looked', { looks }, { timeoutMs: TELL_MS });
-        await told.catch((err: unknown) => {
+        const delivery = bus.as(principal).call('audit.looked', { looks }, { timeoutMs: TELL_MS });
+        await delivery.catch((err: unknown) => {
           log.debug({ err, looks: some.length }, 'failed to record read accesses in the audit log; retrying');
           remainingItems.push(...some);
         });
       }
     }
-    untold = remainingItems;
+    unsentRecords = remainingItems;
   }
 
   function logLost(): void {
@@ -131,7 +131,7 @@ export function createLooks({ bus, service, replica, log }: Given): Looks {
   }
 
   function notify(): Promise<void> {
-    return (telling = telling.then(() => tellDue(true)));
+    return (sending = sending.then(() => tellDue(true)));
   }
 
   return {
@@ -140,7 +140,7 @@ export function createLooks({ bus, service, replica, log }: Given): Looks {
     async [Symbol.asyncDispose]() {
       clearTimeout(timer);
       if (size > 0) await notify();
-      const calls = untold.reduce((sum, { look }) => sum + look.count, 0);
+      const calls = unsentRecords.reduce((sum, { look }) => sum + look.count, 0);
       if (calls > 0) log.warn({ calls }, 'the last read accesses are not in the audit log, because it was not available');
     },
   };

@@ -77,23 +77,23 @@ function getStatus(health: HealthRegistry, service: string): Status {
 
 /** Sends the current status to each watch at once, and then each change. */
 function createWatches(health: HealthRegistry): { add(call: Watch): void; end(): void } {
-  const told = new Map<Watch, Status>();
+  const sentStatuses = new Map<Watch, Status>();
   const unfollow = health.follow(tell);
   let timer: NodeJS.Timeout | undefined;
 
   function tell(): void {
-    for (const call of told.keys()) {
+    for (const call of sentStatuses.keys()) {
       const status = getStatus(health, call.request.service);
       // Compared after statusOf, which may itself find a change and notify this watch.
-      if (status === told.get(call)) continue;
-      told.set(call, status);
+      if (status === sentStatuses.get(call)) continue;
+      sentStatuses.set(call, status);
       call.write({ status });
     }
   }
 
   function remove(call: Watch): void {
-    told.delete(call);
-    if (told.size > 0) return;
+    sentStatuses.delete(call);
+    if (sentStatuses.size > 0) return;
     clearInterval(timer);
     timer = undefined;
   }
@@ -101,7 +101,7 @@ function createWatches(health: HealthRegistry): { add(call: Watch): void; end():
   return {
     add(call) {
       const status = getStatus(health, call.request.service);
-      told.set(call, status);
+      sentStatuses.set(call, status);
       call.write({ status });
       call.on('cancelled', () => remove(call));
       call.on('error', () => remove(call));
@@ -109,8 +109,8 @@ function createWatches(health: HealthRegistry): { add(call: Watch): void; end():
     },
     end() {
       unfollow();
-      for (const call of told.keys()) call.end();
-      told.clear();
+      for (const call of sentStatuses.keys()) call.end();
+      sentStatuses.clear();
       clearInterval(timer);
     },
   };

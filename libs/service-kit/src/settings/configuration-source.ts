@@ -189,8 +189,8 @@ function getRefusal(error: z.ZodError, origin: (path: string) => Origin): string
 
 function createUnknownKeyError(path: string): string {
   const keys = path.split('.');
-  const meant = closest(keys.at(-1) ?? '', keysBeside(Configuration, keys));
-  return meant === undefined ? 'no such key' : `no such key; did you mean ${meant}?`;
+  const closestKey = closest(keys.at(-1) ?? '', keysBeside(Configuration, keys));
+  return closestKey === undefined ? 'no such key' : `no such key; did you mean ${closestKey}?`;
 }
 
 function describeOrigin(origin: Origin): string {

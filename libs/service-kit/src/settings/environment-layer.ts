@@ -67,9 +67,9 @@ function resolve(variable: string, schema: z.ZodType): Target | undefined {
     if ('schema' in target) return target;
   }
   const { known, unknown, keys } = follow(variable, schema) as Miss;
-  const meant = closest(unknown, keys);
-  if (!variable.includes('__') && (meant === undefined || unknown.length - meant.length > 2)) return undefined;
-  const hint = meant === undefined ? '' : `; did you mean ${PREFIX}${[...known, meant].join('__')}?`;
+  const closestKey = closest(unknown, keys);
+  if (!variable.includes('__') && (closestKey === undefined || unknown.length - closestKey.length > 2)) return undefined;
+  const hint = closestKey === undefined ? '' : `; did you mean ${PREFIX}${[...known, closestKey].join('__')}?`;
   throw new StartError(`${variable} is not the name of a configuration key${hint === '' ? '.' : hint}`);
 }
 

@@ -8,8 +8,8 @@ export function largePayloads(store: () => Promise<BlobStore>, log: Logger): Lar
   const getBlobs = async (tenant: string): Promise<Blobs> => (await store().catch(throwUnavailable)).for({ tenant });
   return {
     async put(tenant, bytes, { ttlMs, signal }) {
-      const said = { contentType: PAYLOAD_TYPE, size: bytes.length, expiresAt: Date.now() + ttlMs, signal };
-      return (await putBlob(await getBlobs(tenant), createSource(bytes), said)).id;
+      const putOptions = { contentType: PAYLOAD_TYPE, size: bytes.length, expiresAt: Date.now() + ttlMs, signal };
+      return (await putBlob(await getBlobs(tenant), createSource(bytes), putOptions)).id;
     },
     async *read(tenant, id, signal) {
       yield* (await readBlob(await getBlobs(tenant), id, { signal })).bytes;

@@ -58,9 +58,10 @@ export async function readBlobAccess(env: Variables, data: string): Promise<Blob
   if (!HOST_NAME.test(host)) throw new StartError(`${HOST} must be an address or a host name, without a port.`);
   const tls = await readTls(env, { ca: CA, cert: CERT, key: KEY });
   const access: BlobAccess = { url, token, host, port: readPort(port), maxBytes: readMost(most), tls };
-  const asking = url.startsWith('grpc') ? BLOBS : access.port === undefined ? undefined : PORT;
-  if (asking !== undefined && token === undefined) throw new StartError(`${asking} needs ${TOKEN}; without it every request is refused.`);
-  if (access.port !== undefined && asking === BLOBS)
+  const tokenUser = url.startsWith('grpc') ? BLOBS : access.port === undefined ? undefined : PORT;
+  if (tokenUser !== undefined && token === undefined)
+    throw new StartError(`${tokenUser} needs ${TOKEN}; without it every request is refused.`);
+  if (access.port !== undefined && tokenUser === BLOBS)
     throw new StartError(`${BLOBS} names another process, so ${PORT} cannot serve a store. Unset one of them.`);
   return access;
 }

@@ -6,7 +6,11 @@ export function findSection(name: string): SectionName {
   const section = OBJECT_SECTIONS.find((one) => one === name);
   if (section !== undefined) return section;
   const root = SECTION_NAMES.some((one) => one === name);
-  const meant = closest(name, OBJECT_SECTIONS);
-  const hint = root ? '. It is a key outside of sections; use config.patch' : meant === undefined ? '' : `; did you mean ${meant}?`;
+  const closestName = closest(name, OBJECT_SECTIONS);
+  const hint = root
+    ? '. It is a key outside of sections; use config.patch'
+    : closestName === undefined
+      ? ''
+      : `; did you mean ${closestName}?`;
   throw new ServiceError('NOT_FOUND', `${name} is not a section of the configuration${hint}`, { details: { reason: 'NO_SUCH_SECTION' } });
 }

@@ -40,19 +40,21 @@ export async function* runAgentLoop(models: ModelAccess, plan: TurnPlan): AsyncG
     yield { type: 'step', step: state.steps };
 
     const remainingTokens = plan.maxTokens - state.spent.input - state.spent.output;
-    const asking = {
+    const callOptions = {
       messages: sent,
       remainingTokens,
       started: state.steps > 1,
       isRetry: silenceRetries.isPending,
       toolsDisabled: state.toolsDisabled,
     };
-    const spoken = createOutputFilter(plan);
-    const first = await callModel(models, plan, { ...asking, reserved, filterText: spoken.push });
+    const outputFilter = createOutputFilter(plan);
+    const first = await callModel(models, plan, { ...callOptions, reserved, filterText: outputFilter.push });
     if (first === CIRCUIT_IS_OPEN) return end({ finishReason: 'circuit_open' });
     const isCut = first.reason === 'length' && !first.overBudget;
-    const whole = isCut ? await continueTruncated(models, plan, { reply: first, request: { ...asking, filterText: spoken.push } }) : first;
-    const { message: said, rest } = spoken.end(whole);
+    const whole = isCut
+      ? await continueTruncated(models, plan, { reply: first, request: { ...callOptions, filterText: outputFilter.push } })
+      : first;
+    const { message: said, rest } = outputFilter.end(whole);
     if (rest !== '') plan.onText?.(rest);
     addReply(state, said);
     if (said.overBudget) return end({ finishReason: 'budget_exceeded' });

@@ -43,43 +43,43 @@ export const EMPTY_REPLY: ModelReply = { text: '', calls: [], reason: 'other', u
 export async function callModel(
   models: ModelAccess,
   plan: TurnPlan,
-  asking: ModelCallOptions,
+  options: ModelCallOptions,
 ): Promise<ModelReply | typeof CIRCUIT_IS_OPEN> {
-  const request = buildRequest(plan, asking);
+  const request = buildRequest(plan, options);
   const content: ModelReply = { text: '', calls: [], reason: 'other', usage: { input: 0, output: 0 }, costUsd: 0 };
   let ended = false;
   try {
     if (plan.onText === undefined) Object.assign(content, await models.complete(request));
-    else await streamReply(models, request, { message: content, asking, onText: plan.onText });
+    else await streamReply(models, request, { message: content, options, onText: plan.onText });
     ended = content.overBudget !== true;
     return content;
   } catch (error) {
-    if (asking.started && error instanceof ServiceError && error.details.reason === CIRCUIT_OPEN) return CIRCUIT_IS_OPEN;
-    if (asking.isRetry && content.text === '' && !plan.signal.aborted && error instanceof ServiceError) return EMPTY_REPLY;
+    if (options.started && error instanceof ServiceError && error.details.reason === CIRCUIT_OPEN) return CIRCUIT_IS_OPEN;
+    if (options.isRetry && content.text === '' && !plan.signal.aborted && error instanceof ServiceError) return EMPTY_REPLY;
     throw error;
   } finally {
-    asking.reserved?.settle(ended ? actualUsage(content) : estimateUsage(content, asking.reserved.expected));
+    options.reserved?.settle(ended ? actualUsage(content) : estimateUsage(content, options.reserved.expected));
   }
 }
 
 interface StreamOptions {
   message: ModelReply;
-  asking: ModelCallOptions;
+  options: ModelCallOptions;
   onText: (text: string) => void;
 }
 
 /** Publishes the filtered text and stops the stream when the output exceeds the budget. */
-async function streamReply(models: ModelAccess, request: ModelRequest, { message: said, asking, onText }: StreamOptions): Promise<void> {
-  const max = asking.remainingTokens * MAX_CHARS_PER_TOKEN;
+async function streamReply(models: ModelAccess, request: ModelRequest, { message, options, onText }: StreamOptions): Promise<void> {
+  const max = options.remainingTokens * MAX_CHARS_PER_TOKEN;
   const end = await models.streamTo(request, (piece, type) => {
     if (type !== 'text') return true;
-    said.text += piece;
-    const text = asking.filterText(piece);
+    message.text += piece;
+    const text = options.filterText(piece);
     if (text !== '') onText(text);
-    return said.text.length <= max;
+    return message.text.length <= max;
   });
-  if (end === undefined) truncateReply(said);
-  else Object.assign(said, end);
+  if (end === undefined) truncateReply(message);
+  else Object.assign(message, end);
 }
 
 /** The actual usage is in the end of the stream, which is not awaited. */

@@ -81,14 +81,14 @@ export async function planTurn(deps: PlanTurnDeps, options: PlanTurnOptions): Pr
     store,
     hasStored: options.resumeFrom?.hasStoredResults ?? false,
   };
-  const [{ messages: before, earlier, promptMessage: told, window }, leftOut, reminder] = await Promise.all([
+  const [{ messages: before, earlier, promptMessage, window }, leftOut, reminder] = await Promise.all([
     recent(deps, { ...options, hold: lease }),
     renderDroppedMessages(deps.turns, turn),
     deps.loadMemory?.(text),
   ]);
   const offered = deps.tools(agentPrincipal(principal, turn), agent.config, { ...toolTurn, hasHistoryTools: earlier });
   const tools = compactTools(offered, window, agent.config.contextEngine);
-  deps.tracer?.recordPrompt({ ...told, tools: tools.specs.length });
+  deps.tracer?.recordPrompt({ ...promptMessage, tools: tools.specs.length });
   const system = deps.documentation?.();
   return {
     model,

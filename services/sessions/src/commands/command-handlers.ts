@@ -73,8 +73,8 @@ async function compact({ deps, options: { hold, signal }, args }: CommandRequest
   const verbose = /^verbose(\s|$)/.exec(args)?.[0] ?? '';
   const instructions = args.slice(verbose.length).trim();
   const before = getLength(hold.session);
-  const asked = { signal, ...(instructions === '' ? {} : { instructions }) };
-  const { session, made } = await deps.compaction.compact(hold.tenant, hold.session, asked);
+  const compactOptions = { signal, ...(instructions === '' ? {} : { instructions }) };
+  const { session, made } = await deps.compaction.compact(hold.tenant, hold.session, compactOptions);
   if (made === 0) return { text: 'Nothing to compact: only the most recent turns are not summarized.' };
   const after = getLength(session);
   const shorter = `Compacted from about ${before.tokens} to ${after.tokens} tokens. No message was deleted.`;
@@ -108,10 +108,10 @@ function label({ deps, options: { hold }, args }: CommandRequest): Answer {
   return { text: `Label of this session: ${title.data}`, effect: { label: { at, text: title.data } } };
 }
 
-function budget(asked: CommandRequest): Answer {
-  const tokens = readBudget(asked.args);
+function budget(command: CommandRequest): Answer {
+  const tokens = readBudget(command.args);
   if (tokens === undefined) return { text: '/budget needs a number of tokens from 10k to 10m, such as /budget 500k.' };
-  return { text: `The next turn may use ${tokens} tokens.`, effect: { preferences: preferring(asked, { budget: tokens }) } };
+  return { text: `The next turn may use ${tokens} tokens.`, effect: { preferences: preferring(command, { budget: tokens }) } };
 }
 
 async function transcript({ deps, options: { hold }, args }: CommandRequest): Promise<Answer> {

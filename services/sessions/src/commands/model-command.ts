@@ -20,16 +20,16 @@ async function list({ deps, model }: CommandRequest): Promise<Answer> {
   return { text: [...lines, ...more].join('\n') };
 }
 
-async function change(asked: CommandRequest, name: string): Promise<Answer> {
-  const found = await asked.deps.models.find(name);
+async function change(command: CommandRequest, name: string): Promise<Answer> {
+  const found = await command.deps.models.find(name);
   if (!found) return { text: `Unknown model ${name}. ${USAGE}` };
-  return { text: `This session now uses ${getName(found)}.`, effect: { preferences: preferring(asked, { model: getName(found) }) } };
+  return { text: `This session now uses ${getName(found)}.`, effect: { preferences: preferring(command, { model: getName(found) }) } };
 }
 
-async function cycle(asked: CommandRequest): Promise<Answer> {
-  const names = (await listAvailableModels(asked.deps.models)).map(getName);
-  const next = names[(names.indexOf(getName(asked.model)) + 1) % names.length];
-  return next === undefined ? { text: USAGE } : change(asked, next);
+async function cycle(command: CommandRequest): Promise<Answer> {
+  const names = (await listAvailableModels(command.deps.models)).map(getName);
+  const next = names[(names.indexOf(getName(command.model)) + 1) % names.length];
+  return next === undefined ? { text: USAGE } : change(command, next);
 }
 
 /** Returns the catalog entries of the currently available providers. */

@@ -53,9 +53,9 @@ export async function getMessage(
   const [turnId = ''] = id.split('/');
   const turn = await earlier.turns.for({ tenant }).get(turnId);
   const counted = turn?.epoch === session.epoch && turn.seq !== undefined && turn.seq <= session.lastSeq;
-  const said = counted ? (await getMessages(earlier, tenant, [turn])).find((one) => one.id === id) : undefined;
-  if (!said) throw unknown();
-  return said;
+  const foundMessage = counted ? (await getMessages(earlier, tenant, [turn])).find((one) => one.id === id) : undefined;
+  if (!foundMessage) throw unknown();
+  return foundMessage;
 }
 
 export interface Range {
@@ -85,13 +85,13 @@ export async function* messagesBetween(
 
 async function getMessages({ bodies }: Earlier, tenant: string, turns: readonly TurnDocument[]): Promise<EarlierMessage[]> {
   const all = turns.flatMap((turn) => listMessages(turn).map((one, n) => ({ ...one, n, turn })));
-  const said = await loadTexts(bodies.for({ tenant }), all);
+  const contents = await loadTexts(bodies.for({ tenant }), all);
   return all.map(({ role, n, turn }, at) => ({
     id: `${turn.turnId}/${n}`,
     turn: turn.seq ?? 0,
     role,
     at: messageTimes(turn)[n] ?? turn.createdAt,
-    content: said[at] ?? '',
+    content: contents[at] ?? '',
     // Tool results are untrusted.
     ...(role === 'assistant' && turn.steps.length > 0 ? { untrusted: true as const } : {}),
   }));

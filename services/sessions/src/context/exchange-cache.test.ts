@@ -25,7 +25,7 @@ function getRecall(maxChars: number, clock: { now(): number } = { now: () => 0 }
   return createRecall({ maxChars, ttlMs: () => 30_000, clock });
 }
 
-const ids = (exchanges: readonly Exchange[]) => exchanges.map(({ spoken: [first] }) => first?.turnId);
+const ids = (exchanges: readonly Exchange[]) => exchanges.map(({ messages: [first] }) => first?.turnId);
 
 test('reads a conversation once while it continues on this replica', async () => {
   const recall = getRecall(100_000);

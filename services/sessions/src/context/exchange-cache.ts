@@ -20,7 +20,7 @@ export function createTextCache<V extends object>({ maxChars, clock }: TextCache
 
 /** Question and answer of a turn. It is derived once from the turn document and reused in the prompts of later turns. */
 export interface Exchange {
-  spoken: readonly TurnMessageRef[];
+  messages: readonly TurnMessageRef[];
   /** Size in characters. */
   chars: number;
   /** Characters held in memory. */
@@ -98,11 +98,11 @@ export function createRecall(options: TextCacheOptions): Recall {
 export function getExchange(turn: Parameters<typeof listMessages>[0]): Exchange {
   const all = listMessages(turn);
   let [chars, held] = [0, 0];
-  for (const { content: said } of all) {
-    chars += said.chars;
-    held += NAMES_CHARS + (said.text?.length ?? 0);
+  for (const { content } of all) {
+    chars += content.chars;
+    held += NAMES_CHARS + (content.text?.length ?? 0);
   }
-  return { spoken: all, chars, held };
+  return { messages: all, chars, held };
 }
 
 function getHeld(exchanges: readonly Exchange[]): number {

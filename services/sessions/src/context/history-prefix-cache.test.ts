@@ -35,7 +35,7 @@ function testBeginnings(maxChars = 100_000) {
       )
     ).map(({ text }) => text);
   const anchors = async (location: ReturnType<typeof at>): Promise<(string | undefined)[]> =>
-    (await beginnings.anchors(turns, location)).map(({ spoken: [first] }) => first?.turnId);
+    (await beginnings.anchors(turns, location)).map(({ messages: [first] }) => first?.turnId);
   return { read, anchors, asked: requests, finds: () => finds };
 }
 

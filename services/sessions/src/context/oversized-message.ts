@@ -5,46 +5,47 @@ import { allows } from '../agents/tool-policy.ts';
 import { CHARS_PER_TOKEN } from '../context-window/context-window.ts';
 
 /** Characters of an oversized message that are included in the prompt as a preview. */
-const SHOWN_CHARS = 1_000;
-const READS_ON = 'ctx.inspect';
+const PREVIEW_CHARS = 1_000;
+const INSPECT_TOOL = 'ctx.inspect';
 
 /** Truncates oversized messages in the prompt and states how to read the rest. */
-export interface SettingAside {
+export interface MessageTruncator {
   /** Size of an exchange in the prompt. */
-  charsOf: (exchange: Exchange) => number;
-  getTold: (message: Pick<TurnMessageRef, 'turnId' | 'content'> & { n: number }, text: string) => string;
-  /** True after at least one message was truncated. */
-  readonly some: boolean;
+  getChars: (exchange: Exchange) => number;
+  render: (message: Pick<TurnMessageRef, 'turnId' | 'content'> & { n: number }, text: string) => string;
+  /** Whether at least one message was truncated. */
+  readonly hasTruncated: boolean;
 }
 
 /** Truncates messages that the agent can look up, and never the current message. The full text stays in its turn. */
-export function createSettingAside({ contextEngine, skills }: Pick<AgentConfig, 'contextEngine' | 'skills'>): SettingAside {
+export function createMessageTruncator({ contextEngine, skills }: Pick<AgentConfig, 'contextEngine' | 'skills'>): MessageTruncator {
   const { enabled, largeFileTokenThreshold } = contextEngine;
-  const max = enabled ? largeFileTokenThreshold * CHARS_PER_TOKEN : Infinity;
-  let may: boolean | undefined;
-  let some = false;
-  const isAside = (chars: number): boolean => chars > max && (may ??= allows(skills.toolPolicy, READS_ON));
+  const maxChars = enabled ? largeFileTokenThreshold * CHARS_PER_TOKEN : Infinity;
+  let canInspect: boolean | undefined;
+  let hasTruncated = false;
+  const isOversized = (chars: number): boolean => chars > maxChars && (canInspect ??= allows(skills.toolPolicy, INSPECT_TOOL));
   return {
-    get some() {
-      return some;
+    get hasTruncated() {
+      return hasTruncated;
     },
-    charsOf({ chars, spoken }) {
-      if (chars <= max) return chars;
-      const promptMessages = spoken.map(({ turnId, content: said }, n) =>
-        isAside(said.chars) ? SHOWN_CHARS + getWord(turnId, n, said.chars).length : said.chars,
+    getChars({ chars, messages }) {
+      if (chars <= maxChars) return chars;
+      const sizes = messages.map(({ turnId, content }, n) =>
+        isOversized(content.chars) ? PREVIEW_CHARS + renderReference(turnId, n, content.chars).length : content.chars,
       );
-      return promptMessages.reduce((sum, one) => sum + one, 0);
+      return sizes.reduce((sum, size) => sum + size, 0);
     },
-    getTold({ turnId, content: said, n }, text) {
-      if (!isAside(said.chars)) return text;
-      some = true;
-      return `${text.slice(0, SHOWN_CHARS).toWellFormed()}${getWord(turnId, n, said.chars)}`;
+    render({ turnId, content, n }, text) {
+      if (!isOversized(content.chars)) return text;
+      hasTruncated = true;
+      return `${text.slice(0, PREVIEW_CHARS).toWellFormed()}${renderReference(turnId, n, content.chars)}`;
     },
   };
 }
 
-function getWord(turnId: string, n: number, chars: number): string {
+/** Renders the end of a preview: how much text follows, and the tool call that returns it. */
+function renderReference(turnId: string, n: number, chars: number): string {
   const id = `${turnId}/${n}`;
-  const rest = `${toolName(READS_ON)} ${JSON.stringify({ id, offset: SHOWN_CHARS })} returns the next part.`;
-  return `… [truncated: ${chars - SHOWN_CHARS} of ${chars} characters follow. ${rest}]`;
+  const rest = `${toolName(INSPECT_TOOL)} ${JSON.stringify({ id, offset: PREVIEW_CHARS })} returns the next part.`;
+  return `… [truncated: ${chars - PREVIEW_CHARS} of ${chars} characters follow. ${rest}]`;
 }

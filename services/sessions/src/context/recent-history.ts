@@ -7,7 +7,7 @@ import type { TurnDocument } from '../model/turn-document.ts';
 import { marked, MARK_CHARS } from '../screening/prompt-canary.ts';
 import { loadTexts, type Bodies } from '../model/stored-text.ts';
 import type { Exchange, Recall, SessionRef } from './exchange-cache.ts';
-import { createSettingAside } from './oversized-message.ts';
+import { createMessageTruncator } from './oversized-message.ts';
 import type { Beginnings } from './history-prefix-cache.ts';
 import { countWithin, recentChars } from './compaction/compaction-limits.ts';
 import { getMaxExchanges } from './compaction/history-limits.ts';
@@ -55,26 +55,26 @@ export async function recent(deps: RecentDeps, { turn, hold, agent, model, text 
     beginnings.anchors(turns, hold),
   ]);
   const window = applyCap(described, agent);
-  const aside = createSettingAside(agent.config);
+  const truncator = createMessageTruncator(agent.config);
   const exchanges = roots.length === 0 ? last : last.slice(0, lastSeq - coveredTo(roots));
   const head = roots.length === 0 ? 0 : HEAD_CHARS + MARK_CHARS;
-  const anchorChars = first.reduce((sum, exchange) => sum + aside.charsOf(exchange), 0);
+  const anchorChars = first.reduce((sum, exchange) => sum + truncator.getChars(exchange), 0);
   const room = computeHistoryChars(window, agent);
   const remaining = room - Math.max(text.length, turn.message.chars) - head;
-  const { charsOf } = aside;
+  const { getChars } = truncator;
   const freshTurns =
-    roots.length === 0 ? freshTailTurns : Math.max(freshTailTurns, countWithin(exchanges.map(charsOf), recentChars(room, agent)));
-  const fitting = fit({ summaries: roots, exchanges, getChars: charsOf, anchorChars, freshTurns, room: remaining });
+    roots.length === 0 ? freshTailTurns : Math.max(freshTailTurns, countWithin(exchanges.map(getChars), recentChars(room, agent)));
+  const fitting = fit({ summaries: roots, exchanges, getChars, anchorChars, freshTurns, room: remaining });
   const anchors = spokenIn(fitting.anchored ? first : []);
   const keptItems = spokenIn(exchanges.slice(0, fitting.exchanges).toReversed());
   const summaries = await beginnings.summaries(deps.summaries, hold.tenant, roots.slice(roots.length - fitting.summaries));
   const all = [...anchors, ...keptItems];
   const texts = await loadTexts(bodies, all);
-  const words = all.map(({ role, ...one }, at): ModelMessage => ({ role, text: aside.getTold(one, texts[at] ?? '') }));
+  const words = all.map(({ role, ...one }, at): ModelMessage => ({ role, text: truncator.render(one, texts[at] ?? '') }));
   const earlier: ModelMessage[] = summaries.length === 0 ? [] : [{ role: 'user', text: renderSummaries(summaries, marked(hold.session)) }];
   const folded = summaries.reduce((sum, one) => sum + one.messages, 0);
   const whole = fitting.exchanges;
-  const told = {
+  const promptParts = {
     messages: all.length,
     chars: words.reduce((sum, one) => sum + (one.role === 'tool' ? 0 : one.text.length), 0),
     ...(whole === 0 ? {} : { turns: { from: lastSeq - whole + 1, to: lastSeq } }),
@@ -85,10 +85,10 @@ export async function recent(deps: RecentDeps, { turn, hold, agent, model, text 
     leftOut: Math.max(0, messageCount - folded - all.length),
   };
   const messages = [...words.slice(0, anchors.length), ...earlier, ...words.slice(anchors.length)];
-  return { messages, earlier: messageCount > all.length || aside.some, promptMessage: told, window };
+  return { messages, earlier: messageCount > all.length || truncator.hasTruncated, promptMessage: promptParts, window };
 }
 
 /** Returns the messages with their index within the turn. */
 function spokenIn(exchanges: readonly Exchange[]) {
-  return exchanges.flatMap(({ spoken }) => spoken.map((one, n) => ({ ...one, n })));
+  return exchanges.flatMap(({ messages: spoken }) => spoken.map((one, n) => ({ ...one, n })));
 }

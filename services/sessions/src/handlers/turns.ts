@@ -35,7 +35,7 @@ export function turnsComplete(deps: StatelessDeps): Handler<'turns.complete'> {
 
 /** Runs a stateless turn once per idempotency key. It continues if the caller disconnects. */
 export function turnsOnce(once: IdempotentTurns): Handler<'turns.once'> {
-  return (asked, { principal, requestId, traceparent }) => once.start(asked, { principal, requestId, traceparent });
+  return (params, { principal, requestId, traceparent }) => once.start(params, { principal, requestId, traceparent });
 }
 
 export interface TurnsResumeDeps {

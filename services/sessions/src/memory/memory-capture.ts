@@ -108,8 +108,8 @@ async function rebuildCaptured(
   if (!agent) return agents.all(tenant).length === 0 ? 'unknown yet' : [];
   if (!answer) return [];
   const mine = bodies.for({ tenant });
-  const [said, answered] = await Promise.all([loadText(mine, turnId, message), loadText(mine, turnId, answer)]);
-  const own = { agent, turnId, sessionKey, question: getModelQuestion(said), answer: answered, steps: stepCount };
+  const [messageText, answerText] = await Promise.all([loadText(mine, turnId, message), loadText(mine, turnId, answer)]);
+  const own = { agent, turnId, sessionKey, question: getModelQuestion(messageText), answer: answerText, steps: stepCount };
   return captureAll(own, await loadMergedMessages(mine, turnId, merged));
 }
 

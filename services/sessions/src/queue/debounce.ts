@@ -54,10 +54,10 @@ export async function remainingWindowMs(
   deps: DebounceDeps,
   tenant: string,
   session: SessionDocument,
-  gathering: DebounceWindow,
+  debounceWindow: DebounceWindow,
 ): Promise<number> {
   const now = deps.store.now();
-  if (session.depth < gathering.maxMessages) return Math.max(0, (gathering.until ?? now) - now);
+  if (session.depth < debounceWindow.maxMessages) return Math.max(0, (debounceWindow.until ?? now) - now);
   await endDebounce(deps.sessions.for({ tenant }), session.key, now);
   return 0;
 }

@@ -99,7 +99,7 @@ async function getState(
   const read = async (said: StoredText | undefined): Promise<string | undefined> => said && loadText(bodies, turn.turnId, said);
   const [answer, text, pieces] = await Promise.all([turn.answer, turn.text, turn.pieces].map(read));
   const result = answer === undefined ? undefined : (JSON.parse(answer) as StatelessResult);
-  const said = text ?? result?.response;
+  const output = text ?? result?.response;
   const { turnId, head, endedAt, failure } = turn;
   const state: ResponseState = {
     turnId,
@@ -108,7 +108,7 @@ async function getState(
     echo: request.response.echo,
     ...(endedAt === undefined ? {} : { endedAt: Math.floor(endedAt / 1_000) }),
     ...(result === undefined ? {} : { result }),
-    ...(said === undefined ? {} : { said }),
+    ...(output === undefined ? {} : { said: output }),
     ...(pieces === undefined ? {} : { pieces: JSON.parse(pieces) as number[] }),
     ...(failure === undefined ? {} : { failure }),
   };

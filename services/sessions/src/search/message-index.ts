@@ -173,8 +173,8 @@ export function createSaidIndex(deps: SaidIndexDeps): SaidIndex {
   return {
     follow,
     async search({ text, owners, limit }) {
-      const asked = { tenant, group: GROUP, owners, text, limit, now: store.now() };
-      const { hits } = await index.search(asked);
+      const options = { tenant, group: GROUP, owners, text, limit, now: store.now() };
+      const { hits } = await index.search(options);
       return hits.map(({ id, score }) => ({ place: readName(id), score }));
     },
     forget: (places) =>

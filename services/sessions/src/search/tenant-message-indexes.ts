@@ -33,7 +33,7 @@ const BEHIND_MS = 10_000;
 
 interface Open extends AsyncDisposable {
   index: SearchIndex;
-  said: SaidIndex;
+  messageIndex: SaidIndex;
   /** Updates the index. Concurrent calls are coalesced into one run. */
   follow: () => Promise<void>;
   using: number;
@@ -80,7 +80,7 @@ export function createSaidIndexes(deps: SaidIndexesDeps): SaidIndexes {
     try {
       await inTime(clock, one.follow());
       void sweepNowAndThen(deps, one);
-      return await work(one.said);
+      return await work(one.messageIndex);
     } finally {
       one.using -= 1;
       one.usedAt = clock.now();
@@ -117,12 +117,12 @@ function openOne(deps: SaidIndexesDeps, tenant: string): Open {
   let closed = false;
   const place = createHash('sha256').update(tenant).digest('hex').slice(0, 32);
   const index = openSearchIndex(join(dir, place), { identity: `${store.identity} ${tenant}` });
-  const said = createSaidIndex({ ...deps, tenant, index, goesOn: () => !closed });
+  const messageIndex = createSaidIndex({ ...deps, tenant, index, goesOn: () => !closed });
   let following: Promise<void> = Promise.resolve();
-  const follow = coalesce(() => (following = said.follow()));
+  const follow = coalesce(() => (following = messageIndex.follow()));
   return {
     index,
-    said,
+    messageIndex,
     follow,
     using: 0,
     usedAt: clock.now(),
@@ -140,7 +140,7 @@ async function sweepNowAndThen({ clock, log }: SaidIndexesDeps, one: Open): Prom
   if (clock.now() - one.sweptAt < SWEEP_MS) return;
   one.sweptAt = clock.now();
   try {
-    const sessions = await one.said.sweep();
+    const sessions = await one.messageIndex.sweep();
     if (sessions > 0) log.warn({ sessions, errorKind: 'dependency', hint: 'check the disk' }, 'restored missing words of a search index');
   } catch (err) {
     if (one.index.alive) log.warn({ err, errorKind: 'dependency', hint: 'retrying within minutes' }, 'failed to verify a search index');

@@ -82,18 +82,19 @@ export function createIdempotentTurns(deps: IdempotentTurnsDeps): IdempotentTurn
   });
 
   return {
-    async start(asked, caller) {
+    async start(params, caller) {
       const mine = kept.for(caller.principal);
-      const key = `${caller.principal.client} ${asked.idempotencyKey}`;
+      const key = `${caller.principal.client} ${params.idempotencyKey}`;
       for (let look = 0; look < MAX_KEY_ATTEMPTS; look += 1) {
-        const current = (await mine.get(key)) ?? (await insert(mine, await newTurn(deps.bodies, asked, { key, caller, now: store.now() })));
+        const current =
+          (await mine.get(key)) ?? (await insert(mine, await newTurn(deps.bodies, params, { key, caller, now: store.now() })));
         if (!current) continue;
         if (isKeyFree(current, store.now())) {
           await mine.remove({ key, turnId: current.turnId, fence: current.fence });
           continue;
         }
-        if (current.fingerprint !== asked.fingerprint) throw keyMismatch(current.turnId);
-        await runIfMine(current, asked, caller);
+        if (current.fingerprint !== params.fingerprint) throw keyMismatch(current.turnId);
+        await runIfMine(current, params, caller);
         return { turnId: current.turnId, head: current.head };
       }
       throw new ServiceError('ABORTED', 'Concurrent requests use this idempotency key. Retry the request.');

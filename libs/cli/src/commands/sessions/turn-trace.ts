@@ -11,11 +11,12 @@ export function describeTurn({ turn, turnId, at, evidence }: Turn): string[] {
   const head = `turn ${turn}  ${second(at)}  ${turnId}`;
   if (evidence === undefined) return [head, '  no model call'];
   const { model, before = 0, steps, dropped = 0 } = evidence;
-  const told = [...getTold(evidence), 'the question'];
+  const contextParts = [...getTold(evidence), 'the question'];
   const lines: string[] = [];
   let calls = 0;
   for (const step of steps) {
-    const inputs = calls === 0 ? told : [...told, `${calls} ${calls === 1 ? 'call and its result' : 'calls and their results'}`];
+    const inputs =
+      calls === 0 ? contextParts : [...contextParts, `${calls} ${calls === 1 ? 'call and its result' : 'calls and their results'}`];
     lines.push(`  step ${step.step}  given ${inputs.join(', ')}`, `          ${formatAnswer(step)}`);
     for (const tool of step.tools ?? []) lines.push(`          called ${called(tool)}`);
     calls += (step.tools?.length ?? 0) + (step.moreTools ?? 0);

@@ -37,11 +37,11 @@ export interface SummarizeOptions {
  * Requests a summary from a model. If it is too long, requests a shorter one, from the stronger model if one is configured. If that is
  * too long as well, truncates it. Throws the error of the model.
  */
-export async function summarise(asking: SummarizeOptions, source: Source): Promise<Summary> {
+export async function summarise(options: SummarizeOptions, source: Source): Promise<Summary> {
   const max = source.targetTokens * CHARS_PER_TOKEN;
-  const first = await requestSummary(asking, source, source.targetTokens);
+  const first = await requestSummary(options, source, source.targetTokens);
   if (first.text !== '' && first.text.length <= max * SLACK) return first;
-  const second = await requestSummary({ ...asking, model: asking.stronger ?? asking.model }, source, Math.ceil(source.targetTokens / 2));
+  const second = await requestSummary({ ...options, model: options.stronger ?? options.model }, source, Math.ceil(source.targetTokens / 2));
   const text = second.text === '' ? excerpt(source) : cut(second.text, max);
   const { input, output, costUsd } = first;
   return { text, input: input + second.input, output: output + second.output, costUsd: costUsd + second.costUsd };

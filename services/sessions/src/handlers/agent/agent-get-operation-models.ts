@@ -11,8 +11,10 @@ export function agentGetOperationModels(agents: AgentDirectory, models: Models):
     const agent = agents.find(principal.tenant, agentId);
     if (!agent) throw new ServiceError('NOT_FOUND', `Agent ${agentId} not found.`, { details: { agentId } });
     const primary = await getAgentModel(agent, models);
-    const answering = await models.providers();
-    const operations = await Promise.all(AGENT_OPERATIONS.map((operation) => getRow({ agent, models, primary, answering }, operation)));
+    const availableProviders = await models.providers();
+    const operations = await Promise.all(
+      AGENT_OPERATIONS.map((operation) => getRow({ agent, models, primary, answering: availableProviders }, operation)),
+    );
     const tieringActive = operations.some((one) => one.tieringActive);
     return { agentId, primaryModel: primary.modelId, providerFamily: primary.provider, tieringActive, operations };
   };

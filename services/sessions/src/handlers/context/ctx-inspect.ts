@@ -34,8 +34,8 @@ async function shownSummary(deps: CtxDeps, tenant: string, request: InspectReque
   return { id, kind: 'summary', at: createdAt, content: text, ...tainted, depth, turns: { from, to }, children };
 }
 
-async function shownMessage(deps: CtxDeps, tenant: string, asked: InspectRequest): Promise<InspectedText> {
-  const { turn, ...message } = await getMessage(deps, tenant, asked);
+async function shownMessage(deps: CtxDeps, tenant: string, inspectRequest: InspectRequest): Promise<InspectedText> {
+  const { turn, ...message } = await getMessage(deps, tenant, inspectRequest);
   return { ...message, kind: 'message', turns: { from: turn, to: turn } };
 }
 

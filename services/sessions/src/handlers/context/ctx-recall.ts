@@ -66,12 +66,12 @@ interface Reading {
 async function read(
   deps: CtxRecallDeps,
   { principal, agent, signal }: Reading,
-  { request: asked, messages: matches }: { request: Input<'ctx.recall'>; messages: readonly EarlierMessage[] },
+  { request, messages: matches }: { request: Input<'ctx.recall'>; messages: readonly EarlierMessage[] },
 ) {
   const { recallTimeoutMs: promptTimeoutMs } = agent.config.contextEngine;
   const { model } = await compactionModel(deps.models, agent);
-  const messages = [{ role: 'user' as const, text: getQuestion(asked.prompt, matches) }];
-  const maxTokens = asked.max_tokens;
+  const messages = [{ role: 'user' as const, text: getQuestion(request.prompt, matches) }];
+  const maxTokens = request.max_tokens;
   const call = { model, system: SYSTEM, messages, maxOutputTokens: maxTokens };
   const budget = deps.budgets?.of(principal, agent);
   const models = accessModels(deps, principal.tenant, agent);
@@ -102,8 +102,8 @@ interface RecallRequest {
  * Selects the messages behind the given summaries first, then the turns that match the query. Returns each message once, in
  * conversation order.
  */
-async function toRead(deps: CtxRecallDeps, tenant: string, { session, request: asked, room }: RecallRequest) {
-  const { summary_ids: ids = [], query = ids.length === 0 ? asked.prompt : undefined } = asked;
+async function toRead(deps: CtxRecallDeps, tenant: string, { session, request, room }: RecallRequest) {
+  const { summary_ids: ids = [], query = ids.length === 0 ? request.prompt : undefined } = request;
   const keptItems = new Map<string, EarlierMessage>();
   let [remaining, isComplete] = [room, true];
   const take = (message: EarlierMessage): boolean => {

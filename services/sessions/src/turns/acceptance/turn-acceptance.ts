@@ -229,12 +229,12 @@ async function writeTurn(deps: AcceptTurnDeps, request: ResolvedRequest, who: Re
   const { tenant } = request.principal;
   const isCommand = (): boolean => parseMessage(request.request.message)?.command !== undefined;
   const scan = startDebounce(deps, { tenant, sessionKey: request.sessionKey, isCommand });
-  const gathering = scan && (await scan);
-  const slot = gathering?.until === undefined ? deps.reserve(who.agent, request.lane) : undefined;
+  const window = scan && (await scan);
+  const slot = window?.until === undefined ? deps.reserve(who.agent, request.lane) : undefined;
   let used = false;
   try {
     using _admitted = slot ? undefined : await admitWaiting(deps, who.agent, request.lane);
-    const written = { ...(await toTurn(deps, request)), ...(gathering?.until === undefined ? {} : { debounceUntil: gathering.until }) };
+    const written = { ...(await toTurn(deps, request)), ...(window?.until === undefined ? {} : { debounceUntil: window.until }) };
     const existing = await insert(deps, request, written);
     if (existing) return await replay(deps, request, existing);
     const since = deps.clock.now();
@@ -242,11 +242,11 @@ async function writeTurn(deps: AcceptTurnDeps, request: ResolvedRequest, who: Re
       place,
       session,
       turn: entered,
-    } = await enqueueNew(deps, request, { turn: written, taker: slot && deps.newLeaseRequest(), gathering });
+    } = await enqueueNew(deps, request, { turn: written, taker: slot && deps.newLeaseRequest(), gathering: window });
     used = slot !== undefined && place === 'taken';
     const turn = used ? await reloadTurn(deps, request, entered) : entered;
     const started = slot && used && session ? { started: { session, slot, since } } : {};
-    const gathers = gathering?.until && session ? { debounceMs: await remainingWindowMs(deps, tenant, session, gathering) } : {};
+    const gathers = window?.until && session ? { debounceMs: await remainingWindowMs(deps, tenant, session, window) } : {};
     return { turn, replayed: false, ...who, waits: place === 'waits', ...gathers, ...started };
   } finally {
     if (slot && !used) deps.unreserve(slot);
