@@ -22,20 +22,22 @@ export interface BusAccess {
   password: string;
 }
 
+type ReadPosition = Pick<LogPosition, 'name' | 'seq'>;
+
 /** Reads the event log independently of the gateways, and records it before a fault deletes it. */
 export interface EventWatch extends AsyncDisposable {
   /** Records the whole log. Returns undefined when it cannot be read. */
-  upToNow(): Promise<LogPosition | undefined>;
+  upToNow(): Promise<ReadPosition | undefined>;
 }
 
 export async function watchEvents({ url, password }: BusAccess, file: string): Promise<EventWatch> {
   const fd = openSync(file, 'a', 0o600);
   const bus = await connectBus(url, { log: silentLogger(), service: 'gateway', credentials: { user: 'gateway', password } });
-  let at: LogPosition = { name: '', seq: 0 };
+  let at: ReadPosition = { name: '', seq: 0 };
   let over = false;
 
   /** A read counts only if the log is the same before and after it. */
-  async function readOn(log: Log): Promise<LogPosition> {
+  async function readOn(log: Log): Promise<ReadPosition> {
     const { name, seq } = await log.position();
     if (name !== at.name) at = { name, seq: 0 };
     while (at.seq < seq) {
@@ -51,7 +53,7 @@ export async function watchEvents({ url, password }: BusAccess, file: string): P
   }
 
   /** The log is unavailable whenever nats-server is. */
-  const look = async (): Promise<LogPosition | undefined> => readOn(await bus.log(EVENTS_LOG)).catch(() => undefined);
+  const look = async (): Promise<ReadPosition | undefined> => readOn(await bus.log(EVENTS_LOG)).catch(() => undefined);
   const watching = (async () => {
     while (!over) {
       await look().catch(() => undefined);

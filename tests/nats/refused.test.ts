@@ -116,7 +116,7 @@ describe('permissions on the bus', { skip: OFF, timeout: 120_000 }, () => {
       for (const subject of ['$JS.API.STREAM.CREATE.MINE', '$JS.API.STREAM.DELETE.EVENTS', '$KV.tokens.a.b', 'rpc.secrets.tokens.list'])
         assert.equal(await job.publishes(subject), false, subject);
       assert.equal(await operator.publishes('$SRV.PING'), true);
-      for (const subject of ['rpc.secrets.tokens.list', '$JS.API.STREAM.LIST', 'evt.secrets.token.created'])
+      for (const subject of ['rpc.secrets.tokens.list', '$JS.API.STREAM.LIST', 'evt.secrets.token.created.default'])
         assert.equal(await operator.publishes(subject), false, subject);
       for (const probe of [job, operator]) assert.equal(await probe.subscribes('evt.>'), false);
     } finally {

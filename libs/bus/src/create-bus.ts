@@ -142,7 +142,7 @@ function speakFor(shared: Shared, principal: Principal): Bus {
     as: (other) => speakFor(shared, other),
     call: (name, params, options: CallOptions = {}) => call(context, caller, name, { params, options }),
     stream: (name, params, options: CallOptions = {}) => stream(context, caller, name, { params, options }),
-    emit: (name, payload) => emit(context, encoded, name, payload),
+    emit: (name, payload) => emit(context, principal, name, payload),
     record: async (event) => record(context, await shared.log(eventLog), event),
     on: (name, onEvent, options = {}) => on(context, name, onEvent, options),
     async serve(contract, handlers, options) {

@@ -10,18 +10,19 @@ import {
   type EventName,
   type EventPayload,
   type Principal,
+  type ServiceName,
 } from '@switchyard/contracts';
 import { LRUCache } from 'lru-cache';
 import { checkEmits } from './emit-check.ts';
 import type { BusEvent, OnOptions } from './bus.ts';
 import { decodeJson, encodeJson } from '../wire/encoding.ts';
 import { payloadTooLargeError } from '../wire/errors.ts';
-import { PRINCIPAL, type HeaderLines } from '../wire/headers.ts';
+import { PRINCIPAL } from '../wire/headers.ts';
 import { decodePrincipal, encodePrincipal } from '../wire/principal-header.ts';
 import type { Log, LogEntry, Message, Outgoing, Subscription } from '../wire/transport.ts';
 import type { BusContext } from './bus-context.ts';
 
-export function emit<N extends EventName>(context: BusContext, principal: HeaderLines, name: N, payload: EventPayload<N>): void {
+export function emit<N extends EventName>(context: BusContext, principal: Principal, name: N, payload: EventPayload<N>): void {
   if (context.checkResults) {
     checkEmits(name);
     checkPayload(name, payload);
@@ -36,7 +37,7 @@ export async function record(
   event: { id: string; name: string; payload: unknown; tenant: string },
 ): Promise<void> {
   if (context.checkResults) checkPayload(event.name, event.payload);
-  const message = eventMessage(event.name, event.payload, encodeServicePrincipal(context, event.tenant));
+  const message = eventMessage(event.name, event.payload, getServicePrincipal(context, event.tenant));
   await events.append(message, event.id);
 }
 
@@ -47,7 +48,7 @@ export function on<N extends EventName>(
   options: OnOptions,
 ): Subscription {
   return context.transport.subscribe(
-    eventSubject(name),
+    getEventSubject(name),
     (message) => {
       try {
         onEvent({ name, payload: decodeJson(message.data) as EventPayload<N>, tenant: readTenant(message) });
@@ -61,7 +62,7 @@ export function on<N extends EventName>(
 
 /** Reads an event from a log entry and keeps its payload as bytes. Returns undefined for other entries. */
 export function readEvent({ subject, data, header }: Pick<LogEntry, 'subject' | 'data' | 'header'>): StoredEvent | undefined {
-  const name = eventNames.get(subject);
+  const name = eventNames.get(subject.slice(0, subject.lastIndexOf('.')));
   const principal = decodePrincipal(header(PRINCIPAL) ?? '');
   return name === undefined || principal === undefined ? undefined : { name, tenant: principal.tenant, payload: data };
 }
@@ -73,18 +74,26 @@ export interface StoredEvent {
   payload: Uint8Array;
 }
 
-const eventNames: ReadonlyMap<string, string> = new Map([...eventServices.keys()].map((name) => [eventSubject(name), name]));
+const eventNames: ReadonlyMap<string, string> = new Map(
+  [...eventServices.keys()].map((name) => [getEventSubject(name).slice(0, -'.*'.length), name]),
+);
 
 export const eventLog = EVENTS_LOG;
 
-function eventMessage(name: string, payload: unknown, principal: HeaderLines): Outgoing {
-  return { subject: eventSubject(name), data: encodeJson(payload), headers: principal };
+function eventMessage(name: string, payload: unknown, principal: Principal): Outgoing {
+  const subject = subjects.event(getEventService(name), name, principal.tenant);
+  return { subject, data: encodeJson(payload), headers: encodePrincipal(principal) };
 }
 
-export function eventSubject(name: string): string {
+/** Returns the subject of an event in any tenant. */
+export function getEventSubject(name: string): string {
+  return subjects.eventInAnyTenant(getEventService(name), name);
+}
+
+function getEventService(name: string): ServiceName {
   const service = eventServices.get(name);
   if (service === undefined) throw new TypeError(`unknown event: ${name}`);
-  return subjects.event(service, name);
+  return service;
 }
 
 /** Only services publish events, and each event names its tenant in the principal header. */
@@ -98,11 +107,11 @@ const MAX_SERVICE_PRINCIPALS = 2_048;
 const servicePrincipals = new LRUCache<string, Principal>({ max: MAX_SERVICE_PRINCIPALS });
 
 /** Caches one principal object for each service and tenant, because header encoding is cached by object. */
-function encodeServicePrincipal({ service }: BusContext, tenant: string): HeaderLines {
+function getServicePrincipal({ service }: BusContext, tenant: string): Principal {
   const key = `${service ?? 'bus'} ${tenant}`;
   let principal = servicePrincipals.get(key);
   if (principal === undefined) servicePrincipals.set(key, (principal = servicePrincipal(service ?? 'bus', tenant)));
-  return encodePrincipal(principal);
+  return principal;
 }
 
 /** Checks an event against its contract and the size limit. For tests and development. */

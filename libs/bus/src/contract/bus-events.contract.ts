@@ -30,7 +30,7 @@ export function eventContract({ withBuses, name }: BusFixture): void {
       const bus = await join({ service: 'registry' });
       const events = collect(bus);
       const log = await bus.log(EVENTS_LOG);
-      const subject = subjects.event('registry', 'agent:hot_removed');
+      const subject = subjects.event('registry', 'agent:hot_removed', 'acme');
       const before = (await log.read(subject)).length;
       const event = {
         id: `ev_${name}_${process.pid}`,

@@ -104,7 +104,7 @@ function openLog({ hub, open }: Connection, definition: Parameters<Transport['lo
       assertSingleStream(definition, fromSeq);
       return log.read(subject, fromSeq);
     },
-    page: async (subject, fromSeq, max) => log.read(subject, fromSeq).slice(0, max),
+    page: async (subject, fromSeq, max) => log.read(subject, fromSeq, max),
     position: async () => log.position(),
   };
 }

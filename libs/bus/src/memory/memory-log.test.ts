@@ -87,3 +87,15 @@ async function usedBytes(): Promise<number> {
   const { heapUsed, external } = process.memoryUsage();
   return heapUsed + external;
 }
+
+test('a page begins at any message, whatever was removed before it', () => {
+  const log = createMemoryLog({ subjects: ['turn.*'], maxAgeMs: 60_000, maxPerSubject: 100 });
+  for (let n = 0; n < 1_000; n++) log.append({ subject: n % 10 === 0 ? 'turn.quiet' : 'turn.busy', data: Buffer.from('x') });
+  const all = log.read('turn.*').map(({ seq }) => seq);
+  assert.equal(all.length, 200);
+  for (let from = 0; from <= 1_001; from += 1) {
+    const page = log.read('turn.*', from, 5).map(({ seq }) => seq);
+    assert.deepEqual(page, all.filter((seq) => seq >= from).slice(0, 5));
+  }
+  assert.deepEqual(log.position(), { name: log.position().name, firstSeq: 1, seq: 1_000 });
+});

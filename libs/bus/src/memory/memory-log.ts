@@ -8,6 +8,9 @@ export const MAX_BYTES = 16 * 1024 * 1024;
 /** Memory of an entry besides its subject, headers and data: list links and the message id. */
 export const MESSAGE_BYTES = 384;
 
+/** Distance between two messages of the index by sequence number. */
+const LANDMARK_INTERVAL = 64;
+
 /** A stored message. It is a node of two lists: all messages, and the messages of its subject. */
 interface LogNode {
   readonly seq: number;
@@ -33,8 +36,8 @@ interface SubjectQueue {
 export interface MemoryLog {
   matches(subject: string): boolean;
   append(message: Outgoing, id?: string): { seq: number; duplicate: boolean };
-  /** A subject without wildcards reads its own list only, regardless of the size of the log. */
-  read(subject: string, fromSeq?: number): LogEntry[];
+  /** Reads at most `limit` messages. A subject without wildcards reads its own list only, regardless of the size of the log. */
+  read(subject: string, fromSeq?: number, limit?: number): LogEntry[];
   position(): LogPosition;
 }
 
@@ -49,6 +52,8 @@ export function createMemoryLog({ subjects, maxAgeMs, maxPerSubject = Infinity }
   /** Message ids are known as long as their messages are stored, which is longer than in JetStream. */
   const ids = new Map<string, LogNode>();
   const queues = new Map<string, SubjectQueue>();
+  /** Every 64th message by sequence number, so that a page does not walk the log from its beginning. */
+  const landmarks = new Map<number, LogNode>();
   const ring: { oldest: LogNode | undefined; newest: LogNode | undefined } = { oldest: undefined, newest: undefined };
   let bytes = 0;
   let lastSeq = 0;
@@ -62,6 +67,7 @@ export function createMemoryLog({ subjects, maxAgeMs, maxPerSubject = Infinity }
     else oldest.older.newer = oldest.newer;
     if (oldest.newer === undefined) ring.newest = oldest.older;
     else oldest.newer.older = oldest.older;
+    landmarks.delete(oldest.seq);
     if (oldest.id !== undefined) ids.delete(oldest.id);
     bytes -= measureNode(oldest);
   }
@@ -75,6 +81,7 @@ export function createMemoryLog({ subjects, maxAgeMs, maxPerSubject = Infinity }
     if (ring.newest === undefined) ring.oldest = node;
     else ring.newest.newer = node;
     ring.newest = node;
+    if (node.seq % LANDMARK_INTERVAL === 0) landmarks.set(node.seq, node);
     if (node.id !== undefined) ids.set(node.id, node);
     bytes += measureNode(node);
     const queue = queues.get(node.subject);
@@ -85,11 +92,25 @@ export function createMemoryLog({ subjects, maxAgeMs, maxPerSubject = Infinity }
     if (queue.length > maxPerSubject) removeOldest(queue);
   }
 
+  /** Returns the first message from a sequence number on. */
+  function findFrom(fromSeq: number): LogNode | undefined {
+    let seq = Math.min(fromSeq, lastSeq);
+    seq -= seq % LANDMARK_INTERVAL;
+    // A landmark is missing where a subject was full.
+    while (ring.oldest && seq > ring.oldest.seq && !landmarks.has(seq)) seq -= LANDMARK_INTERVAL;
+    let node = landmarks.get(seq) ?? ring.oldest;
+    while (node && node.seq < fromSeq) node = node.newer;
+    return node;
+  }
+
   // A log lives as long as its process, so each start has a new name.
   const name = randomUUID().replaceAll('-', '');
 
   return {
-    position: () => ({ name, seq: lastSeq }),
+    position() {
+      prune(Date.now());
+      return { name, firstSeq: ring.oldest?.seq ?? lastSeq + 1, seq: lastSeq };
+    },
     matches: (subject) => matchers.some((matches) => matches(subject)),
     append({ subject, data, headers }, id) {
       const now = Date.now();
@@ -101,14 +122,16 @@ export function createMemoryLog({ subjects, maxAgeMs, maxPerSubject = Infinity }
       add({ seq, subject, at: now, id, headers, data: toLatin1(data), older, newer: undefined, next: undefined });
       return { seq, duplicate: false };
     },
-    read(subject, fromSeq = 0) {
+    read(subject, fromSeq = 0, limit = Infinity) {
       prune(Date.now());
       const entries: LogEntry[] = [];
       if (isWildcard(subject)) {
         const matches = createSubjectMatcher(subject);
-        for (let at = ring.oldest; at; at = at.newer) if (at.seq >= fromSeq && matches(at.subject)) entries.push(toEntry(at));
+        for (let node = findFrom(fromSeq); node && entries.length < limit; node = node.newer)
+          if (matches(node.subject)) entries.push(toEntry(node));
       } else {
-        for (let at = queues.get(subject)?.oldest; at; at = at.next) if (at.seq >= fromSeq) entries.push(toEntry(at));
+        for (let node = queues.get(subject)?.oldest; node && entries.length < limit; node = node.next)
+          if (node.seq >= fromSeq) entries.push(toEntry(node));
       }
       return entries;
     },

@@ -8,9 +8,11 @@ export function createSubjectMatcher(pattern: string): (subject: string) => bool
   if (open) requestedItems.pop();
   if (!requestedItems.includes('*')) return matchPrefix(joinPrefix(requestedItems));
   if (!open && requestedItems.indexOf('*') === requestedItems.length - 1) return matchOneToken(joinPrefix(requestedItems.slice(0, -1)));
+  // Most subjects are rejected by their beginning or their end, without splitting.
   const beginning = joinPrefix(requestedItems.slice(0, requestedItems.indexOf('*')));
+  const end = open || requestedItems.at(-1) === '*' ? '' : `.${requestedItems.at(-1)}`;
   return (subject) => {
-    if (!subject.startsWith(beginning)) return false; // most subjects are rejected without splitting
+    if (!subject.startsWith(beginning) || !subject.endsWith(end)) return false;
     const tokens = subject.split('.');
     if (open ? tokens.length <= requestedItems.length : tokens.length !== requestedItems.length) return false;
     return requestedItems.every((token, at) => token === '*' || token === tokens[at]);

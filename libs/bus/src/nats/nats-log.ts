@@ -39,7 +39,9 @@ export function openLog(logs: NatsLogs, definition: LogDefinition): Log {
     async position() {
       assertSingleStream(definition, 1);
       const { created, state } = await mapNatsErrors(() => logs.manager.streams.info(definition.name));
-      return { name: created.replaceAll(/\W/g, '').toLowerCase(), seq: state.last_seq };
+      // An empty stream has no first message, and a new one reports 0.
+      const firstSeq = state.messages === 0 ? state.last_seq + 1 : state.first_seq;
+      return { name: created.replaceAll(/\W/g, '').toLowerCase(), firstSeq, seq: state.last_seq };
     },
     async read(subject, fromSeq) {
       assertSingleStream(definition, fromSeq);

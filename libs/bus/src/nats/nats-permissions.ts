@@ -14,7 +14,7 @@ import {
   type ServiceName,
 } from '@switchyard/contracts';
 import { DISCOVERY_RESPONDER, PING_SUBJECT, STATS_SUBJECT } from '../wire/service-announcement.ts';
-import { eventSubject } from '../client/events.ts';
+import { getEventSubject } from '../client/events.ts';
 import { formatInbox, formatReplyPattern } from './nats-inbox.ts';
 
 /** Permissions of a NATS user. All other subjects are denied. */
@@ -90,7 +90,7 @@ function listServedSubjects(service: ServiceName): string[] {
 /** Its own events, and the events of other services that its methods declare in `emits`. */
 function listEventSubjects(service: ServiceName): string[] {
   const caused = [...callables.values()].filter((callable) => callable.service === service).flatMap(({ emits }) => emits);
-  return [subjects.eventsOf(service), ...caused.filter((event) => eventServices.get(event) !== service).map(eventSubject)];
+  return [subjects.eventsOf(service), ...caused.filter((event) => eventServices.get(event) !== service).map(getEventSubject)];
 }
 
 function listNotificationSubjects(service: ServiceName): string[] {

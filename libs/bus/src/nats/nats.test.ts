@@ -103,11 +103,13 @@ function natsAlone(): void {
       const connection = await connect({ servers: server.url });
       const manager = await jetstreamManager(connection);
       await manager.streams.add({ name: 'LOOT', subjects: ['loot.*'], storage: StorageType.Memory, allow_direct: true });
+      // JetStream delivers only to a subject that somebody subscribes to exactly.
+      connection.subscribe('evt.registry.agent.hot_removed.acme');
       const forged = headers();
       forged.append('Sy-Principal', encodePrincipal(servicePrincipal('sessions', 'default')).replace(/^.*: /s, ''));
       const targets = [
         { says: { name: 'FORGED', to }, deliver_subject: 'svc.secrets.secrets.resolve', deliver_group: 'secrets' },
-        { says: { agentId: 'forged', timestamp: 1 }, deliver_subject: 'evt.registry.agent.hot_removed' },
+        { says: { agentId: 'forged', timestamp: 1 }, deliver_subject: 'evt.registry.agent.hot_removed.acme' },
       ];
       for (const [index, { says, ...deliver }] of targets.entries()) {
         const { seq } = await jetstream(connection).publish(`loot.${index}`, JSON.stringify(says), { headers: forged });

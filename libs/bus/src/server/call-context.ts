@@ -61,7 +61,7 @@ export class CallContext implements StreamCtx<StreamName> {
   }
 
   get emit(): Ctx['emit'] {
-    return (name, payload) => emit(this.#context, encodePrincipal(this.principal), name, payload);
+    return (name, payload) => emit(this.#context, this.principal, name, payload);
   }
 
   get send() {

@@ -95,6 +95,8 @@ export interface Log {
 export interface LogPosition {
   /** Letters and digits. */
   name: string;
+  /** Sequence number of the oldest message; one above `seq` if the log is empty. */
+  firstSeq: number;
   /** Sequence number of the newest message; 0 in a new log. */
   seq: number;
 }

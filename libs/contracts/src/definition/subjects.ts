@@ -8,10 +8,13 @@ const TURN_GROUPS = 16;
 export const subjects = {
   method: (service: ServiceName, method: string) => `rpc.${service}.${method}`,
   operation: (service: ServiceName, operation: string) => `svc.${service}.${operation}`,
-  /** `session:sub_agent_spawned` of sessions is `evt.sessions.session.sub_agent_spawned`. */
   /** All events of one service. */
   eventsOf: (service: ServiceName) => `evt.${service}.>`,
-  event: (service: ServiceName, event: string) => `evt.${service}.${event.replace(':', '.')}`,
+  /** `session:sub_agent_spawned` in the tenant `acme` is `evt.sessions.session.sub_agent_spawned.acme`. */
+  event: (service: ServiceName, event: string, tenant: string) => `${eventPrefix(service, event)}.${subjectPart(tenant)}`,
+  /** An event in any tenant. */
+  eventInAnyTenant: (service: ServiceName, event: string) => `${eventPrefix(service, event)}.*`,
+  eventsOfTenant: (tenant: string) => `evt.*.*.*.${subjectPart(tenant)}`,
   events: 'evt.>',
   /** Each turn stands in one of a few groups, so that several streams can share what turns say. */
   turn: (turnId: string) => `turn.${getGroup(checked(turnId))}.${turnId}`,
@@ -29,6 +32,10 @@ export const subjects = {
   /** A turn was ended by a process other than its runner. A lost message costs seconds. */
   turnEnded: 'ctl.sessions.ended',
 } as const;
+
+function eventPrefix(service: ServiceName, event: string): string {
+  return `evt.${service}.${event.replace(':', '.')}`;
+}
 
 function checked(token: string): string {
   if (!TOKEN.test(token)) throw new TypeError('not a subject token: expected 1 to 64 of A-Z a-z 0-9 _ -');

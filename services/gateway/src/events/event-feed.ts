@@ -1,5 +1,6 @@
 import { readEvent, type Bus, type Log, type LogEntry, type LogPosition } from '@switchyard/bus';
 import { EVENTS_LOG, subjects } from '@switchyard/contracts';
+import { createReplayQueue } from './replay-queue.ts';
 import type { Logger } from '@switchyard/telemetry';
 
 /** Events per read. */
@@ -30,12 +31,23 @@ export interface EventFeed {
   /** Delivers events from now on, until `leave` is called. */
   join(listener: FeedListener): Promise<{ leave: () => void }>;
   /** Position in the log up to which events were read here. */
-  readonly position: LogPosition;
-  /** Reads events from a sequence number on. */
-  page(fromSeq: number): Promise<FeedEvent[]>;
+  readonly position: FeedPosition;
+  /** Reads events of a tenant from a sequence number on. */
+  page(tenant: string, fromSeq: number): Promise<FeedPage>;
 }
 
-const NO_POSITION: LogPosition = { name: '', seq: 0 };
+type FeedPosition = Pick<LogPosition, 'name' | 'seq'>;
+
+/** Some events of a tenant. */
+export interface FeedPage {
+  events: readonly FeedEvent[];
+  /** The oldest sequence number in the log when the events had been read. Older events are lost, whether they were the tenant's or not. */
+  firstSeq: number;
+  /** The tenant has no other events up to this sequence number. */
+  lastSeq: number;
+}
+
+const NO_POSITION: FeedPosition = { name: '', seq: 0 };
 
 export function createEventFeed({ bus, log }: { bus: Bus; log: Logger }): EventFeed {
   const listeners = new Set<FeedListener>();
@@ -105,6 +117,22 @@ export function createEventFeed({ bus, log }: { bus: Bus; log: Logger }): EventF
     if (current.seq > position.seq) startPolling();
   }
 
+  async function readPage(tenant: string, fromSeq: number): Promise<FeedPage> {
+    const { name, seq } = position;
+    const nothing = { events: [], firstSeq: fromSeq, lastSeq: fromSeq - 1 };
+    if (!events) return nothing;
+    const entries = await events.page(subjects.eventsOfTenant(tenant), fromSeq, PAGE_SIZE);
+    const current = await events.position();
+    if (current.name !== name) {
+      await check(); // The log was replaced, and the listeners are told.
+      return nothing;
+    }
+    const last = entries.at(-1)?.seq ?? 0;
+    return { events: entries.map(render), firstSeq: current.firstSeq, lastSeq: entries.length < PAGE_SIZE ? Math.max(seq, last) : last };
+  }
+
+  const replays = createReplayQueue(readPage);
+
   function logReadFailure(err: unknown): void {
     log.warn(
       { err, errorKind: 'dependency', hint: 'the log keeps them, and they are read when the bus is available' },
@@ -133,7 +161,7 @@ export function createEventFeed({ bus, log }: { bus: Bus; log: Logger }): EventF
     get position() {
       return position;
     },
-    page: async (fromSeq) => ((await events?.page(subjects.events, fromSeq, PAGE_SIZE)) ?? []).map(render),
+    page: (tenant, fromSeq) => replays.read(tenant, fromSeq),
   };
 }
 

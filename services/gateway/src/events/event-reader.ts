@@ -1,4 +1,4 @@
-import type { EventFeed, FeedEvent } from './event-feed.ts';
+import type { EventFeed, FeedEvent, FeedPage } from './event-feed.ts';
 
 /** The position of an event: its log and its sequence number. */
 export interface EventPosition {
@@ -40,6 +40,7 @@ export function createEventReader({ feed, tenant, write, isBehind, onError }: Ev
 
   const renderId = (seq: number): string => `id: ${name}-${seq}\n`;
 
+  /** Sends live events of all tenants, which have no gaps. */
   function send(events: readonly FeedEvent[]): void {
     let text = '';
     for (const event of events) {
@@ -48,6 +49,19 @@ export function createEventReader({ feed, tenant, write, isBehind, onError }: Ev
       next = event.seq + 1;
       if (event.tenant === tenant) text += renderId(event.seq) + event.text;
     }
+    if (text !== '') write(text);
+  }
+
+  /** Sends a page of the tenant's events. Their sequence numbers have gaps, where other tenants have events. */
+  function sendPage({ events, firstSeq, lastSeq }: FeedPage): void {
+    let text = '';
+    if (lostPosition !== undefined || firstSeq > next) {
+      const seq = Math.max(firstSeq, next);
+      text += reset(seq);
+      next = seq;
+    }
+    for (const event of events) if (event.seq >= next && event.tenant === tenant) text += renderId(event.seq) + event.text;
+    next = Math.max(next, lastSeq + 1);
     if (text !== '') write(text);
   }
 
@@ -64,14 +78,13 @@ export function createEventReader({ feed, tenant, write, isBehind, onError }: Ev
     try {
       while (next <= feed.position.seq && name === feed.position.name) {
         const logName = name;
-        const events = await feed.page(next);
+        const page = await feed.page(tenant, next);
         if (isClosed()) return;
         if (name !== logName) continue; // the events belong to a lost log
-        send(events);
-        if (events.length === 0) skipTo(feed.position.seq + 1);
+        sendPage(page);
         if (isBehind()) return void (state = 'waiting');
       }
-      if (lostPosition !== undefined) skipTo(feed.position.seq + 1);
+      if (lostPosition !== undefined) write(reset((next = feed.position.seq + 1)));
       state = 'live';
     } catch (error) {
       if (!isClosed()) onError(error);
@@ -80,13 +93,6 @@ export function createEventReader({ feed, tenant, write, isBehind, onError }: Ev
 
   function isClosed(): boolean {
     return state === 'closed';
-  }
-
-  /** Skips a range whose entries no longer exist. */
-  function skipTo(seq: number): void {
-    if (lostPosition === undefined && seq <= next) return;
-    write(reset(seq));
-    next = seq;
   }
 
   function resume(): void {

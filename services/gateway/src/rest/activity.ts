@@ -44,8 +44,8 @@ const ACTIVITY_EVENTS: ReadonlySet<string> = new Set<EventName>([
 
 /** Events per read. */
 const PAGE_SIZE = 200;
-/** Reads per request. Older activity of a quiet tenant among busy ones is not found. */
-const MAX_PAGES = 10;
+/** Reads per request. Older activity is not found. */
+const MAX_READS = 20;
 
 interface ActivityEntry {
   /** The position in the log, as in `/api/events`. */
@@ -63,12 +63,21 @@ interface ReadActivityOptions {
 
 /** Reads the newest activity of a tenant from the log, which all gateways share, and returns it oldest first. */
 async function readActivity(events: Log, { tenant, limit }: ReadActivityOptions): Promise<ActivityEntry[]> {
-  const { name, seq } = await events.position();
+  const { name, firstSeq, seq } = await events.position();
   const activity: ActivityEntry[] = [];
-  for (let [to, page] = [seq, 0]; to > 0 && page < MAX_PAGES && activity.length < limit; [to, page] = [to - PAGE_SIZE, page + 1]) {
-    const entries = await events.page(subjects.events, Math.max(to - PAGE_SIZE + 1, 1), PAGE_SIZE);
+  // Each range is twice as long as the newer one, so that few reads reach far back for a quiet tenant among busy ones.
+  for (let [to, size, reads] = [seq, PAGE_SIZE, 0]; to >= firstSeq && reads < MAX_READS && activity.length < limit; reads += 1) {
+    const from = Math.max(to - size + 1, firstSeq);
+    const page = await events.page(subjects.eventsOfTenant(tenant), from, PAGE_SIZE);
+    if (size > PAGE_SIZE && page.length === PAGE_SIZE) {
+      size = Math.max(PAGE_SIZE, size / 8); // the range may have more events than the page
+      continue;
+    }
+    const entries = page.filter((entry) => entry.seq <= to);
+    to = from - 1;
+    size *= 2;
     for (const entry of entries.toReversed()) {
-      const event = entry.seq <= to ? readEvent(entry) : undefined;
+      const event = readEvent(entry);
       if (event?.tenant !== tenant || !ACTIVITY_EVENTS.has(event.name)) continue;
       const payload: unknown = JSON.parse(Buffer.from(event.payload).toString());
       activity.push({ id: `${name}-${entry.seq}`, event: event.name, payload, timestamp: entry.at });
