@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AllowedAgents, Scopes, SessionAccess, TokenId } from '../values/common.ts';
+import { AllowedAgents, NewTokenId, Scopes, SessionAccess } from '../values/common.ts';
 import { address, between, count, flag, LongSecretRef, port, positive, text, texts } from './kinds.ts';
 import { McpClient } from './mcp-client.ts';
 import { SpendLimits } from './spend-limits.ts';
@@ -7,7 +7,7 @@ import { MAX, boundedString } from '../values/sizes.ts';
 
 const GatewayToken = z
   .strictObject({
-    id: TokenId,
+    id: NewTokenId,
     secret: LongSecretRef.optional(),
     scopes: Scopes.default([]),
     sessions: SessionAccess.default('tenant').describe('sessions that the token may read and write'),

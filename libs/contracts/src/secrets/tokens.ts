@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AllowedAgents, IsoTime, Scopes, SessionAccess, TokenId, TokenTenant } from '../values/common.ts';
+import { AllowedAgents, IsoTime, NewTokenId, Scopes, SessionAccess, TokenId, TokenTenant } from '../values/common.ts';
 import { defineMethods } from '../definition/define.ts';
 import { McpClient } from '../config/mcp-client.ts';
 import { SpendLimits } from '../config/spend-limits.ts';
@@ -62,7 +62,7 @@ export const tokensMethods = defineMethods({
     scope: 'admin',
     audited: 'destructive',
     params: z.strictObject({
-      id: TokenId,
+      id: NewTokenId,
       scopes: Scopes,
       sessions: SessionAccess.default('tenant').describe('own: restricted to sessions that the token created'),
       lenient: z.boolean().default(false).describe('whether /v1 ignores unsupported fields'),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { TOKEN_SCOPES } from './principal.ts';
+import { RESERVED_USER_PREFIXES, TOKEN_SCOPES } from './principal.ts';
 import { MAX, boundedString } from './sizes.ts';
 
 export const AgentId = z
@@ -14,6 +14,10 @@ export const CallerId = boundedString(MAX.id)
   .regex(/^[A-Za-z0-9._:@-]{1,128}$/)
   .describe('1 to 128 letters, digits and . _ : @ -');
 export const TokenId = CallerId.describe('unique within its tenant: 1 to 128 letters, digits and . _ : @ -');
+/** A client's id is also the user id of its sessions, so it must not look like that of the product's own sessions. */
+export const NewTokenId = TokenId.refine((id) => RESERVED_USER_PREFIXES.every(({ prefix }) => !id.startsWith(prefix)), {
+  error: `expected an id that begins with none of ${RESERVED_USER_PREFIXES.map(({ prefix }) => prefix).join(', ')}`,
+});
 /** Agents that a token is held to: it starts turns with no other, and sees nothing of theirs. */
 export const AllowedAgents = z.array(AgentId).min(1).max(MAX.few).describe('agents that the token may use; default: all of its tenant');
 /** A tenant that a token is made for. */

@@ -26,6 +26,18 @@ export interface Spend {
   perDayUsd?: number | undefined;
 }
 
+/**
+ * User ids that name sessions of the product itself, and how the ids of the clients begin that create these sessions. No token has such an
+ * id, because ids of tokens contain no `/`.
+ */
+export const RESERVED_USER_PREFIXES = [
+  { prefix: 'hook:', client: 'webhook/' },
+  { prefix: 'cron:', client: 'scheduler/' },
+  { prefix: 'heartbeat:', client: 'scheduler/' },
+  { prefix: 'subagent:', client: 'sessions/' },
+  { prefix: 'graph:', client: 'graph/' },
+] as const;
+
 export const DEFAULT_TENANT = 'default';
 
 /** `*` or the exact scope; no scope includes another. */

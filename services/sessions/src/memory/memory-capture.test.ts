@@ -117,7 +117,8 @@ test('marks captures of webhook messages as external, directly after the turn or
     await using house = await start();
     house.refusals.push(...refusals);
     const session = { userId: 'hook:issues:7', channelId: 'webhook' };
-    await house.app.bus.call('turns.start', { turnId: getTurnId('hook'), message: MESSAGE, session });
+    const webhook = house.app.bus.as(principal({ client: 'webhook/issues', scopes: ['rpc'], sessions: 'own' }));
+    await webhook.call('turns.start', { turnId: getTurnId('hook'), message: MESSAGE, session });
     await waitUntil(async () => house.promptMessages.length > 0);
     assert.deepEqual(
       house.promptMessages.map(({ content, outside, sourceType }) => [content, outside, sourceType]),

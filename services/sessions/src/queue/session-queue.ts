@@ -1,10 +1,11 @@
-import { createServiceError, ServiceError } from '@switchyard/contracts';
+import { canUseAgent, createServiceError, ServiceError } from '@switchyard/contracts';
 import type { Collection, Documents } from '@switchyard/store';
 import type { SessionDocument } from '../model/session-document.ts';
 import type { SessionEffect } from '../sessions/session-effects.ts';
 import { parseEntry, waitingFields } from '../model/queue-entry.ts';
 import { getEntryGuard, buildSession, type TurnArrival } from '../sessions/new-session.ts';
-import { sessionNotFound, canSee, sessionTaken, isTakenByOther } from '../model/session-ownership.ts';
+import { checkSessionName, isDefaultSession } from '../model/session-names.ts';
+import { sessionNotFound, canSee, sessionTaken, isTakenByOther, type Viewer } from '../model/session-ownership.ts';
 
 /*
  * Writes to a session document. Each is a single-document write with its own guard. A guard that misses changes nothing; the caller reads
@@ -35,7 +36,7 @@ interface EnqueueOptions {
  * Appends a turn to its session's queue. With a lease request, an empty queue and a free lease, the same write takes the lease. The first
  * turn creates the session. Without this write the turn would be in no queue until a sweep enqueues it.
  *
- * Throws NOT_FOUND for a client that may not see the session, FAILED_PRECONDITION for a session that is named after the client but was
+ * Throws PERMISSION_DENIED for a name that the client may not use, NOT_FOUND for a client that may not see the session, FAILED_PRECONDITION for a session that is named after the client but was
  * created by another one, and RESOURCE_EXHAUSTED when more than `maxDepth` turns wait.
  */
 export async function enqueue(
@@ -50,7 +51,10 @@ export async function enqueue(
     if (first) return { session: first, place: 'waits' };
     // The read only selects the write to try; the write has its own guard.
     const present = await sessions.get(arrival.key);
-    if (present) rejectIfForbidden(present, arrival);
+    if (present) {
+      rejectIfForbidden(present, arrival);
+      rejectIfFull(present, arrival);
+    }
     if (present?.queue.includes(arrival.entry)) return { place: 'there' };
     const place = present === null && taker ? 'taken' : present !== null && present.depth > 0 ? 'queued' : 'waits';
     const session = present ? await push(sessions, arrival, place) : await create(sessions, arrival, taker);
@@ -78,9 +82,27 @@ function push(sessions: Documents<SessionDocument>, arrival: TurnArrival, place:
   return sessions.update({ ...guard, depth: 0 }, { ...pushed, set: { ...adopted, ...waitingFields(arrival.tenant, parseEntry(entry)) } });
 }
 
-function rejectIfForbidden(present: SessionDocument, arrival: TurnArrival): void {
-  if (!canSee(arrival, present)) throw sessionNotFound();
+/** A client that starts a turn in a session. */
+type Entering = Viewer & Pick<TurnArrival, 'identity' | 'key'>;
+
+/** Throws unless the client may start turns in an existing session. */
+export function rejectIfForbidden(present: SessionDocument, arrival: Entering): void {
+  // A name that the client may not create is refused in the same words whether the session exists or not.
+  if (canAdopt(arrival, present)) return;
+  if (!canSee(arrival, present)) throw checkSessionName(arrival, arrival.identity) ?? sessionNotFound();
   if (isTakenByOther(arrival, present)) throw sessionTaken(arrival.key);
+}
+
+/**
+ * Returns whether the client takes over a session that is named after it: its default session, which a client with access to all sessions
+ * may have created for it, or a session of no client.
+ */
+function canAdopt({ client, agents, identity }: Entering, { createdBy, agentId }: SessionDocument): boolean {
+  const named = identity.userId === client && (createdBy === undefined || isDefaultSession(identity));
+  return named && canUseAgent({ agents }, agentId);
+}
+
+function rejectIfFull(present: SessionDocument, arrival: TurnArrival): void {
   if (present.depth > arrival.maxDepth && !present.queue.includes(arrival.entry)) throw queueFullError(arrival.maxDepth);
 }
 
@@ -90,6 +112,8 @@ async function create(
   arrival: TurnArrival,
   taker: LeaseRequest | undefined,
 ): Promise<SessionDocument | undefined> {
+  const denied = checkSessionName(arrival, arrival.identity);
+  if (denied) throw denied;
   const { session, created } = buildSession(arrival);
   const begun = taker ? leaseFields(taker) : waitingFields(arrival.tenant, parseEntry(arrival.entry));
   try {

@@ -3,6 +3,7 @@ import type { Filter, OutboxEvent } from '@switchyard/store';
 import type { SessionDocument } from '../model/session-document.ts';
 import { visibilityFilter, type Viewer } from '../model/session-ownership.ts';
 import type { SessionIdentity } from '../model/session-key.ts';
+import { isDefaultSession } from '../model/session-names.ts';
 
 /** A turn that arrives at a session. */
 export interface TurnArrival extends Viewer {
@@ -54,15 +55,17 @@ export function buildSession({ key, identity, agentId, entry, client, receivedAt
 interface EntryGuard {
   /** Guard that is checked at the time of the write. */
   guard: Pick<Filter<SessionDocument>, 'createdBy' | 'agentId'> & { key: string };
-  /** Fields set by the write: `createdBy` if the session has none and is named after the client, and the time of the last message. */
+  /** Fields set by the write: `createdBy` if the session is named after the client, and the time of the last message. */
   adopted: Partial<SessionDocument>;
 }
 
 export function getEntryGuard(arrival: TurnArrival): EntryGuard {
-  const { key, identity, client, sessions, receivedAt } = arrival;
+  const { key, identity, client, receivedAt } = arrival;
   const received = receivedAt === undefined ? {} : { lastMessageAt: receivedAt };
-  if (sessions === 'own' || identity.userId !== client) return { guard: { key, ...visibilityFilter(arrival) }, adopted: received };
-  return { guard: { ...visibilityFilter(arrival), key, createdBy: { in: [client, null] } }, adopted: { createdBy: client, ...received } };
+  if (identity.userId !== client) return { guard: { key, ...visibilityFilter(arrival) }, adopted: received };
+  const { createdBy: _, ...allowedAgents } = visibilityFilter(arrival);
+  const owners = isDefaultSession(identity) ? {} : { createdBy: { in: [client, null] } };
+  return { guard: { ...allowedAgents, key, ...owners }, adopted: { createdBy: client, ...received } };
 }
 
 /** Session key as events contain it. */

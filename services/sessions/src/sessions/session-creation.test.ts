@@ -19,7 +19,15 @@ import { enqueue } from '../queue/session-queue.ts';
 const mary = principal({ client: 'mary', scopes: ['*'], sessions: 'own' });
 const carl = principal({ client: 'carl', scopes: ['*'], sessions: 'own' });
 const admin = principal({ client: 'admin', scopes: ['*'] });
-const KEY = 'default:somebody:gateway';
+/** The same client with a token for all sessions, which may create sessions of any user. */
+function wide(restricted: Principal): Principal {
+  const { sessions: _, ...client } = restricted;
+  return client;
+}
+
+const KEY = 'default:somebody:phone';
+/** The client may not create a session of this name, so it does not learn whether the session exists. */
+const denied = { code: 'NOT_FOUND', details: { reason: 'SESSION_NAME' } };
 const unknown = { code: 'NOT_FOUND', message: 'Session not found.' };
 const script = (...steps: object[]): string => JSON.stringify(steps);
 const scripted = { agents: { scripted: { model: 'dev/scripted', concurrency: { maxConcurrentRuns: 1 } } } };
@@ -50,31 +58,31 @@ function made(by: string | undefined, key = KEY): SessionDocument {
     fence: 1,
     leaseUntil: 0,
   };
-  const place = { key, agentId: 'default', userId: 'somebody', channelId: 'gateway', kind: 'dm' as const, metadata: {} };
+  const place = { key, agentId: 'default', userId: 'somebody', channelId: 'phone', kind: 'dm' as const, metadata: {} };
   const mailbox = { epoch: 'e', queue: [], owner: null };
   return { ...place, ...counts, ...mailbox, createdAt: 1, updatedAt: 1, ...(by === undefined ? {} : { createdBy: by }) };
 }
 
-test('only one of two clients that create a session concurrently succeeds, on any replica', async () => {
+test('only one of two clients that create a session concurrently owns it, on any replica', async () => {
   await using app = await testSessions();
   await using _second = await startService(service, app.host);
   const refused = new Set<string>();
   for (let at = 0; at < 20; at += 1) {
-    const key = `default:race${at}:gateway`;
+    const key = `default:race${at}:phone`;
     const both = at % 2 === 0 ? [mary, carl] : [carl, mary];
-    const answers = await Promise.allSettled(both.map((who) => app.bus.as(who).call('session.send', { key, message: 'mine' })));
+    const answers = await Promise.allSettled(both.map((who) => app.bus.as(wide(who)).call('session.send', { key, message: 'mine' })));
     const seen = await Promise.allSettled(both.map((who) => app.bus.as(who).call('session.export', { session_key: key })));
     assert.deepEqual(
       answers.map(({ status }) => status),
-      seen.map(({ status }) => status),
+      ['fulfilled', 'fulfilled'],
     );
-    const lost = answers.findIndex(({ status }) => status === 'rejected');
-    assert.equal(answers.filter(({ status }) => status === 'rejected').length, 1);
+    const lost = seen.findIndex(({ status }) => status === 'rejected');
+    assert.equal(seen.filter(({ status }) => status === 'rejected').length, 1);
     refused.add(both[lost]?.client ?? '');
-    const failed = answers[lost];
+    const failed = seen[lost];
     assert.ok(failed?.status === 'rejected');
     assert.equal((failed.reason as Error).message, unknown.message);
-    assert.equal((await app.bus.call('session.export', { session_key: key })).messageCount, 2);
+    assert.equal((await app.bus.call('session.export', { session_key: key })).messageCount, 4);
   }
   assert.ok(refused.size > 0);
 });
@@ -82,11 +90,11 @@ test('only one of two clients that create a session concurrently succeeds, on an
 test('a deleted and recreated session belongs to its new creator', async () => {
   await using app = await testSessions();
   const [marys, carls] = [app.bus.as(mary), app.bus.as(carl)];
-  await marys.call('session.send', { key: KEY, message: 'hers' });
+  await app.bus.as(wide(mary)).call('session.send', { key: KEY, message: 'hers' });
   await marys.call('session.reset', { session_key: KEY });
-  await assert.rejects(carls.call('session.send', { key: KEY, message: 'not yet' }), unknown);
+  await assert.rejects(carls.call('session.send', { key: KEY, message: 'not yet' }), denied);
   await app.bus.call('session.delete', { session_key: KEY });
-  await carls.call('session.send', { key: KEY, message: 'his' });
+  await app.bus.as(wide(carl)).call('session.send', { key: KEY, message: 'his' });
   await assert.rejects(marys.call('session.export', { session_key: KEY }), unknown);
   assert.equal((await carls.call('session.history', {})).messages[0]?.content, 'his');
   assert.deepEqual(await marys.call('session.history', {}), { messages: [] });
@@ -115,7 +123,7 @@ test('a session without createdBy is readable by key and belongs to no client', 
   assert.equal((await app.bus.call('session.list', {})).total, 1);
   assert.deepEqual(await app.bus.call('session.history', {}), { messages: [] });
   await assert.rejects(app.bus.as(mary).call('session.history', { session_key: KEY }), unknown);
-  await assert.rejects(app.bus.as(mary).call('session.send', { key: KEY, message: 'hello' }), unknown);
+  await assert.rejects(app.bus.as(mary).call('session.send', { key: KEY, message: 'hello' }), denied);
 });
 
 test('a session of another client does not reveal that it is busy', async () => {
@@ -129,10 +137,10 @@ test('a session of another client does not reveal that it is busy', async () => 
       session: key,
       agentId: 'scripted',
     });
-  await start(carl, 'runs');
+  await start(wide(carl), 'runs');
   await start(carl, 'waits');
   await assert.rejects(start(carl, 'more'), { code: 'RESOURCE_EXHAUSTED' });
-  await assert.rejects(start(mary, 'probe'), unknown);
+  await assert.rejects(start(mary, 'probe'), denied);
   for (const method of ['session.reset', 'session.delete'] as const) {
     await assert.rejects(app.bus.as(carl).call(method, { session_key: key }), { details: { reason: 'SESSION_BUSY', retryable: true } });
     await assert.rejects(app.bus.as(mary).call(method, { session_key: key }), unknown);
@@ -141,14 +149,13 @@ test('a session of another client does not reveal that it is busy', async () => 
 
 test('a client that becomes restricted to its own sessions loses its turns in sessions of others', async () => {
   await using app = await testSessions();
-  await app.bus.as(carl).call('session.send', { key: KEY, message: 'his' });
+  await app.bus.as(wide(carl)).call('session.send', { key: KEY, message: 'his' });
   const turnId = getTurnId('before');
   const again = { message: 'hers, in his', session: KEY, idempotencyKey: 'k' };
-  const { sessions: _, ...free } = mary;
   const received = listen(app.bus, turnId);
-  await app.bus.as(free).call('turns.start', { ...again, turnId });
+  await app.bus.as(wide(mary)).call('turns.start', { ...again, turnId });
   await received.until('done');
-  assert.equal((await app.bus.as(free).call('turns.resume', { turnId })).state, 'done');
+  assert.equal((await app.bus.as(wide(mary)).call('turns.resume', { turnId })).state, 'done');
   await assert.rejects(app.bus.as(mary).call('turns.resume', { turnId }), { code: 'NOT_FOUND' });
   await assert.rejects(app.bus.as(mary).call('turns.start', { ...again, turnId: getTurnId('after') }), unknown);
 });
@@ -157,17 +164,18 @@ test('a turn stays with its client when its session is recreated by another clie
   await using app = await testSessions();
   const turnId = getTurnId('stays');
   const received = listen(app.bus, turnId);
-  await app.bus.as(mary).call('turns.start', { turnId, message: 'hers', session: KEY });
+  const key = 'default:mary:phone';
+  await app.bus.as(mary).call('turns.start', { turnId, message: 'hers', session: key });
   await received.until('done');
-  await app.bus.call('session.delete', { session_key: KEY });
-  await app.bus.as(carl).call('session.send', { key: KEY, message: 'his' });
+  await app.bus.call('session.delete', { session_key: key });
+  await app.bus.as(wide(carl)).call('session.send', { key, message: 'his' });
   assert.match((await app.bus.as(mary).call('turns.resume', { turnId })).result?.response ?? '', /hers/);
 });
 
 test('a turn that waited while its session was recreated by another client ends without reading it', async () => {
   await using data = await tempDir();
   await using app = await testSessions({ ...scripted, data: data.path, timing: { orphanMs: 100, sweepMs: 50 } });
-  const session = `agent:scripted:${KEY}`;
+  const session = 'agent:scripted:default:mary:phone';
   const start = (who: Principal, turnId: string, message: string, into = session) =>
     app.bus.as(who).call('turns.start', { turnId, message, agentId: 'scripted', session: into });
   await start(admin, getTurnId('first'), script({ wait: 300 }, { text: 'first' }), 'elsewhere');
@@ -177,7 +185,7 @@ test('a turn that waited while its session was recreated by another client ends 
   // No method removes a session with a queued turn. If it is removed anyway, the turn ends.
   await using beside = await besides(data.path);
   assert.equal(await beside.mine.remove({ key: session }), 1);
-  await start(carl, his, script({ text: 'said' }));
+  await start(wide(carl), his, script({ text: 'said' }));
   const end = (await heardHers.until('error')).at(-1);
   assert.ok(end?.type === 'error');
   assert.deepEqual([end.error.code, end.error.message], [unknown.code, unknown.message]);
@@ -191,7 +199,7 @@ test('a turn that starts later keeps the restrictions of its client on every pro
   const reads = script({ tool: { name: 'session_history', input: { session_key: KEY } } }, { text: 'went on' });
   {
     await using app = await testSessions({ ...scripted, data: data.path, settings: { daemon: { shutdownTimeoutMs: 300 } } });
-    await app.bus.as(carl).call('session.send', { key: KEY, message: 'his' });
+    await app.bus.as(wide(carl)).call('session.send', { key: KEY, message: 'his' });
     const busy = script({ wait: 400 }, { text: 'late' });
     await app.bus.call('turns.start', { turnId: getTurnId('busy'), agentId: 'scripted', message: busy });
     await app.bus.as(mary).call('turns.start', { turnId, agentId: 'scripted', message: reads });
@@ -214,7 +222,7 @@ test('an enqueue without a preceding read yields to an existing session', async 
   await using data = await tempDir();
   await using beside = await besides(data.path);
   const { mine } = beside;
-  const turn = { tenant: 'default', key: KEY, identity: { tenant: 'default', userId: 'somebody', channelId: 'gateway' } };
+  const turn = { tenant: 'default', key: KEY, identity: { tenant: 'default', userId: 'somebody', channelId: 'phone' } };
   const arrival = (entry: string) => ({
     ...turn,
     agentId: 'default',
@@ -240,13 +248,13 @@ test('a check that precedes a recreation allows no enqueue, reset or read afterw
   const becomesCarls = async (): Promise<void> => void (await mine.replace(made('carl')));
   /** Replaces the session by one of another client directly after it was read. */
   const looked = { ...mine, get: async (key: string) => mine.get(key).finally(becomesCarls) } as Documents<SessionDocument>;
-  const identity = { tenant: 'default', userId: 'somebody', channelId: 'gateway' };
+  const identity = { tenant: 'default', userId: 'somebody', channelId: 'phone' };
   const taker = { owner: 'o', now: 2, leaseMs: 1 };
   for (const expected of [{ taker }, {}, { free: true }]) {
     await mine.replace({ ...made('mary'), depth: 5 });
     const turn = { tenant: 'default', key: KEY, identity, agentId: 'default', entry: 't 2 default', maxDepth: 1, now: 2 };
     await mine.replace(made('carl'));
-    await assert.rejects(enqueue(mine, { ...turn, client: 'mary', sessions: 'own' }, expected), unknown);
+    await assert.rejects(enqueue(mine, { ...turn, client: 'mary', sessions: 'own' }, expected), denied);
     assert.deepEqual(await mine.get(KEY), made('carl'));
   }
 
@@ -267,15 +275,40 @@ test('a check that precedes a recreation allows no enqueue, reset or read afterw
 
 test('rejects a client from a session named after it that another client created', async () => {
   await using app = await testSessions({ as: admin });
+  const key = 'default:bob:phone';
   const bob = app.bus.as(principal({ client: 'bob', scopes: ['*'] }));
-  await app.bus.as(mary).call('session.send', { key: 'default:bob:gateway', message: 'waiting for bob' });
-  const taken = { code: 'FAILED_PRECONDITION', details: { reason: 'SESSION_TAKEN' }, message: /default:bob:gateway/ };
-  await assert.rejects(bob.call('agent.execute', { message: 'my secret' }), taken);
-  assert.equal((await app.bus.call('session.export', { session_key: 'default:bob:gateway' })).messageCount, 2);
-  assert.equal((await bob.call('agent.execute', { message: 'hello', sessionKey: { channelId: 'phone' } })).sessionKey, 'default:bob:phone');
-  await app.bus.call('session.delete', { session_key: 'default:bob:gateway' });
-  await bob.call('agent.execute', { message: 'mine now' });
-  await app.bus.call('session.send', { key: 'default:bob:gateway', message: 'the tenant may still speak there' });
+  await app.bus.as(wide(mary)).call('session.send', { key, message: 'waiting for bob' });
+  const taken = { code: 'FAILED_PRECONDITION', details: { reason: 'SESSION_TAKEN' }, message: /default:bob:phone/ };
+  await assert.rejects(bob.call('session.send', { key, message: 'my secret' }), taken);
+  assert.equal((await app.bus.call('session.export', { session_key: key })).messageCount, 2);
+  assert.equal((await bob.call('agent.execute', { message: 'hello', sessionKey: { channelId: 'fax' } })).sessionKey, 'default:bob:fax');
+  await app.bus.call('session.delete', { session_key: key });
+  await bob.call('session.send', { key, message: 'mine now' });
+  await app.bus.call('session.send', { key, message: 'the tenant may still speak there' });
+});
+
+for (const sessions of ['tenant', 'own'] as const) {
+  test(`nobody can take the default session of a client, whose token is for sessions: ${sessions}`, async () => {
+    await using app = await testSessions({ as: admin });
+    const key = 'default:bob:gateway';
+    const bob = app.bus.as(principal({ client: 'bob', scopes: ['*'], ...(sessions === 'own' ? { sessions } : {}) }));
+    await assert.rejects(app.bus.as(mary).call('session.send', { key, message: 'waiting for bob' }), denied);
+    await app.bus.as(wide(mary)).call('session.send', { key, message: 'waiting for bob' });
+    await bob.call('agent.execute', { message: 'hello' });
+    assert.equal((await bob.call('session.history', {})).messages.length, 4);
+    await assert.rejects(app.bus.as(mary).call('session.export', { session_key: key }), unknown);
+  });
+}
+
+test('only the gateway creates sessions of webhooks, and only for the own mapping', async () => {
+  await using app = await testSessions({ as: admin });
+  const key = 'default:hook%3Aci%3Amain:webhook';
+  const hook = (name: string) => app.bus.as(principal({ client: `webhook/${name}`, scopes: ['rpc'], sessions: 'own' }));
+  const reserved = { code: 'PERMISSION_DENIED', details: { reason: 'SESSION_NAME' }, message: /hook:… are created by the product/ };
+  await assert.rejects(app.bus.call('session.send', { key, message: 'forged' }), reserved);
+  await assert.rejects(hook('other').call('session.send', { key, message: 'forged' }), reserved);
+  await hook('ci').call('session.send', { key, message: 'built' });
+  assert.equal((await app.bus.call('session.export', { session_key: key })).messageCount, 2);
 });
 
 test('a session without createdBy is adopted by the client it is named after', async () => {

@@ -197,14 +197,16 @@ async function meetsAll(kind: Kind, call: Call, { makes, silent }: Ways): Promis
   assert.deepEqual(await exported(app, ELSEWHERE), elsewhere);
 
   const nothing = { sessionKey: NOBODY.key, lcdRowsDeleted: 0, sessionMessagesCleared: 0 };
-  if (makes) await call(bus, NOBODY);
+  const denied = { code: 'NOT_FOUND', details: { reason: 'SESSION_NAME' } };
+  if (makes && kind === 'own') await assert.rejects(call(bus, NOBODY), denied);
+  else if (makes) await call(bus, NOBODY);
   else if (silent) assert.deepEqual(await call(bus, NOBODY), nothing);
   else await assert.rejects(call(bus, NOBODY), unknown);
 
   const other = await exported(app, OTHER);
   if (kind === 'own') {
     if (silent) assert.deepEqual(await call(bus, OTHER), { ...nothing, sessionKey: OTHER.key }, 'as if it were not there');
-    else await assert.rejects(call(bus, OTHER), unknown);
+    else await assert.rejects(call(bus, OTHER), makes ? denied : unknown);
     assert.deepEqual(await exported(app, OTHER), other, 'untouched');
   } else await call(bus, OTHER);
 

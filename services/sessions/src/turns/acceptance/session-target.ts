@@ -1,8 +1,8 @@
-import { canUseAgent, type Principal } from '@switchyard/contracts';
+import { CallerId, canUseAgent, invalidParams, type Principal } from '@switchyard/contracts';
 import type { AgentDirectory } from '../../agents/agent-directory.ts';
 import { resolveDefaultAgent } from '../../agents/agent-resolution.ts';
 import type { Bindings } from '../../agents/agent-bindings.ts';
-import { formatSessionKey, parseSessionKey, resolveSession, type SessionAddress } from '../../model/session-key.ts';
+import { formatSessionKey, parseSessionKey, resolveSession, type SessionAddress, type SessionIdentity } from '../../model/session-key.ts';
 
 export interface SessionTargetDeps {
   agents: AgentDirectory;
@@ -35,4 +35,12 @@ function boundAgent(
   const identity = resolveSession(session, principal, undefined);
   const agentId = identity.agentId === undefined ? bindings.findAgentId(identity) : undefined;
   return agentId !== undefined && canUseAgent(principal, agentId) && agents.find(principal.tenant, agentId) ? agentId : undefined;
+}
+
+/** Validates the ids of a session that was given as a key or as a channel. Those were not validated as separate fields. */
+export function requireIds({ tenant: _tenant, agentId: _agentId, ...parts }: SessionIdentity, { client }: Principal): void {
+  const wrong = Object.entries(parts).find(([, part]) => part !== client && !CallerId.safeParse(part).success)?.[0];
+  if (wrong === undefined) return;
+  const [path, expected] = [`sessionKey.${wrong}`, CallerId.description ?? 'an id'];
+  throw invalidParams([{ path, expected, received: 'another string', message: `${path}: expected ${expected}, got another string` }]);
 }

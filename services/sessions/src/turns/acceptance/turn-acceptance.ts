@@ -1,14 +1,5 @@
 import { createHash } from 'node:crypto';
-import {
-  CallerId,
-  invalidParams,
-  canUseAgent,
-  ServiceError,
-  SessionKey,
-  type Principal,
-  type TokenScope,
-  type TurnId,
-} from '@switchyard/contracts';
+import { canUseAgent, ServiceError, SessionKey, type Principal, type TokenScope, type TurnId } from '@switchyard/contracts';
 import type { ModelRef, Models } from '@switchyard/models';
 import type { Clock } from '@switchyard/service-kit';
 import type { Collection, Documents } from '@switchyard/store';
@@ -20,9 +11,16 @@ import { storeText } from '../../model/stored-text.ts';
 import type { BodyDocument } from '../../model/text-document.ts';
 import { DAY_MS } from '../../model/retention.ts';
 import { formatEntry } from '../../model/queue-entry.ts';
-import { enqueue, isQueueFull, queueFullError, type EnqueueResult, type LeaseRequest } from '../../queue/session-queue.ts';
+import {
+  enqueue,
+  isQueueFull,
+  queueFullError,
+  rejectIfForbidden,
+  type EnqueueResult,
+  type LeaseRequest,
+} from '../../queue/session-queue.ts';
 import type { TurnArrival } from '../../sessions/new-session.ts';
-import { canFollow, sessionNotFound, canSee } from '../../model/session-ownership.ts';
+import { canFollow, sessionNotFound } from '../../model/session-ownership.ts';
 import type { Overflow, QueuedTurnRef } from '../../queue/queue-policy.ts';
 import { resolveSession, type SessionAddress, type SessionIdentity } from '../../model/session-key.ts';
 import { agentDeleted, agentSuspended } from '../store/turn-errors.ts';
@@ -30,7 +28,7 @@ import { toFailure } from '../store/turn-failure.ts';
 import { parseMessage } from '../../commands/command-parser.ts';
 import { startDebounce, remainingWindowMs, type DebounceWindow, type DebounceDeps } from '../../queue/debounce.ts';
 import { reloadTurn, findTurnByKey } from '../store/idempotency-key.ts';
-import { resolveSessionTarget, type SessionTargetDeps } from './session-target.ts';
+import { requireIds, resolveSessionTarget, type SessionTargetDeps } from './session-target.ts';
 import { getTurnModel } from '../../agents/agent-model.ts';
 import { receivedEvent } from './received-event.ts';
 import type { Slot } from '../../queue/concurrency-slots.ts';
@@ -163,14 +161,6 @@ function resolveRequest(deps: AcceptTurnDeps, request: TurnRequest, principal: P
   };
 }
 
-/** Validates the ids of a session that was given as a key or as a channel. Those were not validated as separate fields. */
-function requireIds({ tenant: _tenant, agentId: _agentId, ...parts }: SessionIdentity, { client }: Principal): void {
-  const wrong = Object.entries(parts).find(([, part]) => part !== client && !CallerId.safeParse(part).success)?.[0];
-  if (wrong === undefined) return;
-  const [path, expected] = [`sessionKey.${wrong}`, CallerId.description ?? 'an id'];
-  throw invalidParams([{ path, expected, received: 'another string', message: `${path}: expected ${expected}, got another string` }]);
-}
-
 function digest(content: unknown): string {
   return createHash('sha256').update(JSON.stringify(content)).digest('base64url');
 }
@@ -273,12 +263,12 @@ async function admitWaiting(
  */
 async function rejectEarly(
   { sessions, isBusy, getOverflow }: AcceptTurnDeps,
-  { principal, sessionKey, agentId }: ResolvedRequest,
+  { principal, identity, sessionKey, agentId }: ResolvedRequest,
 ): Promise<void> {
   if (principal.sessions !== 'own' && principal.agents === undefined && !isBusy(sessionKey)) return;
   const session = await sessions.for(principal).get(sessionKey);
   if (!session) return;
-  if (!canSee(principal, session)) throw sessionNotFound();
+  rejectIfForbidden(session, { ...principal, identity, key: sessionKey });
   const { maxDepth, policy } = getOverflow({ sessionKey, agentId });
   if (policy === 'drop-new' && session.depth > maxDepth) throw queueFullError(maxDepth);
 }
