@@ -10,7 +10,6 @@ import { startNatsServer, type NatsServer } from '@switchyard/testkit';
 import type { Bus } from '../client/bus.ts';
 import { connectBus } from '../connect-bus.ts';
 import { result, to, turn } from '../contract/bus-fixture.contract.ts';
-import { connectNats } from './connect-nats.ts';
 import { encodePrincipal } from '../wire/principal-header.ts';
 import type { BucketEntry, Watch } from '../wire/transport.ts';
 
