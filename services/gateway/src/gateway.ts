@@ -31,6 +31,7 @@ import { createDocuments, registerDocuments } from './rest/api-documents.ts';
 import type { Route } from './openapi/route-doc.ts';
 import { createCompletions } from './openai/chat-completions/completions.ts';
 import { createRpcRoute } from './rpc/http-transport.ts';
+import { closeStalledSockets } from './websocket/stalled-sockets.ts';
 import { acceptWebSockets } from './websocket/websocket-transport.ts';
 import { watchRequiredServices } from './http/required-services.ts';
 import { addCommonHooks, createHttpServer, registerPreflight } from './http/server.ts';
@@ -167,7 +168,8 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   opening.defer(observe('switchyard.edge.sockets', { kind: 'websocket' }, () => connections.all.size));
   opening.defer(observe('switchyard.edge.sockets', { kind: 'http' }, () => sockets.size));
   opening.defer(observe('switchyard.edge.backlog', {}, () => countBacklogBytes(connections)));
-  acceptWebSockets(app.server, { edge, admission, dispatcher, connections });
+  const stalled = opening.use(closeStalledSockets({ settings, connections }));
+  acceptWebSockets(app.server, { edge, admission, dispatcher, connections, stalled });
   options.health.probe('tokens', () => tokens.describeOutage());
   opening.use(closeExpiredConnections({ tokens, connections }));
   opening.use(startHeartbeat({ settings, connections }));

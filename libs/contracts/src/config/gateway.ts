@@ -73,9 +73,9 @@ export const gateway = z
     maxHttpConnectionsPerAddress: positive(256).describe('the same per address; a trusted proxy may use all'),
     maxHttpConnectionsPerToken: positive(512).describe('the same per client; connections of trusted proxies are not counted'),
     stallTimeoutMs: between(100, 600_000, 30_000).describe(
-      'time after which a connection is closed whose client does not read its response',
+      'time after which a connection is closed whose client does not read what was sent to it',
     ),
-    requestTimeoutMs: between(100, 600_000, 30_000).describe('time in which a request must arrive completely'),
+    requestTimeoutMs: between(100, 600_000, 30_000).describe('time in which a request or a WebSocket message must arrive completely'),
     authFailures: z
       .strictObject({ windowMs: positive(60_000), maxFailures: positive(10) })
       .prefault({})

@@ -20,6 +20,8 @@ export interface Connection {
   pending: Set<Cancel> | undefined;
   /** Received bytes of an incomplete message. */
   incompleteBytes: number;
+  /** When the first of them arrived (`performance.now()`). */
+  incompleteSince: number;
   /** Messages refused by the transport. */
   rejected: number;
   unansweredPings: number;
@@ -104,6 +106,7 @@ export function createConnections({ onClient }: ConnectionsOptions): Connections
       const connection = {
         ...from,
         incompleteBytes: 0,
+        incompleteSince: 0,
         pending: undefined,
         rejected: 0,
         unansweredPings: 0,

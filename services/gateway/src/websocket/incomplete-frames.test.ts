@@ -50,7 +50,7 @@ test('does not count pings as incomplete bytes', async () => {
 });
 
 test('a ping after a completed message does not make the count negative', () => {
-  const sender = { socket: {} as WebSocket, caller: { incompleteBytes: 0 } as Caller, incompleteBytes: 0 };
+  const sender = { socket: {} as WebSocket, caller: { incompleteBytes: 0 } as Caller, incompleteBytes: 0, incompleteSince: 0 };
   addFrameBytes(sender, 100, 1_000);
   releaseFrameBytes(sender);
   releaseControlFrame(sender, Buffer.from('still there'));

@@ -11,6 +11,8 @@ interface FrameSource {
   readonly caller: Caller;
   /** Received bytes of an incomplete message. */
   incompleteBytes: number;
+  /** When the first of them arrived (`performance.now()`). */
+  incompleteSince: number;
 }
 
 /**
@@ -18,6 +20,7 @@ interface FrameSource {
  * `maxPayload` is the maximum size of one message.
  */
 export function addFrameBytes(connection: FrameSource, bytes: number, maxPayload: number): void {
+  if (connection.incompleteBytes === 0) connection.incompleteSince = performance.now();
   connection.incompleteBytes += bytes;
   if (addIncompleteBytes(connection.caller, bytes, maxPayload)) return;
   connection.socket.close(POLICY_VIOLATION, 'Too many incomplete frames');

@@ -8,6 +8,7 @@ import { encodeFault, type Fault } from '../rpc/json-rpc-responses.ts';
 import type { Payload } from '../http/payload.ts';
 import { CLOSE_UNAUTHORIZED } from './connection-closing.ts';
 import type { Connection, Connections } from './connections.ts';
+import type { StalledSockets } from './stalled-sockets.ts';
 import type { Dispatcher } from '../rpc/dispatcher.ts';
 import type { Edge } from '../http/edge.ts';
 import { NULL_ID, PARSE_ERROR, type Envelope } from '../rpc/envelope.ts';
@@ -58,10 +59,11 @@ export interface WebSocketTransportOptions {
   admission: Admission;
   dispatcher: Dispatcher;
   connections: Connections;
+  stalled: Pick<StalledSockets, 'evict'>;
 }
 
 /** JSON-RPC over `GET /ws`. */
-export function acceptWebSockets(server: Server, { edge, admission, dispatcher, connections }: WebSocketTransportOptions): void {
+export function acceptWebSockets(server: Server, { edge, admission, dispatcher, connections, stalled }: WebSocketTransportOptions): void {
   const { settings, tokens, log, failures } = edge;
   const { messages } = edge.limits;
   const servers = new LRUCache<number, ReturnType<typeof createServer>>({ max: MAX_SERVERS, memoMethod: createServer });
@@ -129,12 +131,14 @@ export function acceptWebSockets(server: Server, { edge, admission, dispatcher, 
     const caller = admission.authenticate(request, true);
     if (isRefusal(caller)) return caller;
     const { maxConnections, maxConnectionsPerAddress, maxConnectionsPerToken } = settings.current.gateway;
-    if (connections.all.size >= maxConnections) return TOO_MANY_CONNECTIONS;
-    const tokenConnections = connections.byClient(caller)?.size ?? 0;
-    const isFull =
-      tokenConnections >= maxConnectionsPerToken ||
-      connections.countByAddress(admission.getClientAddress(request)) >= maxConnectionsPerAddress;
-    if (isFull) return { ...createRateLimitRefusal(1_000), message: 'Too many connections', caller };
+    // A connection whose client does not read gives its place to a new one.
+    if (connections.all.size >= maxConnections && !stalled.evict(() => true)) return TOO_MANY_CONNECTIONS;
+    const address = admission.getClientAddress(request);
+    const isTokenFull =
+      (connections.byClient(caller)?.size ?? 0) >= maxConnectionsPerToken && !stalled.evict((other) => other.caller.key === caller.key);
+    const isAddressFull =
+      connections.countByAddress(address) >= maxConnectionsPerAddress && !stalled.evict((other) => other.address === address);
+    if (isTokenFull || isAddressFull) return { ...createRateLimitRefusal(1_000), message: 'Too many connections', caller };
     const refused = admission.limitRequest(caller.key);
     return refused ? { ...refused, caller } : caller;
   }
