@@ -45,6 +45,7 @@ import { createDistilling } from './context/compaction/summary-distillation.ts';
 import { createDocumentation } from './context/documentation.ts';
 import { createSaidIndexes } from './search/tenant-message-indexes.ts';
 import { createScreening } from './screening/screening.ts';
+import { createLoadBudget } from './sessions/load-budget.ts';
 import { createSessionReset } from './sessions/session-reset.ts';
 import { startExpirySweep } from './sessions/expiry-sweep.ts';
 import { openFailover } from './agents/model-access.ts';
@@ -152,6 +153,7 @@ export function defineSessions(timing: SessionsTiming = {}) {
       const { turnDeadlineMs = TURN_DEADLINE_MS, pollMs = POLL_INTERVAL_MS } = timing;
       const runs = own.use(createRunningTurns({ bus })); // stateless turns
       const once = own.use(createIdempotentTurns({ ...common, shares, runs, leaseMs, renewMs, pollMs, turnDeadlineMs }));
+      const loads = createLoadBudget();
       const reading = { ...data, clock: systemClock };
       const emptying = createSessionReset({ ...reading, store });
       own.use(startExpirySweep({ ...reading, store, agents, log, pollMs }));
@@ -167,9 +169,9 @@ export function defineSessions(timing: SessionsTiming = {}) {
         'agent.start': agentStart(runner),
         'agent.attach': agentAttach(runner),
         'session.send': sessionSend(runner),
-        'session.history': sessionHistory(reading),
+        'session.history': sessionHistory({ ...reading, loads }),
         'session.list': sessionList({ ...reading, store }),
-        'session.export': sessionExport(reading),
+        'session.export': sessionExport({ ...reading, loads }),
         'session.delete': sessionDelete({ ...reading, bus, emptying }),
         'session.reset': sessionReset({ ...data, store, emptying }),
         'session.reset_conversation': sessionResetConversation({ ...reading, store, emptying }),

@@ -15,7 +15,7 @@ import {
   SubAgentRun,
   SubAgentSpawned,
 } from './session-records.ts';
-import { MAX } from '../values/sizes.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 import { MODEL_EVENTS, TURN_EVENTS } from './turn-events.ts';
 
 const KEY = 'default:alice:gateway';
@@ -103,16 +103,20 @@ const sessionReads = defineMethods({
     ],
   },
   'session.history': {
-    summary: 'Returns the messages of one session, oldest first.',
+    summary: 'Returns the newest messages of one session, oldest first.',
     description:
+      'An answer has at most 1 MiB of messages, in whole turns. The cursor of an answer continues with older messages. ' +
       'Without a key: inside a turn, the session of that turn, else the newest session created by the caller, optionally on one channel. Empty if none exists.',
     scope: 'rpc',
     params: z.strictObject({
       channelId: z.string().min(1).max(256).optional(),
       session_key: SessionKey.optional().describe('session key; the channel is ignored'),
+      limit: z.int().min(1).max(1_000).optional().describe('maximum number of messages; a turn with more is returned whole'),
+      cursor: boundedString(MAX.name).optional().describe('cursor of an earlier answer, for the messages before it'),
     }),
     result: z.object({
       messages: z.array(SessionMessage).max(MAX.all),
+      cursor: boundedString(MAX.name).optional().describe('set if there are older messages'),
       label: SessionLabel.optional().describe('label of the session'),
     }),
     blobs: ['messages'],

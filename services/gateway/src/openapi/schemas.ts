@@ -1,4 +1,4 @@
-import { IdempotencyKey, MAX, MemoryEntry } from '@switchyard/contracts';
+import { IdempotencyKey, MAX, MemoryEntry, sessions } from '@switchyard/contracts';
 import { z } from 'zod';
 import type { QueryLimit } from '../request/query.ts';
 
@@ -47,7 +47,8 @@ function limit({ max, fallback }: QueryLimit) {
   return z.int().min(1).max(max).default(fallback).describe('values outside the range are clamped');
 }
 
-export const HistoryQuery = z.object({ channelId: z.string().min(1).max(256).default('gateway') });
+const { limit: historyLimit, cursor } = sessions.methods['session.history'].params.shape;
+export const HistoryQuery = z.object({ channelId: z.string().min(1).max(256).default('gateway'), limit: historyLimit, cursor });
 export const ActivityQuery = z.object({ limit: limit(ACTIVITY_LIMIT) });
 const ActivityEntry = z.object({
   id: z.string().describe('the position of the event, as in /api/events'),

@@ -200,14 +200,16 @@ test('returns the history of a channel, by default gateway', async () => {
     handlers: {
       'session.history': (params) => {
         received.push(params);
-        return { messages };
+        return params.cursor === undefined ? { messages } : { messages, cursor: 'e.5' };
       },
     },
   });
   const read = (path: string) => fetch(t.gateway.url + path, { headers: { authorization: `Bearer ${token}` } });
   assert.deepEqual(await readResponse(await read('/api/chat/history')), [200, { messages }]);
   assert.deepEqual(await readResponse(await read('/api/chat/history?channelId=lobby')), [200, { messages }]);
-  assert.deepEqual(received, [{ channelId: 'gateway' }, { channelId: 'lobby' }]);
+  assert.deepEqual(await readResponse(await read('/api/chat/history?limit=20&cursor=e.7')), [200, { messages, cursor: 'e.5' }]);
+  assert.deepEqual(received, [{ channelId: 'gateway' }, { channelId: 'lobby' }, { channelId: 'gateway', limit: 20, cursor: 'e.7' }]);
+  for (const limit of ['0', 'many', '1.5']) assert.equal((await read(`/api/chat/history?limit=${limit}`)).status, 400, limit);
   assert.equal((await read('/api/chat/history?channelId=a&channelId=b')).status, 400);
   assert.equal((await fetch(`${t.gateway.url}/api/chat/history`)).status, 401);
 });

@@ -16,9 +16,16 @@ const DOC: RouteDoc = {
 /** `GET /api/chat/history`: the messages of the caller's newest session of a channel. */
 export function registerHistory(app: FastifyInstance, edge: Edge): void {
   app.get('/api/chat/history', edge.route(DOC), async (request, reply) => {
-    const channelId = getQueryText(request.query as Query, 'channelId') ?? 'gateway';
-    const { messages } = await edge.bus.as(request.caller.principal).call('session.history', { channelId }, createCallOptions(request));
+    const query = request.query as Query;
+    const channelId = getQueryText(query, 'channelId') ?? 'gateway';
+    const params = { channelId, ...getPage(query) };
+    const { messages, cursor } = await edge.bus.as(request.caller.principal).call('session.history', params, createCallOptions(request));
     reply.header('cache-control', 'no-store');
-    return { messages };
+    return cursor === undefined ? { messages } : { messages, cursor };
   });
+}
+
+function getPage(query: Query): { limit?: number; cursor?: string } {
+  const [limit, cursor] = [getQueryText(query, 'limit'), getQueryText(query, 'cursor')];
+  return { ...(limit === undefined ? {} : { limit: Number(limit) }), ...(cursor === undefined ? {} : { cursor }) };
 }

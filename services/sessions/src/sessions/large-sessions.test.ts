@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { openStore } from '@switchyard/store';
-import { tempDir } from '@switchyard/testkit';
+import type { Result } from '@switchyard/contracts';
+import { tempDir, type TestService } from '@switchyard/testkit';
 import { sessionCollection, type SessionDocument } from '../model/session-document.ts';
 import { turnCollection, type TurnDocument } from '../model/turn-document.ts';
 import { storeText } from '../model/stored-text.ts';
@@ -118,4 +119,69 @@ test('does not delete a session whose transcript is too large for a reply', asyn
   await assert.rejects(app.bus.call('session.delete', { session_key: KEY }), { code: 'FAILED_PRECONDITION' });
   assert.deepEqual(await app.bus.call('session.reset', { session_key: KEY }), { sessionKey: KEY, reset: true, previousMessageCount: 10 });
   assert.equal((await app.bus.call('session.delete', { session_key: KEY })).deleted, true);
+});
+
+/** Reads all pages, the newest first. */
+async function readPages({ bus }: TestService, limit?: number) {
+  const pages: Result<'session.history'>[] = [];
+  for (let cursor: string | undefined; pages.length === 0 || cursor !== undefined; cursor = pages.at(-1)?.cursor)
+    pages.push(await bus.call('session.history', { session_key: KEY, limit, cursor }));
+  return pages;
+}
+
+test('pages of a history have at most 1 MiB and together contain every message once', async () => {
+  await using data = await tempDir();
+  const texts = Array.from({ length: 60 }, (_, at) => [`${at} ${'ß'.repeat(20_000)}`, `${at} ${'\u0001'.repeat(5_000)}`] as const);
+  await fill(data.path, [session(KEY, 1, { messageCount: 120, lastSeq: 60 })], texts);
+  await using app = await testSessions({ data: data.path });
+  const pages = await readPages(app);
+  assert.ok(pages.length >= 4, `${pages.length} pages`);
+  for (const { messages } of pages) assert.ok(Buffer.byteLength(JSON.stringify(messages)) <= 1024 * 1024);
+  const contents = pages.toReversed().flatMap(({ messages }) => messages.map(({ content }) => content));
+  assert.deepEqual(contents, texts.flat());
+});
+
+test('a page of a history has at most so many messages as requested, in whole turns', async () => {
+  await using data = await tempDir();
+  await fill(
+    data.path,
+    [session(KEY, 1, { messageCount: 10, lastSeq: 5 })],
+    Array.from({ length: 5 }, (_, at) => [`${at}`, `${at}!`] as const),
+  );
+  await using app = await testSessions({ data: data.path });
+  const contents = (pages: readonly Result<'session.history'>[]) =>
+    pages.map(({ messages }) => messages.map(({ content }) => content).join(' '));
+  assert.deepEqual(contents(await readPages(app, 4)), ['3 3! 4 4!', '1 1! 2 2!', '0 0!']);
+  assert.deepEqual(contents(await readPages(app, 1)), ['4 4!', '3 3!', '2 2!', '1 1!', '0 0!']);
+  const { cursor } = await app.bus.call('session.history', { session_key: KEY, limit: 4 });
+  await app.bus.call('session.reset', { session_key: KEY });
+  await assert.rejects(app.bus.call('session.history', { session_key: KEY, cursor }), {
+    code: 'INVALID_ARGUMENT',
+    message: /^Invalid params: cursor/,
+  });
+});
+
+test('a turn larger than a page is returned whole', async () => {
+  await using data = await tempDir();
+  const texts = Array.from({ length: 2 }, (_, at) => [`${at} ${'x'.repeat(1_000_000)}`, `${at} ${'y'.repeat(1_000_000)}`] as const);
+  await fill(data.path, [session(KEY, 1, { messageCount: 4, lastSeq: 2 })], texts);
+  await using app = await testSessions({ data: data.path });
+  assert.deepEqual(
+    (await readPages(app)).map(({ messages }) => messages.length),
+    [2, 2],
+  );
+});
+
+test('many reads of a large history at a time take bounded memory', async () => {
+  await using data = await tempDir();
+  const texts = Array.from({ length: 40 }, () => ['x'.repeat(100_000), 'y'.repeat(100_000)] as const);
+  await fill(data.path, [session(KEY, 1, { messageCount: 80, lastSeq: 40 })], texts);
+  await using app = await testSessions({ data: data.path });
+  const before = process.memoryUsage.rss();
+  const answers = await Promise.all(
+    Array.from({ length: 100 }, async () => (await app.bus.call('session.history', { session_key: KEY })).messages.length),
+  );
+  assert.deepEqual(new Set(answers), new Set([10]));
+  const grown = (process.memoryUsage.rss() - before) / 1_048_576;
+  assert.ok(grown < 400, `${Math.round(grown)} MiB`);
 });

@@ -62,19 +62,28 @@ export async function loadHistory(
         { sessionKey: key, epoch, seq: { lte: lastSeq } },
         { sort: [['seq', 'asc']], limit: PAGE, ...(cursor === undefined ? {} : { cursor }) },
       );
-    const all = page.items.flatMap((turn) =>
-      listMessages(turn).map((one, at) => ({
-        ...one,
-        timestamp: messageTimes(turn)[at] ?? turn.createdAt,
-        ...(at === 0 ? continuationField(turn) : {}),
-      })),
-    );
-    const content = await loadTexts(bodies.for(principal), all);
-    for (const [at, { role, timestamp, follows }] of all.entries())
-      entries.push({ role, content: content[at] ?? '', timestamp, ...(follows === undefined ? {} : { follows }) });
+    entries.push(...(await loadEntries(bodies.for(principal), page.items)));
     cursor = page.cursor;
   } while (cursor !== undefined);
   return entries;
+}
+
+/** Loads the messages of finished turns, in the order of the turns. */
+export async function loadEntries(bodies: Documents<BodyDocument>, turns: readonly TurnDocument[]): Promise<HistoryEntry[]> {
+  const all = turns.flatMap((turn) =>
+    listMessages(turn).map((message, at) => ({
+      ...message,
+      timestamp: messageTimes(turn)[at] ?? turn.createdAt,
+      ...(at === 0 ? continuationField(turn) : {}),
+    })),
+  );
+  const content = await loadTexts(bodies, all);
+  return all.map(({ role, timestamp, follows }, at) => ({
+    role,
+    content: content[at] ?? '',
+    timestamp,
+    ...(follows === undefined ? {} : { follows }),
+  }));
 }
 
 function continuationField({ continuationOf }: TurnDocument): Pick<HistoryEntry, 'follows'> {
