@@ -3,7 +3,7 @@ import { FinishReason, AgentId, IdempotencyKey, JsonObject, SessionKey, SessionP
 import { ERROR_CODES } from '../definition/errors.ts';
 import { TURN_DEADLINE_MS } from '../definition/define.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
-import { CallerToolCall, CallerTools, JsonFormat, TurnMessage } from './conversation.ts';
+import { CallerToolCall, CallerTools, JsonFormat, ProviderFields, TurnMessage } from './conversation.ts';
 import { TURN_EVENTS } from './turn-events.ts';
 
 /** Result of an agent turn, equal on all transports. */
@@ -13,6 +13,7 @@ export type TurnResult = z.infer<typeof TurnResult>;
 /** Result of a stateless turn. */
 export const StatelessResult = TurnResult.extend({
   toolCalls: z.array(CallerToolCall).max(MAX.many).optional().describe('with finishReason tool_calls: calls for the caller to execute'),
+  providerFields: ProviderFields.optional(),
 });
 export type StatelessResult = z.infer<typeof StatelessResult>;
 
@@ -170,7 +171,7 @@ export const turnOperations = {
   'turns.run': {
     summary: 'Runs a stateless turn and streams its frames.',
     callers: ['gateway'] as const,
-    blobs: ['message', 'history', 'since', 'system', 'tools', 'stop', 'format', 'response', 'toolCalls'],
+    blobs: ['message', 'history', 'since', 'system', 'tools', 'stop', 'format', 'response', 'toolCalls', 'providerFields'],
     params: StatelessTurn,
     chunk: TurnFrame,
     result: StatelessResult,
@@ -180,7 +181,7 @@ export const turnOperations = {
   'turns.complete': {
     summary: 'Runs a stateless turn and returns its result. A failure after a tool call is not retryable.',
     callers: ['gateway'] as const,
-    blobs: ['message', 'history', 'since', 'system', 'tools', 'stop', 'format', 'response', 'toolCalls'],
+    blobs: ['message', 'history', 'since', 'system', 'tools', 'stop', 'format', 'response', 'toolCalls', 'providerFields'],
     params: StatelessTurn,
     result: StatelessResult,
     emits: TURN_EVENTS,

@@ -90,8 +90,8 @@ function extractEnd(parts: readonly ModelPart[]): ModelEnd {
   const calls = parts.flatMap((part) => (part.type === 'tool-call' ? [part.call] : []));
   const buildResult = parts.at(-1);
   if (buildResult?.type !== 'finish') throw new TypeError('a response must end with a finish part');
-  const { reason, usage, costUsd } = buildResult;
-  return { calls, reason, usage, costUsd };
+  const { type: _, ...end } = buildResult;
+  return { calls, ...end };
 }
 
 function nextTurn(): Promise<void> {
@@ -105,24 +105,25 @@ export async function completeStep(step: Step): Promise<ModelAnswer> {
   const { signal } = step.attempt;
   const { text, reasoning, ending } = await step.adapter.complete(step.attempt);
   signal.throwIfAborted();
-  const { calls, reason, usage, costUsd } = finish(step, reasoning.length + text.length, ending);
-  return { text, reasoning, calls, reason, usage, costUsd };
+  return { text, reasoning, ...finish(step, reasoning.length + text.length, ending) };
 }
 
 type StepResult = Omit<ModelAnswer, 'text' | 'reasoning'>;
 
 /** Builds the result of a step. `outputChars` is used to estimate missing token counts. */
 function finish({ provider, attempt, cost }: Step, outputChars: number, ending: Ending): StepResult {
-  const { finish: finishReason, calls, usage: counted } = ending;
+  const { finish: finishReason, calls, usage: counted, fields } = ending;
   if (finishReason === undefined || ABORTED_REASONS.has(finishReason)) throw streamCut(provider);
   const { system, messages } = attempt.request;
   const output = calls.reduce((sum, { text }) => sum + text.length, outputChars);
   const usage = toUsage(counted, { input: () => JSON.stringify([system, messages]).length, output });
+  const hasFields = fields !== undefined || calls.some((call) => call.fields !== undefined);
   return {
-    calls: calls.map(({ callId, name, text }) => toolCall(callId, name, text)),
+    calls: calls.map(({ callId, name, text, fields: callFields }) => toolCall(callId, name, text, callFields)),
     reason: normalizeReason(finishReason, calls.length),
     usage,
     costUsd: counted.costUsd ?? calculateCost(usage, cost),
+    ...(hasFields ? { providerFields: { provider, fields: fields ?? {} } } : {}),
   };
 }
 

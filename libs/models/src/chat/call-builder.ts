@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { MAX } from '@switchyard/contracts';
 import type { WrittenCall } from '../model/adapter.ts';
-import { isJsonObject, getFields, getText } from '../http/json-fields.ts';
+import { isJsonObject, getFields, getText, type JsonFields } from '../http/json-fields.ts';
+import { mergeFields, selectCallFields } from './provider-fields.ts';
 import { ProtocolError } from '../errors/protocol-error.ts';
 
 /** Assembles tool calls from streamed fragments. */
@@ -17,6 +18,7 @@ interface PartialCall {
   name: string | undefined;
   /** Argument fragments, joined at the end. */
   fragments: string[];
+  fields: JsonFields | undefined;
 }
 
 export function createToolCallBuilder(): ToolCallBuilder {
@@ -25,7 +27,7 @@ export function createToolCallBuilder(): ToolCallBuilder {
 
   function begin(index: unknown): PartialCall {
     if (all.length >= MAX.many) throw new ProtocolError(`requested more than ${MAX.many} tool calls`);
-    const call: PartialCall = { id: undefined, name: undefined, fragments: [] };
+    const call: PartialCall = { id: undefined, name: undefined, fragments: [], fields: undefined };
     all.push(call);
     byIndex.set(index, call);
     return call;
@@ -43,6 +45,7 @@ export function createToolCallBuilder(): ToolCallBuilder {
     const call = known === undefined || isNewCall ? begin(index) : known;
     call.id ??= id;
     call.name ??= getText(name);
+    call.fields = mergeFields(call.fields, selectCallFields(piece));
     if (typeof fragments === 'string') call.fragments.push(fragments);
     else if (isJsonObject(fragments)) call.fragments.push(JSON.stringify(fragments));
   }
@@ -50,9 +53,9 @@ export function createToolCallBuilder(): ToolCallBuilder {
   return {
     add: (calls) => calls.forEach(addPiece),
     build: () =>
-      all.map(({ id, name, fragments }) => {
+      all.map(({ id, name, fragments, fields }) => {
         if (name === undefined) throw new ProtocolError('requested a tool call without a name');
-        return { callId: id ?? `call_${randomUUID()}`, name, text: fragments.join('') };
+        return { callId: id ?? `call_${randomUUID()}`, name, text: fragments.join(''), ...(fields === undefined ? {} : { fields }) };
       }),
   };
 }

@@ -2,6 +2,7 @@ import type { CountedUsage, Ending, Delta } from '../model/adapter.ts';
 import { createFrameError } from '../errors/provider-errors.ts';
 import { createToolCallBuilder, type ToolCallBuilder } from './call-builder.ts';
 import { getAmount, isJsonObject, getFields, getText, type JsonFields } from '../http/json-fields.ts';
+import { mergeFields, selectMessageFields } from './provider-fields.ts';
 import { ProtocolError } from '../errors/protocol-error.ts';
 
 const DONE = '[DONE]';
@@ -17,6 +18,7 @@ export class CompletionReader {
   #reasoning = '';
   #finish: string | undefined;
   #usage: CountedUsage = {};
+  #fields: JsonFields | undefined;
   /** Whether the provider has ended the stream. */
   done = false;
 
@@ -50,7 +52,12 @@ export class CompletionReader {
 
   getEnding(): Ending {
     const calls = this.#calls?.build() ?? [];
-    return this.#finish === undefined ? { calls, usage: this.#usage } : { finish: this.#finish, calls, usage: this.#usage };
+    return {
+      calls,
+      usage: this.#usage,
+      ...(this.#finish === undefined ? {} : { finish: this.#finish }),
+      ...(this.#fields === undefined ? {} : { fields: this.#fields }),
+    };
   }
 
   #read(completion: JsonFields, part: 'delta' | 'message'): void {
@@ -64,6 +71,7 @@ export class CompletionReader {
     this.#finish = getText(choice['finish_reason']) ?? this.#finish;
     const message = getFields(choice[part]);
     this.#reasoning += getText(message['reasoning_content']) ?? getText(message['reasoning']) ?? '';
+    this.#fields = mergeFields(this.#fields, selectMessageFields(message));
     const { content, tool_calls: calls } = message;
     if (typeof content === 'string') this.#text += content;
     else if (Array.isArray(content)) for (const one of content) this.#readPart(one);

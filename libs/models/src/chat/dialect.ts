@@ -20,6 +20,8 @@ export interface Dialect {
   callId: (callId: string) => string;
   /** Whether tool results include the tool name. */
   sendsToolResultName: boolean;
+  /** Whether the provider receives its own fields of earlier messages. */
+  providerFields: boolean;
   /** Whether usage can be requested in streams. */
   usageInStream: boolean;
   /** Whether the reasoning effort can be set. */
@@ -75,6 +77,8 @@ function getDialect(
     htmlEntities: compat.toolCallArgumentsEncoding === 'html-entities',
     callId: needsStrictIds(settings.toolCallIds, modelId) ? strictCallId : identity,
     sendsToolResultName: readFlag(sdkCompat['requiresToolResultName'], false),
+    // OpenAI sends no such fields, and rejects those that a client got from another provider.
+    providerFields: readFlag(sdkCompat['supportsProviderFields'], !ownHost),
     usageInStream: readFlag(sdkCompat['supportsUsageInStreaming'], true),
     supportsEffort: readFlag(sdkCompat['supportsReasoningEffort'], entry?.reasoning === true && family !== 'anthropic'),
     supportsStore: readFlag(sdkCompat['supportsStore'], family === 'openai'),

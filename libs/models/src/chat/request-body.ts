@@ -28,20 +28,23 @@ const NONE: readonly ToolSpec[] = [];
 
 function renderMessages(request: ModelRequest, dialect: Dialect): object[] {
   const { system, messages } = request;
-  const rendered_ = messages.map((message) => renderMessage(message, dialect));
+  const rendered_ = messages.map((message) => renderMessage(message, dialect, request.model.provider));
   const all = system === undefined ? rendered_ : [{ role: 'system', content: system }, ...rendered_];
   return dialect.cacheMarks ? withCacheMarks(all, request) : all;
 }
 
-function renderMessage(message: ModelMessage, dialect: Dialect): ChatMessage {
+function renderMessage(message: ModelMessage, dialect: Dialect, provider: string): ChatMessage {
   if (message.role === 'user') return { role: 'user', content: message.text };
   if (message.role === 'tool') {
     const name = dialect.sendsToolResultName ? message.name : undefined;
     return { role: 'tool', tool_call_id: dialect.callId(message.callId), name, content: renderResult(message.result) };
   }
-  const { text, toolCalls = [] } = message;
-  if (toolCalls.length === 0) return { role: 'assistant', content: text };
-  return { role: 'assistant', content: text === '' ? null : text, tool_calls: toolCalls.map((call) => renderCall(call, dialect)) };
+  const { text, toolCalls = [], providerFields } = message;
+  const isOwn = dialect.providerFields && providerFields?.provider === provider;
+  const fields = isOwn ? providerFields.fields : undefined;
+  if (toolCalls.length === 0) return { ...fields, role: 'assistant', content: text };
+  const calls = toolCalls.map((call) => ({ ...(isOwn ? call.providerFields : undefined), ...renderCall(call, dialect) }));
+  return { ...fields, role: 'assistant', content: text === '' ? null : text, tool_calls: calls };
 }
 
 function renderCall({ callId, name, input, text }: ToolCall, dialect: Dialect): object {

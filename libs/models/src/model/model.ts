@@ -3,8 +3,17 @@ import type { AgentConfig, CapabilityClass } from '@switchyard/contracts';
 /** One message of a conversation in the prompt. */
 export type ModelMessage =
   | { role: 'user'; text: string }
-  | { role: 'assistant'; text: string; toolCalls?: readonly ToolCall[] }
+  | { role: 'assistant'; text: string; toolCalls?: readonly ToolCall[]; providerFields?: ProviderFields }
   | { role: 'tool'; callId: string; name: string; result: unknown; failed: boolean };
+
+/**
+ * Fields of a message that its provider expects back unchanged, such as `reasoning_content`. Only that provider receives them and the
+ * fields of the tool calls, because other providers reject them.
+ */
+export interface ProviderFields {
+  provider: string;
+  fields: Readonly<Record<string, unknown>>;
+}
 
 export interface ToolCall {
   callId: string;
@@ -13,6 +22,8 @@ export interface ToolCall {
   input: unknown;
   /** The arguments exactly as generated, so that numbers keep all digits. */
   text: string;
+  /** Fields of the call that its provider expects back unchanged. */
+  providerFields?: Readonly<Record<string, unknown>>;
 }
 
 /** A tool the model may call. The parameters are JSON Schema. */
@@ -107,6 +118,8 @@ export type ModelPart =
       costUsd: number;
       /** The responding model, if the call could use several. */
       model?: ModelRef;
+      /** Present if the provider sent fields of its own. */
+      providerFields?: ProviderFields;
     };
 
 /** The result of a non-streaming call. */
@@ -119,6 +132,8 @@ export interface ModelAnswer {
   costUsd: number;
   /** The responding model, if the call could use several. */
   model?: ModelRef;
+  /** Present if the provider sent fields of its own. */
+  providerFields?: ProviderFields;
 }
 
 /** Receives streamed text. Returns false to stop the call. */

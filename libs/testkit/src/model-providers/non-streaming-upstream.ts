@@ -25,8 +25,11 @@ export function answerWhole(response: ServerResponse, behaviour: Streaming, head
       return send(response, whole({ content: text }, finish, usage));
     }
     case 'tools': {
-      const { calls, text = null, finish = 'tool_calls' } = behaviour;
-      return send(response, whole({ content: text, tool_calls: calls.map(wireCall) }, finish, { prompt: 3, completion: calls.length }));
+      const { calls, text = null, finish = 'tool_calls', fields } = behaviour;
+      return send(
+        response,
+        whole({ ...fields, content: text, tool_calls: calls.map(wireCall) }, finish, { prompt: 3, completion: calls.length }),
+      );
     }
     case 'stall':
       return;
@@ -63,7 +66,7 @@ export function wireUsage({ prompt, completion, cached = 0 }: UpstreamUsage): ob
 }
 
 function wireCall(call: UpstreamCall, index: number): object {
-  return { id: `call_up_${index}`, type: 'function', function: { name: call.name, arguments: getArguments(call) } };
+  return { ...call.fields, id: `call_up_${index}`, type: 'function', function: { name: call.name, arguments: getArguments(call) } };
 }
 
 function send(response: ServerResponse, body: string): void {

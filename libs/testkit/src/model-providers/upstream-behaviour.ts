@@ -1,7 +1,7 @@
 /** The behaviour of the upstream in one request. */
 export type UpstreamBehaviour =
   | { kind: 'text'; text: string; usage?: UpstreamUsage | 'none'; finish?: string }
-  | { kind: 'tools'; calls: readonly UpstreamCall[]; text?: string; finish?: string }
+  | { kind: 'tools'; calls: readonly UpstreamCall[]; text?: string; finish?: string; fields?: Readonly<Record<string, string>> }
   | { kind: 'status'; status: number; message?: string; headers?: Readonly<Record<string, string>>; code?: string }
   /** Accepts the request and sends nothing, or stops after `afterTokens`. */
   | { kind: 'stall'; text?: string; afterTokens?: number }
@@ -29,4 +29,6 @@ export interface UpstreamCall {
   name: string;
   /** An object is sent as JSON; text is sent as it is. */
   arguments: unknown;
+  /** Further fields of the call. */
+  fields?: Readonly<Record<string, unknown>>;
 }

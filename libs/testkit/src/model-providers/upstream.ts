@@ -83,6 +83,7 @@ async function answer(response: ServerResponse, behaviour: UpstreamBehaviour, bo
       events.text(behaviour.text);
       return events.finish(behaviour.finish ?? 'stop', behaviour.usage ?? { prompt: 3, completion: words(behaviour.text).length });
     case 'tools':
+      events.fields(behaviour.fields ?? {});
       events.text(behaviour.text ?? '');
       events.calls(behaviour.calls);
       return events.finish(behaviour.finish ?? 'tool_calls', { prompt: 3, completion: behaviour.calls.length });
@@ -141,6 +142,8 @@ interface Events {
   send(data: string): void;
   /** Sends one frame per token. */
   text(text: string): void;
+  /** Sends each field in two parts. */
+  fields(fields: Readonly<Record<string, string>>): void;
   calls(calls: readonly UpstreamCall[]): void;
   finish(reason: string, usage: UpstreamUsage | 'none'): void;
   end(): void;
@@ -161,12 +164,26 @@ function createEvents(response: ServerResponse, model: string): Events {
     text: (text) => {
       for (const content of words(text)) chunk({ content });
     },
+    fields: (fields) => {
+      for (const [name, text] of Object.entries(fields)) {
+        chunk({ [name]: text.slice(0, 3) });
+        chunk({ [name]: text.slice(3) });
+      }
+    },
     calls: (calls) => {
       for (const [index, call] of calls.entries()) {
         const text = getArguments(call);
         const half = Math.ceil(text.length / 2);
         chunk({
-          tool_calls: [{ index, id: `call_up_${index}`, type: 'function', function: { name: call.name, arguments: text.slice(0, half) } }],
+          tool_calls: [
+            {
+              ...call.fields,
+              index,
+              id: `call_up_${index}`,
+              type: 'function',
+              function: { name: call.name, arguments: text.slice(0, half) },
+            },
+          ],
         });
         chunk({ tool_calls: [{ index, function: { arguments: text.slice(half) } }] });
       }

@@ -22,6 +22,11 @@ export function removeNulls(body: unknown): unknown {
   return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
 }
 
+/** Whether a value is nested within the limit of schemas. */
+export function isShallow(value: unknown): boolean {
+  return isNestedWithin(value, MAX_DEPTH);
+}
+
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

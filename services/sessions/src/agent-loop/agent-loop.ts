@@ -61,14 +61,15 @@ export async function* runAgentLoop(models: ModelAccess, plan: TurnPlan): AsyncG
     const [call] = said.calls;
     if (tools.use === undefined || call === undefined) {
       const next = silenceRetries.next(said, state.used);
-      if (!next) return end(getEnding(said, tools));
+      if (!next) return end({ ...getEnding(said, tools), ...selectProviderFields(said, plan) });
       messages.push(next.message);
       state.toolsDisabled = next.toolsDisabled;
       continue;
     }
     await plan.onCheckpoint?.(stepEntry(state, said, call.callId));
-    const { text, calls } = said;
-    const at = messages.push({ role: 'assistant', text, toolCalls: calls }) - 1;
+    const { text, calls, providerFields } = said;
+    const at =
+      messages.push({ role: 'assistant', text, toolCalls: calls, ...(providerFields === undefined ? {} : { providerFields }) }) - 1;
     yield* runToolCalls(
       { plan, tools, messages },
       { number: state.steps, calls, total: calls.length, startedCallId: call.callId, interrupted: false },
@@ -111,10 +112,10 @@ function addReply(state: LoopState, { text, usage, costUsd, model = state.model 
 }
 
 /** Checkpoint of a step with tool calls, including the usage of preceding steps without calls. */
-function stepEntry(state: LoopState, { text, calls }: ModelReply, begins: string): CheckpointEntry {
+function stepEntry(state: LoopState, { text, calls, providerFields }: ModelReply, begins: string): CheckpointEntry {
   const { steps: step, uncheckpointed } = state;
   state.uncheckpointed = zeroUsage();
-  return { mark: 'said', step, text, calls, ...uncheckpointed, begins };
+  return { mark: 'said', step, text, calls, ...(providerFields === undefined ? {} : { providerFields }), ...uncheckpointed, begins };
 }
 
 function buildOutcome({ response, spent, model, steps, started }: LoopState, ending: Ending): TurnOutcome {
@@ -131,7 +132,16 @@ function isBudgetSpent({ maxTokens, maxCostUsd = Infinity }: TurnPlan, { input, 
   return input + output >= maxTokens || costUsd >= maxCostUsd;
 }
 
-type Ending = Pick<StatelessResult, 'finishReason' | 'toolCalls'>;
+type Ending = Pick<StatelessResult, 'finishReason' | 'toolCalls' | 'providerFields'>;
+
+/**
+ * Selects the provider fields for a caller that continues the conversation itself. Omits those of a fallback model, because the next request
+ * of the caller goes to the first model.
+ */
+function selectProviderFields({ providerFields }: ModelReply, plan: TurnPlan): Pick<StatelessResult, 'providerFields'> {
+  if (!plan.returnsProviderFields || providerFields?.provider !== plan.model.provider) return {};
+  return Object.keys(providerFields.fields).length === 0 ? {} : { providerFields: providerFields.fields };
+}
 
 /** Finish reason of a turn whose last reply calls no tool of the server. */
 function getEnding({ calls, reason }: ModelReply, tools: TurnPlan['tools']): Ending {
@@ -139,6 +149,11 @@ function getEnding({ calls, reason }: ModelReply, tools: TurnPlan['tools']): End
   if (reason === 'length') return { finishReason: 'output_starved' };
   if (calls.length === 0) return { finishReason: 'stop' };
   const handedOver = tools.use === undefined && !tools.parallel ? calls.slice(0, 1) : calls;
-  const toolCalls = handedOver.map(({ callId, name, text }) => ({ callId, name, arguments: text }));
+  const toolCalls = handedOver.map(({ callId, name, text, providerFields }) => ({
+    callId,
+    name,
+    arguments: text,
+    ...(providerFields === undefined ? {} : { providerFields }),
+  }));
   return { finishReason: 'tool_calls', toolCalls };
 }

@@ -46,6 +46,8 @@ export interface TurnPlan {
   trim?: Trim | undefined;
   /** Shortens old tool results. Without it they stay complete. */
   pruning?: PruningOptions | undefined;
+  /** The caller continues the conversation itself, so its result includes the fields that the provider expects back. */
+  returnsProviderFields?: boolean;
   /** Only text inside `<final>` is the answer. */
   finalOnly?: boolean | undefined;
   /** Called for sensitive text that was removed from an answer. */

@@ -1,4 +1,4 @@
-import type { ModelMessage, ModelUsage, ToolCall } from '@switchyard/models';
+import type { ModelMessage, ModelUsage, ProviderFields, ToolCall } from '@switchyard/models';
 import { storeText, loadText, type Bodies } from './stored-text.ts';
 
 /** One checkpoint of a turn. All checkpoints together are enough to resume it. */
@@ -9,6 +9,8 @@ export type CheckpointEntry =
       step?: number;
       text: string;
       calls: readonly ToolCall[];
+      /** Fields that the provider expects back with the results. */
+      providerFields?: ProviderFields;
       input: number;
       output: number;
       /** Tokens read from the provider's cache. */
@@ -111,14 +113,14 @@ export function buildResumeState(marks: readonly CheckpointEntry[], mergedTexts:
 }
 
 function addStep(standing: ResumeState, mark: Extract<CheckpointEntry, { mark: 'said' }>): void {
-  const { step = standing.steps + 1, text, calls } = mark;
+  const { step = standing.steps + 1, text, calls, providerFields } = mark;
   standing.steps = step;
   standing.text += text;
   standing.response = text === '' ? standing.response : text;
   addUsage(standing.spent, mark);
   standing.callCount = calls.length;
   standing.pendingCalls = [...calls];
-  standing.messages.push({ role: 'assistant', text, toolCalls: calls });
+  standing.messages.push({ role: 'assistant', text, toolCalls: calls, ...(providerFields === undefined ? {} : { providerFields }) });
 }
 
 function addResult(standing: ResumeState, { callId, result, failed, whole }: Extract<CheckpointEntry, { mark: 'result' }>): void {

@@ -7,17 +7,21 @@ import type { CallerToolBox } from '../agent-loop/toolbox.ts';
  * Builds the prompt of a stateless turn from the caller's messages, with an optional note before the last one. The caller is responsible
  * for its length.
  */
-export function buildConversation({ history = [], message, since = [] }: StatelessTurn, note?: string): ModelMessage[] {
+export function buildConversation({ history = [], message, since = [] }: StatelessTurn, provider: string, note?: string): ModelMessage[] {
   const request = [note, message].filter((text) => text !== undefined).map((text): ModelMessage => ({ role: 'user', text }));
-  return [...history.map(toMessage), ...request, ...since.map(toMessage)];
+  const render = (content: TurnMessage): ModelMessage => toMessage(content, provider);
+  return [...history.map(render), ...request, ...since.map(render)];
 }
 
-function toMessage(content: TurnMessage): ModelMessage {
+/** Renders a message. Provider fields belong to the provider of the requested model, because the caller got them from its last answer. */
+function toMessage(content: TurnMessage, provider: string): ModelMessage {
   if (content.role === 'user') return { role: 'user', text: content.text };
   // Clients cannot mark a tool result as failed; the text says what went wrong.
   if (content.role === 'tool') return { role: 'tool', callId: content.callId, name: content.name, result: content.text, failed: false };
-  const toolCalls = (content.toolCalls ?? []).map(({ callId, name, arguments: text }) => toolCall(callId, name, text));
-  return { role: 'assistant', text: content.text, toolCalls };
+  const { text: said, toolCalls: calls = [], providerFields: fields } = content;
+  const toolCalls = calls.map(({ callId, name, arguments: text, providerFields }) => toolCall(callId, name, text, providerFields));
+  const hasFields = fields !== undefined || calls.some((call) => call.providerFields !== undefined);
+  return { role: 'assistant', text: said, toolCalls, ...(hasFields ? { providerFields: { provider, fields: fields ?? {} } } : {}) };
 }
 
 /**

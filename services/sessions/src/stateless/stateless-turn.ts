@@ -119,10 +119,11 @@ function getPlan(deps: StatelessDeps, { turn, agent, model, caller, traceparent 
   return {
     model,
     conversation: turn.tools ? conversationName(turn, principal) : `${principal.tenant} ${turn.turnId}`,
-    messages: buildConversation(turn, reinforcing(deps, { turn, agent, caller })),
+    messages: buildConversation(turn, model.provider, reinforcing(deps, { turn, agent, caller })),
     onFinding: (finding) => screening.tellOutput(getSpeaker(caller, agent), finding),
     tools: turn.tools ? createCallerToolBox(turn.tools) : tools({ ...principal, agent: agent.agentId }, agent.config, toolTurn),
     traceparent,
+    returnsProviderFields: true,
     ...getAgentLimits(agent),
     // Most reservations succeed synchronously.
     budget: { reserve: (call) => budget.reserveNow(call) ?? budget.reserve(call) },

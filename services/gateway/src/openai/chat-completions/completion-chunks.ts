@@ -8,10 +8,12 @@ export interface CompletionHead {
   created: number;
   /** The model name from the request. */
   model: string;
+  /** Whether the client receives the fields of the provider, which the strict format does not have. */
+  lenient?: boolean;
 }
 
-export function createCompletionHead(model: string): CompletionHead {
-  return { id: `chatcmpl-${randomUUID()}`, created: Math.floor(Date.now() / 1_000), model };
+export function createCompletionHead(model: string, lenient: boolean): CompletionHead {
+  return { id: `chatcmpl-${randomUUID()}`, created: Math.floor(Date.now() / 1_000), model, lenient };
 }
 
 /** Returns `tool_calls` when the caller must run tools, `length` when the turn ran out of steps, and `stop` otherwise. */
@@ -20,13 +22,15 @@ function toFinishReason({ finishReason }: StatelessResult): 'stop' | 'length' | 
   return finishReason === 'max_steps' ? 'length' : 'stop';
 }
 
-function toToolCall({ callId, name, arguments: args }: CallerToolCall) {
-  return { id: callId, type: 'function', function: { name, arguments: args } };
+function toToolCall({ callId, name, arguments: args, providerFields }: CallerToolCall, lenient: boolean) {
+  return { ...(lenient ? providerFields : undefined), id: callId, type: 'function', function: { name, arguments: args } };
 }
 
-function toMessage({ response, toolCalls }: StatelessResult) {
-  if (toolCalls === undefined) return { role: 'assistant', content: response };
-  return { role: 'assistant', content: response === '' ? null : response, tool_calls: toolCalls.map(toToolCall) };
+function toMessage({ response, toolCalls, providerFields }: StatelessResult, lenient: boolean) {
+  const fields = lenient ? providerFields : undefined;
+  if (toolCalls === undefined) return { ...fields, role: 'assistant', content: response };
+  const calls = toolCalls.map((call) => toToolCall(call, lenient));
+  return { ...fields, role: 'assistant', content: response === '' ? null : response, tool_calls: calls };
 }
 
 function toUsage({ tokensUsed: { input, output, total } }: StatelessResult) {
@@ -34,8 +38,8 @@ function toUsage({ tokensUsed: { input, output, total } }: StatelessResult) {
 }
 
 /** Creates the body of a non-streaming response. */
-export function createCompletion({ id, created, model }: CompletionHead, result: StatelessResult) {
-  const choices = [{ index: 0, message: toMessage(result), finish_reason: toFinishReason(result) }];
+export function createCompletion({ id, created, model, lenient = false }: CompletionHead, result: StatelessResult) {
+  const choices = [{ index: 0, message: toMessage(result, lenient), finish_reason: toFinishReason(result) }];
   return { id, object: 'chat.completion', created, model, choices, usage: toUsage(result) };
 }
 
@@ -43,6 +47,8 @@ export function createCompletion({ id, created, model }: CompletionHead, result:
 export interface CompletionChunks {
   readonly role: string;
   content(text: string): string;
+  /** One chunk with the fields of the provider, if the client receives them. */
+  providerFields(result: StatelessResult): string[];
   /** One chunk per tool call, with its complete arguments. */
   toolCalls(result: StatelessResult): string[];
   finish(result: StatelessResult): string;
@@ -52,15 +58,16 @@ export interface CompletionChunks {
 export const DONE = 'data: [DONE]\n\n';
 
 /** Renders the constant part of the chunks once. */
-export function createCompletionChunks({ id, created, model }: CompletionHead): CompletionChunks {
+export function createCompletionChunks({ id, created, model, lenient = false }: CompletionHead): CompletionChunks {
   const head = `data: ${JSON.stringify({ id, object: 'chat.completion.chunk', created, model }).slice(0, -1)},"choices":[`;
   const choice = `${head}{"index":0,"delta":`;
   const tail = ',"finish_reason":null}]}\n\n';
   return {
     role: `${choice}{"role":"assistant"}${tail}`,
     content: (text) => `${choice}{"content":${JSON.stringify(text)}}${tail}`,
+    providerFields: ({ providerFields }) => (lenient && providerFields ? [`${choice}${JSON.stringify(providerFields)}${tail}`] : []),
     toolCalls: ({ toolCalls = [] }) =>
-      toolCalls.map((call, index) => `${choice}${JSON.stringify({ tool_calls: [{ index, ...toToolCall(call) }] })}${tail}`),
+      toolCalls.map((call, index) => `${choice}${JSON.stringify({ tool_calls: [{ index, ...toToolCall(call, lenient) }] })}${tail}`),
     finish: (result) => `${choice}{},"finish_reason":"${toFinishReason(result)}"}]}\n\n`,
     usage: (result) => `${head}],"usage":${JSON.stringify(toUsage(result))}}\n\n`,
   };

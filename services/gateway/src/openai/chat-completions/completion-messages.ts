@@ -5,7 +5,7 @@ import { RefusalError } from '../../request/refusal.ts';
 export type RequestMessage =
   | { role: 'system'; content: string }
   | { role: 'user'; content: string }
-  | { role: 'assistant'; content: string; toolCalls?: CallerToolCall[] | undefined }
+  | { role: 'assistant'; content: string; toolCalls?: CallerToolCall[] | undefined; providerFields?: Record<string, unknown> | undefined }
   | { role: 'tool'; content: string; callId: string };
 
 /** The messages of a request as parameters of a turn. */
@@ -51,7 +51,13 @@ function toTurnMessages(messages: readonly RequestMessage[], field: 'messages' |
     if (message.role === 'user') return { role: 'user', text };
     if (message.role === 'assistant') {
       for (const { callId, name } of message.toolCalls ?? []) names.set(callId, name);
-      return { role: 'assistant', text, ...(message.toolCalls === undefined ? {} : { toolCalls: message.toolCalls }) };
+      const { toolCalls, providerFields } = message;
+      return {
+        role: 'assistant',
+        text,
+        ...(toolCalls === undefined ? {} : { toolCalls }),
+        ...(providerFields === undefined ? {} : { providerFields }),
+      };
     }
     const name = names.get(message.callId);
     if (name === undefined) {

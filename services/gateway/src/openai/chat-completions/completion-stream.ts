@@ -49,6 +49,7 @@ export function openCompletionStream(options: CompletionStreamOptions): Completi
     text: (piece) => text.add(piece),
     finish(result) {
       text.flush();
+      for (const chunk of chunks.providerFields(result)) batch.add(chunk);
       for (const chunk of chunks.toolCalls(result)) batch.add(chunk);
       batch.add(chunks.finish(result));
       if (includeUsage) batch.add(chunks.usage(result));

@@ -102,3 +102,34 @@ test('NOT_FOUND is reported as an unknown model', async () => {
     });
   }
 });
+
+test('a lenient client receives the fields of the provider and sends them back', async () => {
+  const providerFields = { reasoning_content: 'I should look it up.' };
+  const extra = { extra_content: { google: { thought_signature: 'abc' } } };
+  const calls = CALLS.map((call) => ({ ...call, providerFields: extra }));
+  await using t = await start(() => ({ finishReason: 'tool_calls', toolCalls: calls, providerFields }));
+  const { choices } = await t.client.chat.completions.create(body);
+  const message = choices[0]?.message ?? assert.fail();
+  const rendered = toolCalls.map((call) => ({ ...extra, ...call }));
+  assert.deepEqual(message, { ...providerFields, role: 'assistant', content: null, tool_calls: rendered });
+  const response = await t.gateway.post('/v1/chat/completions', JSON.stringify({ ...body, stream: true }), { token: LENIENT });
+  const events = await Array.fromAsync(readEvents(response));
+  const deltas = events.slice(0, -1).map(({ data }) => (data as { choices: { delta: object }[] }).choices[0]?.delta);
+  assert.deepEqual(deltas.slice(1, 3), [providerFields, { tool_calls: [{ index: 0, ...rendered[0] }] }]);
+
+  const results = CALLS.map(({ callId }) => ({ role: 'tool' as const, tool_call_id: callId, content: 'found' }));
+  await t.client.chat.completions.create({ ...body, messages: [...messages, message, ...results] });
+  assert.deepEqual(t.requests.at(-1)?.since?.[0], { role: 'assistant', text: '', toolCalls: calls, providerFields });
+});
+
+test('a strict client does not receive the fields of the provider', async () => {
+  await using t = await start(() => ({ text: 'done', providerFields: { reasoning_content: 'hm' } }));
+  const token = 'test-secret-of-a-token-that-is-strict-66';
+  await t.gateway.putToken({ id: 'strict', secret: token, scopes: ['api'] });
+  for (const stream of [false, true]) {
+    const response = await t.gateway.post('/v1/chat/completions', JSON.stringify({ model: 'dev/echo', messages, stream }), { token });
+    const text = await response.text();
+    assert.match(text, /done/);
+    assert.doesNotMatch(text, /reasoning_content/);
+  }
+});

@@ -106,8 +106,8 @@ class CompletionExchange extends Exchange {
   }
 
   /** Runs a non-streaming turn without the objects that only a stream needs. */
-  #complete({ encodedPrincipal }: Caller, { turn }: CompletionRequest): void {
-    const head = createCompletionHead(turn.model);
+  #complete({ encodedPrincipal, lenient }: Caller, { turn }: CompletionRequest): void {
+    const head = createCompletionHead(turn.model, lenient);
     const params = Buffer.from(JSON.stringify({ ...turn, turnId: mintId('turn') }));
     const ids = { principal: encodedPrincipal, timeoutMs: COMPLETE.deadlineMs, ...this.#getCallIds() };
     let download: AbortController | undefined;
@@ -141,7 +141,7 @@ class CompletionExchange extends Exchange {
 
   /** Runs a turn and streams its output. */
   #stream(caller: Caller, completion: CompletionRequest): void {
-    const head = createCompletionHead(completion.turn.model);
+    const head = createCompletionHead(completion.turn.model, caller.lenient);
     relayCompletion({
       edge: this.#deps.edge,
       caller,

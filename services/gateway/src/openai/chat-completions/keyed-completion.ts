@@ -41,9 +41,9 @@ export interface KeyedCompletion {
  * Starts or joins the turn of an idempotency key. The turn continues without its clients, and each client receives it from the first frame.
  */
 export async function startKeyedCompletion(edge: Edge, options: KeyedCompletionOptions, key: string): Promise<KeyedCompletion> {
-  const { completion } = options;
+  const { completion, caller } = options;
   const { model } = completion.turn;
-  const { id, created } = createCompletionHead(model);
+  const { id, created } = createCompletionHead(model, caller.lenient);
   const turn = {
     ...completion.turn,
     turnId: mintId('turn'),
@@ -52,7 +52,7 @@ export async function startKeyedCompletion(edge: Edge, options: KeyedCompletionO
     head: { id, created },
   };
   const { head, replayed, nextStep } = await startKeyedTurn(edge, options, { ...turn, ...(completion.stream ? {} : { whole: true }) });
-  return { head: { ...head, model }, replayed, nextStep };
+  return { head: { ...head, model, lenient: caller.lenient }, replayed, nextStep };
 }
 
 /** Returns the fingerprint of a request. A key cannot be used for requests with different fingerprints. */

@@ -1,5 +1,6 @@
 import { MAX, type CallerTools } from '@switchyard/contracts';
 import { z } from 'zod';
+import { selectCallFields, selectMessageFields } from './provider-fields.ts';
 import { callId, name, schema, text } from '../openai-fields.ts';
 
 const absent = z.never().optional();
@@ -19,8 +20,12 @@ const content = z
   .transform((value) => (typeof value === 'string' ? value : value.join('\n')));
 
 const ToolCall = z
-  .object({ id: callId, type: z.literal('function').optional(), function: z.object({ name, arguments: text }) })
-  .transform(({ id, function: fn }) => ({ callId: id, name: fn.name, arguments: fn.arguments }));
+  .looseObject({ id: callId, type: z.literal('function').optional(), function: z.object({ name, arguments: text }) })
+  .transform((call) => {
+    const providerFields = selectCallFields(call);
+    const { name: toolName, arguments: args } = call.function;
+    return { callId: call.id, name: toolName, arguments: args, ...(providerFields === undefined ? {} : { providerFields }) };
+  });
 
 const Message = z.discriminatedUnion('role', [
   z
@@ -28,12 +33,17 @@ const Message = z.discriminatedUnion('role', [
     .transform((message) => ({ role: 'system' as const, content: message.content })),
   z.object({ role: z.literal('user'), content }),
   z
-    .object({ role: z.literal('assistant'), content: content.nullish(), tool_calls: z.array(ToolCall).max(MAX.many).nullish() })
-    .transform(({ content: messageText, tool_calls: calls }) => ({
-      role: 'assistant' as const,
-      content: messageText ?? '',
-      ...(calls && calls.length > 0 ? { toolCalls: calls } : {}),
-    })),
+    .looseObject({ role: z.literal('assistant'), content: content.nullish(), tool_calls: z.array(ToolCall).max(MAX.many).nullish() })
+    .transform((message) => {
+      const { content: messageText, tool_calls: calls } = message;
+      const providerFields = selectMessageFields(message);
+      return {
+        role: 'assistant' as const,
+        content: messageText ?? '',
+        ...(calls && calls.length > 0 ? { toolCalls: calls } : {}),
+        ...(providerFields === undefined ? {} : { providerFields }),
+      };
+    }),
   z
     .object({ role: z.literal('tool'), content, tool_call_id: callId })
     .transform((message) => ({ role: 'tool' as const, content: message.content, callId: message.tool_call_id })),
