@@ -19,19 +19,25 @@ export class CompletionReader {
   #finish: string | undefined;
   #usage: CountedUsage = {};
   #fields: JsonFields | undefined;
+  /** Number of chunks with text or tool calls. */
+  contentChunks = 0;
   /** Whether the provider has ended the stream. */
   done = false;
 
-  /** Reads one chunk of a stream, or its end marker. */
+  /** Reads one chunk of a stream, or its end marker. Some providers send empty events to keep the connection alive. */
   readChunk(data: string): void {
-    if (this.done) return;
+    if (this.done || data.trim() === '') return;
     if (data === DONE) this.done = true;
     else this.#read(parse(data), 'delta');
   }
 
   /** Reads a non-streaming completion. */
   readCompletion(data: string): void {
-    this.#read(parse(data), 'message');
+    const completion = parse(data);
+    const { choices, message } = completion;
+    // Some providers send an error without its usual envelope.
+    if (!Array.isArray(choices) && getText(message) !== undefined) throw createFrameError(completion);
+    this.#read(completion, 'message');
     this.done = true;
   }
 
@@ -43,6 +49,11 @@ export class CompletionReader {
     this.#reasoning = '';
     this.#text = '';
     return deltas;
+  }
+
+  /** Whether the finish reason was received. Only usage and the end marker may follow. */
+  get hasFinish(): boolean {
+    return this.#finish !== undefined;
   }
 
   /** Number of buffered characters. */
@@ -76,6 +87,7 @@ export class CompletionReader {
     if (typeof content === 'string') this.#text += content;
     else if (Array.isArray(content)) for (const one of content) this.#readPart(one);
     if (Array.isArray(calls)) (this.#calls ??= createToolCallBuilder()).add(calls);
+    if (content || (Array.isArray(calls) && calls.length > 0)) this.contentChunks += 1;
   }
 
   /** Reads one part of structured content: text or reasoning. */
@@ -93,6 +105,8 @@ function parse(data: string): JsonFields {
   } catch {
     throw new ProtocolError('sent invalid JSON');
   }
+  // Google wraps errors in a list.
+  if (Array.isArray(parsed)) [parsed] = parsed as unknown[];
   if (!isJsonObject(parsed)) throw new ProtocolError('sent JSON that is not a completion');
   return parsed;
 }

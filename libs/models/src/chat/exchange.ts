@@ -5,11 +5,14 @@ import { UpstreamError } from '../errors/upstream-error.ts';
 import type { Body } from '../http/error-body.ts';
 import { createBody } from './response-body.ts';
 import { CompletionReader } from './completion-reader.ts';
+import { convertDecodingError } from '../http/content-encoding.ts';
 import { ProtocolError } from '../errors/protocol-error.ts';
 
 const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 /** Maximum buffered characters. Above it the socket is paused until the reader catches up. */
 const MAX_BUFFERED_CHARS = 256 * 1024;
+/** Time after the finish reason for the usage and the end marker, which some providers do not send. */
+const END_TIMEOUT_MS = 1_000;
 /** Time for a complete response to close, so that its connection can be reused. */
 const CLOSE_TIMEOUT_MS = 1_000;
 
@@ -37,6 +40,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #closed = false;
   #left = false;
   #linger: NodeJS.Timeout | undefined;
+  #endTimer: NodeJS.Timeout | undefined;
+  /** Number of chunks with content when the end timer was started. */
+  #contentChunks = 0;
   #wake: (() => void) | undefined;
 
   constructor(options: ExchangeOptions) {
@@ -83,6 +89,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   /** Releases the exchange. A complete response may close by itself; others are aborted. */
   release(): void {
+    clearTimeout(this.#endTimer);
     if (this.#closed || this.#left) return;
     this.#left = true;
     if (this.#completion.done && this.#failure === undefined) this.#linger = setTimeout(() => this.#abort(), CLOSE_TIMEOUT_MS).unref();
@@ -110,6 +117,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       if (this.#bytes > MAX_RESPONSE_BYTES) throw new ProtocolError(`sent more than ${MAX_RESPONSE_BYTES} bytes`);
       this.#body?.push(bytes);
     });
+    this.#startEndTimer();
     if (this.#completion.pendingChars > MAX_BUFFERED_CHARS) controller.pause();
     if (this.isOver || this.#completion.pendingChars > 0) this.#tell();
   }
@@ -122,10 +130,29 @@ export class Exchange implements Dispatcher.DispatchHandler {
   onResponseError(_: Controller, error: Error): void {
     // An incomplete error body is sufficient; an incomplete completion is a failure.
     if (this.#body?.isError === true && !this.#left) this.#guarded(() => this.#body?.end());
-    this.#failure ??= {
-      error: this.#body === undefined ? new UpstreamError(error.message, { cause: error }) : streamCut(this.#options.provider),
-    };
+    // An answer with a finish reason is complete, even if its end was cut.
+    if (!this.#completion.hasFinish) this.#failure ??= { error: this.#convertError(error) };
     this.#close();
+  }
+
+  #convertError(error: Error): unknown {
+    if (this.#body === undefined) return new UpstreamError(error.message, { cause: error });
+    return convertDecodingError(error) ?? streamCut(this.#options.provider);
+  }
+
+  /** Starts the timer after the finish reason. Content after it restarts the timer, because some providers repeat the reason in each chunk. */
+  #startEndTimer(): void {
+    if (!this.#completion.hasFinish || this.#completion.done) return;
+    const { contentChunks } = this.#completion;
+    if (this.#endTimer !== undefined && contentChunks === this.#contentChunks) return;
+    clearTimeout(this.#endTimer);
+    this.#endTimer = setTimeout(() => this.#endWithoutMarker(), END_TIMEOUT_MS);
+    this.#contentChunks = contentChunks;
+  }
+
+  #endWithoutMarker(): void {
+    this.#completion.done = true;
+    this.#tell();
   }
 
   #guarded(work: () => void): void {

@@ -16,17 +16,35 @@ export interface ResponseHead {
   completion: CompletionReader;
 }
 
-/** Selects a reader by status and content type. Some providers stream without being asked. Throws for other content types. */
+/** Selects a reader by status and content type. Some providers stream without being asked, or do not stream. Throws for other content types. */
 export function createBody(head: ResponseHead): Body {
   const { status, headers, nonStreaming, completion } = head;
   if (status >= 300) return createErrorBody(head);
   const { 'content-encoding': encoding = 'identity', 'content-type': type = '' } = headers;
-  if (encoding !== 'identity') throw new ProtocolError(`responded with the unrequested encoding ${shorten(encoding)}`);
-  if (nonStreaming && !/^text\/(event-stream|html)\b/i.test(type)) return createJsonBody(completion);
-  if (/^(application\/json|text\/html)\b/i.test(type)) {
-    throw new ProtocolError(`${nonStreaming ? 'sent no completion' : 'does not stream'}: the content type is ${shorten(type)}`);
-  }
-  return createStreamBody(completion);
+  if (encoding !== 'identity') throw new ProtocolError(`responded with the unsupported encoding ${shorten(encoding)}`);
+  if (/^text\/html\b/i.test(type)) throw new ProtocolError(`sent no completion: the content type is ${shorten(type)}`);
+  if (/^application\/json\b/i.test(type) || (nonStreaming && !/^text\/event-stream\b/i.test(type))) return createJsonBody(completion);
+  return createDetectedBody(completion);
+}
+
+const FIRST_JSON_BYTES = new Set(['{', '['].map((char) => char.charCodeAt(0)));
+const BLANK_BYTES = new Set(Array.from(' \t\r\n', (char) => char.charCodeAt(0)));
+
+/** Creates a stream reader, or a JSON reader if the body starts like JSON. Proxies send JSON errors with the content type of a stream. */
+function createDetectedBody(completion: CompletionReader): Body {
+  let body: Body | undefined;
+  return {
+    isError: false,
+    push(bytes) {
+      if (body === undefined) {
+        const first = bytes.find((byte) => !BLANK_BYTES.has(byte));
+        if (first === undefined) return;
+        body = FIRST_JSON_BYTES.has(first) ? createJsonBody(completion) : createStreamBody(completion);
+      }
+      body.push(bytes);
+    },
+    end: () => body?.end(),
+  };
 }
 
 function createStreamBody(completion: CompletionReader): Body {

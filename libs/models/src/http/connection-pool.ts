@@ -1,5 +1,6 @@
 import { ServiceError } from '@switchyard/contracts';
-import type { Agent, Dispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
+import { decodeResponses } from './content-encoding.ts';
 import { createConcurrencyLimit, type ConcurrencyLimit, type ConcurrencyLimits } from './concurrency-limit.ts';
 
 const LIMITS: ConcurrencyLimits = { maxRunning: 512, maxWaiting: 2_048 };
@@ -18,8 +19,8 @@ export interface ConnectionPool {
 
 /** Opens the pool. Loads the HTTP client, so it should be called on first use. */
 export async function openConnectionPool(limits: ConcurrencyLimits = LIMITS): Promise<ConnectionPool> {
-  const { Agent: Connections } = await import('undici');
-  const agent: Agent = new Connections({
+  const { Agent: Connections, interceptors } = await import('undici');
+  const agent: Dispatcher = new Connections({
     connections: limits.maxRunning,
     pipelining: 1,
     connect: { timeout: CONNECT_TIMEOUT_MS },
@@ -30,7 +31,7 @@ export async function openConnectionPool(limits: ConcurrencyLimits = LIMITS): Pr
     // Callers have their own timeouts.
     headersTimeout: 0,
     bodyTimeout: 0,
-  });
+  }).compose(decodeResponses(interceptors));
   const limitsByOrigin = new Map<string, ConcurrencyLimit>();
   return {
     getLimit(origin) {

@@ -1,4 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { ProtocolError } from '../errors/protocol-error.ts';
+import { createFrameError } from '../errors/provider-errors.ts';
 import { UpstreamError } from '../errors/upstream-error.ts';
 import { isJsonObject, getFields, getText } from './json-fields.ts';
 
@@ -36,6 +38,25 @@ export function createErrorBody({ status, statusText, headers }: ErrorHead): Bod
         headers: flattenHeaders(headers),
         ...(code === undefined ? {} : { code }),
       });
+    },
+  };
+}
+
+/** Creates a reader of a JSON response to a streamed request. Throws the error in it at the end, or that the provider does not stream. */
+export function createUnstreamedBody(type: string): Body {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  return {
+    isError: true,
+    push(part) {
+      if (bytes < MAX_REFUSAL_BYTES) parts.push(part);
+      bytes += part.length;
+    },
+    end() {
+      const error = parseErrorBody(Buffer.concat(parts).toString('utf8'));
+      throw error.message === undefined
+        ? new ProtocolError(`does not stream: the content type is ${type.slice(0, 100)}`)
+        : createFrameError(error);
     },
   };
 }

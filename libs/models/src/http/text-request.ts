@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici';
 import { createErrorBody, type Body } from './error-body.ts';
+import { convertDecodingError } from './content-encoding.ts';
 import { ProtocolError } from '../errors/protocol-error.ts';
 import type { ConnectionPool } from './connection-pool.ts';
 import type { Endpoint } from '../providers/endpoint.ts';
@@ -78,7 +79,7 @@ function createTextHandler({ maxBytes, signal, onAlive }: TextRequest, { resolve
         onAlive();
         if (status >= 300) errorBodyReader = createErrorBody({ status, statusText, headers });
         const { 'content-encoding': encoding = 'identity' } = headers;
-        if (encoding !== 'identity') fail(new ProtocolError(`responded with the unrequested encoding ${String(encoding).slice(0, 100)}`));
+        if (encoding !== 'identity') fail(new ProtocolError(`responded with the unsupported encoding ${String(encoding).slice(0, 100)}`));
       },
       onResponseData(_, part) {
         onAlive();
@@ -95,7 +96,9 @@ function createTextHandler({ maxBytes, signal, onAlive }: TextRequest, { resolve
       onResponseError(_, error) {
         onClosed();
         failOnError(() => errorBodyReader?.end()); // an incomplete error body is sufficient
-        reject(new UpstreamError(started ? 'the response was interrupted' : error.message, { cause: error }));
+        reject(
+          convertDecodingError(error) ?? new UpstreamError(started ? 'the response was interrupted' : error.message, { cause: error }),
+        );
       },
     },
   };

@@ -1,14 +1,18 @@
 import { STATUS_CODES } from 'node:http';
 import type { Dispatcher } from 'undici';
+import { createFinishDetector } from './finish-detector.ts';
 import type { Attempt } from '../model/adapter.ts';
-import { createErrorBody, type Body } from '../http/error-body.ts';
+import { createErrorBody, createUnstreamedBody, type Body } from '../http/error-body.ts';
 import { ProtocolError } from '../errors/protocol-error.ts';
+import { convertDecodingError } from '../http/content-encoding.ts';
 import { streamCut } from '../errors/provider-errors.ts';
 import { UpstreamError } from '../errors/upstream-error.ts';
 
 const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 /** Maximum buffered bytes. Above it the socket is paused until the reader catches up. */
 const MAX_BUFFERED_BYTES = 256 * 1024;
+/** Time after the finish reason for the end of the stream, which some providers do not send. */
+const END_TIMEOUT_MS = 1_000;
 
 type Controller = Dispatcher.DispatchController;
 type Headers = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2];
@@ -37,6 +41,9 @@ export class NativeExchange implements Dispatcher.DispatchHandler {
   #controller: Controller | undefined;
   #stream: ReadableStreamDefaultController<Uint8Array> | undefined;
   #refusal: Body | undefined;
+  readonly #finish = createFinishDetector(MAX_RESPONSE_BYTES);
+  #endTimer: NodeJS.Timeout | undefined;
+  #ended = false;
   #bytes = 0;
   #closed = false;
 
@@ -66,6 +73,7 @@ export class NativeExchange implements Dispatcher.DispatchHandler {
   /** Ends the exchange and closes the connection if it is still open. */
   end(): void {
     clearTimeout(this.#timer);
+    clearTimeout(this.#endTimer);
     this.attempt.signal.removeEventListener('abort', this.#left);
     if (!this.#closed) this.#controller?.abort(new Error('left'));
   }
@@ -87,15 +95,19 @@ export class NativeExchange implements Dispatcher.DispatchHandler {
       return;
     }
     const { 'content-type': type = '', 'content-encoding': encoding = 'identity' } = headers;
-    if (encoding !== 'identity') return this.fail(new ProtocolError('responded with an unrequested encoding'));
+    if (encoding !== 'identity') return this.fail(new ProtocolError('responded with an unsupported encoding'));
     if (/^(application\/json|text\/html)\b/i.test(String(type))) {
-      return this.fail(new ProtocolError(`does not stream: the content type is ${String(type).slice(0, 100)}`));
+      this.#refusal = createUnstreamedBody(String(type));
+      return;
     }
     const body = new ReadableStream<Uint8Array>(
       {
         start: (stream) => void (this.#stream = stream),
         pull: () => controller.resume(),
-        cancel: () => this.end(),
+        cancel: () => {
+          this.#ended = true;
+          this.end();
+        },
       },
       { highWaterMark: MAX_BUFFERED_BYTES, size: (bytes) => bytes?.byteLength ?? 0 },
     );
@@ -103,26 +115,41 @@ export class NativeExchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(controller: Controller, bytes: Buffer): void {
-    if (this.failure !== undefined) return;
+    if (this.failure !== undefined || this.#ended) return;
     this.attempt.onAlive();
     if (this.#refusal !== undefined) return this.#refusal.push(bytes);
     this.#bytes += bytes.length;
     if (this.#bytes > MAX_RESPONSE_BYTES) return this.fail(new ProtocolError(`sent more than ${MAX_RESPONSE_BYTES} bytes`));
     this.#stream?.enqueue(bytes);
+    this.#finish.push(bytes);
+    if (this.#finish.closingEvents !== undefined) this.#endTimer ??= setTimeout(() => this.#endStream(), END_TIMEOUT_MS);
     if ((this.#stream?.desiredSize ?? 1) <= 0) controller.pause();
   }
 
   onResponseEnd(): void {
     this.#close();
     if (this.#refusal !== undefined) return this.#refuse(this.#refusal);
-    if (this.failure === undefined) this.#stream?.close();
+    if (this.failure === undefined) this.#endStream();
   }
 
   onResponseError(_: Controller, error: Error): void {
     this.#close();
     // An incomplete error body is sufficient; an incomplete response is a failure.
     if (this.#refusal !== undefined) return this.#refuse(this.#refusal);
-    this.fail(this.hasHead ? streamCut(this.#provider) : new UpstreamError(error.message, { cause: error }));
+    if (!this.hasHead) return this.fail(new UpstreamError(error.message, { cause: error }));
+    // An answer with a finish reason is complete, even if its end was cut.
+    if (this.#finish.closingEvents !== undefined && this.failure === undefined) return this.#endStream();
+    this.fail(convertDecodingError(error) ?? streamCut(this.#provider));
+  }
+
+  /** Ends the stream, with the events that the SDK needs to end the answer. */
+  #endStream(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    const { closingEvents = '' } = this.#finish;
+    if (closingEvents !== '') this.#stream?.enqueue(Buffer.from(closingEvents));
+    this.#stream?.close();
+    this.end();
   }
 
   #refuse(refusal: Body): void {
