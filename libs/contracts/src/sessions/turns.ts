@@ -14,6 +14,7 @@ export type TurnResult = z.infer<typeof TurnResult>;
 export const StatelessResult = TurnResult.extend({
   toolCalls: z.array(CallerToolCall).max(MAX.many).optional().describe('with finishReason tool_calls: calls for the caller to execute'),
   providerFields: ProviderFields.optional(),
+  filtered: z.literal(true).optional().describe('the provider filtered the answer'),
 });
 export type StatelessResult = z.infer<typeof StatelessResult>;
 

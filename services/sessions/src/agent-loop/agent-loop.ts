@@ -61,7 +61,7 @@ export async function* runAgentLoop(models: ModelAccess, plan: TurnPlan): AsyncG
     const [call] = said.calls;
     if (tools.use === undefined || call === undefined) {
       const next = silenceRetries.next(said, state.used);
-      if (!next) return end({ ...getEnding(said, tools), ...selectProviderFields(said, plan) });
+      if (!next) return end({ ...getEnding(said, tools), ...selectModelDetails(said, plan) });
       messages.push(next.message);
       state.toolsDisabled = next.toolsDisabled;
       continue;
@@ -132,22 +132,24 @@ function isBudgetSpent({ maxTokens, maxCostUsd = Infinity }: TurnPlan, { input, 
   return input + output >= maxTokens || costUsd >= maxCostUsd;
 }
 
-type Ending = Pick<StatelessResult, 'finishReason' | 'toolCalls' | 'providerFields'>;
+type Ending = Pick<StatelessResult, 'finishReason' | 'toolCalls' | 'providerFields' | 'filtered'>;
 
 /**
- * Selects the provider fields for a caller that continues the conversation itself. Omits those of a fallback model, because the next request
- * of the caller goes to the first model.
+ * Selects what a caller that continues the conversation itself needs to know. Omits the fields of the provider of a fallback model, because
+ * the next request of the caller goes to the first model.
  */
-function selectProviderFields({ providerFields }: ModelReply, plan: TurnPlan): Pick<StatelessResult, 'providerFields'> {
-  if (!plan.returnsProviderFields || providerFields?.provider !== plan.model.provider) return {};
-  return Object.keys(providerFields.fields).length === 0 ? {} : { providerFields: providerFields.fields };
+function selectModelDetails({ providerFields, reason }: ModelReply, plan: TurnPlan): Pick<StatelessResult, 'providerFields' | 'filtered'> {
+  if (!plan.returnsModelDetails) return {};
+  const { provider, fields = {} } = providerFields ?? {};
+  const hasFields = provider === plan.model.provider && Object.keys(fields).length > 0;
+  return { ...(hasFields ? { providerFields: fields } : {}), ...(reason === 'content-filter' ? { filtered: true } : {}) };
 }
 
 /** Finish reason of a turn whose last reply calls no tool of the server. */
 function getEnding({ calls, reason }: ModelReply, tools: TurnPlan['tools']): Ending {
-  // The last call of a truncated reply may be incomplete.
+  // The last call of a truncated or filtered reply may be incomplete.
   if (reason === 'length') return { finishReason: 'output_starved' };
-  if (calls.length === 0) return { finishReason: 'stop' };
+  if (calls.length === 0 || reason === 'content-filter') return { finishReason: 'stop' };
   const handedOver = tools.use === undefined && !tools.parallel ? calls.slice(0, 1) : calls;
   const toolCalls = handedOver.map(({ callId, name, text, providerFields }) => ({
     callId,

@@ -46,8 +46,8 @@ export interface TurnPlan {
   trim?: Trim | undefined;
   /** Shortens old tool results. Without it they stay complete. */
   pruning?: PruningOptions | undefined;
-  /** The caller continues the conversation itself, so its result includes the fields that the provider expects back. */
-  returnsProviderFields?: boolean;
+  /** The caller continues the conversation itself: the result includes the fields that the provider expects back, and whether it filtered the answer. */
+  returnsModelDetails?: boolean;
   /** Only text inside `<final>` is the answer. */
   finalOnly?: boolean | undefined;
   /** Called for sensitive text that was removed from an answer. */

@@ -184,3 +184,23 @@ test('a failure is retryable unless a tool ran', async () => {
   upstream.respond({ kind: 'tools', calls: [{ name: 'session_history', arguments: '{}' }] }, refused);
   assert.equal(await retryable(), false);
 });
+
+test('the result says that the provider filtered or truncated the answer, after one request', async () => {
+  for (const [finish, expected] of [
+    ['content_filter', ['stop', true]],
+    ['length', ['output_starved', undefined]],
+  ] as const) {
+    await using upstream = await startUpstream({ kind: 'text', text: 'half', finish });
+    await using app = await withUpstream(upstream);
+    const { result } = await run(app.bus, { model: 'default', message: 'hi', maxTokens: 5 });
+    assert.deepEqual([result.finishReason, result.filtered, result.response], [...expected, 'half']);
+    assert.equal(upstream.requests.length, 1);
+  }
+});
+
+test('the result of an agent’s turn has no details of the model', async () => {
+  await using upstream = await startUpstream({ kind: 'text', text: 'half', finish: 'content_filter' });
+  await using app = await withUpstream(upstream);
+  const result = await app.bus.call('agent.execute', { message: 'hi' });
+  assert.deepEqual([result.finishReason, 'filtered' in result], ['stop', false]);
+});

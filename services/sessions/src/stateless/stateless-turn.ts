@@ -123,7 +123,7 @@ function getPlan(deps: StatelessDeps, { turn, agent, model, caller, traceparent 
     onFinding: (finding) => screening.tellOutput(getSpeaker(caller, agent), finding),
     tools: turn.tools ? createCallerToolBox(turn.tools) : tools({ ...principal, agent: agent.agentId }, agent.config, toolTurn),
     traceparent,
-    returnsProviderFields: true,
+    returnsModelDetails: true,
     ...getAgentLimits(agent),
     // Most reservations succeed synchronously.
     budget: { reserve: (call) => budget.reserveNow(call) ?? budget.reserve(call) },

@@ -16,10 +16,17 @@ export function createCompletionHead(model: string, lenient: boolean): Completio
   return { id: `chatcmpl-${randomUUID()}`, created: Math.floor(Date.now() / 1_000), model, lenient };
 }
 
-/** Returns `tool_calls` when the caller must run tools, `length` when the turn ran out of steps, and `stop` otherwise. */
-function toFinishReason({ finishReason }: StatelessResult): 'stop' | 'length' | 'tool_calls' {
+/**
+ * Returns `tool_calls` when the caller must run tools, `length` when the turn ran out of steps, and `stop` otherwise. Lenient clients also
+ * receive `length` for a truncated answer and `content_filter` for a filtered one.
+ */
+function toFinishReason(
+  { finishReason, filtered }: StatelessResult,
+  lenient: boolean,
+): 'stop' | 'length' | 'tool_calls' | 'content_filter' {
   if (finishReason === 'tool_calls') return 'tool_calls';
-  return finishReason === 'max_steps' ? 'length' : 'stop';
+  if (lenient && filtered) return 'content_filter';
+  return finishReason === 'max_steps' || (lenient && finishReason === 'output_starved') ? 'length' : 'stop';
 }
 
 function toToolCall({ callId, name, arguments: args, providerFields }: CallerToolCall, lenient: boolean) {
@@ -39,7 +46,7 @@ function toUsage({ tokensUsed: { input, output, total } }: StatelessResult) {
 
 /** Creates the body of a non-streaming response. */
 export function createCompletion({ id, created, model, lenient = false }: CompletionHead, result: StatelessResult) {
-  const choices = [{ index: 0, message: toMessage(result, lenient), finish_reason: toFinishReason(result) }];
+  const choices = [{ index: 0, message: toMessage(result, lenient), finish_reason: toFinishReason(result, lenient) }];
   return { id, object: 'chat.completion', created, model, choices, usage: toUsage(result) };
 }
 
@@ -68,7 +75,7 @@ export function createCompletionChunks({ id, created, model, lenient = false }: 
     providerFields: ({ providerFields }) => (lenient && providerFields ? [`${choice}${JSON.stringify(providerFields)}${tail}`] : []),
     toolCalls: ({ toolCalls = [] }) =>
       toolCalls.map((call, index) => `${choice}${JSON.stringify({ tool_calls: [{ index, ...toToolCall(call, lenient) }] })}${tail}`),
-    finish: (result) => `${choice}{},"finish_reason":"${toFinishReason(result)}"}]}\n\n`,
+    finish: (result) => `${choice}{},"finish_reason":"${toFinishReason(result, lenient)}"}]}\n\n`,
     usage: (result) => `${head}],"usage":${JSON.stringify(toUsage(result))}}\n\n`,
   };
 }

@@ -133,3 +133,26 @@ test('a strict client does not receive the fields of the provider', async () => 
     assert.doesNotMatch(text, /reasoning_content/);
   }
 });
+
+test('a lenient client receives why the model stopped, a strict client the reasons of its format', async () => {
+  const token = 'test-secret-of-a-token-that-is-strict-66';
+  for (const [result, lenient, strict] of [
+    [{ finishReason: 'output_starved' }, 'length', 'stop'],
+    [{ finishReason: 'stop', filtered: true }, 'content_filter', 'stop'],
+    [{ finishReason: 'max_steps' }, 'length', 'length'],
+    [{ finishReason: 'stop' }, 'stop', 'stop'],
+  ] as const) {
+    await using t = await start(() => ({ text: 'half', ...result }));
+    await t.gateway.putToken({ id: 'strict', secret: token, scopes: ['api'] });
+    const baseURL = `${t.gateway.url}/v1`;
+    for (const [client, reason] of [
+      [t.client, lenient],
+      [new OpenAI({ apiKey: token, baseURL, maxRetries: 0 }), strict],
+    ] as const) {
+      const request = { model: 'dev/echo', messages };
+      assert.equal((await client.chat.completions.create(request)).choices[0]?.finish_reason, reason);
+      const chunks = await Array.fromAsync(await client.chat.completions.create({ ...request, stream: true }));
+      assert.equal(chunks.at(-1)?.choices[0]?.finish_reason, reason);
+    }
+  }
+});

@@ -116,8 +116,11 @@ const INCOMPLETE_REASONS: Partial<Record<StatelessResult['finishReason'], string
   max_steps: 'max_tool_calls',
 };
 
-export function toOutcomeStatus(finishReason: StatelessResult['finishReason']): Pick<ResponseOutcome, 'status' | 'reason'> {
-  const reason = INCOMPLETE_REASONS[finishReason];
+export function toOutcomeStatus({
+  finishReason,
+  filtered,
+}: Pick<StatelessResult, 'finishReason' | 'filtered'>): Pick<ResponseOutcome, 'status' | 'reason'> {
+  const reason = filtered ? 'content_filter' : INCOMPLETE_REASONS[finishReason];
   return reason === undefined ? { status: 'completed' } : { status: 'incomplete', reason };
 }
 
@@ -137,7 +140,7 @@ export function toFailedOutcome({
 
 /** Converts the state of a stored response to an outcome. */
 export function toOutcome({ result, said: text = '', failure, endedAt }: ResponseState): ResponseOutcome {
-  if (result) return { ...toOutcomeStatus(result.finishReason), text, calls: result.toolCalls, usage: result.tokensUsed, endedAt };
+  if (result) return { ...toOutcomeStatus(result), text, calls: result.toolCalls, usage: result.tokensUsed, endedAt };
   if (failure) return { ...toFailedOutcome({ ...failure, reason: failure.details?.['reason'] }), text, endedAt };
   return { status: 'in_progress', text: '' };
 }
