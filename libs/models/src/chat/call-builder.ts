@@ -21,6 +21,39 @@ interface PartialCall {
   fields: JsonFields | undefined;
 }
 
+/** The fields of one fragment. Missing values are undefined. */
+interface Fragment {
+  index: unknown;
+  id: string | undefined;
+  name: string | undefined;
+  text: string;
+}
+
+function readFragment(piece: JsonFields): Fragment {
+  const { name, arguments: args } = getFields(piece['function']);
+  const text = isJsonObject(args) ? JSON.stringify(args) : (getText(args) ?? '');
+  return { index: piece['index'] ?? undefined, id: getText(piece['id']), name: getText(name), text };
+}
+
+/**
+ * Whether a fragment starts another call, although its index or position is known. Some providers send index 0 for every call, or one id.
+ * Without ids the name decides, or the arguments, which are complete before the next call starts.
+ */
+function isNewCall(known: PartialCall, { id, name, text }: Fragment): boolean {
+  if (name === undefined || known.name === undefined) return false;
+  if (id !== undefined && known.id !== undefined) return id !== known.id || name !== known.name;
+  return name !== known.name || (text !== '' && isJson(known.fragments.join('')));
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 export function createToolCallBuilder(): ToolCallBuilder {
   const all: PartialCall[] = [];
   const byIndex = new Map<unknown, PartialCall>();
@@ -33,29 +66,37 @@ export function createToolCallBuilder(): ToolCallBuilder {
     return call;
   }
 
-  function addPiece(piece: unknown, position: number): void {
-    if (!isJsonObject(piece)) return;
-    const { name, arguments: fragments } = getFields(piece['function']);
-    const id = getText(piece['id']);
-    // Some providers omit the index. The position is used instead.
-    const index = piece['index'] ?? position;
-    const known = byIndex.get(index);
-    // Some providers send index 0 for every call. A new id with a name starts another call.
-    const isNewCall = known?.id !== undefined && id !== undefined && id !== known.id && getText(name) !== undefined;
-    const call = known === undefined || isNewCall ? begin(index) : known;
-    call.id ??= id;
-    call.name ??= getText(name);
-    call.fields = mergeFields(call.fields, selectCallFields(piece));
-    if (typeof fragments === 'string') call.fragments.push(fragments);
-    else if (isJsonObject(fragments)) call.fragments.push(JSON.stringify(fragments));
+  /** Finds the call that a fragment belongs to. Some providers omit the index: the id, the last call or the position is used instead. */
+  function findCall(piece: Fragment, position: number, isOnly: boolean): PartialCall | undefined {
+    if (piece.index !== undefined) return byIndex.get(piece.index);
+    const sameId = piece.id === undefined ? undefined : all.find(({ id }) => id === piece.id);
+    if (sameId !== undefined) return sameId;
+    return piece.name === undefined && isOnly ? all.at(-1) : byIndex.get(position);
+  }
+
+  function addPiece(value: unknown, position: number, isOnly: boolean): void {
+    if (!isJsonObject(value)) return;
+    const piece = readFragment(value);
+    const known = findCall(piece, position, isOnly);
+    const call = known === undefined || isNewCall(known, piece) ? begin(piece.index ?? position) : known;
+    call.id ??= piece.id;
+    call.name ??= piece.name;
+    call.fields = mergeFields(call.fields, selectCallFields(value));
+    if (piece.text !== '') call.fragments.push(piece.text);
   }
 
   return {
-    add: (calls) => calls.forEach(addPiece),
+    add: (calls) => calls.forEach((piece, position) => addPiece(piece, position, calls.length === 1)),
     build: () =>
-      all.map(({ id, name, fragments, fields }) => {
+      all.map(({ id, name, fragments, fields }, at) => {
         if (name === undefined) throw new ProtocolError('requested a tool call without a name');
-        return { callId: id ?? `call_${randomUUID()}`, name, text: fragments.join(''), ...(fields === undefined ? {} : { fields }) };
+        const isUnique = id !== undefined && all.find((call) => call.id === id) === all[at];
+        return {
+          callId: isUnique ? id : `call_${randomUUID()}`,
+          name,
+          text: fragments.join(''),
+          ...(fields === undefined ? {} : { fields }),
+        };
       }),
   };
 }

@@ -2,6 +2,7 @@ import type { Attempt } from '../model/adapter.ts';
 import type { JsonFormat, ModelMessage, ModelRequest, ToolCall, ToolChoice, ToolSpec } from '../model/model.ts';
 import { withCacheMarks, type ChatMessage } from './cache-marks.ts';
 import type { Dialect } from './dialect.ts';
+import { toWellFormedJson } from '../http/json-text.ts';
 import { getRetention } from './cache-retention.ts';
 
 /** Renders a chat completions request as JSON. With tools the result is a buffer, because rendered tools are cached as bytes. */
@@ -9,7 +10,7 @@ export function buildRequestBody({ request, nonStreaming }: Pick<Attempt, 'reque
   const { model, temperature, maxTokens, toolChoice, stop, format } = request;
   const tools = dialect.tools ? (request.tools ?? NONE) : NONE;
   // Undefined fields are omitted.
-  const body = JSON.stringify({
+  const body = stringify({
     model: model.modelId,
     messages: renderMessages(request, dialect),
     [dialect.limitName]: maxTokens,
@@ -25,6 +26,10 @@ export function buildRequestBody({ request, nonStreaming }: Pick<Attempt, 'reque
 }
 
 const NONE: readonly ToolSpec[] = [];
+
+function stringify(value: object): string {
+  return toWellFormedJson(JSON.stringify(value));
+}
 
 function renderMessages(request: ModelRequest, dialect: Dialect): object[] {
   const { system, messages } = request;
@@ -66,7 +71,7 @@ function renderTools(tools: readonly ToolSpec[], { toolFormat: toolForm }: Diale
   if (byTools === undefined) rendered.set(toolForm, (byTools = new WeakMap()));
   let toolsJson = byTools.get(tools);
   if (toolsJson === undefined)
-    byTools.set(tools, (toolsJson = Buffer.from(`,"tools":${JSON.stringify(tools.map((tool) => renderTool(tool, toolForm)))}}`)));
+    byTools.set(tools, (toolsJson = Buffer.from(`,"tools":${stringify(tools.map((tool) => renderTool(tool, toolForm)))}}`)));
   return toolsJson;
 }
 

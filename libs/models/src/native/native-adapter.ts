@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { streamingAdapter, type Adapter, type Attempt, type Ending, type Delta } from '../model/adapter.ts';
 import { ProtocolError } from '../errors/protocol-error.ts';
 import type { ConnectionPool } from '../http/connection-pool.ts';
+import { toWellFormedJson } from '../http/json-text.ts';
 import { requestText } from '../http/text-request.ts';
 import { createEmbed } from '../embeddings/embeddings-request.ts';
 import { resolveEndpoint, type Endpoint } from '../providers/endpoint.ts';
@@ -136,7 +137,8 @@ function createPooledFetch({ endpoint, origins, exchanges, caches }: PooledFetch
     conversation.onConnected(() => origins.release(endpoint.origin, limit));
     const trace = attempt.traceparent === undefined ? [] : ['traceparent', attempt.traceparent];
     const headers = [...selectApiHeaders(new Headers(init.headers)), ...endpoint.headers, ...trace];
-    const { body, onMissing } = caches?.apply(init.body, attempt.request) ?? { body: init.body, onMissing: undefined };
+    const json = toWellFormedJson(init.body);
+    const { body, onMissing } = caches?.apply(json, attempt.request) ?? { body: json, onMissing: undefined };
     const path = `${url.pathname}${url.search}`;
     origins.dispatch({ origin: endpoint.origin, path, method: 'POST', headers, body }, conversation);
     return onMissing === undefined
