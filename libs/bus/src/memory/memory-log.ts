@@ -6,7 +6,7 @@ import { isWildcard, createSubjectMatcher } from './subject-index.ts';
 /** Capacity of a log. V8 lets the heap grow to several times the size of live data, so the effective memory is larger. */
 export const MAX_BYTES = 16 * 1024 * 1024;
 /** Memory of an entry besides its subject, headers and data: list links and the message id. */
-export const MESSAGE_BYTES = 384;
+export const MESSAGE_BYTES = 408;
 
 /** Distance between two messages of the index by sequence number. */
 const LANDMARK_INTERVAL = 64;

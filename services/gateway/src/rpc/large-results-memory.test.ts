@@ -101,14 +101,18 @@ test(
     await deployment.requestExport(1); // warm-up, so that loading and connecting is not measured
     for (const slowly of [false, true]) {
       const before = residentMb(deployment.pid);
-      let peak = 0;
-      const watch = setInterval(() => (peak = Math.max(peak, residentMb(deployment.pid) - before)), 2);
+      let [peak, samples] = [0, 0];
+      const watch = setInterval(() => {
+        peak = Math.max(peak, residentMb(deployment.pid) - before);
+        samples += 1;
+      }, 2);
       const [received, promised] = await deployment.requestExport(50, slowly);
       clearInterval(watch);
       assert.equal(received, promised);
       assert.ok(received > 50 * MB);
       t.diagnostic(`${slowly ? 'slowly' : 'at once'}: ${peak.toFixed(1)} MB more, the largest message ${deployment.largest()} bytes`);
-      assert.ok(peak > 0 && peak < MAX_GROWTH_MB, `${peak} MB more`);
+      // The second export may use memory that the first one left behind.
+      assert.ok(samples > 10 && peak < MAX_GROWTH_MB, `${peak} MB more in ${samples} samples`);
     }
     assert.ok(deployment.largest() > 0 && deployment.largest() <= 1_048_576, `${deployment.largest()} bytes crossed the bus`);
   },
