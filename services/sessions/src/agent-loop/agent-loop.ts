@@ -2,7 +2,7 @@ import type { StatelessResult } from '@switchyard/contracts';
 import type { ModelMessage } from '@switchyard/models';
 import { createGauge } from '../context-window/window-guard.ts';
 import { createPruning } from './tool-result-pruning.ts';
-import { createOutputFilter } from './output-filter.ts';
+import { createOutputFilter, mayShow } from './output-filter.ts';
 import { reserveBudget } from './budget-reservation.ts';
 import type { ModelAccess } from '../agents/model-access.ts';
 import { createSilenceRetries, continueTruncated } from './answer-continuation.ts';
@@ -136,12 +136,12 @@ type Ending = Pick<StatelessResult, 'finishReason' | 'toolCalls' | 'providerFiel
 
 /**
  * Selects what a caller that continues the conversation itself needs to know. Omits the fields of the provider of a fallback model, because
- * the next request of the caller goes to the first model.
+ * the next request of the caller goes to the first model, and fields that contain a secret.
  */
 function selectModelDetails({ providerFields, reason }: ModelReply, plan: TurnPlan): Pick<StatelessResult, 'providerFields' | 'filtered'> {
   if (!plan.returnsModelDetails) return {};
   const { provider, fields = {} } = providerFields ?? {};
-  const hasFields = provider === plan.model.provider && Object.keys(fields).length > 0;
+  const hasFields = provider === plan.model.provider && Object.keys(fields).length > 0 && mayShow(fields);
   return { ...(hasFields ? { providerFields: fields } : {}), ...(reason === 'content-filter' ? { filtered: true } : {}) };
 }
 
@@ -155,7 +155,7 @@ function getEnding({ calls, reason }: ModelReply, tools: TurnPlan['tools']): End
     callId,
     name,
     arguments: text,
-    ...(providerFields === undefined ? {} : { providerFields }),
+    ...(providerFields !== undefined && mayShow(providerFields) ? { providerFields } : {}),
   }));
   return { finishReason: 'tool_calls', toolCalls };
 }

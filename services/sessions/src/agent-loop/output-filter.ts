@@ -1,4 +1,4 @@
-import { toolCall, type ToolCall } from '@switchyard/models';
+import { toolCall, type ProviderFields, type ToolCall } from '@switchyard/models';
 import { CANARY, createOutputGuard, createReasoningFilter, outputWarnings, redactCanaries } from '@switchyard/security';
 import type { OutputFinding } from '../screening/output-finding.ts';
 import type { ModelReply } from './model-call.ts';
@@ -52,6 +52,13 @@ export function createOutputFilter({ finalOnly = false, onFinding }: OutputFilte
   };
 }
 
+/** Returns whether fields of a provider may be shown to a client. They are opaque, so no part of them can be removed. */
+export function mayShow(fields: ProviderFields['fields']): boolean {
+  const guard = createOutputGuard();
+  const text = JSON.stringify(fields);
+  return guard.push(text) + guard.end() === text;
+}
+
 /** Returns the same array if no call contains a canary. */
 function cleanCalls(calls: ToolCall[]): ToolCall[] {
   const clean = calls.map((call) => cleanCall(call));
@@ -62,5 +69,5 @@ function cleanCall(call: ToolCall): ToolCall {
   // Escaped characters are decoded before the search, because the reader of the call decodes them too.
   const written = typeof call.input === 'string' || !call.text.includes('\\u') ? call.text : JSON.stringify(call.input);
   const [name, text] = [redactCanaries(call.name), redactCanaries(written)];
-  return name === call.name && text === written ? call : toolCall(call.callId, name, text);
+  return name === call.name && text === written ? call : toolCall(call.callId, name, text, call.providerFields);
 }

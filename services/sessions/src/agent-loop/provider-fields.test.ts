@@ -61,3 +61,13 @@ test('a resumed turn has the fields of its steps', () => {
   const { messages } = buildResumeState([step]);
   assert.deepEqual(messages, [{ role: 'assistant', text: '', toolCalls: [call], providerFields }]);
 });
+
+test('fields with a secret or a canary are not returned to a caller', async () => {
+  for (const leak of ['CTKN_0123456789abcdef', 'sk_live_0123456789abcdefghijklmn']) {
+    await using upstream = await startUpstream({ ...asking('find'), fields: { reasoning_content: `It is ${leak}.` } });
+    await using app = await withUpstream(upstream);
+    const turn = { turnId: getTurnId('leak'), model: 'default', message: 'hi', tools: { offered: [{ name: 'find' }] } };
+    const { toolCalls = [], providerFields } = await app.bus.call('turns.complete', turn);
+    assert.deepEqual([toolCalls.length, providerFields], [1, undefined], leak);
+  }
+});
