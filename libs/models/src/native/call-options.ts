@@ -1,6 +1,7 @@
 import type { Attempt } from '../model/adapter.ts';
 import { selectCacheMarks } from '../chat/cache-marks.ts';
 import type { ModelMessage, ModelRequest, ToolCall, ToolChoice, ToolSpec } from '../model/model.ts';
+import { readReasoning } from './reasoning-fields.ts';
 import type { ReasoningCache, CallReasoning } from './reasoning-cache.ts';
 import type { CallOptions, NativeApi } from './native-apis.ts';
 
@@ -48,15 +49,14 @@ function selectReasoning(request: ModelRequest, { api, reasoning }: ModelProfile
   if (level === 'off') return 'none';
   if (!api.requiresReasoning) return level;
   const isForced = toolChoice === 'required' || typeof toolChoice === 'object';
-  const calls = messages.at(-1)?.role === 'tool' ? findLastCalls(messages) : [];
+  const last = messages.at(-1)?.role === 'tool' ? messages.findLast(({ role }) => role === 'assistant') : undefined;
   const lookUp = createReasoningLookup(request, reasoning);
-  const isMissing = calls.some(({ callId }) => (lookUp(callId)?.blocks.length ?? 0) === 0);
+  const isMissing = getCalls(last).some((call) => last !== undefined && (lookUp(call, last)?.blocks.length ?? 0) === 0);
   return isForced || isMissing ? 'none' : level;
 }
 
-function findLastCalls(messages: readonly ModelMessage[]): readonly ToolCall[] {
-  const last = messages.findLast((message) => message.role === 'assistant');
-  return last?.role === 'assistant' ? (last.toolCalls ?? []) : [];
+function getCalls(message: ModelMessage | undefined): readonly ToolCall[] {
+  return message?.role === 'assistant' ? (message.toolCalls ?? []) : [];
 }
 
 function renderPrompt(request: ModelRequest, profile: ModelProfile): CallOptions['prompt'] {
@@ -71,11 +71,15 @@ function renderPrompt(request: ModelRequest, profile: ModelProfile): CallOptions
   return marked.filter(({ content }) => content.length > 0);
 }
 
-type GetReasoning = (callId: string) => CallReasoning | undefined;
+type GetReasoning = (call: ToolCall, message: ModelMessage) => CallReasoning | undefined;
 
-function createReasoningLookup({ conversation, preferences }: ModelRequest, reasoning: ReasoningCache | undefined): GetReasoning {
-  if (conversation === undefined || reasoning === undefined) return noReasoning;
-  return (callId) => reasoning.get(conversation, callId, preferences?.contextEngine?.replayDriftIdleMs);
+/** Looks up the reasoning of a call in the cache, else in the fields of its message. */
+function createReasoningLookup({ conversation, preferences, model }: ModelRequest, reasoning: ReasoningCache | undefined): GetReasoning {
+  if (reasoning === undefined) return noReasoning;
+  return (call, message) =>
+    conversation !== undefined && reasoning.has(conversation, call.callId)
+      ? reasoning.get(conversation, call.callId, preferences?.contextEngine?.replayDriftIdleMs)
+      : readReasoning(message, call, model.provider);
 }
 
 function noReasoning(): undefined {
@@ -101,7 +105,7 @@ function renderMessage(message: ModelMessage, lookUp: GetReasoning): Message {
     return { role: 'tool', content: [{ type: 'tool-result', toolCallId: sanitizeCallId(callId), toolName: name, output }] };
   }
   const { text, toolCalls = [] } = message;
-  const cached = toolCalls.map(({ callId }) => lookUp(callId));
+  const cached = toolCalls.map((call) => lookUp(call, message));
   const reasoningParts = (cached[0]?.blocks ?? []).map((one): Part => ({
     type: 'reasoning',
     text: one.text,

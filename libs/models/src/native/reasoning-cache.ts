@@ -20,8 +20,8 @@ const MAX_CHARS = 4 * 1024 * 1024;
 
 /**
  * Caches signed reasoning by conversation and call id. Some APIs require it with the tool results. The key includes the conversation,
- * because call ids are not unique across conversations. A process without the entry, for example after a takeover of the turn, sends the
- * request without reasoning.
+ * because call ids are not unique across conversations. A process without the entry, for example after a takeover of the turn, uses the
+ * fields of the message (`reasoning-fields.ts`).
  */
 export class ReasoningCache {
   readonly #cache = new LRUCache<string, CallReasoning & { at: number }>({ maxSize: MAX_CHARS, sizeCalculation: countChars });
@@ -33,6 +33,11 @@ export class ReasoningCache {
 
   set(conversation: string, callId: string, entry: CallReasoning): void {
     this.#cache.set(formatCacheKey(conversation, callId), { ...entry, at: this.#now() });
+  }
+
+  /** Whether the reasoning of a call is cached, however old it is. */
+  has(conversation: string, callId: string): boolean {
+    return this.#cache.has(formatCacheKey(conversation, callId));
   }
 
   /** Returns the reasoning of a call unless it is older than `withinMs`, because signatures expire. */

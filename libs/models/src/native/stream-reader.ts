@@ -1,5 +1,6 @@
 import type { CountedUsage, Ending, Delta, WrittenCall } from '../model/adapter.ts';
 import type { Metadata, ReasoningBlock, ReasoningCache } from './reasoning-cache.ts';
+import { toCallFields, toMessageFields } from './reasoning-fields.ts';
 import type { StreamPart } from './native-apis.ts';
 
 type Finish = Extract<StreamPart, { type: 'finish' }>;
@@ -47,7 +48,7 @@ export class StreamReader {
         this.#signatures.set(part.toolCallId, part.providerMetadata);
         return undefined;
       case 'finish':
-        this.ending = buildEnding(part, this.#calls);
+        this.ending = this.#buildEnding(part);
         return undefined;
       case 'error':
         throw new ErrorPart('the provider sent an error', { cause: part.error });
@@ -58,9 +59,23 @@ export class StreamReader {
 
   /** Saves the reasoning of tool calls, which is sent again with their results. */
   saveReasoning(cache: ReasoningCache, conversation: string): void {
-    const thoughts = [...this.#thoughts.values()].filter(({ metadata }) => Object.keys(metadata).length > 0);
+    const thoughts = this.#getSignedThoughts();
     for (const [callId, metadata] of this.#signatures)
       if (thoughts.length > 0 || metadata !== undefined) cache.set(conversation, callId, { blocks: thoughts, metadata });
+  }
+
+  /** Blocks without metadata are not sent again. */
+  #getSignedThoughts(): ReasoningBlock[] {
+    return [...this.#thoughts.values()].filter(({ metadata }) => Object.keys(metadata).length > 0);
+  }
+
+  #buildEnding(part: Finish): Ending {
+    const calls = this.#calls.map((call) => {
+      const fields = toCallFields(this.#signatures.get(call.callId));
+      return fields === undefined ? call : { ...call, fields };
+    });
+    const fields = calls.length === 0 ? undefined : toMessageFields(this.#getSignedThoughts());
+    return { ...buildEnding(part, calls), ...(fields === undefined ? {} : { fields }) };
   }
 
   #think(id: string, text: string, metadata: Metadata = {}): void {

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Input } from '@switchyard/contracts';
+import { sections, type Input } from '@switchyard/contracts';
+import { createModels } from '@switchyard/models';
 import { startUpstream, type Upstream } from '@switchyard/testkit';
-import { buildResumeState } from '../model/checkpoint-log.ts';
+import { buildResumeState, type CheckpointEntry } from '../model/checkpoint-log.ts';
+import { runAgentLoop } from './agent-loop.ts';
+import type { TurnPlan } from './turn-plan.ts';
 import { getTurnId, testSessions } from '../sessions.fixture.ts';
 
 const fields = { reasoning_content: 'I should look it up.' };
@@ -54,12 +57,36 @@ for (const isStreamed of [false, true])
     assertFieldsSent(upstream);
   });
 
-test('a resumed turn has the fields of its steps', () => {
-  const call = { callId: 'c', name: 'look', input: {}, text: '{}', providerFields: callFields };
-  const providerFields = { provider: 'lab', fields };
-  const step = { mark: 'said' as const, text: '', calls: [call], input: 1, output: 1, costUsd: 0, begins: 'c', providerFields };
-  const { messages } = buildResumeState([step]);
-  assert.deepEqual(messages, [{ role: 'assistant', text: '', toolCalls: [call], providerFields }]);
+test('another replica sends the fields of a checkpointed step', async () => {
+  await using upstream = await startUpstream(asking('look'), ANSWER);
+  const entries = { lab: { type: 'openai-compatible' as const, baseUrl: upstream.url, models: [{ id: 'one' }] } };
+  const createAccess = () => {
+    const settings = {
+      models: sections.models.parse({}),
+      providers: sections.providers.parse({ entries }),
+      security: sections.security.parse({}),
+    };
+    return createModels({ settings: () => settings, secret: async () => null, env: {} });
+  };
+  const marks: CheckpointEntry[] = [];
+  const lost = new Error('the replica is lost');
+  const plan: TurnPlan = {
+    model: { provider: 'lab', modelId: 'one' },
+    messages: [{ role: 'user', text: 'hi' }],
+    tools: { specs: [], isReadOnly: () => true, isIdempotent: () => true, use: async () => ({ result: 'seen', failed: false }) },
+    maxSteps: 10,
+    maxTokens: 1_000,
+    promptTimeoutMs: 5_000,
+    signal: new AbortController().signal,
+  };
+  const run = async (options: Partial<TurnPlan>) => Array.fromAsync(runAgentLoop(createAccess(), { ...plan, ...options }));
+  const onCheckpoint = async (mark: CheckpointEntry): Promise<void> => {
+    marks.push(JSON.parse(JSON.stringify(mark)) as CheckpointEntry);
+    throw lost;
+  };
+  await assert.rejects(run({ onCheckpoint }), lost);
+  await run({ resumeFrom: buildResumeState(marks) });
+  assertFieldsSent(upstream);
 });
 
 test('fields with a secret or a canary are not returned to a caller', async () => {
