@@ -178,7 +178,7 @@ test('a turn that waited while its session was recreated by another client ends 
   const session = 'agent:scripted:default:mary:phone';
   const start = (who: Principal, turnId: string, message: string, into = session) =>
     app.bus.as(who).call('turns.start', { turnId, message, agentId: 'scripted', session: into });
-  await start(admin, getTurnId('first'), script({ wait: 300 }, { text: 'first' }), 'elsewhere');
+  await start(admin, getTurnId('first'), script({ wait: 60_000 }, { text: 'first' }), 'elsewhere');
   const [hers, his] = [getTurnId('hers'), getTurnId('his')];
   const [heardHers, heardHis] = [listen(app.bus, hers), listen(app.bus, his)];
   await start(mary, hers, script({ text: 'never said' }));
@@ -186,6 +186,7 @@ test('a turn that waited while its session was recreated by another client ends 
   await using beside = await besides(data.path);
   assert.equal(await beside.mine.remove({ key: session }), 1);
   await start(wide(carl), his, script({ text: 'said' }));
+  await app.bus.as(admin).call('agent.cancel', { turnId: getTurnId('first') });
   const end = (await heardHers.until('error')).at(-1);
   assert.ok(end?.type === 'error');
   assert.deepEqual([end.error.code, end.error.message], [unknown.code, unknown.message]);

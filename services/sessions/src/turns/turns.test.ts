@@ -155,8 +155,9 @@ test('turns of one session run in order of acceptance', async () => {
 });
 
 test('limits the queue of a session', async () => {
-  await using app = await testSessions({ ...scripted, settings: { queue: { defaultOverflow: { maxDepth: 2 } } } });
-  const wait = script({ wait: 200 }, { text: 'done' });
+  const settings = { queue: { defaultOverflow: { maxDepth: 2 } }, daemon: { shutdownTimeoutMs: 300 } };
+  await using app = await testSessions({ ...scripted, settings });
+  const wait = script({ wait: 60_000 }, { text: 'done' });
   const start = (name: string) => app.bus.call('turns.start', { turnId: getTurnId(name), agentId: 'scripted', message: wait });
   await start('1');
   await start('2');
