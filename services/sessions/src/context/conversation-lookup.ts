@@ -5,6 +5,7 @@ import type { SummaryDocument } from '../model/summary-document.ts';
 import type { TurnDocument } from '../model/turn-document.ts';
 import { loadTexts } from '../model/stored-text.ts';
 import type { BodyDocument } from '../model/text-document.ts';
+import { isUntrusted } from '../screening/untrusted-message.ts';
 import { findCallerSession, messageTimes } from '../sessions/session-directory.ts';
 import { listMessages } from '../model/turn-messages.ts';
 
@@ -92,8 +93,7 @@ async function getMessages({ bodies }: Earlier, tenant: string, turns: readonly 
     role,
     at: messageTimes(turn)[n] ?? turn.createdAt,
     content: contents[at] ?? '',
-    // Tool results are untrusted.
-    ...(role === 'assistant' && turn.steps.length > 0 ? { untrusted: true as const } : {}),
+    ...(isUntrusted(turn, role) ? { untrusted: true as const } : {}),
   }));
 }
 

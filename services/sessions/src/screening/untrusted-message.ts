@@ -1,5 +1,6 @@
 import { WEBHOOK_CHANNEL } from '@switchyard/contracts';
 import type { SessionDocument } from '../model/session-document.ts';
+import type { TurnDocument } from '../model/turn-document.ts';
 import { getChannel } from '../model/session-key.ts';
 
 /** Inserted before the question in the prompt only. The stored conversation does not contain it. */
@@ -14,4 +15,12 @@ export function foreignNote({ channelId }: Pick<SessionDocument, 'channelId'>): 
 /** Returns true if the messages of a session come from a webhook and are untrusted. */
 export function isForeign(sessionKey: string): boolean {
   return getChannel(sessionKey) === WEBHOOK_CHANNEL;
+}
+
+/**
+ * Returns whether a message may contain text from outside the conversation: every message of a webhook, and an answer that is based on tool
+ * results.
+ */
+export function isUntrusted({ sessionKey, steps }: Pick<TurnDocument, 'sessionKey' | 'steps'>, role: 'user' | 'assistant'): boolean {
+  return isForeign(sessionKey) || (role === 'assistant' && steps.length > 0);
 }

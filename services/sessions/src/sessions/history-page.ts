@@ -3,7 +3,7 @@ import type { SessionDocument } from '../model/session-document.ts';
 import type { TurnDocument } from '../model/turn-document.ts';
 import { countChars, countMessages } from '../model/turn-messages.ts';
 import { sessionNotFound } from '../model/session-ownership.ts';
-import { loadEntries, requireSession, type HistoryDeps, type HistoryEntry } from './session-directory.ts';
+import { loadEntries, requireSession, withoutMark, type HistoryDeps, type HistoryEntry } from './session-directory.ts';
 import { waitUntilSettled } from './session-settling.ts';
 
 /** Maximum size of the messages of a page in bytes of JSON. */
@@ -46,7 +46,11 @@ export async function readHistoryPage(
   const fitting = byTurn.findIndex((entries, at) => (bytes += measureBytes(entries)) > MAX_PAGE_BYTES && at > 0);
   const count = fitting === -1 ? byTurn.length : fitting;
   const oldest = chosen[count - 1]?.seq ?? 1;
-  const messages = byTurn.slice(0, count).reverse().flat();
+  const isAgent = principal.session !== undefined;
+  const messages = byTurn
+    .slice(0, count)
+    .reverse()
+    .flatMap((entries) => (isAgent ? entries : entries.map(withoutMark)));
   return oldest > 1 ? { messages, cursor: `${session.epoch}.${oldest}` } : { messages };
 }
 

@@ -6,6 +6,7 @@ import { loadTexts } from '../model/stored-text.ts';
 import type { BodyDocument } from '../model/text-document.ts';
 import { listMessages } from '../model/turn-messages.ts';
 import { sessionNotFound, visibilityFilter, canSee } from '../model/session-ownership.ts';
+import { isUntrusted } from '../screening/untrusted-message.ts';
 import { waitUntilSettled, type SettlingDeps } from './session-settling.ts';
 import { resolveSessionKey } from '../model/session-key.ts';
 
@@ -41,6 +42,8 @@ export interface HistoryEntry {
   timestamp: number;
   /** Set on auto-continued turns: the turn being continued. */
   follows?: string;
+  /** The text may come from outside the conversation. */
+  untrusted?: true;
 }
 
 export interface HistoryDeps extends SettlingDeps {
@@ -62,7 +65,7 @@ export async function loadHistory(
         { sessionKey: key, epoch, seq: { lte: lastSeq } },
         { sort: [['seq', 'asc']], limit: PAGE, ...(cursor === undefined ? {} : { cursor }) },
       );
-    entries.push(...(await loadEntries(bodies.for(principal), page.items)));
+    entries.push(...(await loadEntries(bodies.for(principal), page.items)).map(withoutMark));
     cursor = page.cursor;
   } while (cursor !== undefined);
   return entries;
@@ -75,15 +78,23 @@ export async function loadEntries(bodies: Documents<BodyDocument>, turns: readon
       ...message,
       timestamp: messageTimes(turn)[at] ?? turn.createdAt,
       ...(at === 0 ? continuationField(turn) : {}),
+      ...(isUntrusted(turn, message.role) ? { untrusted: true as const } : {}),
     })),
   );
   const content = await loadTexts(bodies, all);
-  return all.map(({ role, timestamp, follows }, at) => ({
+  return all.map(({ role, timestamp, follows, untrusted }, at) => ({
     role,
     content: content[at] ?? '',
     timestamp,
     ...(follows === undefined ? {} : { follows }),
+    ...(untrusted && { untrusted }),
   }));
+}
+
+/** Only agents get the mark, because they could follow instructions in the text. */
+export function withoutMark(marked: HistoryEntry): HistoryEntry {
+  const { untrusted: _, ...entry } = marked;
+  return entry;
 }
 
 function continuationField({ continuationOf }: TurnDocument): Pick<HistoryEntry, 'follows'> {

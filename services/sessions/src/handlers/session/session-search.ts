@@ -11,6 +11,7 @@ import { canSee } from '../../model/session-ownership.ts';
 import { channelKind } from '../../model/session-key.ts';
 import { waitUntilSettled } from '../../sessions/session-settling.ts';
 import { loadTexts } from '../../model/stored-text.ts';
+import { isUntrusted } from '../../screening/untrusted-message.ts';
 import { listMessages } from '../../model/turn-messages.ts';
 
 type Match = Result<'session.search'>[number];
@@ -80,7 +81,11 @@ async function loadMatches(deps: Searching, principal: Principal, { query, found
     bodies.for(principal),
     visible.flatMap(({ turn, place }) => listMessages(turn)[place.at] ?? []),
   );
-  return visible.map((hit, at) => toMatch(hit, getSnippet(texts[at] ?? '', query)));
+  const isAgent = principal.session !== undefined;
+  return visible.map((hit, at) => ({
+    ...toMatch(hit, getSnippet(texts[at] ?? '', query)),
+    ...(isAgent && isUntrustedHit(hit) ? { untrusted: true as const } : {}),
+  }));
 }
 
 function isThere({ epoch, seq }: Place, session: SessionDocument): boolean {
@@ -92,6 +97,10 @@ interface Hit {
   score: number;
   session: SessionDocument;
   turn: TurnDocument;
+}
+
+function isUntrustedHit({ turn, place }: Hit): boolean {
+  return isUntrusted(turn, listMessages(turn)[place.at]?.role ?? 'user');
 }
 
 function toMatch({ place, score, session, turn }: Hit, snippet: string): Match {
