@@ -69,5 +69,5 @@ export function toMessages(items: readonly InlineItem[]): RequestMessage[] {
 export function toRequestMessage(message: TurnMessage): RequestMessage {
   if (message.role === 'tool') return { role: 'tool', content: message.text, callId: message.callId };
   if (message.role === 'user') return { role: 'user', content: message.text };
-  return { role: 'assistant', content: message.text, toolCalls: message.toolCalls };
+  return { role: 'assistant', content: message.text, toolCalls: message.toolCalls, providerFields: message.providerFields };
 }

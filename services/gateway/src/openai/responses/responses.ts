@@ -74,7 +74,7 @@ interface Exchange {
 export function registerResponses(app: FastifyInstance, edge: Edge): void {
   app.post('/v1/responses', edge.route(CREATE), async (request, reply) => {
     const body = parseResponseBody(parseJsonBody(request), request.caller.lenient);
-    const before = await readPreviousConversation(edge, request, body.previous_response_id);
+    const before = await readPreviousConversation(edge, request, body);
     const parsed = toResponseRequest(body, before, await resolveReferences(edge, request, body.input));
     const key = getIdempotencyKey(request);
     try {

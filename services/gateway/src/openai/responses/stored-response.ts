@@ -47,22 +47,47 @@ export async function callForResponse<T>(id: string, call: (turnId: string) => P
   }
 }
 
-/** Returns the conversation up to the end of an earlier response of the client, without its instructions. */
-export async function readPreviousConversation(edge: Edge, request: FastifyRequest, id: string | undefined): Promise<RequestMessage[]> {
+/** The fields of a request that continues an earlier response. */
+interface PreviousResponse {
+  previous_response_id?: string | undefined;
+  model: string;
+}
+
+/**
+ * Returns the conversation up to the end of an earlier response of the client, without its instructions. The fields of the provider are
+ * included if the model is the same, because other providers reject them.
+ */
+export async function readPreviousConversation(
+  edge: Edge,
+  request: FastifyRequest,
+  { previous_response_id: id, model }: PreviousResponse,
+): Promise<RequestMessage[]> {
   if (id === undefined) return [];
-  const { talk, result } = await getStoredResponse(edge, request, id, true).catch((error: unknown) => {
+  const { talk, result, echo } = await getStoredResponse(edge, request, id, true).catch((error: unknown) => {
     if (error instanceof RefusalError)
       throw createFieldError('previous_response_id', 'expected the id of a stored response, got another id');
     throw error;
   });
   if (!talk || !result) throw createFieldError('previous_response_id', 'expected a completed response, got a response without a result');
   const { system, message, history = [], since = [] } = talk;
-  const answer = { role: 'assistant' as const, content: result.response, toolCalls: result.toolCalls };
-  return [
+  const { response: content, toolCalls, providerFields } = result;
+  const answer = { role: 'assistant' as const, content, toolCalls, providerFields };
+  const messages: RequestMessage[] = [
     ...(system === undefined ? [] : [{ role: 'system' as const, content: system }]),
     ...history.map(toRequestMessage),
     { role: 'user', content: message },
     ...since.map(toRequestMessage),
     answer,
   ];
+  return echo['model'] === model ? messages : messages.map(withoutProviderFields);
+}
+
+function withoutProviderFields(message: RequestMessage): RequestMessage {
+  if (message.role !== 'assistant') return message;
+  const { content, toolCalls } = message;
+  return {
+    role: 'assistant',
+    content,
+    toolCalls: toolCalls?.map(({ callId, name, arguments: args }) => ({ callId, name, arguments: args })),
+  };
 }
