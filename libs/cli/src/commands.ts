@@ -89,7 +89,7 @@ export const commands = {
     load: async () => (await import('./commands/token.ts')).token,
   },
   url: {
-    usage: 'url',
+    usage: 'url [--openai]',
     summary: 'prints only the address of the server',
     load: async () => (await import('./commands/url.ts')).url,
   },

@@ -80,6 +80,7 @@ test('token prints the saved token, or the command to start', async () => {
 
 test('url prints the address of the running server', async () => {
   assert.deepEqual(await run(['url']), { code: 0, stdout: 'http://127.0.0.1:4766\n', stderr: '' });
+  assert.deepEqual(await run(['url', '--openai']), { code: 0, stdout: 'http://127.0.0.1:4766/openai/v1\n', stderr: '' });
   writeFileSync(join(cwd, 'run.json'), JSON.stringify({ url: 'http://127.0.0.1:5000', processes: [] }));
   const running = await run(['url']);
   const json = await run(['url', '-o', 'json']);

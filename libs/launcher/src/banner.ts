@@ -41,7 +41,7 @@ export function banner(run: Served): string {
     ['bus', bus === 'memory:' ? 'in-process                (SWITCHYARD_BUS=nats://… for a real one)' : withoutCredentials(bus)],
     ['services', `${services.join(' ')}   ${services.length}/${services.length} ready in ${seconds.toFixed(1)} s`],
     ['provider', provider],
-    ['API', `${url}        JSON-RPC /rpc /ws · chat /api/chat · OpenAI /v1 · contract /openrpc.json`],
+    ['API', `${url}        JSON-RPC /rpc /ws · chat /api/chat · OpenAI /openai/v1 · contract /openrpc.json`],
     ...(metrics === undefined ? [] : [['metrics', metrics] as [string, string]]),
     ['token', tokenText(run)],
     ...(warning === undefined ? [] : [['warning', warning] as [string, string]]),

@@ -12,6 +12,7 @@ import { describeError, type Failure, type FailureLog } from '../request/failure
 import { SECURITY_HEADERS } from '../request/security-headers.ts';
 import { hasConflictingAuthority } from '../auth/request-authority.ts';
 import { hideQueryToken } from '../auth/query-token.ts';
+import { rewriteLenientPath } from '../request/lenient-path.ts';
 import { createDurationRecorder, type RecordDuration } from './request-durations.ts';
 import { getRequestId } from '../request/request-id.ts';
 import { findRequestHandler, type PreFastifyRoute } from './pre-fastify-routes.ts';
@@ -159,6 +160,7 @@ const HTTP_OPTIONS: HttpOptions = {
 function createNodeServer(tls: TlsOptions | undefined, handler: (request: IncomingMessage, response: ServerResponse) => void): Server {
   const listener = (request: IncomingMessage, response: ServerResponse): void => {
     hideQueryToken(request);
+    rewriteLenientPath(request);
     handler(request, response);
   };
   const server = tls ? createTlsServer({ ...HTTP_OPTIONS, ...tls }, listener) : http.createServer(HTTP_OPTIONS, listener);

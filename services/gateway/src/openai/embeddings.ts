@@ -9,6 +9,7 @@ import { parseJsonBody } from '../request/request-body.ts';
 import { RefusalError } from '../request/refusal.ts';
 import { createCallOptions } from '../request/trace.ts';
 import { toCompletionError } from './openai-errors.ts';
+import { isLenient } from '../request/lenient-path.ts';
 import { checkFieldCount, createInvalidBodyRefusal, LENIENT_TOKEN_HINT } from './openai-body.ts';
 import { removeNulls } from './openai-fields.ts';
 
@@ -29,7 +30,7 @@ const LenientBody = z.object(fields);
 const DOC: RouteDoc = {
   scopes: ['rpc', 'api'],
   summary: 'Creates the embeddings of one or several texts.',
-  description: 'Lenient tokens may send more fields, which are ignored.',
+  description: 'Lenient tokens and requests to `/openai/v1/embeddings` may send more fields, which are ignored.',
   body: EmbeddingsBody,
   example: { body: { model: 'openai/text-embedding-3-small', input: 'hello' } },
   responses: { 200: { description: 'One vector per text, in order.', schema: Embeddings } },
@@ -39,7 +40,7 @@ const DOC: RouteDoc = {
 /** `POST /v1/embeddings`: vectors as numbers, or as base64 of little-endian float32. */
 export function registerEmbeddings(app: FastifyInstance, edge: Edge): void {
   app.post('/v1/embeddings', edge.route(DOC), async (request, reply) => {
-    const { encoding_format: format, ...params } = parseEmbeddingsBody(parseJsonBody(request), request.caller.lenient);
+    const { encoding_format: format, ...params } = parseEmbeddingsBody(parseJsonBody(request), isLenient(request.raw, request.caller));
     const disconnected = new AbortController();
     reply.raw.once('close', () => void (reply.raw.writableFinished || disconnected.abort()));
     const options = { ...createCallOptions(request), signal: disconnected.signal };

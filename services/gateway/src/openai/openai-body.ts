@@ -2,8 +2,8 @@ import { describeIssues, MAX } from '@switchyard/contracts';
 import type { z } from 'zod';
 import { RefusalError, type Refusal } from '../request/refusal.ts';
 
-/** Hint for rejected requests that a lenient token would accept. */
-export const LENIENT_TOKEN_HINT = `A lenient token accepts this request. Create one: bin/switchyard rpc tokens.create id=NAME scopes='["rpc"]' lenient=true`;
+/** Hint for rejected requests that `/openai/v1` and a lenient token would accept. */
+export const LENIENT_TOKEN_HINT = `Send it to /openai/v1 with the same token. A lenient token accepts this request. Create one: bin/switchyard rpc tokens.create id=NAME scopes='["rpc"]' lenient=true`;
 
 /** Throws a refusal for a body with more fields than any `/v1` request has, before each field is validated. */
 export function checkFieldCount(body: unknown): void {

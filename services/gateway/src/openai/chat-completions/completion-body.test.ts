@@ -46,7 +46,7 @@ test('joins the instructions and splits the messages at the last user message', 
 
 const unknown = 'expected no such parameter, got an unknown name';
 /** Added if a lenient token would accept the request. */
-const hint = `. A lenient token accepts this request. Create one: bin/switchyard rpc tokens.create id=NAME scopes='["rpc"]' lenient=true`;
+const hint = `. Send it to /openai/v1 with the same token. A lenient token accepts this request. Create one: bin/switchyard rpc tokens.create id=NAME scopes='["rpc"]' lenient=true`;
 const invalidCases: [string, unknown, string, string | undefined][] = [
   ['null', null, 'Invalid request: body: expected object', undefined],
   ['an array', [], 'Invalid request: body: expected object', undefined],

@@ -10,7 +10,7 @@ import { readEvents, RESULT, startTestTurns, type FrameBody } from '../../turns/
 type Script = (params: Parameters<Handler<'turns.run'>>[0], ctx: Ctx) => AsyncGenerator<FrameBody, TurnResult, void>;
 
 const TOKEN = SECRETS.rpc;
-const HINT = `A lenient token accepts this request. Create one: bin/switchyard rpc tokens.create id=NAME scopes='["rpc"]' lenient=true`;
+const HINT = `Send it to /openai/v1 with the same token. A lenient token accepts this request. Create one: bin/switchyard rpc tokens.create id=NAME scopes='["rpc"]' lenient=true`;
 
 async function start(script: Script) {
   const run: Handler<'turns.run'> = async function* (params, ctx) {

@@ -21,6 +21,7 @@ import { createCompletion, createCompletionHead, type CompletionHead } from './c
 import { relayCompletion } from './completion-relay.ts';
 import { readFirstOutput, readResult, streamChunks } from './completion-run.ts';
 import { openCompletionStream, type CompletionStream } from './completion-stream.ts';
+import { isLenient } from '../../request/lenient-path.ts';
 import { toCompletionError } from '../openai-errors.ts';
 import { startKeyedCompletion } from './keyed-completion.ts';
 
@@ -31,7 +32,7 @@ const DOC: RouteDoc = {
   scopes: SCOPES,
   summary: 'Creates a chat completion by a model or an agent. With `stream` it is sent as chunks.',
   description:
-    'Runs one stateless turn. With an Idempotency-Key the turn runs once, and its result is stored for one day. Lenient tokens may send more fields.',
+    'Runs one stateless turn. With an Idempotency-Key the turn runs once, and its result is stored for one day. Lenient tokens and requests to `/openai/v1/chat/completions` may send more fields.',
   headers: KeyHeader,
   body: CompletionBody,
   example: { body: { model: 'dev/echo', messages: [{ role: 'user', content: 'hello' }] } },
@@ -94,7 +95,7 @@ class CompletionExchange extends Exchange {
   }
 
   run(caller: Caller, body: Buffer): void {
-    const completion = parseCompletionBody(parseBody(body), caller.lenient);
+    const completion = parseCompletionBody(parseBody(body), isLenient(this.request, caller));
     const key = getIdempotencyKey(this.request);
     if (key === undefined && !completion.stream) return this.#complete(caller, completion);
     if (key === undefined) this.#stream(caller, completion);
@@ -106,10 +107,10 @@ class CompletionExchange extends Exchange {
   }
 
   /** Runs a non-streaming turn without the objects that only a stream needs. */
-  #complete({ encodedPrincipal, lenient }: Caller, { turn }: CompletionRequest): void {
-    const head = createCompletionHead(turn.model, lenient);
+  #complete(caller: Caller, { turn }: CompletionRequest): void {
+    const head = createCompletionHead(turn.model, isLenient(this.request, caller));
     const params = Buffer.from(JSON.stringify({ ...turn, turnId: mintId('turn') }));
-    const ids = { principal: encodedPrincipal, timeoutMs: COMPLETE.deadlineMs, ...this.#getCallIds() };
+    const ids = { principal: caller.encodedPrincipal, timeoutMs: COMPLETE.deadlineMs, ...this.#getCallIds() };
     let download: AbortController | undefined;
     const cancel = this.#deps.edge.bus.forward(COMPLETE, params, ids, ({ data, large, error }: Reply) => {
       if (error) return this.#failUnlessAnswered(error);
@@ -141,7 +142,7 @@ class CompletionExchange extends Exchange {
 
   /** Runs a turn and streams its output. */
   #stream(caller: Caller, completion: CompletionRequest): void {
-    const head = createCompletionHead(completion.turn.model, caller.lenient);
+    const head = createCompletionHead(completion.turn.model, isLenient(this.request, caller));
     relayCompletion({
       edge: this.#deps.edge,
       caller,
@@ -157,8 +158,13 @@ class CompletionExchange extends Exchange {
   async #runKeyed({ caller, completion, key }: KeyedRequest): Promise<void> {
     const { edge } = this.#deps;
     const { response } = this;
+    const lenient = isLenient(this.request, caller);
     try {
-      const { head, replayed, nextStep } = await startKeyedCompletion(edge, { completion, caller, ids: this.#getCallIds(), response }, key);
+      const { head, replayed, nextStep } = await startKeyedCompletion(
+        edge,
+        { completion, caller, lenient, ids: this.#getCallIds(), response },
+        key,
+      );
       const extraHeaders = replayed ? REPLAYED : [];
       if (!completion.stream) {
         const result = await readResult(nextStep);

@@ -14,6 +14,8 @@ import { openTurnReader, type TurnListener, type TurnReader, type TurnStatus } f
 /** A completion request and the client that receives the response. */
 export interface KeyedCompletionOptions extends ResponseClient {
   completion: CompletionRequest;
+  /** Whether the client may receive fields that strict clients do not. */
+  lenient: boolean;
 }
 
 /** The client that receives a response. */
@@ -41,9 +43,9 @@ export interface KeyedCompletion {
  * Starts or joins the turn of an idempotency key. The turn continues without its clients, and each client receives it from the first frame.
  */
 export async function startKeyedCompletion(edge: Edge, options: KeyedCompletionOptions, key: string): Promise<KeyedCompletion> {
-  const { completion, caller } = options;
+  const { completion, lenient } = options;
   const { model } = completion.turn;
-  const { id, created } = createCompletionHead(model, caller.lenient);
+  const { id, created } = createCompletionHead(model, lenient);
   const turn = {
     ...completion.turn,
     turnId: mintId('turn'),
@@ -52,7 +54,7 @@ export async function startKeyedCompletion(edge: Edge, options: KeyedCompletionO
     head: { id, created },
   };
   const { head, replayed, nextStep } = await startKeyedTurn(edge, options, { ...turn, ...(completion.stream ? {} : { whole: true }) });
-  return { head: { ...head, model, lenient: caller.lenient }, replayed, nextStep };
+  return { head: { ...head, model, lenient }, replayed, nextStep };
 }
 
 /** Returns the fingerprint of a request. A key cannot be used for requests with different fingerprints. */

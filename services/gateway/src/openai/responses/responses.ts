@@ -27,6 +27,7 @@ import { toOutcome, toResponseId, createResponseResource, type ResponseHead } fr
 import { sendEvents, replayOutput, streamOutput, type ResponseOutput } from './response-stream.ts';
 import { followTurn } from '../../turns/turn-start.ts';
 import { hasEnded } from '../../turns/turn-reader.ts';
+import { isLenient } from '../../request/lenient-path.ts';
 import { createFieldError } from '../openai-body.ts';
 
 const SCOPES = ['rpc', 'api'] as const;
@@ -73,7 +74,7 @@ interface Exchange {
  */
 export function registerResponses(app: FastifyInstance, edge: Edge): void {
   app.post('/v1/responses', edge.route(CREATE), async (request, reply) => {
-    const body = parseResponseBody(parseJsonBody(request), request.caller.lenient);
+    const body = parseResponseBody(parseJsonBody(request), isLenient(request.raw, request.caller));
     const before = await readPreviousConversation(edge, request, body);
     const parsed = toResponseRequest(body, before, await resolveReferences(edge, request, body.input));
     const key = getIdempotencyKey(request);
