@@ -35,6 +35,7 @@ test('warns in banner and log when the product is reachable from other machines,
   for (const isKnown of [false, true]) {
     const env = { SWITCHYARD_HOST: '0.0.0.0', SWITCHYARD_GATEWAY__ALLOW_INSECURE_HTTP: String(isKnown) };
     await using product = await startEmbedded({ env });
+    await product.process.end('SIGTERM'); // the log is complete when the process has ended
     const log = readFileSync(`${product.data}/logs/daemon.log`, 'utf8');
     assert.equal(/^ {2}warning .*clear text.*SWITCHYARD_HOST=127\.0\.0\.1/m.test(product.process.output()), !isKnown);
     assert.equal(/"level":40,.*responses travel in clear text/.test(log), !isKnown);
@@ -43,8 +44,9 @@ test('warns in banner and log when the product is reachable from other machines,
 
 test('names an unread setting on the terminal, in the log and in gateway.status', async () => {
   await using product = await startEmbedded({ env: { SWITCHYARD_AUTO_REPLY_ENGINE__ENABLED: 'false' } });
-  const log = readFileSync(`${product.data}/logs/daemon.log`, 'utf8');
   const status = await post(product, JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'gateway.status', params: {} }));
+  await product.process.end('SIGTERM'); // the log is complete when the process has ended
+  const log = readFileSync(`${product.data}/logs/daemon.log`, 'utf8');
   assert.match(
     product.process.output(),
     /^ {2}no effect +autoReplyEngine\.enabled \(SWITCHYARD_AUTO_REPLY_ENGINE__ENABLED\): not used by any service yet$/m,
