@@ -1,15 +1,13 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { test } from 'node:test';
-import { Worker } from 'node:worker_threads';
 import { dice, principal, testService } from '@switchyard/testkit';
 import { memory } from '../service.ts';
 
 const MEMORIES = 10_000;
 const AT_ONCE = 100;
 const SEARCHES = 200;
-/** Maximum time that a search may block the event loop. */
-const HELD_MS = 20;
+/** Maximum processor time that a search may block the event loop. */
+const MAX_BLOCK_MS = 20;
 
 /** Words with the frequencies of a natural language (Zipf). */
 const WORDS = Array.from(
@@ -30,38 +28,41 @@ test('searches ten thousand memories quickly and without blocking the event loop
   assert.equal((await app.bus.call('memory.stats', {})).totalEntries, MEMORIES);
 
   await app.bus.call('memory.search', { query: 'a first one reads the vectors' });
-  const took: number[] = [];
-  const idle = await watchIdleThread();
+  const queries = Array.from({ length: SEARCHES }, () => sentence(5));
   const before = process.threadCpuUsage();
-  const watched = watchLoop();
-  for (let n = 0; n < SEARCHES; n++) {
-    const began = performance.now();
-    const { results } = await app.bus.call('memory.search', { query: sentence(5) });
-    took.push(performance.now() - began);
-    assert.equal(results.length, 10);
-  }
-  const held = watched();
-  const cpu = computedMs(process.threadCpuUsage(before)) / SEARCHES;
-  const late = await idle();
-  took.sort((a, b) => a - b);
-  const at = (share: number): string => (took[Math.floor(share * took.length)] ?? 0).toFixed(1);
-  t.diagnostic(
-    `search p50 ${at(0.5)} ms, p99 ${at(0.99)} ms; the loop was held for ${held.computed.toFixed(1)} ms at most, ${held.passed.toFixed(1)} ms by the clock, an idle thread beside it for ${late.toFixed(1)} ms`,
-  );
-  t.diagnostic(`processor time of this thread ${cpu.toFixed(2)} ms a search`);
-  // The test compares CPU time, because a busy machine delays everything without using more CPU.
+  const first = await search(queries);
+  const second = await search(queries);
+  const cpu = computedMs(process.threadCpuUsage(before)) / (2 * SEARCHES);
+
+  // A garbage collection or a busy machine lengthens some searches. A search that blocks by itself is long in both rounds.
+  const longest = Math.max(...first.map((search, n) => Math.min(search.blockedMs, second[n]?.blockedMs ?? 0)));
+  const took = [...first, ...second].map(({ tookMs }) => tookMs).sort((a, b) => a - b);
+  const percentile = (share: number): string => (took[Math.floor(share * took.length)] ?? 0).toFixed(1);
+  t.diagnostic(`search p50 ${percentile(0.5)} ms, p99 ${percentile(0.99)} ms; ${cpu.toFixed(2)} ms of processor time a search`);
+  t.diagnostic(`a search blocked the event loop for at most ${longest.toFixed(1)} ms of processor time`);
   assert.ok(cpu < 10, `${cpu} ms`);
-  assert.ok(held.computed <= HELD_MS, `${held.computed} ms`);
+  assert.ok(longest <= MAX_BLOCK_MS, `${longest} ms`);
+
+  async function search(queries: readonly string[]): Promise<{ tookMs: number; blockedMs: number }[]> {
+    const measured = [];
+    for (const query of queries) {
+      const began = performance.now();
+      const longestBlock = watchEventLoop();
+      const { results } = await app.bus.call('memory.search', { query });
+      measured.push({ tookMs: performance.now() - began, blockedMs: longestBlock() });
+      assert.equal(results.length, 10);
+    }
+    return measured;
+  }
 });
 
-/** The longest block of this thread, in CPU time and in wall time. A busy machine increases only the wall time. */
-function watchLoop(): () => { computed: number; passed: number } {
-  const longest = { computed: 0, passed: 0 };
-  let [at, cpu] = [performance.now(), process.threadCpuUsage()];
+/** Gives the longest block of the event loop since the call, in milliseconds of this thread's processor time. */
+function watchEventLoop(): () => number {
+  let longest = 0;
+  let at = process.threadCpuUsage();
   const look = (): void => {
-    longest.computed = Math.max(longest.computed, computedMs(process.threadCpuUsage(cpu)));
-    longest.passed = Math.max(longest.passed, performance.now() - at);
-    [at, cpu] = [performance.now(), process.threadCpuUsage()];
+    longest = Math.max(longest, computedMs(process.threadCpuUsage(at)));
+    at = process.threadCpuUsage();
   };
   const timer = setInterval(look, 1);
   return () => {
@@ -73,25 +74,4 @@ function watchLoop(): () => { computed: number; passed: number } {
 
 function computedMs({ user, system }: NodeJS.CpuUsage): number {
   return (user + system) / 1_000;
-}
-
-/** The maximum delay of an idle thread, caused by the machine. */
-async function watchIdleThread(): Promise<() => Promise<number>> {
-  const source = `
-    const { parentPort } = require('node:worker_threads');
-    let [longest, at] = [0, performance.now()];
-    setInterval(() => {
-      longest = Math.max(longest, performance.now() - at);
-      at = performance.now();
-    }, 1);
-    parentPort.on('message', () => parentPort.postMessage(longest));
-    parentPort.postMessage(0);`;
-  const thread = new Worker(source, { eval: true });
-  await once(thread, 'message');
-  return async () => {
-    thread.postMessage('how long?', []);
-    const [longest] = (await once(thread, 'message')) as [number];
-    await thread.terminate();
-    return longest;
-  };
 }
