@@ -33,11 +33,13 @@ async function publish({ perSecond, count, from = 0, tenant = 'default' }: Publi
 
 /** The longest turn of the event loop in CPU milliseconds, which a busy machine does not lengthen. */
 let longestTurn = 0;
+let watch: NodeJS.Timeout | undefined;
 
 function watchEventLoop(): void {
   longestTurn = 0;
+  clearInterval(watch);
   let before = process.threadCpuUsage();
-  setInterval(() => {
+  watch = setInterval(() => {
     const { user, system } = process.threadCpuUsage(before);
     longestTurn = Math.max(longestTurn, (user + system) / 1_000);
     before = process.threadCpuUsage();
