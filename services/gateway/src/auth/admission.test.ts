@@ -76,18 +76,48 @@ describe('browser requests', () => {
     assert.equal((await post(gateway, { host: 'localhost:1' })).statusCode, 200);
   });
 
-  test('get a CORS preflight for /api from a listed origin only', async () => {
+  const PATHS = ['/rpc', '/v1/models', '/openai/v1/chat/completions', '/api/agents', '/api/health', '/media/0', '/mcp'];
+
+  test('get a CORS preflight for every route from a listed origin only', async () => {
     await using gateway = await startTestGateway({ settings: { corsOrigins: ['https://app.example'] } });
     const preflight = (path: string, origin: string): Promise<IncomingMessage> =>
-      sendRaw(gateway, path, { method: 'OPTIONS', headers: { origin, 'access-control-request-method': 'GET' } });
-    const allowed = await preflight('/api/agents', 'https://app.example');
-    assert.equal(allowed.statusCode, 204);
-    assert.equal(allowed.headers['access-control-allow-origin'], 'https://app.example');
-    assert.equal(allowed.headers['access-control-max-age'], '3600');
-    const foreign = await preflight('/api/agents', 'https://evil.example');
+      sendRaw(gateway, path, {
+        method: 'OPTIONS',
+        headers: {
+          origin,
+          'access-control-request-method': 'POST',
+          'access-control-request-headers': 'authorization,x-stainless-lang, x-stainless-retry-count,bad name',
+        },
+      });
+    for (const path of PATHS) {
+      const { statusCode, headers } = await preflight(path, 'https://app.example');
+      assert.deepEqual([path, statusCode, headers['access-control-allow-origin']], [path, 204, 'https://app.example']);
+      assert.equal(headers['access-control-allow-methods'], 'GET, POST, OPTIONS');
+      assert.equal(
+        headers['access-control-allow-headers'],
+        'Authorization, Content-Type, Last-Event-ID, Idempotency-Key, X-Request-Id, x-stainless-lang, x-stainless-retry-count',
+      );
+      assert.equal(headers['access-control-max-age'], '3600');
+      const foreign = await preflight(path, 'https://evil.example');
+      assert.deepEqual([foreign.statusCode, foreign.headers['access-control-allow-origin']], [403, undefined]);
+    }
+    const plain = await sendRaw(gateway, '/rpc', { method: 'OPTIONS', headers: {} });
+    assert.equal(plain.statusCode, 404);
+  });
+
+  test('may read the response of every route from a listed origin', async () => {
+    await using gateway = await startTestGateway({ settings: { corsOrigins: ['https://app.example'] } });
+    const origin = 'https://app.example';
+    for (const path of PATHS) {
+      for (const headers of [{ origin }, { origin, authorization: `Bearer ${SECRETS.all}` }]) {
+        const response = await sendRaw(gateway, path, { method: 'GET', headers });
+        assert.deepEqual([path, response.headers['access-control-allow-origin'], response.headers.vary], [path, origin, 'Origin']);
+      }
+    }
+    const call = await post(gateway, { origin });
+    assert.deepEqual([call.statusCode, call.headers['access-control-allow-origin']], [200, origin]);
+    const foreign = await post(gateway, { origin: 'https://evil.example' });
     assert.deepEqual([foreign.statusCode, foreign.headers['access-control-allow-origin']], [403, undefined]);
-    assert.equal((await preflight('/rpc', 'https://app.example')).statusCode, 404);
-    assert.equal((await post(gateway, { origin: 'https://app.example' })).headers['access-control-allow-origin'], undefined);
   });
 });
 

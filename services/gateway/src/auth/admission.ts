@@ -161,9 +161,7 @@ export function createAdmission({ settings, tokens, tickets, limits, host, assig
   }
 
   function check(request: FastifyRequest, reply: FastifyReply, { scopes, tokenInQuery, open }: GuardOptions): Refusal | undefined {
-    const { origin } = request.headers;
     if (open) return checkHostAndOrigin(request.raw) ?? limitRequest(getClientAddress(request.raw));
-    if (origin !== undefined && request.url.startsWith('/api/') && !checkHostAndOrigin(request.raw)) allowOrigin(reply, origin);
     const isV1 = getSurface(request.url) === 'v1';
     const caller = admit(request.raw, tokenInQuery);
     if (isRefusal(caller)) {
@@ -214,11 +212,6 @@ function createRateRefusal(wait: number, { max, windowMs }: Rate): Refusal {
 /** Sets headers given as alternating names and values. */
 function setHeaders(reply: FastifyReply, headers: readonly string[]): void {
   for (let index = 1; index < headers.length; index += 2) reply.header(headers[index - 1] ?? '', headers[index]);
-}
-
-/** Lets a page of an allowed origin read the response. */
-export function allowOrigin(reply: FastifyReply, origin: string): void {
-  reply.headers({ 'access-control-allow-origin': origin, vary: 'Origin', 'access-control-expose-headers': 'X-Request-Id, Retry-After' });
 }
 
 interface HostPolicy {

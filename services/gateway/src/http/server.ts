@@ -5,8 +5,9 @@ import { http, type Settings } from '@switchyard/service-kit';
 import { fastify, type ConnectionError, type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Caller } from '../request/caller.ts';
 import type { AccessLog } from './access-log.ts';
+import { addCorsHeaders } from './cors.ts';
 import { readBody } from '../request/request-body.ts';
-import { allowOrigin, type Admission } from '../auth/admission.ts';
+import type { Admission } from '../auth/admission.ts';
 import { discardBody } from '../request/discarded-body.ts';
 import { describeError, type Failure, type FailureLog } from '../request/failure-log.ts';
 import { SECURITY_HEADERS } from '../request/security-headers.ts';
@@ -60,6 +61,7 @@ export function createHttpServer({
     serverFactory: (handler) =>
       createNodeServer(tls, (request, response) => {
         if (draining.aborted) response.setHeader('connection', 'close');
+        addCorsHeaders(admission, request, response);
         if (hasConflictingAuthority(request)) return refuseConflictingHost({ failures, admission }, request, response);
         (findRequestHandler(preFastifyRoutes, request) ?? handler)(request, response);
       }),
@@ -182,25 +184,6 @@ const CLIENT_ERRORS: ReadonlyMap<string, readonly [number, string]> = new Map([
   ['ERR_HTTP_REQUEST_TIMEOUT', [408, 'Request Timeout']],
   ['HPE_HEADER_OVERFLOW', [431, 'Request Header Fields Too Large']],
 ]);
-
-/** Registers the CORS preflight of `/api`. */
-export function registerPreflight(app: FastifyInstance, admission: Admission): void {
-  app.options('/api/*', (request, reply) => sendPreflight(admission, request, reply));
-}
-
-function sendPreflight(admission: Admission, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const refusal = admission.checkHostAndOrigin(request.raw);
-  if (refusal) return refuse(request, reply, refusal);
-  if (request.headers.origin !== undefined) allowOrigin(reply, request.headers.origin);
-  return reply
-    .code(204)
-    .headers({
-      'access-control-allow-methods': 'GET, POST, OPTIONS',
-      'access-control-allow-headers': 'Authorization, Content-Type, Last-Event-ID, Idempotency-Key, X-Request-Id',
-      'access-control-max-age': '3600',
-    })
-    .send();
-}
 
 /** The log entry of a refusal. */
 function createFailure(request: FastifyRequest, admission: Admission, { refusal, error }: { refusal: Refusal; error: unknown }): Failure {
