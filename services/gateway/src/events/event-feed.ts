@@ -32,6 +32,8 @@ export interface EventFeed {
   join(listener: FeedListener): Promise<{ leave: () => void }>;
   /** Position in the log up to which events were read here. */
   readonly position: FeedPosition;
+  /** Asks the log for its last sequence number, which may be ahead of `position`. */
+  readLastSeq(): Promise<number>;
   /** Reads events of a tenant from a sequence number on. */
   page(tenant: string, fromSeq: number): Promise<FeedPage>;
 }
@@ -161,6 +163,7 @@ export function createEventFeed({ bus, log }: { bus: Bus; log: Logger }): EventF
     get position() {
       return position;
     },
+    readLastSeq: async () => (await events?.position())?.seq ?? position.seq,
     page: (tenant, fromSeq) => replays.read(tenant, fromSeq),
   };
 }

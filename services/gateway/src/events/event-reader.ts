@@ -6,10 +6,15 @@ export interface EventPosition {
   seq: number;
 }
 
+/** The last event id of a client that no log here gave: it is malformed, or of another server. */
+export interface UnknownPosition {
+  unknownId: string;
+}
+
 /** One client of the feed. It first receives missed events from the log, then live events. */
 export interface EventReader {
   /** Subscribes to the feed and returns the start position of the client, as an event without data. */
-  open(after: EventPosition | undefined): Promise<string>;
+  open(after: EventPosition | UnknownPosition | undefined): Promise<string>;
   /** Starts to send events. */
   begin(): void;
   /** Continues when the client has caught up. */
@@ -34,7 +39,7 @@ export function createEventReader({ feed, tenant, write, isBehind, onError }: Ev
   let next = 0;
   let name = '';
   /** The client's position, if it belongs to another log or cannot be compared. */
-  let lostPosition: string | undefined;
+  let lostPosition: { reason: 'LOG_LOST' | 'UNKNOWN_ID'; from: string } | undefined;
   let state: 'waiting' | 'reading' | 'live' | 'closed' = 'waiting';
   let leave: (() => void) | undefined;
 
@@ -67,8 +72,7 @@ export function createEventReader({ feed, tenant, write, isBehind, onError }: Ev
 
   /** Renders a `stream:reset`: events between the position of the client and `seq` are lost. */
   function reset(seq: number): string {
-    const reason = lostPosition === undefined ? 'TOO_OLD' : 'LOG_LOST';
-    const from = lostPosition ?? `${name}-${next - 1}`;
+    const { reason, from } = lostPosition ?? { reason: 'TOO_OLD', from: `${name}-${next - 1}` };
     lostPosition = undefined;
     return `${renderId(seq - 1)}event: stream:reset\ndata: ${JSON.stringify({ reason, from, to: `${name}-${seq - 1}` })}\n\n`;
   }
@@ -108,17 +112,24 @@ export function createEventReader({ feed, tenant, write, isBehind, onError }: Ev
           else send(events);
         },
         lost() {
-          lostPosition ??= `${name}-${next - 1}`;
+          lostPosition ??= { reason: 'LOG_LOST', from: `${name}-${next - 1}` };
           [name, next] = [feed.position.name, 1];
           if (state === 'live') void catchUp();
         },
       });
       leave = joined.leave;
       name = feed.position.name;
-      if (after === undefined) next = feed.position.seq + 1;
-      else if (after.name === name) next = after.seq + 1;
-      else [lostPosition, next] = [`${after.name}-${after.seq}`, 1];
-      return after === undefined ? `${renderId(next - 1)}\n` : `id: ${after.name}-${after.seq}\n\n`;
+      const start = `${renderId(feed.position.seq)}\n`;
+      next = feed.position.seq + 1;
+      if (after === undefined) return start;
+      const id = 'unknownId' in after ? after.unknownId : `${after.name}-${after.seq}`;
+      if ('unknownId' in after || (after.name === name && after.seq > feed.position.seq && after.seq > (await feed.readLastSeq()))) {
+        lostPosition = { reason: 'UNKNOWN_ID', from: id };
+        return start;
+      }
+      if (after.name === name) next = after.seq + 1;
+      else [lostPosition, next] = [{ reason: 'LOG_LOST', from: id }, 1];
+      return `id: ${id}\n\n`;
     },
     begin: resume,
     drained: resume,

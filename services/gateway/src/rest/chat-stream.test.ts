@@ -80,7 +80,6 @@ test('rejects invalid requests before the stream starts', async () => {
     ['message=', {}, 400, 'Missing required query parameter: message'],
     ['message=a&message=b', {}, 400, 'Repeated query parameter: message'],
     ['message=a&agentId=Not+An+Id', {}, 400, 'Unknown agent: Not An Id'],
-    ['message=a', { 'last-event-id': 'nonsense' }, 400, 'Invalid Last-Event-ID: expected <turnId>:<n>'],
     ['message=a', { authorization: 'Bearer no' }, 401, 'Unauthorized'],
     ['message=a', { authorization: `Bearer ${SECRETS.mcp}` }, 403, 'Forbidden: insufficient scope'],
     ['message=a', { 'sec-purpose': 'prefetch;prerender' }, 403, 'Forbidden: turns cannot be prefetched'],
@@ -160,6 +159,17 @@ test('accepts lastEventId in the query and resumes at every position', async () 
   }
   assert.equal((await t.stream(`message=hi&lastEventId=${turn?.id}:5`)).status, 204);
   assert.equal(t.started.length, 1);
+});
+
+test('an id of another server gets a reset, starts no turn and ends the EventSource', async () => {
+  await using t = await startTestTurns();
+  for (const id of ['nonsense', '17', 'x'.repeat(300)]) {
+    const response = await t.stream('message=hi', { accept: 'text/event-stream', 'last-event-id': id });
+    const [reset] = await readAllEvents(response);
+    assert.deepEqual([response.status, reset?.event, reset?.data], [200, 'stream:reset', { reason: 'UNKNOWN_ID' }]);
+    assert.equal((await t.stream('message=hi', { 'last-event-id': reset?.id ?? '' })).status, 204);
+  }
+  assert.equal(t.started.length, 0);
 });
 
 test('returns 204 for an unknown turn and a turn of another client', async () => {

@@ -5,7 +5,7 @@ import type { Caller } from '../request/caller.ts';
 import type { RouteDoc } from '../openapi/route-doc.ts';
 import { KeyHeader, LastEventHeader, LastEventQuery } from '../openapi/schemas.ts';
 import type { Edge } from '../http/edge.ts';
-import { acceptsEvents, createBadRequest, RefusalError } from '../request/refusal.ts';
+import { acceptsEvents, RefusalError } from '../request/refusal.ts';
 import { createCallOptions } from '../request/trace.ts';
 import { createRenderer, type Renderer } from './chat-events.ts';
 import { ChatBody, parseChatQuery, withIdempotencyKey } from './chat-request.ts';
@@ -24,12 +24,15 @@ const PENDING_PREFIX = 'asked-';
 const NONCE_DIGITS = 22;
 /** The event id of a rejected turn. */
 const REFUSED = 'refused';
+/** The event id after a reset. It belongs to no turn, so the next request gets 204. */
+const RESET_POSITION = `turn_${'0'.repeat(NONCE_DIGITS)}:${REFUSED}`;
 
 const DOC: RouteDoc = {
   scopes: ['rpc'],
   tokenInQuery: true,
   summary: 'Runs a turn of an agent and streams it as server-sent events.',
-  description: 'Events are `token`, `resumed`, `done` and `error`. A request with the id of an event receives the rest of that turn.',
+  description:
+    'Events are `token`, `resumed`, `done` and `error`. A request with the id of an event receives the rest of that turn; `stream:reset` answers an id that is of no turn.',
   query: ChatBody.extend(LastEventQuery.shape),
   example: { query: { message: 'hello' } },
   headers: KeyHeader.extend(LastEventHeader.shape),
@@ -49,7 +52,8 @@ export function registerChatStream(app: FastifyInstance, edge: Edge): void {
   app.get('/api/chat/stream', edge.route(DOC), async (request, reply) => {
     refusePrefetch(request);
     const position = parseLastEventId(request, request.query as Query);
-    if (position === undefined || isOwnPendingTurn(request, position)) await requestTurn(edge, { request, reply }, position);
+    if (position === 'unknown') sendReset(reply);
+    else if (position === undefined || isOwnPendingTurn(request, position)) await requestTurn(edge, { request, reply }, position);
     else {
       const turn = typeof position.lastEvent === 'number' ? await resume(edge, request, position.turnId, position.lastEvent) : undefined;
       if (!turn) return reply.code(204).header('cache-control', 'no-store').send();
@@ -88,13 +92,27 @@ interface StreamPosition {
 const EVENT_ID = /^(turn_[0-9A-Za-z]{22}):(\d{1,9}|refused|asked-[0-9A-Za-z]{22})$/;
 
 /** Reads the header `Last-Event-ID`, or `lastEventId` from the query for clients that cannot set headers. */
-function parseLastEventId({ headers }: FastifyRequest, query: Query): StreamPosition | undefined {
+function parseLastEventId({ headers }: FastifyRequest, query: Query): StreamPosition | 'unknown' | undefined {
   const header = headers['last-event-id'];
   const text = typeof header === 'string' && header !== '' ? header : getQueryText(query, 'lastEventId');
   if (text === undefined) return undefined;
   const [, turnId, lastEvent] = EVENT_ID.exec(text) ?? [];
-  if (turnId === undefined || lastEvent === undefined) throw createBadRequest('Invalid Last-Event-ID: expected <turnId>:<n>');
+  if (turnId === undefined || lastEvent === undefined) return 'unknown';
   return { turnId, lastEvent: /^\d/.test(lastEvent) ? Number(lastEvent) : lastEvent };
+}
+
+/**
+ * Tells a client that its event id is not of a turn here. An error status would end an EventSource without a reason, and a new turn might run
+ * its message a second time.
+ */
+function sendReset(reply: FastifyReply): void {
+  const data = { reason: 'UNKNOWN_ID' };
+  openEventStream(reply, {
+    first: `retry: ${RETRY_MS}\nid: ${RESET_POSITION}\nevent: stream:reset\ndata: ${JSON.stringify(data)}\n\n`,
+    isAuthorized: () => true,
+    onDrain: () => undefined,
+    onClose: () => undefined,
+  }).end();
 }
 
 interface Exchange {

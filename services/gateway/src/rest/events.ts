@@ -3,8 +3,8 @@ import type { RouteDoc } from '../openapi/route-doc.ts';
 import { LastEventHeader, LastEventQuery } from '../openapi/schemas.ts';
 import type { Edge } from '../http/edge.ts';
 import { createEventFeed, type EventFeed } from '../events/event-feed.ts';
-import { createEventReader, type EventPosition } from '../events/event-reader.ts';
-import { createBadRequest, RefusalError } from '../request/refusal.ts';
+import { createEventReader, type EventPosition, type UnknownPosition } from '../events/event-reader.ts';
+import { RefusalError } from '../request/refusal.ts';
 import { type Query, getQueryText } from '../request/query.ts';
 import { openEventStream } from '../events/sse.ts';
 
@@ -14,7 +14,8 @@ const DOC: RouteDoc = {
   scopes: ['rpc'],
   tokenInQuery: true,
   summary: 'Streams the system events of the tenant as server-sent events.',
-  description: 'A request with the id of an event receives the events after it, and `stream:reset` for events that no longer exist.',
+  description:
+    'A request with the id of an event receives the events after it, and `stream:reset` for events that no longer exist or an id that is not known.',
   query: LastEventQuery,
   headers: LastEventHeader,
   responses: { 200: { description: 'The events.', type: 'text/event-stream' } },
@@ -22,7 +23,8 @@ const DOC: RouteDoc = {
 
 /**
  * `GET /api/events`: the system events of the caller's tenant. The id of an event is its position in the log, which keeps one day. A client
- * that reconnects to any gateway receives the events after its id, and `stream:reset` for events that no longer exist.
+ * that reconnects to any gateway receives the events after its id, `stream:reset` for events that no longer exist, and `stream:reset` before
+ * live events for an id that this installation did not give.
  */
 export function registerEvents(app: FastifyInstance, edge: Edge): void {
   const feed = createEventFeed(edge);
@@ -43,22 +45,25 @@ export function refuseRestrictedToken({ caller }: FastifyRequest): void {
 }
 
 const EVENT_ID = /^([0-9a-z]{1,40})-(\d{1,15})$/;
+const MAX_ID_CHARS = 64;
 
-/** Reads the header `Last-Event-ID`, or `lastEventId` from the query for clients that cannot set headers. */
-function parseLastEventId({ headers, query }: FastifyRequest): EventPosition | undefined {
+/**
+ * Reads the header `Last-Event-ID`, or `lastEventId` from the query for clients that cannot set headers. An id of another server is no
+ * error, because an error would end an EventSource for good.
+ */
+function parseLastEventId({ headers, query }: FastifyRequest): EventPosition | UnknownPosition | undefined {
   const header = headers['last-event-id'];
   const text = typeof header === 'string' && header !== '' ? header : getQueryText(query as Query, 'lastEventId');
   if (text === undefined) return undefined;
   const [, name, seq] = EVENT_ID.exec(text) ?? [];
-  if (name === undefined) throw createBadRequest('Invalid Last-Event-ID: expected <log>-<n>');
-  return { name, seq: Number(seq) };
+  return name === undefined ? { unknownId: text.slice(0, MAX_ID_CHARS) } : { name, seq: Number(seq) };
 }
 
 interface SendEventsOptions {
   request: FastifyRequest;
   reply: FastifyReply;
   feed: EventFeed;
-  after: EventPosition | undefined;
+  after: EventPosition | UnknownPosition | undefined;
 }
 
 /**
@@ -69,7 +74,8 @@ function sendRetry(edge: Edge, { request, reply, after, error }: Omit<SendEvents
   if (after === undefined) throw error;
   edge.log.warn({ err: error, requestId: request.id, errorKind: 'dependency', hint: 'the client reconnects' }, 'failed to read events');
   openEventStream(reply, {
-    first: `retry: ${RETRY_MS}\nid: ${after.name}-${after.seq}\n\n`,
+    // Without an id line the client keeps its id.
+    first: 'unknownId' in after ? `retry: ${RETRY_MS}\n\n` : `retry: ${RETRY_MS}\nid: ${after.name}-${after.seq}\n\n`,
     isAuthorized: () => false,
     onDrain: () => undefined,
     onClose: () => undefined,
