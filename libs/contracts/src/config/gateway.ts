@@ -54,7 +54,7 @@ export const gateway = z
       .describe('the dashboard and the routes under /api'),
     maxBatchSize: positive(50).describe('calls in one JSON-RPC batch'),
     wsHeartbeatMs: count(30_000).describe('0 disables it'),
-    corsOrigins: texts().describe('additional origins that may use /api'),
+    corsOrigins: texts().describe('additional origins whose pages may use the gateway'),
     allowInsecureHttp: flag(false).describe('suppresses the warning about a public listener without TLS'),
     drainDelayMs: count(0).describe(
       'time that a stopping gateway keeps serving while /readyz is 503; at most a third of daemon.shutdownTimeoutMs',
@@ -103,6 +103,11 @@ const WebhookMapping = z.strictObject({
     .enum(['hmac', 'standard'])
     .default('hmac')
     .describe('signature scheme: webhooks.hmac, or the headers webhook-id, webhook-timestamp and webhook-signature'),
+  headerPrefix: z
+    .string()
+    .regex(/^[A-Za-z0-9-]{1,50}-$/)
+    .default('webhook-')
+    .describe('prefix of the headers of the scheme standard, such as svix-'),
   secret: LongSecretRef.optional().describe('key of this mapping; default: webhooks.token'),
 });
 

@@ -50,8 +50,9 @@ export function allowsUnsigned({ allowUnauthenticated }: Sections['webhooks'], {
 }
 
 /** The headers that templates may use. Headers with credentials are removed. */
-export function removeCredentialHeaders(headers: IncomingHttpHeaders, { hmac }: Sections['webhooks']): IncomingHttpHeaders {
-  const credentialHeaders = new Set([...CREDENTIAL_HEADERS, hmac.headerName.toLowerCase()]);
+export function removeCredentialHeaders(headers: IncomingHttpHeaders, { hmac, mappings }: Sections['webhooks']): IncomingHttpHeaders {
+  const signatures = [hmac.headerName, ...mappings.map(({ headerPrefix }) => `${headerPrefix}signature`)];
+  const credentialHeaders = new Set([...CREDENTIAL_HEADERS, ...signatures.map((name) => name.toLowerCase())]);
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !credentialHeaders.has(name)));
 }
 

@@ -72,19 +72,33 @@ function createCheckCache(): (check: Check | undefined) => Check | undefined {
   };
 }
 
-function createCheck(webhooks: Webhooks, { scheme = 'hmac', secret }: Partial<MappingConfig>, header?: string): Check | undefined {
+/** Prefix of the headers of Standard Webhooks. */
+const STANDARD_PREFIX = 'webhook-';
+
+function createCheck(webhooks: Webhooks, mapping: Partial<MappingConfig>, header?: string): Check | undefined {
+  const { scheme = 'hmac', headerPrefix = STANDARD_PREFIX, secret } = mapping;
   const key = secret ?? webhooks.token;
   if (key === undefined) return undefined;
   const check = createHmacCheck(webhooks, key);
   // Custom signature schemes have no timestamp header.
   return header === undefined
-    ? { ...check, scheme }
+    ? { ...check, scheme, headerPrefix: headerPrefix.toLowerCase() }
     : { ...check, headers: [header, ...check.headers], algorithm: 'sha256', requireTimestamp: false, signedTimestamp: false };
 }
 
 function createHmacCheck({ hmac }: Webhooks, key: Check['key']): Check {
   const { headerName, algorithm, timestampHeaderName: timestampHeader, maxAgeSec, requireTimestamp, signedTimestamp } = hmac;
-  return { scheme: 'hmac', key, headers: [headerName], algorithm, timestampHeader, maxAgeSec, requireTimestamp, signedTimestamp };
+  return {
+    scheme: 'hmac',
+    key,
+    headers: [headerName],
+    headerPrefix: STANDARD_PREFIX,
+    algorithm,
+    timestampHeader,
+    maxAgeSec,
+    requireTimestamp,
+    signedTimestamp,
+  };
 }
 
 function toMapping(config: Partial<MappingConfig>, check: Check | undefined): Mapping {

@@ -14,6 +14,7 @@ const check: Check = {
   scheme: 'hmac',
   key: KEY,
   headers: ['x-webhook-signature'],
+  headerPrefix: 'webhook-',
   algorithm: 'sha256',
   timestampHeader: 'x-webhook-timestamp',
   maxAgeSec: 300,

@@ -6,8 +6,10 @@ import type { SecretRef } from '@switchyard/contracts';
 export interface Check {
   scheme: 'hmac' | 'standard';
   key: SecretRef;
-  /** Headers that can contain the signature; the first that is present counts. */
+  /** Headers that can contain the signature of the scheme `hmac`; the first that is present counts. */
   headers: readonly string[];
+  /** Prefix of the headers `id`, `timestamp` and `signature` of the scheme `standard`. */
+  headerPrefix: string;
   algorithm: 'sha256' | 'sha384' | 'sha512';
   timestampHeader: string;
   maxAgeSec: number;
@@ -54,10 +56,10 @@ function verifyHmac(check: Check, key: string, { headers, body, now }: SignedReq
 const MAX_SIGNATURES = 20;
 
 /** Verifies a Standard Webhooks signature. It covers the id, which stays the same when the sender retries. */
-function verifyStandard({ maxAgeSec }: Check, key: string, { headers, body, now }: SignedRequest): Verdict {
-  const id = getHeader(headers, 'webhook-id');
-  const header = getHeader(headers, 'webhook-signature');
-  const timestamp = getHeader(headers, 'webhook-timestamp');
+function verifyStandard({ maxAgeSec, headerPrefix }: Check, key: string, { headers, body, now }: SignedRequest): Verdict {
+  const id = getHeader(headers, `${headerPrefix}id`);
+  const header = getHeader(headers, `${headerPrefix}signature`);
+  const timestamp = getHeader(headers, `${headerPrefix}timestamp`);
   if (id === undefined || header === undefined) return MISSING;
   if (timestamp === undefined) return NO_TIMESTAMP;
   const hmac = createHmac('sha256', decodeStandardKey(key)).update(`${id}.${timestamp}.`).update(body);

@@ -4,6 +4,7 @@ import { RefusalError } from '../request/refusal.ts';
 import type { WebhookKeys } from '../auth/webhook-keys.ts';
 import { hashText, hasPath, hasSource, type Hooks, type Mapping } from './mappings.ts';
 import { verify, type Check, type SignedRequest, type Verdict } from './signature.ts';
+import { parsePayload } from './payload.ts';
 import { STRICT_PATH, StrictPayload, createDefaultMapping } from './strict-body.ts';
 
 /** A request, and the configuration that it is checked against. */
@@ -33,7 +34,7 @@ export async function receiveMapped(request: WebhookRequest): Promise<VerifiedDe
   const checkSignature = createSignatureChecker(request);
   const candidates = hooks.mappings.filter((mapping) => hasPath(mapping, path));
   await requireAny(candidates.length === 0 && hooks.common ? [hooks.common] : candidates.map(({ check }) => check), checkSignature);
-  const payload = parseBody(signed.body);
+  const payload = await parsePayload(signed.body, signed.headers['content-type']);
   const mapping = candidates.find((candidate) => hasSource(candidate, payload));
   if (mapping === undefined) throw new RefusalError({ status: 404, message: 'No matching webhook mapping', code: 'NOT_FOUND' });
   const fallbackMessage = `${mapping.title === undefined ? '' : `${mapping.title}:\n`}${signed.body.toString()}`;
@@ -96,7 +97,7 @@ function requireDelivery(verdict: Verdict): string {
 }
 
 /** Unsigned senders identify a delivery by one of these headers. */
-const DELIVERY_HEADERS = ['idempotency-key', 'webhook-id', 'x-github-delivery'];
+const DELIVERY_HEADERS = ['idempotency-key', 'webhook-id', 'svix-id', 'x-github-delivery'];
 
 function createUnsignedDelivery({ headers, body }: SignedRequest): string {
   const delivery = DELIVERY_HEADERS.map((name) => headers[name]).find((value) => value !== undefined);

@@ -324,6 +324,23 @@ test('a mapping verifies Standard Webhooks with its own key', async () => {
   assert.equal((await send(t, '/hooks/std', opened))[0], 401, 'the common key is rejected');
 });
 
+test('a mapping verifies Standard Webhooks with the header prefix of its sender', async () => {
+  const key = `whsec_${Buffer.from('0123456789abcdef01234567').toString('base64')}`;
+  const mappings = [
+    { id: 'std', scheme: 'standard' as const, headerPrefix: 'svix-', secret: key, messageTemplate: '[{{headers.svix-signature}}]' },
+  ];
+  await using t = await start({ mappings });
+  const date = new Date();
+  const sign = (prefix: string) => ({
+    [`${prefix}id`]: 'msg_1',
+    [`${prefix}timestamp`]: String(Math.floor(date.getTime() / 1_000)),
+    [`${prefix}signature`]: new Webhook(key).sign('msg_1', date, opened),
+  });
+  assert.deepEqual(await send(t, '/hooks/std', opened, sign('svix-')), [200, { received: true, mapping: 'std' }]);
+  assert.equal(t.started[0]?.params.message, '[]', 'templates do not see the signature');
+  assert.deepEqual(await send(t, '/hooks/std', opened, sign('webhook-')), [401, { error: 'Missing webhook signature' }]);
+});
+
 test('the key of the strict endpoint does not trigger a mapping with its own key', async () => {
   const own = { id: 'own', secret: 'the key of this one mapping alone, and no other' };
   await using t = await start({ mappings: [own, { id: 'any' }] });

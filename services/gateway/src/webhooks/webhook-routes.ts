@@ -73,6 +73,11 @@ export function registerWebhooks(app: FastifyInstance, edge: Edge): void {
 
   void app.register((scope, _options, done) => {
     scope.removeAllContentTypeParsers();
+    scope.addHook('onRequest', (request, _reply, next) => {
+      // Fastify refuses a content type that is not a media type. Here the body decides.
+      if (request.mediaType === undefined) delete request.raw.headers['content-type'];
+      next();
+    });
     scope.addContentTypeParser('*', (_request, payload: IncomingMessage, parsed) => read(payload, parsed));
     scope.setErrorHandler((error, request, reply) => refuse(request, reply, toHookRefusal(error), error));
     scope.post(`${paths.base}/${STRICT_PATH}`, route(STRICT), handleDelivery);
