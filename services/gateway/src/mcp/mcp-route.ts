@@ -13,7 +13,8 @@ import { createCallOptions } from '../request/trace.ts';
 import { VERSION } from '../http/version.ts';
 import type { McpRequest } from './mcp-request.ts';
 import { getGrant } from './grant.ts';
-import { createMcpServer } from './mcp-server.ts';
+import { findInvalidParams } from './invalid-params.ts';
+import { createMcpServer, type McpLibrary } from './mcp-server.ts';
 
 const POST_DOC: RouteDoc = {
   scopes: ['mcp-client'],
@@ -52,19 +53,23 @@ interface Exchange {
 
 /** `/mcp`: each request has a server of its own that ends with it. */
 export function registerMcp(app: FastifyInstance, edge: Edge): void {
-  let handlerPromise: Promise<McpHttpHandler> | undefined;
+  let libraryPromise: Promise<LoadedLibrary> | undefined;
 
   app.post('/mcp', edge.route(POST_DOC), async (request, reply) => {
-    const handler = await (handlerPromise ??= openHandler(edge));
+    const { mcp, handler } = await (libraryPromise ??= loadLibrary(edge));
     const body = Buffer.isBuffer(request.body) ? request.body : EMPTY_BODY;
-    const invalid = findInvalidMessage(body);
-    if (invalid) return sendInvalidMessage(edge, { request, reply }, invalid);
+    const envelope = readEnvelope(body, 1);
+    if (Array.isArray(envelope)) return sendFault(edge, { request, reply }, { fault: BATCH_NOT_SUPPORTED, id: NULL_ID }, 400);
+    if (envelope.fault !== undefined) return sendFault(edge, { request, reply }, envelope, 400);
+    const message = JSON.parse(body.toString()) as unknown;
+    const fault = envelope.id === undefined ? undefined : findInvalidParams(mcp, message);
+    if (fault) return sendFault(edge, { request, reply }, { fault, id: envelope.id ?? NULL_ID }, 200);
     const disconnected = new AbortController();
     reply.raw.once('close', () => void (reply.raw.writableFinished || disconnected.abort()));
     const exchange = createMcpRequest(edge, request, disconnected.signal);
     const authInfo = { token: '', clientId: request.caller.tokenId, scopes: [...request.caller.scopes], extra: { exchange } };
     const libraryRequest = new Request(INTERNAL_URL, { method: 'POST', headers: toHeaders(request), signal: disconnected.signal });
-    const response = await handler.fetch(libraryRequest, { authInfo, parsedBody: JSON.parse(body.toString()) as unknown });
+    const response = await handler.fetch(libraryRequest, { authInfo, parsedBody: message });
     return send(edge, { request, reply }, response);
   });
 
@@ -72,28 +77,28 @@ export function registerMcp(app: FastifyInstance, edge: Edge): void {
     app[verb]('/mcp', edge.route(OTHER_METHODS_DOC), (request, reply) => refuse(request, reply, METHOD_NOT_ALLOWED));
 }
 
+interface LoadedLibrary {
+  mcp: McpLibrary;
+  handler: McpHttpHandler;
+}
+
 /** Loads the MCP library on the first request, because it is large and most gateways never need it. */
-async function openHandler({ log }: Edge): Promise<McpHttpHandler> {
+async function loadLibrary({ log }: Edge): Promise<LoadedLibrary> {
   const mcp = await import('@modelcontextprotocol/server');
-  return mcp.createMcpHandler(({ authInfo }) => createMcpServer(mcp, authInfo?.extra?.['exchange'] as McpRequest, VERSION), {
+  const handler = mcp.createMcpHandler(({ authInfo }) => createMcpServer(mcp, authInfo?.extra?.['exchange'] as McpRequest, VERSION), {
     // Clients poll changed lists, because a subscription would outlive its request.
     maxSubscriptions: 0,
     onerror: (error) => log.debug({ err: error }, 'refused an MCP client'),
   });
+  return { mcp, handler };
 }
 
-/** Validates a message before it is parsed: JSON, envelope and depth. */
-function findInvalidMessage(body: Buffer): InvalidItem | undefined {
-  const envelope = readEnvelope(body, 1);
-  if (Array.isArray(envelope)) return { fault: BATCH_NOT_SUPPORTED, id: NULL_ID };
-  return envelope.fault === undefined ? undefined : envelope;
-}
-
-function sendInvalidMessage({ failures }: Edge, { request, reply }: Exchange, { fault, id }: InvalidItem): FastifyReply {
+/** Sends a JSON-RPC error. Its status is 200 when the message itself is valid. */
+function sendFault({ failures }: Edge, { request, reply }: Exchange, { fault, id }: InvalidItem, status: 200 | 400): FastifyReply {
   const { code, message } = fault;
-  failures.log({ requestId: request.id, route: ROUTE, status: 400, code, message, caller: request.caller });
+  failures.log({ requestId: request.id, route: ROUTE, status, code, message, caller: request.caller });
   return reply
-    .code(400)
+    .code(status)
     .headers(JSON_HEADERS)
     .send(toPayloadBytes(encodeFault(fault, request.id, id)));
 }

@@ -206,6 +206,40 @@ describe('/mcp', () => {
     }
   });
 
+  test('answers params that do not match the specification with -32602', async () => {
+    await using gateway = await startMcp();
+    const headers = { accept: 'application/json, text/event-stream' };
+    const clientInfo = { name: 'test', version: '1' };
+    const request = async (method: string, params: object | undefined) => {
+      const response = await gateway.post('/mcp', JSON.stringify({ jsonrpc: '2.0', id: 'a', method, params }), {
+        token: SECRETS.mcp,
+        headers,
+      });
+      const [json = ''] = /\{.*\}/.exec(await response.text()) ?? [];
+      return {
+        status: response.status,
+        ...(JSON.parse(json) as { id: string; error?: { code: number; message: string }; result?: object }),
+      };
+    };
+    for (const [method, params, field] of [
+      ['initialize', undefined, 'params'],
+      ['initialize', { capabilities: {}, clientInfo }, 'params.protocolVersion'],
+      ['initialize', { protocolVersion: 7, capabilities: {}, clientInfo }, 'params.protocolVersion'],
+      ['initialize', { protocolVersion: '2025-11-25', clientInfo }, 'params.capabilities'],
+      ['resources/read', {}, 'params.uri'],
+      ['tools/call', {}, 'params.name'],
+    ] as const) {
+      const { status, id, error } = await request(method, params);
+      assert.deepEqual([status, id, error?.code], [200, 'a', -32_602], `${method}: ${error?.message}`);
+      assert.ok(error?.message.includes(field.replace(/^params\./, '')), error?.message);
+    }
+    const unknownVersion = await request('initialize', { protocolVersion: '1999-01-01', capabilities: {}, clientInfo });
+    assert.deepEqual(
+      unknownVersion.result && 'protocolVersion' in unknownVersion.result && unknownVersion.result.protocolVersion,
+      '2025-11-25',
+    );
+  });
+
   test('refuses foreign origins and hosts', async () => {
     await using gateway = await startMcp();
     const headers = { origin: 'https://evil.example' };
