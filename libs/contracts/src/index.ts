@@ -25,6 +25,8 @@ export {
   TokenId,
   TokensUsed,
 } from './values/common.ts';
+export * from './sessions/turn-orders.ts';
+export * from './sessions/turn-usage.ts';
 export * from './sessions/turns.ts';
 export type { AbortReason, FilteredReason } from './sessions/events.ts';
 export { TurnEvidence, type Screened, type StepEvidence, type ToolEvidence } from './sessions/evidence.ts';

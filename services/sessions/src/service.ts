@@ -39,7 +39,8 @@ import { sessionRunStatus } from './handlers/session/session-run-status.ts';
 import { sessionSearch } from './handlers/session/session-search.ts';
 import { sessionSend } from './handlers/session/session-send.ts';
 import { sessionStatus } from './handlers/session/session-status.ts';
-import { turnsComplete, turnsOnce, turnsResume, turnsRun, turnsStart } from './handlers/turns.ts';
+import { turnsEnds } from './handlers/turns-ends.ts';
+import { turnsComplete, turnsOnce, turnsOrder, turnsResume, turnsRun, turnsStart } from './handlers/turns.ts';
 import { createCompaction } from './context/compaction/compaction.ts';
 import { createDistilling } from './context/compaction/summary-distillation.ts';
 import { createDocumentation } from './context/documentation.ts';
@@ -188,6 +189,8 @@ export function defineSessions(timing: SessionsTiming = {}) {
         'ctx.recall': ctxRecall(common),
         'ctx.result': ctxResult(common),
         'turns.start': turnsStart(runner),
+        'turns.order': turnsOrder(runner),
+        'turns.ends': turnsEnds({ ...data, clock: systemClock, runner }),
         'turns.run': turnsRun(common),
         'turns.complete': turnsComplete(common),
         'turns.once': turnsOnce(once),

@@ -54,7 +54,7 @@ function createServiceUser(service: ServiceName): NatsUser {
     ),
     ...listJetStreamSubjects(service),
     ...(isEdge ? [PING_SUBJECT, STATS_SUBJECT, subjects.counted] : []),
-    ...(service === SESSIONS ? [subjects.turnEnded] : []),
+    ...(service === SESSIONS ? [subjects.turnEnded, ...listOrderingServices().map(subjects.wake)] : []),
   ];
   const subscribe = [
     `${formatInbox(service)}.>`,
@@ -81,6 +81,11 @@ function listCallables(service: ServiceName): Callable[] {
 
 function listCallers(service: ServiceName): ServiceName[] {
   return SERVICES.filter((asker) => listCallables(asker).some((callable) => callable.service === service));
+}
+
+/** Services that order turns, which sessions wakes when such a turn ends. */
+function listOrderingServices(): readonly ServiceName[] {
+  return callables.get('turns.order')?.callers ?? [];
 }
 
 function listServedSubjects(service: ServiceName): string[] {

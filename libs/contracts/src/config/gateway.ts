@@ -105,6 +105,7 @@ const WebhookMapping = z.strictObject({
     .describe('signature scheme: webhooks.hmac, or the headers webhook-id, webhook-timestamp and webhook-signature'),
   headerPrefix: z
     .string()
+    .max(51)
     .regex(/^[A-Za-z0-9-]{1,50}-$/)
     .default('webhook-')
     .describe('prefix of the headers of the scheme standard, such as svix-'),

@@ -129,7 +129,7 @@ export const agentMethods = defineMethods({
     idempotent: true,
     beyond: true,
     errors: ['NOT_FOUND', 'UNAVAILABLE'],
-    emits: ['execution:aborted'],
+    emits: ['execution:aborted', 'turn:ended'],
     examples: [
       {
         params: { sessionKey: { userId: 'alice', channelId: 'gateway' } },

@@ -9,11 +9,19 @@ import { sessionsEvents } from './events.ts';
 import { responseOperations } from './responses.ts';
 import { sessionMethods } from './session.ts';
 import { subagentMethods } from './subagent.ts';
+import { turnOrderOperations } from './turn-orders.ts';
 import { turnOperations } from './turns.ts';
 
 export const sessions = defineContract({
   service: 'sessions',
   methods: { ...agentMethods, ...sessionMethods, ...subagentMethods, ...contextMethods, ...adminApprovalMethods },
-  operations: { ...turnOperations, ...responseOperations, ...contextToolOperations, ...devToolOperations, ...budgetOperations },
+  operations: {
+    ...turnOperations,
+    ...turnOrderOperations,
+    ...responseOperations,
+    ...contextToolOperations,
+    ...devToolOperations,
+    ...budgetOperations,
+  },
   events: sessionsEvents,
 });

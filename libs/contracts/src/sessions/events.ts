@@ -3,6 +3,7 @@ import { AgentId, Count, JsonObject, ResolvedSession, SessionKey, Timestamp } fr
 import { defineEvents } from '../definition/define.ts';
 import { ApprovalRequest, ApprovalResolution, approvalExample } from './admin-approval.ts';
 import { sessionLifeEvents } from './session-events.ts';
+import { turnEndedEvents } from './turn-ended-event.ts';
 import { TurnId } from './turns.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
 
@@ -206,6 +207,7 @@ const approvalEvents = defineEvents({
 export const sessionsEvents = defineEvents({
   ...messageEvents,
   ...sessionLifeEvents,
+  ...turnEndedEvents,
   ...executionEvents,
   ...filteredEvents,
   ...securityEvents,

@@ -15,6 +15,7 @@ export const TURN_EVENTS = [
   'message:sent',
   'response:filtered',
   'execution:aborted',
+  'turn:ended',
   'session:created',
   'session:expired',
   'approval:requested',

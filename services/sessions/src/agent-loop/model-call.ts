@@ -48,16 +48,19 @@ export async function callModel(
   const request = buildRequest(plan, options);
   const content: ModelReply = { text: '', calls: [], reason: 'other', usage: { input: 0, output: 0 }, costUsd: 0 };
   let ended = false;
+  let sent = true;
   try {
     if (plan.onText === undefined) Object.assign(content, await models.complete(request));
     else await streamReply(models, request, { message: content, options, onText: plan.onText });
     ended = content.overBudget !== true;
     return content;
   } catch (error) {
-    if (options.started && error instanceof ServiceError && error.details.reason === CIRCUIT_OPEN) return CIRCUIT_IS_OPEN;
+    sent = !(error instanceof ServiceError && error.details.reason === CIRCUIT_OPEN);
+    if (options.started && !sent) return CIRCUIT_IS_OPEN;
     if (options.isRetry && content.text === '' && !plan.signal.aborted && error instanceof ServiceError) return EMPTY_REPLY;
     throw error;
   } finally {
+    if (sent) plan.onModelCall?.(ended ? content : undefined);
     options.reserved?.settle(ended ? actualUsage(content) : estimateUsage(content, options.reserved.expected));
   }
 }

@@ -1,5 +1,5 @@
 import type { StatelessResult } from '@switchyard/contracts';
-import type { JsonFormat, ModelMessage, ModelRef } from '@switchyard/models';
+import type { JsonFormat, ModelAnswer, ModelMessage, ModelRef } from '@switchyard/models';
 import type { Call, Reserved } from '../budgets/budgets.ts';
 import type { WindowGuard } from '../context-window/window-guard.ts';
 import type { PruningOptions } from './tool-result-pruning.ts';
@@ -54,6 +54,8 @@ export interface TurnPlan {
   onFinding?: ((finding: OutputFinding) => void) | undefined;
   /** Called for warnings that need no action. */
   onWarning?: ((warning: string) => void) | undefined;
+  /** Called after each model call; without a reply if the provider reported no usage. */
+  onModelCall?: ((reply: Pick<ModelAnswer, 'usage' | 'costUsd'> | undefined) => void) | undefined;
   /** Called for every step with tool calls and for every result, before the loop continues. */
   onCheckpoint?: (mark: CheckpointEntry) => Promise<void>;
   /** Returns messages merged since the last step. Called before each model call with the number of steps. */

@@ -1,4 +1,5 @@
 import type { Handler } from '@switchyard/bus';
+import { mintId } from '@switchyard/security';
 import type { Collection } from '@switchyard/store';
 import type { SessionDocument } from '../model/session-document.ts';
 import { type TurnDocument, hasEnded } from '../model/turn-document.ts';
@@ -17,6 +18,19 @@ export function turnsStart(runner: TurnRunner): Handler<'turns.start'> {
   return async (request, ctx) => {
     const { turnId, sessionKey, state } = await runner.start(
       { ...request, method: 'turns.start', origin: { requestId: ctx.requestId, traceparent: ctx.traceparent } },
+      ctx.principal,
+    );
+    return { turnId, sessionKey, state };
+  };
+}
+
+/** Accepts a durable turn that another service orders. */
+export function turnsOrder(runner: TurnRunner): Handler<'turns.order'> {
+  return async ({ kind, origin, limits, ...request }, ctx) => {
+    const order = { kind, origin, ...(limits && { limits }) };
+    const ids = { requestId: ctx.requestId, traceparent: ctx.traceparent };
+    const { turnId, sessionKey, state } = await runner.start(
+      { ...request, turnId: mintId('turn'), method: 'turns.order', order, origin: ids },
       ctx.principal,
     );
     return { turnId, sessionKey, state };

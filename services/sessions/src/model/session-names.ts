@@ -1,13 +1,19 @@
 import { RESERVED_USER_PREFIXES, ServiceError } from '@switchyard/contracts';
+import type { ServiceName } from '@switchyard/contracts';
 import type { Viewer } from './session-ownership.ts';
 import type { SessionIdentity } from './session-key.ts';
 
+/** A client that names a session, and the service that ordered the turn for it. */
+export interface SessionCreator extends Viewer {
+  orderedBy?: ServiceName | undefined;
+}
+
 /** Returns why a client may not create a session of this name, if so. */
-export function checkSessionName({ client, sessions }: Viewer, { userId }: SessionIdentity): ServiceError | undefined {
+export function checkSessionName({ client, sessions, orderedBy }: SessionCreator, { userId }: SessionIdentity): ServiceError | undefined {
   const details = { reason: 'SESSION_NAME' };
   const reserved = RESERVED_USER_PREFIXES.find(({ prefix }) => userId.startsWith(prefix));
   if (reserved) {
-    if (isCreator(client, userId, reserved)) return undefined;
+    if (isCreator(client, userId, reserved) || reserved.client === `${orderedBy}/`) return undefined;
     const message = `Sessions of users ${reserved.prefix}… are created by the product only, got userId ${userId}. Choose another userId.`;
     return new ServiceError('PERMISSION_DENIED', message, { details });
   }

@@ -1,5 +1,16 @@
 import { z } from 'zod';
-import { FinishReason, AllowedAgents, SpendLimits, TokensUsed, TurnFailure, type TurnResult } from '@switchyard/contracts';
+import {
+  FinishReason,
+  AllowedAgents,
+  SpendLimits,
+  TokensUsed,
+  TurnFailure,
+  TurnKind,
+  TurnLimits,
+  TurnOrigin,
+  TurnUsage,
+  type TurnResult,
+} from '@switchyard/contracts';
 import { WorkState } from '@switchyard/service-kit';
 import { collection, json } from '@switchyard/store';
 import { count, instant } from './schema-fields.ts';
@@ -10,6 +21,10 @@ import { Effect } from './session-document.ts';
 export const MergedMessage = z.object({ turnId: z.string(), at: instant, content: StoredText });
 
 export type MergedMessage = z.infer<typeof MergedMessage>;
+
+/** The order of a turn by another service. */
+export const TurnOrder = z.object({ kind: TurnKind, origin: TurnOrigin, limits: TurnLimits.optional() });
+export type TurnOrder = z.infer<typeof TurnOrder>;
 
 /** One document per turn: request, progress and result. It is kept as long as its session. */
 export const TurnDocument = z.object({
@@ -34,6 +49,8 @@ export const TurnDocument = z.object({
   traceparent: z.string().optional(),
   /** Requested model; without it the model of the session or agent answers. */
   model: z.string().optional(),
+  /** Set on turns that another service ordered. */
+  order: json(TurnOrder).optional(),
   /** Time limit from the first start, if it is shorter than the general limit. */
   timeoutMs: count.optional(),
   /** The turn starts at this time and merges the messages that arrived until then (`queue/debounce.ts`). */
@@ -66,6 +83,8 @@ export const TurnDocument = z.object({
   stepCount: count.optional(),
   failure: json(TurnFailure).optional(),
   costUsd: z.number().nonnegative().optional(),
+  /** Usage of models. Set on ended turns that may have called one. */
+  usage: json(TurnUsage).optional(),
   /** Set on commands, which are answered without a model. */
   effect: Effect.optional(),
   /** Turn trace without any text: a `TurnEvidence` as JSON. */

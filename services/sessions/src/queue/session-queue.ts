@@ -4,8 +4,8 @@ import type { SessionDocument } from '../model/session-document.ts';
 import type { SessionEffect } from '../sessions/session-effects.ts';
 import { parseEntry, waitingFields } from '../model/queue-entry.ts';
 import { getEntryGuard, buildSession, type TurnArrival } from '../sessions/new-session.ts';
-import { checkSessionName, isDefaultSession } from '../model/session-names.ts';
-import { sessionNotFound, canSee, sessionTaken, isTakenByOther, type Viewer } from '../model/session-ownership.ts';
+import { checkSessionName, isDefaultSession, type SessionCreator } from '../model/session-names.ts';
+import { sessionNotFound, canSee, sessionTaken, isTakenByOther } from '../model/session-ownership.ts';
 
 /*
  * Writes to a session document. Each is a single-document write with its own guard. A guard that misses changes nothing; the caller reads
@@ -83,7 +83,7 @@ function push(sessions: Documents<SessionDocument>, arrival: TurnArrival, place:
 }
 
 /** A client that starts a turn in a session. */
-type Entering = Viewer & Pick<TurnArrival, 'identity' | 'key'>;
+type Entering = SessionCreator & Pick<TurnArrival, 'identity' | 'key'>;
 
 /** Throws unless the client may start turns in an existing session. */
 export function rejectIfForbidden(present: SessionDocument, arrival: Entering): void {

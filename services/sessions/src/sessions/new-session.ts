@@ -1,12 +1,12 @@
 import { mintId } from '@switchyard/security';
 import type { Filter, OutboxEvent } from '@switchyard/store';
 import type { SessionDocument } from '../model/session-document.ts';
-import { visibilityFilter, type Viewer } from '../model/session-ownership.ts';
+import { visibilityFilter } from '../model/session-ownership.ts';
 import type { SessionIdentity } from '../model/session-key.ts';
-import { isDefaultSession } from '../model/session-names.ts';
+import { isDefaultSession, type SessionCreator } from '../model/session-names.ts';
 
 /** A turn that arrives at a session. */
-export interface TurnArrival extends Viewer {
+export interface TurnArrival extends SessionCreator {
   tenant: string;
   key: string;
   identity: SessionIdentity;

@@ -125,6 +125,9 @@ const rows: Record<string, readonly Row[]> = {
   'turns.once': [{ named: [keyedAnswer] }],
   // A turn is visible to its client only, for every kind of token.
   'turns.resume': [],
+  'turns.ends': [],
+  // Names a session as `turns.start` does, for other callers. Covered by `turn-orders.test.ts`.
+  'turns.order': [],
   'agent.attach': [],
   'agent.cancel': [],
   'session.run_status': [],

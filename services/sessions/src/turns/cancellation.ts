@@ -13,6 +13,8 @@ import { logFailedTurn } from './store/turn-failure-log.ts';
 import { notifyEnd, type EndNotificationDeps } from './ending/end-notification.ts';
 import { recordEnd } from './store/turn-metrics.ts';
 import { commitCancel } from './store/turn-store.ts';
+import { buildResumeState, loadCheckpoints } from '../model/checkpoint-log.ts';
+import { getRunningUsage } from './execution/usage-meter.ts';
 
 /*
  * A cancellation is a guarded write by the replica that receives the request. It needs neither the session lease nor the runner; the
@@ -88,7 +90,9 @@ async function endCancelled(deps: CancelDeps, tenant: string, turn: TurnDocument
   const turns = deps.turns.for({ tenant });
   const { turnId } = turn;
   const failure = toFailure(turnCancelled(), turn);
-  const ended = await commitCancel(turns, { turn, failure, lastFrame: FINAL_FRAME, now: deps.store.now() });
+  const progress = buildResumeState(await loadCheckpoints(deps.bodies.for({ tenant }), turnId, turn.steps));
+  const usage = getRunningUsage(turn, progress);
+  const ended = await commitCancel(turns, { turn, failure, lastFrame: FINAL_FRAME, now: deps.store.now(), usage, steps: progress.steps });
   if (ended) {
     recordEnd('durable', failure, deps.store.now() - turn.createdAt);
     logFailedTurn(deps.log, tenant, { turn: ended, error: turnCancelled() });

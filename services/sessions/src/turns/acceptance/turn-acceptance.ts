@@ -6,7 +6,7 @@ import type { Collection, Documents } from '@switchyard/store';
 import type { z } from 'zod';
 import type { Agent, AgentDirectory } from '../../agents/agent-directory.ts';
 import type { SessionDocument } from '../../model/session-document.ts';
-import { type TurnDocument, newTurnFields } from '../../model/turn-document.ts';
+import { type TurnDocument, type TurnOrder, newTurnFields } from '../../model/turn-document.ts';
 import { storeText } from '../../model/stored-text.ts';
 import type { BodyDocument } from '../../model/text-document.ts';
 import { DAY_MS } from '../../model/retention.ts';
@@ -30,12 +30,13 @@ import { startDebounce, remainingWindowMs, type DebounceWindow, type DebounceDep
 import { reloadTurn, findTurnByKey } from '../store/idempotency-key.ts';
 import { requireIds, resolveSessionTarget, type SessionTargetDeps } from './session-target.ts';
 import { getTurnModel } from '../../agents/agent-model.ts';
+import { noUsage, turnEndedEvent } from '../store/turn-ended-event.ts';
 import { receivedEvent } from './received-event.ts';
 import type { Slot } from '../../queue/concurrency-slots.ts';
 
 export interface TurnRequest {
   /** Called method. The same idempotency key identifies different turns for different methods. */
-  method: 'agent.execute' | 'session.send' | 'turns.start';
+  method: 'agent.execute' | 'session.send' | 'turns.start' | 'turns.order';
   turnId: z.infer<typeof TurnId>;
   message: string;
   agentId?: string | undefined;
@@ -45,6 +46,8 @@ export interface TurnRequest {
   /** Name of the requested model. */
   model?: string | undefined;
   timeoutMs?: number | undefined;
+  /** Set when another service orders the turn. */
+  order?: TurnOrder;
   /** Ids of the request. */
   origin?: { requestId: string; traceparent: string | undefined };
 }
@@ -144,9 +147,10 @@ function resolveRequest(deps: AcceptTurnDeps, request: TurnRequest, principal: P
   const { named, standard, identity, key: sessionKey } = resolveSessionTarget(deps, request, principal);
   if (!SessionKey.safeParse(sessionKey).success) throw new ServiceError('INVALID_ARGUMENT', 'The session key is too long.');
   requireIds(identity, principal);
-  const { message, agentId, scopes, method, model, timeoutMs, idempotencyKey: key } = request;
+  const { message, agentId, scopes, method, model, timeoutMs, order, idempotencyKey: key } = request;
   // Requests without these two fields keep a shorter fingerprint.
   const bounds = model === undefined && timeoutMs === undefined ? [] : [model ?? null, timeoutMs ?? null];
+  const ordered = order === undefined ? [] : [order];
   return {
     request,
     principal,
@@ -155,7 +159,7 @@ function resolveRequest(deps: AcceptTurnDeps, request: TurnRequest, principal: P
     named,
     agentId: named ?? identity.agentId ?? standard,
     lane: deps.getLane(identity, principal),
-    fingerprint: () => digest([message, agentId ?? null, scopes ?? null, sessionKey, ...bounds]),
+    fingerprint: () => digest([message, agentId ?? null, scopes ?? null, sessionKey, ...bounds, ...ordered]),
     // None of the three parts contains a space.
     idempotencyKey: key === undefined ? undefined : `${principal.client} ${method} ${key}`,
   };
@@ -193,7 +197,7 @@ export async function enqueueStored(
   tenant: string,
   turn: TurnDocument,
 ): Promise<EnqueueResult> {
-  const { sessionKey: key, agentId, client, sessions } = turn;
+  const { sessionKey: key, agentId, client, sessions, order } = turn;
   const identity = resolveSession(key, { tenant, client, scopes: [] }, undefined);
   const arrival = {
     tenant,
@@ -202,6 +206,7 @@ export async function enqueueStored(
     agentId,
     client,
     sessions,
+    orderedBy: order?.origin.service,
     entry: formatEntry(turn),
     maxDepth: deps.getOverflow(turn).maxDepth,
     now: deps.store.now(),
@@ -263,12 +268,12 @@ async function admitWaiting(
  */
 async function rejectEarly(
   { sessions, isBusy, getOverflow }: AcceptTurnDeps,
-  { principal, identity, sessionKey, agentId }: ResolvedRequest,
+  { request: { order }, principal, identity, sessionKey, agentId }: ResolvedRequest,
 ): Promise<void> {
   if (principal.sessions !== 'own' && principal.agents === undefined && !isBusy(sessionKey)) return;
   const session = await sessions.for(principal).get(sessionKey);
   if (!session) return;
-  rejectIfForbidden(session, { ...principal, identity, key: sessionKey });
+  rejectIfForbidden(session, { ...principal, identity, key: sessionKey, orderedBy: order?.origin.service });
   const { maxDepth, policy } = getOverflow({ sessionKey, agentId });
   if (policy === 'drop-new' && session.depth > maxDepth) throw queueFullError(maxDepth);
 }
@@ -288,6 +293,7 @@ async function enqueueNew(
     agentId,
     client,
     sessions,
+    orderedBy: turn.order?.origin.service,
     entry: formatEntry(turn),
     maxDepth: deps.getOverflow(turn).maxDepth,
     receivedAt: gathering?.receivedAt,
@@ -315,7 +321,9 @@ async function discardRejected(
   if (idempotencyKey === undefined) return void (await turns.remove(waits));
   const failure = toFailure(error, { ...turn, turnId });
   const ended = { state: 'failed', failure, lastFrame: 1, finishedAt: now, forgetAt: now + REJECTED_TTL_MS } as const;
-  await turns.update(waits, { set: ended, unset: ['idempotencyKey', 'keyUntil'] });
+  const facts = { state: 'failed', failure, usage: noUsage(), steps: 0, now } as const;
+  const emit = [turnEndedEvent({ ...turn, turnId }, facts)];
+  await turns.update(waits, { set: ended, unset: ['idempotencyKey', 'keyUntil'], emit });
 }
 
 /** Retries as long as a place can be freed. */
@@ -354,6 +362,7 @@ async function toTurn({ bodies, store }: AcceptTurnDeps, requested: ResolvedRequ
     ...(request.origin?.traceparent === undefined ? {} : { traceparent: request.origin.traceparent }),
     ...(request.model === undefined ? {} : { model: request.model }),
     ...(request.timeoutMs === undefined ? {} : { timeoutMs: request.timeoutMs }),
+    ...(request.order && { order: request.order }),
     ...(lane === undefined ? {} : { lane }),
     ...(request.method === 'turns.start' ? {} : { quiet: true as const }),
     ...newTurnFields(now),

@@ -10,6 +10,7 @@ import { formatEntry } from '../../model/queue-entry.ts';
 import { removeEnded } from '../../queue/queue-removal.ts';
 import { createFrameWriter, FINAL_FRAME } from '../../frames/frame-publisher.ts';
 import type { FrameLogQuota } from '../../frames/frame-log-quota.ts';
+import { wakeOrigin } from '../store/turn-ended-event.ts';
 import type { RunningTurns } from './running-turns.ts';
 import type { TurnWaiters } from './turn-waiters.ts';
 
@@ -32,6 +33,7 @@ export interface EndNotificationDeps {
 export async function notifyEnd(deps: EndNotificationDeps, tenant: string, turn: TurnDocument): Promise<void> {
   const { turnId, sessionKey: key, failure, lastFrame = FINAL_FRAME, forgetAt } = turn;
   deps.runs.stop(turnId);
+  wakeOrigin(deps.bus, turn);
   deps.bus.publish(subjects.turnEnded, Buffer.from(JSON.stringify(turnId)));
   if (failure) {
     const frames = createFrameWriter(deps, { tenant, turnId, from: lastFrame });

@@ -76,7 +76,7 @@ async function endDropped(
   const error = turnDropped(policy);
   const failure = toFailure(error, turn);
   const now = deps.store.now();
-  const ended = await commitDropped(deps.turns.for({ tenant }), { turnId: turn.turnId, failure, lastFrame: FINAL_FRAME, now });
+  const ended = await commitDropped(deps.turns.for({ tenant }), { turn, failure, lastFrame: FINAL_FRAME, now });
   if (!ended) return null;
   recordEnd('durable', failure, now - turn.createdAt);
   logFailedTurn(deps.log, tenant, { turn: ended, error });

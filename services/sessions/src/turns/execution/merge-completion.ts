@@ -9,6 +9,7 @@ import { reloadSession, type SessionLease } from '../../queue/session-lease.ts';
 import { logFailedTurn } from '../store/turn-failure-log.ts';
 import type { TurnRunDeps } from './turn-run.ts';
 import { recordEnd } from '../store/turn-metrics.ts';
+import { wakeOrigin } from '../store/turn-ended-event.ts';
 import { commitFailure, commitMerged } from '../store/turn-store.ts';
 import type { TurnWaiters } from '../ending/turn-waiters.ts';
 
@@ -110,4 +111,5 @@ function notifyReaders(deps: TurnRunDeps & { waiting: TurnWaiters }, hold: Sessi
   frames.end(own.result ? { type: 'done', result: own.result } : { type: 'error', error: own.failure });
   frames.close();
   deps.waiting.notify(tenant, turnId, own);
+  wakeOrigin(deps.bus, turn);
 }

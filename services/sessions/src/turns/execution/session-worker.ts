@@ -22,6 +22,7 @@ import { countChars, countMessages } from '../../model/turn-messages.ts';
 import { endTurnSpan, recordEnd, recordWait, startTurnSpan } from '../store/turn-metrics.ts';
 import { turnEndedElsewhere, takeTurn } from '../store/turn-store.ts';
 import { emitTokenUsage } from './token-usage-event.ts';
+import { wakeOrigin } from '../store/turn-ended-event.ts';
 import { loadTurnEnd, type TurnWaiters } from '../ending/turn-waiters.ts';
 
 /** A turn is not started more often; it is then assumed to crash its process. */
@@ -258,6 +259,7 @@ function getRejection(
 function notify(deps: SessionWorkerDeps, { tenant }: SessionLease, frames: FrameWriter, { turn, end, frame, outcome }: EndedTurn): void {
   frames.end(frame);
   deps.waiting.notify(tenant, turn.turnId, end);
+  wakeOrigin(deps.bus, turn);
   if (outcome)
     emitTokenUsage(deps, tenant, turn, outcome).catch((err: unknown) => {
       const hint = 'the turn document contains the usage';
@@ -272,6 +274,7 @@ function notifyAgain(deps: SessionWorkerDeps, { tenant }: SessionLease, turn: Tu
   frames.end(end.result ? { type: 'done', result: end.result } : { type: 'error', error: end.failure });
   frames.close();
   deps.waiting.notify(tenant, turnId, end);
+  wakeOrigin(deps.bus, turn);
 }
 
 interface DequeueHeadOptions {

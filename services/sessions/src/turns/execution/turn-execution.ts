@@ -1,4 +1,4 @@
-import { ServiceError } from '@switchyard/contracts';
+import { ServiceError, type TurnUsage } from '@switchyard/contracts';
 import type { ModelRef } from '@switchyard/models';
 import type { Call } from '../../budgets/budgets.ts';
 import { notInForce, parseMessage } from '../../commands/command-parser.ts';
@@ -20,6 +20,7 @@ import { logFailedTurn } from '../store/turn-failure-log.ts';
 import { runAgentLoop } from '../../agent-loop/agent-loop.ts';
 import { planTurn } from '../../agent-loop/turn-planner.ts';
 import { getTurnModel } from '../../agents/agent-model.ts';
+import { createUsageMeter, type UsageMeter } from './usage-meter.ts';
 import { createTurnRecorder, type TurnRecorder } from './turn-recorder.ts';
 import { createMemoryInjection, type MemoryInjection } from './memory-injection.ts';
 import type { EndedTurn, TurnRunDeps, TurnRun } from './turn-run.ts';
@@ -32,38 +33,53 @@ import { commitAnswer, commitFailure, turnEndedElsewhere, turnTakenOver, isFence
  */
 export async function executeTurn(deps: TurnRunDeps, options: TurnRun): Promise<EndedTurn | undefined> {
   const recorder = createTurnRecorder(deps, options);
+  const meter = createUsageMeter(options.turn, options.resumeFrom);
   const tracer = createTurnTracer({ now: () => deps.clock.now(), earlierSteps: options.resumeFrom.steps, sep: options.agent.config.sep });
   try {
     const screening = createTurnScreening(deps, options, { witness: tracer, warn: (warning) => memory.warn(warning) });
     const memory = createMemoryInjection(deps.memories, options, { witness: tracer, reinforce: screening.screenMessage });
-    const outcome = await execute(deps, options, { record: recorder, reminding: memory, witness: tracer, looking: screening }).finally(
-      recorder.close,
-    );
+    const outcome = await execute(deps, options, {
+      record: recorder,
+      reminding: memory,
+      witness: tracer,
+      looking: screening,
+      meter,
+    }).finally(recorder.close);
     const found = deps.memoryCapture && !outcome.effect ? memory.collectCaptured(outcome, deps.bodies.for(options.lease)) : [];
     const captured = Array.isArray(found) ? found : await options.lease.retryWrite(() => found);
     const trace = outcome.effect ? undefined : JSON.stringify(tracer.build(outcome.model, outcome));
-    const ended = await commitOutcome(deps, options, { ...outcome, warnings: memory.warnings, remember: captured.length > 0, trace });
+    const ended = await commitOutcome(deps, options, {
+      ...outcome,
+      warnings: memory.warnings,
+      remember: captured.length > 0,
+      trace,
+      usage: meter.read(),
+    });
     if (captured.length > 0) deps.memoryCapture?.publish(options.principal, options.turn.turnId, captured);
     return ended;
   } catch (error) {
-    return await failTurn(deps, { ...options, trace: JSON.stringify(tracer.build(options.model)) }, error);
+    return await failTurn(
+      deps,
+      { ...options, trace: JSON.stringify(tracer.build(options.model)), usage: meter.read(), steps: meter.steps },
+      error,
+    );
   }
 }
 
 async function commitOutcome(
   deps: TurnRunDeps,
   options: TurnRun,
-  outcome: ExecutedTurn & Pick<MemoryInjection, 'warnings'> & { remember: boolean; trace: string | undefined },
+  outcome: ExecutedTurn & Pick<MemoryInjection, 'warnings'> & { remember: boolean; trace: string | undefined; usage: TurnUsage },
 ): Promise<EndedTurn> {
   const { lease, turn, frames } = options;
-  const { result, spent, steps, warnings, remember, trace, effect } = outcome;
+  const { result, spent, steps, warnings, remember, trace, usage, effect } = outcome;
   const lastFrame = frames.last();
   const { lastSeq, epoch } = lease.session;
   const followed = result.finishReason === 'context_exhausted' && deps.autoContinue.canContinue(turn);
   // Retried, so that a short database outage does not lose the answer.
   const done = await lease.retryWrite(async () => {
     const answer = await storeText(deps.bodies.for(lease), turn.turnId, result.response);
-    const ending = { turn, fence: lease.fence, lastFrame, now: deps.store.now(), trace };
+    const ending = { turn, fence: lease.fence, lastFrame, now: deps.store.now(), trace, usage };
     return (
       (await commitAnswer(deps.turns.for(lease), ending, {
         result,
@@ -95,6 +111,10 @@ async function loadOwnEnd(deps: TurnRunDeps, { lease, turn }: TurnRun, state: 'd
 interface TraceField {
   /** Trace up to the failure. */
   trace?: string;
+  /** Usage up to the failure. */
+  usage?: TurnUsage;
+  /** Model steps up to the failure. */
+  steps?: number;
 }
 
 /** An aborted turn fails with the reason of the abort, whatever error it caused. */
@@ -118,12 +138,12 @@ export async function endFailed(
   options: Pick<TurnRun, 'lease' | 'turn' | 'frames'> & Partial<TurnRun> & TraceField,
   cause: unknown,
 ): Promise<EndedTurn> {
-  const { lease, turn, frames, trace } = options;
+  const { lease, turn, frames, trace, usage, steps } = options;
   const lastFrame = frames.last();
   const failed = await lease.retryWrite(async () => {
     const existing = await deps.turns.for(lease).get(turn.turnId);
     const failure = toFailure(cause, existing ?? turn);
-    const ending = { turn, fence: lease.fence, lastFrame, now: deps.store.now(), trace };
+    const ending = { turn, fence: lease.fence, lastFrame, now: deps.store.now(), trace, usage, steps };
     return (await commitFailure(deps.turns.for(lease), ending, failure)) ?? loadOwnEnd(deps, options as TurnRun, 'failed');
   });
   logFailedTurn(deps.log, lease.tenant, { turn: failed, error: cause });
@@ -145,12 +165,13 @@ interface ExecutionParts {
   reminding: MemoryInjection;
   witness: TurnTracer;
   looking: TurnScreening;
+  meter: UsageMeter;
 }
 
 async function execute(
   deps: TurnRunDeps,
   options: TurnRun,
-  { record, reminding, witness, looking }: ExecutionParts,
+  { record, reminding, witness, looking, meter }: ExecutionParts,
 ): Promise<ExecutedTurn> {
   const { lease, turn, agent, principal, frames, signal, resumeFrom, traceparent, remainingMs } = options;
   // A client that is restricted to its own sessions may have lost this one since acceptance.
@@ -188,7 +209,10 @@ async function execute(
   const plan = await planTurn(reading, { turn, lease, agent, model, principal, traceparent, remainingMs, text, resumeFrom });
   signal.throwIfAborted();
   const cap = directed?.budget ?? lease.session.preferences?.budget ?? Infinity;
-  const maxTokens = Math.min(plan.maxTokens, cap);
+  const limits = turn.order?.limits ?? {};
+  const maxTokens = Math.min(plan.maxTokens, cap, limits.tokens ?? Infinity);
+  const maxSteps = Math.min(plan.maxSteps, limits.steps ?? Infinity);
+  const maxCostUsd = Math.min(plan.maxCostUsd ?? Infinity, limits.costUsd ?? Infinity);
   const own = deps.budgets?.of(principal, agent);
   // Retried, because an accepted turn does not fail during a short database outage.
   const budget = own && { reserve: (call: Call) => own.reserveNow(call) ?? lease.retryWrite(() => own.reserve(call)) };
@@ -207,12 +231,29 @@ async function execute(
     record.appendText(text);
     frames.push({ type: 'delta', text });
   };
-  const callbacks = { onCheckpoint: note, takeMerged: merged, onText: notify, onWarning: reminding.warn, onFinding: looking.recordFinding };
-  const running = runAgentLoop(accessModels(deps, lease.tenant, agent), { ...plan, ...callbacks, maxTokens, budget, signal, resumeFrom });
+  const callbacks = {
+    onCheckpoint: note,
+    takeMerged: merged,
+    onText: notify,
+    onWarning: reminding.warn,
+    onFinding: looking.recordFinding,
+    onModelCall: meter.record,
+  };
+  const running = runAgentLoop(accessModels(deps, lease.tenant, agent), {
+    ...plan,
+    ...callbacks,
+    maxSteps,
+    maxTokens,
+    maxCostUsd,
+    budget,
+    signal,
+    resumeFrom,
+  });
   for (;;) {
     const frame = await running.next();
     if (frame.done) return maxTokens === cap ? markBudgetExhausted(frame.value) : frame.value;
     witness.recordFrame(frame.value);
+    meter.recordFrame(frame.value);
     frames.push(frame.value);
   }
 }

@@ -1,4 +1,4 @@
-import { ServiceError, type TurnFailure, type TurnResult } from '@switchyard/contracts';
+import { ServiceError, type TurnFailure, type TurnResult, type TurnUsage } from '@switchyard/contracts';
 import type { Documents, OutboxEvent } from '@switchyard/store';
 import type { Effect } from '../../model/session-document.ts';
 import { type MergedMessage, type TurnDocument, hasEnded } from '../../model/turn-document.ts';
@@ -6,7 +6,8 @@ import type { StoredText } from '../../model/text-document.ts';
 import { DAY_MS } from '../../model/retention.ts';
 import { saysNothing } from '../../screening/silent-response.ts';
 import { getChannel } from '../../model/session-key.ts';
-import { abortEvents, type AbortedTurn } from './abort-event.ts';
+import { noUsage, turnEndedEvent } from './turn-ended-event.ts';
+import { abortEvents } from './abort-event.ts';
 import { truncateText } from '../../frames/frame-splitting.ts';
 
 /*
@@ -92,6 +93,10 @@ export interface TurnEnding {
   now: number;
   /** Turn trace as JSON. */
   trace?: string | undefined;
+  /** Usage of models; without it the turn called none. */
+  usage?: TurnUsage | undefined;
+  /** Number of model steps that were begun. */
+  steps?: number | undefined;
 }
 
 export interface AnswerCommit {
@@ -121,7 +126,7 @@ export function commitAnswer(
   ending: TurnEnding,
   { result, answer, costUsd, steps, lastSeq, epoch, warnings, captureMemory, autoContinue, effect }: AnswerCommit,
 ): Promise<TurnDocument | null> {
-  const { turn, fence, lastFrame, now, trace } = ending;
+  const { turn, fence, lastFrame, now, trace, usage = noUsage() } = ending;
   return turns.update(
     { turnId: turn.turnId, state: UNFINISHED, fence: { lte: fence } },
     {
@@ -132,6 +137,7 @@ export function commitAnswer(
         tokensUsed: result.tokensUsed,
         finishReason: result.finishReason,
         costUsd,
+        ...(usage.calls > 0 ? { usage } : {}),
         stepCount: steps,
         ...(effect ? { effect } : { seq: lastSeq + 1 }),
         epoch,
@@ -143,7 +149,11 @@ export function commitAnswer(
         ...(autoContinue ? { continuePendingSince: now } : {}),
         ...(trace ? { trace } : {}),
       },
-      emit: [answerEvent(turn, result, now), ...abortEvents(turn, { finish: result.finishReason }, now)],
+      emit: [
+        answerEvent(turn, result, now),
+        ...abortEvents(turn, { finish: result.finishReason }, now),
+        turnEndedEvent(turn, { state: 'done', finishReason: result.finishReason, usage, steps, now }),
+      ],
       deferSync: true,
     },
   );
@@ -178,30 +188,44 @@ export function commitMerged(
   const free = { tokensUsed: { input: 0, output: 0, total: 0 }, costUsd: 0, stepCount: 0 };
   return turns.update(
     { turnId: turn.turnId, state: UNFINISHED, fence: { lte: fence } },
-    { set: { state: 'done', fence, answer, mergedInto: answeredBy, finishReason, epoch, ...free, lastFrame, finishedAt: now } },
+    {
+      set: { state: 'done', fence, answer, mergedInto: answeredBy, finishReason, epoch, ...free, lastFrame, finishedAt: now },
+      emit: [
+        turnEndedEvent(turn, {
+          state: 'done',
+          ...(finishReason && { finishReason }),
+          mergedInto: answeredBy,
+          usage: noUsage(),
+          steps: 0,
+          now,
+        }),
+      ],
+    },
   );
 }
 
 /** Commits the failure of a turn. The turn is not part of the history and is kept for a day, so that its client can read the failure. */
 export function commitFailure(
   turns: Documents<TurnDocument>,
-  { turn, fence, lastFrame, now, trace }: TurnEnding,
+  { turn, fence, lastFrame, now, trace, usage = noUsage(), steps = 0 }: TurnEnding,
   failure: TurnFailure,
 ): Promise<TurnDocument | null> {
+  const state = failure.code === 'CANCELLED' ? 'cancelled' : 'failed';
   return turns.update(
     { turnId: turn.turnId, state: UNFINISHED, fence: { lte: fence } },
     {
       set: {
-        state: failure.code === 'CANCELLED' ? 'cancelled' : 'failed',
+        state,
         fence,
         failure,
+        ...(usage.calls > 0 ? { usage, stepCount: steps } : {}),
         tail: [],
         lastFrame,
         finishedAt: now,
         forgetAt: now + DAY_MS,
         ...(trace ? { trace } : {}),
       },
-      emit: abortEvents(turn, { failure }, now),
+      emit: [...abortEvents(turn, { failure }, now), turnEndedEvent(turn, { state, failure, usage, steps, now })],
     },
   );
 }
@@ -209,13 +233,21 @@ export function commitFailure(
 /** Commits a cancellation, whichever replica runs the turn. All later writes of its runner miss. Returns null if the turn has ended. */
 export function commitCancel(
   turns: Documents<TurnDocument>,
-  { turn, failure, lastFrame, now }: Pick<TurnEnding, 'lastFrame' | 'now'> & { turn: AbortedTurn; failure: TurnFailure },
+  { turn, failure, lastFrame, now, usage = noUsage(), steps = 0 }: Omit<TurnEnding, 'fence'> & { failure: TurnFailure },
 ): Promise<TurnDocument | null> {
   return turns.update(
     { turnId: turn.turnId, state: UNFINISHED },
     {
-      set: { state: 'cancelled', failure, tail: [], lastFrame, finishedAt: now, forgetAt: now + DAY_MS },
-      emit: abortEvents(turn, { failure }, now),
+      set: {
+        state: 'cancelled',
+        failure,
+        tail: [],
+        lastFrame,
+        finishedAt: now,
+        forgetAt: now + DAY_MS,
+        ...(usage.calls > 0 ? { usage, stepCount: steps } : {}),
+      },
+      emit: [...abortEvents(turn, { failure }, now), turnEndedEvent(turn, { state: 'cancelled', failure, usage, steps, now })],
     },
   );
 }
@@ -223,11 +255,14 @@ export function commitCancel(
 /** Commits a turn that was dropped from a full queue. Applies only to a turn that no runner has started. Returns null otherwise. */
 export function commitDropped(
   turns: Documents<TurnDocument>,
-  { turnId, failure, lastFrame, now }: Pick<TurnEnding, 'lastFrame' | 'now'> & { turnId: string; failure: TurnFailure },
+  { turn, failure, lastFrame, now }: Pick<TurnEnding, 'turn' | 'lastFrame' | 'now'> & { failure: TurnFailure },
 ): Promise<TurnDocument | null> {
   return turns.update(
-    { turnId, state: 'queued', fence: 0, attempts: 0 },
-    { set: { state: 'cancelled', failure, lastFrame, finishedAt: now, forgetAt: now + DAY_MS } },
+    { turnId: turn.turnId, state: 'queued', fence: 0, attempts: 0 },
+    {
+      set: { state: 'cancelled', failure, lastFrame, finishedAt: now, forgetAt: now + DAY_MS },
+      emit: [turnEndedEvent(turn, { state: 'cancelled', failure, usage: noUsage(), steps: 0, now })],
+    },
   );
 }
 

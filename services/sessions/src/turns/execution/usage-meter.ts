@@ -1,0 +1,56 @@
+import type { TurnUsage } from '@switchyard/contracts';
+import type { ModelUsage } from '@switchyard/models';
+import type { FrameBody } from '../../frames/frame-splitting.ts';
+import { addUsage, type ResumeState } from '../../model/checkpoint-log.ts';
+import type { TurnDocument } from '../../model/turn-document.ts';
+
+/** A model call whose provider reported its usage. */
+export interface MeteredCall {
+  usage: ModelUsage;
+  costUsd: number;
+}
+
+/** Adds up the model calls of a turn, over all its attempts. */
+export interface UsageMeter {
+  /** Counts a call; undefined if the provider reported no usage. */
+  record: (call: MeteredCall | undefined) => void;
+  /** Follows the steps of the turn. */
+  recordFrame(frame: FrameBody): void;
+  /** Model steps that were begun. */
+  readonly steps: number;
+  read(): TurnUsage;
+}
+
+/** Continues the count of earlier attempts. */
+export function createUsageMeter(turn: Pick<TurnDocument, 'attempts'>, resumeFrom: ResumeState): UsageMeter {
+  const usage = getEarlierUsage(turn, resumeFrom);
+  let { steps } = resumeFrom;
+  return {
+    record(call) {
+      usage.calls += 1;
+      if (call === undefined) usage.unknownCalls += 1;
+      else addUsage(usage, { ...call.usage, costUsd: call.costUsd });
+    },
+    recordFrame(frame) {
+      if (frame.type === 'step') steps = frame.step;
+    },
+    get steps() {
+      return steps;
+    },
+    read: () => ({ ...usage }),
+  };
+}
+
+/**
+ * Returns the usage up to the last checkpoint. An attempt that was lost while no tool was running counts as one call of unknown usage,
+ * because the process had asked the model and did not store its answer.
+ */
+function getEarlierUsage({ attempts }: Pick<TurnDocument, 'attempts'>, { spent, steps, pendingCalls }: ResumeState): TurnUsage {
+  const unknownCalls = attempts > 1 && pendingCalls.length === 0 ? 1 : 0;
+  return { ...spent, calls: steps + unknownCalls, unknownCalls };
+}
+
+/** Returns the usage of a turn that another process runs, up to its last checkpoint. Its open call counts as unknown. */
+export function getRunningUsage({ state }: Pick<TurnDocument, 'state'>, progress: ResumeState): TurnUsage {
+  return getEarlierUsage({ attempts: state === 'running' ? 2 : 0 }, progress);
+}

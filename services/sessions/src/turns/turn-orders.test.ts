@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Input } from '@switchyard/contracts';
+import { principal, startUpstream, type TestService } from '@switchyard/testkit';
+import { getTurnId, testSessions } from '../sessions.fixture.ts';
+
+const owner = principal();
+const agents = { scripted: { model: 'dev/scripted' } };
+const FOREVER = JSON.stringify([{ wait: 60_000 }, { text: 'never' }]);
+
+/** The bus of a service that orders turns. */
+async function connectScheduler({ host }: TestService) {
+  const bus = await host.connect('scheduler');
+  return { bus, caller: bus.as(owner) };
+}
+
+function createOrder(more: Partial<Input<'turns.order'>> = {}): Input<'turns.order'> {
+  return {
+    message: 'hello',
+    idempotencyKey: 'backup@2026-11-26T04:00Z',
+    kind: 'cron',
+    origin: { service: 'scheduler', ref: 'backup' },
+    session: { userId: 'cron:backup', channelId: 'gateway' },
+    ...more,
+  };
+}
+
+test('the same key orders the same turn, and another request under it is refused', async () => {
+  await using app = await testSessions();
+  const { caller } = await connectScheduler(app);
+  const [first, second] = await Promise.all([caller.call('turns.order', createOrder()), caller.call('turns.order', createOrder())]);
+  assert.equal(first.turnId, second.turnId);
+  const changed = { kind: 'heartbeat' as const };
+  await assert.rejects(caller.call('turns.order', createOrder(changed)), {
+    details: { reason: 'IDEMPOTENCY_MISMATCH', turnId: first.turnId },
+  });
+  const { turns } = await caller.call('turns.ends', { turnIds: [first.turnId], waitMs: 10_000 });
+  assert.deepEqual(
+    turns.map(({ state, result, steps }) => [state, result?.response.includes('hello'), steps]),
+    [['done', true, 1]],
+  );
+  assert.equal((await caller.call('turns.order', createOrder())).state, 'done');
+});
+
+test('only the declared services order turns', async () => {
+  await using app = await testSessions();
+  await assert.rejects(app.bus.call('turns.order', createOrder()), { code: 'PERMISSION_DENIED' });
+});
+
+test('an order reaches only the sessions of its client, and the names of its service', async () => {
+  await using app = await testSessions();
+  const { bus, caller } = await connectScheduler(app);
+  const own = bus.as({ ...owner, client: 'other', sessions: 'own' });
+  await caller.call('turns.order', createOrder({ session: { userId: 'test', channelId: 'private' } }));
+  for (const session of ['default:test:private', 'default:somebody:gateway'])
+    await assert.rejects(own.call('turns.order', createOrder({ session, idempotencyKey: session })), { code: 'NOT_FOUND' });
+  for (const userId of ['hook:ci:1', 'graph:run'])
+    await assert.rejects(caller.call('turns.order', createOrder({ session: { userId, channelId: 'gateway' }, idempotencyKey: userId })), {
+      details: { reason: 'SESSION_NAME' },
+    });
+});
+
+test('the end of an ordered turn wakes the service that ordered it', async () => {
+  await using app = await testSessions({ agents });
+  const { bus, caller } = await connectScheduler(app);
+  let wakes = 0;
+  const woken = Promise.withResolvers<void>();
+  bus.onWake('scheduler', () => {
+    wakes += 1;
+    woken.resolve();
+  });
+  await bus.flush();
+  await app.bus.call('agent.execute', { message: 'nobody ordered this' });
+  assert.equal(wakes, 0);
+  const { turnId } = await caller.call('turns.order', createOrder({ agentId: 'scripted', message: FOREVER }));
+  await app.bus.call('agent.cancel', { turnId });
+  await woken.promise;
+  assert.ok(wakes >= 1);
+});
+
+test('turns.ends reports answers, failures, cancellations, running and missing turns', async () => {
+  await using app = await testSessions({ agents, settings: { daemon: { shutdownTimeoutMs: 100 } } });
+  const { caller } = await connectScheduler(app);
+  const order = (ref: string, message: string) =>
+    caller.call('turns.order', createOrder({ agentId: 'scripted', message, idempotencyKey: ref, session: { channelId: ref } }));
+  const answered = await order('a', JSON.stringify([{ text: 'done' }]));
+  const failing = await order('b', JSON.stringify([{ error: 500 }]));
+  const cancelled = await order('c', FOREVER);
+  const running = await order('d', FOREVER);
+  await app.bus.call('agent.cancel', { turnId: cancelled.turnId });
+  const foreign = (await app.bus.as({ ...owner, client: 'other', sessions: 'own' }).call('agent.start', { message: 'mine' })).turnId;
+  const turnIds = [answered, failing, cancelled, running].map(({ turnId }) => turnId);
+  await caller.call('turns.ends', { turnIds: turnIds.slice(0, 3), waitMs: 10_000 });
+  const { turns, missing } = await caller.call('turns.ends', { turnIds: [...turnIds, foreign, getTurnId('none')] });
+  const byId = new Map(turns.map((turn) => [turn.turnId, turn]));
+  assert.deepEqual(
+    turnIds.slice(0, 3).map((turnId) => byId.get(turnId)?.state),
+    ['done', 'failed', 'cancelled'],
+  );
+  assert.equal(byId.get(failing.turnId)?.failure !== undefined, true);
+  const { state, usage } = byId.get(running.turnId) ?? {};
+  assert.ok(state === 'queued' || state === 'running', state);
+  assert.equal(usage, undefined);
+  assert.deepEqual(missing, [foreign, getTurnId('none')]);
+});
+
+test('limits of an order apply below those of the agent', async () => {
+  await using upstream = await startUpstream();
+  const look = { name: 'session_history', arguments: {} };
+  upstream.respond(...Array.from({ length: 10 }, () => ({ kind: 'tools' as const, calls: [look] })));
+  const entries = { local: { type: 'openai-compatible' as const, baseUrl: upstream.url, models: [{ id: 'm' }] } };
+  await using app = await testSessions({ settings: { providers: { entries } }, agents: { default: { provider: 'local', model: 'm' } } });
+  const { caller } = await connectScheduler(app);
+  const { turnId } = await caller.call('turns.order', createOrder({ limits: { steps: 2 } }));
+  const { turns } = await caller.call('turns.ends', { turnIds: [turnId], waitMs: 10_000 });
+  assert.deepEqual([turns[0]?.result?.finishReason, turns[0]?.steps, upstream.requests.length], ['max_steps', 2, 2]);
+});
