@@ -112,7 +112,9 @@ function describeKeyProblem({ provider, keyName, keyWithheld }: Callee): string 
 
 function classifyUnreachable(callee: Callee, why: string): Failure {
   return {
-    error: createError('UNAVAILABLE', 'PROVIDER_UNREACHABLE', `provider ${formatProvider(callee)} cannot be reached (${why})`),
+    error: createError('UNAVAILABLE', 'PROVIDER_UNREACHABLE', `provider ${formatProvider(callee)} cannot be reached (${why})`, {
+      networkCode: why,
+    }),
     transient: true,
   };
 }

@@ -1,3 +1,4 @@
+import { ServiceError } from '@switchyard/contracts';
 import { DEV_PROVIDER } from '../dev/dev-provider.ts';
 import type { ModelRequest } from '../model/model.ts';
 import { resolveChain, formatModelName, type Candidate, type FailoverState } from './model-chain.ts';
@@ -105,6 +106,10 @@ function getMessage(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)).slice(0, MAX_ERROR_CHARS);
 }
 
+function getReason(error: unknown): string | undefined {
+  return error instanceof ServiceError ? error.details.reason : undefined;
+}
+
 /** Builds the retry policy. Only the last candidate of a chain is retried. */
 function buildRetryPolicy(
   { enabled, maxRetries, baseDelayMs, maxDelayMs }: FailoverContext['config']['sdkRetry'],
@@ -138,7 +143,7 @@ function trackOutcome(
       const fault = classifyFault(error);
       if (fault.provider) health.recordFailure(provider, `${tenant} ${agentId}`, publish);
       if (fault.key && keyName !== undefined) keys.recordFailure({ provider, keyName }, config.modelFailover, publish);
-      if (fault.tripsBreaker) breakers.recordFailure(name, config.circuitBreaker, getMessage(error));
+      if (fault.tripsBreaker) breakers.recordFailure(name, config.circuitBreaker, { message: getMessage(error), reason: getReason(error) });
       return fault.tripsBreaker;
     },
     left: () => breakers.recordAbandoned(name),

@@ -3,6 +3,12 @@ import { LRUCache } from 'lru-cache';
 
 type BreakerPolicy = AgentConfig['circuitBreaker'];
 
+/** The message of a failed call, and the reason in its details. */
+export interface FailedCall {
+  message: string;
+  reason?: string | undefined;
+}
+
 /** Circuit breaker per model and key. Opens after `failureThreshold` consecutive failures; after `resetTimeoutMs` one probe is let through (half-open). */
 export interface CircuitBreakers {
   /** Returns the milliseconds until a call is allowed; 0 if it is allowed now. */
@@ -10,9 +16,8 @@ export interface CircuitBreakers {
   /** Records the start of a call. On an open breaker this call is the probe; other calls wait for its end. */
   recordStart(name: string): void;
   recordSuccess(name: string): void;
-  recordFailure(name: string, policy: BreakerPolicy, lastError: string): void;
-  /** Returns the message of the last failure. */
-  getLastError(name: string): string;
+  recordFailure(name: string, policy: BreakerPolicy, lastError: FailedCall): void;
+  getLastError(name: string): FailedCall | undefined;
   /** Records a call without a conclusive outcome. */
   recordAbandoned(name: string): void;
 }
@@ -20,7 +25,7 @@ export interface CircuitBreakers {
 interface Breaker {
   /** Consecutive failures. */
   failures: number;
-  lastError: string;
+  lastError: FailedCall | undefined;
   openedAt: number | undefined;
   probedAt: number | undefined;
 }
@@ -34,7 +39,7 @@ export function createCircuitBreakers(now: () => number): CircuitBreakers {
   function getBreaker(name: string): Breaker {
     const known = breakers.get(name);
     if (known) return known;
-    const created: Breaker = { failures: 0, lastError: '', openedAt: undefined, probedAt: undefined };
+    const created: Breaker = { failures: 0, lastError: undefined, openedAt: undefined, probedAt: undefined };
     breakers.set(name, created);
     return created;
   }
@@ -52,7 +57,7 @@ export function createCircuitBreakers(now: () => number): CircuitBreakers {
       if (breaker?.openedAt !== undefined) breaker.probedAt = now();
     },
     recordSuccess: (name) => void breakers.delete(name),
-    getLastError: (name) => breakers.get(name)?.lastError ?? '',
+    getLastError: (name) => breakers.get(name)?.lastError,
     recordFailure(name, { failureThreshold, resetTimeoutMs }, lastError) {
       const breaker = getBreaker(name);
       breaker.failures += 1;

@@ -1,4 +1,5 @@
 import { ServiceError } from '@switchyard/contracts';
+import type { FailedCall } from './circuit-breakers.ts';
 
 /** Failures of a key. Another key may work. */
 const KEY_REASONS: ReadonlySet<unknown> = new Set(['PROVIDER_AUTH', 'PROVIDER_QUOTA', 'PROVIDER_RATE_LIMITED']);
@@ -33,13 +34,17 @@ export function classifyFault(error: unknown): Fault {
 export const CIRCUIT_OPEN = 'CIRCUIT_OPEN';
 
 /** Creates the error for a chain whose circuit breakers are all open. */
-export function circuitOpenError(agentId: string, model: string, { waitMs, why }: { waitMs: number; why: string }): ServiceError {
+export function circuitOpenError(
+  agentId: string,
+  model: string,
+  { waitMs, lastError }: { waitMs: number; lastError: FailedCall | undefined },
+): ServiceError {
   const retryAfterMs = Math.max(1, Math.ceil(waitMs));
   return new ServiceError(
     'UNAVAILABLE',
-    `The circuit breaker of the model ${model} of the agent ${agentId} is open after repeated failures: ${why}`,
+    `The circuit breaker of the model ${model} of the agent ${agentId} is open after repeated failures: ${lastError?.message ?? ''}`,
     {
-      details: { reason: CIRCUIT_OPEN, retryAfterMs },
+      details: { reason: CIRCUIT_OPEN, retryAfterMs, ...(lastError?.reason === undefined ? {} : { cause: lastError.reason }) },
     },
   );
 }

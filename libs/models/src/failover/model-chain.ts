@@ -36,8 +36,10 @@ export function resolveChain(state: FailoverState, context: FailoverContext, req
   const waits = all.map(({ name }) => state.breakers.getRemainingMs(name, config.circuitBreaker));
   const open = all.filter((_, at) => waits[at] === 0);
   if (open.length === 0) {
-    const reason = state.breakers.getLastError(all[0]?.name ?? '');
-    throw circuitOpenError(agentId, formatModelName(requested), { waitMs: Math.min(...waits), why: reason });
+    throw circuitOpenError(agentId, formatModelName(requested), {
+      waitMs: Math.min(...waits),
+      lastError: state.breakers.getLastError(all[0]?.name ?? ''),
+    });
   }
   const ready = open.filter((one) => isReady(state, one));
   return (ready.length === 0 ? open : ready).slice(0, config.modelFailover.maxAttempts);

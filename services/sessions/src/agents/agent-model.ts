@@ -30,3 +30,13 @@ export async function getTurnModel(agent: Agent, models: Models, name: string | 
   requireAllowed(agent, found);
   return found;
 }
+
+/** Same as `getTurnModel`. Returns undefined while a service that knows the models is away, because the turn can wait for it. */
+export async function findTurnModel(agent: Agent, models: Models, name: string | undefined): Promise<ModelRef | undefined> {
+  try {
+    return await getTurnModel(agent, models, name);
+  } catch (error) {
+    if (error instanceof ServiceError && (error.code === 'UNAVAILABLE' || error.code === 'DEADLINE_EXCEEDED')) return undefined;
+    throw error;
+  }
+}

@@ -95,7 +95,7 @@ export function createReranking(deps: RerankingDeps): Reranking {
             throw error;
           }
           timedOut = clock.now() - began >= timeoutMs;
-          if (timedOut) breakers.recordFailure(name, BREAKER, error.message);
+          if (timedOut) breakers.recordFailure(name, BREAKER, { message: error.message });
           else breakers.recordAbandoned(name);
         }
       }

@@ -101,7 +101,7 @@ export function createRunner(options: Omit<LauncherDeps, 'autoContinue'>): TurnR
     if (isStop && !accepted.replayed) await cancelBefore(turn, principal);
     if (!accepted.replayed) {
       const { agent, model, started } = accepted;
-      launcher.announce(tenant, turn, model);
+      if (model) launcher.announce(tenant, turn, model);
       const name = `${tenant} ${turn.sessionKey}`;
       if (started === undefined && !accepted.waits) busySessions.set(name, true);
       else busySessions.delete(name);

@@ -49,7 +49,7 @@ export function createSummarisers({ models, clock }: { models: Pick<Models, 'fin
             breakers.recordAbandoned(name);
             throw error;
           }
-          breakers.recordFailure(name, policy, error.message);
+          breakers.recordFailure(name, policy, { message: error.message });
           failed = { error };
         }
       }

@@ -29,7 +29,7 @@ import { parseMessage } from '../../commands/command-parser.ts';
 import { startDebounce, remainingWindowMs, type DebounceWindow, type DebounceDeps } from '../../queue/debounce.ts';
 import { reloadTurn, findTurnByKey } from '../store/idempotency-key.ts';
 import { requireIds, resolveSessionTarget, type SessionTargetDeps } from './session-target.ts';
-import { getTurnModel } from '../../agents/agent-model.ts';
+import { findTurnModel } from '../../agents/agent-model.ts';
 import { noUsage, turnEndedEvent } from '../store/turn-ended-event.ts';
 import { receivedEvent } from './received-event.ts';
 import type { Slot } from '../../queue/concurrency-slots.ts';
@@ -65,7 +65,8 @@ export type AcceptedTurn =
       turn: TurnDocument;
       replayed: false;
       agent: Agent;
-      model: ModelRef;
+      /** Undefined while the keys of the providers cannot be read. The runner resolves it then. */
+      model: ModelRef | undefined;
       waits: boolean;
       /** Remaining debounce window in milliseconds. */
       debounceMs?: number;
@@ -111,7 +112,7 @@ export async function acceptTurn(deps: AcceptTurnDeps, request: TurnRequest, pri
       return replay(deps, requested, earlier);
     }
     const agent = resolveAgent(deps.agents, requested);
-    const model = await getTurnModel(agent, deps.models, request.model);
+    const model = await findTurnModel(agent, deps.models, request.model);
     return writeTurn(deps, requested, { agent, model });
   });
 }
@@ -216,7 +217,7 @@ export async function enqueueStored(
 
 interface Responder {
   agent: Agent;
-  model: ModelRef;
+  model: ModelRef | undefined;
 }
 
 async function writeTurn(deps: AcceptTurnDeps, request: ResolvedRequest, who: Responder): Promise<AcceptedTurn> {

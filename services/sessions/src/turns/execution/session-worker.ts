@@ -49,7 +49,8 @@ export interface SessionWorkerDeps extends TurnRunDeps {
 export interface StartedTurn {
   turn: TurnDocument;
   agent: Agent;
-  model: ModelRef;
+  /** Resolved by the run if undefined. */
+  model: ModelRef | undefined;
 }
 
 export interface WorkOptions {

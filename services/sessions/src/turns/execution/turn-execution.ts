@@ -17,6 +17,7 @@ import { acceptedFrame } from '../../frames/frame-publisher.ts';
 import { createMerger } from './turn-merging.ts';
 import type { CheckpointEntry } from '../../model/checkpoint-log.ts';
 import { logFailedTurn } from '../store/turn-failure-log.ts';
+import { retryDuringOutages } from '../../agent-loop/outage-retries.ts';
 import { runAgentLoop } from '../../agent-loop/agent-loop.ts';
 import { planTurn } from '../../agent-loop/turn-planner.ts';
 import { getTurnModel } from '../../agents/agent-model.ts';
@@ -239,7 +240,17 @@ async function execute(
     onFinding: looking.recordFinding,
     onModelCall: meter.record,
   };
-  const running = runAgentLoop(accessModels(deps, lease.tenant, agent), {
+  const models = retryDuringOutages(accessModels(deps, lease.tenant, agent), {
+    clock: deps.clock,
+    signal,
+    remainingMs,
+    onRetry: (error, pauseMs) =>
+      deps.log.warn(
+        { turnId: turn.turnId, err: error, pauseMs, errorKind: 'dependency', hint: 'the turn waits until its deadline' },
+        'a dependency is away; calling the model again',
+      ),
+  });
+  const running = runAgentLoop(models, {
     ...plan,
     ...callbacks,
     maxSteps,
