@@ -27,6 +27,7 @@ export {
 } from './values/common.ts';
 export * from './sessions/turn-orders.ts';
 export * from './sessions/turn-usage.ts';
+export * from './sessions/usage-event.ts';
 export * from './sessions/turns.ts';
 export type { AbortReason, FilteredReason } from './sessions/events.ts';
 export { TurnEvidence, type Screened, type StepEvidence, type ToolEvidence } from './sessions/evidence.ts';

@@ -6,6 +6,8 @@ import { countReplicas, createSecretReader, defineService, followSecrets, system
 import type { Store } from '@switchyard/store';
 import { openAgentDirectory } from './agents/agent-directory.ts';
 import { createBudgets } from './budgets/budgets.ts';
+import { createUsageRecorder } from './budgets/usage-records.ts';
+import { spentCollection } from './model/spent-document.ts';
 import { endedEpochCollection, sessionCollection } from './model/session-document.ts';
 import { cacheStatsCollection } from './model/cache-stats-document.ts';
 import { budgetCollection } from './model/budget-document.ts';
@@ -91,7 +93,7 @@ export function defineSessions(timing: SessionsTiming = {}) {
     settings: ['models', 'providers', 'queue', 'daemon', 'security', 'routing', 'documentation'],
 
     async setup({ settings, store, bus, log, own, replica, data: directory, env }) {
-      const { budgets: budgetDocuments, cached, ...data } = await openData(store);
+      const { budgets: budgetDocuments, cached, spent, ...data } = await openData(store);
       // Created before the first publish: frames published without a log are not stored.
       const frames = await bus.log(TURNS_LOG);
       const replicas = own.use(await countReplicas(bus, contract.service));
@@ -111,6 +113,7 @@ export function defineSessions(timing: SessionsTiming = {}) {
         }),
       );
       const budgets = own.use(createBudgets({ budgets: budgetDocuments, store, clock: systemClock, models }));
+      const usage = own.use(createUsageRecorder({ spent, store, log }));
       const counts = countsTools(env);
       const tools: CreateToolBox = (principal, config, { countsExecutions = false, ...turn }) =>
         createToolBox(bus, principal, config, { ...turn, countsExecutions: counts && countsExecutions });
@@ -118,7 +121,7 @@ export function defineSessions(timing: SessionsTiming = {}) {
         bus,
         clock: systemClock,
         log,
-        reranking: createReranking({ bus, models, failover, budgets, sessions: data.sessions, clock: systemClock }),
+        reranking: createReranking({ bus, models, failover, budgets, usage, sessions: data.sessions, clock: systemClock }),
       });
       const screening = createScreening({ bus, clock: systemClock, settings: () => settings.current.security.input, log });
       const common = {
@@ -129,6 +132,7 @@ export function defineSessions(timing: SessionsTiming = {}) {
         models,
         failover,
         budgets,
+        usage,
         tools,
         settings,
         log,
@@ -214,6 +218,7 @@ async function openData(store: Store) {
     kept: keyedTurnCollection,
     budgets: budgetCollection,
     cached: cacheStatsCollection,
+    spent: spentCollection,
   });
 }
 

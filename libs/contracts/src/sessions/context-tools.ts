@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MODEL_EVENTS } from './turn-events.ts';
 import { Count, Timestamp, TokensUsed } from '../values/common.ts';
 import { defineOperations } from '../definition/define.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
@@ -131,6 +132,7 @@ export const contextToolOperations = defineOperations({
       summary_ids: z.array(SummaryId).max(20).optional(),
       max_tokens: z.int().min(100).max(10_000).default(2_000).describe('maximum tokens of the answer'),
     }),
+    emits: MODEL_EVENTS,
     result: z.object({
       answer: boundedString(MAX.text),
       sources: z.array(EarlierId).max(MAX.many).describe('messages that were read'),

@@ -3,6 +3,7 @@ import { AgentId, Count, JsonObject, ResolvedSession, SessionKey, Timestamp } fr
 import { defineEvents } from '../definition/define.ts';
 import { ApprovalRequest, ApprovalResolution, approvalExample } from './admin-approval.ts';
 import { sessionLifeEvents } from './session-events.ts';
+import { usageEvents } from './usage-event.ts';
 import { turnEndedEvents } from './turn-ended-event.ts';
 import { TurnId } from './turns.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
@@ -208,6 +209,7 @@ export const sessionsEvents = defineEvents({
   ...messageEvents,
   ...sessionLifeEvents,
   ...turnEndedEvents,
+  ...usageEvents,
   ...executionEvents,
   ...filteredEvents,
   ...securityEvents,

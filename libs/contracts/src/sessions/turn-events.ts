@@ -1,6 +1,7 @@
 /** Events that a model call causes. */
 export const MODEL_EVENTS = [
   'observability:token_usage',
+  'usage:recorded',
   'model:fallback_attempt',
   'model:fallback_exhausted',
   'model:auth_cooldown',

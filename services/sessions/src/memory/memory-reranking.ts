@@ -4,7 +4,8 @@ import { createBreakers, type Failover, type Models } from '@switchyard/models';
 import type { Clock } from '@switchyard/service-kit';
 import type { Collection } from '@switchyard/store';
 import type { Agent } from '../agents/agent-directory.ts';
-import { askWithin } from '../budgets/budgeted-model-call.ts';
+import { askWithin, type Bounds } from '../budgets/budgeted-model-call.ts';
+import type { UsageRecorder } from '../budgets/usage-records.ts';
 import type { Budgets } from '../budgets/budgets.ts';
 import { compactionModel } from '../context/compaction/compaction-model.ts';
 import { addCost } from '../context/recall-quota.ts';
@@ -41,6 +42,7 @@ export interface RerankingDeps {
   models: Models;
   failover?: Failover;
   budgets?: Budgets;
+  usage: UsageRecorder;
   sessions: Collection<SessionDocument>;
   clock: Clock;
 }
@@ -64,7 +66,10 @@ export function createReranking(deps: RerankingDeps): Reranking {
     const { model } = await compactionModel(models, agent);
     const messages = [{ role: 'user' as const, text: buildPrompt(question, entries) }];
     const call = { model, system: SYSTEM, messages, maxOutputTokens: MAX_ANSWER_TOKENS };
-    const bounds = { budget: budgets?.of(principal, agent), call, clock, ms, late: rerankTimedOut(), signal };
+    const { tenant, client } = principal;
+    const record: Bounds['record'] = (outcome, usage) =>
+      deps.usage.record({ tenant, client, purpose: 'reranking', agentId: agent.agentId, model, outcome, usage });
+    const bounds = { budget: budgets?.of(principal, agent), call, clock, ms, late: rerankTimedOut(), signal, record };
     return askWithin(bounds, async (within) => {
       const request = { model, system: SYSTEM, messages, maxTokens: MAX_ANSWER_TOKENS, signal: within, promptTimeoutMs: ms };
       const { text, usage, costUsd } = await accessModels(deps, principal.tenant, agent).complete(request);

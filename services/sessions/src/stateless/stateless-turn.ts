@@ -4,6 +4,8 @@ import { findVisible, type Failover, type ModelRef, type Models } from '@switchy
 import type { Agent, AgentDirectory } from '../agents/agent-directory.ts';
 import type { Budgets } from '../budgets/budgets.ts';
 import { accessModels } from '../agents/model-access.ts';
+import type { UsageRecorder } from '../budgets/usage-records.ts';
+import { measureStatelessUsage } from './stateless-usage.ts';
 import { REINFORCEMENT, type Screening, type Speaker } from '../screening/screening.ts';
 import { createCallerToolBox, conversationName, buildConversation } from './stateless-conversation.ts';
 import { agentSuspended } from '../turns/store/turn-errors.ts';
@@ -20,6 +22,7 @@ export interface StatelessDeps {
   agents: AgentDirectory;
   budgets: Budgets;
   screening: Pick<Screening, 'look' | 'tellInput' | 'tellOutput'>;
+  usage: UsageRecorder;
 }
 
 type StatelessCaller = Pick<Ctx, 'principal' | 'signal' | 'deadline' | 'requestId' | 'traceparent'>;
@@ -43,16 +46,19 @@ export async function* runStateless(
     for (const part of splitFrame({ type: 'delta', text })) send({ n: n++, ...part });
   };
   using measured = measureStateless({ agentId: agent.agentId, turnId: turn.turnId }, caller.traceparent);
+  using used = measureStatelessUsage(deps.usage, { turn, agent, model, principal: caller.principal });
   yield { n: n++, type: 'accepted', turnId: turn.turnId, agentId: agent.agentId, model: `${model.provider}/${model.modelId}` };
   const running = runAgentLoop(accessModels(deps, caller.principal.tenant, agent), {
     ...getPlan(deps, { turn, agent, model, caller, traceparent: measured.traceparent }),
     onText: notify,
+    onModelCall: used.onModelCall,
   });
   try {
     for (;;) {
       const frame = await running.next();
       if (frame.done) {
         measured.end(frame.value.result);
+        used.end();
         for (const part of splitFrame({ type: 'done', result: frame.value.result })) yield { n: n++, ...part };
         return frame.value.result;
       }
@@ -60,6 +66,7 @@ export async function* runStateless(
     }
   } catch (error) {
     measured.fail(error);
+    used.fail(error);
     throw error;
   } finally {
     await running.return(undefined as never);
@@ -70,20 +77,23 @@ export async function* runStateless(
 export async function completeStateless(deps: StatelessDeps, turn: StatelessTurn, caller: StatelessCaller): Promise<StatelessResult> {
   const { agent, model } = await resolveResponder(deps, turn, caller);
   using measured = measureStateless({ agentId: agent.agentId, turnId: turn.turnId }, caller.traceparent);
+  using used = measureStatelessUsage(deps.usage, { turn, agent, model, principal: caller.principal });
   const plan = getPlan(deps, { turn, agent, model, caller, traceparent: measured.traceparent });
-  const running = runAgentLoop(accessModels(deps, caller.principal.tenant, agent), plan);
+  const running = runAgentLoop(accessModels(deps, caller.principal.tenant, agent), { ...plan, onModelCall: used.onModelCall });
   let toolRan = false;
   try {
     for (;;) {
       const frame = await running.next();
       if (frame.done) {
         measured.end(frame.value.result);
+        used.end();
         return frame.value.result;
       }
       toolRan ||= frame.value.type === 'tool';
     }
   } catch (error) {
     measured.fail(error);
+    used.fail(error);
     throw toolRan && error instanceof ServiceError ? notAgain(error) : error;
   }
 }

@@ -17,6 +17,8 @@ export interface Summary {
   input: number;
   output: number;
   costUsd: number;
+  /** Number of model calls, if more than one. */
+  calls?: number;
 }
 
 /** Accepted excess over the requested length. */
@@ -44,7 +46,7 @@ export async function summarise(options: SummarizeOptions, source: Source): Prom
   const second = await requestSummary({ ...options, model: options.stronger ?? options.model }, source, Math.ceil(source.targetTokens / 2));
   const text = second.text === '' ? excerpt(source) : cut(second.text, max);
   const { input, output, costUsd } = first;
-  return { text, input: input + second.input, output: output + second.output, costUsd: costUsd + second.costUsd };
+  return { text, input: input + second.input, output: output + second.output, costUsd: costUsd + second.costUsd, calls: 2 };
 }
 
 /** Builds an excerpt from the beginning of each message, for when no model may be called. */

@@ -4,7 +4,8 @@ import { mintId } from '@switchyard/security';
 import type { Clock } from '@switchyard/service-kit';
 import type { Collection, Store } from '@switchyard/store';
 import type { Agent } from '../../agents/agent-directory.ts';
-import { askWithin } from '../../budgets/budgeted-model-call.ts';
+import { askWithin, type Bounds } from '../../budgets/budgeted-model-call.ts';
+import type { UsageRecorder } from '../../budgets/usage-records.ts';
 import { BUDGET_EXCEEDED, type Budgets } from '../../budgets/budgets.ts';
 import type { Root, SessionDocument } from '../../model/session-document.ts';
 import type { SummaryDocument } from '../../model/summary-document.ts';
@@ -40,6 +41,8 @@ export interface MakingDeps {
   summarisers: Summarisers;
   /** Undefined disables budget accounting. */
   budgets?: Budgets;
+  /** Undefined disables the recording of usage. */
+  usage?: UsageRecorder;
   /** Undefined disables the capture of summaries as memories. */
   distilling?: Distilling;
 }
@@ -232,7 +235,9 @@ function askOne(deps: MakingDeps, source: Source, making: SummaryTask & { strong
   const { tenant, agent, model, stronger, timeoutMs, signal } = making;
   const messages = source.lines.map(({ text }) => ({ role: 'user' as const, text }));
   const call = { model, messages, maxOutputTokens: source.targetTokens };
-  const bounds = { budget: budgets?.of({ tenant }, agent), call, clock, ms: 2 * timeoutMs, late: tookTooLong(), signal };
+  const record: Bounds['record'] = (outcome, usage) =>
+    deps.usage?.record({ tenant, purpose: 'summary', agentId: agent.agentId, model, outcome, usage });
+  const bounds = { budget: budgets?.of({ tenant }, agent), call, clock, ms: 2 * timeoutMs, late: tookTooLong(), signal, record };
   const models = accessModels(deps, tenant, agent);
   return askWithin(bounds, (within) => summarise({ models, model, stronger, timeoutMs, signal: within }, source));
 }

@@ -2,7 +2,8 @@ import type { Handler } from '@switchyard/bus';
 import { createServiceError, ServiceError, type Input, type Principal } from '@switchyard/contracts';
 import type { Clock } from '@switchyard/service-kit';
 import type { Store } from '@switchyard/store';
-import { askWithin } from '../../budgets/budgeted-model-call.ts';
+import { askWithin, type Bounds } from '../../budgets/budgeted-model-call.ts';
+import type { UsageRecorder } from '../../budgets/usage-records.ts';
 import type { Budgets } from '../../budgets/budgets.ts';
 import { compactionModel } from '../../context/compaction/compaction-model.ts';
 import { getConversation, messagesBetween, getSummary, type EarlierMessage } from '../../context/conversation-lookup.ts';
@@ -17,6 +18,7 @@ import { getAgent, type CtxDeps } from './ctx-inspect.ts';
 
 export interface CtxRecallDeps extends CtxDeps, ModelAccessDeps {
   budgets?: Budgets;
+  usage: UsageRecorder;
   store: Pick<Store, 'now'>;
   clock: Clock;
 }
@@ -75,7 +77,10 @@ async function read(
   const call = { model, system: SYSTEM, messages, maxOutputTokens: maxTokens };
   const budget = deps.budgets?.of(principal, agent);
   const models = accessModels(deps, principal.tenant, agent);
-  return askWithin({ budget, call, clock: deps.clock, ms: promptTimeoutMs, late: tookTooLong(), signal }, async (within) => {
+  const { tenant, client } = principal;
+  const record: Bounds['record'] = (outcome, usage) =>
+    deps.usage.record({ tenant, client, purpose: 'recall', agentId: agent.agentId, model, outcome, usage });
+  return askWithin({ record, budget, call, clock: deps.clock, ms: promptTimeoutMs, late: tookTooLong(), signal }, async (within) => {
     const { text, usage, costUsd } = await models.complete({ model, system: SYSTEM, messages, maxTokens, signal: within, promptTimeoutMs });
     return { text, input: usage.input, output: usage.output, costUsd };
   });

@@ -18,7 +18,7 @@ export interface UsageMeter {
   recordFrame(frame: FrameBody): void;
   /** Model steps that were begun. */
   readonly steps: number;
-  read(): TurnUsage;
+  read: () => TurnUsage;
 }
 
 /** Continues the count of earlier attempts. */
