@@ -16,12 +16,20 @@ import { registerResponseInputItems } from './openai/responses/response-input-it
 import { registerResponses } from './openai/responses/responses.ts';
 import { registerTickets } from './rest/tickets.ts';
 import { registerWebhooks } from './webhooks/webhook-routes.ts';
+import { NOT_FOUND, refuse } from './request/refusal.ts';
 import type { RegisterRoutes } from './gateway.ts';
 
-/** Registers routes only if `gateway.web.enabled` is set at the start. */
+/** Registers routes that are not found while `gateway.web.enabled` is off. */
 function whenWebEnabled(register: RegisterRoutes): RegisterRoutes {
   return (app, edge) => {
-    if (edge.settings.current.gateway.web.enabled) register(app, edge);
+    void app.register((scope, _options, done) => {
+      scope.addHook('onRequest', (request, reply, next) => {
+        if (edge.settings.current.gateway.web.enabled) next();
+        else refuse(request, reply, NOT_FOUND);
+      });
+      register(scope, edge);
+      done();
+    });
   };
 }
 

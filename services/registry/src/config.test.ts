@@ -125,6 +125,13 @@ test('rejects invalid values with their path only, and unknown sections with a s
   const unknown = await catchError(app.bus.call('config.set', { section: 'gatway', key: 'maxBatchSize', value: 1 }));
   assert.deepEqual([unknown.code, /did you mean gateway\?/.test(unknown.message)], ['NOT_FOUND', true]);
   assert.match((await catchError(app.bus.call('config.get', { section: 'logLevel' }))).message, /config\.patch/);
+  const misspelled = { webhooks: { mappings: [{ id: 'a', agentID: 'b' }] }, gateway: { rateLimit: { maxRequest: 1 } } };
+  const { message } = await catchError(app.bus.call('config.patch', misspelled as unknown as ConfigurationPatch));
+  for (const path of ['gateway.rateLimit.maxRequest', 'webhooks.mappings.0.agentID'])
+    assert.match(
+      message,
+      new RegExp(`${path}: expected no such parameter, got an unknown name \\(did you mean (maxRequests|agentId)\\?\\)`),
+    );
   for (const key of ['rateLimit..x', 'rateLimit.constructor', '__proto__.x'])
     assert.equal((await catchError(app.bus.call('config.set', { section: 'gateway', key, value: 1 }))).code, 'INVALID_ARGUMENT', key);
   assert.equal((await history(app)).length, 1);

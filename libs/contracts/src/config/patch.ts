@@ -3,35 +3,81 @@ import { z } from 'zod';
 /** Makes all fields optional at every depth. Lists are replaced whole. */
 export type DeepPartial<T> = T extends readonly unknown[] ? T : T extends object ? { [K in keyof T]?: DeepPartial<T[K]> | undefined } : T;
 
+type PatchSchema<S extends z.ZodType> = z.ZodType<DeepPartial<z.input<S>>, DeepPartial<z.input<S>>>;
+
 /** The schema of a change: the same keys, each optional, and no defaults, so that what was not said stays unsaid. */
-export function createPatchSchema<S extends z.ZodType>(schema: S): z.ZodType<DeepPartial<z.input<S>>, DeepPartial<z.input<S>>> {
-  return loosen(schema) as z.ZodType<DeepPartial<z.input<S>>, DeepPartial<z.input<S>>>;
+export function createPatchSchema<S extends z.ZodType>(schema: S): PatchSchema<S> {
+  return loosen(schema, PATCH) as PatchSchema<S>;
 }
 
-/** Sections are parts of several schemas of changes: of each there is one. */
-const loosened = new WeakMap<z.core.$ZodType, z.ZodType>();
+/**
+ * The schema of a change that is merged by `mergeChange`: besides, `null` removes a key, and an entry of a list whose entries have an id may
+ * name the id and only the fields that change.
+ */
+export function createMergeSchema<S extends z.ZodType>(schema: S): PatchSchema<S> {
+  return loosen(schema, MERGE) as PatchSchema<S>;
+}
 
-function loosen(schema: z.core.$ZodType): z.ZodType {
-  const known = loosened.get(schema);
+/** A kind of loosened schema. Sections are parts of several schemas of changes: of each kind there is one. */
+interface Kind {
+  merges: boolean;
+  known: WeakMap<z.core.$ZodType, z.ZodType>;
+}
+
+const PATCH: Kind = { merges: false, known: new WeakMap() };
+const MERGE: Kind = { merges: true, known: new WeakMap() };
+
+function loosen(schema: z.core.$ZodType, kind: Kind): z.ZodType {
+  const known = kind.known.get(schema);
   if (known !== undefined) return known;
-  const loose = loosenKind(schema);
+  const loose = loosenType(schema, kind);
   const description = z.globalRegistry.get(schema)?.description;
   const made = description === undefined || z.globalRegistry.get(loose)?.description !== undefined ? loose : loose.describe(description);
-  loosened.set(schema, made);
+  kind.known.set(schema, made);
   return made;
 }
 
-function loosenKind(schema: z.core.$ZodType): z.ZodType {
-  if (schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault || schema instanceof z.ZodOptional) return loosen(schema.unwrap());
-  if (schema instanceof z.ZodRecord) return schema.clone({ ...schema.def, valueType: loosen(schema.valueType) });
-  if (schema instanceof z.ZodObject) return z.strictObject(loosenShape(schema.shape as z.core.$ZodShape));
+function loosenType(schema: z.core.$ZodType, kind: Kind): z.ZodType {
+  if (isWrapper(schema)) return loosen(schema.unwrap(), kind);
+  if (schema instanceof z.ZodRecord) {
+    const value = loosen(schema.valueType, kind);
+    const acceptsNull = !kind.merges || value instanceof z.ZodUnknown;
+    return schema.clone({ ...schema.def, valueType: acceptsNull ? value : value.nullable() });
+  }
+  if (schema instanceof z.ZodObject) return z.strictObject(loosenShape(schema.shape as z.core.$ZodShape, kind));
+  const entry = kind.merges ? getEntryWithId(schema) : undefined;
+  if (entry) {
+    const { id, ...others } = entry.shape as Record<string, z.core.$ZodType>;
+    const change = loosenShape(others, kind);
+    Object.defineProperty(change, 'id', { enumerable: true, value: (unwrap(id as z.core.$ZodType) as z.ZodType).optional() });
+    return (schema as z.ZodArray).clone({ ...(schema as z.ZodArray).def, element: z.strictObject(change) });
+  }
   return schema as z.ZodType;
 }
 
 /** Keys are made when somebody reads them: all changes that could be written are thousands of schemas, and most processes see none. */
-function loosenShape(shape: z.core.$ZodShape): z.core.$ZodShape {
+function loosenShape(shape: z.core.$ZodShape, kind: Kind): z.core.$ZodShape {
   const loose = {};
   for (const [key, inner] of Object.entries(shape))
-    Object.defineProperty(loose, key, { enumerable: true, get: () => loosen(inner).optional() });
+    Object.defineProperty(loose, key, {
+      enumerable: true,
+      get: () => (kind.merges ? loosen(inner, kind).nullable().optional() : loosen(inner, kind).optional()),
+    });
   return loose;
+}
+
+/** Returns the schema of the entries of a list that are merged by their id; undefined for other schemas. */
+export function getEntryWithId(schema: z.core.$ZodType): z.ZodObject | undefined {
+  const list = unwrap(schema);
+  const entry = list instanceof z.ZodArray ? unwrap(list.element) : undefined;
+  return entry instanceof z.ZodObject && Object.hasOwn(entry.shape, 'id') ? entry : undefined;
+}
+
+/** Removes defaults and optionality. */
+export function unwrap(schema: z.core.$ZodType): z.core.$ZodType {
+  return isWrapper(schema) ? unwrap(schema.unwrap()) : schema;
+}
+
+function isWrapper(schema: z.core.$ZodType): schema is z.ZodDefault | z.ZodPrefault | z.ZodOptional {
+  return schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault || schema instanceof z.ZodOptional;
 }

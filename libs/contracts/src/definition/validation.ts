@@ -1,5 +1,7 @@
 import type { z } from 'zod';
 import { ServiceError, type Issue } from './errors.ts';
+import { listKnownNames } from './known-names.ts';
+import { closest } from './spelling-suggestion.ts';
 
 const MAX_ISSUES = 10;
 const MAX_NAME = 64;
@@ -15,7 +17,7 @@ type Path = readonly PropertyKey[];
 export function parseParams<T extends z.ZodType>(schema: T, value: unknown): z.output<T> {
   const parsed = validate(schema, value);
   if (parsed.success) return parsed.data;
-  throw invalidParams(describeIssues(parsed.error));
+  throw invalidParams(describeIssues(parsed.error, schema));
 }
 
 /**
@@ -33,12 +35,25 @@ export function invalidParams(issues: readonly Issue[]): ServiceError {
   return new ServiceError('INVALID_ARGUMENT', `Invalid params: ${text}`, { details: { issues } });
 }
 
-/** Turns a schema's complaints into our wording: path, what was expected, what kind of thing came. */
-export function describeIssues(error: z.ZodError): Issue[] {
+/**
+ * Turns a schema's complaints into our wording: path, what was expected, what kind of thing came. With the schema, an unknown name is
+ * answered with the accepted name that it resembles.
+ */
+export function describeIssues(error: z.ZodError, schema?: z.core.$ZodType): Issue[] {
   return error.issues
     .slice(0, MAX_ISSUES)
-    .flatMap((issue) => expand(issue, []))
+    .flatMap((issue) => (issue.code === 'unrecognized_keys' ? describeUnknownNames(issue, schema) : expand(issue, [])))
     .slice(0, MAX_ISSUES);
+}
+
+/** Names the accepted name that an unknown one resembles. */
+function describeUnknownNames({ path, keys }: z.core.$ZodIssueUnrecognizedKeys, schema: z.core.$ZodType | undefined): Issue[] {
+  const known = schema === undefined ? [] : listKnownNames(schema, path);
+  return keys.slice(0, MAX_ISSUES).map((key) => {
+    // A name that another form accepts is not misspelled.
+    const similar = key.length > MAX_NAME || known.includes(key) ? undefined : closest(key, known);
+    return toIssue([...path, key], 'no such parameter', `an unknown name${similar === undefined ? '' : ` (did you mean ${similar}?)`}`);
+  });
 }
 
 function expand(issue: ZodIssue, above: Path): Issue[] {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { IsoTime, JsonObject, pageSize } from '../values/common.ts';
-import { createPatchSchema } from '../config/patch.ts';
+import { createMergeSchema, createPatchSchema } from '../config/patch.ts';
 import { sections } from '../config/sections.ts';
 import { defineMethods } from '../definition/define.ts';
 import { maxKeys } from '../values/max-keys.ts';
@@ -19,6 +19,11 @@ export const CONFIG_WRITE_OPTIONS = {
 };
 
 const notInForce = z.array(boundedString(MAX.line)).max(MAX.many).optional().describe('keys without effect, because no service reads them');
+const warnings = z
+  .array(boundedString(MAX.line))
+  .max(MAX.many)
+  .optional()
+  .describe('what the write causes besides, for example a webhook mapping that matches everything');
 
 export const ConfigApplied = z.object({
   applied: z.literal(true),
@@ -26,6 +31,7 @@ export const ConfigApplied = z.object({
   commitSha: boundedString(MAX.name).optional(),
   restarting: z.literal(true),
   notInForce,
+  warnings,
 });
 
 export const ConfigPatched = z.object({
@@ -36,6 +42,7 @@ export const ConfigPatched = z.object({
   commitSha: boundedString(MAX.name).optional(),
   restarting: z.literal(true),
   notInForce,
+  warnings,
 });
 
 export const ConfigSet = z.object({
@@ -43,6 +50,7 @@ export const ConfigSet = z.object({
   previous: z.unknown().optional(),
   commitSha: boundedString(MAX.name).optional(),
   notInForce,
+  warnings,
 });
 
 export const ConfigRolledBack = z.object({
@@ -59,6 +67,7 @@ export const ConfigChecked = z.object({
   errors: z.array(boundedString(MAX.line)).max(MAX.many),
   diff: boundedString(MAX.payload).optional().describe('changes of the stored configuration, as a unified diff'),
   notInForce,
+  warnings,
 });
 
 export const ConfigCollected = z.object({
@@ -100,7 +109,9 @@ export const ConfigSchemas = z.object({
   section: boundedString(MAX.name).optional(),
 });
 
-const Written = createPatchSchema(z.strictObject({ ...sections, ...CONFIG_WRITE_OPTIONS })).check(safeKeys());
+const writable = z.strictObject({ ...sections, ...CONFIG_WRITE_OPTIONS });
+const Change = createMergeSchema(writable).check(safeKeys());
+const Written = createPatchSchema(writable).check(safeKeys());
 /** Nothing at all would empty the stored layer, which nobody asks for by leaving everything out. */
 const WholeConfiguration = Written.refine((written) => Object.keys(written).some((key) => !(key in CONFIG_WRITE_OPTIONS)), {
   error: 'at least one section; config.rollback goes back to an earlier version',
@@ -170,10 +181,10 @@ const configWrites = defineMethods({
   'config.patch': {
     summary: 'Merges a partial configuration into the stored one.',
     description:
-      'The params are the patch: sections by name (merged deeply, arrays replaced), baseSha, message and dryRun. Model providers can be added; their API keys are referenced by name.',
+      'The params are the patch: sections by name, merged deeply. Lists whose entries have an id are merged by it; other lists are replaced; null removes a stored key. Besides, baseSha, message and dryRun. Model providers can be added; their API keys are referenced by name.',
     scope: 'admin',
     audited: 'destructive',
-    params: Written,
+    params: Change,
     result: z.union([ConfigPatched, ConfigChecked]),
     blobs: ['*'],
     errors: ['FAILED_PRECONDITION', 'PERMISSION_DENIED', 'ABORTED', 'OUT_OF_RANGE'],

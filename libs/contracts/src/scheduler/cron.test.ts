@@ -42,7 +42,10 @@ test('fields of other schedule kinds are ignored, unknown fields are rejected', 
   assert.deepEqual(parseParams(CronSchedule, { ...whole, kind: 'cron', tz: 'UTC' }), { kind: 'cron', expr: '* * * * *', tz: 'UTC' });
   const once = { kind: 'once', at: '2030-01-01T08:00:00Z', tz: 'UTC' };
   assert.deepEqual(parseParams(CronSchedule, { ...whole, ...once }), once);
-  refused({ kind: 'interval', everyMs: 1000, every: 5 }, 'schedule.every: expected no such parameter, got an unknown name');
+  refused(
+    { kind: 'interval', everyMs: 1000, every: 5 },
+    'schedule.every: expected no such parameter, got an unknown name (did you mean everyMs?)',
+  );
 });
 
 test('a moment may lack its seconds, and its offset where the zone says whose time it is', () => {

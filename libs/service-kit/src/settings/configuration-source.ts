@@ -1,11 +1,10 @@
 import type { Bus } from '@switchyard/bus';
-import { Configuration, describeIssues, type ConfigurationPatch, type Sections } from '@switchyard/contracts';
+import { closest, Configuration, describeIssues, type ConfigurationPatch, type Sections } from '@switchyard/contracts';
 import type { Logger } from '@switchyard/telemetry';
 import type { z } from 'zod';
 import type { Variables } from '../variables/secret-variables.ts';
 import type { SectionName, Settings } from './settings.ts';
 import { StartError } from '../variables/start-error.ts';
-import { closest } from './spelling-suggestion.ts';
 import { readEnvironmentLayer, type Pin } from './environment-layer.ts';
 import { readFileLayers } from './file-layer.ts';
 import { findIneffective, type IneffectiveSetting } from './unused-settings.ts';

@@ -1,8 +1,8 @@
+import { closest } from '@switchyard/contracts';
 import type { z } from 'zod';
 import { PROCESS_VARIABLES } from '../variables/process-variables.ts';
 import { readSecret, type Variables } from '../variables/secret-variables.ts';
 import { StartError } from '../variables/start-error.ts';
-import { closest } from './spelling-suggestion.ts';
 import { knownKeys, readAs, stepByVariable, variablePart } from './schema-path.ts';
 import { merge, refuseUnsafeKeys, getTree, type Path, type Tree } from './configuration-tree.ts';
 

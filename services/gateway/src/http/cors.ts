@@ -26,7 +26,7 @@ export function addCorsHeaders(admission: OriginCheck, request: IncomingMessage,
 /** Registers the preflight of all routes. Other `OPTIONS` requests are answered below `/api` only. */
 export function registerPreflight(app: FastifyInstance, admission: OriginCheck): void {
   app.options('/api/*', (request, reply) => sendPreflight(admission, request, reply));
-  app.options('*', (request, reply) =>
+  app.options('/*', (request, reply) =>
     request.headers['access-control-request-method'] === undefined
       ? refuse(request, reply, NOT_FOUND)
       : sendPreflight(admission, request, reply),

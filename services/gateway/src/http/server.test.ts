@@ -14,6 +14,7 @@ const OPEN = new Set([
   'GET /livez',
   'GET /startupz',
   'GET /readyz',
+  'OPTIONS /*',
   'OPTIONS /api/*',
   'GET /ws',
   'POST /hooks/webhook',

@@ -219,4 +219,8 @@ test('has no /api routes when gateway.web is disabled', async () => {
   assert.deepEqual(await readResponse(await t.gateway.post('/api/chat', '{"message":"hi"}', { token })), [404, { error: 'Not Found' }]);
   assert.equal((await t.stream('message=hi')).status, 404);
   assert.equal((await fetch(`${t.gateway.url}/v1/models`, { headers: { authorization: `Bearer ${token}` } })).status, 200);
+  t.gateway.settings.set({ web: { enabled: true } });
+  assert.equal((await t.stream('message=hi')).status, 200, 'it is in force at once');
+  t.gateway.settings.set({ web: { enabled: false } });
+  assert.equal((await t.stream('message=hi')).status, 404);
 });

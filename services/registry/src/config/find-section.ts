@@ -1,5 +1,4 @@
-import { OBJECT_SECTIONS, SECTION_NAMES, ServiceError, type SectionName } from '@switchyard/contracts';
-import { closest } from '@switchyard/service-kit';
+import { closest, OBJECT_SECTIONS, SECTION_NAMES, ServiceError, type SectionName } from '@switchyard/contracts';
 
 /** Finds a section by name. Throws NOT_FOUND with a suggestion. */
 export function findSection(name: string): SectionName {

@@ -8,6 +8,7 @@ import { checkWrite, type ProposedLayer } from './check-write.ts';
 import type { Version } from './version-storage.ts';
 import type { Publisher } from './head-publisher.ts';
 import { renderDiff } from './render-diff.ts';
+import { describeNewCatchAlls } from './catch-all-mappings.ts';
 import type { Decision, Versions } from './version-chain.ts';
 import type { CurrentConfiguration } from './stored-layer.ts';
 
@@ -59,6 +60,12 @@ export interface WrittenVersion {
   version: Version;
   before: Tree;
   notInForce?: string[];
+  warnings?: string[];
+}
+
+/** Selects what the answer of a write says besides its result. */
+export function pickNotes({ notInForce, warnings }: Pick<WrittenVersion, 'notInForce' | 'warnings'>) {
+  return { ...(notInForce === undefined ? {} : { notInForce }), ...(warnings === undefined ? {} : { warnings }) };
 }
 
 /** Writes one version and publishes it. If another write was faster, `plan` runs again on the new configuration. */
@@ -82,7 +89,7 @@ export async function writeConfig(deps: ConfigDeps, { ctx, options, title, plan 
     versions
       .fold(MAX_VERSIONS)
       .catch((err: unknown) => ctx.log.warn({ err }, 'failed to remove old versions of the configuration; retrying later'));
-  return { version, before, ...describeIneffective(version.layer, paths) };
+  return { version, before, ...describeIneffective(version.layer, paths), ...describeWarnings(before, version.layer) };
 }
 
 /** Dry run of `writeConfig`: returns the errors and the diff. */
@@ -94,7 +101,9 @@ export async function checkConfig(deps: ConfigDeps, { options, plan }: Pick<Conf
   const errors = (await checkProposed(deps, { before: head.layer, after: layer, named })).map(({ message }) => message.slice(0, MAX.line));
   const paths = changedPaths(head.layer, layer);
   const valid = errors.length === 0;
-  const outcome = valid ? { diff: await renderDiff(head.layer, layer), ...describeIneffective(layer, paths) } : {};
+  const outcome = valid
+    ? { diff: await renderDiff(head.layer, layer), ...describeIneffective(layer, paths), ...describeWarnings(head.layer, layer) }
+    : {};
   return { dryRun: true as const, valid, errors: errors.slice(0, MAX.many), ...outcome };
 }
 
@@ -150,6 +159,11 @@ function describeIneffective(layer: Tree, paths: readonly string[]): { notInForc
   const names = new Set(paths);
   const unread = listUnusedSettings(layer).filter((path) => names.has(path));
   return unread.length === 0 ? {} : { notInForce: unread.toSorted().slice(0, MAX.many) };
+}
+
+function describeWarnings(before: Tree, after: Tree): { warnings?: string[] } {
+  const warnings = describeNewCatchAlls(before, after);
+  return warnings.length === 0 ? {} : { warnings };
 }
 
 /** The configuration is shared by all tenants. Only the tenant of the installation may read and write it. */

@@ -4,7 +4,7 @@ import { valueAt } from '@switchyard/service-kit';
 import { iterateLeaves } from '../../config/config-changes.ts';
 import { splitOptions } from '../../config/write-options.ts';
 import { computeLayer, type CurrentConfiguration } from '../../config/stored-layer.ts';
-import { checkConfig, requireOperator, writeConfig, type ConfigDeps, type Plan } from '../../config/write-config.ts';
+import { checkConfig, pickNotes, requireOperator, writeConfig, type ConfigDeps, type Plan } from '../../config/write-config.ts';
 
 /** Replaces the stored configuration. Values that files or the environment provide anyway are not stored. */
 export function configApply(deps: ConfigDeps): Handler<'config.apply'> {
@@ -18,13 +18,13 @@ export function configApply(deps: ConfigDeps): Handler<'config.apply'> {
     };
     if (options.dryRun === true) return checkConfig(deps, { options, plan });
     const sections = Object.keys(whole);
-    const { version, notInForce } = await writeConfig(deps, { ctx, options, title: `config.apply ${sections.join(', ')}`, plan });
+    const { version, ...notes } = await writeConfig(deps, { ctx, options, title: `config.apply ${sections.join(', ')}`, plan });
     return {
       applied: true as const,
       sections,
       commitSha: version.sha,
       restarting: true as const,
-      ...(notInForce === undefined ? {} : { notInForce }),
+      ...pickNotes(notes),
     };
   };
 }

@@ -1,9 +1,10 @@
 import type { Handler } from '@switchyard/bus';
-import { writtenPaths } from '@switchyard/contracts';
+import { Configuration, mergeChange, writtenPaths } from '@switchyard/contracts';
+import { removeStored } from '../../config/remove-stored.ts';
 import { merge, valueAt, type Tree } from '@switchyard/service-kit';
 import { redactConfig } from '../../config/redact-config.ts';
 import { omitRedactedSecrets, type CurrentConfiguration } from '../../config/stored-layer.ts';
-import { checkConfig, requireOperator, writeConfig, type ConfigDeps, type Plan } from '../../config/write-config.ts';
+import { checkConfig, pickNotes, requireOperator, writeConfig, type ConfigDeps, type Plan } from '../../config/write-config.ts';
 import { splitOptions } from '../../config/write-options.ts';
 
 export function configPatch(deps: ConfigDeps): Handler<'config.patch'> {
@@ -11,18 +12,20 @@ export function configPatch(deps: ConfigDeps): Handler<'config.patch'> {
     requireOperator(ctx, deps.configuration);
     const { options, written: change } = splitOptions(params);
     const plan = (current: CurrentConfiguration): Plan => {
-      const accepted = omitRedactedSecrets(change, current);
-      return { layer: merge(current.stored, accepted), named: writtenPaths(accepted) };
+      const { change: merged, removed } = mergeChange(Configuration, current.written, change);
+      const accepted = omitRedactedSecrets(merged, current);
+      const named = [...writtenPaths(accepted).filter((path) => path !== ''), ...removed];
+      return { layer: merge(removeStored(current.stored, removed), accepted), named };
     };
     if (options.dryRun === true) return checkConfig(deps, { options, plan });
     const sections = Object.keys(change);
-    const { version, notInForce } = await writeConfig(deps, { ctx, options, title: `config.patch ${sections.join(', ')}`, plan });
+    const { version, ...notes } = await writeConfig(deps, { ctx, options, title: `config.patch ${sections.join(', ')}`, plan });
     return {
       patched: true as const,
       ...describeSingleChange(change),
       commitSha: version.sha,
       restarting: true as const,
-      ...(notInForce === undefined ? {} : { notInForce }),
+      ...pickNotes(notes),
     };
   };
 }

@@ -1,10 +1,10 @@
 import type { Handler } from '@switchyard/bus';
 import { Configuration, ConfigurationPatch, parseParams, writtenPaths } from '@switchyard/contracts';
 import { merge, resolveReferences, getTree, valueAt, type Tree, type Variables } from '@switchyard/service-kit';
-import { omitPath } from '../../config/config-changes.ts';
+import { removeStored } from '../../config/remove-stored.ts';
 import { findSection } from '../../config/find-section.ts';
 import { omitRedactedSecrets, type CurrentConfiguration } from '../../config/stored-layer.ts';
-import { checkConfig, requireOperator, writeConfig, type ConfigDeps, type Plan } from '../../config/write-config.ts';
+import { checkConfig, pickNotes, requireOperator, writeConfig, type ConfigDeps, type Plan } from '../../config/write-config.ts';
 
 /** Sets one key as config.patch does. null removes the stored value, so that files and defaults apply again. */
 export function configSet(deps: ConfigDeps & { env: Variables }): Handler<'config.set'> {
@@ -16,17 +16,17 @@ export function configSet(deps: ConfigDeps & { env: Variables }): Handler<'confi
     let previous: unknown;
     const plan = (current: CurrentConfiguration): Plan => {
       previous = valueAt(current.shown, path);
-      if (value === null) return { layer: omitPath(current.stored, path), named: [path.join('.')] };
+      if (value === null) return { layer: removeStored(current.stored, [path.join('.')]), named: [path.join('.')] };
       const accepted = omitRedactedSecrets(change, current);
       return { layer: merge(current.stored, accepted), named: writtenPaths(accepted) };
     };
     if (options.dryRun === true) return checkConfig(deps, { options, plan });
-    const { version, notInForce } = await writeConfig(deps, { ctx, options, title: `config.set ${path.join('.')}`, plan });
+    const { version, ...notes } = await writeConfig(deps, { ctx, options, title: `config.set ${path.join('.')}`, plan });
     return {
       ok: true as const,
       ...(previous === undefined ? {} : { previous }),
       commitSha: version.sha,
-      ...(notInForce === undefined ? {} : { notInForce }),
+      ...pickNotes(notes),
     };
   };
 }
