@@ -56,7 +56,7 @@ test(
   async (t) => {
     const [app, other] = await replicas(t, 2);
     assert.ok(other);
-    const keys = ['maxBatchSize', 'wsHeartbeatMs', 'httpBodyLimitBytes'] as const;
+    const keys = ['maxBatchSize', 'wsHeartbeatMs', 'wsMaxMessageBytes'] as const;
     const writers = keys.map(async (key, at) => {
       const { bus } = [app, other][at % 2] ?? app;
       for (let n = 1; n <= 100; n++) await bus.call('config.set', { section: 'gateway', key, value: n });
@@ -72,7 +72,7 @@ test(
     for (const { host } of [app, other]) {
       await waitUntil(async () => host.settings.stored['gateway'] !== undefined && host.settings.current.gateway.maxBatchSize === 100);
       const { gateway } = host.settings.current;
-      assert.deepEqual([gateway.maxBatchSize, gateway.wsHeartbeatMs, gateway.httpBodyLimitBytes], [100, 100, 100]);
+      assert.deepEqual([gateway.maxBatchSize, gateway.wsHeartbeatMs, gateway.wsMaxMessageBytes], [100, 100, 100]);
     }
     const now = await waitUntil(async () => {
       const state = await inForce(app);

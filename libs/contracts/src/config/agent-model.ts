@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { flag, positive, count, texts } from './kinds.ts';
+import { flag, positive, count, texts, Positive, Tokens } from './kinds.ts';
 import { maxKeys } from '../values/max-keys.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
 
@@ -8,9 +8,9 @@ const dollars = z.number().positive().max(1_000_000_000).optional();
 /** Budgets of an agent per turn, hour and day. */
 export const budgets = z
   .strictObject({
-    perExecution: positive(2_000_000),
-    perHour: positive(10_000_000),
-    perDay: positive(100_000_000),
+    perExecution: Tokens.default(2_000_000),
+    perHour: Tokens.default(10_000_000),
+    perDay: Tokens.default(100_000_000),
     perExecutionUsd: dollars,
     perHourUsd: dollars,
     perDayUsd: dollars,
@@ -47,7 +47,7 @@ export const modelFailover = z
     allowedModels: texts().describe('empty allows all models'),
     maxAttempts: positive(6),
     cooldownInitialMs: positive(60_000),
-    cooldownMultiplier: z.number().positive().default(5),
+    cooldownMultiplier: z.number().positive().max(1_000).default(5),
     cooldownCapMs: positive(3_600_000),
   })
   .prefault({})
@@ -62,14 +62,14 @@ export const promptTimeout = z
   .strictObject({
     promptTimeoutMs: positive(180_000).describe('longest silence of a model'),
     retryPromptTimeoutMs: positive(60_000),
-    stallCeilingMultiplier: z.number().positive().optional().describe('maximum duration of a turn, in prompt timeouts'),
+    stallCeilingMultiplier: z.number().positive().max(1_000).optional().describe('maximum duration of a turn, in prompt timeouts'),
   })
   .prefault({})
   .describe('maximum silence of a model');
 
 const OperationModel = z.strictObject({
   model: boundedString(MAX.name).optional(),
-  timeout: z.int().positive().optional().describe('milliseconds'),
+  timeout: Positive.optional().describe('milliseconds'),
 });
 
 export const operationModels = z

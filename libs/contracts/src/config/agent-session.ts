@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { between, count, flag, positive, ratio, text, texts, timezone } from './kinds.ts';
+import { between, count, flag, positive, ratio, text, texts, timezone, Positive, Count } from './kinds.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
 
 const ResetMode = z.enum(['daily', 'idle', 'hybrid', 'none']);
@@ -8,7 +8,7 @@ const ResetOverride = z.strictObject({
   mode: ResetMode.optional(),
   dailyResetHour: z.int().min(0).max(23).optional(),
   dailyResetTimezone: boundedString(MAX.line).optional(),
-  idleTimeoutMs: z.int().positive().optional(),
+  idleTimeoutMs: Positive.optional(),
 });
 
 const resetPolicy = z
@@ -78,7 +78,7 @@ export const heartbeatTarget = z.strictObject({
 /** Heartbeat settings of an agent, in its section and in heartbeat.update. */
 export const heartbeatSettings = {
   enabled: z.boolean().optional(),
-  intervalMs: z.int().nonnegative().optional().describe('0 disables it'),
+  intervalMs: Count.optional().describe('0 disables it'),
   prompt: z.string().min(1).max(20_000).optional(),
   model: z.string().min(1).max(256).optional().describe('provider/model; default: the model of the agent'),
   showOk: z.boolean().optional(),
@@ -86,12 +86,12 @@ export const heartbeatSettings = {
   session: z.string().min(1).max(2048).optional(),
   allowDm: z.boolean().optional(),
   lightContext: z.boolean().optional(),
-  ackMaxChars: z.int().positive().optional(),
+  ackMaxChars: Positive.optional(),
   responsePrefix: z.string().max(500).optional(),
   skipHeartbeatOnlyDelivery: z.boolean().optional(),
-  alertThreshold: z.int().positive().optional().describe('consecutive failures'),
-  alertCooldownMs: z.int().positive().optional(),
-  staleMs: z.int().positive().optional(),
+  alertThreshold: Positive.optional().describe('consecutive failures'),
+  alertCooldownMs: Positive.optional(),
+  staleMs: Positive.optional(),
   toolPolicy: z
     .strictObject({ profile: text('full'), allow: texts(), deny: texts() })
     .optional()

@@ -4,7 +4,7 @@ import { contextEngine, contextGuard, contextPruning } from './agent-context.ts'
 import * as model from './agent-model.ts';
 import { scheduler, session } from './agent-session.ts';
 import { skills } from './agent-skills.ts';
-import { between, count, flag, positive, ratio, text, texts } from './kinds.ts';
+import { between, count, flag, positive, ratio, text, texts, Positive } from './kinds.ts';
 import { createPatchSchema } from './patch.ts';
 import { maxKeys } from '../values/max-keys.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
@@ -81,7 +81,7 @@ const VerbosityLevel = z.enum(['auto', 'terse', 'concise', 'standard', 'detailed
 
 const VerbosityOverride = z.strictObject({
   level: VerbosityLevel.optional(),
-  maxResponseChars: z.int().positive().optional(),
+  maxResponseChars: Positive.optional(),
   useMarkdown: z.boolean().optional(),
   allowCodeBlocks: z.boolean().optional(),
 });
@@ -130,7 +130,7 @@ export const AgentConfig = z
     provider: text('default'),
     maxSteps: positive(150).describe('model calls in one turn'),
     thinkingLevel: z.enum(['off', 'minimal', 'low', 'medium', 'high', 'xhigh']).optional(),
-    maxTokens: z.int().positive().optional().describe('tokens of one answer'),
+    maxTokens: Positive.optional().describe('tokens of one answer'),
     temperature: z.number().min(0).max(2).optional(),
     ...model.caching,
     enforceFinalTag: flag(false),

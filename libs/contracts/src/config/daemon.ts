@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { cronLimits } from './agent-session.ts';
-import { between, count, flag, LogLevel, percent, positive, ratio, SecretRef, text, texts, timezone } from './kinds.ts';
+import { between, count, flag, LogLevel, percent, positive, ratio, SecretRef, text, texts, timezone, Positive } from './kinds.ts';
 import { maxKeys } from '../values/max-keys.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
 
@@ -18,7 +18,7 @@ export const daemon = z
     watchdogIntervalMs: count(30_000).describe('interval of systemd watchdog notifications; 0 disables them'),
     shutdownTimeoutMs: positive(30_000),
     metricsIntervalMs: positive(30_000),
-    eventLoopDelayThresholdMs: z.number().positive().default(500),
+    eventLoopDelayThresholdMs: z.number().positive().max(60_000).default(500),
     logLevels: z.record(boundedString(MAX.name), LogLevel).check(maxKeys(MAX.many)).default({}).describe('by logging module'),
     logging: z
       .strictObject({
@@ -120,7 +120,7 @@ export const monitoring = z
 export const observability = z
   .strictObject({
     persistence: z
-      .strictObject({ enabled: flag(true), retentionDays: between(1, 365, 30), snapshotIntervalMs: z.int().min(60_000).default(300_000) })
+      .strictObject({ enabled: flag(true), retentionDays: between(1, 365, 30), snapshotIntervalMs: between(60_000, 86_400_000, 300_000) })
       .prefault({}),
     logRotation: z
       .strictObject({
@@ -134,7 +134,7 @@ export const observability = z
     alertBudget: z
       .strictObject({
         windowMs: positive(3_600_000),
-        thresholds: z.record(boundedString(MAX.name), z.int().positive()).check(maxKeys(MAX.many)).default({}),
+        thresholds: z.record(boundedString(MAX.name), Positive).check(maxKeys(MAX.many)).default({}),
       })
       .prefault({})
       .describe('errors within the window that raise an alert, by kind'),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { count, Delivery, flag, positive, text, texts } from './kinds.ts';
+import { count, Delivery, flag, positive, text, texts, Positive } from './kinds.ts';
 import { maxKeys } from '../values/max-keys.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
 
@@ -35,7 +35,7 @@ const ReplyMode = z.enum(['off', 'first', 'all']);
 const ChannelStreaming = z.strictObject({
   enabled: flag(true),
   chunkMode: ChunkMode,
-  chunkMaxChars: z.int().positive().optional(),
+  chunkMaxChars: Positive.optional(),
   chunkMinChars: count(100),
   deliveryTiming,
   coalescer,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { AllowedAgents, NewTokenId, Scopes, SessionAccess } from '../values/common.ts';
-import { address, between, count, flag, LongSecretRef, port, positive, text, texts } from './kinds.ts';
+import { address, between, count, flag, LongSecretRef, port, positive, text, texts, Positive } from './kinds.ts';
 import { McpClient } from './mcp-client.ts';
 import { SpendLimits } from './spend-limits.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
@@ -22,6 +22,9 @@ const GatewayToken = z
     message: 'the scope mcp-client alone, without another',
   });
 
+/** A longer window would keep out a client for as long, also the one who wants to shorten it. */
+const rateWindow = (preset: number) => between(1, 3_600_000, preset);
+
 const Tls = z.strictObject({
   certPath: z.string().min(1).max(MAX.path),
   keyPath: z.string().min(1).max(MAX.path),
@@ -42,7 +45,7 @@ export const gateway = z
     tls: Tls.optional(),
     tokens: z.array(GatewayToken).max(MAX.many).default([]),
     rateLimit: z
-      .strictObject({ windowMs: positive(60_000), maxRequests: positive(100) })
+      .strictObject({ windowMs: rateWindow(60_000), maxRequests: positive(100) })
       .prefault({})
       .describe('HTTP requests of one client; a batch counts as the calls in it'),
     web: z
@@ -60,10 +63,10 @@ export const gateway = z
       'time that a stopping gateway keeps serving while /readyz is 503; at most a third of daemon.shutdownTimeoutMs',
     ),
     trustedProxies: texts().describe('addresses whose X-Forwarded-For is trusted'),
-    httpBodyLimitBytes: positive(1_048_576),
-    wsMaxMessageBytes: positive(1_048_576).describe('UTF-16 units of one message'),
+    httpBodyLimitBytes: between(4_096, 1_073_741_824, 1_048_576).describe('a lower limit would refuse the request that raises it'),
+    wsMaxMessageBytes: between(1, 1_073_741_824, 1_048_576).describe('UTF-16 units of one message'),
     wsMessageRateLimit: z
-      .strictObject({ maxMessages: positive(60), windowMs: positive(60_000) })
+      .strictObject({ maxMessages: positive(60), windowMs: rateWindow(60_000) })
       .prefault({})
       .describe('messages of one client over all its connections, sliding; a batch counts as the calls in it'),
     maxConnections: positive(12_000).describe('WebSockets of one replica'),
@@ -77,7 +80,7 @@ export const gateway = z
     ),
     requestTimeoutMs: between(100, 600_000, 30_000).describe('time in which a request or a WebSocket message must arrive completely'),
     authFailures: z
-      .strictObject({ windowMs: positive(60_000), maxFailures: positive(10) })
+      .strictObject({ windowMs: rateWindow(60_000), maxFailures: positive(10) })
       .prefault({})
       .describe('failed authentications of one address'),
   })
@@ -98,7 +101,7 @@ const WebhookMapping = z.strictObject({
   channel: boundedString(MAX.name).optional(),
   to: boundedString(MAX.line).optional(),
   model: boundedString(MAX.name).optional().describe('model of the turn, if the agent allows it'),
-  timeoutSeconds: z.int().positive().optional().describe('seconds from the start of the turn'),
+  timeoutSeconds: Positive.optional().describe('seconds from the start of the turn'),
   scheme: z
     .enum(['hmac', 'standard'])
     .default('hmac')

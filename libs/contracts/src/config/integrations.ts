@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { count, flag, positive, SecretRef, text } from './kinds.ts';
+import { count, flag, positive, SecretRef, text, Positive } from './kinds.ts';
 import { maxKeys } from '../values/max-keys.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
 
@@ -13,7 +13,7 @@ const McpServer = z.strictObject({
   cwd: boundedString(MAX.path).optional(),
   enabled: flag(true),
   headers: z.record(boundedString(MAX.name), boundedString(MAX.value)).check(maxKeys(MAX.few)).optional(),
-  maxConcurrency: z.int().positive().optional(),
+  maxConcurrency: Positive.optional(),
 });
 
 const AutoReplyRule = z.strictObject({
@@ -21,7 +21,7 @@ const AutoReplyRule = z.strictObject({
   pattern: boundedString(MAX.line),
   template: boundedString(MAX.text),
   channels: z.array(boundedString(MAX.name)).max(MAX.many).optional(),
-  priority: z.int().default(0),
+  priority: z.int().min(-1_000_000).max(1_000_000).default(0),
 });
 
 /** Other people's services. */
@@ -32,7 +32,7 @@ export const integrations = z
         apiKey: SecretRef.optional(),
         maxResultsDefault: positive(5),
         cacheTtlMs: count(3_600_000),
-        rateLimitRps: z.number().positive().default(1).describe('requests a second'),
+        rateLimitRps: z.number().positive().max(1_000).default(1).describe('requests a second'),
       })
       .prefault({}),
     mcp: z

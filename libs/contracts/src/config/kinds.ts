@@ -1,10 +1,19 @@
 import { z } from 'zod';
 import { MAX, boundedString } from '../values/sizes.ts';
 
+/** The longest delay of a timer in milliseconds. A longer one would end at once. No other whole number needs to be larger. */
+const MAX_NUMBER = 2_147_483_647;
+/** Largest number of tokens of a budget. */
+const MAX_TOKENS = 1_000_000_000_000;
+/** A whole number above zero, without a default. */
+export const Positive = z.int().positive().max(MAX_NUMBER);
+/** Tokens of a budget, without a default. */
+export const Tokens = z.int().positive().max(MAX_TOKENS);
+/** A whole number, zero included, without a default. */
+export const Count = z.int().nonnegative().max(MAX_NUMBER);
+
 // Hundreds of settings are of these kinds: of each there is one schema, and only the default is a setting's own.
 const Flag = z.boolean();
-const Positive = z.int().positive();
-const Count = z.int().nonnegative();
 const Texts = z.array(boundedString(MAX.value)).max(MAX.many);
 
 export const flag = (preset: boolean) => Flag.default(preset);

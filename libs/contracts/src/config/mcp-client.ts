@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { texts } from './kinds.ts';
+import { texts, Positive } from './kinds.ts';
 import { maxKeys } from '../values/max-keys.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
 
@@ -8,7 +8,7 @@ export const McpClient = z.strictObject({
   allowlist: texts().describe('tools the client may call'),
   sessionAllowlist: texts().describe('sessions the client may read'),
   toolRateLimit: z
-    .record(boundedString(MAX.name), z.int().positive())
+    .record(boundedString(MAX.name), Positive)
     .check(maxKeys(MAX.many))
     .default({})
     .describe('calls a minute by tool; default 30'),

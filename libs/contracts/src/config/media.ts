@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { count, Delivery, flag, positive, SpeechMode, text } from './kinds.ts';
+import { count, Delivery, flag, positive, SpeechMode, text, Positive } from './kinds.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
 
 const Transcriber = z.enum(['openai', 'groq', 'deepgram']);
@@ -26,7 +26,7 @@ const transcription = z
   .strictObject({
     provider: Transcriber.default('openai'),
     model: boundedString(MAX.name).optional(),
-    maxFileSizeMb: z.number().positive().default(25),
+    maxFileSizeMb: z.number().positive().max(10_000).default(25),
     timeoutMs: positive(60_000),
     language: boundedString(MAX.name).optional(),
     autoTranscribe: flag(true),
@@ -51,7 +51,7 @@ const vision = z
     videoMaxRawBytes: positive(50_000_000),
     videoTimeoutMs: positive(120_000),
     videoMaxDescriptionChars: positive(500),
-    imageMaxFileSizeMb: z.number().positive().default(20),
+    imageMaxFileSizeMb: z.number().positive().max(10_000).default(20),
     scopeRules: z.array(ScopeRule).max(MAX.few).default([]).describe('the first match applies'),
     defaultScopeAction: Delivery.default('allow'),
   })
@@ -85,7 +85,7 @@ const documentExtraction = z
 export const media = z
   .strictObject({
     transcription,
-    imageAnalysis: z.strictObject({ maxFileSizeMb: z.number().positive().default(20) }).prefault({}),
+    imageAnalysis: z.strictObject({ maxFileSizeMb: z.number().positive().max(10_000).default(20) }).prefault({}),
     vision,
     linkUnderstanding,
     infrastructure: z
@@ -97,9 +97,7 @@ export const media = z
       })
       .prefault({}),
     documentExtraction,
-    store: z
-      .strictObject({ ttlMs: z.int().positive().optional().describe('retention of a file; default: until the storage is full') })
-      .prefault({}),
+    store: z.strictObject({ ttlMs: Positive.optional().describe('retention of a file; default: until the storage is full') }).prefault({}),
     persistence: z.strictObject({ enabled: flag(true), maxStorageMb: positive(1_024), maxFileBytes: positive(52_428_800) }).prefault({}),
   })
   .prefault({})
@@ -124,8 +122,8 @@ export const tts = z
         similarityBoost: z.number().min(0).max(1).optional(),
         style: z.number().min(0).max(1).optional(),
         useSpeakerBoost: z.boolean().optional(),
-        speed: z.number().optional(),
-        seed: z.number().optional(),
+        speed: z.number().min(0.1).max(10).optional(),
+        seed: z.int().min(0).max(4_294_967_295).optional(),
         applyTextNormalization: z.enum(['auto', 'on', 'off']).default('auto'),
       })
       .prefault({}),

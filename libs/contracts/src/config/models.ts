@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { address, count, flag, positive, text, texts } from './kinds.ts';
+import { address, count, flag, positive, text, texts, Positive } from './kinds.ts';
 import { maxKeys } from '../values/max-keys.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
 
@@ -27,10 +27,10 @@ export const models = z
 
 const Cost = z
   .strictObject({
-    input: z.number().nonnegative().optional(),
-    output: z.number().nonnegative().optional(),
-    cacheRead: z.number().nonnegative().optional(),
-    cacheWrite: z.number().nonnegative().optional(),
+    input: z.number().nonnegative().max(1_000_000).optional(),
+    output: z.number().nonnegative().max(1_000_000).optional(),
+    cacheRead: z.number().nonnegative().max(1_000_000).optional(),
+    cacheWrite: z.number().nonnegative().max(1_000_000).optional(),
   })
   .describe('USD per million tokens');
 
@@ -49,8 +49,8 @@ const ProviderModel = z.strictObject({
   id: z.string().min(1).max(MAX.name),
   name: boundedString(MAX.name).optional(),
   reasoning: flag(false),
-  contextWindow: z.int().positive().optional().describe('tokens'),
-  maxTokens: z.int().positive().optional().describe('tokens of one answer'),
+  contextWindow: Positive.optional().describe('tokens'),
+  maxTokens: Positive.optional().describe('tokens of one answer'),
   capabilityClass: CapabilityClass.optional().describe(
     'capability class, which limits the prompt; default: derived from the size in the model name',
   ),
@@ -138,7 +138,7 @@ export const embedding = z
         maxEntries: count(10_000),
         persistent: flag(false),
         persistentMaxEntries: count(50_000),
-        ttlMs: z.int().positive().optional(),
+        ttlMs: Positive.optional(),
         pruneIntervalMs: positive(300_000),
       })
       .prefault({}),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { between, count, flag, positive, text, texts, ToolProfile } from './kinds.ts';
+import { between, count, flag, positive, text, texts, ToolProfile, Positive } from './kinds.ts';
 import { MAX } from '../values/sizes.ts';
 
 const subagentContext = z
@@ -37,9 +37,9 @@ const agentToAgent = z
     subAgentToolGroups: z.array(ToolProfile).max(MAX.few).default(['coding']),
     subAgentMcpTools: z.enum(['inherit', 'none']).default('inherit'),
     subAgentSessionPersistence: flag(false),
-    graphMaxConcurrency: z.int().positive().optional(),
-    graphMaxResultLength: z.int().positive().optional().describe('characters'),
-    graphMaxGlobalSubAgents: z.int().positive().optional(),
+    graphMaxConcurrency: Positive.optional(),
+    graphMaxResultLength: Positive.optional().describe('characters'),
+    graphMaxGlobalSubAgents: Positive.optional(),
     subagentContext,
   })
   .prefault({});

@@ -178,7 +178,7 @@ test('rejects a named file that is missing or does not contain sections', async 
 });
 
 test('applies the stored layer without a restart, above files and below the environment', { timeout: PATIENCE_MS }, async (t) => {
-  const config = await files(t, { 'a.yaml': 'gateway: { maxBatchSize: 3, httpBodyLimitBytes: 4 }' });
+  const config = await files(t, { 'a.yaml': 'gateway: { maxBatchSize: 3, httpBodyLimitBytes: 5000 }' });
   const bus = await connectBus('memory:', { log: silentLogger() });
   t.after(() => bus.drain());
   await using source = await open({ SWITCHYARD_CONFIG: config, SWITCHYARD_PORT: '1' });
@@ -197,7 +197,7 @@ test('applies the stored layer without a restart, above files and below the envi
 
   const revision = await store(bus, { gateway: { maxBatchSize: 9, port: 77 } });
   await changed.promise;
-  assert.deepEqual([view.current.gateway.maxBatchSize, view.current.gateway.httpBodyLimitBytes, view.current.gateway.port], [9, 4, 1]);
+  assert.deepEqual([view.current.gateway.maxBatchSize, view.current.gateway.httpBodyLimitBytes, view.current.gateway.port], [9, 5_000, 1]);
   assert.equal(before.gateway.maxBatchSize, 3, 'a snapshot does not change');
   assert.ok(Object.isFrozen(view.current.gateway.rateLimit));
   assert.deepEqual([source.revision, changes, others], [revision, [9], 0]);
