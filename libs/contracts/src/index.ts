@@ -96,6 +96,7 @@ export { registry } from './registry/contract.ts';
 export { secrets } from './secrets/contract.ts';
 export { AuditHead, AuditRecord, type AuditAct, type AuditLook, type AuditOutcome } from './secrets/audit.ts';
 export { SecretListItem } from './secrets/env.ts';
+export { findPublishedOrigin, SecretPurpose } from './secrets/purposes.ts';
 export { SEALING_KEY, SecretName, type SecretAsker } from './secrets/operations.ts';
 export { sessions } from './sessions/contract.ts';
 export { browser } from './browser/contract.ts';

@@ -66,7 +66,7 @@ export const registry = defineService({
       heads: configHeadCollection,
     });
     const secret = ignoreUnavailable(createSecretReader(bus, contract.service));
-    const models = createModels({ settings: () => settings.current, secret, env, log });
+    const models = createModels({ settings: () => settings.current, secret: (name, origin) => secret(name, origin, 'provider'), env, log });
     own.use(await followSecrets(bus, () => models.clearKeyCache()));
     const tenants = own.use(await watchTenants(bus));
     const agents = createAgents({ collection, configuration, tenants: tenants.all, log, env });

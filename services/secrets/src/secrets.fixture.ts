@@ -22,7 +22,7 @@ export function secondReplica({ host }: { host: Host }): Promise<AsyncDisposable
 
 /** The value of a secret, as the sessions service reads it. */
 export async function resolve({ host }: { host: Host }, name: string): Promise<string | null> {
-  return createSecretReader(await host.connect('sessions'), 'sessions')(name);
+  return createSecretReader(await host.connect('sessions'), 'sessions')(name, undefined, 'provider');
 }
 
 /** The projected tokens that gateways watch, by key. */

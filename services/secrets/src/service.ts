@@ -5,7 +5,7 @@ import {
   auditCollection,
   auditHeadCollection,
   dataKeyCollection,
-  keyOriginCollection,
+  secretBindingCollection,
   rateCollection,
   secretCollection,
   retiredSecretCollection,
@@ -29,7 +29,7 @@ import { createFirstToken, type FirstToken } from './tokens/first-token.ts';
 import { hasFullAccessToken } from './tokens/live-tokens.ts';
 import { openTokenProjector } from './tokens/token-projector.ts';
 import { watchAgentAllowlists } from './values/agent-allowlists.ts';
-import { createKeyOrigins } from './values/key-origins.ts';
+import { createSecretBindings } from './values/secret-bindings.ts';
 import { openSecretValues } from './values/secret-values.ts';
 import { createRateLimit } from './values/rate-limit.ts';
 
@@ -59,12 +59,12 @@ export function defineSecrets({ firstToken, envFile }: SecretsOptions = {}): Ser
     storeFile: ({ security }) => resolveStoreFile(security.secrets.dbPath),
 
     async setup({ settings, store, bus, own, env, log, configuration, setParamsDecryption }) {
-      const { secrets, dataKeys, keyOrigins, rates, records, heads, pendingCalls, ...data } = await store.open({
+      const { secrets, dataKeys, secretBindings, rates, records, heads, pendingCalls, ...data } = await store.open({
         tokens: tokenCollection,
         retiredSecrets: retiredSecretCollection,
         secrets: secretCollection,
         dataKeys: dataKeyCollection,
-        keyOrigins: keyOriginCollection,
+        secretBindings: secretBindingCollection,
         rates: rateCollection,
         records: auditCollection,
         heads: auditHeadCollection,
@@ -107,9 +107,9 @@ export function defineSecrets({ firstToken, envFile }: SecretsOptions = {}): Ser
       );
       setParamsDecryption(createParamsDecryption({ values, store }));
       const allowlist = own.use(await watchAgentAllowlists(bus, log)).get;
-      const documents = keyOrigins.for({ tenant });
-      const origins = createKeyOrigins({ documents, store, providers: () => settings.current.providers, configuration });
-      const envDeps = { values, origins, rateLimit: createRateLimit(rates, store), tenantId: tenant, store, bus };
+      const documents = secretBindings.for({ tenant });
+      const bindings = createSecretBindings({ documents, store, providers: () => settings.current.providers, configuration });
+      const envDeps = { values, bindings, rateLimit: createRateLimit(rates, store), tenantId: tenant, store, bus };
       return {
         'tokens.list': tokensList(tokenDeps),
         'tokens.create': tokensCreate(tokenDeps),
@@ -121,9 +121,9 @@ export function defineSecrets({ firstToken, envFile }: SecretsOptions = {}): Ser
         'audit.finish': auditFinish(audit),
         'audit.looked': auditLooked(audit),
         'audit.read': auditRead(audit),
-        'secrets.resolve': secretsResolve({ values, env, allowlist, tenantId: tenant, origins, store }),
+        'secrets.resolve': secretsResolve({ values, env, allowlist, tenantId: tenant, bindings, store }),
         'secrets.sealingKey': secretsSealingKey({ values, store }),
-        'secrets.webhookKeys': secretsWebhookKeys({ values, env, settings, store }),
+        'secrets.webhookKeys': secretsWebhookKeys({ values, env, bindings, settings, store }),
       };
     },
   });

@@ -98,9 +98,10 @@ export function defineSessions(timing: SessionsTiming = {}) {
       const frames = await bus.log(TURNS_LOG);
       const replicas = own.use(await countReplicas(bus, contract.service));
       const agents = own.use(await openAgentDirectory(bus, env, log));
+      const secret = createSecretReader(bus, contract.service);
       const models = createModels({
         settings: () => settings.current,
-        secret: createSecretReader(bus, contract.service),
+        secret: (name, origin) => secret(name, origin, 'provider'),
         env,
         log,
       });

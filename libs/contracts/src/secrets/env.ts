@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { Count, pageSize, Timestamp } from '../values/common.ts';
 import { defineMethods } from '../definition/define.ts';
 import { SecretName } from './operations.ts';
+import { SecretOrigin, SecretPurpose } from './purposes.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
 
 export const SecretStorage = z.enum(['encrypted', 'envfile']);
@@ -29,10 +30,20 @@ export const envMethods = defineMethods({
     summary: 'Stores a secret, encrypted if a master key is configured, and notifies the services that use it.',
     description:
       'Limited to 5 writes a minute per client. The value is never logged and never returned. No process restarts: services read the ' +
-      'new value on their next use.',
+      'new value on their next use. Without purpose and origins, a new value keeps the earlier ones.',
     scope: 'admin',
     audited: 'destructive',
-    params: z.strictObject({ key: SecretName, value: SecretValue }),
+    params: z.strictObject({
+      key: SecretName,
+      value: SecretValue,
+      purpose: SecretPurpose.optional().describe('only use of the secret; default: provider for keys of known providers or with origins'),
+      origins: z
+        .array(SecretOrigin)
+        .min(1)
+        .max(16)
+        .optional()
+        .describe('only origins that receive the provider key; default: the published origin of a known provider'),
+    }),
     sealed: ['value'],
     result: z.object({ set: z.literal(true), key: SecretName, storage: SecretStorage, restarting: z.literal(true) }),
     idempotent: true,

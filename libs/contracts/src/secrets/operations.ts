@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Timestamp } from '../values/common.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
+import { SecretPurpose } from './purposes.ts';
 import { defineOperations, SERVICES } from '../definition/define.ts';
 
 export const SecretName = boundedString(MAX.name).regex(/^[A-Z][A-Z0-9_]{0,255}$/);
@@ -10,7 +11,7 @@ const MAX_SEALED = 34_000;
 
 const Origin = boundedString(MAX.url)
   .regex(/^https?:\/\/[^/?#@]+$/)
-  .describe('origin that receives the provider key; the key is bound to its first origin until it is set again');
+  .describe('origin that receives the provider key; refused unless the key is bound to it');
 
 const SEALED = /^[A-Za-z0-9_.-]*$/;
 const Sealed = boundedString(MAX_SEALED).regex(SEALED);
@@ -37,7 +38,7 @@ export const secretsOperations = defineOperations({
   'secrets.resolve': {
     summary: 'Returns the value of one secret, encrypted for the calling process.',
     callers: ['sessions', 'registry', 'memory', 'media', 'channels', 'tools'] as const,
-    params: z.strictObject({ name: SecretName, origin: Origin.optional(), to: SecretAsker }),
+    params: z.strictObject({ name: SecretName, origin: Origin.optional(), purpose: SecretPurpose.optional(), to: SecretAsker }),
     result: z.object({ value: Sealed.nullable().describe('encrypted for the caller; null if the secret is not set') }),
     emits: ['secret:accessed'],
     idempotent: true,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ServiceError } from '@switchyard/contracts';
+import { findPublishedOrigin, ServiceError } from '@switchyard/contracts';
+import { BUILT_IN } from '../catalogue/built-in.ts';
 import { startUpstream } from '@switchyard/testkit';
 import { explainKeyRefusal } from './key-origin.ts';
 import { KEY, LOCAL, open, request, run, TEXT } from '../models.fixture.ts';
@@ -130,4 +131,10 @@ test('does not call a provider outside allowedNetHosts', async () => {
   const here = open({ entries, allowedNetHosts: ['api.example.com', '127.0.0.1'] });
   assert.equal((await run(here, request())).error, undefined);
   assert.ok((await here.providers()).includes('local'));
+});
+
+test('the published origin of each built-in provider is the origin of its address', () => {
+  for (const { keyName, baseUrl } of Object.values(BUILT_IN)) assert.equal(findPublishedOrigin(keyName), new URL(baseUrl).origin);
+  assert.equal(findPublishedOrigin('LOCAL_API_KEY'), undefined);
+  assert.equal(findPublishedOrigin('OPENAI_BASE_URL'), undefined);
 });

@@ -1,10 +1,10 @@
 import type { Bus } from '@switchyard/bus';
-import { ServiceError, type SecretAsker, type ServiceName } from '@switchyard/contracts';
+import { ServiceError, type SecretAsker, type SecretPurpose, type ServiceName } from '@switchyard/contracts';
 import { createDecryptionKey, encryptTo, mintId, type JweBinding } from '@switchyard/security';
 import { hideValue } from '@switchyard/telemetry';
 
 /** Returns the value of a secret, or null if it is not set. A provider key is requested with the origin that it will be sent to. */
-export type SecretReader = (name: string, origin?: string) => Promise<string | null>;
+export type SecretReader = (name: string, origin?: string, purpose?: SecretPurpose) => Promise<string | null>;
 
 /**
  * Reads secrets for a service. Values cross the bus encrypted to this process and bound to the request, so a recorded or foreign
@@ -12,9 +12,14 @@ export type SecretReader = (name: string, origin?: string) => Promise<string | n
  */
 export function createSecretReader(bus: Pick<Bus, 'call'>, service: ServiceName): SecretReader {
   const recipient = createSecretRecipient(service);
-  return async (name, origin) => {
+  return async (name, origin, purpose) => {
     const to = recipient.createRequest();
-    const { value } = await bus.call('secrets.resolve', { name, ...(origin === undefined ? {} : { origin }), to });
+    const { value } = await bus.call('secrets.resolve', {
+      name,
+      ...(origin === undefined ? {} : { origin }),
+      ...(purpose === undefined ? {} : { purpose }),
+      to,
+    });
     return value === null ? null : recipient.decrypt(name, value, to);
   };
 }

@@ -1,13 +1,13 @@
 import { AgentConfig, describeIssues, invalidParams, isOperatorOnly, ServiceError, writtenPaths } from '@switchyard/contracts';
 import { resolveAgentModel, type Models } from '@switchyard/models';
 import { checkReferences } from '../config/check-references.ts';
-import { resolveReferences, type ConfigurationSource, type Tree, type Variables } from '@switchyard/service-kit';
+import { resolveReferences, type ConfigurationSource, type SecretReader, type Tree, type Variables } from '@switchyard/service-kit';
 
 const PROBE_TIMEOUT_MS = 5_000;
 
 export interface CheckPatchDeps {
   models: Models;
-  secret: (name: string) => Promise<string | null>;
+  secret: SecretReader;
   configuration: Pick<ConfigurationSource, 'current' | 'pinned'>;
   env: Variables;
 }
@@ -121,10 +121,20 @@ async function checkProfiles(
 ): Promise<ServiceError[]> {
   if (patch['modelFailover'] === undefined) return [];
   const names = modelFailover.authProfiles.map(({ keyName }) => keyName);
-  const missing = await Promise.all(names.map(async (name) => (await secret(name)) === null));
+  const missing = await Promise.all(names.map(async (name) => await isMissing(secret, name)));
   return names
     .filter((_, index) => missing[index])
     .map((name) => preconditionError('SECRET_NOT_FOUND', `modelFailover.authProfiles: the secret ${name} is not set`));
+}
+
+/** A secret of another purpose counts as missing, so that the answer does not reveal which secrets exist. */
+async function isMissing(secret: CheckPatchDeps['secret'], name: string): Promise<boolean> {
+  try {
+    return (await secret(name, undefined, 'provider')) === null;
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'PERMISSION_DENIED') return true;
+    throw error;
+  }
 }
 
 function preconditionError(reason: string, message: string): ServiceError {

@@ -91,7 +91,7 @@ function parseMethod(message: string): string | undefined {
 
 async function resolveSecret(ref: SecretRef | undefined, secret: SecretReader): Promise<string | undefined> {
   if (ref === undefined || typeof ref === 'string') return ref;
-  const value = ref.source === 'env' ? await secret(ref.id) : null;
+  const value = ref.source === 'env' ? await secret(ref.id, undefined, 'signing') : null;
   if (value === null)
     throw new Error(`daemon.configWebhook.secret names ${ref.id}, which is not set. Nothing is sent without a signature.`);
   return value;

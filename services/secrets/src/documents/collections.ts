@@ -6,6 +6,7 @@ import {
   McpClient,
   Scope,
   SecretName,
+  SecretPurpose,
   SessionAccess,
   SpendLimits,
   TokenId,
@@ -102,11 +103,16 @@ export type DataKeyDocument = z.infer<typeof DataKeyDocument>;
 
 export const dataKeyCollection = collection({ name: 'dataKeys', schema: DataKeyDocument, key: 'id' });
 
-/** The only origin that a provider key is sent to, set by the first request for the key. */
-export const KeyOriginDocument = z.object({ name: SecretName, origin: z.string(), boundAt: z.int() });
-export type KeyOriginDocument = z.infer<typeof KeyOriginDocument>;
+/** The purpose of a secret and the origins that may receive it, set together with its value. */
+export const SecretBindingDocument = z.object({
+  name: SecretName,
+  purpose: SecretPurpose,
+  origins: json(z.array(z.string())),
+  boundAt: z.int(),
+});
+export type SecretBindingDocument = z.infer<typeof SecretBindingDocument>;
 
-export const keyOriginCollection = collection({ name: 'keyOrigins', schema: KeyOriginDocument, key: 'name' });
+export const secretBindingCollection = collection({ name: 'secretBindings', schema: SecretBindingDocument, key: 'name' });
 
 /** Times of the rate-limited calls of one client within the last minute. */
 export const RateDocument = z.object({ id: z.string(), calledAt: z.array(z.int()), ver: z.int().nonnegative() });

@@ -2,7 +2,7 @@ import type { Handler } from '@switchyard/bus';
 import { ServiceError } from '@switchyard/contracts';
 import { encryptSecret, StartError, type Variables } from '@switchyard/service-kit';
 import type { Store } from '@switchyard/store';
-import type { KeyOrigins } from '../values/key-origins.ts';
+import type { SecretBindings } from '../values/secret-bindings.ts';
 import { hideValue } from '@switchyard/telemetry';
 import type { SecretValues } from '../values/secret-values.ts';
 import { readValue } from '../values/read-value.ts';
@@ -13,7 +13,7 @@ interface SecretsResolveDeps {
   env: Variables;
   allowlist: AgentAllowlist;
   tenantId: string;
-  origins: Pick<KeyOrigins, 'check'>;
+  bindings: Pick<SecretBindings, 'check'>;
   store: Pick<Store, 'now'>;
 }
 
@@ -21,14 +21,14 @@ interface SecretsResolveDeps {
  * Returns a secret, encrypted to the calling process. A stored value takes precedence over the environment and over the file that
  * `<NAME>_FILE` names. Errors contain the name of the secret and never the path of its file.
  */
-export function secretsResolve({ values, env, allowlist, tenantId, origins, store }: SecretsResolveDeps): Handler<'secrets.resolve'> {
+export function secretsResolve({ values, env, allowlist, tenantId, bindings, store }: SecretsResolveDeps): Handler<'secrets.resolve'> {
   const report = createAccessReporter(store);
 
-  return async ({ name, origin, to }, ctx) => {
+  return async ({ name, origin, purpose, to }, ctx) => {
     try {
       if (isReservedName(name)) throw new ServiceError('PERMISSION_DENIED', `${name} cannot be read by services`);
       checkReadAccess(ctx.principal, name, { allowlist, tenantId });
-      if (origin !== undefined) await origins.check(name, origin);
+      await bindings.check(name, { origin, purpose: purpose ?? (origin === undefined ? undefined : 'provider') });
       const value = await readValue({ values, env }, name);
       if (value !== undefined) hideValue(value);
       report(ctx, name, value === undefined ? 'not_found' : 'success');

@@ -32,3 +32,14 @@ test('secrets.webhookKeys omits reserved names, and an unreadable secret does no
   assert.deepEqual(await requestKeys(app), { SECRETS_MASTER_KEY: null, SWITCHYARD_TOKEN: null, UNREADABLE: null, GOOD: 'good' });
   assert.ok(lines().some(({ msg, name }) => msg === 'failed to read a secret' && name === 'UNREADABLE'));
 });
+
+test('secrets.webhookKeys answers for the secret of another purpose as for an unknown name', async () => {
+  const names = ['OPENAI_API_KEY', 'LAB_KEY', 'SIGNING_KEY', 'HOOK_KEY', 'NOT_SET'];
+  const mappings = names.map((id) => ({ secret: envRef(id) }));
+  await using app = await start({ env: { ...env, OPENAI_API_KEY: 'of a known one' }, settings: { webhooks: { mappings } } });
+  await app.bus.call('env.set', { key: 'LAB_KEY', value: 'of the lab', origins: ['https://models.example'] });
+  await app.bus.call('env.set', { key: 'SIGNING_KEY', value: 'of signing', purpose: 'signing' });
+  await app.bus.call('env.set', { key: 'HOOK_KEY', value: 'of hooks', purpose: 'webhook' });
+  const none = { OPENAI_API_KEY: null, LAB_KEY: null, SIGNING_KEY: null, NOT_SET: null };
+  assert.deepEqual(await requestKeys(app), { ...none, HOOK_KEY: 'of hooks' });
+});

@@ -3,6 +3,7 @@ import { MAX, type Sections } from '@switchyard/contracts';
 import { encryptSecret, StartError, type Settings, type Variables } from '@switchyard/service-kit';
 import type { Store } from '@switchyard/store';
 import { hideValue } from '@switchyard/telemetry';
+import type { SecretBindings } from '../values/secret-bindings.ts';
 import type { SecretValues } from '../values/secret-values.ts';
 import { readValue } from '../values/read-value.ts';
 import { createAccessReporter, isReservedName } from '../values/secret-access.ts';
@@ -10,18 +11,20 @@ import { createAccessReporter, isReservedName } from '../values/secret-access.ts
 interface WebhookKeysDeps {
   values: SecretValues;
   env: Variables;
+  bindings: Pick<SecretBindings, 'allows'>;
   settings: Settings<'webhooks'>;
   store: Pick<Store, 'now'>;
 }
 
 /** Returns only the secrets that the section `webhooks` names, because the gateway is exposed to every client. */
-export function secretsWebhookKeys({ values, env, settings, store }: WebhookKeysDeps): Handler<'secrets.webhookKeys'> {
+export function secretsWebhookKeys({ values, env, bindings, settings, store }: WebhookKeysDeps): Handler<'secrets.webhookKeys'> {
   const report = createAccessReporter(store);
   return async ({ to }, ctx) => {
     const keys = [];
     for (const name of [...listReferencedNames(settings.current.webhooks)].slice(0, MAX.words)) {
-      const value = isReservedName(name) ? undefined : omitLong(await read(name, ctx.log));
-      report(ctx, name, isReservedName(name) ? 'denied' : value === undefined ? 'not_found' : 'success');
+      const denied = isReservedName(name) || !(await bindings.allows(name, 'webhook'));
+      const value = denied ? undefined : omitLong(await read(name, ctx.log));
+      report(ctx, name, denied ? 'denied' : value === undefined ? 'not_found' : 'success');
       if (value !== undefined) hideValue(value);
       keys.push({ name, value: value === undefined ? null : await encryptSecret(name, value, to) });
     }

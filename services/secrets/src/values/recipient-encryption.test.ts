@@ -33,12 +33,13 @@ test('a recorded answer is rejected by another process, in a later request and f
       return answer.replayed ?? real;
     },
   } as Pick<typeof sessions, 'call'>;
-  const read = createSecretReader(through, 'sessions');
+  const reader = createSecretReader(through, 'sessions');
+  const read = (name: string) => reader(name, undefined, 'provider');
   assert.equal(await read('OPENAI_API_KEY'), CANARY);
   answer.replayed = captured[0] ?? assert.fail();
   const refused = { code: 'DATA_LOSS', details: { reason: 'NOT_SEALED' } };
   await assert.rejects(read('OPENAI_API_KEY'), refused, 'a later request of the same process');
-  await assert.rejects(createSecretReader(through, 'sessions')('OPENAI_API_KEY'), refused, 'another process');
+  await assert.rejects(createSecretReader(through, 'sessions')('OPENAI_API_KEY', undefined, 'provider'), refused, 'another process');
   await assert.rejects(read('OTHER_API_KEY'), refused, 'another name');
   answer.replayed = { value: CANARY };
   await assert.rejects(read('OPENAI_API_KEY'), refused, 'clear text');
@@ -55,11 +56,11 @@ test('rejects an answer for another service, key or nonce, and a request with a 
       call: (method: 'secrets.resolve', params: { name: string; to: object }) =>
         sessions.call(method, { ...params, to: { ...params.to, [field]: value } } as never),
     } as unknown as Pick<typeof sessions, 'call'>;
-    await assert.rejects(createSecretReader(changed, 'sessions')('OPENAI_API_KEY'), { code: 'DATA_LOSS' }, field);
+    await assert.rejects(createSecretReader(changed, 'sessions')('OPENAI_API_KEY', undefined, 'provider'), { code: 'DATA_LOSS' }, field);
   }
   for (const key of ['A'.repeat(43), `AQ${'A'.repeat(41)}`]) {
     const to = { service: 'sessions' as const, key, nonce: 'n'.repeat(22) };
-    await assert.rejects(sessions.call('secrets.resolve', { name: 'OPENAI_API_KEY', to }), {
+    await assert.rejects(sessions.call('secrets.resolve', { name: 'OPENAI_API_KEY', purpose: 'provider', to }), {
       code: 'INVALID_ARGUMENT',
       message: /to\.key/,
     });
