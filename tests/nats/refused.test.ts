@@ -139,11 +139,15 @@ async function probeBoundary(probe: Probe, service: ServiceName, other: ServiceN
   for (const subject of [`rpc.${other}.>`, `svc.${other}.>`, `evt.${other}.>`])
     if ((await probe.subscribes(subject)) && !(subject.startsWith('evt') && READS_EVENTS.includes(service)))
       wrong.push(`subscribe ${subject}`);
-  for (const subject of [`evt.${other}.any.thing`, `ctl.${other}.wake`, `$KV.replicas.${other}.one`])
+  for (const subject of [`evt.${other}.any.thing`, `$KV.replicas.${other}.one`])
     if ((await probe.publishes(subject)) !== mine) wrong.push(`publish ${subject}`);
+  const wakes = mine || (service === 'sessions' && ORDERS_TURNS.includes(other));
+  if ((await probe.publishes(`ctl.${other}.wake`)) !== wakes) wrong.push(`publish ctl.${other}.wake`);
   return wrong;
 }
 
+/** Services that sessions wakes when a turn ends that they ordered. */
+const ORDERS_TURNS: readonly ServiceName[] = ['scheduler', 'graph', 'channels', 'tools'];
 const READS_EVENTS: readonly ServiceName[] = ['gateway', 'observability'];
 
 interface Probe {
