@@ -56,6 +56,7 @@ export {
   mutableAlternatives,
   OPERATOR_ONLY_PATHS,
   writtenPaths,
+  INSTALLATION_SECRET_SETTINGS,
 } from './config/immutable.ts';
 export * from './catalog/notifications.ts';
 export * from './catalog/unserved-methods.ts';

@@ -3,6 +3,7 @@ import { limitsPage } from './limits.ts';
 import { methodPages } from './methods.ts';
 import { notImplementedPage } from './not-implemented.ts';
 import { routesPage } from './routes.ts';
+import { whoMayNamePage } from './who-may-name.ts';
 
 /** Renders the reference pages that derive from the contracts, keyed by file. */
 export async function referencePages(): Promise<Record<string, string>> {
@@ -12,5 +13,6 @@ export async function referencePages(): Promise<Record<string, string>> {
     'docs/reference/limits.md': limitsPage(),
     'docs/reference/not-implemented.md': notImplementedPage(),
     'docs/reference/routes.md': await routesPage(),
+    'docs/reference/who-may-name.md': whoMayNamePage(),
   };
 }

@@ -44,6 +44,9 @@ export const MUTABLE_EXCEPTIONS: readonly string[] = [
 /** Paths that no method may write, including `agents.update`. */
 export const OPERATOR_ONLY_PATHS: readonly string[] = ['agents.*.skills.execSandbox', 'config'];
 
+/** Settings of an agent that name secrets. All secrets belong to the tenant of the installation, so other tenants cannot set them. */
+export const INSTALLATION_SECRET_SETTINGS: readonly string[] = ['modelFailover.authProfiles', 'oauthProfiles', 'secrets'];
+
 /** The methods that change what `config.*` may not. */
 export const CONFIG_WRITE_METHODS: Readonly<Record<string, string>> = {
   agents: 'agents.create, agents.update, agents.delete, heartbeat.update',

@@ -1,4 +1,12 @@
-import { AgentConfig, describeIssues, invalidParams, isOperatorOnly, ServiceError, writtenPaths } from '@switchyard/contracts';
+import {
+  AgentConfig,
+  describeIssues,
+  INSTALLATION_SECRET_SETTINGS,
+  invalidParams,
+  isOperatorOnly,
+  ServiceError,
+  writtenPaths,
+} from '@switchyard/contracts';
 import { resolveAgentModel, type Models } from '@switchyard/models';
 import { checkReferences } from '../config/check-references.ts';
 import { resolveReferences, type ConfigurationSource, type SecretReader, type Tree, type Variables } from '@switchyard/service-kit';
@@ -55,13 +63,10 @@ function checkPath({ configuration }: CheckPatchDeps, tenant: string, path: stri
   return pin === undefined ? [] : [preconditionError('PINNED', `${path} is set by the environment variable ${pin.variable}`)];
 }
 
-/** Settings of an agent that name secrets. All secrets belong to the tenant of the installation. */
-const SECRET_SETTINGS = ['modelFailover.authProfiles', 'oauthProfiles', 'secrets'];
-
 function namesSecret(path: string): boolean {
   const [, , ...keys] = path.split('.');
   const setting = keys.join('.');
-  return SECRET_SETTINGS.some((one) => isWithin(setting, one) || isWithin(one, setting));
+  return INSTALLATION_SECRET_SETTINGS.some((one) => isWithin(setting, one) || isWithin(one, setting));
 }
 
 function otherTenantError(path: string): ServiceError {
