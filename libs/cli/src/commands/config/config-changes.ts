@@ -5,6 +5,7 @@ import type { CommandContext } from '../../arguments/command-group.ts';
 import { print, printAs, remark } from '../../output/output.ts';
 import { parseJson } from '../../output/json-values.ts';
 import { self } from '../../server/installation.ts';
+import { goBackOffline } from './offline-rollback.ts';
 import { printDiff, ROOT_KEYS, SHORT } from './config-views.ts';
 
 export type Checked = Extract<CallResult<'config.set'>, { dryRun: true }>;
@@ -25,7 +26,11 @@ export async function changeKey({ call, flags, output }: CommandContext, path: s
   sayUnread(answer.notInForce);
 }
 
-export async function goBack({ call, flags, output }: CommandContext, sha: string): Promise<void> {
+/** Without `--offline` the version must be named, because the server tells which versions exist. */
+export async function goBack(context: CommandContext, sha?: string): Promise<void> {
+  const { call, flags, output } = context;
+  if (flags['offline'] !== undefined) return goBackOffline(context, sha);
+  if (sha === undefined) throw wrongUsage('config rollback needs a version.', `${self()} config history`);
   const answer = await call('config.rollback', { sha, ...getOptions(flags) });
   if ('dryRun' in answer) return showChecked(answer, output);
   if (output !== 'table') return printAs(output, answer);

@@ -52,10 +52,10 @@ export const config = group({
       run: showDiff,
     },
     rollback: {
-      takes: '<version>',
+      takes: '[version]',
       about: 'restores an earlier version as the newest one',
       names: ['versions'],
-      flags: WRITE,
+      flags: [...WRITE, 'offline'],
       run: goBack,
     },
     gc: { about: 'merges all versions before the newest 50 into one', flags: ['dry-run', 'yes'], run: foldVersions },
@@ -67,6 +67,7 @@ export const config = group({
     message: { value: 'text', about: 'writes: reason for the version history' },
     'dry-run': { about: 'writes: validates and shows the difference without writing; exit code 1 if invalid' },
     yes: { about: 'apply, gc: skips the confirmation' },
+    offline: { about: 'rollback: changes the data of a stopped server; default version: the one before the newest' },
   },
   examples: [
     'config print gateway',
