@@ -8,4 +8,4 @@ export type { AnsweredCall as Answered, FailoverContext as Asker, Failover, Fail
 export { AGENT_OPERATIONS, operationModel, type AgentOperation, type OperationModel } from './providers/operation-models.ts';
 export { resolveAgentModel } from './providers/agent-model.ts';
 export { toolCall } from './model/tool-call.ts';
-export { findVisible, visibleNames, type VisibleName } from './providers/visible-models.ts';
+export { explainHidden, findVisible, visibleNames, type VisibleName } from './providers/visible-models.ts';

@@ -20,6 +20,7 @@ export const ModelCatalogEntry = z.object({
   cost: z.object({ input: UsdPerMillion, output: UsdPerMillion, cacheRead: UsdPerMillion, cacheWrite: UsdPerMillion }),
   validated: z.boolean().describe('whether a test call succeeded'),
   validatedAt: Timestamp.nullable(),
+  configured: z.literal(true).optional().describe('providers.entries names the model'),
 });
 
 /** Whether a model answered a tiny question, and how fast. A model that did not, or that nobody knows, is an answer too, not an error. */

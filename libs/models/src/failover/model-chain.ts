@@ -86,7 +86,7 @@ export function requireAllowed({ agentId, config }: Pick<FailoverContext, 'agent
 }
 
 /** Matches `provider/model` or the bare model id. An empty list allows all. */
-function isAllowed(model: ModelRef, allowed: readonly string[]): boolean {
+export function isAllowed(model: ModelRef, allowed: readonly string[]): boolean {
   return allowed.length === 0 || allowed.includes(formatModelName(model)) || allowed.includes(model.modelId);
 }
 

@@ -172,6 +172,8 @@ export interface CatalogueEntry {
   baseUrl: string;
   input: ('text' | 'image')[];
   reasoning: boolean;
+  /** Set if `providers.entries` names the model. */
+  configured?: true;
   /** Set if the model is configured with a class. */
   capabilityClass?: CapabilityClass;
   /** USD per million tokens. */

@@ -160,6 +160,7 @@ function mergeConfiguredModel(
     baseUrl: place.baseUrl,
     input: model.input,
     reasoning: model.reasoning,
+    configured: true,
     ...(model.capabilityClass === undefined ? {} : { capabilityClass: model.capabilityClass }),
     cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, ...known?.cost, ...omitUndefined(model.cost ?? {}) },
     validated: false,

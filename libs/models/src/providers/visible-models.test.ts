@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sections, type AgentProjection } from '@switchyard/contracts';
-import { createModels, findVisible, visibleNames, type Models } from '../index.ts';
+import { createModels, explainHidden, findVisible, visibleNames, type Models } from '../index.ts';
 
 function open(models: object, entries: Record<string, object> = {}): Models {
   const settings = {
@@ -58,6 +58,36 @@ test('visibleNames hides only agents that use an unavailable default model', asy
   const names = await visibleNames(models, [agent('default'), agent('oslo', { provider: 'local', model: 'large' })]);
   assert.deepEqual(
     names.map(({ id }) => id),
-    ['oslo', 'local/large'],
+    ['oslo', 'local/large', 'local/small'],
   );
+});
+
+test('visibleNames lists every configured model that an agent may use', async () => {
+  const models = open({}, LOCAL);
+  const only = agent('only', { provider: 'local', model: 'large', modelFailover: { allowedModels: ['local/large'] } });
+  assert.deepEqual(
+    (await visibleNames(models, [agent('default')])).map(({ id, agentId }) => [id, agentId]),
+    [
+      ['default', 'default'],
+      ['local/small', 'default'],
+      ['local/large', 'default'],
+    ],
+  );
+  assert.equal((await findVisible(models, [agent('default')], 'large'))?.model.modelId, 'large');
+  assert.equal(await findVisible(models, [only], 'local/small'), undefined);
+});
+
+test('explainHidden names the setting that hides a configured model', async () => {
+  const only = agent('only', { modelFailover: { allowedModels: ['local/large'] } });
+  assert.equal(
+    await explainHidden(open({}, LOCAL), [only], 'local/small'),
+    'agents.only.modelFailover.allowedModels does not contain local/small',
+  );
+  const keyless = open(
+    {},
+    { lab: { type: 'openai-compatible', baseUrl: 'http://127.0.0.1:1/v1', models: [{ id: 'one' }], apiKeyName: 'LAB_KEY' } },
+  );
+  assert.match((await explainHidden(keyless, [agent('default')], 'one')) ?? '', /^providers\.entries\.lab is not available\. Set its key/);
+  for (const name of ['local/large', 'local/none', 'dev/echo'])
+    assert.equal(await explainHidden(open({}, LOCAL), [only], name), undefined, name);
 });

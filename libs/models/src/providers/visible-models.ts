@@ -1,4 +1,5 @@
 import { ServiceError, type AgentConfig, type AgentProjection } from '@switchyard/contracts';
+import { isAllowed } from '../failover/model-chain.ts';
 import { resolveAgentModel } from './agent-model.ts';
 import type { ModelRef, Models } from '../model/model.ts';
 
@@ -11,8 +12,8 @@ export interface VisibleName {
 }
 
 /**
- * Lists the model names of `/v1/models`, which `/v1` turns accept: agent ids, models of agents, and available development models. If
- * several agents have the same model, the default agent is used.
+ * Lists the model names of `/v1/models`, which `/v1` turns accept: agent ids, models of agents, models that `providers.entries` names and an
+ * agent may use, and available development models. If several agents have or may use the same model, the default agent is used.
  */
 export async function visibleNames(models: Models, agents: readonly AgentProjection[]): Promise<VisibleName[]> {
   const names = new Map<string, VisibleName>();
@@ -27,13 +28,34 @@ export async function visibleNames(models: Models, agents: readonly AgentProject
   }
   for (const name of available) add(name);
   for (const { agentId, model } of available) add({ id: fullName(model), ownedBy: model.provider, agentId, model });
+  const providers = await models.providers();
+  for (const model of (await models.catalogue()).filter(({ configured, provider }) => configured && providers.includes(provider))) {
+    const agent = ordered.find(({ config }) => isAllowed(model, getAllowedModels(config)));
+    const { provider, modelId } = model;
+    if (agent) add({ id: fullName(model), ownedBy: provider, agentId: agent.agentId, model: { provider, modelId } });
+  }
   const defaultAgent = ordered[0];
-  if (defaultAgent && (await models.providers()).includes('dev')) {
+  if (defaultAgent && providers.includes('dev')) {
     for (const { provider, modelId } of await models.catalogue('dev')) {
       add({ id: `${provider}/${modelId}`, ownedBy: provider, agentId: defaultAgent.agentId, model: { provider, modelId } });
     }
   }
   return [...names.values()];
+}
+
+/** Explains why a model that `providers.entries` names is not listed; undefined for a listed or unknown name. */
+export async function explainHidden(models: Models, agents: readonly AgentProjection[], name: string): Promise<string | undefined> {
+  const model = (await models.catalogue()).find((one) => one.configured && (fullName(one) === name || one.modelId === name));
+  if (!model) return undefined;
+  if (!(await models.providers()).includes(model.provider))
+    return `providers.entries.${model.provider} is not available. Set its key, see providers.entries.${model.provider}.apiKeyName`;
+  const [agent] = agents.toSorted((a, b) => Number(b.isDefault) - Number(a.isDefault));
+  if (!agent || agents.some(({ config }) => isAllowed(model, getAllowedModels(config)))) return undefined;
+  return `agents.${agent.agentId}.modelFailover.allowedModels does not contain ${fullName(model)}`;
+}
+
+function getAllowedModels(config: AgentProjection['config']): readonly string[] {
+  return (config as Partial<AgentConfig>).modelFailover?.allowedModels ?? [];
 }
 
 interface Index {

@@ -33,9 +33,12 @@ function findParam({ code, details }: ServiceError, fields: typeof FIELDS): stri
   return code === 'INVALID_ARGUMENT' ? fields[details.issues?.[0]?.path.split('.')[0] ?? ''] : undefined;
 }
 
+/** Reasons of NOT_FOUND whose message helps the client. */
+const OWN_MESSAGE: ReadonlySet<unknown> = new Set(['NO_EMBEDDER', 'MODEL_HIDDEN']);
+
 /** On `/v1` NOT_FOUND always means the model, and the protocol defines the message. */
 function toMessage({ code, message, details }: ServiceError): string {
-  return code === 'NOT_FOUND' && details.reason !== 'NO_EMBEDDER' ? 'Model not found' : message;
+  return code === 'NOT_FOUND' && !OWN_MESSAGE.has(details.reason) ? 'Model not found' : message;
 }
 
 /** Converts the error of a turn that failed before its `/v1` response started. */

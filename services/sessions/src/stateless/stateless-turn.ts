@@ -1,6 +1,6 @@
 import { ServiceError, type StatelessResult, type StatelessTurn, type TurnFrame } from '@switchyard/contracts';
 import type { Ctx } from '@switchyard/bus';
-import { findVisible, type Failover, type ModelRef, type Models } from '@switchyard/models';
+import { explainHidden, findVisible, type Failover, type ModelRef, type Models } from '@switchyard/models';
 import type { Agent, AgentDirectory } from '../agents/agent-directory.ts';
 import type { Budgets } from '../budgets/budgets.ts';
 import { accessModels } from '../agents/model-access.ts';
@@ -104,11 +104,18 @@ function notAgain({ code, message, details, cause }: ServiceError): ServiceError
 
 async function resolveResponder({ models, agents }: StatelessDeps, { model }: StatelessTurn, { principal }: StatelessCaller) {
   const { tenant } = principal;
-  const named = await findVisible(models, agents.all(tenant, principal.agents), model);
+  const usable = agents.all(tenant, principal.agents);
+  const named = await findVisible(models, usable, model);
   const agent = named && agents.find(tenant, named.agentId);
-  if (!named || !agent) throw new ServiceError('NOT_FOUND', 'Model not found', { details: { reason: 'MODEL_NOT_FOUND' } });
+  if (!named || !agent) throw modelNotFound(await explainHidden(models, usable, model));
   if (agent.suspended) throw agentSuspended(agent.agentId);
   return { agent, model: named.model };
+}
+
+/** A configured model is answered with the setting that hides it. */
+function modelNotFound(hiddenBy: string | undefined): ServiceError {
+  if (hiddenBy === undefined) return new ServiceError('NOT_FOUND', 'Model not found', { details: { reason: 'MODEL_NOT_FOUND' } });
+  return new ServiceError('NOT_FOUND', `Model not found: ${hiddenBy}.`, { details: { reason: 'MODEL_HIDDEN' } });
 }
 
 interface PlanGiven {

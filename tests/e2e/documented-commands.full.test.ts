@@ -1,0 +1,3 @@
+import { testCommandsOf } from './documented-commands.ts';
+
+testCommandsOf((file) => file !== 'README.md');
