@@ -1,0 +1,46 @@
+import type { Change, OutboxEvent } from '@switchyard/store';
+import { z } from 'zod';
+
+export const WorkState = z.enum(['queued', 'running', 'parked', 'done', 'failed', 'cancelled']);
+
+/** Schema fields of a work document. */
+export const workFields = {
+  state: WorkState.default('queued'),
+  /** The current or last lease holder. */
+  owner: z.string().nullable().default(null),
+  /** Expiry in epoch ms of the database's clock; 0 without a lease holder. */
+  leaseUntil: z.int().nonnegative().default(0),
+  /** Increases with each claim. Writes with an older fence are rejected. */
+  fence: z.int().nonnegative().default(0),
+  attempts: z.int().nonnegative().default(0),
+  /** Counts the wakes, so that a wake during a run prevents the document from parking. */
+  wakes: z.int().nonnegative().default(0),
+  /** The next time a replica may claim the document; the end of the lease while it runs; absent after the end. */
+  dueAt: z.int().nonnegative().optional(),
+};
+
+/** The index that finds due work across tenants. */
+export const workIndex = { fields: ['dueAt'], across: true, sparse: true } as const;
+
+const NewWork = z.object(workFields);
+export type WorkDocument = z.infer<typeof NewWork>;
+
+/** Returns the work fields of a new document. */
+export function newWork(): WorkDocument {
+  return NewWork.parse({});
+}
+
+/** Fields that a caller may set; only this library changes the work fields. */
+export type Fields<D> = Partial<Omit<D, keyof WorkDocument>>;
+
+/** A change that leaves the work fields alone. */
+export interface WorkChange<D> extends Omit<Change<D>, 'if' | 'set'> {
+  set?: Fields<D>;
+}
+
+/** How a run leaves its document. A parked document holds no process and counts no attempt. */
+export type Outcome<D> = { set?: Fields<D>; emit?: readonly OutboxEvent[] } & (
+  | { end: 'done' | 'failed' | 'cancelled' }
+  | { retryAt: number }
+  | { parkUntil: number }
+);
