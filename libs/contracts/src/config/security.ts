@@ -30,7 +30,7 @@ const agentToAgent = z
   .strictObject({
     enabled: flag(true),
     maxPingPongTurns: between(0, 5, 3),
-    allowAgents: texts().describe('empty allows all models'),
+    allowAgents: texts().describe('empty allows all agents'),
     subAgentRetentionMs: positive(3_600_000),
     waitTimeoutMs: positive(60_000),
     subAgentMaxSteps: positive(50),

@@ -1,7 +1,7 @@
 import { ServiceError } from '@switchyard/contracts';
 import { DEV_PROVIDER } from '../dev/dev-provider.ts';
 import type { ModelRequest } from '../model/model.ts';
-import { resolveChain, formatModelName, type Candidate, type FailoverState } from './model-chain.ts';
+import { getBreakerNames, resolveChain, formatModelName, type Candidate, type FailoverState } from './model-chain.ts';
 import { classifyFault } from './fault-classification.ts';
 import type { FailoverContext, PublishEvent } from './failover.ts';
 
@@ -126,15 +126,18 @@ function hasSingleModel(chain: readonly Candidate[]): boolean {
 function trackOutcome(
   { breakers, health, keys }: FailoverState,
   { tenant, agentId, config }: FailoverContext,
-  { model, keyName, name }: Candidate,
+  candidate: Candidate,
   publish: PublishEvent,
 ) {
+  const { model, keyName, name, clientName = name } = candidate;
   const { provider } = model;
   if (provider === DEV_PROVIDER) return { succeeded: () => undefined, failed: () => true, left: () => undefined };
-  breakers.recordStart(name);
+  const names = getBreakerNames(candidate);
+  const leave = (others: readonly string[]): void => others.forEach((one) => breakers.recordAbandoned(one));
+  for (const one of names) breakers.recordStart(one);
   return {
     succeeded(): void {
-      breakers.recordSuccess(name);
+      for (const one of names) breakers.recordSuccess(one);
       health.recordSuccess(provider, publish);
       if (keyName !== undefined) keys.recordSuccess({ provider, keyName });
     },
@@ -143,9 +146,12 @@ function trackOutcome(
       const fault = classifyFault(error);
       if (fault.provider) health.recordFailure(provider, `${tenant} ${agentId}`, publish);
       if (fault.key && keyName !== undefined) keys.recordFailure({ provider, keyName }, config.modelFailover, publish);
-      if (fault.tripsBreaker) breakers.recordFailure(name, config.circuitBreaker, { message: getMessage(error), reason: getReason(error) });
-      return fault.tripsBreaker;
+      if (!fault.tripsBreaker) return false;
+      const failed = fault.mayBeRequest ? clientName : name;
+      breakers.recordFailure(failed, config.circuitBreaker, { message: getMessage(error), reason: getReason(error) });
+      leave(names.filter((one) => one !== failed));
+      return true;
     },
-    left: () => breakers.recordAbandoned(name),
+    left: () => leave(names),
   };
 }

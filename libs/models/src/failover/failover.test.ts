@@ -38,8 +38,8 @@ async function house({ first, second = [YES] }: Setup) {
     /** Takes the names of events published since the last call. */
     told: (): string[] => told.splice(0).map(({ name }) => name),
     events: told,
-    as(config: object, agentId = 'oslo') {
-      const asker = failover.forAgent({ tenant: 'default', agentId, config: AgentConfig.parse(config) });
+    as(config: object, agentId = 'oslo', client?: string) {
+      const asker = failover.forAgent({ tenant: 'default', agentId, client, config: AgentConfig.parse(config) });
       return {
         asker,
         /** The streamed text and the end of the call. */
@@ -142,6 +142,39 @@ test('opens the circuit breaker after repeated failures and lets one probe throu
   at.move(1);
   assert.equal(await ask(), 'yes (first)');
   assert.deepEqual(await Promise.all([ask(), ask()]), ['yes (first)', 'yes (first)']);
+});
+
+test('a refusal of a request does not count, whichever client sends it', async () => {
+  const refusals = [400, 404, 413, 422].map((status) => ({ kind: 'status' as const, status, message: 'no' }));
+  await using at = await house({ first: [...refusals, YES] });
+  const { ask } = at.as({ ...ONCE, circuitBreaker: { failureThreshold: 1 } }, 'oslo', 'ann');
+  for (const _ of refusals) assert.match(await ask(), /^!(PROVIDER_REJECTED|MODEL_NOT_FOUND)$/);
+  assert.equal(await ask(), 'yes (first)');
+});
+
+test('failures that the request of a client may cause close the model to this client only', async () => {
+  const cut: UpstreamBehaviour = { kind: 'cut', text: 'one two', afterTokens: 0 };
+  await using at = await house({ first: [cut, YES] });
+  const config = { ...ONCE, circuitBreaker: { failureThreshold: 1, resetTimeoutMs: 1_000 } };
+  const [ann, bob] = [at.as(config, 'oslo', 'ann'), at.as(config, 'oslo', 'bob')];
+  assert.equal(await ann.ask(), '!STREAM_CUT');
+  assert.equal(await ann.ask(), '!CIRCUIT_OPEN');
+  assert.equal(await bob.ask(), 'yes (first)');
+  assert.equal(await ann.ask(), '!CIRCUIT_OPEN', 'the success of another client does not close it');
+  at.move(1_000);
+  assert.equal(await ann.ask(), 'yes (first)');
+});
+
+test('a provider that is down closes the model to all clients, and the error says why and for how long', async () => {
+  await using at = await house({ first: [DOWN] });
+  const config = { ...ONCE, circuitBreaker: { failureThreshold: 1, resetTimeoutMs: 1_000 } };
+  assert.equal(await at.as(config, 'oslo', 'ann').ask(), '!PROVIDER_UNAVAILABLE');
+  const { asker } = at.as(config, 'oslo', 'bob');
+  await assert.rejects(asker.complete(request({ model: FIRST })), ({ message, details }: ServiceError) => {
+    assert.match(message, /^The circuit breaker of the model first\/m1 of the agent oslo is open after repeated failures: .*out of order/);
+    assert.deepEqual([details.reason, details['cause'], details.retryAfterMs], ['CIRCUIT_OPEN', 'PROVIDER_UNAVAILABLE', 1_000]);
+    return true;
+  });
 });
 
 test('lets another probe through after halfOpenTimeoutMs', async () => {

@@ -5,6 +5,8 @@ import type { ModelRef, Models, ModelUsage } from '../model/model.ts';
 export interface FailoverContext {
   tenant: string;
   agentId: string;
+  /** The client that calls. Failures that its request may have caused close the model to this client only. */
+  client?: string | undefined;
   config: Pick<AgentConfig, 'modelFailover' | 'circuitBreaker' | 'sdkRetry' | 'promptTimeout' | 'oauthProfiles'>;
 }
 

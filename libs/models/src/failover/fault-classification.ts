@@ -11,6 +11,8 @@ const PROVIDER_REASONS: ReadonlySet<unknown> = new Set([
   'BAD_RESPONSE',
   'MODEL_STALLED',
 ]);
+/** Failures of a provider that answers others: its answer to this request was late, cut or malformed. */
+const REQUEST_REASONS: ReadonlySet<unknown> = new Set(['STREAM_CUT', 'BAD_RESPONSE', 'MODEL_STALLED']);
 /** Failures of the configuration or of this process. */
 const NEUTRAL_REASONS: ReadonlySet<unknown> = new Set(['MODEL_NOT_FOUND', 'PROVIDER_NOT_CONFIGURED', 'PROVIDER_URL', 'UPSTREAM_CROWDED']);
 
@@ -20,6 +22,8 @@ export interface Fault {
   provider: boolean;
   /** Whether the failure counts for the circuit breaker. A rejected key does not, because a new key works immediately. */
   tripsBreaker: boolean;
+  /** Whether the request of the client may be the cause, so that others are not affected. */
+  mayBeRequest: boolean;
   /** Whether another model may succeed. Invalid requests fail with every model. */
   triesNext: boolean;
 }
@@ -28,7 +32,13 @@ export function classifyFault(error: unknown): Fault {
   const reason = error instanceof ServiceError ? error.details.reason : undefined;
   const [key, provider] = [KEY_REASONS.has(reason), PROVIDER_REASONS.has(reason)];
   const breaks = provider || (key && reason !== 'PROVIDER_AUTH');
-  return { key, provider, tripsBreaker: breaks, triesNext: key || provider || NEUTRAL_REASONS.has(reason) };
+  return {
+    key,
+    provider,
+    tripsBreaker: breaks,
+    mayBeRequest: REQUEST_REASONS.has(reason),
+    triesNext: key || provider || NEUTRAL_REASONS.has(reason),
+  };
 }
 
 export const CIRCUIT_OPEN = 'CIRCUIT_OPEN';

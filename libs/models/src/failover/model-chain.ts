@@ -10,8 +10,9 @@ import type { ProviderHealth } from './provider-health.ts';
 export interface Candidate {
   model: ModelRef;
   keyName: string | undefined;
-  /** The name of its circuit breaker. */
+  /** The name of its circuit breaker for all clients of the agent, and of the one for the calling client. */
   name: string;
+  clientName?: string;
 }
 
 const NONE: Readonly<Record<string, string>> = {};
@@ -29,20 +30,38 @@ export interface FailoverState {
  */
 export function resolveChain(state: FailoverState, context: FailoverContext, requested: ModelRef): Candidate[] {
   const { agentId, config } = context;
-  const all = listCandidates(state, context, requested);
+  const all = addClient(listCandidates(state, context, requested), context);
   if (all.length === 0) throw modelNotAllowedError(agentId, formatModelName(requested));
   const [only, further] = all;
-  if (only && !further && state.breakers.getRemainingMs(only.name, config.circuitBreaker) === 0) return all;
-  const waits = all.map(({ name }) => state.breakers.getRemainingMs(name, config.circuitBreaker));
+  const getRemainingMs = (candidate: Candidate): number =>
+    Math.max(...getBreakerNames(candidate).map((name) => state.breakers.getRemainingMs(name, config.circuitBreaker)));
+  if (only && !further && getRemainingMs(only) === 0) return all;
+  const waits = all.map(getRemainingMs);
   const open = all.filter((_, at) => waits[at] === 0);
   if (open.length === 0) {
     throw circuitOpenError(agentId, formatModelName(requested), {
       waitMs: Math.min(...waits),
-      lastError: state.breakers.getLastError(all[0]?.name ?? ''),
+      lastError: findLastError(state, all[0], config),
     });
   }
   const ready = open.filter((one) => isReady(state, one));
   return (ready.length === 0 ? open : ready).slice(0, config.modelFailover.maxAttempts);
+}
+
+/** The breakers that must be closed for a call. */
+export function getBreakerNames({ name, clientName }: Candidate): string[] {
+  return clientName === undefined ? [name] : [name, clientName];
+}
+
+function addClient(candidates: Candidate[], { client }: FailoverContext): Candidate[] {
+  return client === undefined ? candidates : candidates.map((one) => ({ ...one, clientName: `${one.name} client ${client}` }));
+}
+
+/** Returns the last error of the breaker that is open. */
+function findLastError({ breakers }: FailoverState, candidate: Candidate | undefined, { circuitBreaker }: FailoverContext['config']) {
+  const names = candidate === undefined ? [] : getBreakerNames(candidate);
+  const open = names.find((name) => breakers.getRemainingMs(name, circuitBreaker) > 0);
+  return open === undefined ? undefined : breakers.getLastError(open);
 }
 
 /** Lists all configured candidates. Most agents have only one. */

@@ -208,7 +208,7 @@ test('warns once when the window fills up, then ends the turn before the model c
   const options = plan({ guard, tools, onWarning: (warning) => void warnings.push(warning) });
   const { result } = await play(models, options);
   assert.deepEqual([result.finishReason, models.requests.length], ['context_exhausted', 3]);
-  assert.deepEqual(warnings, ['The context window is 85 % full.']);
+  assert.deepEqual(warnings, ['The context window is 86 % full.']);
   const tooLong = saying();
   const request = await play(tooLong, plan({ guard, messages: [{ role: 'user', text: 'x'.repeat(3_801) }] }));
   assert.deepEqual([request.result.finishReason, tooLong.requests.length], ['context_exhausted', 0]);

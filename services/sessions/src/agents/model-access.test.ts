@@ -16,7 +16,11 @@ test('passes the agent’s model settings to the upstream, streaming or not', as
   const models = createModels({ settings: () => settings, secret: async () => null, env: {} });
   const { thinker } = sections.agents.parse({ thinker: { thinkingLevel: 'xhigh', fastMode: true, storeCompletions: true } });
   const config = thinker ?? assert.fail();
-  const asking = accessModels({ models }, 'house', { agentId: 'thinker', tenant: 'house', suspended: false, isDefault: true, config });
+  const asking = accessModels(
+    { models },
+    { tenant: 'house' },
+    { agentId: 'thinker', tenant: 'house', suspended: false, isDefault: true, config },
+  );
   const request: ModelRequest = {
     model: { provider: 'local', modelId: 'm' },
     messages: [{ role: 'user', text: 'hi' }],

@@ -11,11 +11,21 @@ export interface ModelAccessDeps {
   failover?: Failover;
 }
 
+/** Who calls a model; without a client it is work that no client requested. */
+export interface ModelCaller {
+  tenant: string;
+  client?: string;
+}
+
 /** Model calls with the settings of an agent. */
 export type ModelAccess = Pick<Models, 'streamTo' | 'complete'>;
 
-export function accessModels({ models, failover }: ModelAccessDeps, tenant: string, { agentId, config }: Agent): ModelAccess {
-  const requested = failover?.forAgent({ tenant, agentId, config }) ?? models;
+export function accessModels(
+  { models, failover }: ModelAccessDeps,
+  { tenant, client }: ModelCaller,
+  { agentId, config }: Agent,
+): ModelAccess {
+  const requested = failover?.forAgent({ tenant, agentId, client, config }) ?? models;
   return {
     streamTo: (request, sendMessage) => requested.streamTo({ ...request, preferences: config }, sendMessage),
     complete: (request) => requested.complete({ ...request, preferences: config }),

@@ -35,14 +35,22 @@ export function createGauge(guard: WindowGuard | undefined, system = '', warn?: 
   };
 }
 
-/** Sizes of non-text results, measured once. */
+/** Sizes of messages that are not text alone, measured once. */
 const measured = new WeakMap<ModelMessage, number>();
 
 /** Returns the size of a message as the model reads it. */
 export function countMessageChars(message: ModelMessage): number {
-  if (message.role !== 'tool') return message.text.length;
-  if (typeof message.result === 'string') return message.result.length;
-  const chars = measured.get(message) ?? JSON.stringify(message.result ?? null).length;
+  if (message.role === 'tool') return typeof message.result === 'string' ? message.result.length : measure(message, message.result);
+  if (message.role === 'user') return message.text.length;
+  const { text, toolCalls = [], providerFields } = message;
+  // The model reads its own calls and the fields of its provider again.
+  if (toolCalls.length === 0 && providerFields === undefined) return text.length;
+  const calls = toolCalls.map(({ name, text: input, providerFields: fields }) => [name, input, fields]);
+  return text.length + measure(message, [calls, providerFields]);
+}
+
+function measure(message: ModelMessage, content: unknown): number {
+  const chars = measured.get(message) ?? JSON.stringify(content ?? null).length;
   measured.set(message, chars);
   return chars;
 }

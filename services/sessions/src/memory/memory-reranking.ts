@@ -72,7 +72,7 @@ export function createReranking(deps: RerankingDeps): Reranking {
     const bounds = { budget: budgets?.of(principal, agent), call, clock, ms, late: rerankTimedOut(), signal, record };
     return askWithin(bounds, async (within) => {
       const request = { model, system: SYSTEM, messages, maxTokens: MAX_ANSWER_TOKENS, signal: within, promptTimeoutMs: ms };
-      const { text, usage, costUsd } = await accessModels(deps, principal.tenant, agent).complete(request);
+      const { text, usage, costUsd } = await accessModels(deps, principal, agent).complete(request);
       return { text, input: usage.input, output: usage.output, costUsd };
     });
   }

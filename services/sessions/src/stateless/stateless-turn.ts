@@ -48,7 +48,7 @@ export async function* runStateless(
   using measured = measureStateless({ agentId: agent.agentId, turnId: turn.turnId }, caller.traceparent);
   using used = measureStatelessUsage(deps.usage, { turn, agent, model, principal: caller.principal });
   yield { n: n++, type: 'accepted', turnId: turn.turnId, agentId: agent.agentId, model: `${model.provider}/${model.modelId}` };
-  const running = runAgentLoop(accessModels(deps, caller.principal.tenant, agent), {
+  const running = runAgentLoop(accessModels(deps, caller.principal, agent), {
     ...getPlan(deps, { turn, agent, model, caller, traceparent: measured.traceparent }),
     onText: notify,
     onModelCall: used.onModelCall,
@@ -79,7 +79,7 @@ export async function completeStateless(deps: StatelessDeps, turn: StatelessTurn
   using measured = measureStateless({ agentId: agent.agentId, turnId: turn.turnId }, caller.traceparent);
   using used = measureStatelessUsage(deps.usage, { turn, agent, model, principal: caller.principal });
   const plan = getPlan(deps, { turn, agent, model, caller, traceparent: measured.traceparent });
-  const running = runAgentLoop(accessModels(deps, caller.principal.tenant, agent), { ...plan, onModelCall: used.onModelCall });
+  const running = runAgentLoop(accessModels(deps, caller.principal, agent), { ...plan, onModelCall: used.onModelCall });
   let toolRan = false;
   try {
     for (;;) {

@@ -238,7 +238,7 @@ function askOne(deps: MakingDeps, source: Source, making: SummaryTask & { strong
   const record: Bounds['record'] = (outcome, usage) =>
     deps.usage?.record({ tenant, purpose: 'summary', agentId: agent.agentId, model, outcome, usage });
   const bounds = { budget: budgets?.of({ tenant }, agent), call, clock, ms: 2 * timeoutMs, late: tookTooLong(), signal, record };
-  const models = accessModels(deps, tenant, agent);
+  const models = accessModels(deps, { tenant }, agent);
   return askWithin(bounds, (within) => summarise({ models, model, stronger, timeoutMs, signal: within }, source));
 }
 

@@ -76,7 +76,7 @@ async function read(
   const maxTokens = request.max_tokens;
   const call = { model, system: SYSTEM, messages, maxOutputTokens: maxTokens };
   const budget = deps.budgets?.of(principal, agent);
-  const models = accessModels(deps, principal.tenant, agent);
+  const models = accessModels(deps, principal, agent);
   const { tenant, client } = principal;
   const record: Bounds['record'] = (outcome, usage) =>
     deps.usage.record({ tenant, client, purpose: 'recall', agentId: agent.agentId, model, outcome, usage });

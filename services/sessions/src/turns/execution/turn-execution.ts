@@ -240,7 +240,7 @@ async function execute(
     onFinding: looking.recordFinding,
     onModelCall: meter.record,
   };
-  const models = retryDuringOutages(accessModels(deps, lease.tenant, agent), {
+  const models = retryDuringOutages(accessModels(deps, principal, agent), {
     clock: deps.clock,
     signal,
     remainingMs,
