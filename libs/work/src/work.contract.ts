@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { test, type TestContext } from 'node:test';
+import { ServiceError } from '@switchyard/contracts';
+import { collection, type Store } from '@switchyard/store';
+import { z } from 'zod';
+import { createWork, newWork, workFields, workIndex, type WorkOptions } from './index.ts';
+
+const Job = z.object({ jobId: z.string(), result: z.string().optional(), ...workFields });
+type Job = z.infer<typeof Job>;
+const jobCollection = collection({ name: 'jobs', schema: Job, key: 'jobId', indexes: [workIndex] });
+/** Opens a new database of this name in strict mode. */
+type OpenStore = (database: string) => Promise<Store>;
+
+const a = { tenant: 'a' };
+const newJob = (jobId: string): Job => ({ jobId, ...newWork() });
+
+async function openWork(t: TestContext, open: OpenStore) {
+  const store = await open(`w${randomUUID().slice(0, 8)}`);
+  const { jobs } = await store.open({ jobs: jobCollection });
+  t.mock.timers.enable({ apis: ['setInterval', 'setTimeout'] });
+  const clock = { now: 1_000_000 };
+  const replicas: AsyncDisposable[] = [];
+  t.after(async () => {
+    await Promise.all(replicas.map((replica) => replica[Symbol.asyncDispose]()));
+    t.mock.timers.reset();
+    await store.close();
+  });
+  const replica = (owner: string, run: WorkOptions<Job>['run']) => {
+    const work = createWork<Job>({
+      documents: jobs,
+      owner,
+      now: () => clock.now,
+      monotonic: () => clock.now,
+      capacity: () => 1,
+      run,
+      poison: { maxAttempts: 2, outcome: () => ({ end: 'failed', set: { result: 'poison' } }) },
+    });
+    replicas.push(work);
+    return work;
+  };
+  return { store, jobs: jobs.for(a), clock, replica };
+}
+
+function isFenced(error: unknown): boolean {
+  return error instanceof ServiceError && error.code === 'ABORTED' && error.details.reason === 'FENCED';
+}
+
+export function workContract(store: string, open: OpenStore): void {
+  test(`${store}: ends a document once and emits its event with the final write`, async (t) => {
+    const { store: opened, jobs, replica } = await openWork(t, open);
+    const event = Promise.withResolvers<string>();
+    await opened.publishTo(async ({ name }) => event.resolve(name));
+    const work = replica('one', async () => ({ end: 'done', set: { result: 'ok' }, emit: [{ name: 'job:done', payload: {} }] }));
+    assert.equal((await work.add(a, newJob('1'))).existed, false);
+    assert.equal((await work.add(a, newJob('1'))).existed, true);
+    await work.poll();
+    assert.equal(await event.promise, 'job:done');
+    const job = await jobs.get('1');
+    assert.deepEqual([job?.state, job?.result, job?.attempts, job?.dueAt], ['done', 'ok', 1, undefined]);
+    assert.equal(await work.cancel('a', '1'), null);
+    assert.equal(await work.wake('a', '1'), null);
+  });
+
+  test(`${store}: fences a holder whose lease expired and lets another replica end the work`, async (t) => {
+    const { jobs, clock, replica } = await openWork(t, open);
+    const resume = Promise.withResolvers<void>();
+    const outcome = Promise.withResolvers<{ held: boolean; fenced: boolean }>();
+    const one = replica('one', async (lease) => {
+      await resume.promise;
+      const held = lease.isHeld();
+      outcome.resolve({ held, fenced: await lease.write({ set: { result: 'old' } }).then(() => false, isFenced) });
+      return { end: 'failed' };
+    });
+    const ended = Promise.withResolvers<void>();
+    const two = replica('two', async (lease) => {
+      await lease.write({ set: { result: 'new' } });
+      ended.resolve();
+      return { end: 'done' };
+    });
+    await one.add(a, newJob('1'));
+    await one.poll();
+    clock.now += 5_999;
+    await two.poll();
+    assert.equal((await jobs.get('1'))?.owner, 'one', 'the lease has not expired');
+    clock.now += 1;
+    await two.poll();
+    await ended.promise;
+    resume.resolve();
+    assert.deepEqual(await outcome.promise, { held: false, fenced: true });
+    await two[Symbol.asyncDispose]();
+    const job = await jobs.get('1');
+    assert.deepEqual([job?.owner, job?.fence, job?.result], ['two', 2, 'new']);
+  });
+
+  test(`${store}: runs a document again if a wake arrives before it parks`, async (t) => {
+    const { jobs, replica } = await openWork(t, open);
+    const ended = Promise.withResolvers<void>();
+    let runs = 0;
+    const work = replica('one', async () => {
+      runs += 1;
+      if (runs === 2) {
+        ended.resolve();
+        return { end: 'done' };
+      }
+      assert.ok(await work.wake('a', '1', { set: { result: 'answer' } }));
+      return { parkUntil: 9_000_000 };
+    });
+    await work.add(a, newJob('1'));
+    await work.poll();
+    await ended.promise;
+    const job = await jobs.get('1');
+    assert.deepEqual([runs, job?.result, job?.attempts], [2, 'answer', 1]);
+  });
+
+  test(`${store}: applies the poison outcome after maxAttempts failed runs`, async (t) => {
+    const { jobs, clock, replica } = await openWork(t, open);
+    let runs = 0;
+    let failed = Promise.withResolvers<void>();
+    const work = replica('one', async () => {
+      runs += 1;
+      failed.resolve();
+      throw new Error('broken');
+    });
+    await work.add(a, newJob('1'));
+    for (let n = 0; n < 2; n += 1) {
+      failed = Promise.withResolvers();
+      await work.poll();
+      await failed.promise;
+      while ((await jobs.get('1'))?.state === 'running') await new Promise(setImmediate);
+      clock.now += 60_000;
+    }
+    await work.poll();
+    while ((await jobs.get('1'))?.state !== 'failed') await new Promise(setImmediate);
+    assert.deepEqual([runs, (await jobs.get('1'))?.result], [2, 'poison']);
+  });
+
+  test(`${store}: releases running work at disposal`, async (t) => {
+    const { jobs, clock, replica } = await openWork(t, open);
+    const work = replica('one', ({ signal }) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))));
+    await work.add(a, newJob('1'));
+    await work.poll();
+    await work[Symbol.asyncDispose]();
+    const job = await jobs.get('1');
+    assert.deepEqual([job?.state, job?.dueAt, job?.attempts], ['queued', clock.now, 0]);
+  });
+}
