@@ -93,6 +93,25 @@ export function workContract(store: string, open: OpenStore): void {
     assert.deepEqual([job?.owner, job?.fence, job?.result], ['two', 2, 'new']);
   });
 
+  test(`${store}: an idle replica that received no wake takes over within ten seconds of a kill`, async (t) => {
+    const { jobs, clock, replica } = await openWork(t, open);
+    const ended = Promise.withResolvers<number>();
+    const idle = replica('idle', async () => {
+      ended.resolve(clock.now);
+      return { end: 'done' };
+    });
+    await idle.poll();
+    const killedAt = clock.now;
+    const until = killedAt + 6_000;
+    await jobs.insert({ ...newJob('1'), state: 'running', owner: 'killed', leaseUntil: until, dueAt: until, fence: 1, attempts: 1 });
+    for (let second = 0; second < 10; second += 1) {
+      clock.now += 1_000;
+      t.mock.timers.tick(1_000);
+      for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate);
+    }
+    assert.ok((await ended.promise) - killedAt <= 10_000);
+  });
+
   test(`${store}: runs a document again if a wake arrives before it parks`, async (t) => {
     const { jobs, replica } = await openWork(t, open);
     const ended = Promise.withResolvers<void>();

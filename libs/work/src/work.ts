@@ -4,8 +4,10 @@ import { holdLease, type AnyWork, type HeldLease, type Lease, type LeaseTiming }
 import type { Fields, Outcome, WorkChange } from './work-document.ts';
 
 const TIMING: LeaseTiming = { leaseMs: 6_000, renewMs: 2_000, giveUpMs: 5_000 };
-const MAX_POLL_INTERVAL_MS = 60_000;
+/** A replica that missed a wake finds work of a killed holder within its lease and this time. */
+const MAX_POLL_INTERVAL_MS = 3_000;
 const RETRY_MS = 1_000;
+const MAX_RETRY_MS = 60_000;
 
 type Tenant = Pick<Principal, 'tenant'>;
 
@@ -72,7 +74,7 @@ function start({ documents, owner, now, capacity, run, poison, timing = TIMING, 
     } catch (error) {
       if (lease.signal.aborted) return;
       log?.warn({ err: error, [key]: lease.document[key], hint: 'the work is retried' }, 'work failed');
-      const delayMs = Math.min(RETRY_MS * 2 ** (lease.document.attempts - 1), MAX_POLL_INTERVAL_MS);
+      const delayMs = Math.min(RETRY_MS * 2 ** (lease.document.attempts - 1), MAX_RETRY_MS);
       // If this write fails too, the lease expires and another replica takes over.
       await lease.settle({ retryAt: now() + delayMs }).catch(() => undefined);
     } finally {
