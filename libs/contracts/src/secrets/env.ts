@@ -40,7 +40,7 @@ export const envMethods = defineMethods({
       origins: z
         .array(SecretOrigin)
         .min(1)
-        .max(16)
+        .max(8)
         .optional()
         .describe('only origins that receive the provider key; default: the published origin of a known provider'),
     }),

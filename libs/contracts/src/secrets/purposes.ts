@@ -6,7 +6,7 @@ export const SecretPurpose = z.enum(['provider', 'webhook', 'signing', 'tool']);
 export type SecretPurpose = z.infer<typeof SecretPurpose>;
 
 /** Plain HTTP is allowed only within the machine, for local models. */
-export const SecretOrigin = boundedString(MAX.url)
+export const SecretOrigin = boundedString(MAX.name)
   .refine(isBindable, 'expected an https:// origin without a path, such as https://models.example')
   .describe('https origin; http only for localhost, 127.0.0.1 and [::1]');
 
