@@ -24,6 +24,8 @@ export interface WorkOptions<D extends AnyWork> {
   timing?: LeaseTiming;
   /** Monotonic clock in ms. */
   monotonic?: () => number;
+  /** Runs a task after a delay and returns a function that cancels it. By default a timer that does not keep the process alive. */
+  setTimer?: (task: () => void, delayMs: number) => () => void;
   log?: { warn(fields: object, message: string): void };
 }
 
@@ -44,9 +46,10 @@ export function createWork<D extends AnyWork>(options: WorkOptions<D>): Work<D> 
 
 function start({ documents, owner, now, capacity, run, poison, timing = TIMING, log, ...clocks }: WorkOptions<AnyWork>): Work<AnyWork> {
   const monotonic = clocks.monotonic ?? (() => performance.now());
+  const setTimer = clocks.setTimer ?? setUnreferencedTimer;
   const { key } = documents;
   const running = new Map<HeldLease, Promise<void>>();
-  let timer: NodeJS.Timeout | undefined;
+  let cancelTimer = (): void => undefined;
   let polling: Promise<void> | undefined;
   let pollAgain = false;
   let closed = false;
@@ -101,9 +104,9 @@ function start({ documents, owner, now, capacity, run, poison, timing = TIMING, 
       const next = await documents.system().find({ dueAt: { gt: 0 } }, { sort: [['dueAt', 'asc']], limit: 1 });
       waitMs = Math.max((next.items[0]?.dueAt ?? Infinity) - now(), running.size < capacity() ? 0 : RETRY_MS);
     } finally {
-      clearTimeout(timer);
-      const delay = Math.min(waitMs, MAX_POLL_INTERVAL_MS);
-      if (!closed) timer = setTimeout(() => void poll().catch(() => undefined), delay).unref();
+      cancelTimer();
+      const delayMs = Math.min(waitMs, MAX_POLL_INTERVAL_MS);
+      if (!closed) cancelTimer = setTimer(() => void poll().catch(() => undefined), delayMs);
     }
   }
 
@@ -156,7 +159,7 @@ function start({ documents, owner, now, capacity, run, poison, timing = TIMING, 
     poll,
     async [Symbol.asyncDispose]() {
       closed = true;
-      clearTimeout(timer);
+      cancelTimer();
       await polling?.catch(() => undefined);
       const leases = [...running];
       // A lease that cannot be released expires, as after a crash.
@@ -164,6 +167,11 @@ function start({ documents, owner, now, capacity, run, poison, timing = TIMING, 
       await Promise.all(leases.map(([, execution]) => execution));
     },
   };
+}
+
+function setUnreferencedTimer(task: () => void, delayMs: number): () => void {
+  const timer = setTimeout(task, delayMs).unref();
+  return () => clearTimeout(timer);
 }
 
 function isDuplicate(error: unknown): boolean {
