@@ -31,11 +31,40 @@ export const TurnLimits = z.strictObject({
 });
 export type TurnLimits = z.infer<typeof TurnLimits>;
 
+/** Which earlier turns of the session the model reads. */
+export const TurnHistory = z.strictObject({
+  mode: z.enum(['fresh', 'rolling', 'accumulate']).describe('fresh: none; rolling: the last turns; accumulate: what fits, as in a chat'),
+  turns: z.int().positive().max(MAX.few).optional().describe('with rolling; default 3'),
+});
+export type TurnHistory = z.infer<typeof TurnHistory>;
+
+/** Material for one turn. The model reads it before the message and is told not to follow instructions in it. */
+export const TurnContext = z.strictObject({
+  title: z.string().min(1).max(MAX.name),
+  text: boundedString(MAX.text),
+  untrusted: z.boolean().optional().describe('default true: parts may come from outside'),
+});
+export type TurnContext = z.infer<typeof TurnContext>;
+
+const MAX_CONTEXT_CHARS = MAX.text / 2;
+
+function countChars(items: readonly TurnContext[]): number {
+  return items.reduce((sum, { title, text }) => sum + title.length + text.length, 0);
+}
+
 export const OrderTurn = StartTurn.omit({ turnId: true }).extend({
   idempotencyKey: IdempotencyKey.describe('the same key orders the same turn, for example <job>@<instant>'),
   kind: TurnKind,
   origin: TurnOrigin,
   limits: TurnLimits.optional(),
+  history: TurnHistory.optional().describe('default: accumulate'),
+  context: z
+    .array(TurnContext)
+    .min(1)
+    .max(MAX.words)
+    .refine((items) => countChars(items) <= MAX_CONTEXT_CHARS, { error: `all texts together have at most ${MAX_CONTEXT_CHARS} characters` })
+    .optional()
+    .describe('for example the results of earlier steps'),
 });
 
 /** How one turn stands or how it ended. */
@@ -57,7 +86,7 @@ export const turnOrderOperations = {
   'turns.order': {
     summary: 'Accepts a durable turn for another service. The same key returns the same turn.',
     callers: ORDERING_SERVICES,
-    blobs: ['message'],
+    blobs: ['message', 'context'],
     params: OrderTurn,
     result: TurnAccepted,
     emits: TURN_EVENTS,

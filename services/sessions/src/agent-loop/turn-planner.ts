@@ -3,6 +3,7 @@ import type { ModelMessage, ModelRef, Models } from '@switchyard/models';
 import type { Agent } from '../agents/agent-directory.ts';
 import { compactTools } from './tool-list-compaction.ts';
 import type { WindowGuard } from '../context-window/window-guard.ts';
+import { loadOrderedContext } from '../context/ordered-context.ts';
 import { recent, type RecentDeps } from '../context/recent-history.ts';
 import { getMinAnswerTokens, getModelWindow, type ModelWindow } from '../context-window/context-window.ts';
 import { createTrim } from './tool-result-trimming.ts';
@@ -81,9 +82,10 @@ export async function planTurn(deps: PlanTurnDeps, options: PlanTurnOptions): Pr
     store,
     hasStored: options.resumeFrom?.hasStoredResults ?? false,
   };
-  const [{ messages: before, earlier, promptMessage, window }, leftOut, reminder] = await Promise.all([
+  const [{ messages: before, earlier, promptMessage, window }, leftOut, context, reminder] = await Promise.all([
     recent(deps, { ...options, hold: lease }),
     renderDroppedMessages(deps.turns, turn),
+    loadOrderedContext(deps.bodies, turn),
     deps.loadMemory?.(text),
   ]);
   const offered = deps.tools(agentPrincipal(principal, turn), agent.config, { ...toolTurn, hasHistoryTools: earlier });
@@ -95,7 +97,7 @@ export async function planTurn(deps: PlanTurnDeps, options: PlanTurnOptions): Pr
     // The history contains no tool calls of earlier turns, so the cache key is per turn.
     conversation: `${principal.tenant} ${turnId}`,
     ...(system === undefined ? {} : { system }),
-    messages: [...before, ...toMessages(leftOut), ...(reminder ? [reminder] : []), { role: 'user', text }],
+    messages: [...before, ...toMessages(leftOut), ...(context ? [context] : []), ...(reminder ? [reminder] : []), { role: 'user', text }],
     tools: withBreaker(whileLeaseHeld(tools, lease), agent.config.toolRetryBreaker),
     traceparent,
     escalateTo: getEscalation(agent, deps.models, model),

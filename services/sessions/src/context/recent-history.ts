@@ -41,18 +41,30 @@ interface RecentHistoryOptions {
   text: string;
 }
 
+const DEFAULT_ROLLING_TURNS = 3;
+
+/** Returns how many earlier turns the order of a turn lets into its prompt; Infinity without a limit. */
+function getHistoryTurns({ order }: TurnDocument): number {
+  const { mode = 'accumulate', turns = DEFAULT_ROLLING_TURNS } = order?.history ?? {};
+  return { fresh: 0, rolling: turns, accumulate: Infinity }[mode];
+}
+
 /**
  * Returns the history for a prompt, oldest first: the first turns if anchors are configured, summaries, and the newest exchanges,
  * within the room of the model.
  */
 export async function recent(deps: RecentDeps, { turn, hold, agent, model, text }: RecentHistoryOptions): Promise<Recent> {
   const { turns, bodies, recall, beginnings } = deps;
-  const { roots = [], lastSeq, messageCount } = hold.session;
+  const { lastSeq, messageCount } = hold.session;
+  const maxTurns = getHistoryTurns(turn);
+  const bounded = maxTurns < Infinity;
+  // Summaries and anchors are older than the turns of a bounded history.
+  const roots = bounded ? [] : (hold.session.roots ?? []);
   const { freshTailTurns } = agent.config.contextEngine;
   const [last, described, first] = await Promise.all([
-    recall.last(turns, hold, getMaxExchanges(agent, hold.session)),
+    maxTurns === 0 ? [] : recall.last(turns, hold, Math.min(maxTurns, getMaxExchanges(agent, hold.session))),
     getModelWindow(deps.models, model),
-    beginnings.anchors(turns, hold),
+    bounded ? [] : beginnings.anchors(turns, hold),
   ]);
   const window = applyCap(described, agent);
   const truncator = createMessageTruncator(agent.config);
@@ -60,7 +72,7 @@ export async function recent(deps: RecentDeps, { turn, hold, agent, model, text 
   const head = roots.length === 0 ? 0 : HEAD_CHARS + MARK_CHARS;
   const anchorChars = first.reduce((sum, exchange) => sum + truncator.getChars(exchange), 0);
   const room = computeHistoryChars(window, agent);
-  const remaining = room - Math.max(text.length, turn.message.chars) - head;
+  const remaining = room - Math.max(text.length, turn.message.chars) - (turn.context?.chars ?? 0) - head;
   const { getChars } = truncator;
   const freshTurns =
     roots.length === 0 ? freshTailTurns : Math.max(freshTailTurns, countWithin(exchanges.map(getChars), recentChars(room, agent)));
@@ -85,7 +97,7 @@ export async function recent(deps: RecentDeps, { turn, hold, agent, model, text 
     leftOut: Math.max(0, messageCount - folded - all.length),
   };
   const messages = [...words.slice(0, anchors.length), ...earlier, ...words.slice(anchors.length)];
-  return { messages, earlier: messageCount > all.length || truncator.hasTruncated, promptMessage: promptParts, window };
+  return { messages, earlier: maxTurns > 0 && (messageCount > all.length || truncator.hasTruncated), promptMessage: promptParts, window };
 }
 
 /** Returns the messages with their index within the turn. */

@@ -26,8 +26,8 @@ export function turnsStart(runner: TurnRunner): Handler<'turns.start'> {
 
 /** Accepts a durable turn that another service orders. */
 export function turnsOrder(runner: TurnRunner): Handler<'turns.order'> {
-  return async ({ kind, origin, limits, ...request }, ctx) => {
-    const order = { kind, origin, ...(limits && { limits }) };
+  return async ({ kind, origin, limits, history, ...request }, ctx) => {
+    const order = { kind, origin, ...(limits && { limits }), ...(history && { history }) };
     const ids = { requestId: ctx.requestId, traceparent: ctx.traceparent };
     const { turnId, sessionKey, state } = await runner.start(
       { ...request, turnId: mintId('turn'), method: 'turns.order', order, origin: ids },

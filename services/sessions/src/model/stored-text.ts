@@ -69,8 +69,8 @@ function textMissing(turnId: string): never {
 }
 
 /** Returns whether a turn may have texts in documents of their own. */
-export function hasBodies({ message, answer, steps }: TurnDocument): boolean {
-  return message.body !== undefined || answer?.body !== undefined || steps.length > 0;
+export function hasBodies({ message, context, answer, steps }: TurnDocument): boolean {
+  return message.body !== undefined || context?.body !== undefined || answer?.body !== undefined || steps.length > 0;
 }
 
 /** Marks the texts of a turn for expiry. */

@@ -5,6 +5,7 @@ import {
   SpendLimits,
   TokensUsed,
   TurnFailure,
+  TurnHistory,
   TurnKind,
   TurnLimits,
   TurnOrigin,
@@ -23,7 +24,12 @@ export const MergedMessage = z.object({ turnId: z.string(), at: instant, content
 export type MergedMessage = z.infer<typeof MergedMessage>;
 
 /** The order of a turn by another service. */
-export const TurnOrder = z.object({ kind: TurnKind, origin: TurnOrigin, limits: TurnLimits.optional() });
+export const TurnOrder = z.object({
+  kind: TurnKind,
+  origin: TurnOrigin,
+  limits: TurnLimits.optional(),
+  history: TurnHistory.optional(),
+});
 export type TurnOrder = z.infer<typeof TurnOrder>;
 
 /** One document per turn: request, progress and result. It is kept as long as its session. */
@@ -51,6 +57,8 @@ export const TurnDocument = z.object({
   model: z.string().optional(),
   /** Set on turns that another service ordered. */
   order: json(TurnOrder).optional(),
+  /** Material of the order, a list of `TurnContext` as JSON. */
+  context: StoredText.optional(),
   /** Time limit from the first start, if it is shorter than the general limit. */
   timeoutMs: count.optional(),
   /** The turn starts at this time and merges the messages that arrived until then (`queue/debounce.ts`). */

@@ -115,3 +115,48 @@ test('limits of an order apply below those of the agent', async () => {
   const { turns } = await caller.call('turns.ends', { turnIds: [turnId], waitMs: 10_000 });
   assert.deepEqual([turns[0]?.result?.finishReason, turns[0]?.steps, upstream.requests.length], ['max_steps', 2, 2]);
 });
+
+test('an order says which earlier turns the model reads', async () => {
+  await using upstream = await startUpstream();
+  const entries = { local: { type: 'openai-compatible' as const, baseUrl: upstream.url, models: [{ id: 'm' }] } };
+  await using app = await testSessions({ settings: { providers: { entries } }, agents: { default: { provider: 'local', model: 'm' } } });
+  const { caller } = await connectScheduler(app);
+  const ask = async (message: string, more: Partial<Input<'turns.order'>> = {}): Promise<string> => {
+    const { turnId } = await caller.call('turns.order', createOrder({ message, idempotencyKey: message, ...more }));
+    await caller.call('turns.ends', { turnIds: [turnId], waitMs: 10_000 });
+    return JSON.stringify(upstream.requests.at(-1)?.body);
+  };
+  for (const question of ['question-1', 'question-2', 'question-3']) await ask(question);
+  const seen = (prompt: string): string[] => ['question-1', 'question-2', 'question-3'].filter((question) => prompt.includes(question));
+  assert.deepEqual(seen(await ask('a', { history: { mode: 'fresh' } })), []);
+  assert.deepEqual(seen(await ask('b', { history: { mode: 'rolling', turns: 2 } })), ['question-3']);
+  assert.deepEqual(seen(await ask('c')), ['question-1', 'question-2', 'question-3']);
+});
+
+test('the material of an order precedes its message in the prompt and stays out of the history', async () => {
+  await using upstream = await startUpstream();
+  const entries = { local: { type: 'openai-compatible' as const, baseUrl: upstream.url, models: [{ id: 'm' }] } };
+  await using app = await testSessions({ settings: { providers: { entries } }, agents: { default: { provider: 'local', model: 'm' } } });
+  const { caller } = await connectScheduler(app);
+  const context: Input<'turns.order'>['context'] = [
+    { title: 'plan', text: `fetched "${'x'.repeat(10_000)}"` },
+    { title: 'own', text: 'checked', untrusted: false },
+  ];
+  const { turnId, sessionKey } = await caller.call('turns.order', createOrder({ message: 'sum up', context }));
+  await caller.call('turns.ends', { turnIds: [turnId], waitMs: 10_000 });
+  const messages = (upstream.requests.at(-1)?.body['messages'] ?? []) as { role: string; content: string }[];
+  const [material, question] = messages.slice(-2);
+  const lines = material?.content
+    .split('\n')
+    .slice(1)
+    .map((line): unknown => JSON.parse(line));
+  assert.deepEqual(lines, [
+    { ...context?.[0], untrusted: true },
+    { title: 'own', text: 'checked' },
+  ]);
+  assert.equal(question?.content, 'sum up');
+  const history = await app.bus.call('session.history', { session_key: sessionKey });
+  assert.equal(JSON.stringify(history).includes('fetched'), false);
+  const long = Array.from({ length: 2 }, () => ({ title: 't', text: 'x'.repeat(300_000) }));
+  await assert.rejects(caller.call('turns.order', createOrder({ context: long, idempotencyKey: 'long' })), { code: 'INVALID_ARGUMENT' });
+});

@@ -1,5 +1,12 @@
-import { createHash } from 'node:crypto';
-import { canUseAgent, ServiceError, SessionKey, type Principal, type TokenScope, type TurnId } from '@switchyard/contracts';
+import {
+  canUseAgent,
+  ServiceError,
+  SessionKey,
+  type Principal,
+  type TokenScope,
+  type TurnContext,
+  type TurnId,
+} from '@switchyard/contracts';
 import type { ModelRef, Models } from '@switchyard/models';
 import type { Clock } from '@switchyard/service-kit';
 import type { Collection, Documents } from '@switchyard/store';
@@ -9,6 +16,7 @@ import type { SessionDocument } from '../../model/session-document.ts';
 import { type TurnDocument, type TurnOrder, newTurnFields } from '../../model/turn-document.ts';
 import { storeText } from '../../model/stored-text.ts';
 import type { BodyDocument } from '../../model/text-document.ts';
+import { narrowScopes } from '../../model/turn-principal.ts';
 import { DAY_MS } from '../../model/retention.ts';
 import { formatEntry } from '../../model/queue-entry.ts';
 import {
@@ -27,7 +35,7 @@ import { agentDeleted, agentSuspended } from '../store/turn-errors.ts';
 import { toFailure } from '../store/turn-failure.ts';
 import { parseMessage } from '../../commands/command-parser.ts';
 import { startDebounce, remainingWindowMs, type DebounceWindow, type DebounceDeps } from '../../queue/debounce.ts';
-import { reloadTurn, findTurnByKey } from '../store/idempotency-key.ts';
+import { findTurnByKey, fingerprintRequest, reloadTurn } from '../store/idempotency-key.ts';
 import { requireIds, resolveSessionTarget, type SessionTargetDeps } from './session-target.ts';
 import { findTurnModel } from '../../agents/agent-model.ts';
 import { noUsage, turnEndedEvent } from '../store/turn-ended-event.ts';
@@ -48,6 +56,7 @@ export interface TurnRequest {
   timeoutMs?: number | undefined;
   /** Set when another service orders the turn. */
   order?: TurnOrder;
+  context?: readonly TurnContext[] | undefined;
   /** Ids of the request. */
   origin?: { requestId: string; traceparent: string | undefined };
 }
@@ -148,10 +157,7 @@ function resolveRequest(deps: AcceptTurnDeps, request: TurnRequest, principal: P
   const { named, standard, identity, key: sessionKey } = resolveSessionTarget(deps, request, principal);
   if (!SessionKey.safeParse(sessionKey).success) throw new ServiceError('INVALID_ARGUMENT', 'The session key is too long.');
   requireIds(identity, principal);
-  const { message, agentId, scopes, method, model, timeoutMs, order, idempotencyKey: key } = request;
-  // Requests without these two fields keep a shorter fingerprint.
-  const bounds = model === undefined && timeoutMs === undefined ? [] : [model ?? null, timeoutMs ?? null];
-  const ordered = order === undefined ? [] : [order];
+  const { method, idempotencyKey: key } = request;
   return {
     request,
     principal,
@@ -160,14 +166,10 @@ function resolveRequest(deps: AcceptTurnDeps, request: TurnRequest, principal: P
     named,
     agentId: named ?? identity.agentId ?? standard,
     lane: deps.getLane(identity, principal),
-    fingerprint: () => digest([message, agentId ?? null, scopes ?? null, sessionKey, ...bounds, ...ordered]),
+    fingerprint: () => fingerprintRequest(request, sessionKey),
     // None of the three parts contains a space.
     idempotencyKey: key === undefined ? undefined : `${principal.client} ${method} ${key}`,
   };
-}
-
-function digest(content: unknown): string {
-  return createHash('sha256').update(JSON.stringify(content)).digest('base64url');
 }
 
 function resolveAgent(agents: AgentDirectory, { principal, named, agentId }: ResolvedRequest): Agent {
@@ -364,6 +366,7 @@ async function toTurn({ bodies, store }: AcceptTurnDeps, requested: ResolvedRequ
     ...(request.model === undefined ? {} : { model: request.model }),
     ...(request.timeoutMs === undefined ? {} : { timeoutMs: request.timeoutMs }),
     ...(request.order && { order: request.order }),
+    ...(request.context && { context: await storeText(bodies.for(principal), request.turnId, JSON.stringify(request.context)) }),
     ...(lane === undefined ? {} : { lane }),
     ...(request.method === 'turns.start' ? {} : { quiet: true as const }),
     ...newTurnFields(now),
@@ -390,10 +393,4 @@ async function insert(deps: AcceptTurnDeps, requested: ResolvedRequest, turn: Tu
       if (same || attempt === MAX_INSERT_ATTEMPTS) throw error;
     }
   }
-}
-
-/** Requested scopes can only narrow the scopes of the token. */
-function narrowScopes(held: readonly TokenScope[], request: readonly TokenScope[] | undefined): TokenScope[] {
-  if (!request || request.includes('*')) return [...held];
-  return held.includes('*') ? [...request] : request.filter((scope) => held.includes(scope));
 }

@@ -1,6 +1,7 @@
+import { createHash } from 'node:crypto';
 import type { Principal } from '@switchyard/contracts';
 import type { Collection, Documents, Store } from '@switchyard/store';
-import type { TurnDocument } from '../../model/turn-document.ts';
+import type { TurnDocument, TurnOrder } from '../../model/turn-document.ts';
 
 export interface IdempotencyDeps {
   turns: Collection<TurnDocument>;
@@ -10,6 +11,26 @@ export interface IdempotencyDeps {
 interface KeyedRequest {
   principal: Principal;
   idempotencyKey: string | undefined;
+}
+
+/** What makes two requests under one key the same request. */
+interface ComparedRequest {
+  message: string;
+  agentId?: string | undefined;
+  scopes?: readonly string[] | undefined;
+  model?: string | undefined;
+  timeoutMs?: number | undefined;
+  order?: TurnOrder;
+  context?: unknown;
+}
+
+/** Returns a digest of the request. Fields that a request does not have leave its digest as it was before they existed. */
+export function fingerprintRequest(request: ComparedRequest, sessionKey: string): string {
+  const { message, agentId, scopes, model, timeoutMs, order, context } = request;
+  const bounds = model === undefined && timeoutMs === undefined ? [] : [model ?? null, timeoutMs ?? null];
+  const ordered = order === undefined ? [] : [order, ...(context === undefined ? [] : [context])];
+  const content = [message, agentId ?? null, scopes ?? null, sessionKey, ...bounds, ...ordered];
+  return createHash('sha256').update(JSON.stringify(content)).digest('base64url');
 }
 
 /** Returns the turn of an idempotency key. A key is kept for a day and is released afterwards. */
