@@ -21,6 +21,8 @@ const MAX_QUICK_FILE_MS = 20_000;
 const SLOTS = availableParallelism() + 1;
 /** The same limit while the slots share the processors: 30 s with three slots on two. */
 const MAX_SHARED_FILE_MS = (MAX_QUICK_FILE_MS * SLOTS) / availableParallelism();
+/** A quick run that takes longer had not the whole machine, so the times of its files say little and fail nothing. */
+const MAX_QUICK_RUN_MS = 600_000;
 
 const { suite, patterns, shard } = parseOptions(process.argv.slice(2));
 const files = findFiles(suite, patterns);
@@ -65,10 +67,11 @@ await runInSlots([...ordered.entries()], SLOTS, {
 });
 durations.save(existsSync);
 
-console.log(summary(results, performance.now() - since));
+const durationMs = performance.now() - since;
+console.log(summary(results, durationMs));
 const tooSlow = suite === 'quick' ? slowestFiles(results).filter(([, ms]) => ms > MAX_SHARED_FILE_MS) : [];
 for (const [file, ms] of tooSlow)
   console.error(
     `${file} took ${Math.round(ms / 1000)} s; the limit of make test is ${MAX_SHARED_FILE_MS / 1000} s here (${MAX_QUICK_FILE_MS / 1000} s on a free processor). Move slow tests to a *.full.test.ts file.`,
   );
-if (results.some(({ passed }) => !passed) || tooSlow.length > 0) process.exitCode = 1;
+if (results.some(({ passed }) => !passed) || (tooSlow.length > 0 && durationMs <= MAX_QUICK_RUN_MS)) process.exitCode = 1;
