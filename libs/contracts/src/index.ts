@@ -99,6 +99,7 @@ export { AuditHead, AuditRecord, type AuditAct, type AuditLook, type AuditOutcom
 export { SecretListItem } from './secrets/env.ts';
 export { findPublishedOrigin, SecretPurpose } from './secrets/purposes.ts';
 export { SEALING_KEY, SecretName, type SecretAsker } from './secrets/operations.ts';
+export { StoredPrincipal, type TokenStanding } from './secrets/token-standing.ts';
 export { sessions } from './sessions/contract.ts';
 export { browser } from './browser/contract.ts';
 export { channels } from './channels/contract.ts';

@@ -21,6 +21,7 @@ import { secretsWebhookKeys } from './handlers/secrets-webhook-keys.ts';
 import { tokensCreate } from './handlers/tokens-create.ts';
 import { tokensList } from './handlers/tokens-list.ts';
 import { tokensRevoke } from './handlers/tokens-revoke.ts';
+import { tokensStanding } from './handlers/tokens-standing.ts';
 import { tokensRotate } from './handlers/tokens-rotate.ts';
 import { readDeclarations } from './tokens/token-declarations.ts';
 import { declareTokens } from './tokens/declare-tokens.ts';
@@ -115,6 +116,7 @@ export function defineSecrets({ firstToken, envFile }: SecretsOptions = {}): Ser
         'tokens.create': tokensCreate(tokenDeps),
         'tokens.revoke': tokensRevoke(tokenDeps),
         'tokens.rotate': tokensRotate(tokenDeps),
+        'tokens.standing': tokensStanding(tokenDeps),
         'env.set': envSet(envDeps),
         'env.list': envList(envDeps),
         'audit.begin': auditBegin(audit),

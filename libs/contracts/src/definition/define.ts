@@ -19,6 +19,9 @@ export const SERVICES = [
 ] as const;
 export type ServiceName = (typeof SERVICES)[number];
 
+/** Services that keep work of clients and order turns for it. */
+export const ORDERING_SERVICES = ['scheduler', 'graph', 'channels', 'tools'] as const satisfies readonly ServiceName[];
+
 /** How an event is named. Which events there are is known where all contracts meet. */
 export type EventWord = `${string}:${string}`;
 

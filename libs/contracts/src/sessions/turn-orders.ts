@@ -1,13 +1,10 @@
 import { z } from 'zod';
-import { SERVICES, type OperationSpecs } from '../definition/define.ts';
+import { ORDERING_SERVICES, SERVICES, type OperationSpecs } from '../definition/define.ts';
 import { Count, IdempotencyKey, SessionKey, Timestamp } from '../values/common.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
 import { TURN_EVENTS } from './turn-events.ts';
 import { TurnUsage } from './turn-usage.ts';
 import { StartTurn, TurnAccepted, TurnFailure, TurnId, TurnResult, TurnState } from './turns.ts';
-
-/** Services that order turns. */
-const ORDERING_SERVICES = ['scheduler', 'graph', 'channels', 'tools'] as const;
 
 /** Longest wait of `turns.ends`. */
 const MAX_WAIT_MS = 20_000;

@@ -113,6 +113,11 @@ export function getClientId({ id, earlier = 0 }: TokenDocument): string {
   return earlier === 0 ? id : `${id}=${earlier + 1}`;
 }
 
+/** The token id of a client id. */
+export function getTokenId(client: string): string {
+  return client.split('=', 1)[0] ?? client;
+}
+
 export function tokenNotFound(id: string): ServiceError {
   return new ServiceError('NOT_FOUND', `The token ${id} does not exist.`);
 }
