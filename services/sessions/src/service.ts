@@ -15,6 +15,8 @@ import { keyedTurnCollection } from './model/keyed-turn-document.ts';
 import { summaryCollection } from './model/summary-document.ts';
 import { turnCollection } from './model/turn-document.ts';
 import { bodyCollection } from './model/text-document.ts';
+import { responseSegmentCollection } from './model/response-segment-document.ts';
+import { startSegmentSweep } from './response-chain/segment-removal.ts';
 import { createCacheTally } from './cache-stats/cache-stats.ts';
 import { agentCacheStats } from './handlers/agent/agent-cache-stats.ts';
 import { agentCancel } from './handlers/agent/agent-cancel.ts';
@@ -69,6 +71,7 @@ import { createTurnWaiters } from './turns/ending/turn-waiters.ts';
 
 const SWEEP_INTERVAL_MS = 5_000;
 const POLL_INTERVAL_MS = 1_000;
+const SEGMENT_SWEEP_INTERVAL_MS = 60_000;
 const ORPHAN_AGE_MS = 30_000;
 
 export interface SessionsTiming extends Partial<LeaseTiming> {
@@ -78,6 +81,8 @@ export interface SessionsTiming extends Partial<LeaseTiming> {
   pollMs?: number;
   /** Interval of the sweeps for unfinished work. */
   sweepMs?: number;
+  /** Interval of the sweeps for unused segments of responses. */
+  segmentSweepMs?: number;
   /** Minimum age of a turn that is in no queue before the sweeper enqueues it. */
   orphanMs?: number;
 }
@@ -163,6 +168,7 @@ export function defineSessions(timing: SessionsTiming = {}) {
       const reading = { ...data, clock: systemClock };
       const emptying = createSessionReset({ ...reading, store });
       own.use(startExpirySweep({ ...reading, store, agents, log, pollMs }));
+      own.use(startSegmentSweep({ ...reading, store, log, pollMs: timing.segmentSweepMs ?? SEGMENT_SWEEP_INTERVAL_MS }));
       const dir = join(directory, 'index', contract.service);
       const indexes = own.use(createSaidIndexes({ ...reading, store, dir, log }));
       const responses = { ...common, shares, runs };
@@ -200,7 +206,7 @@ export function defineSessions(timing: SessionsTiming = {}) {
         'turns.complete': turnsComplete(common),
         'turns.once': turnsOnce(once),
         'turns.resume': turnsResume({ ...data, runner, once }),
-        'responses.get': responsesGet(responses),
+        'responses.get': responsesGet({ ...responses, loads }),
         'responses.cancel': responsesCancel(responses),
         'responses.delete': responsesDelete(responses),
         ...(await devTools(env, store)),
@@ -217,6 +223,7 @@ async function openData(store: Store) {
     summaries: summaryCollection,
     gone: endedEpochCollection,
     kept: keyedTurnCollection,
+    segments: responseSegmentCollection,
     budgets: budgetCollection,
     cached: cacheStatsCollection,
     spent: spentCollection,

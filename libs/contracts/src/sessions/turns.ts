@@ -144,7 +144,15 @@ export type AnswerHead = z.infer<typeof AnswerHead>;
 /** Says of a turn that it is a response: it can be asked for by its id, cancelled, deleted and gone on from for thirty days. */
 export const KeptResponse = z.strictObject({
   echo: JsonObject.describe('request fields repeated in the resource'),
-  system: boundedString(MAX.text).optional().describe('instructions that belong to the conversation'),
+  system: boundedString(MAX.text).optional().describe('instructions that belong to the conversation; with previous only the added ones'),
+  instructions: boundedString(MAX.text).optional().describe('with previous: instructions of this response only'),
+  previous: z
+    .strictObject({
+      turnId: TurnId,
+      messages: z.int().nonnegative().max(MAX.messages).describe('messages at the end of the conversation that this response adds'),
+    })
+    .optional()
+    .describe('the response that this one continues; its conversation is not stored again'),
 });
 export type KeptResponse = z.infer<typeof KeptResponse>;
 

@@ -24,6 +24,7 @@ export const RESPONSE_FIELDS: Readonly<Record<string, string>> = {
   history: 'input',
   since: 'input',
   system: 'instructions',
+  response: 'previous_response_id',
   format: 'text',
   maxTokens: 'max_output_tokens',
 };

@@ -1,12 +1,10 @@
 import type { Handler } from '@switchyard/bus';
+import type { LoadBudget } from '../sessions/load-budget.ts';
 import { cancelResponse, deleteResponse, getResponse, type ResponsesDeps } from '../responses/responses.ts';
 
 /** Returns the state of a response of the caller. */
-export function responsesGet(deps: ResponsesDeps): Handler<'responses.get'> {
-  return async ({ turnId, talk = false }, { principal }) => {
-    const { talk: message, ...state } = await getResponse(deps, principal, turnId);
-    return talk && message !== undefined ? { ...state, talk: message } : state;
-  };
+export function responsesGet(deps: ResponsesDeps & { loads: LoadBudget }): Handler<'responses.get'> {
+  return ({ turnId, talk = false }, { principal, signal }) => getResponse(deps, principal, { turnId, talk, signal });
 }
 
 /** Cancels a response of the caller. */

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { AnswerHead, TurnFailure } from '@switchyard/contracts';
 import { collection, json } from '@switchyard/store';
 import { count, instant } from './schema-fields.ts';
+import { ResponseChain } from './response-segment-document.ts';
 import { StoredText } from './text-document.ts';
 
 /** A stateless turn with an idempotency key. Kept for a day. */
@@ -24,12 +25,16 @@ export const KeyedTurnDocument = z.object({
   /** Number of the last frame, once the turn has ended. */
   lastFrame: count.optional(),
   endedAt: instant.optional(),
-  /** Request of a response (`stateless/stored-request.ts`). Every replica that claims the turn can run it. */
+  /** Request of a response (`response-chain/stored-request.ts`). Every replica that claims the turn can run it. */
   request: StoredText.optional(),
   /** Set together with `request`, as a field that can be indexed. */
   rerun: z.literal(true).optional(),
   /** Length of each piece in which the text of a response was streamed. */
   pieces: StoredText.optional(),
+  /** The response that this one continues, as a field that can be indexed. */
+  previous: z.string().optional(),
+  /** The chain of earlier responses. Set together with `previous`. */
+  chain: ResponseChain.optional(),
   forgetAt: instant,
 });
 
@@ -41,6 +46,7 @@ export const keyedTurnCollection = collection({
   key: 'key',
   indexes: [
     { fields: ['turnId'] },
+    { fields: ['previous'], sparse: true },
     { fields: ['state', 'leaseUntil'], across: true },
     { fields: ['rerun', 'state', 'leaseUntil'], across: true, sparse: true },
   ],

@@ -1,21 +1,21 @@
 import { ServiceError, subjects, type Principal, type Result, type ResponseState, type StatelessResult } from '@switchyard/contracts';
 import type { Bus } from '@switchyard/bus';
 import type { Clock } from '@switchyard/service-kit';
-import type { Collection, Store } from '@switchyard/store';
 import type { KeyedTurnDocument } from '../model/keyed-turn-document.ts';
 import { loadText } from '../model/stored-text.ts';
-import type { BodyDocument, StoredText } from '../model/text-document.ts';
+import type { StoredText } from '../model/text-document.ts';
 import { turnCancelled } from '../turns/store/turn-errors.ts';
 import { createFrameWriter, FINAL_FRAME } from '../frames/frame-publisher.ts';
-import { loadRequest, type StoredRequest } from '../stateless/stored-request.ts';
+import { completeRequest } from '../response-chain/chained-conversation.ts';
+import type { ResponseChainDeps } from '../response-chain/response-segment.ts';
+import { removeUnusedSegments } from '../response-chain/segment-removal.ts';
+import { loadRequest, type StoredRequest } from '../response-chain/stored-request.ts';
+import { CONVERSATION_BYTES, type LoadBudget } from '../sessions/load-budget.ts';
 import type { FrameLogQuota } from '../frames/frame-log-quota.ts';
 import type { RunningTurns } from '../turns/ending/running-turns.ts';
 import { hasEnded } from '../model/turn-document.ts';
 
-export interface ResponsesDeps {
-  kept: Collection<KeyedTurnDocument>;
-  bodies: Collection<BodyDocument>;
-  store: Pick<Store, 'now'>;
+export interface ResponsesDeps extends ResponseChainDeps {
   bus: Bus;
   clock: Clock;
   shares: FrameLogQuota;
@@ -24,13 +24,36 @@ export interface ResponsesDeps {
 
 const MAX_READS = 3;
 
-/** Returns the state of a response. Throws NOT_FOUND for a response of another client. */
-export async function getResponse(deps: ResponsesDeps, principal: Principal, turnId: string): Promise<Result<'responses.get'>> {
-  const { state, request } = await getState(deps, principal, await find(deps, principal, turnId));
-  const { message, history, since } = request.turn;
-  const { system } = request.response;
+/** Memory that one stored character takes while a response is loaded, parsed and sent. */
+const BYTES_PER_CHAR = 4;
+
+export interface GetResponseOptions {
+  turnId: string;
+  /** Whether to return its conversation. */
+  talk: boolean;
+  signal: AbortSignal;
+}
+
+/** Returns the state of a response. Waits until the client may load it. Throws NOT_FOUND for a response of another client. */
+export async function getResponse(
+  deps: ResponseChainDeps & { loads: LoadBudget },
+  principal: Principal,
+  { turnId, talk, signal }: GetResponseOptions,
+): Promise<Result<'responses.get'>> {
+  const found = await find(deps, principal, turnId);
+  using _held = await deps.loads.take(principal, estimateBytes(found, talk), signal);
+  const { state, request } = await getState(deps, principal, found);
+  if (!talk) return state;
+  const { turn, system } = await completeRequest(deps.segments.for(principal), found, request);
+  const { message, history, since } = turn;
   const around = { ...(history === undefined ? {} : { history }), ...(since === undefined ? {} : { since }) };
   return { ...state, talk: { message, ...around, ...(system === undefined ? {} : { system }) } };
+}
+
+/** A larger response counts as a whole conversation, so that a client loads one at a time. */
+function estimateBytes({ request, answer, text, pieces, chain }: KeyedTurnDocument, talk: boolean): number {
+  const own = [request, answer, text, pieces].reduce((sum, stored) => sum + (stored?.chars ?? 0), 0);
+  return Math.min(CONVERSATION_BYTES, BYTES_PER_CHAR * (own + (talk ? (chain?.chars ?? 0) : 0)));
 }
 
 /**
@@ -42,15 +65,21 @@ export async function cancelResponse(deps: ResponsesDeps, principal: Principal, 
   return (await getState(deps, principal, there)).state;
 }
 
-/** Deletes a response and its text. A response that continues from it has its own copy of the conversation. */
+/** Deletes a response and its text. Its segment of the conversation remains while another response continues from it. */
 export async function deleteResponse(deps: ResponsesDeps, principal: Principal, turnId: string): Promise<Result<'responses.delete'>> {
-  const { key } = await end(deps, principal, await find(deps, principal, turnId));
+  const { key, previous } = await end(deps, principal, await find(deps, principal, turnId));
   const gone = await deps.kept.for(principal).remove({ key, turnId });
   await deps.bodies.for(principal).remove({ turnId });
+  await removeUnusedSegments(deps, principal.tenant, turnId);
+  if (previous !== undefined) await removeUnusedSegments(deps, principal.tenant, previous);
   return { deleted: gone > 0 };
 }
 
-async function find({ kept, store }: ResponsesDeps, principal: Principal, turnId: string): Promise<KeyedTurnDocument> {
+async function find(
+  { kept, store }: Pick<ResponseChainDeps, 'kept' | 'store'>,
+  principal: Principal,
+  turnId: string,
+): Promise<KeyedTurnDocument> {
   const [there] = (await kept.for(principal).find({ turnId }, { limit: 1 })).items;
   if (there?.client !== principal.client || there.request === undefined || there.forgetAt <= store.now())
     throw createUnknownResponseError();
@@ -89,7 +118,7 @@ function publishEnd(deps: ResponsesDeps, { tenant }: Principal, ended: KeyedTurn
 }
 
 async function getState(
-  deps: ResponsesDeps,
+  deps: Pick<ResponseChainDeps, 'bodies'>,
   principal: Principal,
   turn: KeyedTurnDocument,
 ): Promise<{ state: ResponseState; request: StoredRequest }> {

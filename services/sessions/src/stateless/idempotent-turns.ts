@@ -1,6 +1,6 @@
 import { ServiceError, type KeyedTurn, type Principal, type Result } from '@switchyard/contracts';
 import { createLeases, newWork, type Lease } from '@switchyard/service-kit';
-import type { Collection, Documents } from '@switchyard/store';
+import type { Documents } from '@switchyard/store';
 import type { KeyedTurnDocument } from '../model/keyed-turn-document.ts';
 import { loadText } from '../model/stored-text.ts';
 import type { BodyDocument } from '../model/text-document.ts';
@@ -14,7 +14,9 @@ import {
   type TurnCaller,
   type IdempotentTurnRunsDeps,
 } from './idempotent-turn-runs.ts';
-import { buildCaller, storeRequest, loadRequest } from './stored-request.ts';
+import { completeRequest } from '../response-chain/chained-conversation.ts';
+import { addLink, openChain, unknownPrevious, type ResponseChainDeps } from '../response-chain/response-segment.ts';
+import { buildCaller, storeRequest, loadRequest } from '../response-chain/stored-request.ts';
 import { hasEnded } from '../model/turn-document.ts';
 
 /** Stateless turns that run once per idempotency key. The answer is kept for a day; for responses the request is kept too. */
@@ -25,8 +27,7 @@ export interface IdempotentTurns extends AsyncDisposable {
   status(principal: Principal, turnId: string): Promise<Result<'turns.resume'> | undefined>;
 }
 
-export interface IdempotentTurnsDeps extends IdempotentTurnRunsDeps {
-  kept: Collection<KeyedTurnDocument>;
+export interface IdempotentTurnsDeps extends IdempotentTurnRunsDeps, Pick<ResponseChainDeps, 'segments'> {
   owner: string;
   leaseMs: number;
   renewMs: number;
@@ -68,8 +69,9 @@ export function createIdempotentTurns(deps: IdempotentTurnsDeps): IdempotentTurn
     const request = await loadRequest(deps.bodies.for(lease), document);
     const over = getInterruption(lease);
     if (over || !request) return runs.fail(lease, over ?? turnInterrupted(document));
+    const { turn } = await completeRequest(deps.segments.for(lease), document, request);
     const caller = { principal: buildCaller(tenant, document, request), requestId: request.requestId, traceparent: undefined };
-    await runs.begin(lease, request.turn, caller).catch((err: unknown) => {
+    await runs.begin(lease, turn, caller).catch((err: unknown) => {
       log.info(
         { err, turnId: document.turnId, errorKind: 'internal', hint: 'the response is marked as failed' },
         'failed to restart response',
@@ -86,8 +88,7 @@ export function createIdempotentTurns(deps: IdempotentTurnsDeps): IdempotentTurn
       const mine = kept.for(caller.principal);
       const key = `${caller.principal.client} ${params.idempotencyKey}`;
       for (let look = 0; look < MAX_KEY_ATTEMPTS; look += 1) {
-        const current =
-          (await mine.get(key)) ?? (await insert(mine, await newTurn(deps.bodies, params, { key, caller, now: store.now() })));
+        const current = (await mine.get(key)) ?? (await insertTurn(deps, params, { key, caller }));
         if (!current) continue;
         if (isKeyFree(current, store.now())) {
           await mine.remove({ key, turnId: current.turnId, fence: current.fence });
@@ -122,19 +123,28 @@ function getInterruption({ document }: Lease<KeyedTurnDocument>): ServiceError |
 interface NewTurnOptions {
   key: string;
   caller: TurnCaller;
-  now: number;
 }
 
-async function newTurn(
-  bodies: Collection<BodyDocument>,
-  options: KeyedTurn,
-  { key, caller, now }: NewTurnOptions,
-): Promise<KeyedTurnDocument> {
-  const { turnId, fingerprint, head, response } = options;
+/** Returns undefined if another caller was first. */
+async function insertTurn(deps: IdempotentTurnsDeps, params: KeyedTurn, options: NewTurnOptions): Promise<KeyedTurnDocument | undefined> {
+  const { principal } = options.caller;
+  const mine = deps.kept.for(principal);
+  const inserted = await insert(mine, await newTurn(deps, params, options));
+  if (inserted?.previous === undefined || (await addLink(deps, principal, inserted.previous))) return inserted;
+  // The previous response was deleted after its chain was read.
+  await mine.remove({ key: inserted.key, turnId: inserted.turnId });
+  await deps.bodies.for(principal).remove({ turnId: inserted.turnId });
+  throw unknownPrevious();
+}
+
+async function newTurn(deps: IdempotentTurnsDeps, params: KeyedTurn, { key, caller }: NewTurnOptions): Promise<KeyedTurnDocument> {
+  const { turnId, fingerprint, head, response } = params;
   const { principal, requestId } = caller;
-  const forgetAt = now + (response === undefined ? DAY_MS : RESPONSE_TTL_MS);
-  const requested = await storeRequest(bodies.for(principal), options, { principal, requestId, forgetAt });
-  const kept = { ...newWork(), key, turnId, client: principal.client, fingerprint, head, toolsCalled: false, forgetAt };
+  const forgetAt = deps.store.now() + (response === undefined ? DAY_MS : RESPONSE_TTL_MS);
+  const previous = response?.previous?.turnId;
+  const chained = previous === undefined ? {} : { previous, chain: await openChain(deps, principal, previous) };
+  const requested = await storeRequest(deps.bodies.for(principal), params, { principal, requestId, forgetAt });
+  const kept = { ...newWork(), key, turnId, client: principal.client, fingerprint, head, toolsCalled: false, ...chained, forgetAt };
   return requested === undefined ? kept : { ...kept, request: requested, rerun: true };
 }
 

@@ -7,16 +7,26 @@ import { createToolEcho, toCallerTools } from './response-tools.ts';
 import { checkFieldCount, createInvalidBodyRefusal, LENIENT_TOKEN_HINT, createFieldError } from '../openai-body.ts';
 import { removeNulls } from '../openai-fields.ts';
 
+/** The part of a conversation that is not in earlier responses. */
+export interface AddedConversation {
+  system?: string;
+  instructions?: string;
+  /** Number of messages at the end of the conversation, without system messages. */
+  messages: number;
+}
+
 /** A parsed `/v1/responses` request. */
 export interface ResponseRequest {
   turn: Omit<StatelessTurn, 'turnId'>;
-  /** The instructions that a later response continues with. */
+  /** The system messages of the whole conversation. */
   system: string | undefined;
   stream: boolean;
   store: boolean;
   background: boolean;
   /** Request fields that the response resource repeats. */
   echo: Record<string, unknown>;
+  /** What the request adds to the conversation of earlier responses. */
+  added: AddedConversation;
 }
 
 /** Parses the body. Throws a refusal that names the invalid field. */
@@ -41,7 +51,8 @@ export function toResponseRequest(
   items: readonly InlineItem[],
 ): ResponseRequest {
   const { model, instructions, temperature, max_output_tokens: maxTokens, stream, store, background } = body;
-  const conversation = toConversation([...previousMessages, ...toMessages(items)], 'input');
+  const addedMessages = toMessages(items);
+  const conversation = toConversation([...previousMessages, ...addedMessages], 'input');
   const { system, ...messages } = conversation.turn;
   const tools = toCallerTools({ tools: body.tools, choice: body.tool_choice, parallel: body.parallel_tool_calls });
   if (tools === 'invalid-choice') throw createFieldError('tool_choice', 'expected one of the tools, got another tool');
@@ -64,6 +75,16 @@ export function toResponseRequest(
     store,
     background,
     echo: createResponseEcho(body),
+    added: toAddedConversation(addedMessages, instructions),
+  };
+}
+
+function toAddedConversation(messages: readonly RequestMessage[], instructions: string | null | undefined): AddedConversation {
+  const system = messages.filter(({ role }) => role === 'system').map(({ content }) => content);
+  return {
+    ...(system.length === 0 ? {} : { system: system.join('\n') }),
+    ...(instructions == null || instructions === '' ? {} : { instructions }),
+    messages: messages.length - system.length,
   };
 }
 

@@ -23,7 +23,7 @@ import {
   setNoStore,
 } from './stored-response.ts';
 import { resolveReferences } from './response-references.ts';
-import { toOutcome, toResponseId, createResponseResource, type ResponseHead } from './response-resource.ts';
+import { parseResponseId, toOutcome, toResponseId, createResponseResource, type ResponseHead } from './response-resource.ts';
 import { sendEvents, replayOutput, streamOutput, type ResponseOutput } from './response-stream.ts';
 import { followTurn } from '../../turns/turn-start.ts';
 import { hasEnded } from '../../turns/turn-reader.ts';
@@ -156,11 +156,18 @@ async function runStored(edge: Edge, exchange: Exchange, parsed: ResponseRequest
 }
 
 function createKeyedTurnParams(parsed: ResponseRequest, key: string | undefined): Params<'turns.once'> {
-  const { turn, system, store, echo } = parsed;
+  const { added, ...request } = parsed;
+  const { turn, store, echo } = request;
   const turnId = mintId('turn');
   const head = { id: toResponseId(turnId), created: nowInSeconds() };
-  const response = { echo, ...(system === undefined ? {} : { system }) };
-  return { ...turn, turnId, idempotencyKey: key ?? turnId, fingerprint: hashRequest(parsed), head, ...(store ? { response } : {}) };
+  const previousId = typeof echo['previous_response_id'] === 'string' ? parseResponseId(echo['previous_response_id']) : undefined;
+  const { messages, system, instructions } = added;
+  const response = {
+    echo,
+    ...(system === undefined ? {} : { system }),
+    ...(previousId === undefined ? {} : { previous: { turnId: previousId, messages }, ...(instructions && { instructions }) }),
+  };
+  return { ...turn, turnId, idempotencyKey: key ?? turnId, fingerprint: hashRequest(request), head, ...(store ? { response } : {}) };
 }
 
 async function collectResponse(head: ResponseHead, output: ResponseOutput): Promise<object> {
