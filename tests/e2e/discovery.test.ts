@@ -12,7 +12,7 @@ const TOKEN = 'operator-chosen-'.padEnd(40, 'x');
 const NATS_OFF = process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off';
 
 /** One process per service. */
-const BUILT = ['secrets', 'registry', 'sessions', 'memory', 'gateway'] as const;
+const BUILT = ['secrets', 'registry', 'sessions', 'memory', 'scheduler', 'gateway'] as const;
 type Built = (typeof BUILT)[number];
 
 interface Cluster extends AsyncDisposable {
@@ -68,7 +68,7 @@ test('status lists each process, and reports a killed one at once', { skip: NATS
     const { state, replicas } = before.services.get(service) ?? assert.fail(service);
     assert.deepEqual([state, ...replicas.map(({ pid }) => pid)], ['up', cluster.processes.get(service)?.pid], service);
   }
-  assert.equal(before.services.get('scheduler')?.state, 'unbuilt');
+  assert.equal(before.services.get('browser')?.state, 'unbuilt');
 
   for (const service of ['sessions', 'registry', 'secrets'] as const) {
     await cluster.processes.get(service)?.end('SIGKILL');

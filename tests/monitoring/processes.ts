@@ -8,7 +8,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 
 export const TOKEN = 'operator-chosen-'.padEnd(40, 'x');
 /** In start order: the gateway starts last. */
-export const BUILT = ['secrets', 'registry', 'sessions', 'memory', 'gateway'] as const;
+export const BUILT = ['secrets', 'registry', 'sessions', 'memory', 'scheduler', 'gateway'] as const;
 type Built = (typeof BUILT)[number];
 
 /** A service in its own process, with its probe addresses. */

@@ -111,7 +111,7 @@ export { scheduler } from './scheduler/contract.ts';
 export { tools } from './tools/contract.ts';
 export { workspace } from './workspace/contract.ts';
 export { MemoryEntry, MemoryType, TrustLevel } from './memory/entry.ts';
-export { CronRun, CronSchedule } from './scheduler/cron.ts';
+export { CronRun, CronSchedule, type CronJob } from './scheduler/cron.ts';
 export { HeartbeatState } from './scheduler/heartbeat.ts';
 export { GraphDefinition, GraphNode } from './graph/definition.ts';
 export { expectedConfig, NodeType, nodeTypeConfigs } from './graph/node-types.ts';

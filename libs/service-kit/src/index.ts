@@ -1,6 +1,7 @@
 export { atIntervals } from './scheduling/periodic-task.ts';
 export { pause, systemClock, type Clock } from './scheduling/clock.ts';
 export { defineService, type AnyService, type ServiceDefinition, type Setup } from './service/service-definition.ts';
+export { openAgentDirectory, type Agent, type AgentDirectory } from './control-state/agent-directory.ts';
 export { readEnvironment, type Environment } from './host/environment.ts';
 export { PROCESS_VARIABLE_HELP, DEFAULT_DATA } from './variables/process-variables.ts';
 export { followSecrets } from './control-state/secret-changes.ts';

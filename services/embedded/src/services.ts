@@ -1,5 +1,6 @@
 import { memory } from '@switchyard/memory';
 import { registry } from '@switchyard/registry';
+import { scheduler } from '@switchyard/scheduler';
 import { secrets } from '@switchyard/secrets';
 import type { AnyService } from '@switchyard/service-kit';
 import { sessions } from '@switchyard/sessions';
@@ -10,4 +11,5 @@ export const services: readonly AnyService[] = [
   registry,
   sessions,
   memory,
+  scheduler,
 ];

@@ -155,7 +155,7 @@ export const TOKENS_COMPLETE_KEY = 'told';
 export const AGENTS_BUCKET: BucketDefinition & Access = {
   name: 'agents',
   writers: ['registry'],
-  readers: ['memory', 'secrets', 'sessions'],
+  readers: ['memory', 'scheduler', 'secrets', 'sessions'],
 };
 /** The stored layer of the configuration, under the key `head`. */
 export const CONFIG_BUCKET: BucketDefinition & Access = { name: 'config', writers: ['registry'], readers: SERVICES };

@@ -29,7 +29,7 @@ const CronKind = z
 const IntervalKind = z
   .strictObject({
     kind: z.literal('interval'),
-    everyMs: z.int().positive().describe('counted from the creation of the job'),
+    everyMs: z.int().positive().describe('at least 1000; counted from the creation of the job'),
     expr: unused,
     tz: unused,
     at: unused,
@@ -226,8 +226,8 @@ export const cronMethods = defineMethods({
     errors: ['INVALID_ARGUMENT', 'NOT_FOUND'],
     examples: [
       {
-        params: { name: jobExample.name, schedule: { kind: 'once', at: '2025-11-22T08:00:00+01:00' } },
-        result: { ...jobExample, jobName: jobExample.name, updated: true, nextRunAtMs: 1763794800000 },
+        params: { name: jobExample.name, schedule: { kind: 'once', at: '2040-01-01T08:00:00+01:00' } },
+        result: { ...jobExample, jobName: jobExample.name, updated: true, nextRunAtMs: 2208927600000 },
       },
     ],
   },

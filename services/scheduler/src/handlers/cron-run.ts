@@ -1,0 +1,27 @@
+import type { Handler } from '@switchyard/bus';
+import { randomBase62 } from '@switchyard/security';
+import { findJob } from '../jobs/job-lookup.ts';
+import { newRun } from '../jobs/job-work.ts';
+import type { HandlerDeps } from './handler-deps.ts';
+
+const RUN_ID_DIGITS = 12;
+
+/** Inserts a run that is due now, also of a paused job, and returns without waiting for it. The schedule does not move. */
+export function cronRun({ jobs, jobWork, runWork, now }: HandlerDeps): Handler<'cron.run'> {
+  return async ({ name, mode, agentId }, { principal }) => {
+    if (name === undefined) {
+      await jobWork.poll();
+      return { triggered: true, mode };
+    }
+    const job = await findJob(jobs, principal, { name, agentId });
+    if (mode === 'due') {
+      await jobWork.wake(principal.tenant, job.jobId);
+      await jobWork.poll();
+    } else {
+      const runId = `${job.jobId}@run-${randomBase62(RUN_ID_DIGITS)}`;
+      await runWork.add(principal, newRun(job, runId, now()));
+      await runWork.poll();
+    }
+    return { triggered: true, mode, jobName: name };
+  };
+}
