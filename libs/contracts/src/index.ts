@@ -46,7 +46,7 @@ export { UNREAD_SETTINGS } from './config/unread-settings.ts';
 export { isUnread, listUnusedSettings } from './catalog/unused-settings.ts';
 export { isServed, listMethods, resolveOwner, remainingSettings, SETTING_OWNERS, type Owner } from './catalog/setting-owners.ts';
 export { closest } from './definition/spelling-suggestion.ts';
-export { mergeChange } from './config/merge-change.ts';
+export { mergeChange, type CopiedPart } from './config/merge-change.ts';
 export { createPatchSchema, type DeepPartial } from './config/patch.ts';
 export {
   IMMUTABLE_PATHS,

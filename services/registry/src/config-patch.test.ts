@@ -44,3 +44,79 @@ test('null for a value that is not stored is refused', async () => {
   }
   assert.equal((await app.bus.call('config.history', {})).entries.length, 1);
 });
+
+test('null removes a stored name that contains a dot, by patch and by set', async () => {
+  await using app = await start({});
+  const add = () => app.bus.call('config.patch', { providers: { entries: { 'lab.1': { type: 'openai' } } } });
+  const names = () => Object.keys(app.host.settings.current.providers.entries);
+  await add();
+  assert.deepEqual(names(), ['lab.1']);
+  await app.bus.call('config.patch', { providers: { entries: { 'lab.1': null } } } as unknown as ConfigurationPatch);
+  assert.deepEqual(names(), []);
+  await add();
+  await app.bus.call('config.set', { section: 'providers', key: 'entries.lab.1', value: null });
+  assert.deepEqual(names(), []);
+});
+
+test('a catch-all of a file is named when a write uncovers it, not when another mapping changes', async () => {
+  await using app = await start({ settings: { webhooks: { mappings: [{ id: 'all' }, { agentId: 'bern' }] } } });
+  const isCatchAll = (name: string) =>
+    `webhooks.mappings: the mapping ${name} matches every path and source now. Set its match.path or match.source.`;
+  const patched = await app.bus.call('config.patch', { webhooks: { mappings: [{ id: 'ci', match: { path: 'ci' } }] } });
+  assert.equal(patched.warnings, undefined);
+  await app.bus.call('config.set', { section: 'webhooks', key: 'mappings', value: [{ id: 'ci', match: { path: 'ci' } }] });
+  const uncovered = await app.bus.call('config.set', { section: 'webhooks', key: 'mappings', value: null });
+  assert.deepEqual(uncovered.warnings, [isCatchAll('all'), isCatchAll('number 2')]);
+});
+
+test('config.patch merges MCP servers by name and model aliases by alias', async () => {
+  await using app = await start({});
+  await app.bus.call('config.patch', {
+    integrations: {
+      mcp: {
+        servers: [
+          { name: 'one', transport: 'http', url: 'https://one.example' },
+          { name: 'two', transport: 'http', url: 'https://two.example' },
+        ],
+      },
+    },
+    models: { aliases: [{ alias: 'fast', provider: 'p', modelId: 'a' }] },
+  });
+  const change = {
+    integrations: { mcp: { servers: [{ name: 'two', enabled: false }] } },
+    models: { aliases: [{ alias: 'slow', provider: 'p', modelId: 'b' }] },
+  };
+  await app.bus.call('config.patch', change as unknown as ConfigurationPatch);
+  const { integrations, models } = app.host.settings.current;
+  assert.deepEqual(
+    integrations.mcp.servers.map(({ name, url, enabled }) => [name, url, enabled]),
+    [
+      ['one', 'https://one.example', true],
+      ['two', 'https://two.example', false],
+    ],
+  );
+  assert.deepEqual(
+    models.aliases.map(({ alias }) => alias),
+    ['fast', 'slow'],
+  );
+});
+
+test('a patch of a list refuses to copy a secret from a file into the store', async () => {
+  const server = { name: 'one', transport: 'http', url: 'https://one.example' } as const;
+  const settings = { integrations: { mcp: { servers: [{ ...server, headers: { authorization: 'literal secret' } }] } } };
+  await using app = await start({ settings });
+  const patch = (change: object) =>
+    app.bus.call('config.patch', { integrations: { mcp: { servers: [change] } } } as unknown as ConfigurationPatch);
+  for (const change of [
+    { name: 'two', transport: 'http', url: 'https://two.example' },
+    { name: 'one', enabled: false },
+  ]) {
+    const { message, details } = await catchError(patch(change));
+    assert.equal(details.reason, 'SECRET_IN_FILE');
+    assert.match(message, /^integrations\.mcp\.servers: the entry one in .* contains a secret/);
+    assert.ok(!message.includes('literal secret'));
+  }
+  assert.equal((await app.bus.call('config.history', {})).entries.length, 1);
+  await patch({ name: 'one', headers: { authorization: 'another' } });
+  assert.ok(!JSON.stringify(app.host.settings.stored).includes('literal secret'));
+});

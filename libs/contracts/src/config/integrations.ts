@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { keyedBy } from './keyed-list.ts';
 import { count, flag, positive, SecretRef, text, Positive } from './kinds.ts';
 import { maxKeys } from '../values/max-keys.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
@@ -37,7 +38,7 @@ export const integrations = z
       .prefault({}),
     mcp: z
       .strictObject({
-        servers: z.array(McpServer).max(MAX.many).default([]),
+        servers: keyedBy('name', z.array(McpServer).max(MAX.many)).default([]),
         callToolTimeoutMs: positive(120_000),
         stdioDefaultConcurrency: positive(1),
         httpDefaultConcurrency: positive(4),

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { z } from 'zod';
 import { mergeChange } from './merge-change.ts';
+import { keyedBy } from './keyed-list.ts';
 import { createMergeSchema } from './patch.ts';
 
 const Entry = z.strictObject({
@@ -44,7 +45,11 @@ test('null removes a field of an entry, and names other keys to remove', () => {
   });
   assert.deepEqual(merge({ hooks: { mappings: null }, entries: { lab: null } }), {
     change: { hooks: {}, entries: {} },
-    removed: ['hooks.mappings', 'entries.lab'],
+    removed: [
+      ['hooks', 'mappings'],
+      ['entries', 'lab'],
+    ],
+    copied: [],
   });
 });
 
@@ -65,4 +70,49 @@ test('the schema of such a change accepts parts of entries with an id, and null'
     assert.ok(change.safeParse(accepted).success, JSON.stringify(accepted));
   for (const refused of [{ hooks: { mappings: [{ id: 'a', color: 1 }] } }, { hooks: { mappings: [{ id: null }] } }])
     assert.ok(!change.safeParse(refused).success, JSON.stringify(refused));
+});
+
+test('a name with a dot is one name of a removed path', () => {
+  assert.deepEqual(merge({ entries: { 'lab.1': null } }).removed, [['entries', 'lab.1']]);
+});
+
+const Server = z.strictObject({ name: z.string(), url: z.string(), headers: z.record(z.string(), z.string()).optional() });
+const keyed = z.strictObject({ servers: keyedBy('name', z.array(Server).max(9)).default([]) });
+const servers = {
+  servers: [
+    { name: 'a', url: 'u', headers: { 'x.key': 's', b: 't' } },
+    { name: 'b', url: 'v' },
+  ],
+};
+
+test('a list is merged by the key that its schema declares', () => {
+  const { change, copied } = mergeChange(keyed, servers, {
+    servers: [
+      { name: 'a', headers: { 'x.key': null } },
+      { name: 'c', url: 'w' },
+    ],
+  });
+  assert.deepEqual(change, {
+    servers: [
+      { name: 'a', url: 'u', headers: { b: 't' } },
+      { name: 'b', url: 'v' },
+      { name: 'c', url: 'w' },
+    ],
+  });
+  assert.deepEqual(copied, [
+    { path: ['servers'], key: 'a', part: { url: 'u', headers: { b: 't' } } },
+    { path: ['servers'], key: 'b', part: { url: 'v' } },
+  ]);
+  assert.ok(createMergeSchema(keyed).safeParse({ servers: [{ name: 'a' }] }).success);
+  assert.ok(!createMergeSchema(keyed).safeParse({ servers: [{ name: null }] }).success);
+});
+
+test('a list that names one key twice replaces the present list', () => {
+  const twice = {
+    servers: [
+      { name: 'a', url: '1' },
+      { name: 'a', url: '2' },
+    ],
+  };
+  assert.deepEqual(mergeChange(keyed, servers, twice).change, twice);
 });

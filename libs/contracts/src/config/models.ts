@@ -1,23 +1,21 @@
 import { z } from 'zod';
+import { keyedBy } from './keyed-list.ts';
 import { address, count, flag, positive, text, texts, Positive } from './kinds.ts';
 import { maxKeys } from '../values/max-keys.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
+
+const Alias = z.strictObject({
+  alias: z.string().min(1).max(MAX.name),
+  provider: z.string().min(1).max(MAX.name),
+  modelId: z.string().min(1).max(MAX.name),
+});
 
 /** Model aliases and the default model. */
 export const models = z
   .strictObject({
     scanOnStartup: flag(false),
     scanTimeoutMs: positive(30_000),
-    aliases: z
-      .array(
-        z.strictObject({
-          alias: z.string().min(1).max(MAX.name),
-          provider: z.string().min(1).max(MAX.name),
-          modelId: z.string().min(1).max(MAX.name),
-        }),
-      )
-      .max(MAX.many)
-      .default([]),
+    aliases: keyedBy('alias', z.array(Alias).max(MAX.many)).default([]),
     defaultModel: text().describe('empty selects the first provider with a key'),
     defaultProvider: text(),
     dev: z.boolean().optional().describe('keeps development models visible beside real ones'),

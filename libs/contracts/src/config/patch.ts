@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { getKeyedEntry, isWrapper, unwrap } from './keyed-list.ts';
 
 /** Makes all fields optional at every depth. Lists are replaced whole. */
 export type DeepPartial<T> = T extends readonly unknown[] ? T : T extends object ? { [K in keyof T]?: DeepPartial<T[K]> | undefined } : T;
@@ -11,8 +12,8 @@ export function createPatchSchema<S extends z.ZodType>(schema: S): PatchSchema<S
 }
 
 /**
- * The schema of a change that is merged by `mergeChange`: besides, `null` removes a key, and an entry of a list whose entries have an id may
- * name the id and only the fields that change.
+ * The schema of a change that is merged by `mergeChange`: besides, `null` removes a key, and an entry of a keyed list may name its key and only
+ * the fields that change.
  */
 export function createMergeSchema<S extends z.ZodType>(schema: S): PatchSchema<S> {
   return loosen(schema, MERGE) as PatchSchema<S>;
@@ -45,11 +46,11 @@ function loosenType(schema: z.core.$ZodType, kind: Kind): z.ZodType {
     return schema.clone({ ...schema.def, valueType: acceptsNull ? value : value.nullable() });
   }
   if (schema instanceof z.ZodObject) return z.strictObject(loosenShape(schema.shape as z.core.$ZodShape, kind));
-  const entry = kind.merges ? getEntryWithId(schema) : undefined;
+  const entry = kind.merges ? getKeyedEntry(schema) : undefined;
   if (entry) {
-    const { id, ...others } = entry.shape as Record<string, z.core.$ZodType>;
+    const { [entry.key]: key, ...others } = entry.schema.shape as Record<string, z.core.$ZodType>;
     const change = loosenShape(others, kind);
-    Object.defineProperty(change, 'id', { enumerable: true, value: (unwrap(id as z.core.$ZodType) as z.ZodType).optional() });
+    Object.defineProperty(change, entry.key, { enumerable: true, value: (unwrap(key as z.core.$ZodType) as z.ZodType).optional() });
     return (schema as z.ZodArray).clone({ ...(schema as z.ZodArray).def, element: z.strictObject(change) });
   }
   return schema as z.ZodType;
@@ -64,20 +65,4 @@ function loosenShape(shape: z.core.$ZodShape, kind: Kind): z.core.$ZodShape {
       get: () => (kind.merges ? loosen(inner, kind).nullable().optional() : loosen(inner, kind).optional()),
     });
   return loose;
-}
-
-/** Returns the schema of the entries of a list that are merged by their id; undefined for other schemas. */
-export function getEntryWithId(schema: z.core.$ZodType): z.ZodObject | undefined {
-  const list = unwrap(schema);
-  const entry = list instanceof z.ZodArray ? unwrap(list.element) : undefined;
-  return entry instanceof z.ZodObject && Object.hasOwn(entry.shape, 'id') ? entry : undefined;
-}
-
-/** Removes defaults and optionality. */
-export function unwrap(schema: z.core.$ZodType): z.core.$ZodType {
-  return isWrapper(schema) ? unwrap(schema.unwrap()) : schema;
-}
-
-function isWrapper(schema: z.core.$ZodType): schema is z.ZodDefault | z.ZodPrefault | z.ZodOptional {
-  return schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault || schema instanceof z.ZodOptional;
 }

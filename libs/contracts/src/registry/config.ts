@@ -181,7 +181,7 @@ const configWrites = defineMethods({
   'config.patch': {
     summary: 'Merges a partial configuration into the stored one.',
     description:
-      'The params are the patch: sections by name, merged deeply. Lists whose entries have an id are merged by it; other lists are replaced; null removes a stored key. Besides, baseSha, message and dryRun. Model providers can be added; their API keys are referenced by name.',
+      'The params are the patch: sections by name, merged deeply. Lists whose entries have an id are merged by it, integrations.mcp.servers by name and models.aliases by alias; other lists are replaced; null removes a stored key. Besides, baseSha, message and dryRun. Model providers can be added; their API keys are referenced by name.',
     scope: 'admin',
     audited: 'destructive',
     params: Change,

@@ -89,7 +89,7 @@ export async function writeConfig(deps: ConfigDeps, { ctx, options, title, plan 
     versions
       .fold(MAX_VERSIONS)
       .catch((err: unknown) => ctx.log.warn({ err }, 'failed to remove old versions of the configuration; retrying later'));
-  return { version, before, ...describeIneffective(version.layer, paths), ...describeWarnings(before, version.layer) };
+  return { version, before, ...describeIneffective(version.layer, paths), ...describeWarnings(configuration, before, version.layer) };
 }
 
 /** Dry run of `writeConfig`: returns the errors and the diff. */
@@ -102,7 +102,11 @@ export async function checkConfig(deps: ConfigDeps, { options, plan }: Pick<Conf
   const paths = changedPaths(head.layer, layer);
   const valid = errors.length === 0;
   const outcome = valid
-    ? { diff: await renderDiff(head.layer, layer), ...describeIneffective(layer, paths), ...describeWarnings(head.layer, layer) }
+    ? {
+        diff: await renderDiff(head.layer, layer),
+        ...describeIneffective(layer, paths),
+        ...describeWarnings(configuration, head.layer, layer),
+      }
     : {};
   return { dryRun: true as const, valid, errors: errors.slice(0, MAX.many), ...outcome };
 }
@@ -161,8 +165,8 @@ function describeIneffective(layer: Tree, paths: readonly string[]): { notInForc
   return unread.length === 0 ? {} : { notInForce: unread.toSorted().slice(0, MAX.many) };
 }
 
-function describeWarnings(before: Tree, after: Tree): { warnings?: string[] } {
-  const warnings = describeNewCatchAlls(before, after);
+function describeWarnings(configuration: Pick<ConfigurationSource, 'written'>, before: Tree, after: Tree): { warnings?: string[] } {
+  const warnings = describeNewCatchAlls(configuration.written(before), configuration.written(after));
   return warnings.length === 0 ? {} : { warnings };
 }
 

@@ -1,5 +1,6 @@
 import type { Handler } from '@switchyard/bus';
 import { Configuration, mergeChange, writtenPaths } from '@switchyard/contracts';
+import { refuseCopiedSecrets } from '../../config/copied-secrets.ts';
 import { removeStored } from '../../config/remove-stored.ts';
 import { merge, valueAt, type Tree } from '@switchyard/service-kit';
 import { redactConfig } from '../../config/redact-config.ts';
@@ -12,9 +13,10 @@ export function configPatch(deps: ConfigDeps): Handler<'config.patch'> {
     requireOperator(ctx, deps.configuration);
     const { options, written: change } = splitOptions(params);
     const plan = (current: CurrentConfiguration): Plan => {
-      const { change: merged, removed } = mergeChange(Configuration, current.written, change);
+      const { change: merged, removed, copied } = mergeChange(Configuration, current.written, change);
+      refuseCopiedSecrets(deps.configuration, current.stored, copied);
       const accepted = omitRedactedSecrets(merged, current);
-      const named = [...writtenPaths(accepted).filter((path) => path !== ''), ...removed];
+      const named = [...writtenPaths(accepted).filter((path) => path !== ''), ...removed.map((path) => path.join('.'))];
       return { layer: merge(removeStored(current.stored, removed), accepted), named };
     };
     if (options.dryRun === true) return checkConfig(deps, { options, plan });

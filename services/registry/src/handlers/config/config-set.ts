@@ -1,7 +1,7 @@
 import type { Handler } from '@switchyard/bus';
 import { Configuration, ConfigurationPatch, parseParams, writtenPaths } from '@switchyard/contracts';
 import { merge, resolveReferences, getTree, valueAt, type Tree, type Variables } from '@switchyard/service-kit';
-import { removeStored } from '../../config/remove-stored.ts';
+import { findStoredPath, removeStored } from '../../config/remove-stored.ts';
 import { findSection } from '../../config/find-section.ts';
 import { omitRedactedSecrets, type CurrentConfiguration } from '../../config/stored-layer.ts';
 import { checkConfig, pickNotes, requireOperator, writeConfig, type ConfigDeps, type Plan } from '../../config/write-config.ts';
@@ -16,7 +16,10 @@ export function configSet(deps: ConfigDeps & { env: Variables }): Handler<'confi
     let previous: unknown;
     const plan = (current: CurrentConfiguration): Plan => {
       previous = valueAt(current.shown, path);
-      if (value === null) return { layer: removeStored(current.stored, [path.join('.')]), named: [path.join('.')] };
+      if (value === null) {
+        const removed = findStoredPath(current.stored, path) ?? path;
+        return { layer: removeStored(current.stored, [removed]), named: [path.join('.')] };
+      }
       const accepted = omitRedactedSecrets(change, current);
       return { layer: merge(current.stored, accepted), named: writtenPaths(accepted) };
     };
