@@ -14,6 +14,7 @@ export { lockDirectory, type DirectoryLock } from './lock-directory.ts';
 export { openStore } from './open-store.ts';
 export { openSearchIndex } from './search/open-search-index.ts';
 export { quantizeVector } from './search/vector-index.ts';
+export { createTextMatcher, type TextMatcher } from './words/text-matcher.ts';
 export type {
   DeletedEntry,
   ListQuery,

@@ -26,3 +26,4 @@ export { largest, largestFields } from './schemas/size-limit.ts';
 export { unbounded } from './schemas/unbounded-fields.ts';
 export { startNativeUpstream, type NativeReply, type NativeRequest, type NativeUpstream } from './model-providers/native-upstream.ts';
 export { NATIVE_WIRES, type NativeAnswer, type NativeWire } from './model-providers/native-formats.ts';
+export { findSearchFaults, SEARCH_CASES, type SearchCase } from './search/search-cases.ts';

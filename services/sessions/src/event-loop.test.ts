@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { openStore } from '@switchyard/store';
-import { startUpstream, tempDir } from '@switchyard/testkit';
+import { principal, startUpstream, tempDir } from '@switchyard/testkit';
 import { sessionCollection, type SessionDocument } from './model/session-document.ts';
 import { turnCollection } from './model/turn-document.ts';
 import { storeText } from './model/stored-text.ts';
@@ -113,6 +113,9 @@ describe('one request never blocks the event loop for long', () => {
         agents: { default: { provider: 'local', model: 'm' } },
       });
       await assertYields('a search', () => app.bus.call('session.search', { query: 'w17 w4711' }));
+      const session = await app.host.connect('sessions');
+      const inside = session.as(principal({ scopes: ['*'], session: KEY, agent: 'default' }));
+      await assertYields('a search in the conversation', () => inside.call('ctx.search', { query: 'w17 w4711 wrapped' }));
       await assertYields('a turn', () => app.bus.call('agent.execute', { message: 'hello' }));
     });
   }

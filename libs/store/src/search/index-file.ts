@@ -17,10 +17,13 @@ export interface IndexFile {
 
 const FILE_NAME = 'index.db';
 
-/** Increment this with each change of the tables. A file of another version is rebuilt. */
-const SCHEMA_VERSION = 2;
+/** Increment this with each change of the tables or of the words that `buildIndexText` returns. A file of another version is rebuilt. */
+const SCHEMA_VERSION = 3;
 
-/** FTS5 stores the texts as well. Without them the statistics of deleted texts would stay and affect the ranking. */
+/**
+ * FTS5 stores the texts as well, in the form of `buildIndexText`. Without them the statistics of deleted texts would stay and affect the
+ * ranking. The tokenizer `ascii` splits at spaces only, because letters of other scripts are part of a token and all else is folded away.
+ */
 const TABLES = `
   CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS entries (
@@ -31,7 +34,7 @@ const TABLES = `
   CREATE INDEX IF NOT EXISTS "entries.created" ON entries (tenant, created, id);
   CREATE TABLE IF NOT EXISTS vectors (row INTEGER PRIMARY KEY, vector BLOB NOT NULL) STRICT;
   CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(
-    part, text, tokenize='porter unicode61 remove_diacritics 2');
+    part, text, tokenize='porter ascii');
   INSERT INTO words (words, rank) VALUES ('secure-delete', 1);
 `;
 

@@ -15,8 +15,10 @@ import type {
   SearchQuery,
 } from './search-index.ts';
 import { findSimilar } from './similar-entries.ts';
-import { tokenize } from './tokenize.ts';
 import { createVectorIndex, type VectorIndex } from './vector-index.ts';
+import { buildIndexText } from '../words/index-text.ts';
+import { parseQuery } from '../words/query-words.ts';
+import { buildWordMatch } from './word-match.ts';
 
 /** Each method returns more results than requested, because the other one may rank them differently. */
 const OVERFETCH_FACTOR = 2;
@@ -96,7 +98,7 @@ function createWriter(file: IndexFile, vectors: VectorIndex, { vectorModel }: Se
     deleteContent(replaced, entry.id);
     const part = computePartition(entry.tenant, entry.group);
     const row = writeEntryRow(file, { row: replaced.row, part, entry });
-    prepare('INSERT INTO words (rowid, part, text) VALUES (?, ?, ?)').run(row, part, entry.text.slice(0, MAX_TEXT_LENGTH));
+    prepare('INSERT INTO words (rowid, part, text) VALUES (?, ?, ?)').run(row, part, buildIndexText(entry.text.slice(0, MAX_TEXT_LENGTH)));
     const { vector } = entry;
     // A vector of another length is from another model.
     if (vector === undefined || vector.length !== vectorModel?.dimensions) return;
@@ -184,10 +186,9 @@ function search(file: IndexFile, vectors: VectorIndex, query: SearchQuery): Sear
 
 /** Returns ids of entries that contain at least one word of the query, ranked by BM25. Ties are ordered by id. */
 function findByWords(file: IndexFile, query: SearchQuery, limit: number): string[] {
-  const words = [...new Set(tokenize(query.text, MAX_QUERY_WORDS))];
+  const words = parseQuery(query.text, MAX_QUERY_WORDS);
   if (words.length === 0) return [];
-  // Words consist of letters and digits and are quoted, so they cannot contain FTS5 operators.
-  const match = `part : "${computePartition(query.tenant, query.group)}" AND text : (${words.map((word) => `"${word}"`).join(' OR ')})`;
+  const match = buildWordMatch(computePartition(query.tenant, query.group), words);
   const max = Math.max(MIN_RANKED_MATCHES, limit * 4);
   const first = rankMatches(file, query, { match, max });
   const isCutOff = first.ids.length < limit && first.ranked === max;

@@ -114,7 +114,7 @@ test('keeps entries and the position after a restart', async () => {
   assert.deepEqual(await findIds(again, 'kept'), ['a']);
 });
 
-test('rebuilds an index of another source and a corrupt one', async () => {
+test('rebuilds an index of another source or version and a corrupt one', async () => {
   await using dir = await tempDir();
   const write = async (): Promise<void> => {
     await using index = openSearchIndex(dir.path, OPTIONS);
@@ -124,6 +124,15 @@ test('rebuilds an index of another source and a corrupt one', async () => {
   {
     await using other = openSearchIndex(dir.path, { ...OPTIONS, identity: 'database-2' });
     assert.deepEqual([await other.getPosition(), await findIds(other, 'kept')], [null, []]);
+  }
+  await write();
+  {
+    using db = new DatabaseSync(join(dir.path, '1', 'index.db'));
+    db.exec("UPDATE meta SET value = value - 1 WHERE name = 'schemaVersion'");
+  }
+  {
+    await using later = openSearchIndex(dir.path, OPTIONS);
+    assert.deepEqual([await later.getPosition(), await findIds(later, 'kept')], [null, []]);
   }
   await write();
   writeFileSync(join(dir.path, '1', 'index.db'), 'no database at all');

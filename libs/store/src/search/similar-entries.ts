@@ -1,10 +1,11 @@
 import { computePartition, type IndexFile } from './index-file.ts';
 import type { SimilarQuery } from './search-index.ts';
-import { tokenize } from './tokenize.ts';
 import type { VectorIndex } from './vector-index.ts';
+import { buildWordMatch } from './word-match.ts';
+import { STOP_WORDS } from '../words/stop-words.ts';
 
-/** Words of an entry that are compared. */
-const MAX_COMPARED_WORDS = 100;
+/** Words and parts of words of an entry that are compared. */
+const MAX_COMPARED_TOKENS = 100;
 /** Entries with the most words in common that are compared. */
 const MAX_CANDIDATES = 200;
 
@@ -35,20 +36,26 @@ interface WordQuery extends SimilarQuery {
 }
 
 function findByWords({ prepare }: IndexFile, { part, owner, text, trust, now, minCosine, limit }: WordQuery): string[] {
-  const words = new Set(tokenize(text, MAX_COMPARED_WORDS));
+  const words = getComparedTokens(text);
   if (words.size === 0) return [];
-  const match = `part : "${part}" AND text : (${[...words].map((word) => `"${word}"`).join(' OR ')})`;
+  const match = buildWordMatch(part, [{ phrases: [...words], isPrefix: false }]);
   const rows = prepare(
     `SELECT id, text FROM words JOIN entries ON entries.row = words.rowid
      WHERE words MATCH ? AND owner = ? AND (expires IS NULL OR expires > ?) AND (? IS NULL OR trust IN (SELECT value FROM json_each(?)))
      ORDER BY bm25(words, 0.0, 1.0), id LIMIT ${MAX_CANDIDATES}`,
   ).all(match, owner, now, ...Array<string | null>(2).fill(trust === undefined ? null : JSON.stringify(trust)));
   return rows
-    .map((row) => ({ id: String(row.id), cosine: computeWordCosine(words, new Set(tokenize(String(row.text), MAX_COMPARED_WORDS))) }))
+    .map((row) => ({ id: String(row.id), cosine: computeWordCosine(words, getComparedTokens(String(row.text))) }))
     .filter(({ cosine }) => cosine >= minCosine)
     .sort((a, b) => b.cosine - a.cosine || (a.id < b.id ? -1 : 1))
     .slice(0, limit)
     .map((one) => one.id);
+}
+
+/** Returns the first distinctive tokens of an indexed text. */
+function getComparedTokens(indexText: string): Set<string> {
+  const tokens = indexText.split(' ').filter((token) => token !== '' && !STOP_WORDS.has(token));
+  return new Set(tokens.slice(0, MAX_COMPARED_TOKENS));
 }
 
 function computeWordCosine(a: ReadonlySet<string>, b: ReadonlySet<string>): number {

@@ -33,7 +33,7 @@ test('a changed dbPath rebuilds the index there and empties the old one', async 
   await using data = await tempDir();
   await using app = await testService(memory, { as: admin, env: { SWITCHYARD_DATA: data.path } });
   const left = join(data.path, 'index/memory/1/index.db');
-  const holds = (): boolean => [left, `${left}-wal`].some((file) => existsSync(file) && readFileSync(file).includes('Anselm'));
+  const holds = (): boolean => [left, `${left}-wal`].some((file) => existsSync(file) && readFileSync(file).includes('anselm'));
   const finds = async (): Promise<boolean> => (await app.bus.call('memory.search', { query: 'lighthouse' })).results.length === 1;
   await app.bus.call('memory.store', { content: CONTENT });
   assert.deepEqual([await finds(), holds()], [true, true]);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Bus } from '@switchyard/bus';
@@ -54,6 +55,21 @@ test('rebuilds a deleted index from the documents', async () => {
   await rm(join(data.path, 'index'), { recursive: true });
   await using again = await testService(memory, { data: data.path, as: admin });
   assert.deepEqual(await readAnswers(again.bus), before);
+});
+
+test('rebuilds an index of another version from the documents', async () => {
+  await using data = await tempDir();
+  {
+    await using app = await testService(memory, { data: data.path, as: admin });
+    await app.bus.call('memory.store', { content: '我们在北京开会' });
+    assert.equal((await app.bus.call('memory.search', { query: '北京' })).results.length, 1);
+  }
+  {
+    using db = new DatabaseSync(join(data.path, 'index/memory/1/index.db'));
+    db.exec("DELETE FROM words; DELETE FROM entries; UPDATE meta SET value = value - 1 WHERE name = 'schemaVersion'");
+  }
+  await using again = await testService(memory, { data: data.path, as: admin });
+  assert.equal((await again.bus.call('memory.search', { query: '北京' })).results.length, 1);
 });
 
 test('a replica finds writes and deletions of another within a second', async () => {

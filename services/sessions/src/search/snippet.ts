@@ -1,11 +1,12 @@
+import { inSteps } from '@switchyard/service-kit';
+import type { TextMatcher } from '@switchyard/store';
+
 const BEFORE_CHARS = 80;
 const AFTER_CHARS = 120;
 
-/** Returns the text around the first query word. Returns the beginning if the text contains only other forms of the words. */
-export function getSnippet(text: string, query: string): string {
-  const lower = text.toLowerCase();
-  const words = [query, ...query.split(/[^\p{L}\p{N}]+/u)].map((word) => word.trim().toLowerCase()).filter((word) => word !== '');
-  const at = Math.max(0, words.map((word) => lower.indexOf(word)).find((place) => place >= 0) ?? 0);
+/** Returns the text around the best match, or the beginning of a text without a match. */
+export async function getSnippet(text: string, matcher: Pick<TextMatcher, 'locate'>): Promise<string> {
+  const at = await inSteps(matcher.locate(text));
   const [from, to] = [Math.max(0, at - BEFORE_CHARS), at + AFTER_CHARS];
   const part = text.slice(from, to).replaceAll(/\s+/g, ' ').toWellFormed();
   return `${from > 0 ? '…' : ''}${part}${to < text.length ? '…' : ''}`;

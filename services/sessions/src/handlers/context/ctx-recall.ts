@@ -1,6 +1,6 @@
 import type { Handler } from '@switchyard/bus';
 import { createServiceError, ServiceError, type Input, type Principal } from '@switchyard/contracts';
-import type { Clock } from '@switchyard/service-kit';
+import { inSteps, type Clock } from '@switchyard/service-kit';
 import type { Store } from '@switchyard/store';
 import { askWithin, type Bounds } from '../../budgets/budgeted-model-call.ts';
 import type { UsageRecorder } from '../../budgets/usage-records.ts';
@@ -140,12 +140,15 @@ async function turnsWith(
   { session, query }: { session: SessionDocument; query: string },
 ): Promise<number[]> {
   const fit = wordFit(query);
-  const all: { turn: number; fits: readonly number[] }[] = [];
+  const matches: { turn: number; fits: readonly number[] }[] = [];
+  let count = 0;
   for await (const { turn, content } of messagesBetween(deps, tenant, { session, from: 0, to: session.lastSeq, newestFirst: true })) {
-    if (all.length >= MAX_MESSAGES) break;
-    all.push({ turn, fits: fit(content) });
+    if (count >= MAX_MESSAGES) break;
+    count += 1;
+    const fits = await inSteps(fit(content));
+    if (fits.some((one) => one > 0)) matches.push({ turn, fits });
   }
-  return [...new Set(ranked(all).map(({ turn }) => turn))].slice(0, MAX_FOUND);
+  return [...new Set(ranked(matches, count).map(({ turn }) => turn))].slice(0, MAX_FOUND);
 }
 
 /** Encodes each message as a line of JSON, so that no message text can imitate the end of the list or the question. */

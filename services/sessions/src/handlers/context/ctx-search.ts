@@ -1,5 +1,7 @@
 import type { Handler } from '@switchyard/bus';
 import type { Result } from '@switchyard/contracts';
+import { inSteps } from '@switchyard/service-kit';
+import { createTextMatcher, type TextMatcher } from '@switchyard/store';
 import { getConversation, messagesBetween, type Earlier } from '../../context/conversation-lookup.ts';
 import { wholeTree } from '../../context/compaction/summary-builder.ts';
 import { patternFit, ranked, wordFit, type Fit } from '../../context/text-matching.ts';
@@ -8,6 +10,15 @@ import { getSnippet } from '../../search/snippet.ts';
 
 type SearchMatch = Result<'ctx.search'>['results'][number];
 type Candidate = Omit<SearchMatch, 'score'> & { fits: readonly number[] };
+
+/** The matches among `count` texts. `whole` is false if the limits ended the search early. */
+interface Matches {
+  found: readonly Candidate[];
+  count: number;
+  whole: boolean;
+}
+
+const NO_MATCHES: Matches = { found: [], count: 0, whole: true };
 
 /** Limits of one search: the newest messages, and the duration. */
 const MAX_MESSAGES = 20_000;
@@ -18,10 +29,10 @@ export function ctxSearch(earlier: Earlier): Handler<'ctx.search'> {
   return async ({ query, mode, scope, limit }, { principal, signal }) => {
     const session = await getConversation(earlier, principal);
     const fit = mode === 'regex' ? await patternFit(query) : wordFit(query);
-    const looking = { tenant: principal.tenant, session, fit, query };
-    const summaries = scope === 'messages' ? [] : await lookThroughSummaries(earlier, looking);
-    const messages = scope === 'summaries' ? { found: [], whole: true } : await lookThroughMessages(earlier, looking, signal);
-    const results = ranked([...messages.found, ...summaries])
+    const looking = { tenant: principal.tenant, session, fit, matcher: createTextMatcher(query) };
+    const summaries = scope === 'messages' ? NO_MATCHES : await lookThroughSummaries(earlier, looking);
+    const messages = scope === 'summaries' ? NO_MATCHES : await lookThroughMessages(earlier, looking, signal);
+    const results = ranked([...messages.found, ...summaries.found], messages.count + summaries.count)
       .slice(0, limit)
       .map(({ fits: _fits, ...one }) => one);
     return { results, whole: messages.whole };
@@ -32,28 +43,37 @@ interface SearchScope {
   tenant: string;
   session: SessionDocument;
   fit: Fit;
-  query: string;
+  /** Finds the text around a match. */
+  matcher: TextMatcher;
 }
 
-async function lookThroughMessages(earlier: Earlier, { tenant, session, fit, query }: SearchScope, signal: AbortSignal) {
-  const matches: Candidate[] = [];
+async function lookThroughMessages(
+  earlier: Earlier,
+  { tenant, session, fit, matcher }: SearchScope,
+  signal: AbortSignal,
+): Promise<Matches> {
+  const found: Candidate[] = [];
   const deadline = performance.now() + MAX_MS;
-  let looked = 0;
+  let count = 0;
   for await (const message of messagesBetween(earlier, tenant, { session, from: 0, to: session.lastSeq, newestFirst: true })) {
     signal.throwIfAborted();
-    if (looked >= MAX_MESSAGES || performance.now() >= deadline) return { found: matches, whole: false };
-    looked += 1;
+    if (count >= MAX_MESSAGES || performance.now() >= deadline) return { found, count, whole: false };
+    count += 1;
     const { id, role, turn, at, content } = message;
-    matches.push({ id, kind: 'message', role, turn, at, snippet: '', fits: fit(content) });
-    const last = matches.at(-1);
-    if (last?.fits.some((one) => one > 0)) last.snippet = getSnippet(content, query);
+    const fits = await inSteps(fit(content));
+    if (fits.every((one) => one === 0)) continue;
+    found.push({ id, kind: 'message', role, turn, at, snippet: await getSnippet(content, matcher), fits });
   }
-  return { found: matches, whole: true };
+  return { found, count, whole: true };
 }
 
-async function lookThroughSummaries(earlier: Earlier, { tenant, session, fit, query }: SearchScope): Promise<Candidate[]> {
+async function lookThroughSummaries(earlier: Earlier, { tenant, session, fit, matcher }: SearchScope): Promise<Matches> {
   const summaries = await wholeTree(earlier, tenant, session);
-  return summaries.map(({ id, text, createdAt }) => {
-    return { id, kind: 'summary', at: createdAt, snippet: getSnippet(text, query), fits: fit(text) };
-  });
+  const found: Candidate[] = [];
+  for (const { id, text, createdAt } of summaries) {
+    const fits = await inSteps(fit(text));
+    if (fits.every((one) => one === 0)) continue;
+    found.push({ id, kind: 'summary', at: createdAt, snippet: await getSnippet(text, matcher), fits });
+  }
+  return { found, count: summaries.length, whole: true };
 }

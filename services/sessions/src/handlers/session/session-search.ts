@@ -1,5 +1,6 @@
 import type { Handler } from '@switchyard/bus';
 import type { Principal, Result } from '@switchyard/contracts';
+import { createTextMatcher } from '@switchyard/store';
 import { type SessionDocument, labelField } from '../../model/session-document.ts';
 import type { TurnDocument } from '../../model/turn-document.ts';
 import type { Place } from '../../search/message-location.ts';
@@ -82,10 +83,13 @@ async function loadMatches(deps: Searching, principal: Principal, { query, found
     visible.flatMap(({ turn, place }) => listMessages(turn)[place.at] ?? []),
   );
   const isAgent = principal.session !== undefined;
-  return visible.map((hit, at) => ({
-    ...toMatch(hit, getSnippet(texts[at] ?? '', query)),
-    ...(isAgent && isUntrustedHit(hit) ? { untrusted: true as const } : {}),
-  }));
+  const matcher = createTextMatcher(query);
+  const matches: Match[] = [];
+  for (const [at, hit] of visible.entries()) {
+    const snippet = await getSnippet(texts[at] ?? '', matcher);
+    matches.push({ ...toMatch(hit, snippet), ...(isAgent && isUntrustedHit(hit) ? { untrusted: true as const } : {}) });
+  }
+  return matches;
 }
 
 function isThere({ epoch, seq }: Place, session: SessionDocument): boolean {

@@ -1,23 +1,5 @@
-import { normalizeUnicode } from '@switchyard/security';
-
-/** Splits a text into lower-case words without diacritics and stop words, in their order. */
-export function tokenize(text: string, max: number): string[] {
-  const words: string[] = [];
-  for (const [word] of normalizeUnicode(text, 'NFKD')
-    .toLowerCase()
-    .replace(/\p{M}/gu, '')
-    .matchAll(/[\p{L}\p{N}]+/gu)) {
-    if (!STOP_WORDS.has(word)) words.push(word.slice(0, MAX_WORD_LENGTH));
-    if (words.length === max) break;
-  }
-  return words;
-}
-
-/** Longer words are truncated. */
-const MAX_WORD_LENGTH = 64;
-
 /** Words that occur in nearly every text and do not distinguish one from another. */
-const STOP_WORDS: ReadonlySet<string> = new Set(
+export const STOP_WORDS: ReadonlySet<string> = new Set(
   (
     'a about above after again all also am an and any are as at be because been before being below between both but by can could did do ' +
     'does doing down during each few for from further had has have having he her here hers him his how i if in into is it its itself just ' +

@@ -1,0 +1,29 @@
+import { splitWords, type Word } from './split-words.ts';
+
+/**
+ * Returns the form of a text that full-text indexes store: folded tokens, separated by spaces. A query finds a word if the tokens of the
+ * word follow each other here.
+ */
+export function buildIndexText(text: string): string {
+  let tokens = '';
+  for (const word of splitWords(text)) tokens += `${getTokens(word)} `;
+  return tokens.trimEnd();
+}
+
+/**
+ * Returns the tokens of a word, separated by spaces. An identifier is followed by its parts. An unspaced sequence becomes the pairs of
+ * neighbouring characters, so that every word inside it is found, and its last character, which separates it from the next sequence.
+ */
+export function getTokens({ text, kind, parts }: Word): string {
+  if (kind === 'identifier') return `${text} ${parts?.join(' ')}`;
+  if (kind === 'word') return text;
+  const { pairs, last } = getPairs(text);
+  return `${pairs} ${last}`.trimStart();
+}
+
+/** Returns the pairs of neighbouring characters, separated by spaces, and the last character. */
+export function getPairs(text: string): { pairs: string; last: string } {
+  const characters = Array.from(text);
+  const pairs = characters.slice(1).map((character, at) => `${characters[at]}${character}`);
+  return { pairs: pairs.join(' '), last: characters.at(-1) ?? '' };
+}
