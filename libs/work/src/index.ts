@@ -1,3 +1,5 @@
-export { newWork, workFields, workIndex, WorkState, type Outcome, type WorkDocument } from './work-document.ts';
+export { newWork, roomIndexes, roomSlots, workFields, workIndex, WorkState, type Outcome, type WorkDocument } from './work-document.ts';
 export type { Lease } from './lease.ts';
-export { createWork, type Work, type WorkOptions } from './work.ts';
+export { roomCollection, RoomDocument, type Room, type RoomOptions } from './rooms.ts';
+export { createWork, type Work } from './work.ts';
+export type { WorkOptions } from './work-options.ts';

@@ -1,8 +1,8 @@
 import { ServiceError } from '@switchyard/contracts';
-import type { Change, Document, Documents, Filter } from '@switchyard/store';
-import type { Outcome, WorkChange, WorkDocument } from './work-document.ts';
-
-export type AnyWork = Document & WorkDocument;
+import type { Clock } from '@switchyard/service-kit';
+import type { Change, Documents, Filter } from '@switchyard/store';
+import { getLineFields, type AnyWork, type Rooms } from './rooms.ts';
+import type { Outcome, WorkChange } from './work-document.ts';
 
 export interface LeaseTiming {
   leaseMs: number;
@@ -38,20 +38,21 @@ export interface HoldOptions {
   key: string;
   document: AnyWork;
   now: () => number;
-  monotonic: () => number;
-  /** Monotonic time before the claim was sent. */
+  clock: Clock;
+  /** Time of the clock before the claim was sent. */
   sentAt: number;
   timing: LeaseTiming;
+  rooms: Rooms | undefined;
 }
 
-export function holdLease({ tenant, documents, key, document, now, monotonic, sentAt, timing }: HoldOptions): HeldLease {
+export function holdLease({ tenant, documents, key, document, now, clock, sentAt, timing, rooms }: HoldOptions): HeldLease {
   const { fence, wakes } = document;
   const own: Filter<AnyWork> = { [key]: document[key], fence, state: 'running' };
   const lost = new AbortController();
   let heldUntil = sentAt + timing.giveUpMs;
 
   function stop(): void {
-    clearInterval(renewals);
+    stopRenewing();
     heldUntil = -Infinity;
     lost.abort(fencedError());
   }
@@ -64,26 +65,46 @@ export function holdLease({ tenant, documents, key, document, now, monotonic, se
   }
 
   async function renew(): Promise<void> {
-    const at = monotonic();
+    const at = clock.now();
     if (at >= heldUntil) return stop();
     const leaseUntil = now() + timing.leaseMs;
     await guarded({ set: { leaseUntil, dueAt: leaseUntil } });
     if (!lost.signal.aborted) heldUntil = Math.max(heldUntil, at + timing.giveUpMs);
   }
   // A failed renewal is repeated by the next tick until the lease is given up.
-  const renewals = setInterval(() => void renew().catch(() => undefined), timing.renewMs).unref();
+  const stopRenewing = clock.every(timing.renewMs, () => void renew().catch(() => undefined));
+
+  /** Returns the change that makes the document claimable at this time, in the line of its room if it has one. */
+  function waitFrom(at: number, state: 'queued' | 'parked'): Change<AnyWork> {
+    const { slotRoom } = document;
+    const free = { state, leaseUntil: 0 };
+    if (slotRoom === undefined) return { set: { ...free, dueAt: at } };
+    return { set: { ...free, ...getLineFields(slotRoom, at) }, unset: ['slotRoom', 'slot'] };
+  }
+
+  /** Returns the change that makes the document claimable at this time with the slot that it holds. */
+  function keepSlot(at: number): Change<AnyWork> {
+    return { set: { state: 'queued', leaseUntil: 0, dueAt: at } };
+  }
 
   async function settle(outcome: Outcome<AnyWork>): Promise<void> {
     const { emit = [], set = {} } = outcome;
-    const free = { ...set, leaseUntil: 0 };
-    if ('end' in outcome) await guarded({ set: { ...free, state: outcome.end }, unset: ['dueAt'], emit });
-    else if ('retryAt' in outcome) await guarded({ set: { ...free, state: 'queued', dueAt: outcome.retryAt }, emit });
-    else {
-      const parked: Change<AnyWork> = { set: { ...free, state: 'parked', dueAt: outcome.parkUntil }, inc: { attempts: -1 }, emit };
-      const written = await documents.update({ ...own, wakes }, parked);
-      if (!written) await guarded({ set: { ...free, state: 'queued', dueAt: now() }, inc: { attempts: -1 }, emit });
+    const { slotRoom } = document;
+    const complete = (change: Change<AnyWork>): Change<AnyWork> => ({ ...change, set: { ...set, ...change.set }, emit });
+    if ('end' in outcome) {
+      await guarded(complete({ set: { leaseUntil: 0, state: outcome.end }, unset: ['dueAt', 'slotRoom', 'slot'] }));
+    } else if ('retryAt' in outcome) {
+      // Later documents of a strict room must not overtake.
+      const waiting = rooms?.isStrict(document) ? keepSlot(outcome.retryAt) : waitFrom(outcome.retryAt, 'queued');
+      await guarded(complete(waiting));
+    } else {
+      const inc = { attempts: -1 };
+      const parked = await documents.update({ ...own, wakes }, { ...complete(waitFrom(outcome.parkUntil, 'parked')), inc });
+      if (!parked) await guarded({ ...complete(keepSlot(now())), inc });
     }
     stop();
+    // After a failure the room is visited when the lease would have expired.
+    if (slotRoom !== undefined) await rooms?.ring(tenant, slotRoom, now()).catch(() => undefined);
   }
 
   return {
@@ -93,11 +114,11 @@ export function holdLease({ tenant, documents, key, document, now, monotonic, se
     },
     fence,
     signal: lost.signal,
-    isHeld: () => monotonic() < heldUntil,
+    isHeld: () => clock.now() < heldUntil,
     write: (change) => guarded(change),
     settle,
     release: async () => {
-      await guarded({ set: { state: 'queued', leaseUntil: 0, dueAt: now() }, inc: { attempts: -1 } });
+      await guarded({ ...keepSlot(now()), inc: { attempts: -1 } });
       stop();
     },
     stop,

@@ -1,7 +1,9 @@
 import { after, before } from 'node:test';
 import { openStore } from '@switchyard/store';
 import { startMongo, type MongoServer } from '@switchyard/testkit';
+import { roomsContract } from './rooms.contract.ts';
 import { workContract } from './work.contract.ts';
+import type { OpenStore } from './work.fixture.ts';
 
 let server: MongoServer;
 before(async () => {
@@ -9,4 +11,6 @@ before(async () => {
 });
 after(() => server.stop());
 
-workContract('MongoDB', (database) => openStore(server.url, { service: database, strict: true }));
+const open: OpenStore = (database) => openStore(server.url, { service: database, strict: true });
+workContract('MongoDB', open);
+roomsContract('MongoDB', open);

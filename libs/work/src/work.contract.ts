@@ -1,52 +1,7 @@
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
-import { test, type TestContext } from 'node:test';
-import { ServiceError } from '@switchyard/contracts';
-import { collection, type Store } from '@switchyard/store';
-import { z } from 'zod';
-import { createWork, newWork, workFields, workIndex, type WorkOptions } from './index.ts';
-
-const Job = z.object({ jobId: z.string(), result: z.string().optional(), ...workFields });
-type Job = z.infer<typeof Job>;
-const jobCollection = collection({ name: 'jobs', schema: Job, key: 'jobId', indexes: [workIndex] });
-/** Opens a new database of this name in strict mode. */
-type OpenStore = (database: string) => Promise<Store>;
-
-const a = { tenant: 'a' };
-const newJob = (jobId: string): Job => ({ jobId, ...newWork() });
-
-async function openWork(t: TestContext, open: OpenStore) {
-  const store = await open(`w${randomUUID().slice(0, 8)}`);
-  const { jobs } = await store.open({ jobs: jobCollection });
-  t.mock.timers.enable({ apis: ['setInterval'] });
-  const clock = { now: 1_000_000 };
-  const replicas: AsyncDisposable[] = [];
-  t.after(async () => {
-    await Promise.all(replicas.map((replica) => replica[Symbol.asyncDispose]()));
-    t.mock.timers.reset();
-    await store.close();
-  });
-  /** Without `setTimer` the replica polls only when the test calls `poll`. */
-  const replica = (owner: string, run: WorkOptions<Job>['run'], setTimer: WorkOptions<Job>['setTimer'] = () => () => undefined) => {
-    const work = createWork<Job>({
-      documents: jobs,
-      owner,
-      now: () => clock.now,
-      monotonic: () => clock.now,
-      capacity: () => 1,
-      run,
-      setTimer,
-      poison: { maxAttempts: 2, outcome: () => ({ end: 'failed', set: { result: 'poison' } }) },
-    });
-    replicas.push(work);
-    return work;
-  };
-  return { store, jobs: jobs.for(a), clock, replica };
-}
-
-function isFenced(error: unknown): boolean {
-  return error instanceof ServiceError && error.code === 'ABORTED' && error.details.reason === 'FENCED';
-}
+import { test } from 'node:test';
+import type { WorkOptions } from './index.ts';
+import { a, isFenced, newJob, openWork, type Job, type OpenStore } from './work.fixture.ts';
 
 export function workContract(store: string, open: OpenStore): void {
   test(`${store}: ends a document once and emits its event with the final write`, async (t) => {
@@ -99,7 +54,7 @@ export function workContract(store: string, open: OpenStore): void {
     const { jobs, clock, replica } = await openWork(t, open);
     let ended = false;
     let timer = Promise.withResolvers<{ task: () => void; delayMs: number }>();
-    const setTimer = (task: () => void, delayMs: number) => {
+    const after = (delayMs: number, task: () => void) => {
       timer.resolve({ task, delayMs });
       return () => undefined;
     };
@@ -107,7 +62,7 @@ export function workContract(store: string, open: OpenStore): void {
       ended = true;
       return { end: 'done' };
     };
-    await replica('idle', run, setTimer).poll();
+    await replica('idle', run, { after }).poll();
     const killedAt = clock.now;
     const until = killedAt + 6_000;
     await jobs.insert({ ...newJob('1'), state: 'running', owner: 'killed', leaseUntil: until, dueAt: until, fence: 1, attempts: 1 });
