@@ -1,8 +1,11 @@
 import { ServiceError } from '@switchyard/contracts';
-import type { Clock } from '@switchyard/service-kit';
+import { pause, type Clock } from '@switchyard/service-kit';
 import type { Change, Documents, Filter } from '@switchyard/store';
 import { getLineFields, type AnyWork, type Rooms } from './rooms.ts';
 import type { Outcome, WorkChange } from './work-document.ts';
+
+const MIN_RETRY_DELAY_MS = 25;
+const MAX_RETRY_DELAY_MS = 1_000;
 
 export interface LeaseTiming {
   leaseMs: number;
@@ -22,9 +25,12 @@ export interface Lease<D> {
   isHeld(): boolean;
   /** Throws ABORTED (reason FENCED) after a takeover or a cancellation. */
   write(change: WorkChange<D>): Promise<D>;
+  /** Retries a write while the database is unavailable. Throws ABORTED (reason FENCED) once the lease is lost. */
+  persist<T>(write: () => Promise<T>): Promise<T>;
 }
 
 export interface HeldLease extends Lease<AnyWork> {
+  /** Writes the outcome of the run. A repeated write after a lost reply throws ABORTED (reason FENCED). */
   settle(outcome: Outcome<AnyWork>): Promise<void>;
   /** Makes the document due at once for another replica. */
   release(): Promise<void>;
@@ -74,6 +80,20 @@ export function holdLease({ tenant, documents, key, document, now, clock, sentAt
   // A failed renewal is repeated by the next tick until the lease is given up.
   const stopRenewing = clock.every(timing.renewMs, () => void renew().catch(() => undefined));
 
+  const isHeld = (): boolean => clock.now() < heldUntil;
+
+  async function persist<T>(write: () => Promise<T>): Promise<T> {
+    for (let delayMs = MIN_RETRY_DELAY_MS; ; delayMs = Math.min(delayMs * 2, MAX_RETRY_DELAY_MS)) {
+      try {
+        return await write();
+      } catch (error) {
+        if (!(error instanceof ServiceError) || error.code !== 'UNAVAILABLE') throw error;
+      }
+      await pause(clock, delayMs);
+      if (!isHeld()) throw fencedError();
+    }
+  }
+
   /** Returns the change that makes the document claimable at this time, in the line of its room if it has one. */
   function waitFrom(at: number, state: 'queued' | 'parked'): Change<AnyWork> {
     const { slotRoom } = document;
@@ -114,8 +134,9 @@ export function holdLease({ tenant, documents, key, document, now, clock, sentAt
     },
     fence,
     signal: lost.signal,
-    isHeld: () => clock.now() < heldUntil,
+    isHeld,
     write: (change) => guarded(change),
+    persist,
     settle,
     release: async () => {
       await guarded({ ...keepSlot(now()), inc: { attempts: -1 } });

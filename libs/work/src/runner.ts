@@ -33,7 +33,9 @@ export function createRunner({ key, claims, rooms, now, clock, capacity, run, po
   async function execute(lease: HeldLease): Promise<void> {
     try {
       const { document } = lease;
-      await lease.settle(document.attempts > poison.maxAttempts ? poison.outcome(document) : await run(lease));
+      const outcome = document.attempts > poison.maxAttempts ? poison.outcome(document) : await run(lease);
+      // A finished run is not repeated because the database is away for a moment.
+      await lease.persist(() => lease.settle(outcome));
     } catch (error) {
       if (lease.signal.aborted) return;
       log?.warn({ err: error, [key]: lease.document[key], hint: 'the work is retried' }, 'work failed');

@@ -22,6 +22,8 @@ export const workFields = {
    * time at which a replica checks that the room is visited.
    */
   dueAt: instant.optional(),
+  /** The content of the request that added the document, if its key may be reused by mistake. */
+  fingerprint: z.string().optional(),
   /** The room in whose line the document waits. */
   waitRoom: z.string().optional(),
   /** The time from which the document may start, which is its place in the line. */

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ServiceError } from '@switchyard/contracts';
 import type { WorkOptions } from './index.ts';
-import { a, isFenced, newJob, openWork, type Job, type OpenStore } from './work.fixture.ts';
+import { a, isFenced, newJob, openWork, unavailable, type Job, type OpenStore } from './work.fixture.ts';
 
 export function workContract(store: string, open: OpenStore): void {
   test(`${store}: ends a document once and emits its event with the final write`, async (t) => {
@@ -126,5 +127,82 @@ export function workContract(store: string, open: OpenStore): void {
     await work[Symbol.asyncDispose]();
     const job = await jobs.get('1');
     assert.deepEqual([job?.state, job?.dueAt, job?.attempts], ['queued', clock.now, 0]);
+  });
+
+  test(`${store}: returns the document with the same unique set, and rejects another fingerprint`, async (t) => {
+    const { replica } = await openWork(t, open);
+    const work = replica('one', async () => ({ end: 'done' }));
+    const add = (jobId: string, fingerprint: string) =>
+      work.add(a, { ...newJob(jobId), firesAt: 'job@1' }, { key: ['firesAt'], fingerprint });
+    assert.equal((await add('1', 'x')).existed, false);
+    const { document, existed } = await add('2', 'x');
+    assert.deepEqual([document.jobId, existed], ['1', true]);
+    await assert.rejects(add('3', 'y'), (error) => error instanceof ServiceError && error.details.reason === 'IDEMPOTENCY_MISMATCH');
+    await work.add(a, newJob('3'));
+    await assert.rejects(
+      add('3', 'x').then(async () => work.add(a, { ...newJob('3'), firesAt: 'job@2' }, { key: ['firesAt'] })),
+      {
+        code: 'ABORTED',
+      },
+    );
+  });
+
+  test(`${store}: repeats a write while the database is away until the lease is lost`, async (t) => {
+    const { jobs, clock, replica } = await openWork(t, open);
+    const away = unavailable();
+    const [polled, results] = [Promise.withResolvers<void>(), Promise.withResolvers<unknown[]>()];
+    let isRetrying = false;
+    const after = (delayMs: number, task: () => void) => {
+      if (isRetrying) {
+        clock.now += delayMs;
+        setImmediate(task);
+      }
+      return () => undefined;
+    };
+    const work = replica(
+      'one',
+      async ({ persist, write }) => {
+        await polled.promise;
+        isRetrying = true;
+        let failures = 3;
+        const written = await persist(async () => {
+          failures -= 1;
+          if (failures > 0) throw away;
+          return write({ set: { result: 'written' } });
+        });
+        const lost = await persist(() => Promise.reject(away)).catch(isFenced);
+        isRetrying = false;
+        results.resolve([written.result, failures, lost]);
+        return { end: 'done' };
+      },
+      { after },
+    );
+    await jobs.insert({ ...newJob('1'), dueAt: clock.now });
+    await work.poll();
+    polled.resolve();
+    assert.deepEqual(await results.promise, ['written', 0, true]);
+  });
+
+  test(`${store}: writes the outcome of a run once although the database was away`, async (t) => {
+    const { jobs, replica, failures } = await openWork(t, open);
+    let runs = 0;
+    // Repeats the write at once. The poll timers are longer.
+    const after = (delayMs: number, task: () => void) => {
+      if (delayMs < 1_000) setImmediate(task);
+      return () => undefined;
+    };
+    const work = replica(
+      'one',
+      async () => {
+        runs += 1;
+        failures.push('before', 'before', 'after');
+        return { end: 'done' };
+      },
+      { after },
+    );
+    await jobs.insert({ ...newJob('1'), dueAt: 1 });
+    await work.poll();
+    while ((await jobs.get('1'))?.state !== 'done') await new Promise(setImmediate);
+    assert.equal(runs, 1);
   });
 }

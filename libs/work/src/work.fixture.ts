@@ -6,10 +6,16 @@ import { collection, type Collection, type Document, type Store } from '@switchy
 import { z } from 'zod';
 import { createWork, newWork, roomCollection, roomIndexes, roomSlots, workFields, workIndex, type WorkOptions } from './index.ts';
 
-const Job = z.object({ jobId: z.string(), room: z.string().optional(), result: z.string().optional(), ...workFields });
+const Job = z.object({
+  jobId: z.string(),
+  room: z.string().optional(),
+  firesAt: z.string().optional(),
+  result: z.string().optional(),
+  ...workFields,
+});
 export type Job = z.infer<typeof Job>;
 const collections = {
-  jobs: collection({ name: 'jobs', schema: Job, key: 'jobId', indexes: [workIndex, ...roomIndexes], unique: [roomSlots] }),
+  jobs: collection({ name: 'jobs', schema: Job, key: 'jobId', indexes: [workIndex, ...roomIndexes], unique: [roomSlots, ['firesAt']] }),
   rooms: roomCollection('jobRooms'),
 };
 /** Opens a new database of this name in strict mode. */
@@ -25,16 +31,36 @@ export interface ReplicaOptions extends Partial<Pick<WorkOptions<Job>, 'capacity
   max?: number;
 }
 
-/** Counts the operations on a collection. */
-function countCalls<D extends Document>(documents: Collection<D>, count: () => void): Collection<D> {
-  const counted = <T extends object>(target: T): T =>
-    new Proxy(target, { get: (from, name) => (count(), Reflect.get(from, name) as unknown) });
-  return { key: documents.key, for: (principal) => counted(documents.for(principal)), system: () => counted(documents.system()) };
+type Failure = 'before' | 'after';
+
+/** Counts the operations on a collection. The next updates fail as `failures` says: without an effect, or only their reply is lost. */
+function observe<D extends Document>(documents: Collection<D>, count: () => void, failures: Failure[]): Collection<D> {
+  const observed = <T extends object>(target: T): T =>
+    new Proxy(target, {
+      get(from, name) {
+        count();
+        const operation = Reflect.get(from, name) as (...parameters: unknown[]) => Promise<unknown>;
+        if (name !== 'update') return operation;
+        return async (...parameters: unknown[]) => {
+          const failure = failures.shift();
+          if (failure === 'before') throw unavailable();
+          const result = await operation.apply(from, parameters);
+          if (failure === 'after') throw unavailable();
+          return result;
+        };
+      },
+    });
+  return { key: documents.key, for: (principal) => observed(documents.for(principal)), system: () => observed(documents.system()) };
+}
+
+export function unavailable(): ServiceError {
+  return new ServiceError('UNAVAILABLE', 'the database is away');
 }
 
 export async function openWork(t: TestContext, open: OpenStore) {
   const store = await open(`w${randomUUID().slice(0, 8)}`);
   let reads = 0;
+  const failures: Failure[] = [];
   const { jobs, rooms } = await store.open(collections);
   const clock = { now: 1_000_000 };
   const replicas: AsyncDisposable[] = [];
@@ -45,10 +71,10 @@ export async function openWork(t: TestContext, open: OpenStore) {
   const replica = (owner: string, run: WorkOptions<Job>['run'], options: ReplicaOptions = {}) => {
     const { after = () => () => undefined, capacity = () => 1, max } = options;
     const work = createWork<Job>({
-      documents: countCalls(jobs, () => (reads += 1)),
+      documents: observe(jobs, () => (reads += 1), failures),
       ...(max === undefined
         ? {}
-        : { rooms: { documents: countCalls(rooms, () => (reads += 1)), resolve: ({ room = '' }) => ({ key: room, max }) } }),
+        : { rooms: { documents: observe(rooms, () => (reads += 1), []), resolve: ({ room = '' }) => ({ key: room, max }) } }),
       owner,
       now: () => clock.now,
       clock: { now: () => clock.now, after, every: () => () => undefined, soon: setImmediate },
@@ -59,7 +85,7 @@ export async function openWork(t: TestContext, open: OpenStore) {
     replicas.push(work);
     return work;
   };
-  return { store, jobs: jobs.for(a), rooms: rooms.for(a), reads: () => reads, clock, replica };
+  return { store, jobs: jobs.for(a), rooms: rooms.for(a), reads: () => reads, failures, clock, replica };
 }
 
 export function isFenced(error: unknown): boolean {

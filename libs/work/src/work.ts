@@ -1,6 +1,6 @@
 import { ServiceError, type Principal } from '@switchyard/contracts';
 import { systemClock } from '@switchyard/service-kit';
-import type { Filter } from '@switchyard/store';
+import { inserted, type Filter } from '@switchyard/store';
 import { createClaims } from './claims.ts';
 import type { LeaseTiming } from './lease.ts';
 import { createRooms, getTurnFields, type AnyWork } from './rooms.ts';
@@ -14,9 +14,21 @@ const WAKE_ATTEMPTS = 2;
 
 type Tenant = Pick<Principal, 'tenant'>;
 
+export interface AddOptions<D> {
+  /** When the document may start; now by default. */
+  dueAt?: number;
+  /** A unique set of the collection that identifies the document, instead of its key. */
+  key?: readonly (keyof D & string)[];
+  /** Describes the content of the request. A stored document with another fingerprint is not returned. */
+  fingerprint?: string;
+}
+
 export interface Work<D> extends AsyncDisposable {
-  /** Inserts the document. If its key exists, returns the stored document instead. */
-  add(principal: Tenant, document: D, options?: { dueAt?: number }): Promise<{ document: D; existed: boolean }>;
+  /**
+   * Inserts the document. If its key exists, returns the stored document instead. Throws INVALID_ARGUMENT (reason IDEMPOTENCY_MISMATCH)
+   * if the stored document has another fingerprint.
+   */
+  add(principal: Tenant, document: D, options?: AddOptions<D>): Promise<{ document: D; existed: boolean }>;
   /** Makes a queued or parked document due now and applies the change; null if the guard does not match or the document has ended. */
   wake(tenant: string, key: string, change?: WorkChange<D>, guard?: Filter<D>): Promise<D | null>;
   /** Ends the document as cancelled; null if it has ended already. A running holder is fenced. */
@@ -41,18 +53,18 @@ function start({ documents, now, timing = TIMING, clock = systemClock, ...option
   }
 
   return {
-    async add({ tenant }, document, { dueAt = now() } = {}) {
+    async add({ tenant }, document, { dueAt = now(), key: unique = [key], fingerprint } = {}) {
       const own = documents.for({ tenant });
       const waiting = rooms ? await rooms.enter(tenant, document, dueAt) : { dueAt };
-      try {
-        const stored = await own.insert({ ...document, ...waiting });
-        await ringLine(tenant, stored);
-        return { document: stored, existed: false };
-      } catch (error) {
-        const stored = isDuplicate(error) ? await own.get(String(document[key])) : null;
-        if (stored) return { document: stored, existed: true };
-        throw error;
-      }
+      const added = { ...document, ...waiting, ...(fingerprint === undefined ? {} : { fingerprint }) };
+      let stored: AnyWork | undefined;
+      const isNew = await inserted(async () => (stored = await own.insert(added)));
+      stored ??= (await own.find(Object.fromEntries(unique.map((field) => [field, document[field]])), { limit: 1 })).items[0];
+      if (!stored) throw uniqueSetTaken(unique);
+      if (!isNew && stored.fingerprint !== fingerprint) throw fingerprintMismatch(unique);
+      // The first attempt to add the document may have failed before the ring.
+      await ringLine(tenant, stored);
+      return { document: stored, existed: !isNew };
     },
     async wake(tenant, id, change = {}, guard = {}) {
       const own = documents.for({ tenant });
@@ -91,6 +103,12 @@ function start({ documents, now, timing = TIMING, clock = systemClock, ...option
   };
 }
 
-function isDuplicate(error: unknown): boolean {
-  return error instanceof ServiceError && error.code === 'ALREADY_EXISTS';
+function uniqueSetTaken(unique: readonly string[]): ServiceError {
+  return new ServiceError('ABORTED', `Another document exists, but none with the same ${unique.join(' and ')}. Retry, or use another key.`);
+}
+
+function fingerprintMismatch(unique: readonly string[]): ServiceError {
+  return new ServiceError('INVALID_ARGUMENT', `The same ${unique.join(' and ')} was used for another request. Use another value.`, {
+    details: { reason: 'IDEMPOTENCY_MISMATCH' },
+  });
 }
