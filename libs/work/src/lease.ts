@@ -118,9 +118,8 @@ export function holdLease({ tenant, documents, key, document, now, clock, sentAt
       const waiting = rooms?.isStrict(document) ? keepSlot(outcome.retryAt) : waitFrom(outcome.retryAt, 'queued');
       await guarded(complete(waiting));
     } else {
-      const inc = { attempts: -1 };
-      const parked = await documents.update({ ...own, wakes }, { ...complete(waitFrom(outcome.parkUntil, 'parked')), inc });
-      if (!parked) await guarded({ ...complete(keepSlot(now())), inc });
+      const parked = await documents.update({ ...own, wakes }, complete(restart(waitFrom(outcome.parkUntil, 'parked'))));
+      if (!parked) await guarded(complete(restart(keepSlot(now()))));
     }
     stop();
     // After a failure the room is visited when the lease would have expired.
@@ -144,6 +143,11 @@ export function holdLease({ tenant, documents, key, document, now, clock, sentAt
     },
     stop,
   };
+}
+
+/** Parking is progress, so that only attempts after it count. */
+function restart(change: Change<AnyWork>): Change<AnyWork> {
+  return { ...change, set: { ...change.set, attempts: 0 } };
 }
 
 function fencedError(): ServiceError {

@@ -14,6 +14,7 @@ export const workFields = {
   leaseUntil: instant.default(0),
   /** Increases with each claim. Writes with an older fence are rejected. */
   fence: z.int().nonnegative().default(0),
+  /** Runs since the document was added or parked. */
   attempts: z.int().nonnegative().default(0),
   /** Counts the wakes, so that a wake during a run prevents the document from parking. */
   wakes: z.int().nonnegative().default(0),
@@ -61,7 +62,7 @@ export interface WorkChange<D> extends Omit<Change<D>, 'if' | 'set'> {
   set?: Fields<D>;
 }
 
-/** How a run leaves its document. A parked document holds no process and counts no attempt. */
+/** How a run leaves its document. A parked document holds no process; its attempts count from zero. */
 export type Outcome<D> = { set?: Fields<D>; emit?: readonly OutboxEvent[] } & (
   | { end: 'done' | 'failed' | 'cancelled' }
   | { retryAt: number }

@@ -1,5 +1,6 @@
 import { AgentId, MemoryType, TrustLevel } from '@switchyard/contracts';
 import { collection, json } from '@switchyard/store';
+import { workFields, workIndex } from '@switchyard/work';
 import { z } from 'zod';
 
 const instant = z.int().nonnegative();
@@ -64,15 +65,18 @@ export const queryVectorCollection = collection({
   expires: { field: 'purgeAt', afterMs: 0 },
 });
 
-/** The last review of the memories of an agent. */
+/** The reviews of the memories of an agent. Parked until the next scheduled time. */
 export const ReviewDocument = z.object({
+  ...workFields,
   agentId: AgentId,
-  /** The scheduled time of the review. */
-  dueAt: instant,
+  /** The schedule from which `fireAt` was computed. */
+  schedule: z.string().optional(),
+  /** The scheduled time of the next review. */
+  fireAt: instant.optional(),
 });
 export type ReviewDocument = z.infer<typeof ReviewDocument>;
 
-export const reviewCollection = collection({ name: 'reviews', schema: ReviewDocument, key: 'agentId' });
+export const reviewCollection = collection({ name: 'reviews', schema: ReviewDocument, key: 'agentId', indexes: [workIndex] });
 
 /** How long tombstones stay. An index that has not followed for half of this time is rebuilt. */
 export const TOMBSTONE_TTL_MS = 86_400_000;

@@ -160,7 +160,10 @@ describe('memory reviews', { concurrency: true }, () => {
     const tenantDocuments = reviews.for(one.admin);
     await waitUntil(async () => (await tenantDocuments.get('default')) !== null);
     const dueAt = Date.now() + 3_600_000;
-    await tenantDocuments.update({ agentId: 'default' }, { set: { dueAt } });
+    // As if another replica had run the review of this time and parked the document.
+    await waitUntil(
+      async () => (await tenantDocuments.update({ agentId: 'default', state: 'parked' }, { set: { dueAt, fireAt: dueAt } })) !== null,
+    );
     await keepAll(one);
     await wait(1_500);
     assert.deepEqual([(await one.found()).length, (await tenantDocuments.get('default'))?.dueAt], [3, dueAt]);

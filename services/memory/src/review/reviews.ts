@@ -1,8 +1,9 @@
 import { AGENTS_BUCKET, AgentConfig, AgentProjection, servicePrincipal } from '@switchyard/contracts';
 import type { Bus } from '@switchyard/bus';
 import { atIntervals, resolveReferences, watchBucket, type Clock, type Variables } from '@switchyard/service-kit';
-import { inserted, type Collection } from '@switchyard/store';
+import type { Collection } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
+import { createWork, newWork, type Lease, type Outcome } from '@switchyard/work';
 import { Cron } from 'croner';
 import type { ReviewDocument } from '../documents/collections.ts';
 import { consolidate } from './consolidation.ts';
@@ -14,89 +15,106 @@ export interface ReviewDeps extends ObservationDeps {
   env: Variables;
   clock: Clock;
   log: Logger;
-  /** Interval of the check for due reviews. */
+  replica: string;
+  /** Interval at which schedules are compared with the documents. */
   reviewMs: number;
 }
 
-interface ReviewCheck {
-  tenant: string;
-  agentId: string;
-  review: AgentConfig['memoryReview'];
-  /** Invalid schedules by agent. Each is logged once. */
-  invalidSchedules: Map<string, string>;
-}
+/** Reviews that run at once on this replica. */
+const CAPACITY = 1;
+/** A review that crashed its process this often in a row waits for the next scheduled time. */
+const MAX_ATTEMPTS = 3;
 
 /**
  * Reviews the memories of agents on the schedule of `memoryReview`, once per scheduled time over all replicas. A crashed review leaves
- * valid memories, and the next review continues.
+ * valid memories, and another replica continues it.
  */
 export async function startReviews(deps: ReviewDeps): Promise<AsyncDisposable> {
-  const { bus, env, clock, log, reviewMs } = deps;
+  const { bus, env, clock, log, replica, reviewMs, reviews, store } = deps;
   const resolve = (config: Record<string, unknown>): Record<string, unknown> => resolveReferences(config, env);
   const schema = AgentProjection.extend({ config: AgentProjection.shape.config.transform(resolve).pipe(AgentConfig) });
   const agents = await watchBucket(bus, AGENTS_BUCKET, schema, log);
-  const invalidSchedules = new Map<string, string>();
-  const onFailure = (err: unknown): void => {
-    log.warn({ err, errorKind: 'dependency', hint: 'the next review continues' }, 'failed to review memories');
+  const getReview = (tenant: string, agentId: string): Review | undefined => {
+    const agent = agents.entries.get(`${tenant}.${agentId}`);
+    return agent && !agent.suspended && agent.config.memoryReview.enabled ? agent.config.memoryReview : undefined;
   };
-  const reviewing = atIntervals({ clock, ms: reviewMs, failed: onFailure }, async (closed) => {
-    for (const { tenant, agentId, suspended, config } of agents.entries.values()) {
+  const work = createWork<ReviewDocument>({
+    documents: reviews,
+    owner: replica,
+    now: () => store.now(),
+    clock,
+    capacity: () => CAPACITY,
+    run: (lease) => runReview(deps, lease, getReview(lease.tenant, lease.document.agentId)),
+    poison: { maxAttempts: MAX_ATTEMPTS, outcome: ({ schedule = NEVER }) => waitForNext(schedule, store.now()) },
+    log,
+  });
+  /** Schedules by agent, as far as this replica has compared them with the documents. */
+  const known = new Map<string, string>();
+  const onFailure = (err: unknown): void => {
+    log.warn({ err, errorKind: 'dependency', hint: 'retried in a moment' }, 'failed to schedule memory reviews');
+  };
+  const scheduling = atIntervals({ clock, ms: reviewMs, failed: onFailure }, async (closed) => {
+    for (const { tenant, agentId } of agents.entries.values()) {
       if (closed()) return;
-      const { memoryReview: review } = config;
-      if (review.enabled && !suspended) await reviewWhenDue(deps, { tenant, agentId, review, invalidSchedules }, closed);
+      const schedule = getReview(tenant, agentId)?.schedule;
+      const name = `${tenant} ${agentId}`;
+      if (schedule === undefined || known.get(name) === schedule) continue;
+      const fireAt = getNextTime(schedule, store.now());
+      if (fireAt === undefined) {
+        const hint = 'expected a cron expression like 0 2 * * *';
+        log.warn({ tenant, agentId, errorKind: 'config', hint }, 'memoryReview.schedule is invalid');
+      } else {
+        const { document } = await work.add({ tenant }, { ...newWork(), agentId, schedule, fireAt }, { dueAt: fireAt });
+        if (document.schedule !== schedule) await work.wake(tenant, agentId, { set: { schedule, fireAt } });
+      }
+      known.set(name, schedule);
+      await work.poll();
     }
   });
+  await work.poll();
   return {
     async [Symbol.asyncDispose]() {
-      await reviewing[Symbol.asyncDispose]();
+      await scheduling[Symbol.asyncDispose]();
+      await work[Symbol.asyncDispose]();
       await agents[Symbol.asyncDispose]();
     },
   };
 }
 
-async function reviewWhenDue(
-  deps: ReviewDeps,
-  { tenant, agentId, review, invalidSchedules }: ReviewCheck,
-  closed: () => boolean,
-): Promise<void> {
+type Review = AgentConfig['memoryReview'];
+
+/** Fires in no year, for documents of an earlier version. */
+const NEVER = '0 0 31 2 *';
+const DAY_MS = 86_400_000;
+
+async function runReview(deps: ReviewDeps, lease: Lease<ReviewDocument>, review: Review | undefined): Promise<Outcome<ReviewDocument>> {
   const { bus, store, log } = deps;
-  const dueAt = getLastScheduledTime(review.schedule, store.now());
-  const name = `${tenant} ${agentId}`;
-  if (dueAt === undefined) {
-    if (invalidSchedules.get(name) === review.schedule) return;
-    invalidSchedules.set(name, review.schedule);
-    log.warn(
-      { tenant, agentId, errorKind: 'config', hint: 'expected a cron expression like 0 2 * * *' },
-      'memoryReview.schedule is invalid',
-    );
-    return;
-  }
-  invalidSchedules.delete(name);
-  if (!(await claimReview(deps, { tenant, agentId, dueAt }))) return;
+  const { tenant, document } = lease;
+  const { agentId, schedule, fireAt = Infinity } = document;
+  const now = store.now();
+  // A disabled review keeps its schedule, so that it continues when it is enabled again.
+  if (!review || fireAt > now) return fireAt > now && fireAt < Infinity ? { parkUntil: fireAt } : waitForNext(schedule ?? NEVER, now);
   const startedAt = performance.now();
   const { dedupThreshold: threshold, autoTags } = review;
+  const closed = () => !lease.isHeld();
   const reviewed = await consolidate(deps, { tenant, agentId, threshold, autoTags, limits: review, closed });
   const durationMs = Math.round(performance.now() - startedAt);
   log.info({ tenant, agentId, ...reviewed, durationMs }, 'memories were reviewed');
   bus.as(servicePrincipal('memory', tenant)).emit('memory:consolidated', { timestamp: store.now(), agentId, ...reviewed, durationMs });
+  return waitForNext(review.schedule, store.now());
 }
 
-/** The last scheduled time in the past. Undefined for an invalid schedule. */
-function getLastScheduledTime(schedule: string, now: number): number | undefined {
+/** Parks until the next scheduled time. Times that passed meanwhile are skipped. */
+function waitForNext(schedule: string, now: number): Outcome<ReviewDocument> {
+  const fireAt = getNextTime(schedule, now);
+  return fireAt === undefined ? { parkUntil: now + DAY_MS } : { set: { schedule, fireAt }, parkUntil: fireAt };
+}
+
+/** The next scheduled time. Undefined for an invalid schedule, or one that never fires. */
+function getNextTime(schedule: string, now: number): number | undefined {
   try {
-    return new Cron(schedule).previousRuns(1, new Date(now))[0]?.getTime();
+    return new Cron(schedule).nextRun(new Date(now))?.getTime();
   } catch {
     return undefined;
   }
-}
-
-/** Claims a scheduled time for this replica. The first check of an agent only records the time, so that no past review runs. */
-async function claimReview(
-  { reviews }: ReviewDeps,
-  { tenant, agentId, dueAt }: { tenant: string; agentId: string; dueAt: number },
-): Promise<boolean> {
-  const documents = reviews.for({ tenant });
-  if (await documents.update({ agentId, dueAt: { lt: dueAt } }, { set: { dueAt } })) return true;
-  if ((await documents.get(agentId)) === null) await inserted(() => documents.insert({ agentId, dueAt }));
-  return false;
 }
