@@ -18,7 +18,7 @@ export interface IndexFile {
 const FILE_NAME = 'index.db';
 
 /** Increment this with each change of the tables or of the words that `buildIndexText` returns. A file of another version is rebuilt. */
-const SCHEMA_VERSION = 3;
+const SCHEMA_VERSION = 4;
 
 /**
  * FTS5 stores the texts as well, in the form of `buildIndexText`. Without them the statistics of deleted texts would stay and affect the
@@ -33,6 +33,8 @@ const TABLES = `
   CREATE INDEX IF NOT EXISTS "entries.part" ON entries (part, row);
   CREATE INDEX IF NOT EXISTS "entries.created" ON entries (tenant, created, id);
   CREATE TABLE IF NOT EXISTS vectors (row INTEGER PRIMARY KEY, vector BLOB NOT NULL) STRICT;
+  CREATE TABLE IF NOT EXISTS terms (
+    part INTEGER NOT NULL, identifier INTEGER NOT NULL, term TEXT NOT NULL, PRIMARY KEY (part, identifier, term)) STRICT, WITHOUT ROWID;
   CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(
     part, text, tokenize='porter ascii');
   INSERT INTO words (words, rank) VALUES ('secure-delete', 1);

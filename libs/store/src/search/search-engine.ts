@@ -15,22 +15,17 @@ import type {
   SearchQuery,
 } from './search-index.ts';
 import { findSimilar } from './similar-entries.ts';
+import { createTermDictionary, type TermDictionary } from './term-dictionary.ts';
 import { createVectorIndex, type VectorIndex } from './vector-index.ts';
+import { findByWords } from './word-search.ts';
 import { buildIndexText } from '../words/index-text.ts';
-import { parseQuery } from '../words/query-words.ts';
-import { buildWordMatch } from './word-match.ts';
 
 /** Each method returns more results than requested, because the other one may rank them differently. */
 const OVERFETCH_FACTOR = 2;
 const TEXT_WEIGHT = 1;
 const VECTOR_WEIGHT = 1.5;
-const MAX_QUERY_WORDS = 32;
 /** Longer texts are truncated in the full-text index. */
 const MAX_TEXT_LENGTH = 200_000;
-/** Only the newest matches are ranked. Ranking all would take time in proportion to their number. */
-const MAX_RANKED_MATCHES = 20_000;
-/** Matches that are fetched first. More are needed only if filters exclude most of these. */
-const MIN_RANKED_MATCHES = 80;
 /** Tombstones are kept as long as an older version of the entry may still arrive. */
 const TOMBSTONE_TTL_MS = 2 * 86_400_000;
 const PURGE_INTERVAL_MS = 3_600_000;
@@ -44,15 +39,19 @@ export interface SearchEngine extends SearchOperations, Disposable {
 export function openSearchEngine(dir: string, options: SearchIndexOptions): SearchEngine {
   const file = openIndexFile(dir, options);
   const vectors = createVectorIndex(file, options.vectorModel);
-  const write = createWriter(file, vectors, options);
+  const terms = createTermDictionary(file);
+  const write = createWriter({ file, vectors, terms }, options);
   return {
     getPosition: () => readPosition(file),
     apply: write,
     clear() {
-      file.db.exec("DELETE FROM words; DELETE FROM vectors; DELETE FROM entries; DELETE FROM meta WHERE name = 'position'");
+      file.db.exec(
+        "DELETE FROM words; DELETE FROM terms; DELETE FROM vectors; DELETE FROM entries; DELETE FROM meta WHERE name = 'position'",
+      );
       vectors.clear();
+      terms.reset();
     },
-    search: (query) => search(file, vectors, query),
+    search: (query) => search({ file, vectors, terms }, query),
     list: (query) => listEntries(file, query),
     has: (scope) => hasEntries(file, scope),
     stats: (scope) => computeStats(file, scope),
@@ -74,7 +73,14 @@ interface ReplacedRow {
   part: string;
 }
 
-function createWriter(file: IndexFile, vectors: VectorIndex, { vectorModel }: SearchIndexOptions): SearchOperations['apply'] {
+/** The file and what is derived from it. */
+interface IndexParts {
+  file: IndexFile;
+  vectors: VectorIndex;
+  terms: TermDictionary;
+}
+
+function createWriter({ file, vectors, terms }: IndexParts, { vectorModel }: SearchIndexOptions): SearchOperations['apply'] {
   const { db, prepare } = file;
   let purgedAt = 0;
 
@@ -87,6 +93,8 @@ function createWriter(file: IndexFile, vectors: VectorIndex, { vectorModel }: Se
 
   function deleteContent({ row, part }: ReplacedRow, id: string): void {
     if (row === null) return;
+    const indexed = prepare('SELECT text FROM words WHERE rowid = ?').get(row);
+    if (indexed) terms.remove(part, String(indexed.text));
     prepare('DELETE FROM words WHERE rowid = ?').run(row);
     prepare('DELETE FROM vectors WHERE row = ?').run(row);
     vectors.remove(part, id);
@@ -98,7 +106,9 @@ function createWriter(file: IndexFile, vectors: VectorIndex, { vectorModel }: Se
     deleteContent(replaced, entry.id);
     const part = computePartition(entry.tenant, entry.group);
     const row = writeEntryRow(file, { row: replaced.row, part, entry });
-    prepare('INSERT INTO words (rowid, part, text) VALUES (?, ?, ?)').run(row, part, buildIndexText(entry.text.slice(0, MAX_TEXT_LENGTH)));
+    const indexText = buildIndexText(entry.text.slice(0, MAX_TEXT_LENGTH));
+    terms.add(part, indexText);
+    prepare('INSERT INTO words (rowid, part, text) VALUES (?, ?, ?)').run(row, part, indexText);
     const { vector } = entry;
     // A vector of another length is from another model.
     if (vector === undefined || vector.length !== vectorModel?.dimensions) return;
@@ -148,8 +158,10 @@ function createWriter(file: IndexFile, vectors: VectorIndex, { vectorModel }: Se
         );
         purge(position);
       }
+      terms.flush();
       db.exec('COMMIT');
     } catch (error) {
+      terms.reset();
       // The vectors in memory may differ from the file now. The caller opens the index again.
       if (db.isTransaction) db.exec('ROLLBACK');
       throw error;
@@ -174,42 +186,14 @@ function writeEntryRow({ prepare }: IndexFile, { row, part, entry, gone = false 
   return Number(insert.run(row, ...names, bytes, createdAt, expiresAt, version, Number(gone)).lastInsertRowid);
 }
 
-function search(file: IndexFile, vectors: VectorIndex, query: SearchQuery): SearchHits {
+function search({ file, vectors, terms }: IndexParts, query: SearchQuery): SearchHits {
   const { tenant, group, owners, trust, now, limit: requested, vector } = query;
   const limit = requested * OVERFETCH_FACTOR;
-  const byWords = findByWords(file, query, limit);
+  const byWords = findByWords({ file, terms }, query, limit);
   const byVector = vector ? vectors.findNearest(computePartition(tenant, group), vector, { owners, trust, now, limit }) : [];
   const lists: RankedList[] = [{ ids: byWords, weight: TEXT_WEIGHT }];
   if (vector) lists.push({ ids: byVector, weight: VECTOR_WEIGHT });
   return { hits: fuseRankings(lists).slice(0, requested), textCandidates: byWords.length, vectorCandidates: byVector.length };
-}
-
-/** Returns ids of entries that contain at least one word of the query, ranked by BM25. Ties are ordered by id. */
-function findByWords(file: IndexFile, query: SearchQuery, limit: number): string[] {
-  const words = parseQuery(query.text, MAX_QUERY_WORDS);
-  if (words.length === 0) return [];
-  const match = buildWordMatch(computePartition(query.tenant, query.group), words);
-  const max = Math.max(MIN_RANKED_MATCHES, limit * 4);
-  const first = rankMatches(file, query, { match, max });
-  const isCutOff = first.ids.length < limit && first.ranked === max;
-  const { ids } = isCutOff ? rankMatches(file, query, { match, max: MAX_RANKED_MATCHES }) : first;
-  return ids.slice(0, limit);
-}
-
-/** Ranks at most `max` matches. Returns those that pass the filters of the query, and the number of ranked matches. */
-function rankMatches(
-  { prepare }: IndexFile,
-  query: SearchQuery,
-  { match, max }: { match: string; max: number },
-): { ids: string[]; ranked: number } {
-  const { text, values } = buildEntryFilter(query);
-  const matching = `SELECT rowid, bm25(words, 0.0, 1.0) AS rank FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT ${MAX_RANKED_MATCHES}`;
-  const select = prepare(
-    `SELECT id, (${text}) AS passes FROM (SELECT rowid, rank FROM (${matching}) ORDER BY rank LIMIT ?) AS found
-     CROSS JOIN entries ON entries.row = found.rowid ORDER BY found.rank, id`,
-  );
-  const rows = select.all(...values, match, max);
-  return { ids: rows.filter(({ passes }) => passes === 1).map(({ id }) => String(id)), ranked: rows.length };
 }
 
 function listEntries({ prepare }: IndexFile, query: ListQuery): ListPage {

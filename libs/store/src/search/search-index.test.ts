@@ -211,6 +211,44 @@ test('erases the text of a deleted entry from the file', async () => {
   assert.deepEqual([bytes.includes('wordtobeforgotten'), bytes.includes('something that stays')], [false, true]);
 });
 
+test('finds partial words only if the query allows it, behind entries with the word itself', async () => {
+  await using dir = await tempDir();
+  await using index = openSearchIndex(dir.path, OPTIONS);
+  await index.apply(
+    [createEntry('a', 'the harbour'), createEntry('b', 'a harbourmaster, and more words than that'), createEntry('c', 'readHarbour()')],
+    1,
+  );
+  assert.deepEqual(await findIds(index, 'harbour'), ['a', 'c']);
+  assert.deepEqual(await findIds(index, 'harbour', { partial: true }), ['a', 'c', 'b']);
+  assert.deepEqual(await findIds(index, 'harbour', { partial: true, limit: 1 }), ['a']);
+  assert.deepEqual([await findIds(index, 'dharb'), await findIds(index, 'dharb', { partial: true })], [[], ['c']]);
+  assert.deepEqual(await findIds(index, 'harbuor'), ['a', 'c'], 'a misspelling');
+  assert.deepEqual(await findIds(index, 'harbuor', { group: 'h' }), [], 'another group');
+});
+
+test('keeps a term as long as an entry contains it', async () => {
+  await using dir = await tempDir();
+  const readTerms = (): string[] => {
+    using db = new DatabaseSync(join(dir.path, '1', 'index.db'));
+    return db
+      .prepare('SELECT term FROM terms ORDER BY term')
+      .all()
+      .map(({ term }) => String(term));
+  };
+  {
+    await using index = openSearchIndex(dir.path, OPTIONS);
+    await index.apply([createEntry('a', 'harbour lanterns'), createEntry('b', 'harbours lanterns'), createEntry('c', 'lantern')], 1);
+    await index.apply([{ tenant: 't', id: 'a', version: 2, gone: true }], 2);
+  }
+  assert.deepEqual(readTerms(), ['harbours', 'lantern', 'lanterns']);
+  {
+    await using index = openSearchIndex(dir.path, OPTIONS);
+    await index.apply([createEntry('b', 'changed', { version: 2 }), createEntry('a', 'again harbour', { version: 3 })], 3);
+    assert.deepEqual(await findIds(index, 'harbuor'), ['a']);
+  }
+  assert.deepEqual(readTerms(), ['again', 'changed', 'harbour', 'lantern']);
+});
+
 test('returns the same results whatever the order of writes', async () => {
   await using dir = await tempDir();
   const words = ['tide', 'harbour', 'crane', 'ship', 'rope', 'mast', 'sail', 'wind'];

@@ -40,6 +40,8 @@ export interface SearchQuery extends Scope {
   group: string;
   text: string;
   limit: number;
+  /** Also finds words by their first four characters or more, and identifiers by such a part. For queries that name what they search. */
+  partial?: boolean | undefined;
   /** The embedding of the text. Without it the search is by words. */
   vector?: Int8Array | undefined;
 }

@@ -2,6 +2,7 @@ import { computePartition, type IndexFile } from './index-file.ts';
 import type { SimilarQuery } from './search-index.ts';
 import type { VectorIndex } from './vector-index.ts';
 import { buildWordMatch } from './word-match.ts';
+import { IDENTIFIER_MARK } from '../words/index-text.ts';
 import { STOP_WORDS } from '../words/stop-words.ts';
 
 /** Words and parts of words of an entry that are compared. */
@@ -54,7 +55,7 @@ function findByWords({ prepare }: IndexFile, { part, owner, text, trust, now, mi
 
 /** Returns the first distinctive tokens of an indexed text. */
 function getComparedTokens(indexText: string): Set<string> {
-  const tokens = indexText.split(' ').filter((token) => token !== '' && !STOP_WORDS.has(token));
+  const tokens = indexText.split(' ').filter((token) => token !== '' && token !== IDENTIFIER_MARK && !STOP_WORDS.has(token));
   return new Set(tokens.slice(0, MAX_COMPARED_TOKENS));
 }
 

@@ -1,13 +1,14 @@
 import { splitWords, type Word } from './split-words.ts';
 
+/** Precedes an identifier in an index text. The full-text index ignores it. */
+export const IDENTIFIER_MARK = '#';
+
 /**
  * Returns the form of a text that full-text indexes store: folded tokens, separated by spaces. A query finds a word if the tokens of the
  * word follow each other here.
  */
 export function buildIndexText(text: string): string {
-  let tokens = '';
-  for (const word of splitWords(text)) tokens += `${getTokens(word)} `;
-  return tokens.trimEnd();
+  return splitWords(text).map(getTokens).join(' ');
 }
 
 /**
@@ -15,7 +16,7 @@ export function buildIndexText(text: string): string {
  * neighbouring characters, so that every word inside it is found, and its last character, which separates it from the next sequence.
  */
 export function getTokens({ text, kind, parts }: Word): string {
-  if (kind === 'identifier') return `${text} ${parts?.join(' ')}`;
+  if (kind === 'identifier') return [IDENTIFIER_MARK, text, ...(parts ?? [])].join(' ');
   if (kind === 'word') return text;
   const { pairs, last } = getPairs(text);
   return `${pairs} ${last}`.trimStart();

@@ -27,11 +27,11 @@ export function parseQuery(query: string, max: number): QueryWord[] {
   return [...words.values()];
 }
 
-function toQueryWords({ text, kind, parts = [] }: Word): QueryWord[] {
+function toQueryWords({ text, kind, parts }: Word): QueryWord[] {
   if (kind === 'unspaced') return segment(text).map(toUnspacedWord);
   if (kind === 'word' && STOP_WORDS.has(text)) return [];
   // The same identifier may be written in another style: userName, user_name, username.
-  return [{ text, kind, isPrefix: false, phrases: kind === 'identifier' ? [text, parts.join(' ')] : [text] }];
+  return [{ text, kind, isPrefix: false, phrases: parts ? [text, parts.join(' ')] : [text] }];
 }
 
 function toUnspacedWord(text: string): QueryWord {

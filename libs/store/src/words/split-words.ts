@@ -7,7 +7,7 @@ export interface Word {
   text: string;
   /** `unspaced` is a sequence of characters in which words have no visible borders. */
   kind: 'word' | 'identifier' | 'unspaced';
-  /** The parts of an identifier. */
+  /** The parts of an identifier that has any. A word with digits, such as an order number, is an identifier without parts. */
   parts?: readonly string[];
 }
 
@@ -16,6 +16,10 @@ const MAX_WORD_LENGTH = 64;
 /** Longer identifiers are truncated before they are split, because encoded data looks like an identifier with very many parts. */
 const MAX_IDENTIFIER_LENGTH = 256;
 
+/** Shorter words with digits are no identifiers, so that years and small numbers are not found by a part. */
+const MIN_NUMBER_LENGTH = 5;
+const HAS_DIGIT = /\p{N}/u;
+
 const LETTERS = String.raw`\p{L}\p{N}\p{M}`;
 /** Characters of scripts that are written without spaces, or that attach particles to words, as Korean does. */
 const UNSPACED = String.raw`[[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Hang}\p{scx=Bopo}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}]&&[${LETTERS}]]`;
@@ -23,6 +27,8 @@ const SPACED = `[[${LETTERS}${OPTIONAL_CHARACTERS}_]--${UNSPACED}]`;
 const RUN = new RegExp(`${UNSPACED}[${UNSPACED}${OPTIONAL_CHARACTERS}]*|${SPACED}+`, 'gv');
 const FOLDED_RUN = new RegExp(`[${LETTERS}_]+`, 'gu');
 const ASCII_RUN = /[A-Za-z0-9_]+/g;
+/** Most words of English texts. They need no folding. */
+const PLAIN = /^[a-z]{1,64}$/;
 const NOT_ASCII = /\P{ASCII}/u;
 const STARTS_UNSPACED = new RegExp(`^${UNSPACED}`, 'v');
 /** Borders between the parts of an identifier, such as userName, user_name and HTTPServer. */
@@ -31,10 +37,15 @@ const PART_BORDER = /_+|(?<=[^\p{Lu}_])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}[^\p{Lu}_]
 
 const getRunWords = createWordCache(foldRun);
 
-/** Yields the words of a text in their order. */
-export function* splitWords(text: string): Generator<Word, void, void> {
-  if (NOT_ASCII.test(text)) for (const [run] of text.matchAll(RUN)) yield* getRunWords(run);
-  else for (const [run] of text.matchAll(ASCII_RUN)) yield* toWords(run);
+/** Returns the words of a text in their order. */
+export function splitWords(text: string): Word[] {
+  const words: Word[] = [];
+  if (NOT_ASCII.test(text)) for (const run of text.match(RUN) ?? []) words.push(...getRunWords(run));
+  else
+    for (const run of text.match(ASCII_RUN) ?? [])
+      if (PLAIN.test(run)) words.push({ text: run, kind: 'word' });
+      else words.push(...toWords(run));
+  return words;
 }
 
 /** Yields the positions of runs of letters in a text. */
@@ -51,7 +62,7 @@ function foldRun(run: string): Word[] {
 
 /** Returns one word, or none for a run of underscores. */
 function toWords(run: string): Word[] {
-  if (!HAS_PARTS.test(run)) return [{ text: foldCase(run).slice(0, MAX_WORD_LENGTH), kind: 'word' }];
+  if (!HAS_PARTS.test(run)) return [toWord(run)];
   const parts = run
     .slice(0, MAX_IDENTIFIER_LENGTH)
     .split(PART_BORDER)
@@ -59,5 +70,10 @@ function toWords(run: string): Word[] {
     .map((part) => foldCase(part).slice(0, MAX_WORD_LENGTH));
   if (parts.length === 0) return [];
   const text = parts.join('').slice(0, MAX_WORD_LENGTH);
-  return [parts.length > 1 ? { text, kind: 'identifier', parts } : { text, kind: 'word' }];
+  return [parts.length > 1 ? { text, kind: 'identifier', parts } : toWord(text)];
+}
+
+function toWord(run: string): Word {
+  const text = foldCase(run).slice(0, MAX_WORD_LENGTH);
+  return { text, kind: text.length >= MIN_NUMBER_LENGTH && HAS_DIGIT.test(text) ? 'identifier' : 'word' };
 }

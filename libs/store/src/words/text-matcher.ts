@@ -1,17 +1,17 @@
 import { buildIndexText } from './index-text.ts';
+import { MIN_PART_LENGTH, readToken } from './index-tokens.ts';
 import { parseQuery, type QueryWord } from './query-words.ts';
+import { isOneEdit, isTolerant } from './spelling.ts';
 import { splitRuns } from './split-words.ts';
 import { splitPieces } from './text-pieces.ts';
 
-/** Scores of a match: of the word itself, and of another form of it. */
-const [EXACT, FORM] = [1, 0.5];
+/** Scores of a match: of the word itself, of another form of it, and of an identifier with the word or another spelling. */
+const [EXACT, FORM, RELATED] = [1, 0.5, 0.25];
 const MAX_WORDS = 32;
-/** Shorter words match exactly or not at all. */
-const MIN_FORM_LENGTH = 4;
 /** Maximum number of letters that another form of a word leaves out at its end. */
 const MAX_ENDING_LENGTH = 4;
 /** Characters that are matched before the generator yields. A message is charged more than its length, because it costs time as well. */
-const STEP_CHARS = 8_192;
+const STEP_CHARS = 4_096;
 const MESSAGE_CHARS = 64;
 /** Length of the sections of a text of which the best one is returned. */
 const SECTION_CHARS = 1_000;
@@ -69,15 +69,39 @@ export function createTextMatcher(query: string): TextMatcher {
 /** `tokens` begins and ends with a space. */
 function scoreWord(tokens: string, { text, kind, phrases, isPrefix }: QueryWord): number {
   if (phrases.some((phrase) => tokens.includes(isPrefix ? ` ${phrase}` : ` ${phrase} `))) return EXACT;
-  return kind === 'word' && hasOtherForm(tokens, text) ? FORM : 0;
+  if (kind === 'unspaced' || text.length < MIN_PART_LENGTH) return 0;
+  if (hasOtherForm(tokens, text, kind)) return FORM;
+  return isPartOfIdentifier(tokens, text) || (isTolerant(text) && isMisspelt(tokens, text)) ? RELATED : 0;
 }
 
-/** Returns whether a token is the word with another ending. */
-function hasOtherForm(tokens: string, word: string): boolean {
-  if (word.length < MIN_FORM_LENGTH) return false;
+/** Returns whether a token begins with the word, or is a word with another ending. */
+function hasOtherForm(tokens: string, word: string, kind: QueryWord['kind']): boolean {
   if (tokens.includes(` ${word}`)) return true;
-  for (let length = word.length - 1; length >= Math.max(MIN_FORM_LENGTH, word.length - MAX_ENDING_LENGTH); length -= 1) {
+  if (kind !== 'word') return false;
+  for (let length = word.length - 1; length >= Math.max(MIN_PART_LENGTH, word.length - MAX_ENDING_LENGTH); length -= 1) {
     if (tokens.includes(` ${word.slice(0, length)} `)) return true;
+  }
+  return false;
+}
+
+function isPartOfIdentifier(tokens: string, part: string): boolean {
+  let position = tokens.indexOf(part);
+  while (position >= 0) {
+    const { end, isIdentifier } = readToken(tokens, position);
+    if (isIdentifier) return true;
+    position = tokens.indexOf(part, end);
+  }
+  return false;
+}
+
+/** Compares the tokens with the same first letter. */
+function isMisspelt(tokens: string, word: string): boolean {
+  const start = ` ${String.fromCodePoint(word.codePointAt(0) ?? 0)}`;
+  let position = tokens.indexOf(start);
+  while (position >= 0) {
+    const { token, end } = readToken(tokens, position + 1);
+    if (isOneEdit(token, word)) return true;
+    position = tokens.indexOf(start, end);
   }
   return false;
 }

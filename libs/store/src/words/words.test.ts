@@ -16,8 +16,8 @@ function locate(text: string, query: string): string {
 test('buildIndexText folds words, splits identifiers and pairs characters of unspaced scripts', () => {
   const texts = {
     'The Café, Йогурт: ΟΔΟΣ': 'the cafe иогурт οδοσ',
-    'userName user_name HTTPServer2 __init__ _': 'username user name username user name httpserver2 http server2 init',
-    'REST-API 3.14 gpt4o': 'rest api 3 14 gpt4o',
+    'userName user_name HTTPServer2 __init__ _': '# username user name # username user name # httpserver2 http server2 init',
+    'REST-API 3.14 gpt4o': 'rest api 3 14 # gpt4o',
     '東京都へ行く abc': '東京 京都 都へ へ行 行く く abc',
     'か\u3099 猫\u{e0100}犬': 'が 猫犬 犬',
     'हिन्दी \u200d 💥': 'हिन्दी',

@@ -94,6 +94,24 @@ export const SEARCH_CASES: readonly SearchCase[] = [
     misses: ['user_pipe', 'tableVector'],
   },
   {
+    name: 'identifiers by a prefix and by any part of four characters or more',
+    text: 'The order 7f3a9c41e0 fails in readQuarterlyInvoice of my_billing_module',
+    finds: ['7f3a', 'a9c41', 'readQuart', 'terlyInv', 'lyinvo', 'Invo', 'billing_mod', 'y_bil', '7f3a9c41e0'],
+    misses: ['a9c', 'rly', 'quarinv', 'order7f3a'],
+  },
+  {
+    name: 'words by their beginning, and not by another part',
+    text: 'The thresholds of the lighthouse were painted.',
+    finds: ['light', 'thres', 'lighthouse'],
+    misses: ['house', 'hold', 'lig'],
+  },
+  {
+    name: 'words of six letters or more with one wrong letter',
+    text: 'The physiotherapist recommended a marmalade; врач посоветовал',
+    finds: ['physioterapist', 'marmelade', 'marmalde', 'marmaladde', 'mramalade', 'MARMALÁDA', 'посаветовал'],
+    misses: ['fysiotherapist', 'narmalade', 'mrmelade', 'врага'],
+  },
+  {
     name: 'operators, quotes and wildcards as letters',
     text: 'NEAR the harbour: "gamma" OR delta*',
     finds: ['NEAR(', '"gamma', 'delta*', 'text : delta', '(gamma', 'gamma AND', "harbour'; --", '-delta', '^gamma'],

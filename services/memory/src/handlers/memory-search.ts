@@ -18,7 +18,7 @@ export function memorySearch(deps: HandlerDeps): Handler<'memory.search'> {
       ? await embedQueryVector(deps, query, { principal: ctx.principal, signal: ctx.signal, agentId: group, timeoutMs: VECTOR_TIMEOUT_MS })
       : undefined;
     const now = store.now();
-    const search = { tenant: principal.tenant, group, owners: getVisibleOwners(principal), text: query, limit, now, vector };
+    const search = { tenant: principal.tenant, group, owners: getVisibleOwners(principal), text: query, partial: true, limit, now, vector };
     const { hits } = searchIndex ? await searchIndex.search(search) : { hits: [] };
     const scores = new Map(hits.map(({ id, score }) => [id, score]));
     const matches = await readVisible(entries, principal, { ids: [...scores.keys()], now });

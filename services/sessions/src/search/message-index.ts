@@ -173,7 +173,7 @@ export function createSaidIndex(deps: SaidIndexDeps): SaidIndex {
   return {
     follow,
     async search({ text, owners, limit }) {
-      const options = { tenant, group: GROUP, owners, text, limit, now: store.now() };
+      const options = { tenant, group: GROUP, owners, text, partial: true, limit, now: store.now() };
       const { hits } = await index.search(options);
       return hits.map(({ id, score }) => ({ place: readName(id), score }));
     },
