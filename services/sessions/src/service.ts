@@ -66,7 +66,8 @@ import { createMemoryCapture } from './memory/memory-capture.ts';
 import { createRunner, type TurnRunner } from './turns/turn-runner.ts';
 import { createRunningTurns } from './turns/ending/running-turns.ts';
 import { startSweeper, type SweeperDeps } from './turns/turn-sweeper.ts';
-import { createToolBox } from './agent-loop/toolbox.ts';
+import { openOfferedTools } from './tools/offered-tools.ts';
+import { createToolBox } from './tools/toolbox.ts';
 import { createTurnWaiters } from './turns/ending/turn-waiters.ts';
 
 const SWEEP_INTERVAL_MS = 5_000;
@@ -121,8 +122,13 @@ export function defineSessions(timing: SessionsTiming = {}) {
       const budgets = own.use(createBudgets({ budgets: budgetDocuments, store, clock: systemClock, models }));
       const usage = own.use(createUsageRecorder({ spent, store, log }));
       const counts = countsTools(env);
+      const offeredTools = own.use(await openOfferedTools(bus, log));
       const tools: CreateToolBox = (principal, config, { countsExecutions = false, ...turn }) =>
-        createToolBox(bus, principal, config, { ...turn, countsExecutions: counts && countsExecutions });
+        createToolBox(bus, principal, config, {
+          ...turn,
+          countsExecutions: counts && countsExecutions,
+          offered: principal.agent === undefined ? undefined : offeredTools.find(principal.tenant, principal.agent),
+        });
       const memories = createMemoryRecall({
         bus,
         clock: systemClock,

@@ -73,7 +73,7 @@ function createServiceUser(service: ServiceName): NatsUser {
  * Lists what a service calls: the gateway all public methods, sessions those that are tools, and every service the operations that name it.
  */
 function listCallables(service: ServiceName): Callable[] {
-  const isTool = (callable: Callable): boolean => service === SESSIONS && callable.tool;
+  const isTool = (callable: Callable): boolean => service === SESSIONS && callable.tool !== undefined;
   return [...callables.values()].filter((callable) =>
     publicMethods.has(callable.name) ? service === GATEWAY || isTool(callable) : callable.callers.includes(service),
   );

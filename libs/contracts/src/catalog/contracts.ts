@@ -22,6 +22,7 @@ import {
   type OperationSpec,
   type ServiceName,
 } from '../definition/define.ts';
+import { describeTool, type AgentTool } from '../definition/tool-groups.ts';
 import { subjects } from '../definition/subjects.ts';
 
 export const contracts = {
@@ -83,7 +84,8 @@ export interface Callable {
   streams: boolean;
   /** Whether its owner keeps keys under which a call that is made again is the same one. */
   keyed: boolean;
-  tool: boolean;
+  /** The tool that agents get for it; undefined if agents cannot use it. */
+  tool: AgentTool | undefined;
   /** Whether params or result can exceed a message. */
   large: { params: boolean; result: boolean };
   /** Secret fields of params and result, which cross the bus encrypted. Undefined if there are none. */
@@ -122,6 +124,11 @@ function toolByDefault(name: string): boolean {
   return !name.startsWith('agent.') && name !== 'session.send' && name !== 'session.spawn';
 }
 
+function getMethodTool(name: string, { scope, tool = toolByDefault(name) }: MethodSpec): AgentTool | undefined {
+  if (scope !== 'rpc' || tool === false) return undefined;
+  return describeTool(name, tool === true ? {} : tool);
+}
+
 function describeMethod(service: ServiceName, name: string, spec: MethodSpec): Callable {
   return {
     name: name as CallName,
@@ -135,7 +142,7 @@ function describeMethod(service: ServiceName, name: string, spec: MethodSpec): C
     reads: spec.reads ?? false,
     streams: spec.chunk !== undefined,
     keyed: takesKey(spec),
-    tool: spec.scope === 'rpc' && (spec.tool ?? toolByDefault(name)),
+    tool: getMethodTool(name, spec),
     large: getLargeParts(spec),
     sealed: getSealedParts(spec),
     emits: getEvents(spec),
@@ -162,7 +169,7 @@ function describeOperation(service: ServiceName, name: string, spec: OperationSp
     reads: spec.reads ?? false,
     streams: spec.chunk !== undefined,
     keyed: takesKey(spec),
-    tool: false,
+    tool: spec.tool,
     large: getLargeParts(spec),
     sealed: undefined,
     emits: getEvents(spec),

@@ -62,7 +62,7 @@ const PART_OWNERS: Readonly<Record<string, Owner>> = {
   'agents.*.backgroundTasks': 'tools',
   'agents.*.bootstrap': 'workspace',
   'agents.*.broadcastGroups': 'channels',
-  'agents.*.deferredTools': 'tools',
+  'agents.*.deferredTools': 'sessions',
   'agents.*.elevatedReply': 'channels',
   'agents.*.memoryReview': 'memory',
   'agents.*.notification': 'channels',
@@ -81,6 +81,8 @@ const PART_OWNERS: Readonly<Record<string, Owner>> = {
   // These sections come from files of the agent's workspace.
   'agents.*.session.compaction.postCompactionSections': 'workspace',
   'agents.*.skills': 'tools',
+  'agents.*.skills.toolDiscovery': 'sessions',
+  'agents.*.skills.toolPolicy': 'sessions',
   'agents.*.sourceGate': 'tools',
   'agents.*.toolLifecycle': 'tools',
   'agents.*.tracing': 'observability',

@@ -1,4 +1,4 @@
-import type { MethodName } from './contracts.ts';
+import type { MethodName, OperationName } from './contracts.ts';
 
 /**
  * Methods that are declared, routed and documented but have no handler yet. They answer UNAVAILABLE with the name of their service.
@@ -125,3 +125,6 @@ const names: readonly MethodName[] = [
 ];
 
 export const unserved: ReadonlySet<MethodName> = new Set(names);
+
+/** Operations that are tools of agents and have no handler yet. They are not offered. */
+export const unservedTools: ReadonlySet<OperationName> = new Set(['files.list', 'files.read', 'files.write']);

@@ -4,11 +4,12 @@ import { deliveryMethods } from './delivery.ts';
 import { channelsEvents } from './events.ts';
 import { messageMethods } from './message.ts';
 import { notificationMethods } from './notification.ts';
+import { channelsOperations } from './operations.ts';
 import { platformMethods } from './platforms.ts';
 
 export const channels = defineContract({
   service: 'channels',
   methods: { ...channelsMethods, ...platformMethods, ...messageMethods, ...notificationMethods, ...deliveryMethods },
-  operations: {},
+  operations: channelsOperations,
   events: channelsEvents,
 });

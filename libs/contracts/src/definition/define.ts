@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { ErrorCode } from './errors.ts';
+import type { AgentTool } from './tool-groups.ts';
 
 /** Every service there is. The name is the folder, the queue group and the second token of its subjects. */
 export const SERVICES = [
@@ -55,8 +56,11 @@ export interface MethodSpec {
   reads?: true;
   /** Kind of the audit record written before the call is answered. Default: `mutate` for admin methods that are not idempotent. */
   audited?: AuditKind;
-  /** Whether an agent may use it as a tool. Defaults to true for scope `rpc`, is never true for `admin`. */
-  tool?: boolean;
+  /**
+   * Whether agents may use it as a tool, or the name and group of that tool. Defaults to true for scope `rpc`. Methods of scope `admin` are
+   * never tools.
+   */
+  tool?: boolean | Partial<AgentTool>;
   /**
    * The fields of params or result that may be so large that a message cannot carry them: together with them it goes as a blob.
    * `*` is all of it. Params without any are at most 64 KiB; a test says which fields have to be named.
@@ -76,7 +80,7 @@ export interface MethodSpec {
   examples: readonly Example[];
 }
 
-/** A private call between services. JSON-RPC, agents and MCP clients never reach it. */
+/** A private call between services. JSON-RPC and MCP clients never reach it; agents reach the operations that are tools. */
 export interface OperationSpec {
   summary: string;
   callers: readonly ServiceName[];
@@ -89,6 +93,8 @@ export interface OperationSpec {
   idempotent?: boolean;
   /** As that of a method. */
   reads?: true;
+  /** Offers the operation to agents as a tool. `callers` then includes sessions, which calls it for the principal of a turn. */
+  tool?: AgentTool;
   /** As those of a method. */
   blobs?: readonly string[];
   emits?: readonly EventWord[];

@@ -157,6 +157,8 @@ export const AGENTS_BUCKET: BucketDefinition & Access = {
   writers: ['registry'],
   readers: ['memory', 'scheduler', 'secrets', 'sessions'],
 };
+/** The tools that appear at run time, of MCP servers and skills: by tenant and agent id (`bucketKey`). */
+export const OFFERED_TOOLS_BUCKET: BucketDefinition & Access = { name: 'offered-tools', writers: ['tools'], readers: ['sessions'] };
 /** The stored layer of the configuration, under the key `head`. */
 export const CONFIG_BUCKET: BucketDefinition & Access = { name: 'config', writers: ['registry'], readers: SERVICES };
 /**
@@ -189,6 +191,7 @@ export const REPLICAS_BUCKET: BucketDefinition & Access = { name: 'replicas', tt
 export const BUCKETS: readonly (BucketDefinition & Access)[] = [
   TOKENS_BUCKET,
   AGENTS_BUCKET,
+  OFFERED_TOOLS_BUCKET,
   CONFIG_BUCKET,
   LEVELS_BUCKET,
   RESTART_BUCKET,

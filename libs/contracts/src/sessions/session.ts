@@ -130,6 +130,7 @@ const sessionReads = defineMethods({
     description:
       'Returns the best match of each session, by the words of the query in any form. Tokens with sessions=own see only their sessions.',
     scope: 'rpc',
+    tool: { group: 'context' },
     params: z.strictObject({ query: z.string().min(1).max(1000), limit: pageSize(10, 50) }),
     result: z.array(SessionMatch).max(50),
     blobs: ['*'],
@@ -156,6 +157,7 @@ const sessionReads = defineMethods({
     summary: 'Returns the progress and result of a run.',
     description: 'A run is a background turn, for example of agent.start; run_id is its id.',
     scope: 'rpc',
+    tool: { group: 'runs' },
     params: z.strictObject({ run_id: z.string().min(1).max(128) }),
     result: SubAgentRun,
     blobs: ['task', 'response'],

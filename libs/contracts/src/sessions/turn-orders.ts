@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ORDERING_SERVICES, SERVICES, type OperationSpecs } from '../definition/define.ts';
+import { TOOL_PROFILE_NAMES } from '../definition/tool-groups.ts';
 import { Count, IdempotencyKey, SessionKey, Timestamp } from '../values/common.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
 import { TURN_EVENTS } from './turn-events.ts';
@@ -49,6 +50,17 @@ function countChars(items: readonly TurnContext[]): number {
   return items.reduce((sum, { title, text }) => sum + title.length + text.length, 0);
 }
 
+const ToolNames = z.array(boundedString(MAX.name)).max(MAX.few);
+
+/** Tools of one turn below those of its agent. */
+export const TurnTools = z.strictObject({
+  profile: z.enum(TOOL_PROFILE_NAMES).optional().describe('default: full'),
+  allow: ToolNames.optional().describe('tools beside those of the profile: names, methods and group:<name>'),
+  deny: ToolNames.optional(),
+  mcpServers: z.array(boundedString(MAX.id)).max(MAX.few).optional().describe('servers whose tools may be used; default: all'),
+});
+export type TurnTools = z.infer<typeof TurnTools>;
+
 export const OrderTurn = StartTurn.omit({ turnId: true }).extend({
   idempotencyKey: IdempotencyKey.describe('the same key orders the same turn, for example <job>@<instant>'),
   kind: TurnKind,
@@ -62,6 +74,7 @@ export const OrderTurn = StartTurn.omit({ turnId: true }).extend({
     .refine((items) => countChars(items) <= MAX_CONTEXT_CHARS, { error: `all texts together have at most ${MAX_CONTEXT_CHARS} characters` })
     .optional()
     .describe('for example the results of earlier steps'),
+  tools: TurnTools.optional().describe('narrows the tools of the agent, and never adds one'),
 });
 
 /** How one turn stands or how it ended. */
@@ -83,7 +96,7 @@ export const turnOrderOperations = {
   'turns.order': {
     summary: 'Accepts a durable turn for another service. The same key returns the same turn.',
     callers: ORDERING_SERVICES,
-    blobs: ['message', 'context'],
+    blobs: ['message', 'context', 'tools'],
     params: OrderTurn,
     result: TurnAccepted,
     emits: TURN_EVENTS,

@@ -52,7 +52,7 @@ export const GitRestored = z.object({ restored: z.literal(true) });
 
 const MAX_WRITE_BYTES = 524_288;
 
-const Content = z
+export const FileContent = z
   .string()
   .max(MAX_WRITE_BYTES)
   .refine((text) => text.length * 3 <= MAX_WRITE_BYTES || new TextEncoder().encode(text).length <= MAX_WRITE_BYTES, {
@@ -162,7 +162,7 @@ export const workspaceMethods = defineMethods({
     description: 'Up to 512 KiB of UTF-8. An existing file is replaced.',
     scope: 'admin',
     audited: 'mutate',
-    params: z.strictObject({ ...agent, filePath: FilePath, content: Content }),
+    params: z.strictObject({ ...agent, filePath: FilePath, content: FileContent }),
     result: FileWritten,
     idempotent: true,
     blobs: ['content'],

@@ -1,5 +1,5 @@
 import type { Bus, CallOptions } from '@switchyard/bus';
-import { inputSchema, MAX, parseParams, publicMethods, toolName, unserved, type Callable, type MethodName } from '@switchyard/contracts';
+import { inputSchema, MAX, parseParams, publicMethods, unserved, type Callable, type MethodName } from '@switchyard/contracts';
 import { mintId } from '@switchyard/security';
 import { inSteps } from '@switchyard/service-kit';
 import type { Tool } from '@modelcontextprotocol/server';
@@ -42,16 +42,16 @@ function* describeMethods(): Generator<undefined, ReadonlyMap<string, McpTool>> 
   const tools = new Map<string, McpTool>();
   for (const method of publicMethods.values()) {
     if (!method.tool || method.streams || unserved.has(method.name as MethodName)) continue;
-    tools.set(toolName(method.name), createMethodTool(method));
+    tools.set(method.tool.name, createMethodTool(method, method.tool.name));
     yield;
   }
   return tools;
 }
 
-function createMethodTool({ name, idempotent, audited, spec }: Callable): McpTool {
+function createMethodTool({ name, idempotent, audited, spec }: Callable, tool: string): McpTool {
   return {
     definition: {
-      name: toolName(name),
+      name: tool,
       title: name,
       description: spec.summary,
       inputSchema: toObjectSchema(spec.params),

@@ -5,7 +5,7 @@ import type { ModelAnswer, ModelEnd, ModelRequest } from '@switchyard/models';
 import type { ModelAccess } from '../agents/model-access.ts';
 import { buildResumeState, type CheckpointEntry } from '../model/checkpoint-log.ts';
 import { runAgentLoop } from './agent-loop.ts';
-import type { ToolBox, ToolUse } from './toolbox.ts';
+import type { ToolBox, ToolUse } from '../tools/toolbox.ts';
 import type { TurnPlan } from './turn-plan.ts';
 import type { FrameBody } from '../frames/frame-splitting.ts';
 

@@ -1,6 +1,6 @@
 import type { ModelMessage, ToolCall } from '@switchyard/models';
-import type { ToolResult } from './tool-result-truncation.ts';
-import { OUTCOME_UNKNOWN, type ToolBox, type ToolUse } from './toolbox.ts';
+import type { ToolResult } from '../tools/tool-result-truncation.ts';
+import { OUTCOME_UNKNOWN, type ToolBox, type ToolUse } from '../tools/toolbox.ts';
 import type { TurnPlan } from './turn-plan.ts';
 import type { FrameBody } from '../frames/frame-splitting.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AgentConfig } from '@switchyard/contracts';
 import { withBreaker } from './tool-circuit-breaker.ts';
-import type { ToolBox } from './toolbox.ts';
+import type { ToolBox } from '../tools/toolbox.ts';
 
 /** A tool that fails with what it is given as its error, and answers to nothing. */
 function failing(limits: object = {}): { use: (error?: string, name?: string) => Promise<string>; calls: () => number } {

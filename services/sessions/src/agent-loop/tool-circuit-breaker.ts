@@ -1,6 +1,6 @@
 import type { AgentConfig } from '@switchyard/contracts';
-import type { ToolResult } from './tool-result-truncation.ts';
-import type { ToolBox } from './toolbox.ts';
+import type { ToolResult } from '../tools/tool-result-truncation.ts';
+import type { ToolBox } from '../tools/toolbox.ts';
 
 type Limits = AgentConfig['toolRetryBreaker'];
 

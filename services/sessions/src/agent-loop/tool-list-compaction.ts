@@ -1,6 +1,6 @@
 import type { AgentConfig } from '@switchyard/contracts';
 import type { ToolSpec } from '@switchyard/models';
-import type { ToolBox } from './toolbox.ts';
+import type { ToolBox } from '../tools/toolbox.ts';
 import { isWeak } from '../context-window/model-capability.ts';
 import { CHARS_PER_TOKEN, type ModelWindow } from '../context-window/context-window.ts';
 

@@ -6,7 +6,7 @@ import type { PruningOptions } from './tool-result-pruning.ts';
 import type { Trim } from './tool-result-trimming.ts';
 import type { OutputFinding } from '../screening/output-finding.ts';
 import type { CheckpointEntry, TurnUsage, ResumeState } from '../model/checkpoint-log.ts';
-import type { CallerToolBox, ToolBox } from './toolbox.ts';
+import type { CallerToolBox, ToolBox } from '../tools/toolbox.ts';
 
 /** Everything that the agent loop needs to run a turn. Independent of sessions and transports. */
 export interface TurnPlan {

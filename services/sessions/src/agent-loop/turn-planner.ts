@@ -15,7 +15,8 @@ import type { ResumeState } from '../model/checkpoint-log.ts';
 import { renderDroppedMessages } from '../queue/dropped-messages.ts';
 import type { TurnPlan } from './turn-plan.ts';
 import { withBreaker } from './tool-circuit-breaker.ts';
-import type { ToolBox, ToolTurn } from './toolbox.ts';
+import type { ToolBox, ToolTurn } from '../tools/toolbox.ts';
+import { listDiscovered } from '../tools/tool-discovery.ts';
 
 /** Limits from the agent's configuration. */
 export function getAgentLimits({ config }: Agent) {
@@ -65,7 +66,7 @@ export interface PlanTurnOptions {
   /** The question. */
   text: string;
   /** State after earlier runs. */
-  resumeFrom?: Pick<ResumeState, 'hasStoredResults'>;
+  resumeFrom?: Pick<ResumeState, 'hasStoredResults' | 'messages'>;
 }
 
 /** Builds the prompt and limits of a durable turn: recent conversation, notes and question. */
@@ -81,6 +82,8 @@ export async function planTurn(deps: PlanTurnDeps, options: PlanTurnOptions): Pr
     countsExecutions: model.provider === 'dev',
     store,
     hasStored: options.resumeFrom?.hasStoredResults ?? false,
+    discovered: listDiscovered(options.resumeFrom?.messages ?? []),
+    narrowing: turn.tools,
   };
   const [{ messages: before, earlier, promptMessage, window }, leftOut, context, reminder] = await Promise.all([
     recent(deps, { ...options, hold: lease }),

@@ -13,7 +13,7 @@ import { testSessions } from '../sessions.fixture.ts';
 import { planTurn } from '../agent-loop/turn-planner.ts';
 import { createRecall } from './exchange-cache.ts';
 import { createBeginnings } from './history-prefix-cache.ts';
-import { createToolBox } from '../agent-loop/toolbox.ts';
+import { createToolBox } from '../tools/toolbox.ts';
 
 /** `TURNS=2000` tests the length of a long real conversation. */
 const TURNS = Number(process.env['TURNS'] ?? 40);

@@ -1,12 +1,12 @@
-import { toolName, type AgentConfig } from '@switchyard/contracts';
+import { describeTool, type AgentConfig } from '@switchyard/contracts';
 import type { Exchange } from './exchange-cache.ts';
 import type { TurnMessageRef } from '../model/turn-messages.ts';
-import { allows } from '../agents/tool-policy.ts';
+import { allows } from '../tools/tool-policy.ts';
 import { CHARS_PER_TOKEN } from '../context-window/context-window.ts';
 
 /** Characters of an oversized message that are included in the prompt as a preview. */
 const PREVIEW_CHARS = 1_000;
-const INSPECT_TOOL = 'ctx.inspect';
+const INSPECT_TOOL = describeTool('ctx.inspect');
 
 /** Truncates oversized messages in the prompt and states how to read the rest. */
 export interface MessageTruncator {
@@ -46,6 +46,6 @@ export function createMessageTruncator({ contextEngine, skills }: Pick<AgentConf
 /** Renders the end of a preview: how much text follows, and the tool call that returns it. */
 function renderReference(turnId: string, n: number, chars: number): string {
   const id = `${turnId}/${n}`;
-  const rest = `${toolName(INSPECT_TOOL)} ${JSON.stringify({ id, offset: PREVIEW_CHARS })} returns the next part.`;
+  const rest = `${INSPECT_TOOL.name} ${JSON.stringify({ id, offset: PREVIEW_CHARS })} returns the next part.`;
   return `… [truncated: ${chars - PREVIEW_CHARS} of ${chars} characters follow. ${rest}]`;
 }

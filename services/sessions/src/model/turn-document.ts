@@ -9,6 +9,7 @@ import {
   TurnKind,
   TurnLimits,
   TurnOrigin,
+  TurnTools,
   TurnUsage,
   type TurnResult,
 } from '@switchyard/contracts';
@@ -59,6 +60,8 @@ export const TurnDocument = z.object({
   order: json(TurnOrder).optional(),
   /** Material of the order, a list of `TurnContext` as JSON. */
   context: StoredText.optional(),
+  /** Tools that the order leaves to the turn and to those that continue it. */
+  tools: json(TurnTools).optional(),
   /** Time limit from the first start, if it is shorter than the general limit. */
   timeoutMs: count.optional(),
   /** The turn starts at this time and merges the messages that arrived until then (`queue/debounce.ts`). */

@@ -28,7 +28,7 @@ import { createSessionReset, newEpochChange, type ResetSession } from '../sessio
 import { CONTINUE_PROMPT } from '../turns/execution/auto-continue.ts';
 import { createMemoryCapture } from '../memory/memory-capture.ts';
 import type { TurnRunner } from '../turns/turn-runner.ts';
-import type { ToolBox } from '../agent-loop/toolbox.ts';
+import type { ToolBox } from '../tools/toolbox.ts';
 import { createJudge, type Judge } from './invariants.fixture.ts';
 
 export const principal: Principal = { tenant: 'default', client: 'alice', scopes: ['*'] };

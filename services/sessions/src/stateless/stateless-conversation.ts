@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { CallerTools, Principal, StatelessTurn, TurnMessage } from '@switchyard/contracts';
 import { toolCall, type ModelMessage } from '@switchyard/models';
-import type { CallerToolBox } from '../agent-loop/toolbox.ts';
+import type { CallerToolBox } from '../tools/toolbox.ts';
 
 /**
  * Builds the prompt of a stateless turn from the caller's messages, with an optional note before the last one. The caller is responsible

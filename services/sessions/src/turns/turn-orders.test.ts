@@ -160,3 +160,27 @@ test('the material of an order precedes its message in the prompt and stays out 
   const long = Array.from({ length: 2 }, () => ({ title: 't', text: 'x'.repeat(300_000) }));
   await assert.rejects(caller.call('turns.order', createOrder({ context: long, idempotencyKey: 'long' })), { code: 'INVALID_ARGUMENT' });
 });
+
+test('tools of an order narrow those of the agent and never widen them', async () => {
+  const denied = { model: 'dev/tools', skills: { toolPolicy: { deny: ['memory_search'] } } };
+  await using app = await testSessions({ agents: { tools: { model: 'dev/tools' }, denied } });
+  const { caller } = await connectScheduler(app);
+  const getOffered = async (agentId: string, tools?: Input<'turns.order'>['tools']) => {
+    const { turnId } = await caller.call('turns.order', createOrder({ agentId, tools, idempotencyKey: JSON.stringify([agentId, tools]) }));
+    const { turns } = await caller.call('turns.ends', { turnIds: [turnId], waitMs: 10_000 });
+    return /Tools offered here: (.*)\.$/.exec(turns[0]?.result?.response ?? '')?.[1]?.split(', ') ?? [];
+  };
+  assert.deepEqual((await getOffered('tools', { profile: 'cron-minimal' })).toSorted(), ['memory_search', 'session_search']);
+  assert.deepEqual(await getOffered('denied', { profile: 'cron-minimal' }), ['session_search']);
+  assert.deepEqual(await getOffered('denied', { profile: 'heartbeat-minimal', allow: ['memory_search', 'session_status'] }), [
+    'session_status',
+  ]);
+  assert.ok((await getOffered('tools')).includes('session_history'));
+});
+
+test('an idempotency key does not accept an order with other tools', async () => {
+  await using app = await testSessions();
+  const { caller } = await connectScheduler(app);
+  const { turnId } = await caller.call('turns.order', createOrder({ tools: { deny: ['read'] } }));
+  await assert.rejects(caller.call('turns.order', createOrder()), { details: { reason: 'IDEMPOTENCY_MISMATCH', turnId } });
+});

@@ -54,9 +54,10 @@ export interface TurnRequest {
   /** Name of the requested model. */
   model?: string | undefined;
   timeoutMs?: number | undefined;
-  /** Set when another service orders the turn. */
+  /** Set when another service orders the turn, with the tools that the order leaves to it. */
   order?: TurnOrder;
   context?: readonly TurnContext[] | undefined;
+  tools?: TurnDocument['tools'];
   /** Ids of the request. */
   origin?: { requestId: string; traceparent: string | undefined };
 }
@@ -365,7 +366,7 @@ async function toTurn({ bodies, store }: AcceptTurnDeps, requested: ResolvedRequ
     ...(request.origin?.traceparent === undefined ? {} : { traceparent: request.origin.traceparent }),
     ...(request.model === undefined ? {} : { model: request.model }),
     ...(request.timeoutMs === undefined ? {} : { timeoutMs: request.timeoutMs }),
-    ...(request.order && { order: request.order }),
+    ...(request.order && { order: request.order, ...(request.tools && { tools: request.tools }) }),
     ...(request.context && { context: await storeText(bodies.for(principal), request.turnId, JSON.stringify(request.context)) }),
     ...(lane === undefined ? {} : { lane }),
     ...(request.method === 'turns.start' ? {} : { quiet: true as const }),

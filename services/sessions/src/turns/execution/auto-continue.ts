@@ -175,9 +175,9 @@ async function insertOnce(turns: Documents<TurnDocument>, turn: TurnDocument): P
   }
 }
 
-/** Copies client, agent, scopes and limits of the previous turn. */
+/** Copies client, agent, scopes, tools and limits of the previous turn. */
 function buildContinuation({ store, settings }: AutoContinueDeps, before: TurnDocument): TurnDocument {
-  const { turnId, sessionKey, agentId, client, scopes, sessions, budgets, agents, model, timeoutMs, epoch = '', seq = 0 } = before;
+  const { turnId, sessionKey, agentId, client, scopes, sessions, budgets, agents, model, timeoutMs, tools, epoch = '', seq = 0 } = before;
   const lane = getLanes(settings.current.queue)?.autoContinue;
   const id = continuationId(turnId);
   return {
@@ -192,6 +192,7 @@ function buildContinuation({ store, settings }: AutoContinueDeps, before: TurnDo
     ...(agents && { agents }),
     ...(model !== undefined && { model }),
     ...(timeoutMs !== undefined && { timeoutMs }),
+    ...(tools && { tools }),
     fingerprint: id,
     continuationOf: { turnId, run: (before.continuationOf?.run ?? 0) + 1, epoch, seq },
     ...(lane !== undefined && { lane }),

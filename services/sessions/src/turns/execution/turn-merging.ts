@@ -125,10 +125,10 @@ async function selectMergeable(
   return candidates;
 }
 
-/** Merges only turns with the same client, agent, model, limits and scopes, so that no message is processed with other permissions. */
+/** Merges only turns with the same client, agent, model, limits, tools and scopes, so that no message is processed with other permissions. */
 function isMergeable(turn: TurnDocument, other: TurnDocument): boolean {
   const fresh = other.fence === 0 && other.attempts === 0;
-  const rights = ({ scopes }: TurnDocument): string => scopes.toSorted().join(' ');
+  const rights = ({ scopes, tools }: TurnDocument): string => `${scopes.toSorted().join(' ')} ${JSON.stringify(tools ?? null)}`;
   return (
     fresh &&
     // Auto-continued turns are not merged.

@@ -22,13 +22,14 @@ interface ComparedRequest {
   timeoutMs?: number | undefined;
   order?: TurnOrder;
   context?: unknown;
+  tools?: unknown;
 }
 
 /** Returns a digest of the request. Fields that a request does not have leave its digest as it was before they existed. */
 export function fingerprintRequest(request: ComparedRequest, sessionKey: string): string {
-  const { message, agentId, scopes, model, timeoutMs, order, context } = request;
+  const { message, agentId, scopes, model, timeoutMs, order, context, tools } = request;
   const bounds = model === undefined && timeoutMs === undefined ? [] : [model ?? null, timeoutMs ?? null];
-  const ordered = order === undefined ? [] : [order, ...(context === undefined ? [] : [context])];
+  const ordered = [order, context, tools].filter((part) => part !== undefined);
   const content = [message, agentId ?? null, scopes ?? null, sessionKey, ...bounds, ...ordered];
   return createHash('sha256').update(JSON.stringify(content)).digest('base64url');
 }

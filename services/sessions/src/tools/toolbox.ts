@@ -1,0 +1,189 @@
+import {
+  describeTool,
+  isScopeSubset,
+  ServiceError,
+  type AgentConfig,
+  type Principal,
+  type TokenScope,
+  type TurnTools,
+} from '@switchyard/contracts';
+import type { Bus } from '@switchyard/bus';
+import type { ToolCall, ToolChoice, ToolSpec } from '@switchyard/models';
+import { createResultTruncation, truncateResult, READ_RESULT_TOOL, type ResultStorage, type ToolResult } from './tool-result-truncation.ts';
+import type { OfferedToolList } from './offered-tools.ts';
+import type { Tool } from './tool-catalog.ts';
+import { DISCOVER_TOOL, discoverTools } from './tool-discovery.ts';
+import { allows, type ToolPolicy } from './tool-policy.ts';
+import { selectTools, type ToolSelection } from './tool-selection.ts';
+
+/** Tools of one turn: their specifications and their execution. */
+export interface ToolBox {
+  specs: readonly ToolSpec[];
+  /** Never throws for a tool error; the model reads it as a failed result. */
+  use(call: Pick<ToolCall, 'name' | 'input'>, using: ToolUse): Promise<ToolResult>;
+  /** Returns whether a call changes nothing, so that it may run in parallel. */
+  isReadOnly(name: string): boolean;
+  /** Returns whether a call may be repeated after an unknown outcome, according to its contract. */
+  isIdempotent(name: string): boolean;
+}
+
+/** Position of a call within its turn. */
+export interface ToolUse {
+  signal: AbortSignal;
+  step: number;
+  /** Position within the step, if the step has several calls. */
+  at?: number | undefined;
+}
+
+/** Tools that the caller of the turn executes. A call of one ends the turn. */
+export interface CallerToolBox {
+  specs: readonly ToolSpec[];
+  choice?: ToolChoice;
+  /** Whether several calls may be returned at once. */
+  parallel: boolean;
+  use?: never;
+}
+
+/** The turn that the tools belong to. */
+export interface ToolTurn extends ResultStorage {
+  turnId: string;
+  /** Ids for logs and traces of the calls. */
+  requestId?: string | undefined;
+  traceparent?: string | undefined;
+  /** Remaining time of the turn in milliseconds, which limits each call. */
+  remainingMs: () => number;
+  /** Adds development tools whose executions are counted. */
+  countsExecutions?: boolean;
+  /** Adds tools for history lookup, because the prompt does not contain the whole conversation. */
+  hasHistoryTools?: boolean;
+  /** Deferred tools that earlier runs of the turn have discovered. */
+  discovered?: readonly string[];
+  /** Tools that the order of the turn leaves to it. */
+  narrowing?: TurnTools | undefined;
+  /** Tools of MCP servers and skills. */
+  offered?: OfferedToolList | undefined;
+  /** Declared tools to choose from; default: those that are served. */
+  declared?: readonly Tool[];
+}
+
+/** Configuration of the agent that its tools depend on. */
+export type ToolConfig = Pick<AgentConfig, 'skills' | 'deferredTools' | 'maxToolResultChars'>;
+
+/**
+ * Offers the tools that the agent may use within its principal's scopes. Declared tools are called over the bus like by a client, tools of
+ * MCP servers and skills through `tools.use`. A repeated call uses the same idempotency key: turn, step, and position if the step has
+ * several calls.
+ */
+export function createToolBox(bus: Bus, principal: Principal, config: ToolConfig, turn: ToolTurn): ToolBox {
+  const { countsExecutions = false, hasHistoryTools = false, narrowing, offered, declared } = turn;
+  const { scopes } = principal;
+  const { toolPolicy, toolDiscovery } = config.skills;
+  const truncation = createResultTruncation(turn, {
+    maxChars: config.maxToolResultChars,
+    readable: () => mayReadResults(toolPolicy, scopes),
+  });
+  const select = (kept: boolean): ToolSelection =>
+    selectTools(config, {
+      scopes,
+      counted: countsExecutions,
+      earlier: hasHistoryTools,
+      kept,
+      narrowing,
+      offered,
+      ...(declared === undefined ? {} : { declared }),
+    });
+  let withKept = truncation.hasStored;
+  let selection = select(withKept);
+  const getSelection = (): ToolSelection => {
+    // The tool for stored results is offered only once there are some.
+    if (truncation.hasStored && !withKept) {
+      withKept = true;
+      selection = select(true);
+    }
+    return selection;
+  };
+  const discovered = createDiscoveredTools(turn.discovered ?? []);
+  const call = createToolCaller(bus, principal, turn);
+
+  function discover(input: unknown): ToolResult {
+    const result = discoverTools(getSelection().deferred, input, toolDiscovery);
+    discovered.add(result.tools.map(({ name }) => name));
+    return { result, failed: false };
+  }
+
+  async function use(tool: Tool, input: unknown, using: ToolUse): Promise<ToolResult> {
+    const { result, failed } = await call(tool, input, using);
+    return failed || tool.method === READ_RESULT_TOOL ? { result, failed } : truncation.truncate(result);
+  }
+
+  return {
+    get specs() {
+      return discovered.addSpecs(getSelection());
+    },
+    isReadOnly: (name) => getSelection().byName.get(name)?.reads ?? name === DISCOVER_TOOL,
+    // A call of an unknown tool has no effect and can be repeated.
+    isIdempotent: (name) => getSelection().byName.get(name)?.idempotent ?? true,
+    async use({ name, input }, using) {
+      const tool = getSelection().byName.get(name);
+      try {
+        if (tool) return await use(tool, input, using);
+        if (name === DISCOVER_TOOL && getSelection().deferred.length > 0) return discover(input);
+      } catch (error) {
+        if (!(error instanceof ServiceError)) throw error;
+        return { result: { error: truncateResult(renderError(error, tool), config.maxToolResultChars) }, failed: true };
+      }
+      return { result: { error: `Unknown tool ${name}.` }, failed: true };
+    },
+  };
+}
+
+/** The deferred tools that a turn has discovered. Their schemas follow those of the visible tools. */
+function createDiscoveredTools(names: readonly string[]) {
+  const discovered = new Set(names);
+  let current: { selection?: ToolSelection; count: number; specs: readonly ToolSpec[] } = { count: 0, specs: [] };
+  return {
+    add(found: readonly string[]): void {
+      for (const name of found) discovered.add(name);
+    },
+    /** Returns the same array until another tool is discovered. */
+    addSpecs(selection: ToolSelection): readonly ToolSpec[] {
+      if (discovered.size === 0) return selection.specs;
+      if (current.selection !== selection || current.count !== discovered.size) {
+        const found = selection.deferred.filter(({ name }) => discovered.has(name)).map(({ spec }) => spec);
+        current = { selection, count: discovered.size, specs: [...selection.specs, ...found] };
+      }
+      return current.specs;
+    },
+  };
+}
+
+/** Calls tools as the principal of the turn. Throws a ServiceError for a call that was refused or failed. */
+function createToolCaller(bus: Bus, principal: Principal, { turnId, requestId, traceparent, remainingMs }: ToolTurn) {
+  const ids = { ...(requestId === undefined ? {} : { requestId }), ...(traceparent === undefined ? {} : { traceparent }) };
+  let caller: Bus | undefined;
+  return async ({ name, method }: Tool, input: unknown, { signal, step, at }: ToolUse): Promise<ToolResult> => {
+    caller ??= bus.as(principal);
+    const key = at === undefined ? `${turnId}/${step}` : `${turnId}/${step}/${at}`;
+    const options = { ...ids, signal, key, timeoutMs: remainingMs() };
+    if (method === undefined) return caller.call('tools.use', { name, input }, options);
+    return { result: await caller.call(method as 'system.ping', input as Record<string, never>, options), failed: false };
+  };
+}
+
+/** Renders the error of a failed call for the model. Says that the outcome is unknown if that matters. */
+function renderError({ code, message, details }: ServiceError, tool: Tool | undefined): string {
+  const absent = tool !== undefined && tool.method === undefined && details['reason'] === 'NO_RESPONDERS';
+  const sent = `${code}: ${message}${absent ? ' It is not installed, or it is starting.' : ''}`;
+  return details['mayHaveRun'] === true && tool?.idempotent === false ? `${OUTCOME_UNKNOWN} The call was not repeated. ${sent}` : sent;
+}
+
+/** Prefix for a call that must not be repeated and may have been executed. */
+export const OUTCOME_UNKNOWN = 'STEP_OUTCOME_UNKNOWN: it is unknown whether the call had an effect.';
+
+/** An agent may read results of its own tools with any profile, unless that is denied. */
+function mayReadResults({ allow, deny }: ToolPolicy, scopes: readonly TokenScope[]): boolean {
+  return (
+    allows({ profile: 'full', allow, deny }, { ...describeTool(READ_RESULT_TOOL), method: READ_RESULT_TOOL }) &&
+    isScopeSubset(['rpc'], scopes)
+  );
+}
