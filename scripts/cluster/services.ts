@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { isBuilt, SERVICES, type ServiceName } from '@switchyard/contracts';
+import { listBuiltServices, type ServiceName } from '@switchyard/contracts';
 import type { ConfigurationSource, Variables } from '@switchyard/service-kit';
 import { nodeCommand, type Member } from './member.ts';
 import type { Ports } from './ports.ts';
@@ -53,7 +53,7 @@ export interface Ground extends Servers {
 
 /** Returns the processes of all built services. They differ from the single-process profile in their environment only. */
 export async function serviceMembers(ground: Ground): Promise<Member[]> {
-  const members = SERVICES.filter((name) => name === 'gateway' || isBuilt(name)).flatMap((service) => {
+  const members = listBuiltServices().flatMap((service) => {
     const count = service === 'gateway' ? ground.gatewayPorts.length : ground.replicas;
     return Array.from({ length: count }, (_, at) => [service, at] as const);
   });

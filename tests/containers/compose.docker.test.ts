@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { createClient, RpcError, type Client } from '@switchyard/client';
-import { isBuilt, SERVICES } from '@switchyard/contracts';
+import { listBuiltServices } from '@switchyard/contracts';
 import { freePort } from '@switchyard/testkit';
 
 /** Includes the time to build all images. */
@@ -12,7 +12,7 @@ const PATIENCE_MS = 1_500_000;
 const PROJECT = 'switchyard-test';
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const run = promisify(execFile);
-const built = SERVICES.filter((name) => name === 'gateway' || isBuilt(name));
+const built = listBuiltServices();
 const idempotent = { idempotent: true, timeoutMs: 60_000 };
 const CHANNEL = 'kept';
 

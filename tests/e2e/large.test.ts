@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { before, after, test } from 'node:test';
 import { connectBus } from '@switchyard/bus';
-import { callables, type ServiceName } from '@switchyard/contracts';
+import { callables, listBuiltServices, type ServiceName } from '@switchyard/contracts';
 import { silentLogger } from '@switchyard/telemetry';
 import { getProcess } from '../cluster/processes.ts';
 import { openai, rest } from './clients.ts';
@@ -15,7 +15,6 @@ const MAX_INLINE_BYTES = 1_048_576;
 /** Slightly below the maximum request size. */
 const LONG = 'ü☃x'.repeat(150_000);
 const readText = (text: string): string => `I am dev/echo, the development model. You said: ${text}`;
-const SERVICES: readonly ServiceName[] = ['gateway', 'sessions', 'registry', 'secrets', 'memory'];
 /** Subjects of a service other than requests and replies. */
 const HEARD: Partial<Record<ServiceName, readonly string[]>> = { gateway: ['turn.*', 'evt.>', 'notify.all.*', 'notify.client.*.*'] };
 
@@ -23,7 +22,7 @@ const HEARD: Partial<Record<ServiceName, readonly string[]>> = { gateway: ['turn
 async function tapBus(product: Running, stack: AsyncDisposableStack): Promise<{ largest: number; messages: number }> {
   const { ports } = await getProcess(product, 'nats');
   const receivedMessage = { largest: 0, messages: 0 };
-  for (const service of SERVICES) {
+  for (const service of listBuiltServices()) {
     const password = readFileSync(`${product.data}/cluster/keys/nats-${service}`, 'utf8').trim();
     const url = `nats://127.0.0.1:${ports['nats']}`;
     const bus = await connectBus(url, { log: silentLogger(), service, replica: 'tap', credentials: { user: service, password } });

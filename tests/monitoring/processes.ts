@@ -2,14 +2,14 @@ import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { listBuiltServices, type ServiceName } from '@switchyard/contracts';
 import { startNatsServer, startProcess, tempDir, type NatsServer, type StartedProcess } from '@switchyard/testkit';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
 export const TOKEN = 'operator-chosen-'.padEnd(40, 'x');
 /** In start order: the gateway starts last. */
-export const BUILT = ['secrets', 'registry', 'sessions', 'memory', 'scheduler', 'gateway'] as const;
-type Built = (typeof BUILT)[number];
+export const BUILT = listBuiltServices();
 
 /** A service in its own process, with its probe addresses. */
 export interface Watched {
@@ -20,7 +20,7 @@ export interface Watched {
 
 export interface Cluster extends AsyncDisposable {
   url: string;
-  services: Record<Built, Watched>;
+  services: Record<ServiceName, Watched>;
   data: string;
   nats: NatsServer;
 }
@@ -31,23 +31,27 @@ export async function startCluster(env: Readonly<Record<string, string>> = {}): 
   const server = await startNatsServer();
   starting.defer(() => server.stop());
   const data = starting.use(await tempDir()).path;
-  const services: Partial<Record<Built, Watched>> = {};
+  const services: Partial<Record<ServiceName, Watched>> = {};
   const onThis = { ...env, SWITCHYARD_BUS: server.url, SWITCHYARD_DATA: data };
   for (const service of BUILT) services[service] = await startWatched(starting, service, onThis);
-  const whole = services as Record<Built, Watched>;
+  const whole = services as Record<ServiceName, Watched>;
   const [, url = ''] = await whole.gateway.process.line(/"url":"([^"]+)","msg":"listening"/);
   const started = starting.move();
   return { url, services: whole, data, nats: server, [Symbol.asyncDispose]: () => started.disposeAsync() };
 }
 
 /** Starts a process that ends with the stack. */
-export async function startWatched(stack: AsyncDisposableStack, service: Built, env: Readonly<Record<string, string>>): Promise<Watched> {
+export async function startWatched(
+  stack: AsyncDisposableStack,
+  service: ServiceName,
+  env: Readonly<Record<string, string>>,
+): Promise<Watched> {
   const process = stack.use(await startOne(service, env));
   const [, ports = '{}'] = await process.line(/^(\{.*"can be watched".*\})$/m);
   return { process, ...(JSON.parse(ports) as { metrics: number; health: number }) };
 }
 
-function startOne(service: Built, env: Readonly<Record<string, string>>): Promise<StartedProcess> {
+function startOne(service: ServiceName, env: Readonly<Record<string, string>>): Promise<StartedProcess> {
   return startProcess([process.execPath, `${root}services/${service}/src/main.ts`], {
     env: {
       HOME: env['SWITCHYARD_DATA'] ?? '',

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { SERVICES } from '@switchyard/contracts';
+import { listBuiltServices, SERVICES } from '@switchyard/contracts';
 import { startNatsServer, startProcess, type NatsServer, type StartedProcess } from '@switchyard/testkit';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -50,7 +50,7 @@ export function busEnv(server: NatsServer, user: string): Record<string, string>
   return { SWITCHYARD_BUS: server.url, SWITCHYARD_BUS_USER: user, SWITCHYARD_BUS_PASSWORD: getPassword(user) };
 }
 
-export const BUILT = ['secrets', 'registry', 'sessions', 'memory', 'scheduler', 'gateway'] as const;
+export const BUILT = listBuiltServices();
 
 /** Starts a service in a process of its own with its NATS user. */
 export function startOne(server: NatsServer, service: string, options: { data: string; ready: RegExp }): Promise<StartedProcess> {

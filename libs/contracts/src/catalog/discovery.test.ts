@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SERVICES } from '../definition/define.ts';
-import { servicePresence, type Replica } from './discovery.ts';
+import { isBuilt, listBuiltServices, servicePresence, type Replica } from './discovery.ts';
 
 const replica = (service: string, id: string): Replica => ({
   service,
@@ -24,6 +24,12 @@ test('every service is listed: with its replicas, as down, or as not built yet',
   assert.deepEqual(states['secrets'], ['up', 'a', 'b']);
   assert.deepEqual(states['registry'], ['down']);
   assert.deepEqual(states['gateway'], ['down'], 'one that answers a single method is built');
-  assert.deepEqual(states['graph'], ['unbuilt']);
+  for (const service of SERVICES.filter((name) => !isBuilt(name))) assert.deepEqual(states[service], ['unbuilt'], service);
   assert.deepEqual(states['memory'], ['up', 'c'], 'who answers is there, whatever the list says');
+});
+
+test('listBuiltServices starts with the dependencies of the gateway and ends with the gateway', () => {
+  const built = listBuiltServices();
+  assert.deepEqual([...built.slice(0, 3), built.at(-1)], ['secrets', 'registry', 'sessions', 'gateway']);
+  assert.deepEqual(built.toSorted(), SERVICES.filter(isBuilt).toSorted());
 });

@@ -63,6 +63,12 @@ export function isBuilt(service: ServiceName): boolean {
 /** Services that a gateway requires: tokens and keys, agents and settings, turns. Without another service the gateway is degraded. */
 export const GATEWAY_DEPENDENCIES: readonly ServiceName[] = ['secrets', 'registry', 'sessions'];
 
+/** The built services in start order: the dependencies of the gateway, the other services, the gateway. */
+export function listBuiltServices(): readonly ServiceName[] {
+  const others = SERVICES.filter((service) => service !== 'gateway' && !GATEWAY_DEPENDENCIES.includes(service));
+  return [...GATEWAY_DEPENDENCIES, ...others, 'gateway' as const].filter(isBuilt);
+}
+
 /** Every service there should be, with the replicas that answered. Those of others on the same bus are left out. */
 export function servicePresence(answered: readonly Replica[]): ServicePresence[] {
   return SERVICES.map((service) => {

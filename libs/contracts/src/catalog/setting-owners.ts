@@ -5,7 +5,10 @@ import { UNREAD_SETTINGS } from '../config/unread-settings.ts';
 import { covers } from '../config/immutable.ts';
 import type { SectionName } from '../config/sections.ts';
 
-/** A service, or a namespace of a service (`service/prefix`) with its own methods. */
+/**
+ * A service, or a namespace of a service (`service/prefix`). Settings belong to the smallest of the two that needs them, so that a service
+ * can be built namespace by namespace.
+ */
 export type Owner = ServiceName | `${ServiceName}/${string}`;
 
 /** Owner of each section. `PART_OWNERS` lists settings of other owners within a section. */
@@ -16,44 +19,44 @@ const SECTION_OWNERS: Readonly<Record<SectionName, Owner>> = {
   // The files of an agent belong to the workspace; its other data is stored in documents.
   agentDir: 'workspace',
   config: 'registry',
-  agents: 'sessions',
-  channels: 'channels',
+  agents: 'sessions/agent',
+  channels: 'channels/channels',
   memory: 'memory',
   security: 'secrets',
-  routing: 'channels',
+  routing: 'channels/message',
   daemon: 'registry',
   scheduler: 'scheduler',
   gateway: 'gateway',
   integrations: 'tools',
-  media: 'media',
-  tts: 'media',
-  imageGen: 'media',
+  media: 'media/media',
+  tts: 'media/tts',
+  imageGen: 'media/image',
   monitoring: 'observability',
   observability: 'observability',
   diagnostics: 'observability',
   oauth: 'registry',
-  plugins: 'tools',
-  queue: 'sessions',
-  streaming: 'channels',
-  autoReplyEngine: 'channels',
-  sendPolicy: 'channels',
+  plugins: 'tools/skills',
+  queue: 'sessions/agent',
+  streaming: 'channels/message',
+  autoReplyEngine: 'channels/message',
+  sendPolicy: 'channels/message',
   embedding: 'registry',
-  envelope: 'channels',
+  envelope: 'channels/message',
   browser: 'browser',
   models: 'registry',
   providers: 'registry',
-  messages: 'channels',
+  messages: 'channels/message',
   approvals: 'sessions/admin.approval',
   webhooks: 'gateway',
-  lifecycleReactions: 'channels',
-  responsePrefix: 'channels',
-  deliveryQueue: 'channels',
-  deliveryMirror: 'channels',
-  deliveryTiming: 'channels',
-  coalescer: 'channels',
-  senderTrustDisplay: 'channels',
-  documentation: 'sessions',
-  telegramFileRefGuard: 'channels',
+  lifecycleReactions: 'channels/message',
+  responsePrefix: 'channels/message',
+  deliveryQueue: 'channels/delivery',
+  deliveryMirror: 'channels/delivery',
+  deliveryTiming: 'channels/delivery',
+  coalescer: 'channels/delivery',
+  senderTrustDisplay: 'channels/message',
+  documentation: 'sessions/agent',
+  telegramFileRefGuard: 'channels/telegram',
 };
 
 /** Settings whose owner differs from the owner of their section. */
@@ -61,28 +64,29 @@ const PART_OWNERS: Readonly<Record<string, Owner>> = {
   // Background tasks are read and ended with the tool `background_tasks`, so they need the tools service.
   'agents.*.backgroundTasks': 'tools',
   'agents.*.bootstrap': 'workspace',
-  'agents.*.broadcastGroups': 'channels',
-  'agents.*.deferredTools': 'sessions',
-  'agents.*.elevatedReply': 'channels',
+  'agents.*.broadcastGroups': 'channels/message',
+  'agents.*.deferredTools': 'sessions/agent',
+  'agents.*.elevatedReply': 'channels/message',
   'agents.*.memoryReview': 'memory',
-  'agents.*.notification': 'channels',
+  'agents.*.notification': 'channels/notification',
   'agents.*.oauthProfiles': 'registry',
   'agents.*.operationModels.condensation': 'sessions/subagent',
-  'agents.*.operationModels.cron': 'scheduler',
-  'agents.*.operationModels.heartbeat': 'scheduler',
+  'agents.*.operationModels.cron': 'scheduler/cron',
+  'agents.*.operationModels.heartbeat': 'scheduler/heartbeat',
   'agents.*.operationModels.subagent': 'sessions/subagent',
   'agents.*.operationModels.taskExtraction': 'scheduler',
   'agents.*.rag': 'memory',
-  'agents.*.reactionLevel': 'channels',
-  'agents.*.scheduler': 'scheduler',
-  'agents.*.session.dmScope': 'channels',
+  'agents.*.reactionLevel': 'channels/message',
+  'agents.*.scheduler': 'scheduler/cron',
+  'agents.*.scheduler.heartbeat': 'scheduler/heartbeat',
+  'agents.*.session.dmScope': 'channels/message',
   // Progress is shown on channels; the interface has no event for it.
-  'agents.*.sep.userVisibleProgress': 'channels',
+  'agents.*.sep.userVisibleProgress': 'channels/message',
   // These sections come from files of the agent's workspace.
   'agents.*.session.compaction.postCompactionSections': 'workspace',
-  'agents.*.skills': 'tools',
-  'agents.*.skills.toolDiscovery': 'sessions',
-  'agents.*.skills.toolPolicy': 'sessions',
+  'agents.*.skills': 'tools/skills',
+  'agents.*.skills.toolDiscovery': 'sessions/agent',
+  'agents.*.skills.toolPolicy': 'sessions/agent',
   'agents.*.sourceGate': 'tools',
   'agents.*.toolLifecycle': 'tools',
   'agents.*.tracing': 'observability',
@@ -90,14 +94,18 @@ const PART_OWNERS: Readonly<Record<string, Owner>> = {
   'agents.*.workspacePath': 'workspace',
   'daemon.logging.tracing': 'observability',
   // Only a scheduler begins turns by the clock: until then no turn is a scheduled one.
-  'queue.laneAssignment.scheduledLane': 'scheduler',
+  'integrations.autoReply': 'channels/message',
+  'integrations.mcp': 'tools/mcp',
+  'queue.laneAssignment.scheduledLane': 'scheduler/cron',
+  'scheduler.cron': 'scheduler/cron',
+  'scheduler.heartbeat': 'scheduler/heartbeat',
   'security.actionConfirmation': 'sessions/admin.approval',
   'security.agentToAgent': 'sessions/subagent',
-  'webhooks.mappings.*.channel': 'channels',
-  'webhooks.mappings.*.deliver': 'channels',
-  'webhooks.mappings.*.textTemplate': 'scheduler',
-  'webhooks.mappings.*.to': 'channels',
-  'webhooks.mappings.*.wakeMode': 'scheduler',
+  'webhooks.mappings.*.channel': 'channels/message',
+  'webhooks.mappings.*.deliver': 'channels/message',
+  'webhooks.mappings.*.textTemplate': 'scheduler/scheduler',
+  'webhooks.mappings.*.to': 'channels/message',
+  'webhooks.mappings.*.wakeMode': 'scheduler/scheduler',
 };
 
 /** All of it, by path. */
@@ -118,12 +126,18 @@ export function listMethods(owner: Owner): MethodName[] {
   return all.map(({ name }) => name as MethodName).filter((name) => feature === undefined || name.startsWith(`${feature}.`));
 }
 
-/** Whether an owner is there: it answers some of its methods. */
-export function isServed(owner: Owner): boolean {
-  return listMethods(owner).some((name) => !unserved.has(name));
+/** Whether an owner is built: all of its methods are served. */
+export function isServed(owner: Owner, isMissing: (name: MethodName) => boolean = (name) => unserved.has(name)): boolean {
+  return !listMethods(owner).some(isMissing);
 }
 
 /** Lists settings without a reader although their owner is built. Settings of unbuilt services are excluded. */
-export function remainingSettings(): string[] {
-  return UNREAD_SETTINGS.filter((path) => isServed(resolveOwner(path) ?? 'registry'));
+export function remainingSettings(isMissing?: (name: MethodName) => boolean): string[] {
+  return UNREAD_SETTINGS.filter((path) => listOwners(path).some((owner) => isServed(owner, isMissing)));
+}
+
+/** The owners of a setting and of the settings below it. */
+function listOwners(path: string): Owner[] {
+  const below = Object.entries(SETTING_OWNERS).filter(([pattern]) => pattern.startsWith(`${path}.`));
+  return [resolveOwner(path) ?? 'registry', ...below.map(([, owner]) => owner)];
 }
