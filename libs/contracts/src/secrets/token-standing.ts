@@ -34,6 +34,7 @@ export const tokenStandingOperations = defineOperations({
     callers: ORDERING_SERVICES,
     params: z.strictObject({ principals: z.array(StoredPrincipal).min(1).max(MAX.few) }),
     result: z.object({ standings: z.array(Standing).max(MAX.few).describe('in the order of the principals') }),
+    blobs: ['principals'],
     idempotent: true,
     reads: true,
   },
