@@ -14,7 +14,7 @@ test('resolveOwner returns the owner of the longest prefix, down to the section'
 
 test('a part that waits for a service is its own, and what is beside it is not', () => {
   const paths = ['agents.oslo.backgroundTasks.maxTotal', 'queue.laneAssignment.scheduledLane', 'queue.laneAssignment.followupLane'];
-  assert.deepEqual(paths.map(resolveOwner), ['tools', 'scheduler/cron', 'sessions/agent']);
+  assert.deepEqual(paths.map(resolveOwner), ['tools', 'scheduler', 'sessions/agent']);
 });
 
 test('an owner is a service or a namespace with methods, and is served when all of them are', () => {
@@ -41,6 +41,6 @@ test('one method of a service demands no setting, a whole namespace demands its 
   );
   const channels = serving((name) => name.startsWith('channels.'));
   assert.ok(channels.includes('channels') && !channels.includes('streaming') && !channels.includes('deliveryQueue'), channels.join());
-  const scheduler = serving((name) => name.startsWith('cron.'));
-  assert.ok(scheduler.includes('scheduler') && scheduler.includes('agents.*.scheduler'), scheduler.join());
+  const speech = serving((name) => name.startsWith('tts.'));
+  assert.ok(speech.includes('tts') && !speech.includes('media'), speech.join());
 });

@@ -71,14 +71,13 @@ const PART_OWNERS: Readonly<Record<string, Owner>> = {
   'agents.*.notification': 'channels/notification',
   'agents.*.oauthProfiles': 'registry',
   'agents.*.operationModels.condensation': 'sessions/subagent',
-  'agents.*.operationModels.cron': 'scheduler/cron',
+  'agents.*.operationModels.cron': 'scheduler',
   'agents.*.operationModels.heartbeat': 'scheduler/heartbeat',
   'agents.*.operationModels.subagent': 'sessions/subagent',
   'agents.*.operationModels.taskExtraction': 'scheduler',
   'agents.*.rag': 'memory',
   'agents.*.reactionLevel': 'channels/message',
-  'agents.*.scheduler': 'scheduler/cron',
-  'agents.*.scheduler.heartbeat': 'scheduler/heartbeat',
+  'agents.*.scheduler': 'scheduler',
   'agents.*.session.dmScope': 'channels/message',
   // Progress is shown on channels; the interface has no event for it.
   'agents.*.sep.userVisibleProgress': 'channels/message',
@@ -96,16 +95,14 @@ const PART_OWNERS: Readonly<Record<string, Owner>> = {
   // Only a scheduler begins turns by the clock: until then no turn is a scheduled one.
   'integrations.autoReply': 'channels/message',
   'integrations.mcp': 'tools/mcp',
-  'queue.laneAssignment.scheduledLane': 'scheduler/cron',
-  'scheduler.cron': 'scheduler/cron',
-  'scheduler.heartbeat': 'scheduler/heartbeat',
+  'queue.laneAssignment.scheduledLane': 'scheduler',
   'security.actionConfirmation': 'sessions/admin.approval',
   'security.agentToAgent': 'sessions/subagent',
   'webhooks.mappings.*.channel': 'channels/message',
   'webhooks.mappings.*.deliver': 'channels/message',
-  'webhooks.mappings.*.textTemplate': 'scheduler/scheduler',
+  'webhooks.mappings.*.textTemplate': 'scheduler',
   'webhooks.mappings.*.to': 'channels/message',
-  'webhooks.mappings.*.wakeMode': 'scheduler/scheduler',
+  'webhooks.mappings.*.wakeMode': 'scheduler',
 };
 
 /** All of it, by path. */

@@ -16,7 +16,8 @@ const FORECAST: OfferedTool = {
 
 /** Sessions with an agent to which the tools service offers a tool of an MCP server. */
 async function start(handlers?: Handlers<typeof contract>) {
-  const app = await testSessions({ agents: { tools: { model: 'dev/tools' }, other: { model: 'dev/tools' } } });
+  const agent = { model: 'dev/tools', skills: { toolPolicy: { profile: 'minimal', allow: ['group:mcp'] } } };
+  const app = await testSessions({ agents: { tools: agent, other: agent } });
   const service = await app.host.connect('tools');
   if (handlers) await service.serve(contract, handlers, { version: '0.0.0' });
   const bucket = await service.kv(OFFERED_TOOLS_BUCKET);
