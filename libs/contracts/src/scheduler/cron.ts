@@ -152,6 +152,7 @@ export const cronMethods = defineMethods({
     scope: 'rpc',
     params: z.strictObject({ agentId: AgentId.optional().describe('only the jobs of this agent') }),
     result: CronJobList,
+    blobs: ['jobs'],
     idempotent: true,
     examples: [
       {
@@ -178,6 +179,7 @@ export const cronMethods = defineMethods({
     scope: 'rpc',
     params: z.strictObject({ name: JobName, message: Message, agentId: ActingAgentId.optional(), schedule: CronSchedule }),
     result: CronJobCreated,
+    blobs: ['schedule', 'message'],
     errors: ['INVALID_ARGUMENT', 'ALREADY_EXISTS', 'RESOURCE_EXHAUSTED'],
     examples: [
       {
@@ -222,6 +224,7 @@ export const cronMethods = defineMethods({
       enabled: z.boolean().optional(),
     }),
     result: CronJobUpdated,
+    blobs: ['schedule', 'message'],
     idempotent: true,
     errors: ['INVALID_ARGUMENT', 'NOT_FOUND'],
     examples: [
@@ -266,6 +269,7 @@ export const cronMethods = defineMethods({
     scope: 'rpc',
     params: z.strictObject({ name: JobName, limit: pageSize(20, 1000), agentId: Whose }),
     result: CronRunList,
+    blobs: ['runs'],
     idempotent: true,
     errors: ['NOT_FOUND', 'INVALID_ARGUMENT'],
     examples: [
