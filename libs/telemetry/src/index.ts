@@ -2,7 +2,7 @@ export { createLogThrottle, type LogThrottle, type LogGroup } from './log-thrott
 export { hideValue, withoutHidden } from './masked-values.ts';
 export { openRollingFile, type RollingFile, type RollingFileOptions } from './files/rolling-file.ts';
 export { LOG_LEVELS, type Levels, type LogLevel } from './levels.ts';
-export { bindTrace, createLogger, logLevels, silentLogger, type Logger, type LogOptions } from './logger.ts';
+export { bindTrace, createLogger, logLevels, onErrorLine, silentLogger, type LoggedError, type Logger, type LogOptions } from './logger.ts';
 export { METRICS, metricDefinitions, type MetricName } from './metrics/catalogue.ts';
 export { prometheusLabel, prometheusName, type MetricDefinition } from './metrics/metric-definition.ts';
 export { exposition, EXPOSITION_TYPE } from './metrics/prometheus-exposition.ts';

@@ -17,6 +17,7 @@ import { parseTraceparent } from './trace-context.ts';
 export type Logger = PinoLogger<'audit'>;
 
 const AUDIT = 35;
+const ERROR = 50;
 const STDERR = 2;
 /** Module name of lines without a module. */
 const PROCESS = 'process';
@@ -54,14 +55,40 @@ export function createLogger({
     mixinMergeStrategy: (fields, names) => ({ ...names, ...safe.fields(fields) }),
     // `redact` already serializes errors; pino's serializer would do it again.
     serializers: { msg: (msg: unknown) => (typeof msg === 'string' ? safe.text(msg) : msg), err: (err: unknown) => err },
-    ...(audit ? {} : { hooks: { logMethod: withoutAudit } }),
+    hooks: { logMethod: audit ? notifyingErrors : withoutAudit },
   };
   const logger = pino<'audit'>(options, typeof destination === 'object' ? destination : openDestination(destination));
   return withoutSecrets(logger, { module: typeof module === 'string' ? module : PROCESS, service: undefined }, safe.fields);
 }
 
 function withoutAudit(this: PinoLogger, args: Parameters<LogFn>, write: LogFn, level: number): void {
-  if (level !== AUDIT) write.apply(this, args);
+  if (level !== AUDIT) notifyingErrors.call(this, args, write, level);
+}
+
+function notifyingErrors(this: PinoLogger, args: Parameters<LogFn>, write: LogFn, level: number): void {
+  write.apply(this, args);
+  if (level < ERROR) return;
+  const logger = this as unknown as PlainLogger;
+  const [fields, text] = args as readonly unknown[];
+  const errorKind = typeof fields === 'object' && fields !== null && 'errorKind' in fields ? String(fields.errorKind) : 'internal';
+  const { module, service } = logger[NAMES];
+  const message = [text, fields].find((one) => typeof one === 'string') ?? 'an error without a text';
+  for (const listener of logger[ERRORS]) listener({ message, errorKind, source: service ?? module });
+}
+
+/** A line of level error or fatal. The message is the text of the line, which contains no values. */
+export interface LoggedError {
+  message: string;
+  errorKind: string;
+  /** Service of the logger, or else its module. */
+  source: string;
+}
+
+/** Calls the listener after each error line of this logger, its parents and all their children. */
+export function onErrorLine(log: Logger, listener: (error: LoggedError) => void): Disposable {
+  const listeners = (log as unknown as PlainLogger)[ERRORS];
+  listeners.add(listener);
+  return { [Symbol.dispose]: () => void listeners.delete(listener) };
 }
 
 /** Returns the levels of this logger, its parents and all their children. */
@@ -85,6 +112,7 @@ export function bindTrace(log: Logger, ids: { requestId?: string; traceparent?: 
 
 const NAMES = Symbol('names');
 const LEVELS = Symbol('levels');
+const ERRORS = Symbol('errors');
 
 /** Redacts fields bound by `child`, which pino's formatters do not see. Reads the module and service of a child from its bindings. */
 function withoutSecrets(logger: Logger, names: Names, safe: typeof redact): Logger {
@@ -92,6 +120,7 @@ function withoutSecrets(logger: Logger, names: Names, safe: typeof redact): Logg
   return Object.assign(logger, {
     [NAMES]: names,
     [LEVELS]: createLevels(logger),
+    [ERRORS]: new Set<(error: LoggedError) => void>(),
     child(this: PlainLogger, { module, ...bindings }: Record<string, unknown>, options?: ChildLoggerOptions): PlainLogger {
       const child = inherited.child.call(this, safe(bindings), options);
       const service = typeof bindings['service'] === 'string' ? bindings['service'] : undefined;
@@ -111,6 +140,7 @@ interface PlainLogger {
   level: string;
   [NAMES]: Names;
   [LEVELS]: LevelRegistry;
+  [ERRORS]: Set<(error: LoggedError) => void>;
   child(this: PlainLogger, bindings: Record<string, unknown>, options?: ChildLoggerOptions): PlainLogger;
 }
 

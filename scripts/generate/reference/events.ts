@@ -1,10 +1,10 @@
-import { notifications, outputSchema, publicMethods, type NotificationSpec } from '@switchyard/contracts';
+import { notifications, outputSchema, processEvents, publicMethods, type NotificationSpec } from '@switchyard/contracts';
 import { implementedServices, isServed, listEvents } from './implemented.ts';
 import { code, fields, json } from './markdown.ts';
 
 /** Renders the system events and WebSocket notifications of implemented services. */
 export function eventsPage(): string {
-  const all = listEvents().filter(({ service }) => implementedServices.has(service));
+  const all = listEvents().filter(({ service, everywhere }) => everywhere === true || implementedServices.has(service));
   const sent = (Object.entries(notifications) as [string, NotificationSpec][]).filter(([, { from }]) =>
     from.some((service) => implementedServices.has(service)),
   );
@@ -49,6 +49,7 @@ const AUDIENCE: Readonly<Record<NotificationSpec['audience'], string>> = {
 };
 
 function causedBy(event: string): string {
+  if (processEvents.has(event)) return ', emitted by every process';
   const methods = [...publicMethods.values()].filter((one) => isServed(one) && (one.emits as readonly string[]).includes(event));
   return methods.length === 0 ? '' : `, emitted by ${methods.map(({ name }) => code(name)).join(', ')}`;
 }

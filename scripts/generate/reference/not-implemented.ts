@@ -9,7 +9,7 @@ export function notImplementedPage(): string {
   const methods = [...publicMethods.values()]
     .filter((method) => !isServed(method))
     .toSorted((one, other) => (one.name < other.name ? -1 : 1));
-  const events = listEvents().filter(({ service }) => !implementedServices.has(service));
+  const events = listEvents().filter(({ service, everywhere }) => everywhere !== true && !implementedServices.has(service));
   const silent = (Object.entries(notifications) as [string, NotificationSpec][]).filter(
     ([, { from }]) => !from.some((service) => implementedServices.has(service)),
   );

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Callable } from '@switchyard/contracts';
+import { processEvents, type Callable } from '@switchyard/contracts';
 
 /** The call that a handler is answering. */
 export interface EmittingCall {
@@ -23,7 +23,7 @@ export function trackEmits(call: EmittingCall, handle: () => void): void {
  */
 export function checkEmits(event: string): void {
   const call = calls.getStore();
-  if (call === undefined || call.ended) return;
+  if (call === undefined || call.ended || processEvents.has(event)) return;
   const { name, emits } = call.method.callable;
   if ((emits as readonly string[]).includes(event)) return;
   const breach = new TypeError(`${name} emits ${event}, which its contract does not declare: add it to its \`emits\``);

@@ -3,6 +3,7 @@ import {
   callables,
   EVENTS_LOG,
   eventServices,
+  processEvents,
   LOGS,
   notifications,
   publicMethods,
@@ -92,10 +93,11 @@ function listServedSubjects(service: ServiceName): string[] {
   return [...callables.values()].filter((callable) => callable.service === service).map(({ subject }) => subject);
 }
 
-/** Its own events, and the events of other services that its methods declare in `emits`. */
+/** Its own events, the events of other services that its methods declare in `emits`, and the events that every process emits. */
 function listEventSubjects(service: ServiceName): string[] {
   const caused = [...callables.values()].filter((callable) => callable.service === service).flatMap(({ emits }) => emits);
-  return [subjects.eventsOf(service), ...caused.filter((event) => eventServices.get(event) !== service).map(getEventSubject)];
+  const foreign = [...caused, ...processEvents].filter((event) => eventServices.get(event) !== service);
+  return [subjects.eventsOf(service), ...foreign.map(getEventSubject)];
 }
 
 function listNotificationSubjects(service: ServiceName): string[] {

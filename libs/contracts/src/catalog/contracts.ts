@@ -210,6 +210,11 @@ export const callables: ReadonlyMap<string, Callable> = resolveCallables();
 /** The public methods alone: all that JSON-RPC may reach. */
 export const publicMethods: ReadonlyMap<string, Callable> = new Map([...callables].filter(([, callable]) => callable.kind === 'method'));
 
+/** The events that every process emits. */
+export const processEvents: ReadonlySet<string> = new Set(
+  (Object.values(contracts) as Contract[]).flatMap(({ events }) => Object.keys(events).filter((name) => events[name]?.everywhere)),
+);
+
 /** The service that emits each event, by event name. */
 export const eventServices: ReadonlyMap<string, ServiceName> = new Map(
   (Object.values(contracts) as Contract[]).flatMap((contract) =>

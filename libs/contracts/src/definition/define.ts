@@ -106,6 +106,8 @@ export interface EventSpec {
   payload: z.ZodType;
   /** As that of a method. */
   beyond?: true;
+  /** Every process emits it, whatever its methods declare in `emits`. */
+  everywhere?: true;
   example: unknown;
 }
 

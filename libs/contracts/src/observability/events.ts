@@ -30,6 +30,7 @@ export const TokenUsage = z.object({
 const meterEvents = defineEvents({
   'observability:metrics': {
     summary: 'Health of a process: memory, event loop, handles.',
+    everywhere: true,
     payload: z.object({
       rssBytes: Count,
       heapUsedBytes: Count,
@@ -139,6 +140,7 @@ export const observabilityEvents = defineEvents({
   },
   'system:error': {
     summary: 'A background task failed.',
+    everywhere: true,
     payload: z.object({
       error: z.object({ message: boundedString(MAX.line), errorKind: boundedString(MAX.name) }),
       source: boundedString(MAX.name),

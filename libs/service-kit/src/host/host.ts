@@ -23,6 +23,8 @@ import { StartError } from '../variables/start-error.ts';
 import { openSettings, type ConfigurationSource } from '../settings/configuration-source.ts';
 import { feedWatchdog } from './systemd-watchdog.ts';
 import { watchEventLoop } from './event-loop-monitor.ts';
+import { emitErrors } from './error-events.ts';
+import { systemClock } from '../scheduling/clock.ts';
 
 /** The process that services run on, with the resources that they share. */
 export interface Host extends AsyncDisposable {
@@ -119,7 +121,8 @@ export async function openHost(options: HostOptions): Promise<Host> {
   const restart = opening.use(await followRestart(bus, process, log));
   if (options.service !== undefined) health.set(options.service, false, 'starting');
   health.set(SETTINGS, true);
-  opening.use(watchEventLoop({ settings, log }));
+  opening.use(watchEventLoop({ settings, log, emit: (metrics) => bus.emit('observability:metrics', metrics) }));
+  opening.use(emitErrors({ bus, log, clock: systemClock }));
   opening.use(feedWatchdog({ env: options.env, settings, log }));
   opening.defer(observe('switchyard.config.revision', {}, () => settings.revision));
   warnOfIneffective(settings, log);
