@@ -1,7 +1,15 @@
-import { AGENTS_BUCKET, AgentConfig, contracts, type ConfigurationPatch, type Principal, type Result } from '@switchyard/contracts';
-import type { ServiceError } from '@switchyard/contracts';
-import { type TurnEndRecord } from '@switchyard/contracts';
-import type { Bus, Handler } from '@switchyard/bus';
+import {
+  AGENTS_BUCKET,
+  AgentConfig,
+  contracts,
+  type ConfigurationPatch,
+  type Principal,
+  type Result,
+  type ServiceError,
+  type TokenStanding,
+  type TurnEndRecord,
+} from '@switchyard/contracts';
+import type { Bus, Handler, Handlers } from '@switchyard/bus';
 import type { Host } from '@switchyard/service-kit';
 import { testService, type TestService } from '@switchyard/testkit';
 import { scheduler } from './service.ts';
@@ -21,6 +29,8 @@ export interface OrderedTurns {
 }
 
 interface SchedulerOptions {
+  /** How the token of each job's maker stands; by default it is current. */
+  standing?: () => TokenStanding;
   as?: Principal;
   data?: string;
   settings?: ConfigurationPatch;
@@ -30,12 +40,18 @@ interface SchedulerOptions {
 const USAGE = { calls: 1, unknownCalls: 0, input: 30, output: 12, cacheRead: 0, cacheWrite: 0, costUsd: 0.002 };
 
 /** Starts the scheduler with a sessions service that the test controls. */
-export async function testScheduler({ agents = [], ...options }: SchedulerOptions = {}): Promise<TestService & { turns: OrderedTurns }> {
+export async function testScheduler({ agents = [], standing = () => ({ state: 'current' }), ...options }: SchedulerOptions = {}): Promise<
+  TestService & { turns: OrderedTurns }
+> {
   let turns: OrderedTurns | undefined;
   const app = await testService(scheduler, {
     ...options,
     async prepare(host) {
       turns = await serveTurns(host);
+      const handlers: Handlers<typeof contracts.secrets> = {
+        'tokens.standing': ({ principals }) => ({ standings: principals.map(standing) }),
+      };
+      await (await host.connect('secrets')).serve(contracts.secrets, handlers, { version: '0.0.0' });
       for (const agentId of ['default', ...agents]) await putAgent(host.bus, agentId);
     },
   });

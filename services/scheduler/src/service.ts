@@ -3,6 +3,7 @@ import { defineService, openAgentDirectory, systemClock } from '@switchyard/serv
 import { jobCollection, runCollection } from './documents/collections.ts';
 import { cronAdd } from './handlers/cron-add.ts';
 import { cronList } from './handlers/cron-list.ts';
+import { cronNext } from './handlers/cron-next.ts';
 import { cronRemove } from './handlers/cron-remove.ts';
 import { cronRun } from './handlers/cron-run.ts';
 import { cronRuns } from './handlers/cron-runs.ts';
@@ -23,10 +24,18 @@ export const scheduler = defineService({
     const { jobs, runs } = await store.open({ jobs: jobCollection, runs: runCollection });
     const agents = own.use(await openAgentDirectory(bus, env, log));
     const now = (): number => store.now();
+    const limits = (): (typeof settings.current)['scheduler']['cron'] => settings.current.scheduler.cron;
     const common = { jobs, runs, bus, log, owner: replica, now };
-    const runWork = own.use(createRunWork(common));
-    const onRun = (): void => void runWork.poll().catch(() => undefined);
-    const jobWork = own.use(createJobWork({ ...common, onRun }));
+    const ignoreFailure = (): void => undefined; // work that no call has polled is polled by a timer
+    const wakeJob = (tenant: string, jobId: string): void => {
+      jobWork
+        .wake(tenant, jobId)
+        .then(() => jobWork.poll())
+        .catch(ignoreFailure);
+    };
+    const runWork = own.use(createRunWork({ ...common, wakeJob, maxConsecutiveErrors: () => limits().maxConsecutiveErrors }));
+    const onRun = (): void => void runWork.poll().catch(ignoreFailure);
+    const jobWork = own.use(createJobWork({ ...common, onRun, enabled: () => limits().enabled }));
     own.use(startTurnEndSweep({ ...common, runWork, clock: systemClock }));
     await Promise.all([jobWork.poll(), runWork.poll()]);
     const deps: HandlerDeps = { jobs, runs, jobWork, runWork, agents, settings, now };
@@ -38,6 +47,7 @@ export const scheduler = defineService({
       'cron.run': cronRun(deps),
       'cron.runs': cronRuns(deps),
       'cron.status': cronStatus(deps),
+      'cron.next': cronNext(deps),
     };
   },
 });

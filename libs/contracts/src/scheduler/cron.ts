@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { AgentId, CallerId, Count, DurationMs, pageSize, Timestamp, Usd, ActingAgentId } from '../values/common.ts';
 import { defineMethods } from '../definition/define.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
+import { JobOptions } from './job-options.ts';
 
 export const JobName = CallerId.describe('unique per agent; 1 to 128 letters, digits and . _ : @ -');
 
@@ -75,6 +76,7 @@ export const CronJobStatus = z.object({
   lastRunAtMs: Timestamp.optional(),
   lastError: boundedString(MAX.line).optional(),
   consecutiveErrors: Count.optional(),
+  pausedReason: boundedString(MAX.line).optional().describe('of a job that is not enabled'),
 });
 
 /** A job in the list. */
@@ -111,7 +113,8 @@ export const CronJobRemoved = z.object({ name: JobName, jobName: JobName.describ
 
 /** One time a job ran, or was left out. */
 export const CronRun = z.object({
-  runAt: Timestamp,
+  runAt: Timestamp.describe('when the run was due'),
+  startedAtMs: Timestamp.optional(),
   durationMs: DurationMs,
   success: z.boolean(),
   error: boundedString(MAX.line).optional(),
@@ -143,6 +146,27 @@ const Trigger = z
     if (run.value.mode === 'due' || run.value.name !== undefined) return;
     run.issues.push({ code: 'invalid_type', expected: 'string', path: ['name'], input: undefined });
   });
+
+/** Either of a job or of a schedule. */
+const NextParams = z
+  .strictObject({
+    name: JobName.optional().describe('a job'),
+    agentId: Whose,
+    schedule: CronSchedule.optional().describe('instead of a job'),
+    count: z.int().min(1).max(50).default(5),
+  })
+  .check(({ value, issues }) => {
+    if ((value.name === undefined) !== (value.schedule === undefined)) return;
+    const message = 'either name or schedule';
+    issues.push({ code: 'custom', message, path: ['schedule'], input: value.schedule });
+  });
+
+export const CronFires = z.object({
+  fires: z.array(z.object({ atMs: Timestamp, at: boundedString(MAX.id).describe('ISO 8601 with the offset of the zone') })).max(50),
+});
+
+/** A job that fires emits them later as well. */
+const JOB_EVENTS = ['scheduler:job_started', 'scheduler:job_completed', 'scheduler:job_suspended'] as const;
 
 const jobExample = { id: 'job_4fT0mUq2Zs8KxY1bNcVdGh', name: 'nightly-report' };
 
@@ -177,10 +201,17 @@ export const cronMethods = defineMethods({
     summary: 'Creates a job that sends an agent a message on a schedule.',
     description: 'Invalid expressions, past times and duplicate names per agent are rejected.',
     scope: 'rpc',
-    params: z.strictObject({ name: JobName, message: Message, agentId: ActingAgentId.optional(), schedule: CronSchedule }),
+    params: z.strictObject({
+      name: JobName,
+      message: Message,
+      agentId: ActingAgentId.optional(),
+      schedule: CronSchedule,
+      ...JobOptions.shape,
+    }),
     result: CronJobCreated,
     blobs: ['schedule', 'message'],
     errors: ['INVALID_ARGUMENT', 'ALREADY_EXISTS', 'RESOURCE_EXHAUSTED'],
+    emits: JOB_EVENTS,
     examples: [
       {
         params: {
@@ -221,12 +252,13 @@ export const cronMethods = defineMethods({
       message: Message.optional(),
       agentId: AgentId.optional(),
       schedule: CronSchedule.optional(),
-      enabled: z.boolean().optional(),
+      ...JobOptions.shape,
     }),
     result: CronJobUpdated,
     blobs: ['schedule', 'message'],
     idempotent: true,
     errors: ['INVALID_ARGUMENT', 'NOT_FOUND'],
+    emits: JOB_EVENTS,
     examples: [
       {
         params: { name: jobExample.name, schedule: { kind: 'once', at: '2040-01-01T08:00:00+01:00' } },
@@ -284,6 +316,28 @@ export const cronMethods = defineMethods({
       },
     ],
   },
+  'cron.next': {
+    summary: 'Returns the next fires of a job or of a schedule.',
+    description: 'A time around a change of the clock has the offset that is in force at that time.',
+    scope: 'rpc',
+    beyond: true,
+    params: NextParams,
+    result: CronFires,
+    idempotent: true,
+    reads: true,
+    errors: ['NOT_FOUND', 'INVALID_ARGUMENT'],
+    examples: [
+      {
+        params: { schedule: { kind: 'cron', expr: '0 22 * * *', tz: 'Europe/Oslo' }, count: 2 },
+        result: {
+          fires: [
+            { atMs: 1763758800000, at: '2025-11-21T22:00:00+01:00' },
+            { atMs: 1763845200000, at: '2025-11-22T22:00:00+01:00' },
+          ],
+        },
+      },
+    ],
+  },
   'cron.run': {
     summary: 'Runs a job now, or all overdue jobs.',
     description: 'Returns immediately; cron.runs contains the outcome.',
@@ -291,7 +345,7 @@ export const cronMethods = defineMethods({
     params: Trigger,
     result: CronTriggered,
     errors: ['NOT_FOUND', 'INVALID_ARGUMENT'],
-    emits: ['scheduler:job_started', 'scheduler:job_completed'],
+    emits: JOB_EVENTS,
     examples: [
       { params: { name: jobExample.name }, result: { triggered: true, mode: 'force', jobName: jobExample.name } },
       { params: { mode: 'due' }, result: { triggered: true, mode: 'due' } },

@@ -24,6 +24,12 @@ export const schedulerEvents = defineEvents({
     }),
     example: { ...jobExample, durationMs: 5200, success: true, timestamp: 1763719205200 },
   },
+  'scheduler:job_suspended': {
+    summary: 'A job was suspended after errors, or because the rights of its maker changed.',
+    beyond: true,
+    payload: z.object({ ...job, reason: boundedString(MAX.line), timestamp: Timestamp }),
+    example: { ...jobExample, reason: '5 errors in a row; the last: the model did not answer in time', timestamp: 1763719205200 },
+  },
   'scheduler:heartbeat_check': {
     summary: 'The system checks of a heartbeat ran.',
     payload: z.object({ checksRun: Count, alertsRaised: Count, timestamp: Timestamp }),

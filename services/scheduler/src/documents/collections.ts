@@ -1,4 +1,4 @@
-import { AgentId, StoredPrincipal } from '@switchyard/contracts';
+import { AgentId, MissedRuns, OverlapPolicy, SessionStrategy, StoredPrincipal } from '@switchyard/contracts';
 import { collection, json } from '@switchyard/store';
 import { workFields, workIndex } from '@switchyard/work';
 import { z } from 'zod';
@@ -22,7 +22,14 @@ export const JobDocument = z.object({
   schedule: json(Schedule),
   /** The client that made the job. Its turns run with these rights. */
   principal: json(StoredPrincipal),
+  model: z.string().optional(),
+  timeoutSeconds: z.int().positive().optional(),
+  sessionStrategy: SessionStrategy.default('fresh'),
+  overlap: OverlapPolicy.default('skip'),
+  missedRuns: json(MissedRuns).optional(),
+  jitterMs: count.default(0),
   enabled: z.boolean(),
+  pausedReason: z.string().optional(),
   /** All fires up to this instant have a run. */
   firedUntil: instant,
   /** Increases with each change by a client, so that a fire of the old schedule does not overwrite the new one. */
@@ -31,6 +38,8 @@ export const JobDocument = z.object({
   lastRunAt: instant.optional(),
   lastError: z.string().optional(),
   consecutiveErrors: count.default(0),
+  /** After errors the job fires no earlier. */
+  backoffUntil: instant.optional(),
   /** The last run whose end was counted. */
   countedRunId: z.string().optional(),
 });
@@ -75,6 +84,11 @@ export const runCollection = collection({
   name: 'runs',
   schema: RunDocument,
   key: 'runId',
-  indexes: [workIndex, { fields: ['jobId', 'runAt'] }, { fields: ['turnPending'], across: true, sparse: true }],
+  indexes: [
+    workIndex,
+    { fields: ['jobId', 'runAt'] },
+    { fields: ['jobId', 'state'] },
+    { fields: ['turnPending'], across: true, sparse: true },
+  ],
   expires: { field: 'finishedAt', afterMs: RUN_TTL_MS },
 });

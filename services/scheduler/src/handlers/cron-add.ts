@@ -4,9 +4,10 @@ import { mintId } from '@switchyard/security';
 import { newWork } from '@switchyard/work';
 import type { JobDocument } from '../documents/collections.ts';
 import { resolveJobAgent } from '../jobs/job-agent.ts';
-import { getNextFire } from '../jobs/job-work.ts';
+import { getNextFire } from '../jobs/fire-decision.ts';
 import { parseSchedule } from '../schedule/parse-schedule.ts';
 import type { HandlerDeps } from './handler-deps.ts';
+import { readJobOptions } from './read-job-options.ts';
 
 /** Creates a job. Its turns run with the rights of the caller. */
 export function cronAdd({ jobs, jobWork, agents, settings, now }: HandlerDeps): Handler<'cron.add'> {
@@ -16,13 +17,17 @@ export function cronAdd({ jobs, jobWork, agents, settings, now }: HandlerDeps): 
     const createdAt = now();
     const job: JobDocument = {
       ...newWork(),
+      sessionStrategy: 'fresh',
+      overlap: 'skip',
+      jitterMs: 0,
+      enabled: true,
       jobId: mintId('job'),
       name,
       agentId,
       message,
       schedule: parseSchedule(schedule, { defaultTimezone, now: createdAt }),
       principal: toStoredPrincipal(principal),
-      enabled: true,
+      ...readJobOptions(params),
       firedUntil: createdAt,
       revision: 0,
       createdAt,

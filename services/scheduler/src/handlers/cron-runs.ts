@@ -2,7 +2,7 @@ import type { Handler } from '@switchyard/bus';
 import type { CronRun } from '@switchyard/contracts';
 import type { RunDocument } from '../documents/collections.ts';
 import { findJob } from '../jobs/job-lookup.ts';
-import { getDurationMs } from '../runs/run-work.ts';
+import { getDurationMs } from '../runs/run-end.ts';
 import type { HandlerDeps } from './handler-deps.ts';
 
 /** Characters of all summaries of a page together, so that the page fits one message. */
@@ -19,9 +19,10 @@ export function cronRuns({ jobs, runs }: HandlerDeps): Handler<'cron.runs'> {
 }
 
 function toRun(run: RunDocument, summaryChars: number): CronRun {
-  const { runAt, status, error, summary, totalTokens, costUsd, llmCalls } = run;
+  const { runAt, startedAt, status, error, summary, totalTokens, costUsd, llmCalls } = run;
   return {
     runAt,
+    ...(startedAt === undefined ? {} : { startedAtMs: startedAt }),
     durationMs: getDurationMs(run),
     success: status === 'ok',
     ...(status && { status }),

@@ -3,10 +3,11 @@ import { ServiceError, type Principal } from '@switchyard/contracts';
 import type { JobDocument } from '../documents/collections.ts';
 import { resolveJobAgent } from '../jobs/job-agent.ts';
 import { findJob, jobNotFound, listJobs } from '../jobs/job-lookup.ts';
-import { getNextFire } from '../jobs/job-work.ts';
+import { getNextFire } from '../jobs/fire-decision.ts';
 import { parseSchedule } from '../schedule/parse-schedule.ts';
 import { nameTaken } from './cron-add.ts';
 import type { HandlerDeps } from './handler-deps.ts';
+import { readJobOptions } from './read-job-options.ts';
 
 interface SelectedJob {
   job: JobDocument;
@@ -17,19 +18,20 @@ interface SelectedJob {
 /** Changes a job. Fires that passed while the job was paused, or under an earlier schedule, are not repeated. */
 export function cronUpdate(deps: HandlerDeps): Handler<'cron.update'> {
   const { jobWork, settings, now } = deps;
-  return async ({ name, message, schedule, enabled, ...params }, { principal }) => {
+  return async ({ name, message, schedule, ...params }, { principal }) => {
     const { job, agentId } = await selectJob(deps, principal, name, params.agentId);
     const { defaultTimezone } = settings.current.scheduler.cron;
     const changedAt = now();
     const parsed = schedule && parseSchedule(schedule, { defaultTimezone, now: changedAt });
+    const { enabled } = params;
     const restarts = parsed !== undefined || (enabled === true && !job.enabled);
     const set = {
       agentId,
       ...(message === undefined ? {} : { message }),
       ...(parsed && { schedule: parsed }),
-      ...(enabled === undefined ? {} : { enabled }),
+      ...readJobOptions(params),
       ...(restarts ? { firedUntil: changedAt } : {}),
-      ...(enabled === true ? { consecutiveErrors: 0 } : {}),
+      ...(enabled === true ? { consecutiveErrors: 0, backoffUntil: undefined, pausedReason: undefined } : {}),
     };
     const changed = await jobWork.wake(principal.tenant, job.jobId, { set, inc: { revision: 1 } }).catch((error: unknown) => {
       if (error instanceof ServiceError && error.code === 'ALREADY_EXISTS') throw nameTaken(name, agentId);

@@ -1,10 +1,10 @@
 import type { CronJob } from '@switchyard/contracts';
 import type { JobDocument } from '../documents/collections.ts';
-import { getNextFire } from './job-work.ts';
+import { getNextFire } from './fire-decision.ts';
 
 /** Returns the state of a job as `cron.status` reports it. */
 export function toJobStatus(job: JobDocument): CronJob {
-  const { jobId: id, name, agentId, schedule, enabled, lastRunAt: lastRunAtMs, lastError, consecutiveErrors } = job;
+  const { jobId: id, name, agentId, schedule, enabled, lastRunAt: lastRunAtMs, lastError, consecutiveErrors, pausedReason } = job;
   return {
     id,
     name,
@@ -15,6 +15,7 @@ export function toJobStatus(job: JobDocument): CronJob {
     ...(lastRunAtMs === undefined ? {} : { lastRunAtMs }),
     ...(lastError === undefined ? {} : { lastError }),
     consecutiveErrors,
+    ...(enabled || pausedReason === undefined ? {} : { pausedReason }),
   };
 }
 

@@ -1,26 +1,26 @@
 import { inserted, type Collection } from '@switchyard/store';
 import { createWork, newWork, type Lease, type Outcome, type Work } from '@switchyard/work';
 import type { JobDocument, RunDocument } from '../documents/collections.ts';
-import { findLastFire, findNextFire } from '../schedule/schedule.ts';
+import { decideFire, type FireDecision } from './fire-decision.ts';
 
 /** Fires that are processed at once on this replica. A fire is a few short writes. */
 const MAX_CONCURRENT_FIRES = 64;
 /** A job without a next fire waits until it is changed. */
 const NEVER = Number.MAX_SAFE_INTEGER;
+/** Delay after which a job looks again whether `scheduler.cron.enabled` is on. */
+const DISABLED_POLL_INTERVAL_MS = 60_000;
+const OPEN_STATES = ['queued', 'running', 'parked'] as const;
 
 export interface JobWorkDeps {
   jobs: Collection<JobDocument>;
   runs: Collection<RunDocument>;
   owner: string;
   now: () => number;
+  /** The setting `scheduler.cron.enabled`. */
+  enabled: () => boolean;
   log: { warn(fields: object, message: string): void };
   /** Called after a run was inserted. */
   onRun: () => void;
-}
-
-/** Returns the id of the run of one fire. */
-export function formatRunId(jobId: string, firedAt: number): string {
-  return `${jobId}@${firedAt}`;
 }
 
 /** Returns the run of a fire, as work that is due. */
@@ -29,30 +29,25 @@ export function newRun(job: JobDocument, runId: string, runAt: number): RunDocum
   return { ...newWork(), runId, jobId, agentId, jobName, principal, runAt };
 }
 
-/** Returns the next fire of an enabled job; null if there is none. */
-export function getNextFire({ enabled, schedule, firedUntil }: JobDocument): number | null {
-  return enabled ? findNextFire(schedule, firedUntil) : null;
-}
-
 /**
  * Fires jobs. Each fire inserts a run under a key of the job and the instant, and then moves the job on. After a crash in between, the
- * next replica finds the run and only moves the job. Fires that passed while no replica ran become one run.
+ * next replica finds the run and only moves the job.
  */
-export function createJobWork({ jobs, runs, owner, now, log, onRun }: JobWorkDeps): Work<JobDocument> {
+export function createJobWork(deps: JobWorkDeps): Work<JobDocument> {
+  const { jobs, owner, now, enabled, log } = deps;
+
   async function fire(lease: Lease<JobDocument>): Promise<Outcome<JobDocument>> {
     const { document: job, tenant } = lease;
-    const next = getNextFire(job);
-    if (next === null) return { parkUntil: NEVER };
-    if (next > now()) return { parkUntil: next };
-    const firedAt = findLastFire(job.schedule, now()) ?? next;
-    const run = newRun(job, formatRunId(job.jobId, firedAt), firedAt);
-    if (!lease.isHeld()) return { parkUntil: next };
-    await inserted(() => runs.for({ tenant }).insert({ ...run, dueAt: now() }));
-    onRun();
+    if (!enabled()) return { parkUntil: now() + DISABLED_POLL_INTERVAL_MS };
+    const decision = await decideFire(job, now(), () => countOpenRuns(deps, tenant, job.jobId));
+    if (decision.kind === 'wait') return { parkUntil: decision.until ?? NEVER };
+    if (!lease.isHeld()) return { parkUntil: now() };
+    await insertRuns(deps, { tenant, job, decision });
+    const firedUntil = decision.kind === 'fire' ? decision.firedAt : decision.firedUntil;
     const { jobId, revision } = job;
-    const moved = await jobs.for({ tenant }).update({ jobId, revision, fence: lease.fence }, { set: { firedUntil: firedAt } });
     // A change of the job in the meantime decides about its next fire.
-    return { parkUntil: moved ? (getNextFire(moved) ?? NEVER) : now() };
+    await jobs.for({ tenant }).update({ jobId, revision, fence: lease.fence }, { set: { firedUntil } });
+    return { parkUntil: now() };
   }
 
   return createWork<JobDocument>({
@@ -64,4 +59,27 @@ export function createJobWork({ jobs, runs, owner, now, log, onRun }: JobWorkDep
     run: fire,
     poison: { maxAttempts: Infinity, outcome: () => ({ parkUntil: NEVER }) },
   });
+}
+
+function countOpenRuns({ runs }: JobWorkDeps, tenant: string, jobId: string): Promise<number> {
+  return runs.for({ tenant }).count({ jobId, state: { in: OPEN_STATES } });
+}
+
+interface InsertRunsOptions {
+  tenant: string;
+  job: JobDocument;
+  decision: Exclude<FireDecision, { kind: 'wait' }>;
+}
+
+/** Inserts the run of a fire, and a run with the status skipped for each fire that does not run. */
+async function insertRuns({ runs, now, onRun }: JobWorkDeps, { tenant, job, decision }: InsertRunsOptions): Promise<void> {
+  const own = runs.for({ tenant });
+  const toRun = (firedAt: number): RunDocument => newRun(job, `${job.jobId}@${firedAt}`, firedAt);
+  for (const { firedAt, reason } of decision.skipped) {
+    const skipped = { state: 'done', status: 'skipped', error: reason, finishedAt: now() } as const;
+    await inserted(() => own.insert({ ...toRun(firedAt), ...skipped }));
+  }
+  if (decision.kind !== 'fire') return;
+  await inserted(() => own.insert({ ...toRun(decision.firedAt), dueAt: now() }));
+  onRun();
 }

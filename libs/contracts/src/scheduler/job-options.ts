@@ -1,0 +1,39 @@
+import { z } from 'zod';
+import { DurationMs } from '../values/common.ts';
+import { MAX } from '../values/sizes.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** What happens at a fire while an earlier run of the job has not ended. */
+export const OverlapPolicy = z.enum(['skip', 'queue', 'allow']);
+export type OverlapPolicy = z.infer<typeof OverlapPolicy>;
+
+/** What happens to a fire that no replica noticed in time. */
+export const MissedRuns = z.strictObject({
+  policy: z.enum(['once', 'skip']).default('once').describe('once: the last missed fire runs; skip: none does'),
+  withinMs: DurationMs.default(HOUR_MS).describe('with once: a fire that is older is skipped'),
+});
+export type MissedRuns = z.infer<typeof MissedRuns>;
+
+/** Which earlier runs the model reads. */
+export const SessionStrategy = z.enum(['fresh', 'rolling', 'accumulate']);
+export type SessionStrategy = z.infer<typeof SessionStrategy>;
+
+/** Optional parameters of `cron.add` and `cron.update`. */
+export const JobOptions = z.object({
+  model: z.string().min(1).max(MAX.name).optional().describe('provider/model or model id that overrides the agent’s'),
+  timeoutSeconds: z.int().positive().optional().describe('maximum duration of a run, below the general limit'),
+  sessionStrategy: SessionStrategy.optional().describe(
+    'fresh: each run has a session of its own; rolling: the model reads the last three runs; accumulate: all that fit. Default: fresh',
+  ),
+  overlap: OverlapPolicy.optional().describe('a fire during a run: skip it, queue it (at most ten), or allow both. Default: skip'),
+  missedRuns: MissedRuns.optional().describe('fires that passed while no scheduler ran. Default: once, within an hour'),
+  jitterMs: z
+    .int()
+    .nonnegative()
+    .max(HOUR_MS)
+    .optional()
+    .describe('each fire is delayed by up to this time, the same on all replicas. Default: 0'),
+  enabled: z.boolean().optional().describe('false pauses the job'),
+  pausedReason: z.string().min(1).max(MAX.line).optional().describe('with enabled false: shown until the job is resumed'),
+});

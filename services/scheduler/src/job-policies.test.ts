@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Params, TokenStanding } from '@switchyard/contracts';
+import { testScheduler } from './scheduler.fixture.ts';
+
+const rare: Params<'cron.add'> = { name: 'tick', message: 'What time is it?', schedule: { kind: 'interval', everyMs: 3_600_000 } };
+
+test('a job is suspended after maxConsecutiveErrors errors, and resumed by cron.update', async () => {
+  await using app = await testScheduler({ settings: { scheduler: { cron: { maxConsecutiveErrors: 2 } } } });
+  await app.bus.call('cron.add', rare);
+  for (let run = 0; run < 2; run += 1) {
+    await app.bus.call('cron.run', { name: 'tick' });
+    const { turnId } = await app.turns.next();
+    app.turns.end(turnId, { state: 'failed', result: undefined, failure: { code: 'UNAVAILABLE', message: 'no answer' } });
+    await app.nextEvent('scheduler:job_completed');
+  }
+  const { reason } = await app.nextEvent('scheduler:job_suspended');
+  assert.equal(reason, '2 errors in a row; the last: no answer');
+  const suspended = await app.bus.call('cron.status', { name: 'tick' });
+  assert.deepEqual([suspended.enabled, suspended.nextRunAtMs, suspended.pausedReason], [false, null, reason]);
+  assert.notEqual((await app.bus.call('cron.update', { name: 'tick', enabled: true })).nextRunAtMs, null);
+  const resumed = await app.bus.call('cron.status', { name: 'tick' });
+  assert.deepEqual([resumed.enabled, resumed.consecutiveErrors, resumed.pausedReason], [true, 0, undefined]);
+});
+
+test('a success resets the errors', async () => {
+  await using app = await testScheduler();
+  await app.bus.call('cron.add', rare);
+  for (const state of ['failed', 'done'] as const) {
+    await app.bus.call('cron.run', { name: 'tick' });
+    app.turns.end((await app.turns.next()).turnId, { state });
+    await app.nextEvent('scheduler:job_completed');
+  }
+  const { consecutiveErrors, lastError } = await app.bus.call('cron.status', { name: 'tick' });
+  assert.deepEqual([consecutiveErrors, lastError], [0, undefined]);
+});
+
+test('a job whose maker lost rights is suspended and orders no turn', async () => {
+  const lost: [TokenStanding, RegExp][] = [
+    [{ state: 'gone' }, /token of test, .* revoked or has expired/],
+    [{ state: 'narrowed', rights: ['scopes', 'agents'] }, /fewer rights now \(scopes, agents\)/],
+  ];
+  for (const [standing, message] of lost) {
+    await using app = await testScheduler({ standing: () => standing });
+    await app.bus.call('cron.add', rare);
+    await app.bus.call('cron.run', { name: 'tick' });
+    assert.match((await app.nextEvent('scheduler:job_suspended')).reason, message);
+    assert.equal(app.turns.orders.size, 0);
+  }
+});
+
+test('a paused job shows its reason', async () => {
+  await using app = await testScheduler();
+  await app.bus.call('cron.add', { ...rare, enabled: false, pausedReason: 'until the move is over' });
+  const { enabled, pausedReason } = await app.bus.call('cron.status', { name: 'tick' });
+  assert.deepEqual([enabled, pausedReason], [false, 'until the move is over']);
+});
+
+test('the options of a job reach its turn', async () => {
+  await using app = await testScheduler();
+  await app.bus.call('cron.add', { ...rare, model: 'dev/echo', timeoutSeconds: 90, sessionStrategy: 'rolling' });
+  await app.bus.call('cron.run', { name: 'tick' });
+  const { model, timeoutMs, history, session } = await app.turns.next();
+  assert.deepEqual([model, timeoutMs, history], ['dev/echo', 90_000, { mode: 'rolling' }]);
+  assert.ok(typeof session === 'object' && session.threadId === undefined);
+});
+
+test('a queued run waits for the end of the earlier one', async () => {
+  await using app = await testScheduler();
+  await app.bus.call('cron.add', { ...rare, overlap: 'queue' });
+  await app.bus.call('cron.run', { name: 'tick' });
+  const first = await app.turns.next();
+  await app.bus.call('cron.run', { name: 'tick' });
+  assert.equal(app.turns.orders.size, 1);
+  app.turns.end(first.turnId);
+  assert.notEqual((await app.turns.next()).turnId, first.turnId);
+});
+
+test('cron.next returns the next fires with the offset of their time', async () => {
+  await using app = await testScheduler();
+  const schedule = { kind: 'cron' as const, expr: '30 2 * * *', tz: 'Europe/Oslo' };
+  const { fires } = await app.bus.call('cron.next', { schedule, count: 50 });
+  assert.equal(fires.length, 50);
+  for (const { at, atMs } of fires) assert.equal(Date.parse(at), atMs);
+  assert.ok(fires.every(({ at }) => /T0[23]:\d\d:00\+0[12]:00$/.test(at)));
+  await app.bus.call('cron.add', { ...rare, schedule });
+  assert.deepEqual((await app.bus.call('cron.next', { name: 'tick', count: 1 })).fires, fires.slice(0, 1));
+  for (const params of [{}, { name: 'tick', schedule }, { name: 'tick', count: 51 }])
+    await assert.rejects(app.bus.call('cron.next', params), { code: 'INVALID_ARGUMENT' });
+});

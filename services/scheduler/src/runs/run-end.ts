@@ -1,0 +1,94 @@
+import type { TurnEndRecord } from '@switchyard/contracts';
+import type { Collection, OutboxEvent } from '@switchyard/store';
+import type { Outcome } from '@switchyard/work';
+import type { JobDocument, RunDocument } from '../documents/collections.ts';
+
+/** Delay before the next fire after the first, second, … consecutive error. */
+const BACKOFF_MS = [30_000, 60_000, 300_000, 900_000, 3_600_000] as const;
+const SUMMARY_CHARS = 16_384;
+const ERROR_CHARS = 2_048;
+
+/** How a run ended. A run that was not allowed to order its turn is skipped. */
+export type RunEnd = Pick<RunDocument, 'error' | 'summary' | 'totalTokens' | 'costUsd' | 'llmCalls' | 'startedAt'> & {
+  status: 'ok' | 'error' | 'skipped';
+};
+
+export interface FinishRunDeps {
+  jobs: Collection<JobDocument>;
+  now: () => number;
+  /** Consecutive errors after which a job is suspended; 0 never suspends. */
+  maxConsecutiveErrors: () => number;
+  /** Makes a job compute its next fire again. */
+  wakeJob: (tenant: string, jobId: string) => void;
+}
+
+/** Translates the end of a turn into the end of its run. */
+export function describeTurnEnd({ state, result, failure, usage, startedAt }: TurnEndRecord): RunEnd {
+  const spent = usage && { totalTokens: usage.input + usage.output, costUsd: usage.costUsd, llmCalls: usage.calls };
+  const started = startedAt === undefined ? {} : { startedAt };
+  if (state === 'done') return { ...spent, ...started, status: 'ok', summary: result?.response.slice(0, SUMMARY_CHARS) ?? '' };
+  return { ...spent, ...started, status: 'error', error: failure?.message ?? `the turn was ${state}` };
+}
+
+/** Counts the end at the job and then ends the run. After a crash in between, the end is not counted again. */
+export async function finishRun(deps: FinishRunDeps, tenant: string, run: RunDocument, end: RunEnd): Promise<Outcome<RunDocument>> {
+  const error = end.error?.slice(0, ERROR_CHARS);
+  const finishedAt = deps.now();
+  if (end.status !== 'skipped') await countEnd(deps, { tenant, run, error, finishedAt });
+  const set = { ...end, ...(error === undefined ? {} : { error }), turnPending: undefined, finishedAt };
+  if (end.status === 'skipped') return { end: 'cancelled', set };
+  return { end: end.status === 'ok' ? 'done' : 'failed', set, emit: [completedEvent({ ...run, ...set })] };
+}
+
+interface CountEndOptions {
+  tenant: string;
+  run: RunDocument;
+  error: string | undefined;
+  finishedAt: number;
+}
+
+async function countEnd(deps: FinishRunDeps, { tenant, run, error, finishedAt }: CountEndOptions): Promise<void> {
+  const { runId, jobId, runAt: lastRunAt } = run;
+  const documents = deps.jobs.for({ tenant });
+  // Another end may be counted between the read and the write, so the write is guarded and repeated.
+  for (;;) {
+    const job = await documents.get(jobId);
+    if (!job || job.countedRunId === runId) return;
+    const counted = { lastRunAt, countedRunId: runId };
+    const guard = { jobId, consecutiveErrors: job.consecutiveErrors, countedRunId: job.countedRunId ?? null };
+    const change =
+      error === undefined
+        ? { set: { ...counted, consecutiveErrors: 0, lastError: undefined, backoffUntil: undefined } }
+        : countError(deps, job, { ...counted, lastError: error }, finishedAt);
+    if (!(await documents.update(guard, change))) continue;
+    if (error !== undefined) deps.wakeJob(tenant, jobId);
+    return;
+  }
+}
+
+function countError(deps: FinishRunDeps, job: JobDocument, counted: Partial<JobDocument> & { lastError: string }, now: number) {
+  const consecutiveErrors = job.consecutiveErrors + 1;
+  const set = { ...counted, consecutiveErrors, backoffUntil: now + (BACKOFF_MS[consecutiveErrors - 1] ?? BACKOFF_MS[4]) };
+  const limit = deps.maxConsecutiveErrors();
+  if (limit === 0 || consecutiveErrors < limit || !job.enabled) return { set };
+  return suspendJob(job, `${consecutiveErrors} errors in a row; the last: ${counted.lastError}`, now, set);
+}
+
+/** Returns the change that suspends a job, with its event. */
+export function suspendJob(job: JobDocument, text: string, timestamp: number, set: Partial<JobDocument> = {}) {
+  const { jobId, name: jobName, agentId } = job;
+  const reason = text.slice(0, ERROR_CHARS);
+  const event: OutboxEvent = { name: 'scheduler:job_suspended', payload: { jobId, jobName, agentId, reason, timestamp } };
+  return { set: { ...set, enabled: false, pausedReason: reason }, inc: { revision: 1 }, emit: [event] };
+}
+
+export function completedEvent(run: RunDocument): OutboxEvent {
+  const { jobId, jobName, agentId, status, error, finishedAt: timestamp = 0 } = run;
+  const payload = { jobId, jobName, agentId, durationMs: getDurationMs(run), success: status === 'ok', ...(error && { error }), timestamp };
+  return { name: 'scheduler:job_completed', payload };
+}
+
+/** Returns how long the turn of a run took; 0 for a run without a turn. */
+export function getDurationMs({ startedAt, finishedAt }: RunDocument): number {
+  return startedAt === undefined || finishedAt === undefined ? 0 : Math.max(finishedAt - startedAt, 0);
+}
