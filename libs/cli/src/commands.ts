@@ -43,6 +43,11 @@ export const commands = {
     summary: 'lists, creates, updates and deletes agents',
     load: async () => (await import('./commands/agents/agents.ts')).agents,
   },
+  cron: {
+    usage: 'cron <what> …',
+    summary: 'lists, adds, pauses and runs scheduled jobs',
+    load: async () => (await import('./commands/cron/cron.ts')).cron,
+  },
   models: {
     usage: 'models <what> …',
     summary: 'lists models, tests one, assigns one to an agent',
