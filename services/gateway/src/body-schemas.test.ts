@@ -10,6 +10,8 @@ import { ChatBody } from './rest/chat-request.ts';
 import { CompletionBody } from './openai/chat-completions/completion-body.ts';
 import { LenientBody } from './openai/chat-completions/lenient-completion.ts';
 import { EmbeddingsBody } from './openai/embeddings.ts';
+import { LenientInput } from './openai/responses/lenient-items.ts';
+import { LenientTool, LenientToolChoice } from './openai/responses/lenient-tools.ts';
 import { ResponseInput } from './openai/responses/response-items.ts';
 import { StrictBody } from './openai/responses/response-schema.ts';
 import { ResponseTool, ResponseToolChoice } from './openai/responses/response-tools.ts';
@@ -25,6 +27,8 @@ const bodies = {
   'openai/chat-completions/completion-body.ts': CompletionBody,
   'openai/chat-completions/lenient-completion.ts': LenientBody,
   'openai/embeddings.ts': EmbeddingsBody,
+  'openai/responses/lenient-items.ts': LenientInput,
+  'openai/responses/lenient-tools.ts': z.tuple([LenientTool, LenientToolChoice]),
   'openai/responses/response-items.ts': ResponseInput,
   'openai/responses/response-schema.ts': StrictBody,
   'openai/responses/response-tools.ts': z.tuple([ResponseTool, ResponseToolChoice]),

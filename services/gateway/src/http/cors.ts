@@ -9,7 +9,7 @@ type OriginCheck = Pick<Admission, 'checkHostAndOrigin'>;
 
 const ALLOWED_METHODS = 'GET, POST, OPTIONS';
 const ALLOWED_HEADERS = ['Authorization', 'Content-Type', 'Last-Event-ID', 'Idempotency-Key', 'X-Request-Id'];
-const EXPOSED_HEADERS = 'X-Request-Id, Retry-After, Retry-After-Ms, RateLimit, RateLimit-Policy';
+const EXPOSED_HEADERS = 'X-Request-Id, Retry-After, Retry-After-Ms, RateLimit, RateLimit-Policy, X-Switchyard-Warning';
 const MAX_AGE_S = 3_600;
 /** The name of a header field (RFC 9110, section 5.1). */
 const FIELD_NAME = /^[\w!#$%&'*+.^`|~-]+$/;

@@ -10,15 +10,15 @@ export const name = z.string().min(1).max(MAX.name);
 export const callId = z.string().min(1).max(MAX.url);
 /** A JSON Schema from a client. */
 export const schema = z.unknown().transform((value, ctx) => {
-  if (isObject(value) && isNestedWithin(value, MAX_DEPTH)) return value;
-  const received = isObject(value) ? 'more' : 'another value';
+  if (isRecord(value) && isNestedWithin(value, MAX_DEPTH)) return value;
+  const received = isRecord(value) ? 'more' : 'another value';
   ctx.addIssue({ code: 'custom', message: `object of at most ${MAX_DEPTH} levels`, params: { received } });
   return z.NEVER;
 });
 
 /** Removes fields with the value null, which clients send for defaults. */
 export function removeNulls(body: unknown): unknown {
-  if (!isObject(body)) return body;
+  if (!isRecord(body)) return body;
   return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
 }
 
@@ -27,7 +27,7 @@ export function isShallow(value: unknown): boolean {
   return isNestedWithin(value, MAX_DEPTH);
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
+export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 

@@ -2,6 +2,7 @@ import { MAX, validate, type CallerTools, type JsonFormat, type StatelessTurn } 
 import { z } from 'zod';
 import { RefusalError } from '../../request/refusal.ts';
 import { checkFieldCount, createInvalidBodyRefusal, LENIENT_TOKEN_HINT } from '../openai-body.ts';
+import { markLeftOut, type KnownTypes } from '../left-out.ts';
 import { removeNulls } from '../openai-fields.ts';
 import { LenientBody } from './lenient-completion.ts';
 import { toConversation, type RequestMessage } from './completion-messages.ts';
@@ -30,6 +31,7 @@ interface ParsedBody {
   stop?: string[] | undefined;
   tools?: CallerTools | undefined;
   format?: JsonFormat | undefined;
+  customTools?: string[] | undefined;
 }
 
 /** A parsed `/v1/chat/completions` request. */
@@ -37,7 +39,14 @@ export interface CompletionRequest {
   turn: Omit<StatelessTurn, 'turnId'>;
   stream: boolean;
   includeUsage: boolean;
+  /** Names of the tools that the caller calls custom tools. The model knows them as functions. */
+  customTools?: readonly string[];
+  /** The parts of the request that were left out. */
+  warnings?: readonly string[];
 }
+
+/** The types of tools that a lenient request may have. */
+const KNOWN_TYPES: KnownTypes = { tools: new Set(['function', 'custom']) };
 
 /**
  * Parses the body; throws a ServiceError that names the invalid field. All system messages together become the instructions, and the
@@ -56,9 +65,10 @@ export function parseCompletionBody(body: unknown, lenient: boolean): Completion
 }
 
 function parseLenient(body: unknown): CompletionRequest {
-  const parsed = validate(LenientBody, removeNulls(body));
+  const { body: markedBody, warnings } = markLeftOut(removeNulls(body), KNOWN_TYPES);
+  const parsed = validate(LenientBody, markedBody);
   if (!parsed.success) throw new RefusalError(createInvalidBodyRefusal(parsed.error));
-  return toRequest(parsed.data);
+  return { ...toRequest(parsed.data), ...(warnings.length === 0 ? {} : { warnings }) };
 }
 
 function isValidForLenientToken(body: unknown): boolean {
@@ -72,7 +82,17 @@ function isValidForLenientToken(body: unknown): boolean {
 }
 
 function toRequest(body: ParsedBody): CompletionRequest {
-  const { model, messages, stream = false, temperature, max_tokens: maxTokens, stream_options: streamOptions, stop = [], format } = body;
+  const {
+    model,
+    messages,
+    stream = false,
+    temperature,
+    max_tokens: maxTokens,
+    stream_options: streamOptions,
+    stop = [],
+    format,
+    customTools = [],
+  } = body;
   const conversation = toConversation(messages);
   // A conversation with tool calls uses the tools of the caller, even if this request offers none.
   const tools = body.tools ?? (conversation.hasToolCalls ? { offered: [] } : undefined);
@@ -88,5 +108,6 @@ function toRequest(body: ParsedBody): CompletionRequest {
     },
     stream,
     includeUsage: streamOptions?.include_usage ?? false,
+    ...(customTools.length === 0 ? {} : { customTools }),
   };
 }

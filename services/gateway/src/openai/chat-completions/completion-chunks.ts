@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { CallerToolCall, StatelessResult } from '@switchyard/contracts';
+import { readCustomInput } from '../tool-conversion.ts';
+import type { CompletionRequest } from './completion-body.ts';
 
 /** Fields of every chunk of one completion. */
 export interface CompletionHead {
@@ -10,10 +12,15 @@ export interface CompletionHead {
   model: string;
   /** Whether the client receives the fields of the provider, which the strict format does not have. */
   lenient?: boolean;
+  /** Names of the functions that the client calls custom tools. */
+  customTools?: readonly string[] | undefined;
 }
 
-export function createCompletionHead(model: string, lenient: boolean): CompletionHead {
-  return { id: `chatcmpl-${randomUUID()}`, created: Math.floor(Date.now() / 1_000), model, lenient };
+export function createCompletionHead(
+  { turn: { model }, customTools }: Pick<CompletionRequest, 'turn' | 'customTools'>,
+  lenient: boolean,
+): CompletionHead {
+  return { id: `chatcmpl-${randomUUID()}`, created: Math.floor(Date.now() / 1_000), model, lenient, customTools };
 }
 
 /**
@@ -29,14 +36,20 @@ function toFinishReason(
   return finishReason === 'max_steps' || (lenient && finishReason === 'output_starved') ? 'length' : 'stop';
 }
 
-function toToolCall({ callId, name, arguments: args, providerFields }: CallerToolCall, lenient: boolean) {
-  return { ...(lenient ? providerFields : undefined), id: callId, type: 'function', function: { name, arguments: args } };
+function toToolCall(
+  { callId, name, arguments: args, providerFields }: CallerToolCall,
+  { lenient = false, customTools }: Pick<CompletionHead, 'lenient' | 'customTools'>,
+) {
+  const fields = lenient ? providerFields : undefined;
+  if (customTools?.includes(name)) return { ...fields, id: callId, type: 'custom', custom: { name, input: readCustomInput(args) } };
+  return { ...fields, id: callId, type: 'function', function: { name, arguments: args } };
 }
 
-function toMessage({ response, toolCalls, providerFields }: StatelessResult, lenient: boolean) {
+function toMessage({ response, toolCalls, providerFields }: StatelessResult, head: CompletionHead) {
+  const { lenient } = head;
   const fields = lenient ? providerFields : undefined;
   if (toolCalls === undefined) return { ...fields, role: 'assistant', content: response };
-  const calls = toolCalls.map((call) => toToolCall(call, lenient));
+  const calls = toolCalls.map((call) => toToolCall(call, head));
   return { ...fields, role: 'assistant', content: response === '' ? null : response, tool_calls: calls };
 }
 
@@ -45,8 +58,9 @@ function toUsage({ tokensUsed: { input, output, total } }: StatelessResult) {
 }
 
 /** Creates the body of a non-streaming response. */
-export function createCompletion({ id, created, model, lenient = false }: CompletionHead, result: StatelessResult) {
-  const choices = [{ index: 0, message: toMessage(result, lenient), finish_reason: toFinishReason(result, lenient) }];
+export function createCompletion(head: CompletionHead, result: StatelessResult) {
+  const { id, created, model, lenient = false } = head;
+  const choices = [{ index: 0, message: toMessage(result, head), finish_reason: toFinishReason(result, lenient) }];
   return { id, object: 'chat.completion', created, model, choices, usage: toUsage(result) };
 }
 
@@ -65,7 +79,8 @@ export interface CompletionChunks {
 export const DONE = 'data: [DONE]\n\n';
 
 /** Renders the constant part of the chunks once. */
-export function createCompletionChunks({ id, created, model, lenient = false }: CompletionHead): CompletionChunks {
+export function createCompletionChunks(completion: CompletionHead): CompletionChunks {
+  const { id, created, model, lenient = false } = completion;
   const head = `data: ${JSON.stringify({ id, object: 'chat.completion.chunk', created, model }).slice(0, -1)},"choices":[`;
   const choice = `${head}{"index":0,"delta":`;
   const tail = ',"finish_reason":null}]}\n\n';
@@ -74,7 +89,7 @@ export function createCompletionChunks({ id, created, model, lenient = false }: 
     content: (text) => `${choice}{"content":${JSON.stringify(text)}}${tail}`,
     providerFields: ({ providerFields }) => (lenient && providerFields ? [`${choice}${JSON.stringify(providerFields)}${tail}`] : []),
     toolCalls: ({ toolCalls = [] }) =>
-      toolCalls.map((call, index) => `${choice}${JSON.stringify({ tool_calls: [{ index, ...toToolCall(call, lenient) }] })}${tail}`),
+      toolCalls.map((call, index) => `${choice}${JSON.stringify({ tool_calls: [{ index, ...toToolCall(call, completion) }] })}${tail}`),
     finish: (result) => `${choice}{},"finish_reason":"${toFinishReason(result, lenient)}"}]}\n\n`,
     usage: (result) => `${head}],"usage":${JSON.stringify(toUsage(result))}}\n\n`,
   };

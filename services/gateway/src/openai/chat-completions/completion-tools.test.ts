@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import OpenAI, { APIError } from 'openai';
 import type { ChatCompletionMessageParam, ChatCompletionTool } from 'openai/resources/chat/completions';
 import { ServiceError, type Input, type StatelessResult } from '@switchyard/contracts';
+import { SECRETS } from '../../gateway.fixture.ts';
 import { readEvents, RESULT, startTestTurns } from '../../turns/turns.fixture.ts';
 
 type RunParams = Input<'turns.run'>;
@@ -70,6 +71,24 @@ test('streams one chunk per tool call before the finish chunk', async () => {
     final.choices[0]?.message.tool_calls?.map((call) => call.type === 'function' && call.function.arguments),
     CALLS.map((call) => call.arguments),
   );
+});
+
+test('a call of a custom tool has its input, and a header names the tools that were left out', async () => {
+  const toolCalls = [{ callId: 'c1', name: 'patch', arguments: '{"input":"a\\nb"}' }];
+  await using t = await start(() => ({ finishReason: 'tool_calls', toolCalls }));
+  const request = { ...body, tools: [...tools, { type: 'custom', custom: { name: 'patch' } }, { type: 'web_search' }] };
+  const post = (path: string, more: object) => t.gateway.post(path, JSON.stringify({ ...request, ...more }), { token: SECRETS.rpc });
+  const call = { id: 'c1', type: 'custom', custom: { name: 'patch', input: 'a\nb' } };
+  const warning = 'tools: tool of type web_search left out';
+  const whole = await post('/openai/v1/chat/completions', {});
+  const { choices } = (await whole.json()) as { choices: { message: { tool_calls: object[] } }[] };
+  assert.deepEqual([whole.headers.get('x-switchyard-warning'), choices[0]?.message.tool_calls], [warning, [call]]);
+  const streamed = await post('/openai/v1/chat/completions', { stream: true });
+  const events = await Array.fromAsync(readEvents(streamed));
+  const deltas = events.slice(0, -1).map(({ data }) => (data as { choices: { delta: object }[] }).choices[0]?.delta);
+  assert.deepEqual([streamed.headers.get('x-switchyard-warning'), deltas[1]], [warning, { tool_calls: [{ index: 0, ...call }] }]);
+  const strict = await post('/v1/chat/completions', {});
+  assert.deepEqual([strict.status, strict.headers.get('x-switchyard-warning')], [400, null]);
 });
 
 test('validation errors of a service name the request field', async () => {

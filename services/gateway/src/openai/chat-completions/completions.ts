@@ -23,6 +23,7 @@ import { readFirstOutput, readResult, streamChunks } from './completion-run.ts';
 import { openCompletionStream, type CompletionStream } from './completion-stream.ts';
 import { isLenient } from '../../request/lenient-path.ts';
 import { toCompletionError } from '../openai-errors.ts';
+import { toWarningHeaders } from '../request-warnings.ts';
 import { startKeyedCompletion } from './keyed-completion.ts';
 
 const PATH = '/v1/chat/completions';
@@ -32,7 +33,7 @@ const DOC: RouteDoc = {
   scopes: SCOPES,
   summary: 'Creates a chat completion by a model or an agent. With `stream` it is sent as chunks.',
   description:
-    'Runs one stateless turn. With an Idempotency-Key the turn runs once, and its result is stored for one day. Lenient tokens and requests to `/openai/v1/chat/completions` may send more fields.',
+    'Runs one stateless turn. With an Idempotency-Key the turn runs once, and its result is stored for one day. Lenient tokens and requests to `/openai/v1/chat/completions` may send more fields. `X-Switchyard-Warning` names the tools that were left out.',
   headers: KeyHeader,
   body: CompletionBody,
   example: { body: { model: 'dev/echo', messages: [{ role: 'user', content: 'hello' }] } },
@@ -62,6 +63,11 @@ export function createCompletions(edge: Edge, exchangeDeps: ExchangeDeps): PreFa
   return { path: PATH, doc: DOC, handle: (request, response) => serve({ request, response }) };
 }
 
+/** The extra headers of a response, as alternating names and values. */
+function toHeaders({ warnings }: CompletionRequest): string[] | undefined {
+  return warnings && Object.entries(toWarningHeaders(warnings)).flat();
+}
+
 function checkCompletionScope(caller: Caller) {
   return checkScope(caller, SCOPES);
 }
@@ -83,6 +89,7 @@ class CompletionExchange extends Exchange {
   readonly #deps: CompletionDeps;
   readonly #span: Span | undefined;
   #answer: Payload | undefined;
+  #extraHeaders: readonly string[] | undefined;
 
   constructor(deps: CompletionDeps, pair: RequestResponse) {
     super(deps, ROUTE, pair);
@@ -103,12 +110,14 @@ class CompletionExchange extends Exchange {
   }
 
   writeCompletion(): void {
-    this.write(this.#answer);
+    this.write(this.#answer, this.#extraHeaders);
   }
 
   /** Runs a non-streaming turn without the objects that only a stream needs. */
-  #complete(caller: Caller, { turn }: CompletionRequest): void {
-    const head = createCompletionHead(turn.model, isLenient(this.request, caller));
+  #complete(caller: Caller, completion: CompletionRequest): void {
+    const { turn } = completion;
+    const head = createCompletionHead(completion, isLenient(this.request, caller));
+    this.#extraHeaders = toHeaders(completion);
     const params = Buffer.from(JSON.stringify({ ...turn, turnId: mintId('turn') }));
     const ids = { principal: caller.encodedPrincipal, timeoutMs: COMPLETE.deadlineMs, ...this.#getCallIds() };
     let download: AbortController | undefined;
@@ -142,14 +151,14 @@ class CompletionExchange extends Exchange {
 
   /** Runs a turn and streams its output. */
   #stream(caller: Caller, completion: CompletionRequest): void {
-    const head = createCompletionHead(completion.turn.model, isLenient(this.request, caller));
+    const head = createCompletionHead(completion, isLenient(this.request, caller));
     relayCompletion({
       edge: this.#deps.edge,
       caller,
       turn: completion.turn,
       ids: this.#getCallIds(),
       response: this.response,
-      begin: () => this.#begin({ caller, completion, head }),
+      begin: () => this.#begin({ caller, completion, head }, toHeaders(completion)),
       refuse: (error) => this.fail(toCompletionError(error)),
     });
   }
@@ -165,7 +174,7 @@ class CompletionExchange extends Exchange {
         { completion, caller, lenient, ids: this.#getCallIds(), response },
         key,
       );
-      const extraHeaders = replayed ? REPLAYED : [];
+      const extraHeaders = [...(toHeaders(completion) ?? []), ...(replayed ? REPLAYED : [])];
       if (!completion.stream) {
         const result = await readResult(nextStep);
         this.isAnswered = true;

@@ -45,7 +45,7 @@ export interface KeyedCompletion {
 export async function startKeyedCompletion(edge: Edge, options: KeyedCompletionOptions, key: string): Promise<KeyedCompletion> {
   const { completion, lenient } = options;
   const { model } = completion.turn;
-  const { id, created } = createCompletionHead(model, lenient);
+  const { id, created } = createCompletionHead(completion, lenient);
   const turn = {
     ...completion.turn,
     turnId: mintId('turn'),
@@ -54,7 +54,7 @@ export async function startKeyedCompletion(edge: Edge, options: KeyedCompletionO
     head: { id, created },
   };
   const { head, replayed, nextStep } = await startKeyedTurn(edge, options, { ...turn, ...(completion.stream ? {} : { whole: true }) });
-  return { head: { ...head, model, lenient }, replayed, nextStep };
+  return { head: { ...head, model, lenient, customTools: completion.customTools }, replayed, nextStep };
 }
 
 /** Returns the fingerprint of a request. A key cannot be used for requests with different fingerprints. */

@@ -91,6 +91,70 @@ test('keeps tool calls and results in order and excludes the tools of the agent'
   });
 });
 
+const patch = { type: 'custom', custom: { name: 'patch', format: { type: 'grammar', grammar: { syntax: 'regex', definition: 'a+' } } } };
+const inputSchema = {
+  type: 'object',
+  properties: { input: { type: 'string', description: 'the complete input of the tool' } },
+  required: ['input'],
+  additionalProperties: false,
+};
+const offeredPatch = { name: 'patch', description: 'The input must match this regex grammar:\na+', parameters: inputSchema };
+const allowPatch = { mode: 'auto', tools: [{ type: 'custom', custom: { name: 'patch' } }, { type: 'mcp' }] };
+
+/** Requests that `/v1` refuses, and how the lenient path understands them. */
+const toolCases: readonly { name: string; body: object; tools: object; customTools?: string[]; warnings?: string[] }[] = [
+  {
+    name: 'a custom tool and its choice',
+    body: { tools: [find, patch], tool_choice: { type: 'custom', custom: { name: 'patch' } } },
+    tools: { offered: [...offered, offeredPatch], choice: { name: 'patch' } },
+    customTools: ['patch'],
+  },
+  {
+    name: 'allowed tools',
+    body: { tools: [find, patch], tool_choice: { type: 'allowed_tools', allowed_tools: allowPatch } },
+    tools: { offered: [offeredPatch], choice: 'auto' },
+    customTools: ['patch'],
+  },
+  {
+    name: 'a tool of another type',
+    body: { tools: [{ type: 'web_search_preview' }, find] },
+    tools: { offered },
+    warnings: ['tools: tool of type web_search_preview left out'],
+  },
+  {
+    name: 'tools of other types only, without offering those of the agent',
+    body: { tools: [{ type: 'mcp' }], tool_choice: 'required' },
+    tools: { offered: [], choice: 'none' },
+    warnings: ['tools: tool of type mcp left out'],
+  },
+  {
+    name: 'the choice of another type',
+    body: { tools: [find], tool_choice: { type: 'file_search' } },
+    tools: { offered },
+    warnings: ['tool_choice: choice of type file_search left out'],
+  },
+];
+
+for (const { name, body, tools, ...more } of toolCases) {
+  test(`the lenient path understands ${name}, and /v1 is unchanged`, () => {
+    const expected = { turn: { ...simpleTurn, tools }, stream: false, includeUsage: false, ...more };
+    assert.deepEqual(parseCompletionBody({ ...validBody, ...body }, true), expected);
+    assert.throws(
+      () => parseCompletionBody({ ...validBody, ...body }, false),
+      (error) => error instanceof RefusalError && /^Invalid request: tool.*: expected no such parameter/.test(error.refusal.message),
+    );
+  });
+}
+
+test('keeps the call of a custom tool and its result', () => {
+  const call = { id: 'c1', type: 'custom', custom: { name: 'patch', input: 'aa' } };
+  const messages = [user, { role: 'assistant', content: null, tool_calls: [call] }, { role: 'tool', tool_call_id: 'c1', content: 'ok' }];
+  assert.deepEqual(parseTurn({ messages }).since, [
+    { role: 'assistant', text: '', toolCalls: [{ callId: 'c1', name: 'patch', arguments: '{"input":"aa"}' }] },
+    { role: 'tool', callId: 'c1', name: 'patch', text: 'ok' },
+  ]);
+});
+
 test('passes on stop sequences and response formats', () => {
   assert.deepEqual(parseTurn({ stop: 'END' }).stop, ['END']);
   assert.deepEqual(parseTurn({ stop: ['a', '', 'b'] }).stop, ['a', 'b']);
@@ -124,9 +188,9 @@ const invalidCases: [string, object, string, string][] = [
   ['an image', part('image_url'), 'Invalid request: messages.0.content.1: expected a text part, got a part of type image_url', 'messages'],
   ['another part', part('scent'), 'Invalid request: messages.0.content.1: expected a text part, got another part', 'messages'],
   [
-    'a tool of another kind',
-    { tools: [{ ...find, type: 'custom' }] },
-    'Invalid request: tools.0.type: expected "function", got another string',
+    'an invalid custom tool after a tool of another type',
+    { tools: [{ type: 'mcp' }, { type: 'custom' }] },
+    'Invalid request: tools.1.custom: expected object, got nothing',
     'tools',
   ],
   [

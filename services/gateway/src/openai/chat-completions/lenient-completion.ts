@@ -1,7 +1,9 @@
-import { MAX, type CallerTools } from '@switchyard/contracts';
+import { MAX, type CallerTool, type CallerTools } from '@switchyard/contracts';
 import { z } from 'zod';
 import { selectCallFields, selectMessageFields } from './provider-fields.ts';
+import { LEFT_OUT } from '../left-out.ts';
 import { callId, name, schema, text } from '../openai-fields.ts';
+import { toFunctionArguments, toFunctionTool } from '../tool-conversion.ts';
 
 const absent = z.never().optional();
 
@@ -19,13 +21,26 @@ const content = z
   .union([text, z.array(TextPart).max(MAX.many)])
   .transform((value) => (typeof value === 'string' ? value : value.join('\n')));
 
-const ToolCall = z
+const FunctionCall = z
   .looseObject({ id: callId, type: z.literal('function').optional(), function: z.object({ name, arguments: text }) })
   .transform((call) => {
     const providerFields = selectCallFields(call);
     const { name: toolName, arguments: args } = call.function;
     return { callId: call.id, name: toolName, arguments: args, ...(providerFields === undefined ? {} : { providerFields }) };
   });
+const CustomCall = z
+  .looseObject({ id: callId, type: z.literal('custom'), custom: z.object({ name, input: text }) })
+  .transform(({ custom, ...call }) => {
+    const providerFields = selectCallFields(call);
+    const { name: toolName, input } = custom;
+    return {
+      callId: call.id,
+      name: toolName,
+      arguments: toFunctionArguments(input),
+      ...(providerFields === undefined ? {} : { providerFields }),
+    };
+  });
+const ToolCall = z.discriminatedUnion('type', [FunctionCall, CustomCall]);
 
 const Message = z.discriminatedUnion('role', [
   z
@@ -49,21 +64,44 @@ const Message = z.discriminatedUnion('role', [
     .transform((message) => ({ role: 'tool' as const, content: message.content, callId: message.tool_call_id })),
 ]);
 
-const Tool = z
+const FunctionTool = z
   .object({
     type: z.literal('function'),
     function: z.object({ name, description: text.nullish(), parameters: schema.nullish(), strict: z.boolean().nullish() }),
   })
-  .transform(({ function: { name: toolName, description, parameters, strict } }) => ({
+  .transform(({ function: { name: toolName, description, parameters, strict } }): OfferedTool => ({
     name: toolName,
     ...(description == null ? {} : { description }),
     ...(parameters == null ? {} : { parameters }),
     ...(strict == null ? {} : { strict }),
   }));
 
-const ToolChoice = z.union([
-  z.enum(['auto', 'none', 'required']),
+/** A tool of the caller as a function, and whether the caller calls it a custom tool. */
+type OfferedTool = CallerTool & { isCustom?: true };
+
+const Tool = z.discriminatedUnion('type', [
+  FunctionTool,
+  z
+    .object({ type: z.literal('custom'), custom: z.object({ name, description: text.nullish(), format: z.unknown().optional() }) })
+    .transform(({ custom }): OfferedTool => ({ ...toFunctionTool(custom), isCustom: true })),
+  z.object({ type: z.literal(LEFT_OUT) }).transform(() => undefined),
+]);
+
+const NamedTool = z.discriminatedUnion('type', [
   z.object({ type: z.literal('function'), function: z.object({ name }) }).transform((choice) => ({ name: choice.function.name })),
+  z.object({ type: z.literal('custom'), custom: z.object({ name }) }).transform((choice) => ({ name: choice.custom.name })),
+]);
+const mode = z.enum(['auto', 'none', 'required']);
+
+const ToolChoice = z.union([
+  mode,
+  NamedTool,
+  z
+    .object({
+      type: z.literal('allowed_tools'),
+      allowed_tools: z.object({ mode: mode.default('auto'), tools: z.array(NamedTool).min(1).max(MAX.many) }),
+    })
+    .transform(({ allowed_tools: allowed }) => ({ mode: allowed.mode, allowed: allowed.tools.map((tool) => tool.name) })),
 ]);
 
 const ResponseFormat = z.discriminatedUnion('type', [
@@ -113,7 +151,10 @@ export const LenientBody = z
       max_completion_tokens: maxCompletionTokens,
       response_format: format,
     } = body;
-    if (!isOfferedChoice(choice, tools)) {
+    const offered = (tools ?? []).filter((tool) => tool !== undefined);
+    const callerTools = tools && toCallerTools(offered, choice, parallel);
+    const isValidChoice = callerTools ? isOfferedChoice(callerTools) : choice === undefined || choice === 'auto' || choice === 'none';
+    if (!isValidChoice) {
       ctx.addIssue({ code: 'custom', path: ['tool_choice'], message: 'one of the tools', params: { received: 'another tool' } });
       return z.NEVER;
     }
@@ -126,15 +167,27 @@ export const LenientBody = z
       stream_options: body.stream_options,
       stop: [body.stop ?? []].flat().filter((sequence) => sequence !== ''),
       format,
-      tools: tools && createCallerTools(tools, choice, parallel),
+      tools: callerTools,
+      customTools: offered.filter(({ isCustom }) => isCustom).map((tool) => tool.name),
     };
   });
 
-function isOfferedChoice(choice: CallerTools['choice'], tools: CallerTools['offered'] = []): boolean {
-  if (typeof choice === 'object') return tools.some(({ name: toolName }) => toolName === choice.name);
-  return choice !== 'required' || tools.length > 0;
+function isOfferedChoice({ offered, choice }: CallerTools): boolean {
+  if (typeof choice === 'object') return offered.some((tool) => tool.name === choice.name);
+  return choice !== 'required' || offered.length > 0;
 }
 
-function createCallerTools(offered: CallerTools['offered'], choice: CallerTools['choice'], parallel: CallerTools['parallel']): CallerTools {
-  return { offered, ...(choice === undefined ? {} : { choice }), ...(parallel === undefined ? {} : { parallel }) };
+function toCallerTools(
+  tools: readonly OfferedTool[],
+  choice: z.output<typeof ToolChoice> | undefined,
+  parallel: boolean | undefined,
+): CallerTools {
+  const functions = tools.map(({ isCustom: _isCustom, ...tool }) => tool);
+  const allowed = typeof choice === 'object' && 'allowed' in choice ? choice : undefined;
+  const resolvedChoice = typeof choice === 'object' && 'allowed' in choice ? choice.mode : choice;
+  return {
+    offered: allowed ? functions.filter((tool) => allowed.allowed.includes(tool.name)) : functions,
+    ...(resolvedChoice === undefined ? {} : { choice: resolvedChoice }),
+    ...(parallel === undefined ? {} : { parallel }),
+  };
 }

@@ -1,10 +1,12 @@
 import { validate, type JsonFormat, type StatelessTurn } from '@switchyard/contracts';
 import { RefusalError } from '../../request/refusal.ts';
 import { toConversation, type RequestMessage } from '../chat-completions/completion-messages.ts';
+import { KNOWN_TYPES } from './known-types.ts';
 import { toMessages, type InlineItem } from './response-items.ts';
 import { LenientBody, StrictBody, type ResponseBody } from './response-schema.ts';
-import { createToolEcho, toCallerTools } from './response-tools.ts';
+import { createToolsEcho, toCallerTools } from './response-tools.ts';
 import { checkFieldCount, createInvalidBodyRefusal, LENIENT_TOKEN_HINT, createFieldError } from '../openai-body.ts';
+import { markLeftOut } from '../left-out.ts';
 import { removeNulls } from '../openai-fields.ts';
 
 /** The part of a conversation that is not in earlier responses. */
@@ -29,19 +31,23 @@ export interface ResponseRequest {
   added: AddedConversation;
 }
 
+/** The body of a request, and what the client is told about the parts that were left out. */
+export type ParsedResponseBody = ResponseBody & { warnings: string[] };
+
 /** Parses the body. Throws a refusal that names the invalid field. */
-export function parseResponseBody(body: unknown, lenient: boolean): ResponseBody {
+export function parseResponseBody(body: unknown, lenient: boolean): ParsedResponseBody {
   checkFieldCount(body);
   const fields = removeNulls(body);
-  const parsed = validate(lenient ? LenientBody : StrictBody, fields);
+  const marked = markLeftOut(fields, KNOWN_TYPES);
+  const parsed = lenient ? validate(LenientBody, marked.body) : validate(StrictBody, fields);
   if (!parsed.success) {
     const refusal = createInvalidBodyRefusal(parsed.error);
-    const lenientAccepts = !lenient && validate(LenientBody, fields).success;
+    const lenientAccepts = !lenient && validate(LenientBody, marked.body).success;
     throw new RefusalError(lenientAccepts ? { ...refusal, message: `${refusal.message}. ${LENIENT_TOKEN_HINT}` } : refusal);
   }
   const { background, store } = parsed.data;
   if (background && !store) throw createFieldError('background', 'expected false when store is false, got true');
-  return parsed.data;
+  return { ...parsed.data, warnings: lenient ? marked.warnings : [] };
 }
 
 /** Builds the turn of a request from the messages of earlier responses and the resolved input items. */
@@ -101,7 +107,7 @@ function createResponseEcho(body: ResponseBody): Record<string, unknown> {
     model: body.model,
     previous_response_id: body.previous_response_id ?? null,
     instructions: body.instructions ?? null,
-    tools: body.tools.map(createToolEcho),
+    tools: createToolsEcho(body.tools),
     tool_choice: body.tool_choice ?? 'auto',
     truncation: body.truncation,
     parallel_tool_calls: body.parallel_tool_calls ?? true,

@@ -68,3 +68,46 @@ test('ends a stream that cannot be followed with an error event', () => {
     'event: error\ndata: {"type":"error","sequence_number":10,"code":"server_error","message":"lost","param":null}\n\n',
   ]);
 });
+
+test('calls of custom tools, of namespaces and of the shell have their own items and events', () => {
+  const find = { type: 'function', name: 'find' };
+  const tools = [{ type: 'custom', name: 'patch' }, { type: 'namespace', name: 'docs', tools: [find] }, { type: 'local_shell' }];
+  const calls = [
+    { callId: 'c1', name: 'patch', arguments: '{"input":"a\\nb"}' },
+    { callId: 'c2', name: 'patch', arguments: 'a bare text' },
+    { callId: 'c3', name: 'docs__find', arguments: '{"q":1}' },
+    { callId: 'c4', name: 'local_shell', arguments: '{"command":["ls"],"timeout_ms":5}' },
+    { callId: 'c5', name: 'local_shell', arguments: '{"command":"ls"}' },
+  ];
+  const events = createResponseEvents({ ...head, echo: { tools } });
+  const sent = events.end({ status: 'completed', text: '', calls });
+  const bodies = sent.map(
+    (event) => JSON.parse(event.slice(event.indexOf('{'))) as { type: string; delta?: string; item?: { id: string } },
+  );
+  const items = bodies.filter(({ type }) => type === 'response.output_item.done').map(({ item }) => item);
+  const suffix = '0123456789abcdefghijkl';
+  const status = 'completed';
+  assert.deepEqual(items, [
+    { type: 'custom_tool_call', id: `ctc_${suffix}_0`, call_id: 'c1', name: 'patch', input: 'a\nb', status },
+    { type: 'custom_tool_call', id: `ctc_${suffix}_1`, call_id: 'c2', name: 'patch', input: 'a bare text', status },
+    { type: 'function_call', id: `fc_${suffix}_2`, call_id: 'c3', name: 'find', namespace: 'docs', arguments: '{"q":1}', status },
+    {
+      type: 'local_shell_call',
+      id: `lsh_${suffix}_3`,
+      call_id: 'c4',
+      action: { type: 'exec', command: ['ls'], env: {}, timeout_ms: 5 },
+      status,
+    },
+    { type: 'function_call', id: `fc_${suffix}_4`, call_id: 'c5', name: 'local_shell', arguments: '{"command":"ls"}', status },
+  ]);
+  assert.deepEqual(
+    bodies.slice(0, 4).map(({ type, delta }) => [type.replace('response.', ''), delta]),
+    [
+      ['output_item.added', undefined],
+      ['custom_tool_call_input.delta', 'a\nb'],
+      ['custom_tool_call_input.done', undefined],
+      ['output_item.done', undefined],
+    ],
+  );
+  assert.deepEqual((bodies.at(-1) as { response?: { output: unknown } }).response?.output, items);
+});

@@ -1,7 +1,6 @@
-import type { CallerToolCall } from '@switchyard/contracts';
+import type { CallItem } from './call-items.ts';
 import {
-  toCallId,
-  createCallItem,
+  listCallItems,
   toMessageId,
   createMessageItem,
   createResponseResource,
@@ -72,16 +71,18 @@ export function createResponseEvents(head: ResponseHead, after = -1): ResponseEv
   }
 
   /** Renders the events of one completed tool call. */
-  function* renderCall(call: CallerToolCall, index: number): Generator<string> {
+  function* renderCall(item: CallItem, index: number): Generator<string> {
     const output_index = index + (messageAdded ? 1 : 0);
-    const ids = { item_id: toCallId(turnId, index), output_index };
-    yield* event('response.output_item.added', {
-      output_index,
-      item: createCallItem(turnId, { call, index, status: 'in_progress' }),
-    });
-    yield* event('response.function_call_arguments.delta', { ...ids, delta: call.arguments });
-    yield* event('response.function_call_arguments.done', { ...ids, name: call.name, arguments: call.arguments });
-    yield* event('response.output_item.done', { output_index, item: createCallItem(turnId, { call, index, status: 'completed' }) });
+    const ids = { item_id: item.id, output_index };
+    yield* event('response.output_item.added', { output_index, item: item.render('in_progress') });
+    if (item.type === 'function_call') {
+      yield* event('response.function_call_arguments.delta', { ...ids, delta: item.text });
+      yield* event('response.function_call_arguments.done', { ...ids, name: item.name, arguments: item.text });
+    } else if (item.type === 'custom_tool_call') {
+      yield* event('response.custom_tool_call_input.delta', { ...ids, delta: item.text });
+      yield* event('response.custom_tool_call_input.done', { ...ids, input: item.text });
+    }
+    yield* event('response.output_item.done', { output_index, item: item.render('completed') });
   }
 
   function* renderEnd(outcome: ResponseOutcome): Generator<string> {
@@ -90,7 +91,7 @@ export function createResponseEvents(head: ResponseHead, after = -1): ResponseEv
       if (outcome.text.startsWith(text)) yield* renderText(outcome.text.slice(text.length));
       if (calls.length === 0 && status === 'completed') yield* openMessage();
       if (messageAdded) yield* closeMessage(status);
-      for (const [index, call] of calls.entries()) yield* renderCall(call, index);
+      for (const [index, item] of listCallItems(head, calls).entries()) yield* renderCall(item, index);
     }
     skipToResumed();
     yield* resourceEvent(`response.${END_EVENTS[status]}`, { ...outcome, text });

@@ -14,26 +14,29 @@ const TextPart = z.object({ type: z.string().max(MAX.name), text: text.optional(
   ctx.addIssue({ code: 'custom', message: 'a text part', params: { received } });
   return z.NEVER;
 });
-const content = z
+export const content = z
   .union([text, z.array(TextPart).max(MAX.many)])
   .transform((value) => (typeof value === 'string' ? value : value.join('\n')));
 
+export const ItemReference = z.object({ type: z.literal('item_reference'), id: z.string().min(1).max(MAX.id) });
+export const roles = z.enum(['user', 'assistant', 'system', 'developer']);
+
 /** An item of an input. Output fields that clients repeat (ids, statuses, annotations) are ignored. */
 const Item = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('message'), role: z.enum(['user', 'assistant', 'system', 'developer']), content }),
+  z.object({ type: z.literal('message'), role: roles, content }),
   z.object({ type: z.literal('function_call'), call_id: callId, name, arguments: text }),
   z.object({ type: z.literal('function_call_output'), call_id: callId, output: content }),
   z.object({ type: z.literal('reasoning') }),
-  z.object({ type: z.literal('item_reference'), id: z.string().min(1).max(MAX.id) }),
+  ItemReference,
 ]);
 export type ResponseItem = z.output<typeof Item>;
 /** An item with content, in contrast to a reference. */
 export type InlineItem = Exclude<ResponseItem, { type: 'item_reference' }>;
 
-/** Adds the type to messages and references that omit it. */
 const TypedItem = z.preprocess(withType, Item);
 
-function withType(item: unknown): unknown {
+/** Adds the type to messages and references that omit it. */
+export function withType(item: unknown): unknown {
   if (typeof item !== 'object' || item === null || ('type' in item && item.type != null)) return item;
   return { ...item, type: 'id' in item && !('role' in item) ? 'item_reference' : 'message' };
 }

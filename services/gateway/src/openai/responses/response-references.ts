@@ -13,19 +13,35 @@ const MAX_RESPONSES = 256;
 /** Responses that are read concurrently. */
 const READ_CONCURRENCY = 8;
 
-/**
- * Replaces each reference in the items by the stored item. Only items of the caller can be referenced; other references are rejected
- * before a turn starts.
- */
-export async function resolveReferences(edge: Edge, request: FastifyRequest, items: readonly ResponseItem[]): Promise<InlineItem[]> {
+/** The input of a request, and what happens to a reference to an item that the caller does not have. */
+interface ReferencingInput {
+  items: readonly ResponseItem[];
+  /** Leaves the reference out or throws. */
+  onUnknown: () => void;
+}
+
+/** Rejects a reference to an unknown item before a turn starts. */
+export function rejectUnknownItem(): never {
+  throw createFieldError('input', UNKNOWN_ITEM);
+}
+
+/** Replaces each reference in the items by the stored item. Only items of the caller can be referenced. */
+export async function resolveReferences(
+  edge: Edge,
+  request: FastifyRequest,
+  { items, onUnknown }: ReferencingInput,
+): Promise<InlineItem[]> {
   const ids = items.filter(({ type }) => type === 'item_reference').map((item) => ('id' in item ? item.id : ''));
   if (ids.length === 0) return items.filter((item) => item.type !== 'item_reference');
   const itemsById = await readResponses(edge, request, listResponses(ids));
   let length = 0;
-  return items.map((item) => {
+  return items.flatMap((item) => {
     if (item.type !== 'item_reference') return item;
     const stored = itemsById.get(item.id);
-    if (stored === undefined) throw createFieldError('input', UNKNOWN_ITEM);
+    if (stored === undefined) {
+      onUnknown();
+      return [];
+    }
     // Repeated references could turn a small request into a large one.
     length += getLength(stored);
     if (length > MAX.payload) throw createFieldError('input', `expected references to at most ${MAX.payload} characters, got more`);
@@ -35,12 +51,12 @@ export async function resolveReferences(edge: Edge, request: FastifyRequest, ite
 
 const UNKNOWN_ITEM = 'expected references to stored items, got another id';
 
-/** Lists the responses to read, and whether to include their input. */
+/** Lists the responses to read, and whether to include their input. Ids of other formats belong to none. */
 function listResponses(ids: readonly string[]): [turnId: string, talk: boolean][] {
   const needed = new Map<string, boolean>();
   for (const id of ids) {
     const location = parseItemId(id);
-    if (location === undefined) throw createFieldError('input', UNKNOWN_ITEM);
+    if (location === undefined) continue;
     needed.set(location.turnId, needed.get(location.turnId) === true || location.side === 'input');
   }
   if (needed.size > MAX_RESPONSES) throw createFieldError('input', `expected references to at most ${MAX_RESPONSES} responses, got more`);
@@ -66,7 +82,8 @@ async function readItems(edge: Edge, request: FastifyRequest, [turnId, talk]: [t
     const response = await getStoredResponse(edge, request, toResponseId(turnId), talk);
     return [...listInputItems(response), ...listOutputItems(response)];
   } catch (error) {
-    throw error instanceof RefusalError && error.refusal.status === 404 ? createFieldError('input', UNKNOWN_ITEM) : error;
+    if (error instanceof RefusalError && error.refusal.status === 404) return [];
+    throw error;
   }
 }
 

@@ -1,4 +1,5 @@
 import { httpStatus, type CallerToolCall, type ErrorCode, type ResponseState, type StatelessResult } from '@switchyard/contracts';
+import { readCallOrigins, toCallItem, type CallItem } from './call-items.ts';
 
 /** Fields that are equal in all resources of one response. */
 export interface ResponseHead {
@@ -51,19 +52,19 @@ export function createResponseResource({ turnId, createdAt, echo }: ResponseHead
     status,
     incomplete_details: reason === undefined ? null : { reason },
     error: error ?? null,
-    output: createOutput(turnId, outcome),
+    output: createOutput({ turnId, echo }, outcome),
     usage: usage === undefined ? null : toUsage(usage),
     ...echo,
   };
 }
 
 /** Lists the message before the tool calls. A completed response with neither has an empty message. */
-function createOutput(turnId: string, { status, text, calls = [] }: ResponseOutcome): object[] {
+function createOutput(head: Pick<ResponseHead, 'turnId' | 'echo'>, { status, text, calls = [] }: ResponseOutcome): object[] {
   const itemStatus = status === 'completed' ? 'completed' : 'incomplete';
   const omitMessage = text === '' && (calls.length > 0 || status !== 'completed');
   return [
-    ...(omitMessage ? [] : [createMessageItem(turnId, itemStatus, text)]),
-    ...calls.map((call, index) => createCallItem(turnId, { call, index, status: itemStatus })),
+    ...(omitMessage ? [] : [createMessageItem(head.turnId, itemStatus, text)]),
+    ...listCallItems(head, calls).map((item) => item.render(itemStatus)),
   ];
 }
 
@@ -82,20 +83,10 @@ export function createTextPart(text: string): object {
   return { type: 'output_text', text, annotations: [], logprobs: [] };
 }
 
-export interface CallItemOptions {
-  call: CallerToolCall;
-  /** The index of the call. */
-  index: number;
-  status: ItemStatus;
-}
-
-export function toCallId(turnId: string, index: number): string {
-  return `fc_${getIdSuffix(turnId)}_${index}`;
-}
-
-export function createCallItem(turnId: string, { call, index, status }: CallItemOptions): object {
-  const { callId: call_id, name, arguments: args } = call;
-  return { type: 'function_call', id: toCallId(turnId, index), call_id, name, arguments: status === 'in_progress' ? '' : args, status };
+/** Lists the calls of a response as the client reads them. */
+export function listCallItems({ turnId, echo }: Pick<ResponseHead, 'turnId' | 'echo'>, calls: readonly CallerToolCall[]): CallItem[] {
+  const origins = readCallOrigins(echo['tools']);
+  return calls.map((call, index) => toCallItem(getIdSuffix(turnId), { call, index }, origins));
 }
 
 function toUsage({ input, output, total }: StatelessResult['tokensUsed']): object {

@@ -1,7 +1,9 @@
 import { MAX, maxKeys } from '@switchyard/contracts';
 import { z } from 'zod';
+import { LenientInput } from './lenient-items.ts';
+import { LenientTool, LenientToolChoice } from './lenient-tools.ts';
 import { ResponseInput } from './response-items.ts';
-import { ResponseTool, ResponseToolChoice } from './response-tools.ts';
+import { ResponseTool, ResponseToolChoice, type RequestedTool } from './response-tools.ts';
 import { name, schema, text } from '../openai-fields.ts';
 
 const MAX_PAIRS = 16;
@@ -54,6 +56,19 @@ const absent = z.never().optional();
 
 /** The fields that every token may send. */
 export const StrictBody = z.strictObject({ ...fields, ...neutralFields });
-/** Lenient tokens may send further fields, which are ignored, except those that select another conversation. */
-export const LenientBody = z.object({ ...fields, conversation: absent, prompt: absent });
-export type ResponseBody = z.output<z.ZodObject<typeof fields>>;
+/** Fields that lenient clients may send with more kinds of values. */
+const lenientFields = {
+  input: LenientInput,
+  tools: z
+    .array(LenientTool)
+    .max(MAX.many)
+    .default([])
+    .transform((tools) => tools.flat()),
+  tool_choice: LenientToolChoice.optional(),
+  service_tier: z.unknown().optional(),
+  truncation: fields.truncation.catch('disabled'),
+};
+/** Lenient clients may send further fields, which are ignored, except those that select another conversation. */
+export const LenientBody = z.object({ ...fields, ...lenientFields, conversation: absent, prompt: absent });
+type StrictFields = z.output<z.ZodObject<typeof fields>>;
+export type ResponseBody = Omit<StrictFields, 'tools' | 'service_tier'> & { tools: RequestedTool[] };

@@ -28,8 +28,17 @@ export const ResponseToolChoice = z.union([
 ]);
 type Choice = z.output<typeof ResponseToolChoice>;
 
+/** What the client calls a tool that the model knows as a function. The response object repeats it, and calls are rendered with it. */
+export type ToolOrigin =
+  | { type: 'custom'; name: string; description: string | null; format: unknown }
+  | { type: 'namespace'; namespace: string; description: string | null; name: string }
+  | { type: 'local_shell' };
+
+/** A function of a turn. Without an origin the client calls it a function as well. */
+export type RequestedTool = CallerTool & { origin?: ToolOrigin };
+
 export interface RequestedTools {
-  tools: readonly CallerTool[];
+  tools: readonly RequestedTool[];
   choice: Choice | undefined;
   parallel: boolean | undefined;
 }
@@ -44,7 +53,7 @@ export function toCallerTools({ tools, choice, parallel }: RequestedTools): Call
   const isOffered = offered.length > 0 && (typeof resolvedChoice !== 'object' || hasTool(offered, resolvedChoice));
   if (!isOffered) return 'invalid-choice';
   return {
-    offered: [...offered],
+    offered: offered.map(({ origin: _origin, ...tool }) => tool),
     ...(resolvedChoice === undefined ? {} : { choice: resolvedChoice }),
     ...(parallel === undefined ? {} : { parallel }),
   };
@@ -54,7 +63,26 @@ function hasTool(tools: readonly { name: string }[], { name: toolName }: { name:
   return tools.some((tool) => tool.name === toolName);
 }
 
-/** Renders a tool for the response object. */
-export function createToolEcho({ name: toolName, description, parameters, strict }: CallerTool) {
+/** Renders the tools for the response object. Tools of one namespace are one entry. */
+export function createToolsEcho(tools: readonly RequestedTool[]): object[] {
+  const entries: object[] = [];
+  let namespace: { name: string; tools: object[] } | undefined;
+  for (const tool of tools) {
+    const { origin } = tool;
+    if (origin?.type !== 'namespace') {
+      namespace = undefined;
+      entries.push(origin ?? createFunctionEcho(tool));
+      continue;
+    }
+    if (namespace?.name !== origin.namespace) {
+      namespace = { name: origin.namespace, tools: [] };
+      entries.push({ type: 'namespace', description: origin.description, ...namespace });
+    }
+    namespace.tools.push(createFunctionEcho({ ...tool, name: origin.name }));
+  }
+  return entries;
+}
+
+function createFunctionEcho({ name: toolName, description, parameters, strict }: CallerTool) {
   return { type: 'function', name: toolName, description: description ?? null, parameters: parameters ?? null, strict: strict ?? null };
 }

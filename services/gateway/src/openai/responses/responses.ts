@@ -22,20 +22,21 @@ import {
   getCallerBus,
   setNoStore,
 } from './stored-response.ts';
-import { resolveReferences } from './response-references.ts';
+import { rejectUnknownItem, resolveReferences } from './response-references.ts';
 import { parseResponseId, toOutcome, toResponseId, createResponseResource, type ResponseHead } from './response-resource.ts';
 import { sendEvents, replayOutput, streamOutput, type ResponseOutput } from './response-stream.ts';
 import { followTurn } from '../../turns/turn-start.ts';
 import { hasEnded } from '../../turns/turn-reader.ts';
 import { isLenient } from '../../request/lenient-path.ts';
 import { createFieldError } from '../openai-body.ts';
+import { describeOmission, toWarningHeaders } from '../request-warnings.ts';
 
 const SCOPES = ['rpc', 'api'] as const;
 const CREATE: RouteDoc = {
   scopes: SCOPES,
   summary: 'Creates a response of a model or an agent. With `stream` it is sent as events.',
   description:
-    'Follows the Open Responses specification. Unless `store` is false, the response is stored for thirty days and continues after a disconnect. With an Idempotency-Key it runs once.',
+    'Follows the Open Responses specification. Unless `store` is false, the response is stored for thirty days and continues after a disconnect. With an Idempotency-Key it runs once. For lenient tokens and on `/openai/v1/responses`, `X-Switchyard-Warning` names the tools and items that were left out.',
   headers: KeyHeader,
   body: StrictBody,
   example: { body: { model: 'dev/echo', input: 'hello' } },
@@ -67,6 +68,12 @@ interface Exchange {
   reply: FastifyReply;
 }
 
+/** A request that creates a response. */
+interface CreatingExchange extends Exchange {
+  /** The parts of the request that were left out. */
+  warnings: readonly string[];
+}
+
 /**
  * `/v1/responses` as in the Open Responses specification. A stored response (the default; `store: false` turns it off) is a turn that
  * continues without its client and is kept for thirty days: it can be read, streamed again, continued, cancelled and deleted by its id.
@@ -74,14 +81,17 @@ interface Exchange {
  */
 export function registerResponses(app: FastifyInstance, edge: Edge): void {
   app.post('/v1/responses', edge.route(CREATE), async (request, reply) => {
-    const body = parseResponseBody(parseJsonBody(request), isLenient(request.raw, request.caller));
+    const lenient = isLenient(request.raw, request.caller);
+    const body = parseResponseBody(parseJsonBody(request), lenient);
     const before = await readPreviousConversation(edge, request, body);
-    const parsed = toResponseRequest(body, before, await resolveReferences(edge, request, body.input));
+    const { input: items, warnings } = body;
+    const onUnknown = lenient ? () => warnings.push(describeOmission('input', 'item', 'item_reference')) : rejectUnknownItem;
+    const parsed = toResponseRequest(body, before, await resolveReferences(edge, request, { items, onUnknown }));
     const key = getIdempotencyKey(request);
     try {
       return parsed.store || key !== undefined
-        ? await runStored(edge, { request, reply }, parsed, key)
-        : await runStateless(edge, { request, reply }, parsed);
+        ? await runStored(edge, { request, reply, warnings }, parsed, key)
+        : await runStateless(edge, { request, reply, warnings }, parsed);
     } catch (error) {
       throw toCompletionError(error, RESPONSE_FIELDS);
     }
@@ -127,24 +137,25 @@ function nowInSeconds(): number {
 }
 
 /** Runs a stateless turn, which a disconnect cancels. */
-async function runStateless(edge: Edge, exchange: Exchange, { turn, stream, echo }: ResponseRequest): Promise<unknown> {
+async function runStateless(edge: Edge, exchange: CreatingExchange, { turn, stream, echo }: ResponseRequest): Promise<unknown> {
   const head: ResponseHead = { turnId: mintId('turn'), createdAt: nowInSeconds(), echo };
   const nextStep = startStatelessTurn(edge.bus, { ...toResponseClient(exchange), completion: { turn } }, head.turnId);
   // A failure before the first output is sent as an HTTP status.
   const output = streamOutput(nextStep, await readFirstOutput(nextStep));
-  if (!stream) return setNoStore(exchange.reply, await collectResponse(head, output));
-  await sendEvents(edge, exchange, { head, output });
+  const headers = toWarningHeaders(exchange.warnings);
+  if (!stream) return setNoStore(exchange.reply.headers(headers), await collectResponse(head, output));
+  await sendEvents(edge, exchange, { head, output, headers });
   return exchange.reply;
 }
 
 /** Starts a stored response, which continues without its client. */
-async function runStored(edge: Edge, exchange: Exchange, parsed: ResponseRequest, key: string | undefined): Promise<unknown> {
+async function runStored(edge: Edge, exchange: CreatingExchange, parsed: ResponseRequest, key: string | undefined): Promise<unknown> {
   const { request, reply } = exchange;
   const { stream, background, echo } = parsed;
   const turn = createKeyedTurnParams(parsed, key);
   const { turnId, head: answerHead, replayed, nextStep } = await startKeyedTurn(edge, toResponseClient(exchange), turn);
   const head: ResponseHead = { turnId, createdAt: answerHead.created, echo };
-  const headers: Record<string, string> = replayed ? { 'idempotency-replayed': 'true' } : {};
+  const headers = { ...toWarningHeaders(exchange.warnings), ...(replayed ? { 'idempotency-replayed': 'true' } : {}) };
   const readState = parsed.store ? () => readStoredResponse(edge, request, turnId) : undefined;
   if (stream) {
     await sendEvents(edge, exchange, { head, output: streamOutput(nextStep), headers, readState });

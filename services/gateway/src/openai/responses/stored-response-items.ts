@@ -1,7 +1,7 @@
 import type { TurnMessage } from '@switchyard/contracts';
 import type { InlineItem } from './response-items.ts';
 import type { StoredResponse } from './stored-response.ts';
-import { toCallId, toMessageId, toOutcome, getIdSuffix, createTextPart, parseResponseId } from './response-resource.ts';
+import { listCallItems, toMessageId, toOutcome, getIdSuffix, createTextPart, parseResponseId } from './response-resource.ts';
 
 /** A stored item and its id, which a later request may refer to. */
 export interface StoredItem {
@@ -10,7 +10,7 @@ export interface StoredItem {
 }
 
 const PREFIX = { message: 'msg', function_call: 'fc', function_call_output: 'fco', reasoning: 'rs' } as const;
-const ID = /^(?:msg|fc|fco)_([0-9A-Za-z]{22})(_in\d{1,6}|_\d{1,4})?$/;
+const ID = /^(?:msg|fc|fco|ctc|lsh)_([0-9A-Za-z]{22})(_in\d{1,6}|_\d{1,4})?$/;
 
 /** Parses an item id into its response and side; undefined for other ids. */
 export function parseItemId(id: string): { turnId: string; side: 'input' | 'output' } | undefined {
@@ -50,9 +50,8 @@ export function listOutputItems(response: StoredResponse): StoredItem[] {
   if (!response.result) return [];
   const { turnId } = response;
   const { text, calls = [] } = toOutcome(response);
-  const callItems = calls.map((call, index): StoredItem => {
-    return { id: toCallId(turnId, index), item: toCallItem(call) };
-  });
+  const ids = listCallItems(response, calls).map(({ id }) => id);
+  const callItems = calls.map((call, index): StoredItem => ({ id: ids[index] ?? '', item: toCallItem(call) }));
   if (text === '' && calls.length > 0) return callItems;
   return [{ id: toMessageId(turnId), item: { type: 'message', role: 'assistant', content: text } }, ...callItems];
 }
