@@ -12,6 +12,7 @@ import { LenientBody } from './openai/chat-completions/lenient-completion.ts';
 import { EmbeddingsBody } from './openai/embeddings.ts';
 import { LenientInput } from './openai/responses/lenient-items.ts';
 import { LenientTool, LenientToolChoice } from './openai/responses/lenient-tools.ts';
+import { LenientContent } from './openai/lenient-content.ts';
 import { ResponseInput } from './openai/responses/response-items.ts';
 import { StrictBody } from './openai/responses/response-schema.ts';
 import { ResponseTool, ResponseToolChoice } from './openai/responses/response-tools.ts';
@@ -32,6 +33,7 @@ const bodies = {
   'openai/responses/response-items.ts': ResponseInput,
   'openai/responses/response-schema.ts': StrictBody,
   'openai/responses/response-tools.ts': z.tuple([ResponseTool, ResponseToolChoice]),
+  'openai/lenient-content.ts': LenientContent,
   'openai/openai-fields.ts': z.tuple([text, name, callId]),
 };
 

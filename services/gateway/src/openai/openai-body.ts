@@ -24,7 +24,7 @@ function createBodyRefusal(message: string, param?: string): Refusal {
   return { status: 400, message, code: 'INVALID_ARGUMENT', ...(param === undefined ? {} : { param }) };
 }
 
-/** Creates the error for one invalid field. */
-export function createFieldError(field: string, problem: string): RefusalError {
-  return new RefusalError(createBodyRefusal(`Invalid request: ${field}: ${problem}`, field));
+/** Creates the error for one invalid field, or for a value at a path in it. */
+export function createFieldError(field: string, problem: string, path = field): RefusalError {
+  return new RefusalError(createBodyRefusal(`Invalid request: ${path}: ${problem}`, field));
 }

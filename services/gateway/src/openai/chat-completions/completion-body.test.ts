@@ -94,7 +94,7 @@ const invalidCases: [string, unknown, string, string | undefined][] = [
   [
     'another role',
     { ...validBody, messages: [{ role: 'developer', content: 'x' }] },
-    'Invalid request: messages.0.role: expected one of "system", "user", "assistant", got another string',
+    `Invalid request: messages.0.role: expected one of "system", "user", "assistant", got another string${hint}`,
     'messages',
   ],
   [

@@ -5,6 +5,7 @@ import { checkFieldCount, createInvalidBodyRefusal, LENIENT_TOKEN_HINT } from '.
 import { markLeftOut, type KnownTypes } from '../left-out.ts';
 import { removeNulls } from '../openai-fields.ts';
 import { LenientBody } from './lenient-completion.ts';
+import { repairMessages } from './lenient-conversation.ts';
 import { toConversation, type RequestMessage } from './completion-messages.ts';
 
 /** The fields that every token may send. */
@@ -68,7 +69,12 @@ function parseLenient(body: unknown): CompletionRequest {
   const { body: markedBody, warnings } = markLeftOut(removeNulls(body), KNOWN_TYPES);
   const parsed = validate(LenientBody, markedBody);
   if (!parsed.success) throw new RefusalError(createInvalidBodyRefusal(parsed.error));
-  return { ...toRequest(parsed.data), ...(warnings.length === 0 ? {} : { warnings }) };
+  const repaired = repairMessages(parsed.data.messages, 'messages');
+  const allWarnings = [...warnings, ...repaired.warnings];
+  return {
+    ...toRequest({ ...parsed.data, messages: repaired.messages }),
+    ...(allWarnings.length === 0 ? {} : { warnings: allWarnings }),
+  };
 }
 
 function isValidForLenientToken(body: unknown): boolean {

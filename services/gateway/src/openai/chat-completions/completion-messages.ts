@@ -1,12 +1,14 @@
 import type { CallerToolCall, StatelessTurn, TurnMessage } from '@switchyard/contracts';
 import { RefusalError } from '../../request/refusal.ts';
+import type { OmittedPart } from '../lenient-content.ts';
 
-/** A message of a request, with its content as text. */
-export type RequestMessage =
+/** A message of a request, with its content as text, and the parts of a lenient request that are not text. */
+export type RequestMessage = { omitted?: readonly OmittedPart[] | undefined } & (
   | { role: 'system'; content: string }
   | { role: 'user'; content: string }
   | { role: 'assistant'; content: string; toolCalls?: CallerToolCall[] | undefined; providerFields?: Record<string, unknown> | undefined }
-  | { role: 'tool'; content: string; callId: string };
+  | { role: 'tool'; content: string; callId: string }
+);
 
 /** The messages of a request as parameters of a turn. */
 export interface Conversation {

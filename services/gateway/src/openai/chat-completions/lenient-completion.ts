@@ -2,24 +2,11 @@ import { MAX, type CallerTool, type CallerTools } from '@switchyard/contracts';
 import { z } from 'zod';
 import { selectCallFields, selectMessageFields } from './provider-fields.ts';
 import { LEFT_OUT } from '../left-out.ts';
+import { LenientContent } from '../lenient-content.ts';
 import { callId, name, schema, text } from '../openai-fields.ts';
 import { toFunctionArguments, toFunctionTool } from '../tool-conversion.ts';
 
 const absent = z.never().optional();
-
-const KNOWN_PARTS = new Set(['image_url', 'input_audio', 'file', 'refusal', 'text']);
-
-/** A content part. Parts other than text are rejected, because dropping them would change the request without notice. */
-const TextPart = z.object({ type: z.string().max(MAX.name), text: text.optional() }).transform((part, ctx) => {
-  if (part.type === 'text' && part.text !== undefined) return part.text;
-  const received = KNOWN_PARTS.has(part.type) ? `a part of type ${part.type}` : 'another part';
-  ctx.addIssue({ code: 'custom', message: 'a text part', params: { received } });
-  return z.NEVER;
-});
-
-const content = z
-  .union([text, z.array(TextPart).max(MAX.many)])
-  .transform((value) => (typeof value === 'string' ? value : value.join('\n')));
 
 const FunctionCall = z
   .looseObject({ id: callId, type: z.literal('function').optional(), function: z.object({ name, arguments: text }) })
@@ -44,24 +31,27 @@ const ToolCall = z.discriminatedUnion('type', [FunctionCall, CustomCall]);
 
 const Message = z.discriminatedUnion('role', [
   z
-    .object({ role: z.enum(['system', 'developer']), content })
-    .transform((message) => ({ role: 'system' as const, content: message.content })),
-  z.object({ role: z.literal('user'), content }),
+    .object({ role: z.enum(['system', 'developer']), content: LenientContent })
+    .transform(({ content }) => ({ role: 'system' as const, content: content.text, omitted: content.omitted })),
   z
-    .looseObject({ role: z.literal('assistant'), content: content.nullish(), tool_calls: z.array(ToolCall).max(MAX.many).nullish() })
+    .object({ role: z.literal('user'), content: LenientContent })
+    .transform(({ role, content }) => ({ role, content: content.text, omitted: content.omitted })),
+  z
+    .looseObject({ role: z.literal('assistant'), content: LenientContent.nullish(), tool_calls: z.array(ToolCall).max(MAX.many).nullish() })
     .transform((message) => {
-      const { content: messageText, tool_calls: calls } = message;
+      const { content, tool_calls: calls } = message;
       const providerFields = selectMessageFields(message);
       return {
         role: 'assistant' as const,
-        content: messageText ?? '',
+        content: content?.text ?? '',
+        omitted: content?.omitted,
         ...(calls && calls.length > 0 ? { toolCalls: calls } : {}),
         ...(providerFields === undefined ? {} : { providerFields }),
       };
     }),
   z
-    .object({ role: z.literal('tool'), content, tool_call_id: callId })
-    .transform((message) => ({ role: 'tool' as const, content: message.content, callId: message.tool_call_id })),
+    .object({ role: z.literal('tool'), content: LenientContent, tool_call_id: callId })
+    .transform(({ content, tool_call_id: id }) => ({ role: 'tool' as const, content: content.text, omitted: content.omitted, callId: id })),
 ]);
 
 const FunctionTool = z

@@ -1,9 +1,10 @@
 import { MAX } from '@switchyard/contracts';
 import { z } from 'zod';
+import { LenientContent } from '../lenient-content.ts';
 import { callId, name, text } from '../openai-fields.ts';
 import { toFunctionArguments, toFunctionName } from '../tool-conversion.ts';
 import { LEFT_OUT } from '../left-out.ts';
-import { content, ItemReference, roles, withType, type ResponseItem } from './response-items.ts';
+import { ItemReference, roles, withType, type ResponseItem } from './response-items.ts';
 
 const ShellAction = z.looseObject({ command: z.array(text).max(MAX.many).optional() });
 
@@ -13,18 +14,21 @@ const output = z
     type: z.enum(['function_call_output', 'custom_tool_call_output', 'local_shell_call_output']),
     call_id: callId.optional(),
     id: callId.nullish(),
-    output: content,
+    output: LenientContent,
   })
   .transform((item, ctx): ResponseItem => {
     const id = item.call_id ?? (item.type === 'local_shell_call_output' ? item.id : undefined);
-    if (id != null) return { type: 'function_call_output', call_id: id, output: item.output };
+    const { text: outputText, omitted } = item.output;
+    if (id != null) return { type: 'function_call_output', call_id: id, output: outputText, omitted };
     ctx.addIssue({ code: 'custom', path: ['call_id'], message: 'string', params: { received: 'nothing' } });
     return z.NEVER;
   });
 
 /** An item that a lenient client may send. Calls of all kinds are calls of the functions that the model knows. */
 const Item = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('message'), role: roles, content }),
+  z
+    .object({ type: z.literal('message'), role: roles, content: LenientContent })
+    .transform(({ content, ...message }): ResponseItem => ({ ...message, content: content.text, omitted: content.omitted })),
   z
     .object({ type: z.literal('function_call'), call_id: callId, namespace: name.nullish(), name, arguments: text })
     .transform(({ namespace, name: toolName, ...call }): ResponseItem => ({ ...call, name: toFunctionName(namespace, toolName) })),
@@ -46,7 +50,7 @@ const Item = z.discriminatedUnion('type', [
 
 /** Input of a lenient request. */
 export const LenientInput = z.union([
-  text.min(1).transform((value): ResponseItem[] => [{ type: 'message', role: 'user', content: value }]),
+  text.transform((value): ResponseItem[] => [{ type: 'message', role: 'user', content: value }]),
   z
     .array(z.preprocess(withType, Item))
     .min(1)

@@ -1,5 +1,6 @@
 import { validate, type JsonFormat, type StatelessTurn } from '@switchyard/contracts';
 import { RefusalError } from '../../request/refusal.ts';
+import { repairMessages } from '../chat-completions/lenient-conversation.ts';
 import { toConversation, type RequestMessage } from '../chat-completions/completion-messages.ts';
 import { KNOWN_TYPES } from './known-types.ts';
 import { toMessages, type InlineItem } from './response-items.ts';
@@ -29,10 +30,12 @@ export interface ResponseRequest {
   echo: Record<string, unknown>;
   /** What the request adds to the conversation of earlier responses. */
   added: AddedConversation;
+  /** The parts of the request that were left out. */
+  warnings: readonly string[];
 }
 
 /** The body of a request, and what the client is told about the parts that were left out. */
-export type ParsedResponseBody = ResponseBody & { warnings: string[] };
+export type ParsedResponseBody = ResponseBody & { lenient: boolean; warnings: string[] };
 
 /** Parses the body. Throws a refusal that names the invalid field. */
 export function parseResponseBody(body: unknown, lenient: boolean): ParsedResponseBody {
@@ -47,19 +50,20 @@ export function parseResponseBody(body: unknown, lenient: boolean): ParsedRespon
   }
   const { background, store } = parsed.data;
   if (background && !store) throw createFieldError('background', 'expected false when store is false, got true');
-  return { ...parsed.data, warnings: lenient ? marked.warnings : [] };
+  return { ...parsed.data, lenient, warnings: lenient ? marked.warnings : [] };
 }
 
 /** Builds the turn of a request from the messages of earlier responses and the resolved input items. */
 export function toResponseRequest(
-  body: ResponseBody,
+  body: ParsedResponseBody,
   previousMessages: readonly RequestMessage[],
   items: readonly InlineItem[],
 ): ResponseRequest {
   const { model, instructions, temperature, max_output_tokens: maxTokens, stream, store, background } = body;
-  const addedMessages = toMessages(items);
-  const conversation = toConversation([...previousMessages, ...addedMessages], 'input');
-  const { system, ...messages } = conversation.turn;
+  const messages = toMessages(items);
+  const added = body.lenient ? repairMessages(messages, 'input', previousMessages) : { messages, warnings: [] };
+  const conversation = toConversation([...previousMessages, ...added.messages], 'input');
+  const { system, ...turnMessages } = conversation.turn;
   const tools = toCallerTools({ tools: body.tools, choice: body.tool_choice, parallel: body.parallel_tool_calls });
   if (tools === 'invalid-choice') throw createFieldError('tool_choice', 'expected one of the tools, got another tool');
   // A conversation with tool calls uses the tools of the caller, even if this request offers none.
@@ -69,7 +73,7 @@ export function toResponseRequest(
   return {
     turn: {
       model,
-      ...messages,
+      ...turnMessages,
       ...(instructionTexts.length === 0 ? {} : { system: instructionTexts.join('\n') }),
       ...(turnTools === undefined ? {} : { tools: turnTools }),
       ...(format === undefined ? {} : { format }),
@@ -81,7 +85,8 @@ export function toResponseRequest(
     store,
     background,
     echo: createResponseEcho(body),
-    added: toAddedConversation(addedMessages, instructions),
+    added: toAddedConversation(added.messages, instructions),
+    warnings: [...body.warnings, ...added.warnings],
   };
 }
 

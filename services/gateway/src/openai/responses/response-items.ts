@@ -1,6 +1,7 @@
 import { MAX, type TurnMessage } from '@switchyard/contracts';
 import { z } from 'zod';
 import type { RequestMessage } from '../chat-completions/completion-messages.ts';
+import type { OmittedPart } from '../lenient-content.ts';
 import { callId, name, text } from '../openai-fields.ts';
 
 const OTHER_PARTS = new Set(['input_image', 'input_file', 'input_audio', 'input_video']);
@@ -14,7 +15,7 @@ const TextPart = z.object({ type: z.string().max(MAX.name), text: text.optional(
   ctx.addIssue({ code: 'custom', message: 'a text part', params: { received } });
   return z.NEVER;
 });
-export const content = z
+const content = z
   .union([text, z.array(TextPart).max(MAX.many)])
   .transform((value) => (typeof value === 'string' ? value : value.join('\n')));
 
@@ -29,7 +30,7 @@ const Item = z.discriminatedUnion('type', [
   z.object({ type: z.literal('reasoning') }),
   ItemReference,
 ]);
-export type ResponseItem = z.output<typeof Item>;
+export type ResponseItem = z.output<typeof Item> & { omitted?: readonly OmittedPart[] | undefined };
 /** An item with content, in contrast to a reference. */
 export type InlineItem = Exclude<ResponseItem, { type: 'item_reference' }>;
 
@@ -55,14 +56,14 @@ export function toMessages(items: readonly InlineItem[]): RequestMessage[] {
   const messages: RequestMessage[] = [];
   for (const item of items) {
     if (item.type === 'message') {
-      messages.push({ role: item.role === 'developer' ? 'system' : item.role, content: item.content });
+      messages.push({ role: item.role === 'developer' ? 'system' : item.role, content: item.content, omitted: item.omitted });
     } else if (item.type === 'function_call') {
       const call = { callId: item.call_id, name: item.name, arguments: item.arguments };
       const last = messages.at(-1);
       if (last?.role === 'assistant') last.toolCalls = [...(last.toolCalls ?? []), call];
       else messages.push({ role: 'assistant', content: '', toolCalls: [call] });
     } else if (item.type === 'function_call_output') {
-      messages.push({ role: 'tool', content: item.output, callId: item.call_id });
+      messages.push({ role: 'tool', content: item.output, callId: item.call_id, omitted: item.omitted });
     }
   }
   return messages;

@@ -68,12 +68,6 @@ interface Exchange {
   reply: FastifyReply;
 }
 
-/** A request that creates a response. */
-interface CreatingExchange extends Exchange {
-  /** The parts of the request that were left out. */
-  warnings: readonly string[];
-}
-
 /**
  * `/v1/responses` as in the Open Responses specification. A stored response (the default; `store: false` turns it off) is a turn that
  * continues without its client and is kept for thirty days: it can be read, streamed again, continued, cancelled and deleted by its id.
@@ -90,8 +84,8 @@ export function registerResponses(app: FastifyInstance, edge: Edge): void {
     const key = getIdempotencyKey(request);
     try {
       return parsed.store || key !== undefined
-        ? await runStored(edge, { request, reply, warnings }, parsed, key)
-        : await runStateless(edge, { request, reply, warnings }, parsed);
+        ? await runStored(edge, { request, reply }, parsed, key)
+        : await runStateless(edge, { request, reply }, parsed);
     } catch (error) {
       throw toCompletionError(error, RESPONSE_FIELDS);
     }
@@ -137,25 +131,25 @@ function nowInSeconds(): number {
 }
 
 /** Runs a stateless turn, which a disconnect cancels. */
-async function runStateless(edge: Edge, exchange: CreatingExchange, { turn, stream, echo }: ResponseRequest): Promise<unknown> {
+async function runStateless(edge: Edge, exchange: Exchange, { turn, stream, echo, warnings }: ResponseRequest): Promise<unknown> {
   const head: ResponseHead = { turnId: mintId('turn'), createdAt: nowInSeconds(), echo };
   const nextStep = startStatelessTurn(edge.bus, { ...toResponseClient(exchange), completion: { turn } }, head.turnId);
   // A failure before the first output is sent as an HTTP status.
   const output = streamOutput(nextStep, await readFirstOutput(nextStep));
-  const headers = toWarningHeaders(exchange.warnings);
+  const headers = toWarningHeaders(warnings);
   if (!stream) return setNoStore(exchange.reply.headers(headers), await collectResponse(head, output));
   await sendEvents(edge, exchange, { head, output, headers });
   return exchange.reply;
 }
 
 /** Starts a stored response, which continues without its client. */
-async function runStored(edge: Edge, exchange: CreatingExchange, parsed: ResponseRequest, key: string | undefined): Promise<unknown> {
+async function runStored(edge: Edge, exchange: Exchange, parsed: ResponseRequest, key: string | undefined): Promise<unknown> {
   const { request, reply } = exchange;
-  const { stream, background, echo } = parsed;
+  const { stream, background, echo, warnings } = parsed;
   const turn = createKeyedTurnParams(parsed, key);
   const { turnId, head: answerHead, replayed, nextStep } = await startKeyedTurn(edge, toResponseClient(exchange), turn);
   const head: ResponseHead = { turnId, createdAt: answerHead.created, echo };
-  const headers = { ...toWarningHeaders(exchange.warnings), ...(replayed ? { 'idempotency-replayed': 'true' } : {}) };
+  const headers = { ...toWarningHeaders(warnings), ...(replayed ? { 'idempotency-replayed': 'true' } : {}) };
   const readState = parsed.store ? () => readStoredResponse(edge, request, turnId) : undefined;
   if (stream) {
     await sendEvents(edge, exchange, { head, output: streamOutput(nextStep), headers, readState });
@@ -167,7 +161,7 @@ async function runStored(edge: Edge, exchange: CreatingExchange, parsed: Respons
 }
 
 function createKeyedTurnParams(parsed: ResponseRequest, key: string | undefined): Params<'turns.once'> {
-  const { added, ...request } = parsed;
+  const { added, warnings: _warnings, ...request } = parsed;
   const { turn, store, echo } = request;
   const turnId = mintId('turn');
   const head = { id: toResponseId(turnId), created: nowInSeconds() };
