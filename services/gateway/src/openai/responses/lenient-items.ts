@@ -4,6 +4,7 @@ import { LenientContent } from '../lenient-content.ts';
 import { callId, name, text } from '../openai-fields.ts';
 import { toFunctionArguments, toFunctionName } from '../tool-conversion.ts';
 import { LEFT_OUT } from '../left-out.ts';
+import { parseProviderState } from './provider-state.ts';
 import { ItemReference, roles, withType, type ResponseItem } from './response-items.ts';
 
 const ShellAction = z.looseObject({ command: z.array(text).max(MAX.many).optional() });
@@ -43,7 +44,11 @@ const Item = z.discriminatedUnion('type', [
       return { type: 'function_call', call_id, name: 'local_shell', arguments: JSON.stringify(args) };
     }),
   output,
-  z.object({ type: z.literal('reasoning') }),
+  z
+    .object({ type: z.literal('reasoning'), encrypted_content: z.string().max(MAX.payload).nullish() })
+    .transform(({ type, encrypted_content: encrypted }): ResponseItem => {
+      return { type, state: encrypted == null ? undefined : parseProviderState(encrypted) };
+    }),
   ItemReference,
   z.object({ type: z.literal(LEFT_OUT) }).transform((): ResponseItem => ({ type: 'reasoning' })),
 ]);

@@ -60,7 +60,7 @@ export function toResponseRequest(
   items: readonly InlineItem[],
 ): ResponseRequest {
   const { model, instructions, temperature, max_output_tokens: maxTokens, stream, store, background } = body;
-  const messages = toMessages(items);
+  const messages = toMessages(items, model);
   const added = body.lenient ? repairMessages(messages, 'input', previousMessages) : { messages, warnings: [] };
   const conversation = toConversation([...previousMessages, ...added.messages], 'input');
   const { system, ...turnMessages } = conversation.turn;

@@ -111,3 +111,33 @@ test('calls of custom tools, of namespaces and of the shell have their own items
   );
   assert.deepEqual((bodies.at(-1) as { response?: { output: unknown } }).response?.output, items);
 });
+
+test('a lenient client receives a reasoning item between the message and the calls, and a strict one does not', () => {
+  const outcome = { status: 'completed' as const, calls: [CALL], providerFields: { reasoning_content: 'because' } };
+  const list = (lenient: boolean, fields: Record<string, unknown> = outcome.providerFields) => {
+    const events = createResponseEvents({ ...head, lenient });
+    const sent = [...events.addText('so'), ...events.end({ ...outcome, providerFields: fields, text: 'so' })];
+    return sent.map(
+      (event) => JSON.parse(event.slice(event.indexOf('{'))) as { type: string; output_index?: number; item?: { type: string } },
+    );
+  };
+  const items = (lenient: boolean) =>
+    list(lenient)
+      .filter(({ type }) => type === 'response.output_item.done')
+      .map(({ item, output_index: index }) => [index, item?.type]);
+  assert.deepEqual(items(false), [
+    [0, 'message'],
+    [1, 'function_call'],
+  ]);
+  assert.deepEqual(items(true), [
+    [0, 'message'],
+    [1, 'reasoning'],
+    [2, 'function_call'],
+  ]);
+  const summary = (fields: Record<string, unknown>) => list(true, fields).filter(({ type }) => type.includes('reasoning_summary'));
+  assert.deepEqual(
+    summary(outcome.providerFields).map(({ type }) => type.replace('response.reasoning_summary_', '')),
+    ['part.added', 'text.delta', 'text.done', 'part.done'],
+  );
+  assert.deepEqual(summary({ signature: 's' }), [], 'opaque fields have no summary');
+});

@@ -1,6 +1,8 @@
 import type { CallItem } from './call-items.ts';
+import type { ReasoningItem } from './provider-state.ts';
 import {
   listCallItems,
+  listReasoningItems,
   toMessageId,
   createMessageItem,
   createResponseResource,
@@ -39,6 +41,7 @@ export function createResponseEvents(head: ResponseHead, after = -1): ResponseEv
   let next = 0;
   let text = '';
   let messageAdded = false;
+  let itemCount = 0;
 
   const event = (type: string, fields: object): string[] => {
     const sequence_number = next++;
@@ -53,6 +56,7 @@ export function createResponseEvents(head: ResponseHead, after = -1): ResponseEv
   function* openMessage(): Generator<string> {
     if (messageAdded) return;
     messageAdded = true;
+    itemCount++;
     yield* event('response.output_item.added', { output_index: 0, item: createMessageItem(turnId, 'in_progress') });
     yield* event('response.content_part.added', { item_id, ...CONTENT, part: createTextPart('') });
   }
@@ -70,9 +74,23 @@ export function createResponseEvents(head: ResponseHead, after = -1): ResponseEv
     yield* event('response.output_item.done', { output_index: 0, item: createMessageItem(turnId, status, text) });
   }
 
+  /** Renders the events of the reasoning, which is complete before it is sent. */
+  function* renderReasoning({ id, summary, item }: ReasoningItem): Generator<string> {
+    const output_index = itemCount++;
+    const ids = { item_id: id, output_index, summary_index: 0 };
+    yield* event('response.output_item.added', { output_index, item: { type: 'reasoning', id, summary: [] } });
+    if (summary !== undefined) {
+      yield* event('response.reasoning_summary_part.added', { ...ids, part: { type: 'summary_text', text: '' } });
+      yield* event('response.reasoning_summary_text.delta', { ...ids, delta: summary });
+      yield* event('response.reasoning_summary_text.done', { ...ids, text: summary });
+      yield* event('response.reasoning_summary_part.done', { ...ids, part: { type: 'summary_text', text: summary } });
+    }
+    yield* event('response.output_item.done', { output_index, item });
+  }
+
   /** Renders the events of one completed tool call. */
-  function* renderCall(item: CallItem, index: number): Generator<string> {
-    const output_index = index + (messageAdded ? 1 : 0);
+  function* renderCall(item: CallItem): Generator<string> {
+    const output_index = itemCount++;
     const ids = { item_id: item.id, output_index };
     yield* event('response.output_item.added', { output_index, item: item.render('in_progress') });
     if (item.type === 'function_call') {
@@ -91,7 +109,8 @@ export function createResponseEvents(head: ResponseHead, after = -1): ResponseEv
       if (outcome.text.startsWith(text)) yield* renderText(outcome.text.slice(text.length));
       if (calls.length === 0 && status === 'completed') yield* openMessage();
       if (messageAdded) yield* closeMessage(status);
-      for (const [index, item] of listCallItems(head, calls).entries()) yield* renderCall(item, index);
+      for (const item of listReasoningItems(head, { ...outcome, text })) yield* renderReasoning(item);
+      for (const item of listCallItems(head, calls)) yield* renderCall(item);
     }
     skipToResumed();
     yield* resourceEvent(`response.${END_EVENTS[status]}`, { ...outcome, text });

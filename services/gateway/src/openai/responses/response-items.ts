@@ -1,8 +1,9 @@
-import { MAX, type TurnMessage } from '@switchyard/contracts';
+import { MAX, type CallerToolCall, type TurnMessage } from '@switchyard/contracts';
 import { z } from 'zod';
 import type { RequestMessage } from '../chat-completions/completion-messages.ts';
 import type { OmittedPart } from '../lenient-content.ts';
-import { callId, name, text } from '../openai-fields.ts';
+import { callId, isRecord, name, text } from '../openai-fields.ts';
+import type { ProviderState } from './provider-state.ts';
 
 const OTHER_PARTS = new Set(['input_image', 'input_file', 'input_audio', 'input_video']);
 
@@ -30,11 +31,17 @@ const Item = z.discriminatedUnion('type', [
   z.object({ type: z.literal('reasoning') }),
   ItemReference,
 ]);
-export type ResponseItem = z.output<typeof Item> & { omitted?: readonly OmittedPart[] | undefined };
+export type ResponseItem = z.output<typeof Item> & {
+  omitted?: readonly OmittedPart[] | undefined;
+  /** Of a reasoning item, and of a stored item of an earlier response. */
+  state?: ProviderState | undefined;
+};
 /** An item with content, in contrast to a reference. */
 export type InlineItem = Exclude<ResponseItem, { type: 'item_reference' }>;
 
 const TypedItem = z.preprocess(withType, Item);
+
+type FunctionCallItem = Extract<InlineItem, { type: 'function_call' }>;
 
 /** Adds the type to messages and references that omit it. */
 export function withType(item: unknown): unknown {
@@ -49,24 +56,48 @@ export const ResponseInput = z.union([
 ]);
 
 /**
- * Converts items to messages. Consecutive tool calls, and calls after an assistant message, belong to one message. Reasoning items are
- * ignored.
+ * Converts items to messages. Consecutive tool calls, and calls after an assistant message, belong to one message, which receives the
+ * state of a reasoning item next to it if the model is the same.
  */
-export function toMessages(items: readonly InlineItem[]): RequestMessage[] {
+export function toMessages(items: readonly InlineItem[], model: string): RequestMessage[] {
   const messages: RequestMessage[] = [];
+  const callFields = new Map<string, unknown>();
+  let pending: Record<string, unknown> | undefined;
+  const getAssistant = () => {
+    const last = messages.at(-1);
+    return last?.role === 'assistant' ? last : undefined;
+  };
+  const readState = ({ type, state }: InlineItem): void => {
+    if (state?.model !== model) return;
+    for (const [id, fields] of Object.entries(state.calls)) callFields.set(id, fields);
+    const last = type !== 'message' && state.hasText ? getAssistant() : undefined;
+    if (last) last.providerFields = state.fields;
+    else pending = state.fields;
+  };
   for (const item of items) {
+    readState(item);
+    if (item.type === 'reasoning') continue;
+    const providerFields = pending;
+    pending = undefined;
     if (item.type === 'message') {
-      messages.push({ role: item.role === 'developer' ? 'system' : item.role, content: item.content, omitted: item.omitted });
+      const { content, omitted } = item;
+      const role = item.role === 'developer' ? 'system' : item.role;
+      messages.push(role === 'assistant' ? { role, content, omitted, providerFields } : { role, content, omitted });
     } else if (item.type === 'function_call') {
-      const call = { callId: item.call_id, name: item.name, arguments: item.arguments };
-      const last = messages.at(-1);
-      if (last?.role === 'assistant') last.toolCalls = [...(last.toolCalls ?? []), call];
-      else messages.push({ role: 'assistant', content: '', toolCalls: [call] });
-    } else if (item.type === 'function_call_output') {
-      messages.push({ role: 'tool', content: item.output, callId: item.call_id, omitted: item.omitted });
-    }
+      const call = toToolCall(item, callFields.get(item.call_id));
+      const last = getAssistant();
+      if (last) {
+        last.toolCalls = [...(last.toolCalls ?? []), call];
+        last.providerFields ??= providerFields;
+      } else messages.push({ role: 'assistant', content: '', toolCalls: [call], providerFields });
+    } else messages.push({ role: 'tool', content: item.output, callId: item.call_id, omitted: item.omitted });
   }
   return messages;
+}
+
+function toToolCall({ call_id, name: toolName, arguments: args }: FunctionCallItem, fields: unknown): CallerToolCall {
+  const call = { callId: call_id, name: toolName, arguments: args };
+  return isRecord(fields) ? { ...call, providerFields: fields } : call;
 }
 
 /** Converts a message of a stored conversation. */

@@ -1,4 +1,5 @@
 import { httpStatus, type CallerToolCall, type ErrorCode, type ResponseState, type StatelessResult } from '@switchyard/contracts';
+import { createReasoningItem, getProviderState, type ReasoningItem } from './provider-state.ts';
 import { readCallOrigins, toCallItem, type CallItem } from './call-items.ts';
 
 /** Fields that are equal in all resources of one response. */
@@ -8,6 +9,8 @@ export interface ResponseHead {
   /** Seconds. */
   createdAt: number;
   echo: Readonly<Record<string, unknown>>;
+  /** Whether the client receives reasoning items, which the strict format does not have. */
+  lenient?: boolean;
 }
 
 type Status = 'in_progress' | 'completed' | 'incomplete' | 'failed' | 'cancelled';
@@ -17,6 +20,8 @@ export interface ResponseOutcome {
   status: Status;
   text: string;
   calls?: readonly CallerToolCall[] | undefined;
+  /** Fields that the provider expects back. */
+  providerFields?: Record<string, unknown> | undefined;
   usage?: StatelessResult['tokensUsed'] | undefined;
   /** Seconds. */
   endedAt?: number | undefined;
@@ -42,7 +47,8 @@ export function getIdSuffix(turnId: string): string {
 }
 
 /** Creates the response object of the Open Responses specification. */
-export function createResponseResource({ turnId, createdAt, echo }: ResponseHead, outcome: ResponseOutcome): Record<string, unknown> {
+export function createResponseResource(head: ResponseHead, outcome: ResponseOutcome): Record<string, unknown> {
+  const { turnId, createdAt, echo } = head;
   const { status, usage, reason, error, endedAt } = outcome;
   return {
     id: toResponseId(turnId),
@@ -52,18 +58,20 @@ export function createResponseResource({ turnId, createdAt, echo }: ResponseHead
     status,
     incomplete_details: reason === undefined ? null : { reason },
     error: error ?? null,
-    output: createOutput({ turnId, echo }, outcome),
+    output: createOutput(head, outcome),
     usage: usage === undefined ? null : toUsage(usage),
     ...echo,
   };
 }
 
-/** Lists the message before the tool calls. A completed response with neither has an empty message. */
-function createOutput(head: Pick<ResponseHead, 'turnId' | 'echo'>, { status, text, calls = [] }: ResponseOutcome): object[] {
+/** Lists the message before the reasoning and the tool calls, because it is streamed first. A completed response with neither has an empty message. */
+function createOutput(head: ResponseHead, outcome: ResponseOutcome): object[] {
+  const { status, text, calls = [] } = outcome;
   const itemStatus = status === 'completed' ? 'completed' : 'incomplete';
   const omitMessage = text === '' && (calls.length > 0 || status !== 'completed');
   return [
     ...(omitMessage ? [] : [createMessageItem(head.turnId, itemStatus, text)]),
+    ...listReasoningItems(head, outcome).map(({ item }) => item),
     ...listCallItems(head, calls).map((item) => item.render(itemStatus)),
   ];
 }
@@ -81,6 +89,16 @@ export function createMessageItem(turnId: string, status: ItemStatus, text?: str
 
 export function createTextPart(text: string): object {
   return { type: 'output_text', text, annotations: [], logprobs: [] };
+}
+
+/** Lists the reasoning item with the state of the provider, if the client receives it. */
+export function listReasoningItems({ turnId, echo, lenient = false }: ResponseHead, outcome: ResponseOutcome): ReasoningItem[] {
+  const state = lenient ? getProviderState({ echo }, outcome) : undefined;
+  return state === undefined ? [] : [createReasoningItem(toReasoningId(turnId), state)];
+}
+
+export function toReasoningId(turnId: string): string {
+  return `rs_${getIdSuffix(turnId)}`;
 }
 
 /** Lists the calls of a response as the client reads them. */
@@ -131,7 +149,15 @@ export function toFailedOutcome({
 
 /** Converts the state of a stored response to an outcome. */
 export function toOutcome({ result, said: text = '', failure, endedAt }: ResponseState): ResponseOutcome {
-  if (result) return { ...toOutcomeStatus(result), text, calls: result.toolCalls, usage: result.tokensUsed, endedAt };
+  if (result)
+    return {
+      ...toOutcomeStatus(result),
+      text,
+      calls: result.toolCalls,
+      providerFields: result.providerFields,
+      usage: result.tokensUsed,
+      endedAt,
+    };
   if (failure) return { ...toFailedOutcome({ ...failure, reason: failure.details?.['reason'] }), text, endedAt };
   return { status: 'in_progress', text: '' };
 }

@@ -16,9 +16,9 @@ export async function* streamOutput(nextStep: NextStep, first?: Step): ResponseO
   let text = '';
   for (let step = first ?? (await nextStep()); ; step = await nextStep()) {
     if (step.done === true) {
-      const { response, finishReason, filtered, toolCalls: calls, tokensUsed: usage } = step.value;
+      const { response, finishReason, filtered, toolCalls: calls, providerFields, tokensUsed: usage } = step.value;
       const endedAt = Math.floor(Date.now() / 1_000);
-      return { ...toOutcomeStatus({ finishReason, filtered }), text: text === '' ? response : text, calls, usage, endedAt };
+      return { ...toOutcomeStatus({ finishReason, filtered }), text: text === '' ? response : text, calls, providerFields, usage, endedAt };
     }
     if (step.value.type !== 'delta') continue;
     text += step.value.text;

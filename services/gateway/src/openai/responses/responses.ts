@@ -95,13 +95,13 @@ export function registerResponses(app: FastifyInstance, edge: Edge): void {
     const stored = await getStoredResponse(edge, request, request.params.id);
     const query = request.query as Query;
     if (getQueryText(query, 'stream') !== 'true')
-      return setNoStore(reply, createResponseResource(toResponseHead(stored), toOutcome(stored)));
+      return setNoStore(reply, createResponseResource(toResponseHead(request, stored), toOutcome(stored)));
     const after = parseStartingAfter(getQueryText(query, 'starting_after'));
     const output = hasEnded(stored) ? replayOutput(stored) : await followResponse(edge, { request, reply }, stored.turnId);
     await sendEvents(
       edge,
       { request, reply },
-      { head: toResponseHead(stored), output, after, readState: () => readStoredResponse(edge, request, stored.turnId) },
+      { head: toResponseHead(request, stored), output, after, readState: () => readStoredResponse(edge, request, stored.turnId) },
     );
     return reply;
   });
@@ -110,7 +110,7 @@ export function registerResponses(app: FastifyInstance, edge: Edge): void {
     const state = await callForResponse(request.params.id, (turnId) =>
       getCallerBus(edge, request).call('responses.cancel', { turnId }, createCallOptions(request)),
     );
-    return setNoStore(reply, createResponseResource(toResponseHead(state), toOutcome(state)));
+    return setNoStore(reply, createResponseResource(toResponseHead(request, state), toOutcome(state)));
   });
 
   app.delete<{ Params: { id: string } }>('/v1/responses/:id', edge.route(DELETE), async (request, reply) => {
@@ -132,7 +132,7 @@ function nowInSeconds(): number {
 
 /** Runs a stateless turn, which a disconnect cancels. */
 async function runStateless(edge: Edge, exchange: Exchange, { turn, stream, echo, warnings }: ResponseRequest): Promise<unknown> {
-  const head: ResponseHead = { turnId: mintId('turn'), createdAt: nowInSeconds(), echo };
+  const head = toResponseHead(exchange.request, { turnId: mintId('turn'), createdAt: nowInSeconds(), echo });
   const nextStep = startStatelessTurn(edge.bus, { ...toResponseClient(exchange), completion: { turn } }, head.turnId);
   // A failure before the first output is sent as an HTTP status.
   const output = streamOutput(nextStep, await readFirstOutput(nextStep));
@@ -148,7 +148,7 @@ async function runStored(edge: Edge, exchange: Exchange, parsed: ResponseRequest
   const { stream, background, echo, warnings } = parsed;
   const turn = createKeyedTurnParams(parsed, key);
   const { turnId, head: answerHead, replayed, nextStep } = await startKeyedTurn(edge, toResponseClient(exchange), turn);
-  const head: ResponseHead = { turnId, createdAt: answerHead.created, echo };
+  const head = toResponseHead(request, { turnId, createdAt: answerHead.created, echo });
   const headers = { ...toWarningHeaders(warnings), ...(replayed ? { 'idempotency-replayed': 'true' } : {}) };
   const readState = parsed.store ? () => readStoredResponse(edge, request, turnId) : undefined;
   if (stream) {

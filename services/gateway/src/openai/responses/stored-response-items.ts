@@ -1,7 +1,8 @@
 import type { TurnMessage } from '@switchyard/contracts';
 import type { InlineItem } from './response-items.ts';
 import type { StoredResponse } from './stored-response.ts';
-import { listCallItems, toMessageId, toOutcome, getIdSuffix, createTextPart, parseResponseId } from './response-resource.ts';
+import { getProviderState } from './provider-state.ts';
+import { listCallItems, toMessageId, toOutcome, toReasoningId, getIdSuffix, createTextPart, parseResponseId } from './response-resource.ts';
 
 /** A stored item and its id, which a later request may refer to. */
 export interface StoredItem {
@@ -10,7 +11,7 @@ export interface StoredItem {
 }
 
 const PREFIX = { message: 'msg', function_call: 'fc', function_call_output: 'fco', reasoning: 'rs' } as const;
-const ID = /^(?:msg|fc|fco|ctc|lsh)_([0-9A-Za-z]{22})(_in\d{1,6}|_\d{1,4})?$/;
+const ID = /^(?:msg|fc|fco|ctc|lsh|rs)_([0-9A-Za-z]{22})(_in\d{1,6}|_\d{1,4})?$/;
 
 /** Parses an item id into its response and side; undefined for other ids. */
 export function parseItemId(id: string): { turnId: string; side: 'input' | 'output' } | undefined {
@@ -45,15 +46,18 @@ function toItems(message: TurnMessage): InlineItem[] {
   return text === '' && calls.length > 0 ? calls : [{ type: 'message', role, content: text }, ...calls];
 }
 
-/** Lists the output items of a completed response, with the ids of its resource. */
+/** Lists the output items of a completed response, with the ids of its resource and the state that its provider expects back. */
 export function listOutputItems(response: StoredResponse): StoredItem[] {
   if (!response.result) return [];
   const { turnId } = response;
-  const { text, calls = [] } = toOutcome(response);
+  const outcome = toOutcome(response);
+  const { text, calls = [] } = outcome;
+  const state = getProviderState(response, outcome);
   const ids = listCallItems(response, calls).map(({ id }) => id);
-  const callItems = calls.map((call, index): StoredItem => ({ id: ids[index] ?? '', item: toCallItem(call) }));
-  if (text === '' && calls.length > 0) return callItems;
-  return [{ id: toMessageId(turnId), item: { type: 'message', role: 'assistant', content: text } }, ...callItems];
+  const callItems = calls.map((call, index): StoredItem => ({ id: ids[index] ?? '', item: { ...toCallItem(call), state } }));
+  const reasoning: StoredItem[] = state === undefined ? [] : [{ id: toReasoningId(turnId), item: { type: 'reasoning', state } }];
+  if (text === '' && calls.length > 0) return [...reasoning, ...callItems];
+  return [{ id: toMessageId(turnId), item: { type: 'message', role: 'assistant', content: text, state } }, ...reasoning, ...callItems];
 }
 
 function toCallItem({ callId: call_id, name, arguments: args }: { callId: string; name: string; arguments: string }): InlineItem {

@@ -2,6 +2,7 @@ import { ServiceError, type Result } from '@switchyard/contracts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Edge } from '../../http/edge.ts';
 import { RefusalError } from '../../request/refusal.ts';
+import { isLenient } from '../../request/lenient-path.ts';
 import { createCallOptions } from '../../request/trace.ts';
 import type { RequestMessage } from '../chat-completions/completion-messages.ts';
 import { toRequestMessage } from './response-items.ts';
@@ -21,8 +22,11 @@ export function setNoStore(reply: FastifyReply, body: object): object {
   return body;
 }
 
-export function toResponseHead({ turnId, createdAt, echo }: Pick<StoredResponse, 'turnId' | 'createdAt' | 'echo'>): ResponseHead {
-  return { turnId, createdAt, echo };
+export function toResponseHead(
+  { raw, caller }: FastifyRequest,
+  { turnId, createdAt, echo }: Pick<StoredResponse, 'turnId' | 'createdAt' | 'echo'>,
+): ResponseHead {
+  return { turnId, createdAt, echo, lenient: isLenient(raw, caller) };
 }
 
 /** Reads a stored response of the caller; with `talk` including its input. */
