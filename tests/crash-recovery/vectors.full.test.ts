@@ -24,7 +24,8 @@ test('the memory service resumes after a kill during embedding, and its index eq
   const [provider, keeper, gateway] = await Promise.all([connect('registry'), connect('secrets'), connect('gateway')]);
   const sent: string[] = [];
   let dies: (() => void) | undefined;
-  const embed = ({ model, input }: { model: string; input: string[] }) => {
+  const embed = ({ model, input: texts }: { model: string; input: (string | number[])[] }) => {
+    const input = texts.map(String);
     sent.push(...input);
     dies?.();
     return { model, vectors: input.map(getVector) };

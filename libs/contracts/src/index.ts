@@ -97,6 +97,7 @@ export { EMBEDDED_FLAGS, RESTART_CODE, SERVER_FLAGS } from './process/server-fla
 export { gateway } from './gateway/contract.ts';
 export { observability } from './observability/contract.ts';
 export { registry } from './registry/contract.ts';
+export { EmbeddingInput } from './registry/operations.ts';
 export { secrets } from './secrets/contract.ts';
 export { AuditHead, AuditRecord, type AuditAct, type AuditLook, type AuditOutcome } from './secrets/audit.ts';
 export { SecretListItem } from './secrets/env.ts';

@@ -9,7 +9,7 @@ import { AgentToolInput } from './mcp/tools.ts';
 import { ChatBody } from './rest/chat-request.ts';
 import { CompletionBody } from './openai/chat-completions/completion-body.ts';
 import { LenientBody } from './openai/chat-completions/lenient-completion.ts';
-import { EmbeddingsBody } from './openai/embeddings.ts';
+import { EmbeddingsBody, LenientEmbeddingsBody } from './openai/embeddings.ts';
 import { LenientInput } from './openai/responses/lenient-items.ts';
 import { LenientTool, LenientToolChoice } from './openai/responses/lenient-tools.ts';
 import { LenientContent } from './openai/lenient-content.ts';
@@ -27,7 +27,7 @@ const bodies = {
   'rest/chat-request.ts': ChatBody,
   'openai/chat-completions/completion-body.ts': CompletionBody,
   'openai/chat-completions/lenient-completion.ts': LenientBody,
-  'openai/embeddings.ts': EmbeddingsBody,
+  'openai/embeddings.ts': z.tuple([EmbeddingsBody, LenientEmbeddingsBody]),
   'openai/responses/lenient-items.ts': LenientInput,
   'openai/responses/lenient-tools.ts': z.tuple([LenientTool, LenientToolChoice]),
   'openai/responses/response-items.ts': ResponseInput,

@@ -20,6 +20,14 @@ export const VisibleAgent = z.object({
 /** Maximum number of texts that OpenAI clients send in one request. */
 const MAX_TEXTS = 2_048;
 const MAX_DIMENSIONS = 65_536;
+const MAX_TOKEN_ID = 2_147_483_647;
+
+/** A text to embed, or its token ids for providers that accept them. */
+export const EmbeddingInput = z.union([
+  z.string().min(1).max(MAX.text),
+  z.array(z.int().nonnegative().max(MAX_TOKEN_ID)).min(1).max(MAX.messages),
+]);
+export type EmbeddingInput = z.infer<typeof EmbeddingInput>;
 
 /** Control plane operations for the gateway. */
 export const registryOperations = {
@@ -37,7 +45,7 @@ export const registryOperations = {
     callers: ['gateway', 'memory'] as const,
     params: z.strictObject({
       model: z.string().min(1).max(MAX.name).describe('provider/model, an alias, or the embedding provider’s name'),
-      input: z.array(z.string().min(1).max(MAX.text)).min(1).max(MAX_TEXTS),
+      input: z.array(EmbeddingInput).min(1).max(MAX_TEXTS).describe('texts, or the token ids of texts if the provider accepts them'),
       dimensions: z.int().positive().max(MAX_DIMENSIONS).optional().describe('vector dimensions, if the model supports a choice'),
       agentId: AgentId.optional().describe('agent whose budget is used; default: the caller’s agent'),
     }),

@@ -1,8 +1,9 @@
+import { ServiceError } from '@switchyard/contracts';
 import type { Adapter, Attempt, EmbedAttempt, Ending, Delta } from '../model/adapter.ts';
 import { modelNotFound, streamCut } from '../errors/provider-errors.ts';
 import type { CatalogueEntry, EmbedAnswer, ModelAnswer, ModelEnd, ModelPart, OnDelta } from '../model/model.ts';
 import { toolCall } from '../model/tool-call.ts';
-import { calculateCost, toUsage } from '../model/usage.ts';
+import { calculateCost, CHARS_PER_TOKEN, toUsage } from '../model/usage.ts';
 
 export interface Step {
   provider: string;
@@ -144,9 +145,21 @@ export interface EmbedStep {
 export async function embedStep({ provider, adapter, attempt, cost }: EmbedStep): Promise<EmbedAnswer> {
   if (adapter.embed === undefined) throw modelNotFound(`provider ${provider} has no embedding models`);
   const { request, signal } = attempt;
+  if (adapter.embedsTextOnly && request.input.some((entry) => typeof entry !== 'string')) throw createTextOnlyError(provider);
   const { vectors, model, tokens } = await adapter.embed(attempt);
   signal.throwIfAborted();
-  const chars = (): number => request.input.reduce((sum, text) => sum + text.length, 0);
+  const chars = (): number => request.input.reduce((sum, entry) => sum + countChars(entry), 0);
   const usage = toUsage({ ...(tokens === undefined ? {} : { input: tokens }), output: 0 }, { input: chars, output: 0 });
   return { vectors, model: model ?? request.model.modelId, tokens: usage.input, costUsd: calculateCost(usage, cost) };
+}
+
+function createTextOnlyError(provider: string): ServiceError {
+  const message = `input: expected texts, got token ids: provider ${provider} accepts texts only`;
+  const issue = { path: 'input', expected: 'texts', received: 'token ids', message };
+  return new ServiceError('INVALID_ARGUMENT', `Invalid request: ${message}`, { details: { issues: [issue] } });
+}
+
+/** Characters of a text. A token counts as four. */
+function countChars(entry: string | readonly number[]): number {
+  return typeof entry === 'string' ? entry.length : entry.length * CHARS_PER_TOKEN;
 }

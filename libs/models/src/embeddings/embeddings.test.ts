@@ -37,6 +37,13 @@ test('embed returns vectors with tokens and cost', async () => {
   assert.deepEqual(body, { model: 'small', input: ['one', 'two'], dimensions: 3, encoding_format: 'base64' });
 });
 
+test('embed sends token ids, and estimates their number', async () => {
+  await using upstream = await startUpstream(answer({ data: data(VECTORS) }));
+  const input = [[1, 2, 3], 'four'];
+  const { tokens } = await against(upstream).embed(createRequest({ input }));
+  assert.deepEqual([upstream.requests[0]?.body['input'], tokens], [input, 4]);
+});
+
 test('embed accepts base64 vectors in any order', async () => {
   await using upstream = await startUpstream(answer({ data: data(VECTORS.map(asBase64)).toReversed() }));
   const { vectors, model, tokens } = await against(upstream).embed(createRequest());

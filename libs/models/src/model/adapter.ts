@@ -67,6 +67,8 @@ export interface Adapter {
   stream(attempt: Attempt): AsyncGenerator<Delta, Ending, void>;
   /** Absent if the provider has no embeddings. */
   embed?: Embed;
+  /** Set if the embeddings of the provider accept texts and no token ids. */
+  embedsTextOnly?: true;
   /** Requests a non-streaming completion. */
   complete(attempt: Attempt): Promise<Completion>;
 }

@@ -144,7 +144,8 @@ export type ModelEnd = Omit<ModelAnswer, 'text' | 'reasoning'>;
 
 /** An embeddings call. */
 export interface EmbedRequest extends Pick<ModelRequest, 'model' | 'signal' | 'promptTimeoutMs' | 'traceparent'> {
-  input: readonly string[];
+  /** Texts, or token ids of texts for providers that accept them. */
+  input: readonly (string | number[])[];
   /** The requested vector length, if the model supports it. */
   dimensions?: number;
 }

@@ -1,7 +1,7 @@
 import type { CountedUsage } from './adapter.ts';
 import type { CatalogueEntry, ModelUsage } from './model.ts';
 
-const CHARS_PER_TOKEN = 4;
+export const CHARS_PER_TOKEN = 4;
 
 /** Converts token counts. Missing counts are estimated as four characters per token, so that budgets apply to all providers. */
 export function toUsage(counted: CountedUsage, chars: { input: () => number; output: number }): ModelUsage {

@@ -1,5 +1,8 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
 import { sections } from '@switchyard/contracts';
-import type { NativeWire } from '@switchyard/testkit';
+import { startUpstream, type NativeWire } from '@switchyard/testkit';
+import { embedStep } from '../calls/model-step.ts';
 import type { Adapter } from '../model/adapter.ts';
 import { adapterContract } from '../chat/adapter.contract.ts';
 import { createProviderClients } from '../provider-clients.ts';
@@ -20,3 +23,16 @@ for (const wire of ['anthropic', 'google'] as const)
       whole: isComplete,
       recordings: nativeRecordings(wire),
     });
+
+test('token ids are refused where the provider embeds texts only', async () => {
+  await using upstream = await startUpstream();
+  const adapter = await speaking('google', upstream.url);
+  const controller = new AbortController();
+  const request = { model: { provider: 'up', modelId: 'm' }, input: [[1, 2]], signal: controller.signal, promptTimeoutMs: 5_000 };
+  const attempt = { request, signal: controller.signal, onAlive: () => undefined, traceparent: undefined };
+  await assert.rejects(embedStep({ provider: 'up', adapter, attempt, cost: undefined }), {
+    code: 'INVALID_ARGUMENT',
+    message: 'Invalid request: input: expected texts, got token ids: provider up accepts texts only',
+  });
+  assert.equal(upstream.requests.length, 0);
+});

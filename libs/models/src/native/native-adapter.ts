@@ -70,7 +70,8 @@ export async function createNativeAdapter(
     }
   }
 
-  const embeds = settings.protocol === 'google' ? { embed: createEmbed(chatCompatible(settings), key, origins) } : {};
+  const embeds =
+    settings.protocol === 'google' ? { embed: createEmbed(chatCompatible(settings), key, origins), embedsTextOnly: true as const } : {};
   return { ...streamingAdapter(stream), ...embeds };
 }
 

@@ -107,6 +107,29 @@ test('names invalid fields without calling a provider', async () => {
   assert.equal(t.received.length, 0);
 });
 
+test('the lenient path passes token ids on, and /v1 accepts texts only', async () => {
+  await using t = await start(({ input }) => ({ model: 'm', vectors: input.map(() => 'AACAPw==') }));
+  const cases = [
+    [[1, 2, 3], [[1, 2, 3]], 3],
+    [[[1, 2], [3]], [[1, 2], [3]], 3],
+    [['text', [3]], ['text', [3]], 2],
+  ] as const;
+  for (const [input, expected, tokens] of cases) {
+    const body = JSON.stringify({ model: 'm', input });
+    const lenient = await t.gateway.post('/openai/v1/embeddings', body, { token: SECRETS.rpc });
+    const { usage } = (await lenient.json()) as { usage: { prompt_tokens: number } };
+    assert.deepEqual([t.received.at(-1)?.[0].input, usage.prompt_tokens], [expected, tokens]);
+    const strict = await t.gateway.post('/v1/embeddings', body, { token: SECRETS.rpc });
+    assert.equal(strict.status, 400);
+    assert.match(await strict.text(), /Invalid request: input.*\/openai\/v1/);
+  }
+  for (const input of [[], [[]], [1.5], [-1], [1, 'x'], [{}]]) {
+    const response = await t.gateway.post('/openai/v1/embeddings', JSON.stringify({ model: 'm', input }), { token: SECRETS.rpc });
+    assert.equal(response.status, 400, JSON.stringify(input));
+  }
+  assert.equal(t.received.length, cases.length);
+});
+
 test('a lenient token may send unsupported fields; other tokens get a hint', async () => {
   await using t = await start();
   const body = { model: 'm', input: 'x', user: 'ada' };

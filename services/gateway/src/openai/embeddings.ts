@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { MAX, validate, type Params, type Result } from '@switchyard/contracts';
+import { EmbeddingInput, MAX, validate, type Params, type Result } from '@switchyard/contracts';
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { RouteDoc } from '../openapi/route-doc.ts';
@@ -24,13 +24,17 @@ const fields = {
   dimensions: z.int().positive().optional(),
 };
 export const EmbeddingsBody = z.strictObject(fields);
-/** Lenient tokens may send further fields, which are ignored. */
-const LenientBody = z.object(fields);
+/** Lenient tokens may send further fields, which are ignored, and token ids instead of texts. */
+export const LenientEmbeddingsBody = z.object({
+  ...fields,
+  input: z.union([fields.input, EmbeddingInput, z.array(EmbeddingInput).min(1).max(MAX_TEXTS)]).transform(toList),
+});
 
 const DOC: RouteDoc = {
   scopes: ['rpc', 'api'],
   summary: 'Creates the embeddings of one or several texts.',
-  description: 'Lenient tokens and requests to `/openai/v1/embeddings` may send more fields, which are ignored.',
+  description:
+    'Lenient tokens and requests to `/openai/v1/embeddings` may send more fields, which are ignored, and token ids if the provider accepts them.',
   body: EmbeddingsBody,
   example: { body: { model: 'openai/text-embedding-3-small', input: 'hello' } },
   responses: { 200: { description: 'One vector per text, in order.', schema: Embeddings } },
@@ -62,20 +66,26 @@ function parseEmbeddingsBody(
   lenient: boolean,
 ): Params<'models.embed'> & Pick<z.output<typeof EmbeddingsBody>, 'encoding_format'> {
   checkFieldCount(body);
-  const parsed = validate(lenient ? LenientBody : EmbeddingsBody, lenient ? removeNulls(body) : body);
+  const parsed = validate(lenient ? LenientEmbeddingsBody : EmbeddingsBody, lenient ? removeNulls(body) : body);
   if (!parsed.success) {
     const refusal = createInvalidBodyRefusal(parsed.error);
-    const lenientAccepts = !lenient && validate(LenientBody, removeNulls(body)).success;
+    const lenientAccepts = !lenient && validate(LenientEmbeddingsBody, removeNulls(body)).success;
     throw new RefusalError(lenientAccepts ? { ...refusal, message: `${refusal.message}. ${LENIENT_TOKEN_HINT}` } : refusal);
   }
-  const { dimensions, ...params } = parsed.data;
-  return { ...params, input: [params.input].flat(), ...(dimensions === undefined ? {} : { dimensions }) };
+  const { dimensions, input, ...params } = parsed.data;
+  return { ...params, input: typeof input === 'string' ? [input] : input, ...(dimensions === undefined ? {} : { dimensions }) };
+}
+
+/** One list of numbers is the token ids of one text. */
+function toList(input: EmbeddingInput | EmbeddingInput[]): EmbeddingInput[] {
+  if (typeof input === 'string') return [input];
+  return input.every((entry) => typeof entry === 'number') ? [input] : input.filter((entry) => typeof entry !== 'number');
 }
 
 /** Renders the response as JSON, one vector per chunk. */
 function* renderEmbeddings(
   { vectors, model }: Result<'models.embed'>,
-  input: readonly string[],
+  input: readonly EmbeddingInput[],
   format: 'float' | 'base64',
 ): Generator<string> {
   yield '{"object":"list","data":[';
@@ -83,7 +93,9 @@ function* renderEmbeddings(
     const embedding = format === 'base64' ? vector : decodeVector(vector);
     yield `${index === 0 ? '' : ','}${JSON.stringify({ object: 'embedding', index, embedding })}`;
   }
-  const tokens = Math.ceil(input.reduce((sum, value) => sum + value.length, 0) / CHARS_PER_TOKEN);
+  const tokens = Math.ceil(
+    input.reduce((sum, value) => sum + (typeof value === 'string' ? value.length / CHARS_PER_TOKEN : value.length), 0),
+  );
   yield `],"model":${JSON.stringify(model)},"usage":{"prompt_tokens":${tokens},"total_tokens":${tokens}}}`;
 }
 

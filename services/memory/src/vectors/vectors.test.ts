@@ -28,9 +28,10 @@ function provider(options: Provider) {
   return async (host: Host): Promise<void> => {
     const handlers = {
       'models.embed': (
-        { model, input, agentId = '' }: { model: string; input: string[]; agentId?: string | undefined },
+        { model, input: texts, agentId = '' }: { model: string; input: (string | number[])[]; agentId?: string | undefined },
         { principal: who }: { principal: Principal },
       ) => {
+        const input = texts.map(String);
         options.requested.push({ model, input, tenant: who.tenant, agentId });
         if (options.spent === agentId)
           throw new ServiceError('RESOURCE_EXHAUSTED', 'used up', {

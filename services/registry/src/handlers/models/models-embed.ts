@@ -39,8 +39,8 @@ export function modelsEmbed({ agents, models, settings }: ModelsEmbedDeps): Hand
   };
 }
 
-function estimateTokens(input: readonly string[]): number {
-  return Math.ceil(input.reduce((sum, text) => sum + text.length, 0) / CHARS_PER_TOKEN);
+function estimateTokens(input: readonly (string | number[])[]): number {
+  return Math.ceil(input.reduce((sum, entry) => sum + (typeof entry === 'string' ? entry.length / CHARS_PER_TOKEN : entry.length), 0));
 }
 
 interface BudgetedCall {
